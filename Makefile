@@ -1,0 +1,81 @@
+# flashkeep's workshop. `make help` lists what there is; each target builds only what has changed.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+SHELL := /bin/bash
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+RUST := $(shell find crates drives -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
+PYTHON := $(shell find python tests -name '*.py' -o -name '*.pyi' 2>/dev/null)
+
+.PHONY: help build demo test lint test-rust test-python bench lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: $(STAMPS)/built ## the command .venv/bin/flashkeep, and the Python package in .venv
+
+demo: build ## a plain drive against a mirrored one, under a build server's workload
+	$(BIN)/flashkeep compare synth:sirf-build 1CNM-64 2CM-128
+
+test: lint test-rust test-python ## everything that must hold: formats, lints, types, tests
+
+lint: $(STAMPS)/linted-rust $(STAMPS)/linted-python ## formats, lints and types only
+
+test-rust: Cargo.lock ## the tests of the crates
+	cargo test --locked --quiet
+
+test-python: build ## the tests of the command line and of the Python package
+	$(BIN)/pytest
+
+# A drive file's defaults are the drive that docs and peers were measured with, so an empty file is enough.
+bench: build ## requests simulated a second: small random requests, and large sequential writes that collect
+	@touch $(STAMPS)/defaults.toml
+	@for workload in random,requests=1M,write=0.5,size=4KiB,footprint=8GiB,rate=125k \
+	                 sequential,requests=1M,write=1,size=64KiB,footprint=8GiB,depth=16; do \
+	    for run in 1 2 3; do \
+	        $(BIN)/flashkeep run $(STAMPS)/defaults.toml synth:$$workload --json | $(BIN)/python -c \
+	            'import json, sys; run = json.load(sys.stdin)["run"]; print("synth:$$workload", *map("{0[0]} {0[1]:.6g}".format, run.items()), sep="  ")'; \
+	    done; \
+	done
+
+lock: ## pin requirements-dev.in anew (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+	    --custom-compile-command "make lock" --upgrade requirements-dev.in -o requirements-dev.txt
+
+clean: ## forget all that was built
+	rm -rf $(VENV) target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/flashkeep/*.so
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The first Python that is new enough and can make virtual environments.
+$(STAMPS)/venv: requirements-dev.txt
+	@for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	    if $$python -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	        echo "$$python -m venv $(VENV)"; $$python -m venv --clear $(VENV) && break; \
+	    fi; \
+	done; test -x $(BIN)/python || { echo "no Python 3.11 or newer with its venv module here" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/built: $(STAMPS)/venv $(RUST) pyproject.toml
+	@command -v cargo >/dev/null || { echo "flashkeep is built with Rust; there is no cargo on the PATH" >&2; exit 1; }
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(STAMPS)/linted-rust: $(STAMPS)/venv $(RUST) rustfmt.toml clippy.toml
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	@touch $@
+
+$(STAMPS)/linted-python: $(STAMPS)/venv $(PYTHON) pyproject.toml
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/mypy --no-error-summary
+	@touch $@
+
+Cargo.lock: ;

@@ -1,0 +1,278 @@
+//! Above the redundancy: which sectors of a page exist, what the DRAM holds, and the one place where the old part of
+//! a page is merged with the new (a drive without DRAM has a buffer of size 0).
+
+mod lru;
+mod pages;
+
+pub use lru::{Held, Lru};
+pub use pages::Pages;
+
+use crate::engine::{Command, Contents, Engine, Flags, Leaves, Merge, Page, Scheme, Ticket, Verb};
+use crate::host::{Fragment, Oracle};
+use crate::kernel::SimTime;
+use crate::spec::Existing;
+
+/// How often the DRAM had what was asked for, in sectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hits {
+    /// Sectors read from DRAM.
+    pub read_hits: u64,
+    /// Sectors read that it did not hold.
+    pub read_misses: u64,
+    /// Sectors written again while it held them.
+    pub write_hits: u64,
+    /// Sectors written that it did not hold.
+    pub write_misses: u64,
+}
+
+/// The buffer of a drive.
+#[derive(Debug)]
+pub struct Buffer<C> {
+    pages: Pages,
+    lru: Option<Lru<C>>,
+    existing: Existing,
+    /// What each page ought to hold.
+    oracle: Oracle<C>,
+    /// Sector hits and misses.
+    pub hits: Hits,
+    /// Pages that were read, having been neither written nor there before time 0.
+    pub first_touches: u64,
+}
+
+/// What the buffer works through: the tree below, and the request above.
+pub struct Below<'a, S, C, L> {
+    /// The executor.
+    pub engine: &'a mut Engine<S, C>,
+    /// The leaves.
+    pub leaves: &'a mut L,
+    /// The instant.
+    pub now: SimTime,
+    /// The request.
+    pub request: Ticket,
+    /// What its reads ought to bring: the page's place among the request's, and its contents.
+    pub expected: &'a mut Vec<(u32, C)>,
+}
+
+impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
+    fn run(&mut self, verb: Verb, page: u32, count: u32, sectors: u16, flags: Flags, contents: impl Fn(u32) -> C) {
+        let mut at = 0;
+        while at < count {
+            let piece = (count - at).min(u32::from(u16::MAX));
+            let ticket = self.engine.extend(self.request, (at..at + piece).map(|n| contents(page + n)));
+            let mut command = Command::new(verb, Page(page + at), piece as u16);
+            (command.sectors, command.flags) = (sectors, flags);
+            self.engine.submit(self.leaves, self.now, command, ticket);
+            at += piece;
+        }
+    }
+
+    /// Reads pages, which ought to bring `expected`.
+    fn read(&mut self, page: u32, count: u32, sectors: u16, expected: impl Fn(u32) -> C) {
+        if C::KEEP {
+            let first = self.engine.pages(self.request.owner).len() as u32;
+            self.expected.extend((0..count).map(|n| (first + n, expected(page + n))));
+        }
+        self.run(Verb::Read, page, count, sectors, Flags::NONE, |_| C::default());
+    }
+
+    fn merge(&mut self, merge: Merge, difference: C) {
+        let ticket = self.engine.extend(self.request, std::iter::once(difference));
+        self.engine.merge(self.leaves, self.now, merge, ticket);
+    }
+}
+
+impl<C: Contents> Buffer<C> {
+    /// The buffer of a drive of `pages` pages of `page_sectors` sectors, with DRAM for `dram_sectors`.
+    #[must_use]
+    pub fn new(pages: u32, page_sectors: u32, dram_sectors: u64, existing: Existing) -> Self {
+        Buffer {
+            pages: Pages::new(pages, page_sectors),
+            lru: (dram_sectors > 0).then(|| Lru::new(dram_sectors)),
+            existing,
+            oracle: Oracle::new(pages),
+            hits: Hits::default(),
+            first_touches: 0,
+        }
+    }
+
+    /// Sectors in a page.
+    #[must_use]
+    pub fn page_sectors(&self) -> u32 {
+        self.pages.page_sectors()
+    }
+
+    /// Which sectors of each page exist in flash.
+    #[must_use]
+    pub fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
+    /// Pages come to exist before time 0 (or, at first touch, as if they had been there).
+    pub fn create<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) {
+        for page in fragment.page..fragment.page + fragment.count {
+            let old = self.pages.sectors(page);
+            self.pages.set(page, old | fragment.mask);
+            if old == 0 {
+                let oracle = &self.oracle;
+                below.run(Verb::Write, page, 1, 0, Flags::BEFORE, |page| oracle.current(page));
+            }
+        }
+    }
+
+    /// All pages exist before time 0.
+    pub fn create_all<S: Scheme, L: Leaves<C>>(&mut self, below: &mut Below<'_, S, C, L>) {
+        let oracle = &self.oracle;
+        self.pages.set_all();
+        below.run(Verb::Write, 0, self.pages.len(), 0, Flags::BEFORE, |page| oracle.current(page));
+    }
+
+    /// Reads a fragment; false where the DRAM had all of it.
+    pub fn read<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) -> bool {
+        self.touch(fragment, below);
+        if self.lru.is_some() {
+            let pages = fragment.page..fragment.page + fragment.count;
+            let mut asked = false;
+            for page in pages {
+                asked |= self.read_through(page, fragment.mask, below);
+            }
+            return asked;
+        }
+        let mut at = fragment.page;
+        let end = fragment.page + fragment.count;
+        while at < end {
+            // Without DRAM whole pages come, or what there is of them; whole ones as one run.
+            let run = (at..end).take_while(|&page| self.pages.is_whole(page)).count() as u32;
+            let sectors = if run > 0 { 0 } else { self.pages.count(at) };
+            let run = run.max(1);
+            let (oracle, pages) = (&self.oracle, &self.pages);
+            below.read(at, run, sectors, |page| expected(oracle, pages, page));
+            at += run;
+        }
+        true
+    }
+
+    /// A page that is read for the first time may have been there before time 0.
+    fn touch<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) {
+        if self.existing != Existing::Reads {
+            return;
+        }
+        for page in fragment.page..fragment.page + fragment.count {
+            let held = self.lru.as_ref().and_then(|lru| lru.get(page)).map_or(0, |held| held.sectors);
+            if (self.pages.sectors(page) | held) & fragment.mask == 0 {
+                self.first_touches += 1;
+                let mask = self.pages.whole();
+                self.create(Fragment { page, count: 1, mask }, below);
+                below.engine.settle(below.leaves, below.now);
+            }
+        }
+    }
+
+    fn read_through<S: Scheme, L: Leaves<C>>(&mut self, page: u32, mask: u64, below: &mut Below<'_, S, C, L>) -> bool {
+        let lru = self.lru.as_mut().expect("there is DRAM");
+        let held = lru.touch(page);
+        let hit = held.map_or(0, |held| held.sectors) & mask;
+        self.hits.read_hits += u64::from(hit.count_ones());
+        let missing = mask & !hit;
+        if missing == 0 {
+            return false;
+        }
+        self.hits.read_misses += u64::from(missing.count_ones());
+        let (oracle, pages) = (&self.oracle, &self.pages);
+        let in_flash = held.map_or_else(|| expected(oracle, pages, page), |held| held.in_flash);
+        below.read(page, 1, self.pages.sectors_of(missing), |_| in_flash);
+        true
+    }
+
+    /// Writes a fragment; false where the DRAM took all of it without giving anything up.
+    pub fn write<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) -> bool {
+        if self.lru.is_some() {
+            let mut gave = false;
+            for page in fragment.page..fragment.page + fragment.count {
+                gave |= self.hold(page, fragment.mask, below);
+            }
+            return gave;
+        }
+        if fragment.mask == self.pages.whole() {
+            if C::KEEP {
+                for page in fragment.page..fragment.page + fragment.count {
+                    self.oracle.write(page);
+                }
+            }
+            self.pages.set_run(fragment.page, fragment.count);
+            let oracle = &self.oracle;
+            let contents = |page| oracle.current(page);
+            below.run(Verb::Write, fragment.page, fragment.count, 0, Flags::NONE, contents);
+        } else {
+            let old = expected(&self.oracle, &self.pages, fragment.page);
+            let new = self.oracle.write(fragment.page);
+            self.store(fragment.page, fragment.mask, old, new, below);
+        }
+        true
+    }
+
+    /// The sectors of a page go to flash, together with those that are there already.
+    fn store<S: Scheme, L: Leaves<C>>(
+        &mut self,
+        page: u32,
+        mask: u64,
+        old_contents: C,
+        new_contents: C,
+        below: &mut Below<'_, S, C, L>,
+    ) {
+        let old = self.pages.sectors(page);
+        let all = old | mask;
+        self.pages.set(page, all);
+        let all_sectors = self.pages.sectors_of(all);
+        if old & !mask == 0 {
+            below.run(Verb::Write, page, 1, all_sectors, Flags::NONE, |_| new_contents);
+            return;
+        }
+        let old_sectors = self.pages.sectors_of(old & !mask);
+        let merge = Merge { page: Page(page), old_sectors, all_sectors };
+        below.merge(merge, new_contents.plus(1, old_contents));
+    }
+
+    /// The DRAM takes sectors of a page, giving up what was used longest ago.
+    fn hold<S: Scheme, L: Leaves<C>>(&mut self, page: u32, mask: u64, below: &mut Below<'_, S, C, L>) -> bool {
+        let in_flash = expected(&self.oracle, &self.pages, page);
+        let new = self.oracle.write(page);
+        let lru = self.lru.as_mut().expect("there is DRAM");
+        let held = lru.touch(page);
+        let hit = held.map_or(0, |held| held.sectors) & mask;
+        let needed = mask & !hit;
+        self.hits.write_hits += u64::from(hit.count_ones());
+        self.hits.write_misses += u64::from(needed.count_ones());
+        if held.is_none() {
+            lru.insert(page, Held { sectors: 0, in_flash, newest: new });
+        }
+        let mut gave = false;
+        // The page itself was just used, so it is given up last, and there is room for a page.
+        while self.lru.as_ref().is_some_and(|lru| lru.free() < u64::from(needed.count_ones())) {
+            let lru = self.lru.as_mut().expect("there is DRAM");
+            let (victim, held) = lru.evict().expect("a full buffer holds something");
+            self.store(victim, held.sectors, held.in_flash, held.newest, below);
+            gave = true;
+        }
+        self.lru.as_mut().expect("there is DRAM").add(page, needed, new);
+        gave
+    }
+
+    /// The pages are zeros from now on; a part of a page that is trimmed stays as it is.
+    pub fn trim<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) {
+        if fragment.mask != self.pages.whole() {
+            return;
+        }
+        for page in fragment.page..fragment.page + fragment.count {
+            self.pages.set(page, 0);
+            if let Some(lru) = &mut self.lru {
+                lru.remove(page);
+            }
+        }
+        below.run(Verb::Trim, fragment.page, fragment.count, 0, Flags::NONE, |_| C::default());
+    }
+}
+
+/// What a page in flash ought to hold, the DRAM holding none of it.
+fn expected<C: Contents>(oracle: &Oracle<C>, pages: &Pages, page: u32) -> C {
+    if C::KEEP && pages.sectors(page) != 0 { oracle.current(page) } else { C::default() }
+}

@@ -1,0 +1,154 @@
+//! Which sectors of each page there are in flash: a bit a page, and a mask for those that are there in part.
+
+use crate::host::whole;
+
+/// The sectors of every page.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    len: u32,
+    page_sectors: u32,
+    /// A bit a page: some of it exists.
+    exists: Vec<u64>,
+    /// Sectors missing of a page that exists, by page, in bytes as narrow as a page's mask; memory is touched only
+    /// where pages exist in part.
+    missing: Missing,
+    /// Whether any page exists in part.
+    partial: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Missing {
+    Byte(Vec<u8>),
+    Word(Vec<u16>),
+    Long(Vec<u32>),
+    Full(Vec<u64>),
+}
+
+impl Missing {
+    fn get(&self, page: usize) -> u64 {
+        match self {
+            Missing::Byte(masks) => u64::from(masks[page]),
+            Missing::Word(masks) => u64::from(masks[page]),
+            Missing::Long(masks) => u64::from(masks[page]),
+            Missing::Full(masks) => masks[page],
+        }
+    }
+
+    fn set(&mut self, page: usize, mask: u64) {
+        match self {
+            Missing::Byte(masks) => masks[page] = mask as u8,
+            Missing::Word(masks) => masks[page] = mask as u16,
+            Missing::Long(masks) => masks[page] = mask as u32,
+            Missing::Full(masks) => masks[page] = mask,
+        }
+    }
+}
+
+impl Pages {
+    /// Pages of which nothing exists.
+    #[must_use]
+    pub fn new(len: u32, page_sectors: u32) -> Self {
+        let count = len as usize;
+        let missing = match page_sectors {
+            0..=8 => Missing::Byte(vec![0; count]),
+            9..=16 => Missing::Word(vec![0; count]),
+            17..=32 => Missing::Long(vec![0; count]),
+            _ => Missing::Full(vec![0; count]),
+        };
+        Pages { len, page_sectors, exists: vec![0; count.div_ceil(64)], missing, partial: false }
+    }
+
+    /// How many pages there are.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Sectors in a page.
+    #[must_use]
+    pub fn page_sectors(&self) -> u32 {
+        self.page_sectors
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The mask of a whole page.
+    #[must_use]
+    pub fn whole(&self) -> u64 {
+        whole(self.page_sectors)
+    }
+
+    #[inline]
+    fn exists(&self, page: u32) -> bool {
+        self.exists[page as usize / 64] >> (page % 64) & 1 == 1
+    }
+
+    /// The sectors that exist of a page.
+    #[must_use]
+    #[inline]
+    pub fn sectors(&self, page: u32) -> u64 {
+        match (self.exists(page), self.partial) {
+            (false, _) => 0,
+            (true, false) => self.whole(),
+            (true, true) => self.whole() & !self.missing.get(page as usize),
+        }
+    }
+
+    /// Whether all of a page exists.
+    #[must_use]
+    #[inline]
+    pub fn is_whole(&self, page: u32) -> bool {
+        self.sectors(page) == self.whole()
+    }
+
+    /// How many sectors a mask has, in the form commands carry it: 0 for a whole page.
+    #[must_use]
+    #[inline]
+    pub fn sectors_of(&self, mask: u64) -> u16 {
+        if mask == self.whole() { 0 } else { mask.count_ones() as u16 }
+    }
+
+    /// How many sectors of a page exist, in the form commands carry it; a page of which nothing exists is asked for
+    /// as a whole, whoever holds it knows better.
+    #[must_use]
+    pub fn count(&self, page: u32) -> u16 {
+        self.sectors_of(self.sectors(page))
+    }
+
+    /// From now on these sectors of a page exist.
+    pub fn set(&mut self, page: u32, sectors: u64) {
+        let bit = 1 << (page % 64);
+        let word = &mut self.exists[page as usize / 64];
+        *word = if sectors == 0 { *word & !bit } else { *word | bit };
+        let missing = if sectors == 0 { 0 } else { self.whole() & !sectors };
+        self.partial |= missing != 0;
+        if self.partial {
+            self.missing.set(page as usize, missing);
+        }
+    }
+
+    /// From now on all of a run of pages exists.
+    #[inline]
+    pub fn set_run(&mut self, first: u32, count: u32) {
+        let whole = self.whole();
+        for page in first..first + count {
+            self.set(page, whole);
+        }
+    }
+
+    /// From now on all of every page exists.
+    pub fn set_all(&mut self) {
+        self.exists.fill(u64::MAX);
+    }
+
+    /// Pages of which something exists.
+    #[must_use]
+    pub fn existing(&self) -> u64 {
+        let bits: u64 = self.exists.iter().map(|word| u64::from(word.count_ones())).sum();
+        bits.min(u64::from(self.len))
+    }
+}

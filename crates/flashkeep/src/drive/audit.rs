@@ -1,0 +1,48 @@
+//! Re-derives what the drive counts as it goes from its raw state.
+
+use super::Drive;
+use crate::engine::{Contents, LeafId, Page};
+use crate::ftl::Entry;
+use crate::media::PlaneId;
+
+impl<C: Contents> Drive<C> {
+    /// Checks that map and reverse map are each other's inverse and that every block counts its valid pages.
+    ///
+    /// # Panics
+    /// Where the state contradicts itself: a mistake in the simulator.
+    pub fn audit(&self) {
+        let mut valid = vec![0_u16; self.geometry.block_space()];
+        for (leaf, ftl) in (0..).map(LeafId).zip(&self.ftls) {
+            for lpn in 0..ftl.map.len() {
+                let Entry::At(ppn) = self.lookup(leaf, Page(lpn)) else { continue };
+                assert!(self.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
+                assert_eq!(self.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
+                let plane = self.geometry.plane_of(ppn);
+                let lane = &self.lanes[self.lane_of[plane.0 as usize] as usize];
+                assert_eq!(lane.ftl, leaf.0, "page {lpn} lies within its FTL's domain");
+                valid[self.geometry.block_index_of(ppn)] += 1;
+            }
+        }
+        for plane in (0..self.geometry.plane_count()).map(PlaneId) {
+            let first = self.geometry.block_index(plane, 0);
+            for (block, counted) in (first..).zip(self.blocks.valid_counts(plane)) {
+                assert_eq!(valid[block], counted, "valid pages of block {block}");
+            }
+        }
+    }
+
+    /// Valid pages, and pages there are.
+    #[must_use]
+    pub fn filled(&self) -> (u64, u64) {
+        let planes = (0..self.geometry.plane_count()).map(PlaneId);
+        let valid = planes.flat_map(|plane| self.blocks.valid_counts(plane)).map(u64::from).sum();
+        (valid, u64::from(self.geometry.plane_count()) * self.geometry.pages_per_plane())
+    }
+
+    /// Erases of every block.
+    #[must_use]
+    pub fn erases(&self) -> Vec<u32> {
+        let planes = (0..self.geometry.plane_count()).map(PlaneId);
+        planes.flat_map(|plane| self.blocks.erases(plane).iter().copied()).collect()
+    }
+}

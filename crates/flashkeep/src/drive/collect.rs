@@ -1,0 +1,245 @@
+//! Collection: a victim's valid pages move within their plane, then the block is erased.
+//!
+//! It takes real time on real resources: page by page under the scheduler, or, as SSDSim does it, in one go that
+//! holds the channel for the sum of its moves.
+
+use super::{Collection, Drive, Kind};
+use crate::engine::{Cause, Contents};
+use crate::ftl::Entry;
+use crate::kernel::{SimTime, Span};
+use crate::media::{PlaneId, Ppn, UnitId};
+use crate::spec::GcRun;
+
+impl<C: Contents> Drive<C> {
+    /// A plane is short of free pages: it waits to be collected, once.
+    pub(super) fn ask_for_collection(&mut self, now: SimTime, plane: PlaneId) {
+        let this = &mut self.collections[plane.0 as usize];
+        if std::mem::replace(&mut this.queued, true) {
+            return;
+        }
+        this.next = None;
+        let unit = self.geometry.unit_of(plane);
+        let state = &mut self.units[unit.0 as usize];
+        match state.collect_tail {
+            Some(tail) if state.collect_head.is_some() => self.collections[tail.0 as usize].next = Some(plane),
+            _ => state.collect_head = Some(plane),
+        }
+        state.collect_tail = Some(plane);
+        let (channel, bit) = (state.channel as usize, state.bit);
+        self.channels[channel].collecting |= bit;
+        self.arm_unit(now, unit);
+        // If the unit is idle, its channel's next visit finds it; one that is idle too is visited at once.
+        if self.units[unit.0 as usize].is_idle(now) {
+            let at = self.channels[channel].free_at.max(now);
+            let slot = self.units.len() + channel;
+            self.agenda.set(slot, self.agenda.at(slot).min(at));
+        }
+    }
+
+    /// The plane has been collected, or there is nothing to gain in it: the next one of its unit comes up.
+    fn collected(&mut self, unit: UnitId, plane: PlaneId) {
+        let this = std::mem::take(&mut self.collections[plane.0 as usize]);
+        let state = &mut self.units[unit.0 as usize];
+        state.collect_head = this.next;
+        if state.collect_head.is_none() {
+            let (channel, bit) = (state.channel as usize, state.bit);
+            self.channels[channel].collecting &= !bit;
+        }
+    }
+
+    /// Does the next thing for the first plane of an idle unit that waits to be collected; false where there was
+    /// nothing to do.
+    pub(super) fn collect(&mut self, now: SimTime, channel: usize, unit: UnitId) -> bool {
+        while let Some(plane) = self.units[unit.0 as usize].collect_head {
+            let Some(victim) = self.victim_of(plane) else {
+                self.collected(unit, plane);
+                continue;
+            };
+            if self.gc == GcRun::HoldChannel {
+                return self.collect_whole(now, channel, unit, plane, victim);
+            }
+            if let Some((lpn, from)) = self.collections[plane.0 as usize].moving.take() {
+                if self.is_current(plane, lpn, from) {
+                    self.program_move(now, channel, unit, plane, lpn, from);
+                    return true;
+                }
+                continue;
+            }
+            if let Some((lpn, from)) = self.next_valid(plane, victim) {
+                self.read_move(now, channel, unit, plane, lpn, from);
+                return true;
+            }
+            return self.erase_victim(now, channel, unit, plane, victim);
+        }
+        false
+    }
+
+    fn victim_of(&mut self, plane: PlaneId) -> Option<u32> {
+        let this = &self.collections[plane.0 as usize];
+        let victim = this.victim.or_else(|| self.victim.of(&self.blocks, plane, self.geometry.pages));
+        self.collections[plane.0 as usize].victim = victim;
+        victim
+    }
+
+    fn ftl_of(&self, plane: PlaneId) -> usize {
+        usize::from(self.lanes[self.lane_of[plane.0 as usize] as usize].ftl)
+    }
+
+    /// Whether the logical page is still at `ppn`.
+    fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn) -> bool {
+        self.ftls[self.ftl_of(plane)].map.is_at(lpn, ppn)
+    }
+
+    /// The next valid page of the victim.
+    fn next_valid(&mut self, plane: PlaneId, victim: u32) -> Option<(u32, Ppn)> {
+        for page in self.collections[plane.0 as usize].cursor..self.geometry.pages {
+            let ppn = self.geometry.ppn(plane, victim, page);
+            let lpn = self.blocks.owner(ppn);
+            if self.is_current(plane, lpn, ppn) {
+                self.collections[plane.0 as usize].cursor = page + 1;
+                return Some((lpn, ppn));
+            }
+        }
+        self.collections[plane.0 as usize].cursor = self.geometry.pages;
+        None
+    }
+
+    fn read_move(&mut self, now: SimTime, channel: usize, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn) {
+        self.collections[plane.0 as usize].moving = Some((lpn, from));
+        self.counters.count(self.ftl_of(plane) as u16, Kind::Read, Cause::Gc);
+        let end = now + self.timing.command + self.timing.read + self.timing.transfer(0);
+        self.tell(now, end, from, Kind::Read, Cause::Gc);
+        self.start_array_read(now, channel, unit);
+    }
+
+    fn program_move(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+    ) {
+        let to = self.move_page(unit, plane, lpn, from);
+        let (_, durable) = self.program(now, channel, unit, 0);
+        self.units[unit.0 as usize].programs = Some(to);
+        self.counters.count(self.ftl_of(plane) as u16, Kind::Program, Cause::Gc);
+        self.tell(now, durable, to, Kind::Program, Cause::Gc);
+    }
+
+    /// The page is elsewhere in its plane from now on; reads that wait for it go there.
+    fn move_page(&mut self, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn) -> Ppn {
+        let ftl = self.ftl_of(plane);
+        let to = self.blocks.program(plane, lpn, self.blocks.contents(from));
+        self.ftls[ftl].free_pages -= 1;
+        self.blocks.invalidate(from);
+        self.blocks.validate(to);
+        self.ftls[ftl].map.set(lpn, Entry::At(to));
+        let mut at = self.units[unit.0 as usize].reads.head;
+        while at.is_some() {
+            if self.ops[at].ppn == from {
+                self.ops[at].ppn = to;
+            }
+            at = self.ops[at].next;
+        }
+        to
+    }
+
+    /// Whether a read waits for a page of the victim that has been written again since: it is owed the old
+    /// contents, so the block stays until it has been served.
+    fn is_owed(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
+        let block = self.geometry.block_index(plane, victim);
+        let ftl = self.ftl_of(plane);
+        self.units[unit.0 as usize].reads.any(&self.ops, |op| {
+            self.geometry.block_index_of(op.ppn) == block
+                && !self.ftls[ftl].map.is_at(self.blocks.owner(op.ppn), op.ppn)
+        })
+    }
+
+    fn erase_victim(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+    ) -> bool {
+        if self.is_owed(unit, plane, victim) {
+            return false;
+        }
+        let command = self.timing.erase_command;
+        self.occupy_channel(now, channel, command);
+        self.finish_erase(now, now + command, unit, plane, victim);
+        true
+    }
+
+    /// The erase itself, from `start` on; then the next collection, if the plane still keeps the host waiting.
+    fn finish_erase(&mut self, granted: SimTime, start: SimTime, unit: UnitId, plane: PlaneId, victim: u32) {
+        let end = start + self.timing.erase;
+        self.erase(plane, victim);
+        self.collections[plane.0 as usize] = Collection { queued: true, ..self.keep_place(plane) };
+        if self.blocks.has_room(plane) {
+            self.collected(unit, plane);
+        }
+        self.occupy_unit(granted, unit, end);
+        self.tell(granted, end, self.geometry.ppn(plane, victim, 0), Kind::Erase, Cause::Gc);
+        self.counters.count(self.ftl_of(plane) as u16, Kind::Erase, Cause::Gc);
+    }
+
+    fn keep_place(&self, plane: PlaneId) -> Collection {
+        Collection { next: self.collections[plane.0 as usize].next, ..Collection::default() }
+    }
+
+    fn erase(&mut self, plane: PlaneId, victim: u32) {
+        self.blocks.erase(plane, victim);
+        let ftl = self.ftl_of(plane);
+        self.ftls[ftl].erases += 1;
+        self.ftls[ftl].free_pages += u64::from(self.geometry.pages);
+    }
+
+    /// The whole block in one go: the channel is held for the sum of the moves, the chip until the erase is over.
+    fn collect_whole(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+    ) -> bool {
+        if self.is_owed(unit, plane, victim) {
+            return false;
+        }
+        let ftl = self.ftl_of(plane) as u16;
+        let mut held = Span::ZERO;
+        while let Some((lpn, from)) = self.next_valid(plane, victim) {
+            let to = self.move_page(unit, plane, lpn, from);
+            let read = self.timing.command + self.timing.read + self.timing.transfer(0);
+            let program = self.timing.command + self.timing.transfer(0) + self.timing.program;
+            let start = now + held;
+            self.counters.count(ftl, Kind::Read, Cause::Gc);
+            self.counters.count(ftl, Kind::Program, Cause::Gc);
+            self.tell(start, start + read, from, Kind::Read, Cause::Gc);
+            self.tell(start + read, start + read + program, to, Kind::Program, Cause::Gc);
+            held += read + program;
+        }
+        held += self.timing.erase_command;
+        self.occupy_channel(now, channel, held);
+        self.finish_erase(now, now + held, unit, plane, victim);
+        true
+    }
+
+    /// Collection of a plane without time, for what happened before time 0.
+    pub(super) fn collect_at_once(&mut self, ftl: usize, plane: PlaneId) {
+        let unit = self.geometry.unit_of(plane);
+        let victim = self.victim.of(&self.blocks, plane, self.geometry.pages);
+        let victim = victim.expect("the resolved drive leaves room to collect in every plane");
+        self.collections[plane.0 as usize].cursor = 0;
+        while let Some((lpn, from)) = self.next_valid(plane, victim) {
+            self.move_page(unit, plane, lpn, from);
+        }
+        self.collections[plane.0 as usize].cursor = 0;
+        debug_assert_eq!(ftl, self.ftl_of(plane));
+        self.erase(plane, victim);
+    }
+}

@@ -1,0 +1,91 @@
+//! Flash operations, counted by member, kind and cause.
+
+use crate::engine::Cause;
+
+/// A kind of flash operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A page leaves the array.
+    Read,
+    /// A page enters the array.
+    Program,
+    /// A block is erased.
+    Erase,
+}
+
+impl Kind {
+    /// All of them, in order.
+    pub const ALL: [Kind; 3] = [Kind::Read, Kind::Program, Kind::Erase];
+
+    /// Its name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Read => "read",
+            Kind::Program => "program",
+            Kind::Erase => "erase",
+        }
+    }
+}
+
+/// How many operations there were.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    by_member: Vec<[[u64; Cause::ALL.len()]; 3]>,
+    /// Reads of pages that hold nothing: no flash was asked.
+    pub reads_of_nothing: u64,
+    /// Reads served from the controller's memory, because the page was on its way to flash or already on its way up.
+    pub reads_from_memory: u64,
+}
+
+impl Counters {
+    /// Nothing counted, for so many members.
+    #[must_use]
+    pub fn new(members: usize) -> Self {
+        Counters { by_member: vec![[[0; Cause::ALL.len()]; 3]; members], ..Counters::default() }
+    }
+
+    /// Counts one.
+    #[inline]
+    pub fn count(&mut self, member: u16, kind: Kind, cause: Cause) {
+        self.by_member[usize::from(member)][kind as usize][cause as usize] += 1;
+    }
+
+    /// Operations of one member.
+    #[must_use]
+    pub fn of_member(&self, member: usize, kind: Kind, cause: Cause) -> u64 {
+        self.by_member[member][kind as usize][cause as usize]
+    }
+
+    /// Members.
+    #[must_use]
+    pub fn members(&self) -> usize {
+        self.by_member.len()
+    }
+
+    /// Operations of all members.
+    #[must_use]
+    pub fn of(&self, kind: Kind, cause: Cause) -> u64 {
+        (0..self.members()).map(|member| self.of_member(member, kind, cause)).sum()
+    }
+
+    /// Operations of all members and causes.
+    #[must_use]
+    pub fn total(&self, kind: Kind) -> u64 {
+        Cause::ALL.into_iter().map(|cause| self.of(kind, cause)).sum()
+    }
+
+    /// What has been counted since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Counters) -> Counters {
+        let mut difference = self.clone();
+        for (member, old) in difference.by_member.iter_mut().zip(&before.by_member) {
+            for (count, old) in member.as_flattened_mut().iter_mut().zip(old.as_flattened()) {
+                *count -= old;
+            }
+        }
+        difference.reads_of_nothing -= before.reads_of_nothing;
+        difference.reads_from_memory -= before.reads_from_memory;
+        difference
+    }
+}

@@ -1,0 +1,185 @@
+//! Channels and units: who is busy until when, and what waits for them.
+
+use super::{Drive, Op, Queue};
+use crate::engine::{Cause, Contents};
+use crate::kernel::{Id, SimTime, Span};
+use crate::media::{Geometry, PlaneId, Ppn, UnitId};
+
+use super::Kind;
+
+/// Where a unit stands in what it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Free from `free_at` on.
+    #[default]
+    Free,
+    /// The array is being read; an event says when the page is in the register.
+    Array,
+    /// The page waits in the register for the channel.
+    Ready,
+}
+
+/// A chip, die or plane: what does one thing at a time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unit {
+    pub channel: u32,
+    /// Its place in the channel's masks.
+    pub bit: u128,
+    pub phase: Phase,
+    pub free_at: SimTime,
+    /// Reads that wait for it.
+    pub reads: Queue,
+    /// The read it does; none while it reads for a collection.
+    pub current: Id<Op>,
+    /// The page it programs, or programmed last.
+    pub programs: Option<Ppn>,
+    /// Planes that wait to be collected.
+    pub collect_head: Option<PlaneId>,
+    pub collect_tail: Option<PlaneId>,
+    pub lanes: Vec<u32>,
+    pub busy: Span,
+}
+
+/// A bus and what waits for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Channel {
+    pub free_at: SimTime,
+    pub first_unit: u32,
+    /// Units with reads waiting.
+    pub waiting: u128,
+    /// Units with a page in the register.
+    pub ready: u128,
+    /// Units with planes to be collected.
+    pub collecting: u128,
+    pub lanes: Vec<u32>,
+    /// The lane that is offered the next write first.
+    pub turn: u32,
+    pub busy: Span,
+}
+
+/// A flash operation, as the log tells it.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// When its first resource was granted.
+    pub start: SimTime,
+    /// When its unit is free again.
+    pub end: SimTime,
+    /// The page, or the first page of the block.
+    pub ppn: Ppn,
+    /// What was done.
+    pub kind: Kind,
+    /// Why.
+    pub cause: Cause,
+}
+
+pub(super) fn units(geometry: &Geometry) -> Vec<Unit> {
+    let unit = |id: u32| {
+        let channel = geometry.channel_of(UnitId(id));
+        let bit = 1 << (id - channel * geometry.units_per_channel());
+        Unit { channel, bit, ..Unit::default() }
+    };
+    (0..geometry.unit_count()).map(unit).collect()
+}
+
+pub(super) fn channels(geometry: &Geometry) -> Vec<Channel> {
+    let first_unit = |channel: u32| channel * geometry.units_per_channel();
+    (0..geometry.channels).map(|c| Channel { first_unit: first_unit(c), ..Channel::default() }).collect()
+}
+
+/// The units whose bits are set, lowest first.
+pub(super) fn bits(mut mask: u128) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
+        let bit = mask.trailing_zeros();
+        mask &= mask - 1;
+        Some(bit)
+    })
+}
+
+impl Unit {
+    /// Whether it can start something.
+    #[inline]
+    pub(super) fn is_idle(&self, now: SimTime) -> bool {
+        self.phase == Phase::Free && self.free_at <= now
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    /// The units of a channel whose bits are set and that can start something.
+    pub(super) fn idle_among(&self, now: SimTime, channel: usize, mask: u128) -> impl Iterator<Item = UnitId> {
+        let first = self.channels[channel].first_unit;
+        let idle = move |bit: u32| self.units[(first + bit) as usize].is_idle(now);
+        bits(mask).filter(move |&bit| idle(bit)).map(move |bit| UnitId(first + bit))
+    }
+
+    /// Something waits for a busy unit: its release becomes an event.
+    #[inline]
+    pub(super) fn arm_unit(&mut self, now: SimTime, unit: UnitId) {
+        let state = &self.units[unit.0 as usize];
+        if state.phase == Phase::Free && state.free_at > now {
+            self.agenda.set(unit.0 as usize, state.free_at);
+        }
+    }
+
+    /// Something waits for a busy channel: its release becomes an event.
+    #[inline]
+    pub(super) fn arm_channel(&mut self, channel: usize) {
+        self.agenda.set(self.units.len() + channel, self.channels[channel].free_at);
+    }
+
+    /// Whether anything waits for the unit.
+    #[inline]
+    fn is_wanted(&self, unit: &Unit) -> bool {
+        unit.reads.head.is_some()
+            || unit.collect_head.is_some()
+            || unit.lanes.iter().any(|&lane| {
+                let pool = self.lanes[lane as usize].pool;
+                self.pools[pool as usize].head.is_some()
+            })
+    }
+
+    /// The unit is busy from `now` until `until`.
+    #[inline]
+    pub(super) fn occupy_unit(&mut self, now: SimTime, unit: UnitId, until: SimTime) {
+        let state = &mut self.units[unit.0 as usize];
+        state.phase = Phase::Free;
+        state.free_at = until;
+        state.busy += until.since(now);
+        if self.is_wanted(&self.units[unit.0 as usize]) {
+            self.agenda.set(unit.0 as usize, until);
+        }
+    }
+
+    /// The channel is in use from `now` for `span`.
+    #[inline]
+    pub(super) fn occupy_channel(&mut self, now: SimTime, channel: usize, span: Span) {
+        let state = &mut self.channels[channel];
+        debug_assert!(state.free_at <= now, "a channel does one thing at a time");
+        state.free_at = now + span;
+        state.busy += span;
+    }
+
+    /// How long a read of a page in the unit would wait at least.
+    pub(super) fn wait_for(&self, unit: UnitId) -> Span {
+        let state = &self.units[unit.0 as usize];
+        let channel = &self.channels[state.channel as usize];
+        let mut wait = state.free_at.since(self.now) + channel.free_at.since(self.now);
+        if state.phase != Phase::Free {
+            wait += self.timing.transfer(0);
+        }
+        let mut at = state.reads.head;
+        while at.is_some() {
+            wait += self.timing.read + self.timing.transfer(self.ops[at].command.sectors);
+            at = self.ops[at].next;
+        }
+        wait
+    }
+
+    pub(super) fn tell(&mut self, start: SimTime, end: SimTime, ppn: Ppn, kind: Kind, cause: Cause) {
+        if let Some(log) = &mut self.log {
+            log.add(&Operation { start, end, ppn, kind, cause });
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! A drive's leaves: FTLs over the dies they share channels with.
+//!
+//! Commands wait in queues of the resource they need: reads with their unit (chip, die or plane), writes in a pool
+//! until a unit that may take them is idle. Whenever a channel falls free or gets something to do, it is *visited*
+//! ([`visit`]): the scheduler picks one action, which is granted, and its end is known from then on. A resource that
+//! falls free with nobody waiting is a number, not an event.
+
+mod audit;
+mod collect;
+mod counters;
+mod media;
+mod read;
+mod visit;
+mod write;
+
+pub use counters::{Counters, Kind};
+pub use media::Operation;
+
+use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Part, Ticket, Verb};
+use crate::ftl::{Allocation, Blocks, Entry, Map, Victim, allocation::Pooling};
+use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
+use crate::media::{Domain, Geometry, PlaneId, Ppn, Scheduler, Timing, UnitId};
+use crate::output::Log;
+use crate::spec::{Acknowledge, BusUse, GcRun, Resolved};
+use media::{Channel, Unit};
+
+/// What waits or is being done: a read of one page, or the rest of a run of writes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Op {
+    ticket: Ticket,
+    command: Command,
+    /// Pages of a write that have found their place.
+    placed: u16,
+    ftl: u16,
+    sequence: u64,
+    next: Id<Op>,
+    previous: Id<Op>,
+    ppn: Ppn,
+    acknowledged: SimTime,
+    durable: SimTime,
+    service: Span,
+}
+
+/// Operations in the order in which their requests came; within a request, in the order in which they came.
+#[derive(Clone, Copy, Debug, Default)]
+struct Queue {
+    head: Id<Op>,
+    tail: Id<Op>,
+}
+
+impl Queue {
+    /// Adds an operation; nearly always it is the youngest, so its place is sought from the end.
+    #[inline]
+    fn push(&mut self, ops: &mut Arena<Op>, op: Id<Op>) {
+        let age = ops[op].ticket.age;
+        let mut after = self.tail;
+        while after.is_some() && (age.wrapping_sub(ops[after].ticket.age) as i32) < 0 {
+            after = ops[after].previous;
+        }
+        let before = if after.is_some() { ops[after].next } else { self.head };
+        ops[op].previous = after;
+        ops[op].next = before;
+        if after.is_some() { ops[after].next = op } else { self.head = op }
+        if before.is_some() { ops[before].previous = op } else { self.tail = op }
+    }
+
+    #[inline]
+    fn pop(&mut self, ops: &mut Arena<Op>) -> Id<Op> {
+        let head = self.head;
+        self.head = ops[head].next;
+        if self.head.is_some() {
+            ops[self.head].previous = Id::NONE;
+        } else {
+            self.tail = Id::NONE;
+        }
+        head
+    }
+
+    fn any(&self, ops: &Arena<Op>, mut test: impl FnMut(&Op) -> bool) -> bool {
+        let mut at = self.head;
+        while at.is_some() {
+            if test(&ops[at]) {
+                return true;
+            }
+            at = ops[at].next;
+        }
+        false
+    }
+}
+
+/// The planes of one unit that one FTL rules over, and the pool that they take writes from.
+#[derive(Clone, Debug)]
+struct Lane {
+    ftl: u16,
+    unit: UnitId,
+    planes: Vec<PlaneId>,
+    turn: u32,
+    pool: u32,
+}
+
+/// One FTL: a member of the tree.
+#[derive(Clone, Debug)]
+struct Ftl {
+    map: Map,
+    domain: Domain,
+    allocation: Allocation,
+    /// Its pools; with one for the whole domain, `first_pool` alone.
+    first_pool: u32,
+    /// Its lanes, in order of channel and unit.
+    lanes: std::ops::Range<u32>,
+    /// The channel, within the domain, where the next write is offered first.
+    turn: u32,
+    /// The lane that the next page without time is put into.
+    untimed_turn: u32,
+    erases: u64,
+    free_pages: u64,
+    /// Renamed while in flight: operation, old and new address.
+    renamed: Vec<(u32, u32, u32)>,
+}
+
+/// A plane's collection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Collection {
+    queued: bool,
+    next: Option<PlaneId>,
+    victim: Option<u32>,
+    cursor: u32,
+    /// A page on its way, read and not yet programmed.
+    moving: Option<(u32, Ppn)>,
+}
+
+/// All FTLs of a drive and the flash below them.
+pub struct Drive<C> {
+    geometry: Geometry,
+    timing: Timing,
+    scheduler: Scheduler,
+    victim: Victim,
+    acknowledge: Acknowledge,
+    bus: BusUse,
+    gc: GcRun,
+    coalesce: bool,
+    /// A plane with fewer free pages collects.
+    collect_below: u32,
+    blocks: Blocks<C>,
+    ftls: Vec<Ftl>,
+    lanes: Vec<Lane>,
+    /// Which lane each plane is in.
+    lane_of: Vec<u32>,
+    pools: Vec<Queue>,
+    units: Vec<Unit>,
+    channels: Vec<Channel>,
+    collections: Vec<Collection>,
+    ops: Arena<Op>,
+    /// The pages of writes in flight; untouched where contents are nothing.
+    carried: Vec<Vec<C>>,
+    agenda: Agenda,
+    done: Vec<Done<C>>,
+    sequence: u64,
+    now: SimTime,
+    counters: Counters,
+    log: Option<Log>,
+}
+
+impl<C: Contents> Drive<C> {
+    /// The flash of a drive, erased, an FTL of `pages` pages for each of `domains`.
+    #[must_use]
+    pub fn new(drive: &Resolved, domains: &[Domain], pages: u32, scheduler: Scheduler, victim: Victim) -> Self {
+        let geometry = Geometry::new(&drive.spec.flash);
+        let threshold = drive.spec.ftl.gc.threshold * geometry.pages_per_plane() as f64;
+        let mut this = Drive {
+            timing: Timing::new(drive),
+            scheduler,
+            victim,
+            acknowledge: drive.spec.flash.acknowledge,
+            bus: drive.spec.flash.bus,
+            gc: drive.spec.ftl.gc.run,
+            coalesce: drive.spec.ftl.coalesce_reads,
+            // A block's worth of free pages is kept from the host, so collection starts before it is reached.
+            collect_below: (threshold as u32).max(geometry.pages + 1),
+            blocks: Blocks::new(&geometry),
+            ftls: Vec::new(),
+            lanes: Vec::new(),
+            lane_of: vec![0; geometry.plane_count() as usize],
+            pools: Vec::new(),
+            units: media::units(&geometry),
+            channels: media::channels(&geometry),
+            collections: vec![Collection::default(); geometry.plane_count() as usize],
+            ops: Arena::default(),
+            carried: Vec::new(),
+            agenda: Agenda::new((geometry.unit_count() + geometry.channels) as usize),
+            done: Vec::new(),
+            sequence: 0,
+            now: SimTime::ZERO,
+            counters: Counters::new(domains.len()),
+            log: None,
+            geometry,
+        };
+        for domain in domains {
+            this.add_ftl(domain, pages, drive.allocation.into());
+        }
+        this
+    }
+
+    fn add_ftl(&mut self, domain: &Domain, pages: u32, allocation: Allocation) {
+        let ftl = self.ftls.len() as u16;
+        let first_lane = self.lanes.len() as u32;
+        for plane in domain.planes(&self.geometry) {
+            let unit = self.geometry.unit_of(plane);
+            let found = self.lanes[first_lane as usize..].iter().position(|lane| lane.unit == unit);
+            let lane = found.map_or(self.lanes.len(), |at| at + first_lane as usize);
+            if lane == self.lanes.len() {
+                self.lanes.push(Lane { ftl, unit, planes: Vec::new(), turn: 0, pool: 0 });
+            }
+            self.lanes[lane].planes.push(plane);
+            self.lane_of[plane.0 as usize] = lane as u32;
+        }
+        let lanes = first_lane..self.lanes.len() as u32;
+        let first_pool = self.pools.len() as u32;
+        for at in lanes.clone() {
+            let unit = self.lanes[at as usize].unit;
+            let channel = self.geometry.channel_of(unit);
+            let pool = match allocation.pooling() {
+                Pooling::Domain => 0,
+                Pooling::Channel => channel - domain.first.channel,
+                Pooling::Unit => at - first_lane,
+            };
+            self.lanes[at as usize].pool = first_pool + pool;
+            let needed = (first_pool + pool + 1) as usize;
+            self.pools.resize(self.pools.len().max(needed), Queue::default());
+            self.channels[channel as usize].lanes.push(at);
+            self.units[unit.0 as usize].lanes.push(at);
+        }
+        self.ftls.push(Ftl {
+            map: Map::new(pages),
+            domain: *domain,
+            allocation,
+            first_pool,
+            lanes,
+            turn: 0,
+            untimed_turn: 0,
+            erases: 0,
+            free_pages: u64::from(domain.plane_count()) * self.geometry.pages_per_plane(),
+            renamed: Vec::new(),
+        });
+    }
+
+    /// Where each flash operation is told.
+    pub fn log_operations(&mut self, log: Log) {
+        self.log = Some(log);
+    }
+
+    /// Ends the log of operations.
+    ///
+    /// # Errors
+    /// What could not be written of it.
+    pub fn close_log(&mut self) -> Result<(), String> {
+        self.log.take().map_or(Ok(()), Log::close)
+    }
+
+    /// What the controller's memory takes to serve.
+    #[must_use]
+    pub fn memory_time(&self) -> Span {
+        self.timing.memory
+    }
+
+    /// The instant of the next event, [`SimTime::NEVER`] where nothing is pending.
+    #[must_use]
+    #[inline]
+    pub fn next_event(&self) -> SimTime {
+        self.agenda.next()
+    }
+
+    /// Does what is due next.
+    #[inline]
+    pub fn step(&mut self) {
+        let now = self.agenda.next();
+        self.now = now;
+        let slot = self.agenda.pop();
+        let units = self.units.len();
+        if slot < units {
+            self.unit_wakes(now, UnitId(slot as u32));
+        } else {
+            self.visit(now, slot - units);
+        }
+    }
+
+    /// What has been counted.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The geometry.
+    #[must_use]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Blocks and planes.
+    #[must_use]
+    pub fn blocks(&self) -> &Blocks<C> {
+        &self.blocks
+    }
+
+    /// Where an FTL has a page.
+    #[must_use]
+    pub fn lookup(&self, leaf: LeafId, page: Page) -> Entry {
+        self.ftls[usize::from(leaf.0)].map.get(page.0)
+    }
+
+    /// Logical pages of an FTL.
+    #[must_use]
+    pub fn pages(&self, leaf: LeafId) -> u32 {
+        self.ftls[usize::from(leaf.0)].map.len()
+    }
+
+    /// FTLs.
+    #[must_use]
+    pub fn ftl_count(&self) -> u16 {
+        self.ftls.len() as u16
+    }
+
+    /// How long each channel has been in use.
+    #[must_use]
+    pub fn channel_busy(&self) -> Vec<Span> {
+        self.channels.iter().map(|channel| channel.busy).collect()
+    }
+
+    /// How long each unit has been busy.
+    #[must_use]
+    pub fn unit_busy(&self) -> Vec<Span> {
+        self.units.iter().map(|unit| unit.busy).collect()
+    }
+
+    /// Asks the processor for the map entry of a page that will soon be wanted.
+    #[inline]
+    pub fn prefetch(&self, leaf: LeafId, page: Page) {
+        self.ftls[usize::from(leaf.0)].map.prefetch(page.0);
+    }
+
+    /// Whether nothing waits and nothing is under way that somebody waits for.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.ops.live() == 0 && self.done.is_empty()
+    }
+
+    fn claim(&mut self, op: Op) -> Id<Op> {
+        let id = self.ops.claim();
+        self.ops[id] = op;
+        self.sequence += 1;
+        self.ops[id].sequence = self.sequence;
+        id
+    }
+
+    /// Metadata: the pages are zeros from now on.
+    fn trim(&mut self, ftl: usize, command: &Command) {
+        for lpn in command.start.0..command.end() {
+            self.forget(ftl, lpn);
+        }
+    }
+
+    /// What a page held is garbage.
+    #[inline]
+    fn forget(&mut self, ftl: usize, lpn: u32) {
+        if let Entry::At(ppn) = self.ftls[ftl].map.get(lpn) {
+            self.discard(ppn);
+        }
+        self.ftls[ftl].map.set(lpn, Entry::Unmapped);
+    }
+
+    /// A physical page is garbage; its plane may have waited for some.
+    #[inline]
+    fn discard(&mut self, ppn: Ppn) {
+        self.blocks.invalidate(ppn);
+        let plane = self.geometry.plane_of(ppn);
+        if !self.blocks.has_room(plane) {
+            self.ask_for_collection(self.now, plane);
+        }
+    }
+
+    /// Metadata: the pages' contents get another address; what stood there is garbage.
+    fn rename(&mut self, ftl: usize, command: &Command) {
+        for n in 0..u32::from(command.count) {
+            let (from, to) = (command.start.0 + n, command.to.0 + n);
+            self.forget(ftl, to);
+            let entry = self.ftls[ftl].map.get(from);
+            match entry {
+                Entry::At(ppn) => self.blocks.rename(ppn, to),
+                Entry::Pending(op) => self.ftls[ftl].renamed.push((op, from, to)),
+                Entry::Unmapped => {}
+            }
+            self.ftls[ftl].map.set(to, entry);
+            self.ftls[ftl].map.set(from, Entry::Unmapped);
+        }
+    }
+
+    fn answer(&mut self, ticket: Ticket, pages: u32, at: SimTime, service: Span, contents: C) {
+        let done = Done {
+            ticket,
+            pages,
+            part: Part::Both,
+            acknowledged: at,
+            durable: at,
+            service,
+            contents,
+            failed: None,
+        };
+        self.done.push(done);
+    }
+}
+
+impl<C: Contents> Leaves<C> for Drive<C> {
+    #[inline]
+    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
+        self.now = now;
+        let ftl = usize::from(leaf.0);
+        match command.verb {
+            Verb::Read => self.read(now, ftl, command, ticket),
+            Verb::Write => self.write(now, ftl, command, ticket, contents),
+            Verb::Trim => self.trim(ftl, command),
+            Verb::Rename => self.rename(ftl, command),
+        }
+        if matches!(command.verb, Verb::Trim | Verb::Rename) {
+            self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+        }
+    }
+
+    fn done(&mut self) -> &mut Vec<Done<C>> {
+        &mut self.done
+    }
+}
+
+impl<C: Contents> Below for Drive<C> {
+    fn backlog(&self, leaf: LeafId, page: Page) -> Span {
+        match self.ftls[usize::from(leaf.0)].map.get(page.0) {
+            Entry::At(ppn) => self.wait_for(self.geometry.unit_of(self.geometry.plane_of(ppn))),
+            _ => Span::ZERO,
+        }
+    }
+
+    fn wear(&self, leaf: LeafId) -> u64 {
+        self.ftls[usize::from(leaf.0)].erases
+    }
+
+    fn room(&self, leaf: LeafId) -> u64 {
+        let ftl = &self.ftls[usize::from(leaf.0)];
+        let kept = u64::from(ftl.domain.plane_count()) * u64::from(self.collect_below);
+        ftl.free_pages.saturating_sub(kept)
+    }
+}

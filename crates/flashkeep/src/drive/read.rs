@@ -1,0 +1,133 @@
+//! Reads: from flash, from the controller's memory, or of nothing.
+
+use super::media::Phase;
+use super::{Drive, Kind, Op};
+use crate::engine::{Command, Contents, Flags, Ticket};
+use crate::ftl::Entry;
+use crate::kernel::{Id, SimTime, Span};
+use crate::media::{Ppn, UnitId};
+use crate::spec::BusUse;
+
+impl<C: Contents> Drive<C> {
+    pub(super) fn read(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket) {
+        for n in 0..command.count {
+            let page = command.start.plus(u32::from(n));
+            let one = command.over(page, 1);
+            self.read_page(now, ftl, one, ticket.plus(u32::from(n)));
+        }
+    }
+
+    fn read_page(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
+        let memory = self.timing.memory;
+        match self.ftls[ftl].map.get(command.start.0) {
+            Entry::Unmapped => {
+                self.counters.reads_of_nothing += 1;
+                self.answer(ticket, 1, now + memory, memory, C::default());
+            }
+            Entry::Pending(op) => {
+                let contents = self.carried_page(ftl, op, command.start.0);
+                self.counters.reads_from_memory += 1;
+                self.answer(ticket, 1, now + memory, memory, contents);
+            }
+            Entry::At(ppn) => {
+                let contents = self.blocks.contents(ppn);
+                let unit = self.geometry.unit_of(self.geometry.plane_of(ppn));
+                if command.flags.has(Flags::BEFORE) {
+                    self.answer(ticket, 1, now, Span::ZERO, contents);
+                } else if self.is_in_memory(now, unit, ppn) {
+                    self.counters.reads_from_memory += 1;
+                    self.answer(ticket, 1, now + memory, memory, contents);
+                } else {
+                    self.wait_to_read(now, ftl, command, ticket, unit, ppn);
+                }
+            }
+        }
+    }
+
+    /// A page that is being programmed is still in the controller's memory (the second law of order); with
+    /// coalescing, a page that another read is bringing up soon will be.
+    fn is_in_memory(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
+        let state = &self.units[unit.0 as usize];
+        if state.programs == Some(ppn) && state.free_at > now {
+            return true;
+        }
+        if !self.coalesce {
+            return false;
+        }
+        let in_service = state.phase != Phase::Free && state.current.is_some();
+        (in_service && self.ops[state.current].ppn == ppn) || state.reads.any(&self.ops, |op| op.ppn == ppn)
+    }
+
+    fn wait_to_read(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: Command,
+        ticket: Ticket,
+        unit: UnitId,
+        ppn: Ppn,
+    ) {
+        let op = self.claim(Op { ticket, command, ftl: ftl as u16, ppn, ..Op::default() });
+        if C::KEEP {
+            // The first law: it reads what the page holds now, whatever is written before its turn comes.
+            let contents = self.blocks.contents(ppn);
+            self.carry(op, &[contents]);
+        }
+        let state = &mut self.units[unit.0 as usize];
+        state.reads.push(&mut self.ops, op);
+        let (channel, bit) = (state.channel as usize, state.bit);
+        self.channels[channel].waiting |= bit;
+        self.arm_unit(now, unit);
+        self.visit(now, channel);
+    }
+
+    /// Starts the first read that waits for an idle unit.
+    pub(super) fn grant_read(&mut self, now: SimTime, channel: usize, unit: UnitId) {
+        let state = &mut self.units[unit.0 as usize];
+        let op = state.reads.pop(&mut self.ops);
+        if !state.reads.head.is_some() {
+            self.channels[channel].waiting &= !state.bit;
+        }
+        state.current = op;
+        // A read's field for the end holds its start until the end is known.
+        self.ops[op].acknowledged = now;
+        let Op { ppn, command, ftl, .. } = self.ops[op];
+        assert!(self.blocks.is_programmed(ppn), "only programmed pages are read");
+        self.counters.count(ftl, Kind::Read, command.cause);
+        self.start_array_read(now, channel, unit);
+    }
+
+    /// Command on the channel, then the array; the channel is free meanwhile unless it is held for operations.
+    pub(super) fn start_array_read(&mut self, now: SimTime, channel: usize, unit: UnitId) {
+        let (command, read) = (self.timing.command, self.timing.read);
+        let in_register = now + command + read;
+        let state = &mut self.units[unit.0 as usize];
+        state.phase = Phase::Array;
+        state.free_at = in_register;
+        state.busy += in_register.since(now);
+        self.agenda.set(unit.0 as usize, in_register);
+        let held = if self.bus == BusUse::Operations { command + read } else { command };
+        self.occupy_channel(now, channel, held);
+    }
+
+    /// The page in the unit's register goes over the channel.
+    pub(super) fn grant_data_out(&mut self, now: SimTime, channel: usize, unit: UnitId) {
+        let state = &mut self.units[unit.0 as usize];
+        self.channels[channel].ready &= !state.bit;
+        let op = std::mem::replace(&mut state.current, Id::NONE);
+        let sectors = if op.is_some() { self.ops[op].command.sectors } else { 0 };
+        let transfer = self.timing.transfer(sectors);
+        let end = now + transfer;
+        self.occupy_channel(now, channel, transfer);
+        self.occupy_unit(now, unit, end);
+        if !op.is_some() {
+            return;
+        }
+        let Op { ticket, ppn, command, acknowledged: start, .. } = self.ops[op];
+        let service = self.timing.command + self.timing.read + transfer;
+        let contents = self.take_carried(op);
+        self.answer(ticket, 1, end, service, contents);
+        self.ops.release(op);
+        self.tell(start, end, ppn, Kind::Read, command.cause);
+    }
+}

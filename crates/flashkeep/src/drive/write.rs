@@ -1,0 +1,288 @@
+//! Writes: kept in a pool until a die may take them, then placed and programmed.
+
+use super::{Drive, Kind, Op};
+use crate::engine::{Command, Contents, Done, Flags, Part, Ticket};
+use crate::ftl::{Allocation, Entry};
+use crate::kernel::{Id, SimTime, Span};
+use crate::media::{PlaneId, UnitId};
+use crate::spec::{Acknowledge, BusUse};
+
+impl<C: Contents> Drive<C> {
+    pub(super) fn write(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket, contents: &[C]) {
+        if command.flags.has(Flags::BEFORE) {
+            return self.write_before(now, ftl, command, ticket, contents);
+        }
+        let channels = self.ftls[ftl].domain.extent[0];
+        if self.ftls[ftl].allocation.channel(&self.ftls[ftl].domain, command.start.0).is_none() {
+            let pool = self.ftls[ftl].first_pool;
+            self.pool_write(ftl, *command, ticket, contents, pool);
+            self.offer(now, ftl, pool, channels);
+            return;
+        }
+        for n in 0..command.count {
+            let page = command.start.plus(u32::from(n));
+            let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
+            let pool = self.bound_pool(ftl, page.0);
+            self.pool_write(ftl, command.over(page, 1), ticket.plus(u32::from(n)), contents, pool);
+            self.offer(now, ftl, pool, 1);
+        }
+    }
+
+    /// The pool of an address that is bound to a channel or a plane.
+    fn bound_pool(&self, ftl: usize, lpn: u32) -> u32 {
+        let this = &self.ftls[ftl];
+        match this.allocation.plane(&self.geometry, &this.domain, lpn) {
+            Some(plane) => self.lanes[self.lane_of[plane.0 as usize] as usize].pool,
+            None => this.first_pool + this.allocation.channel(&this.domain, lpn).unwrap_or(0),
+        }
+    }
+
+    /// From now on the pages are those of this write, wherever they will be.
+    fn pool_write(&mut self, ftl: usize, command: Command, ticket: Ticket, contents: &[C], pool: u32) {
+        let op = self.claim(Op { ticket, command, ftl: ftl as u16, ..Op::default() });
+        if C::KEEP {
+            self.carry(op, contents);
+        }
+        for lpn in command.start.0..command.end() {
+            if let Entry::At(old) = self.ftls[ftl].map.get(lpn) {
+                self.discard(old);
+            }
+            self.ftls[ftl].map.set(lpn, Entry::Pending(op.raw()));
+        }
+        self.pools[pool as usize].push(&mut self.ops, op);
+    }
+
+    /// Offers a pool's writes to its channels, in turn; whoever is busy will be asked again when it falls free.
+    fn offer(&mut self, now: SimTime, ftl: usize, pool: u32, channels: u32) {
+        let first = self.ftls[ftl].domain.first.channel;
+        let whole = channels > 1;
+        let mut at = if whole { self.ftls[ftl].turn } else { 0 };
+        for _ in 0..channels {
+            if !self.pools[pool as usize].head.is_some() {
+                return;
+            }
+            let channel = if whole { first + at } else { self.channel_of_pool(ftl, pool) };
+            at = if at + 1 >= channels { 0 } else { at + 1 };
+            if self.channels[channel as usize].free_at <= now {
+                self.visit(now, channel as usize);
+            }
+        }
+        if self.pools[pool as usize].head.is_some() {
+            self.wake_for(now, ftl, pool);
+        }
+    }
+
+    fn channel_of_pool(&self, ftl: usize, pool: u32) -> u32 {
+        let this = &self.ftls[ftl];
+        match this.allocation {
+            Allocation::Static(_) => {
+                let lane = this.lanes.start + (pool - this.first_pool);
+                self.units[self.lanes[lane as usize].unit.0 as usize].channel
+            }
+            _ => this.domain.first.channel + (pool - this.first_pool),
+        }
+    }
+
+    /// Whoever may take the pool's writes is told to come back for them.
+    fn wake_for(&mut self, now: SimTime, ftl: usize, pool: u32) {
+        for lane in self.ftls[ftl].lanes.clone() {
+            if self.lanes[lane as usize].pool != pool {
+                continue;
+            }
+            let unit = self.lanes[lane as usize].unit;
+            self.arm_unit(now, unit);
+            let channel = self.units[unit.0 as usize].channel as usize;
+            if self.units[unit.0 as usize].is_idle(now) && self.channels[channel].free_at > now {
+                self.arm_channel(channel);
+            }
+        }
+    }
+
+    /// The plane of a lane that would take the first write of its pool.
+    #[inline]
+    pub(super) fn plane_for(&self, lane: usize) -> Option<(PlaneId, u32)> {
+        let lane = &self.lanes[lane];
+        let head = self.pools[lane.pool as usize].head;
+        if !head.is_some() {
+            return None;
+        }
+        let ftl = &self.ftls[usize::from(lane.ftl)];
+        let op = &self.ops[head];
+        let lpn = op.command.start.0 + u32::from(op.placed);
+        match ftl.allocation.plane(&self.geometry, &ftl.domain, lpn) {
+            Some(plane) => self.blocks.has_room(plane).then_some((plane, lane.turn)),
+            None => Allocation::next_plane(&lane.planes, lane.turn, |plane| self.blocks.has_room(plane)),
+        }
+    }
+
+    /// Places the first page of the lane's pool and programs it.
+    pub(super) fn grant_write(&mut self, now: SimTime, channel: usize, lane: usize, plane: PlaneId, turn: u32) {
+        self.lanes[lane].turn = turn;
+        let Lane { ftl, unit, pool } = Lane::of(&self.lanes[lane]);
+        let op = self.pools[pool].head;
+        let n = self.ops[op].placed;
+        let Command { cause, sectors, .. } = self.ops[op].command;
+        let lpn = self.ops[op].command.start.0 + u32::from(n);
+        let contents = if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() };
+        let ppn = self.place(ftl, plane, lpn, op, contents);
+        let (acknowledged, durable) = self.program(now, channel, unit, sectors);
+        self.units[unit.0 as usize].programs = Some(ppn);
+        self.counters.count(ftl as u16, Kind::Program, cause);
+        self.tell(now, durable, ppn, Kind::Program, cause);
+        self.next_turn(ftl);
+        let state = &mut self.ops[op];
+        state.placed += 1;
+        state.acknowledged = state.acknowledged.max(acknowledged);
+        state.durable = state.durable.max(durable);
+        state.service = state.service.max(acknowledged.since(now));
+        if state.placed == state.command.count {
+            self.pools[pool].pop(&mut self.ops);
+            self.all_placed(op);
+        }
+    }
+
+    fn next_turn(&mut self, ftl: usize) {
+        let this = &mut self.ftls[ftl];
+        this.turn = if this.turn + 1 >= this.domain.extent[0] { 0 } else { this.turn + 1 };
+    }
+
+    /// A page of a plane for a page of a write. One that has been written again meanwhile is born invalid.
+    fn place(&mut self, ftl: usize, plane: PlaneId, lpn: u32, op: Id<Op>, contents: C) -> crate::media::Ppn {
+        let this = &mut self.ftls[ftl];
+        let mut owner = lpn;
+        if !this.renamed.is_empty()
+            && let Some(&(_, _, to)) = this.renamed.iter().find(|&&(id, from, _)| id == op.raw() && from == lpn)
+        {
+            owner = to;
+        }
+        let ppn = self.blocks.program(plane, owner, contents);
+        this.free_pages -= 1;
+        if this.map.get(owner) == Entry::Pending(op.raw()) {
+            this.map.set(owner, Entry::At(ppn));
+            self.blocks.validate(ppn);
+        }
+        if self.blocks.plane(plane).free_pages < self.collect_below {
+            self.ask_for_collection(self.now, plane);
+        }
+        ppn
+    }
+
+    /// Command and data on the channel, then the array; when the program is acknowledged, and when it is over.
+    #[inline]
+    pub(super) fn program(&mut self, now: SimTime, channel: usize, unit: UnitId, sectors: u16) -> (SimTime, SimTime) {
+        let bus = self.timing.command + self.timing.transfer(sectors);
+        let durable = now + bus + self.timing.program;
+        let held = if self.bus == BusUse::Operations { bus + self.timing.program } else { bus };
+        self.occupy_channel(now, channel, held);
+        self.occupy_unit(now, unit, durable);
+        let acknowledged = if self.acknowledge == Acknowledge::Transfer { now + bus } else { durable };
+        (acknowledged, durable)
+    }
+
+    fn all_placed(&mut self, op: Id<Op>) {
+        let Op { ticket, command, acknowledged, durable, service, ftl, .. } = self.ops[op];
+        let renamed = &mut self.ftls[usize::from(ftl)].renamed;
+        if !renamed.is_empty() {
+            renamed.retain(|&(id, _, _)| id != op.raw());
+        }
+        let (pages, contents) = (u32::from(command.count), C::default());
+        self.done.push(Done {
+            ticket,
+            pages,
+            part: Part::Both,
+            acknowledged,
+            durable,
+            service,
+            contents,
+            failed: None,
+        });
+        self.ops.release(op);
+    }
+
+    /// Pages that were there before time 0: placed like others, but no time passes and nothing is counted.
+    fn write_before(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket, contents: &[C]) {
+        for n in 0..u32::from(command.count) {
+            let lpn = command.start.0 + n;
+            self.forget(ftl, lpn);
+            let plane = self.plane_before(ftl, lpn);
+            let contents = if C::KEEP { contents[n as usize] } else { C::default() };
+            let ppn = self.blocks.program(plane, lpn, contents);
+            self.blocks.validate(ppn);
+            self.ftls[ftl].free_pages -= 1;
+            self.ftls[ftl].map.set(lpn, Entry::At(ppn));
+        }
+        self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+    }
+
+    /// The plane for a page that was there before time 0: lanes take turns channel by channel, as idle ones would.
+    fn plane_before(&mut self, ftl: usize, lpn: u32) -> PlaneId {
+        let this = &self.ftls[ftl];
+        if let Some(plane) = this.allocation.plane(&self.geometry, &this.domain, lpn) {
+            self.make_room(ftl, plane);
+            return plane;
+        }
+        let lanes = this.lanes.end - this.lanes.start;
+        let channels = this.domain.extent[0];
+        let per_channel = lanes / channels;
+        for attempt in 0..lanes {
+            let turn = this.untimed_turn.wrapping_add(attempt) % lanes;
+            let channel = this.allocation.channel(&this.domain, lpn).unwrap_or(turn % channels);
+            let lane = (this.lanes.start + channel * per_channel + turn / channels % per_channel) as usize;
+            let (planes, at) = (&self.lanes[lane].planes, self.lanes[lane].turn);
+            if let Some((plane, next)) = Allocation::next_plane(planes, at, |plane| self.blocks.has_room(plane)) {
+                self.lanes[lane].turn = next;
+                self.ftls[ftl].untimed_turn = (turn + 1) % lanes;
+                return plane;
+            }
+        }
+        let plane = self.lanes[self.ftls[ftl].lanes.start as usize].planes[0];
+        self.make_room(ftl, plane);
+        plane
+    }
+
+    fn make_room(&mut self, ftl: usize, plane: PlaneId) {
+        while !self.blocks.has_room(plane) {
+            self.collect_at_once(ftl, plane);
+        }
+    }
+
+    // ---------------------------------------------------------------- contents in flight
+
+    pub(super) fn carry(&mut self, op: Id<Op>, contents: &[C]) {
+        if self.carried.len() <= op.index() {
+            self.carried.resize_with(op.index() + 1, Vec::new);
+        }
+        let carried = &mut self.carried[op.index()];
+        carried.clear();
+        carried.extend_from_slice(contents);
+    }
+
+    pub(super) fn take_carried(&mut self, op: Id<Op>) -> C {
+        if C::KEEP { self.carried[op.index()][0] } else { C::default() }
+    }
+
+    /// What a write in flight holds for a page.
+    pub(super) fn carried_page(&self, ftl: usize, op: u32, lpn: u32) -> C {
+        if !C::KEEP {
+            return C::default();
+        }
+        let renamed = self.ftls[ftl].renamed.iter().find(|&&(id, _, to)| id == op && to == lpn);
+        let lpn = renamed.map_or(lpn, |&(_, from, _)| from);
+        let op = Id::new(op);
+        self.carried[op.index()][(lpn - self.ops[op].command.start.0) as usize]
+    }
+}
+
+/// What of a lane is needed while the drive changes.
+struct Lane {
+    ftl: usize,
+    unit: UnitId,
+    pool: usize,
+}
+
+impl Lane {
+    fn of(lane: &super::Lane) -> Lane {
+        Lane { ftl: usize::from(lane.ftl), unit: lane.unit, pool: lane.pool as usize }
+    }
+}
+

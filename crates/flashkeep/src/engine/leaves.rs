@@ -1,0 +1,84 @@
+//! Where the tree ends: whoever holds pages.
+
+use super::command::{Command, Page};
+use super::contents::Contents;
+use super::executor::Join;
+use crate::kernel::{Id, SimTime, Span};
+
+/// A leaf of the tree: an FTL with its dies, a disk, an NVRAM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeafId(pub u16);
+
+/// Who is to be told, and which of its pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ticket {
+    /// Whose pages they are.
+    pub owner: Id<Join>,
+    /// The first page's place among the owner's.
+    pub slot: u32,
+    /// When its request was opened, counted (modulo 2³²): what is part of an older request goes first, even where
+    /// it comes later because something had to be read before.
+    pub age: u32,
+}
+
+impl Ticket {
+    /// The same owner, `n` pages on.
+    #[must_use]
+    #[inline]
+    pub fn plus(self, n: u32) -> Ticket {
+        Ticket { slot: self.slot + n, ..self }
+    }
+}
+
+/// Which of the two completions is being told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// Both instants are known.
+    #[default]
+    Both,
+    /// The caller may go on.
+    Acknowledged,
+    /// It is on the media.
+    Durable,
+}
+
+/// Pages are done. The instants may lie ahead: the end of a granted operation is known when it is granted.
+#[derive(Clone, Copy, Debug)]
+pub struct Done<C> {
+    /// Who is told.
+    pub ticket: Ticket,
+    /// How many pages.
+    pub pages: u32,
+    /// Which completion.
+    pub part: Part,
+    /// When the caller may go on.
+    pub acknowledged: SimTime,
+    /// When it is on the media.
+    pub durable: SimTime,
+    /// Time spent being served, waiting excluded.
+    pub service: Span,
+    /// What a read of one page brought.
+    pub contents: C,
+    /// The page could not be read: which leaf and which of its pages.
+    pub failed: Option<(LeafId, Page)>,
+}
+
+/// What the tree's leaves can be asked without disturbing them.
+pub trait Below {
+    /// How long a read of the leaf's page would wait at least.
+    fn backlog(&self, leaf: LeafId, page: Page) -> Span;
+    /// Erases so far.
+    fn wear(&self, leaf: LeafId) -> u64;
+    /// Pages that can be written before it must collect.
+    fn room(&self, leaf: LeafId) -> u64;
+}
+
+/// What carries commands out at the end of the tree.
+pub trait Leaves<C: Contents>: Below {
+    /// Takes a command. `contents` are the pages of a write. Every page of it is answered by a [`Done`], now or
+    /// later, reads one page at a time.
+    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]);
+
+    /// What has been done since the last call, in order.
+    fn done(&mut self) -> &mut Vec<Done<C>>;
+}

@@ -1,0 +1,25 @@
+//! Commands, plans, joins, the executor and the laws of order. Knows no scheme by name.
+//!
+//! Commands flow down, completions flow up, nothing flows sideways. A *scheme* turns a command into a plan
+//! (steps in stages); the *executor* carries plans out and keeps three laws of order:
+//!
+//! 1. Overlapping commands of one parent take effect in the order submitted (leaves keep it from submission
+//!    on; a scheme that delays part of a command says so by holding its stripe).
+//! 2. A read of what is still in flight is served from the controller's memory (leaves).
+//! 3. Plans that hold the same stripe run one after the other, repairs of that stripe included.
+
+mod command;
+mod contents;
+mod executor;
+mod leaves;
+mod locks;
+mod plan;
+mod scheme;
+
+pub use command::{Cause, Command, Flags, Page, Verb};
+pub use contents::{Contents, Token, gf};
+pub use executor::{Engine, Finished, Join, Merge, NodeId, Shape, Tree};
+pub(crate) use locks::FixedMap;
+pub use leaves::{Below, Done, LeafId, Leaves, Part, Ticket};
+pub use plan::{Key, Lock, Member, Outcome, Plan, Release, Role, Step, Tell, Verdict, Why};
+pub use scheme::{Change, Rhythm, Scheme, View};

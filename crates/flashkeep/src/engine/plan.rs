@@ -1,0 +1,206 @@
+//! What a scheme decides: steps, in stages, each saying what its page *is*.
+
+use super::command::{Cause, Command, Page, Verb};
+
+/// A child of a node, counted from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Member(pub u8);
+
+/// What a lock is on: a stripe's number, as the scheme counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(pub u64);
+
+/// What a step's page is within its stripe. The executor does the arithmetic from this alone:
+/// `Data(i)` goes into the P sum with 1 and into the Q sum with gⁱ, reads of `P` and `Q` go into their own
+/// sum, writes of `P` and `Q` write it, and `Lost(i)` is what the sums then say page `i` must have been.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// A page of no stripe. A plain *read* in the plan of a write merges what it brings into the page that the
+    /// write takes from the same place (the caller hands in the difference).
+    #[default]
+    Plain,
+    /// Data page `i` of the stripe.
+    Data(u8),
+    /// The XOR parity.
+    P,
+    /// The second parity.
+    Q,
+    /// Data page `i`, worked out from the others: as a read it goes to the caller, as a write to the member.
+    Lost(u8),
+}
+
+/// One step of a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// What the member is asked.
+    pub command: Command,
+    /// Where the pages stand in the caller's run; [`Step::NOWHERE`] for pages the caller does not see.
+    pub at: u16,
+    /// Which row of the sums the first page belongs to; the others follow.
+    pub row: u16,
+    /// What the page is.
+    pub role: Role,
+    /// Who is asked.
+    pub member: Member,
+    /// Steps of a stage start when those of the stage before are durable.
+    pub stage: u8,
+    /// The caller does not wait for this step, only the stripe's lock does.
+    pub later: bool,
+}
+
+impl Step {
+    /// The caller does not see the pages.
+    pub const NOWHERE: u16 = u16::MAX;
+
+    /// `member` does `command`, whose pages are the caller's from `at` on.
+    #[must_use]
+    pub fn new(member: Member, command: Command, at: u16) -> Self {
+        Step { command, at, member, ..Step::default() }
+    }
+
+    /// `member` reads a page for the plan's own use.
+    #[must_use]
+    pub fn fetch(member: Member, page: Page, role: Role, cause: Cause) -> Self {
+        let command = Command::new(Verb::Read, page, 1).because(cause);
+        Step { role, ..Step::new(member, command, Step::NOWHERE) }
+    }
+
+    /// `member` writes a page that the plan works out.
+    #[must_use]
+    pub fn store(member: Member, page: Page, role: Role, cause: Cause) -> Self {
+        let command = Command::new(Verb::Write, page, 1).because(cause);
+        Step { role, ..Step::new(member, command, Step::NOWHERE) }
+    }
+
+    /// The same with a role.
+    #[must_use]
+    pub fn role(self, role: Role) -> Self {
+        Step { role, ..self }
+    }
+
+    /// The same in another stage.
+    #[must_use]
+    pub fn stage(self, stage: u8) -> Self {
+        Step { stage, ..self }
+    }
+
+    /// The same in another row of the sums.
+    #[must_use]
+    pub fn row(self, row: u16) -> Self {
+        Step { row, ..self }
+    }
+
+    /// The same, not waited for.
+    #[must_use]
+    pub fn later(self) -> Self {
+        Step { later: true, ..self }
+    }
+
+    /// Whether the flash below has anything to do for it.
+    pub(super) fn travels(&self) -> bool {
+        !(matches!(self.role, Role::Lost(_)) && self.command.verb == Verb::Read)
+    }
+}
+
+/// When the caller of a plan is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tell {
+    /// When every step that is not `later` is acknowledged.
+    #[default]
+    All,
+    /// When the first step is.
+    First,
+}
+
+/// How long a plan's lock is held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Release {
+    /// Until everything is durable: whoever comes next finds the stripe whole on the media.
+    #[default]
+    Durable,
+    /// Until the last stage has been submitted: enough where the members keep the order from there.
+    Submitted,
+}
+
+/// A scheme's decision about one command.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// What is done, stages ascending.
+    pub steps: Vec<Step>,
+    /// When the caller is told.
+    pub tell: Tell,
+    /// How long the lock is held.
+    pub release: Release,
+    /// The stripe that a *background* plan works on; it must not be held (ask the view). Commands declare theirs
+    /// in `Scheme::lock`.
+    pub hold: Option<Key>,
+}
+
+impl Plan {
+    /// Empties it, keeping its memory.
+    pub fn clear(&mut self) {
+        self.steps.clear();
+        self.tell = Tell::All;
+        self.release = Release::Durable;
+        self.hold = None;
+    }
+
+    /// Adds a step.
+    #[inline]
+    pub fn push(&mut self, step: Step) {
+        debug_assert!(self.steps.last().is_none_or(|last| last.stage <= step.stage), "stages ascend");
+        self.steps.push(step);
+    }
+
+    /// One stage, no stripe, everybody waited for: its steps can be the caller's own.
+    #[inline]
+    pub(super) fn is_simple(&self) -> bool {
+        self.tell == Tell::All
+            && self.steps.iter().all(|step| step.stage == 0 && step.role == Role::Plain && !step.later)
+    }
+}
+
+/// Whether a command can be planned now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The plan stands.
+    Go,
+    /// Not now (no room in a log, in NVRAM, …): the command waits, and those behind it.
+    Wait,
+}
+
+/// What a command needs of the stripe it touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// Nothing.
+    Free,
+    /// It goes behind whoever holds or awaits the stripe, but holds nothing itself (a read).
+    Pass(Key),
+    /// It has the stripe to itself.
+    Hold(Key),
+}
+
+/// Why a scheme is asked for background work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Nobody has asked for anything for `Rhythm::idle_after`.
+    Idle,
+    /// `Rhythm::wake_after` has passed since the last command.
+    Wake,
+    /// A failed member is to be rebuilt.
+    Rebuild,
+    /// A member has room or time.
+    Free(Member),
+    /// A command waits for this scheme to make room.
+    Pressed,
+}
+
+/// What a repair came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The plan brings the page back.
+    Planned,
+    /// Nothing below has it.
+    Lost,
+}
+

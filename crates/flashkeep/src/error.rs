@@ -1,0 +1,71 @@
+//! The ways in which a command can fail.
+
+use flashkeep_trace::TraceError;
+use std::fmt;
+
+/// A drive description that cannot be meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DriveError {
+    /// The file, or the preset's name.
+    pub path: String,
+    /// The line in the file, counted from 1.
+    pub line: Option<u64>,
+    /// The key, dotted: `flash.channels`.
+    pub field: Option<String>,
+    /// What was found, what is accepted, and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for DriveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(field) = &self.field {
+            write!(f, ": {field}")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+/// Why a command ended without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The drive is wrong (exit code 2).
+    Drive(DriveError),
+    /// The trace or workload is wrong (exit code 2).
+    Trace(TraceError),
+    /// An option is wrong (exit code 2): the option, and what to do.
+    Option(String),
+    /// An output could not be written (exit code 1): the path and the system's words.
+    Output(String),
+    /// The caller asked to stop (exit codes 130 and 143).
+    Interrupted,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Drive(error) => error.fmt(f),
+            Error::Trace(error) => error.fmt(f),
+            Error::Option(message) | Error::Output(message) => f.write_str(message),
+            Error::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for DriveError {}
+impl std::error::Error for Error {}
+
+impl From<DriveError> for Error {
+    fn from(error: DriveError) -> Self {
+        Error::Drive(error)
+    }
+}
+
+impl From<TraceError> for Error {
+    fn from(error: TraceError) -> Self {
+        Error::Trace(error)
+    }
+}

@@ -1,0 +1,30 @@
+//! # What it does
+//! A write stands in one queue; whichever channel is free and has an idle die takes the oldest. Units of a channel
+//! take turns, and so do the planes of a unit, dies varying fastest; a plane without room is passed over.
+//!
+//! # What it costs
+//! Neighbouring pages land wherever there was room, so a sequential read may find two of them behind one die.
+//!
+//! # Source
+//! Hu et al., ICS 2011: full dynamic allocation, `dynamic_allocation 0` of SSDSim.
+
+use crate::media::PlaneId;
+
+/// The first plane with room from `turn` on, and the turn after it.
+#[inline]
+pub(super) fn next_plane(
+    planes: &[PlaneId],
+    turn: u32,
+    has_room: impl Fn(PlaneId) -> bool,
+) -> Option<(PlaneId, u32)> {
+    let count = planes.len() as u32;
+    let mut at = turn;
+    for _ in 0..count {
+        let plane = planes[at as usize];
+        at = if at + 1 == count { 0 } else { at + 1 };
+        if has_room(plane) {
+            return Some((plane, at));
+        }
+    }
+    None
+}

@@ -1,0 +1,89 @@
+//! The page map: four bytes a logical page.
+
+use crate::media::Ppn;
+
+/// Where a logical page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Nowhere: never written, or trimmed. Known zeros.
+    Unmapped,
+    /// In flash.
+    At(Ppn),
+    /// In the controller's memory, on its way to a place: the operation that carries it.
+    Pending(u32),
+}
+
+/// Logical pages to where they are; a fresh map touches no memory.
+#[derive(Clone, Debug)]
+pub struct Map {
+    entries: Vec<u32>,
+}
+
+const PENDING: u32 = 1 << 31;
+
+impl Map {
+    /// A map of `pages` unmapped pages.
+    #[must_use]
+    pub fn new(pages: u32) -> Self {
+        Map { entries: vec![0; pages as usize] }
+    }
+
+    /// Logical pages.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// Whether it has no pages at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Where a page is.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, lpn: u32) -> Entry {
+        match self.entries[lpn as usize] {
+            0 => Entry::Unmapped,
+            raw if raw & PENDING != 0 => Entry::Pending(raw & !PENDING),
+            raw => Entry::At(Ppn(raw - 1)),
+        }
+    }
+
+    /// Whether a page is at `ppn`.
+    #[must_use]
+    #[inline]
+    pub fn is_at(&self, lpn: u32, ppn: Ppn) -> bool {
+        self.entries[lpn as usize] == ppn.0 + 1
+    }
+
+    /// Asks the processor for a page's entry before it is wanted.
+    #[inline]
+    pub fn prefetch(&self, lpn: u32) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(entry) = self.entries.get(lpn as usize) {
+            prefetch(entry);
+        }
+    }
+
+    /// Says where a page is from now on.
+    #[inline]
+    pub fn set(&mut self, lpn: u32, entry: Entry) {
+        self.entries[lpn as usize] = match entry {
+            Entry::Unmapped => 0,
+            Entry::At(ppn) => ppn.0 + 1,
+            Entry::Pending(op) => op | PENDING,
+        };
+    }
+}
+
+/// A hint, nothing else: it reads nothing and cannot fault.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+#[inline]
+fn prefetch(entry: &u32) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: the address is that of a live reference, and a prefetch has no effect on memory.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) }
+}

@@ -1,0 +1,11 @@
+//! The flash translation layer: where logical pages are, where new ones go, and how space comes back.
+
+pub mod allocation;
+mod blocks;
+mod map;
+pub mod victim;
+
+pub use allocation::Allocation;
+pub use blocks::{Blocks, Plane};
+pub use map::{Entry, Map};
+pub use victim::Victim;

@@ -1,0 +1,20 @@
+//! # What it does
+//! Takes the sealed block that was sealed longest ago, unless all of it is still valid.
+//!
+//! # What it costs
+//! More copying than greedy, evenly spread wear.
+//!
+//! # Source
+//! Xiang and Kurkoski, "An improved analytic expression for write amplification in NAND flash", ICNC 2012:
+//! A = a / (a + W(−a·e^−a)) under uniform random writes.
+
+use super::{Candidates, Victim};
+
+/// Oldest first.
+pub const POLICY: Victim = Victim { name: "fifo", summary: "the block that was sealed longest ago", pick };
+
+fn pick(candidates: &Candidates<'_>) -> Option<u32> {
+    let blocks = candidates.valid.iter().zip(candidates.sealed).zip(0..);
+    let worth = blocks.filter(|((valid, _), _)| **valid < candidates.pages);
+    worth.min_by_key(|((_, sealed), _)| **sealed).map(|(_, block)| block)
+}

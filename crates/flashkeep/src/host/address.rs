@@ -1,0 +1,174 @@
+//! Where the bytes of a trace's devices lie on the drive.
+
+use crate::engine::FixedMap;
+use flashkeep_trace::Request;
+
+/// Extents that [`Placement::Compact`] places.
+const EXTENT: u64 = 1 << 20;
+
+/// Bytes of the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The first.
+    pub offset: u64,
+    /// How many.
+    pub length: u64,
+}
+
+/// How addresses of the trace become addresses of the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// As they are; beyond the end is a mistake, and so is a second device.
+    AsIs,
+    /// Modulo the capacity, as old simulators do.
+    Wrap,
+    /// 1 MiB extents, placed at first touch, devices kept apart.
+    Compact,
+}
+
+/// Why a request has no place on the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressError {
+    /// It ends beyond the drive: its end.
+    Beyond(u64),
+    /// A second device, and nothing says where it lies.
+    SecondDevice,
+    /// More extents were touched than the drive has.
+    Full,
+}
+
+/// The addresses of one drive.
+#[derive(Debug)]
+pub struct Addresses {
+    capacity: u64,
+    placement: Placement,
+    merge_devices: bool,
+    extents: FixedMap<(u32, u64), u64>,
+    placed: u64,
+    /// Requests whose address was taken modulo the capacity.
+    overlapping: u64,
+    ranges: Vec<Range>,
+}
+
+impl Addresses {
+    /// The addresses of a drive of `capacity` bytes.
+    #[must_use]
+    pub fn new(capacity: u64, placement: Placement, merge_devices: bool) -> Self {
+        Addresses {
+            capacity,
+            placement,
+            merge_devices,
+            extents: FixedMap::default(),
+            placed: 0,
+            overlapping: 0,
+            ranges: Vec::new(),
+        }
+    }
+
+    /// Requests whose address was taken modulo the capacity.
+    #[must_use]
+    pub fn overlapping(&self) -> u64 {
+        self.overlapping
+    }
+
+    /// The same places, nothing counted: for reading the workload again.
+    #[must_use]
+    pub fn rewound(&mut self) -> Addresses {
+        let extents = std::mem::take(&mut self.extents);
+        let fresh = Addresses::new(self.capacity, self.placement, self.merge_devices);
+        Addresses { extents, placed: self.placed, ..fresh }
+    }
+
+    /// Where a request lies on the drive: one range, or several where that is in pieces.
+    ///
+    /// # Errors
+    /// [`AddressError`] where it has no place.
+    #[inline]
+    pub fn place(&mut self, request: &Request) -> Result<&[Range], AddressError> {
+        self.ranges.clear();
+        let (offset, length) = (request.offset, u64::from(request.length));
+        if request.device > 0 && !self.merge_devices && self.placement != Placement::Compact {
+            return Err(AddressError::SecondDevice);
+        }
+        match self.placement {
+            Placement::AsIs if offset + length > self.capacity => {
+                return Err(AddressError::Beyond(offset + length));
+            }
+            Placement::AsIs => self.ranges.push(Range { offset, length }),
+            Placement::Wrap => self.wrap(offset, length),
+            Placement::Compact => self.compact(request)?,
+        }
+        Ok(&self.ranges)
+    }
+
+    fn wrap(&mut self, offset: u64, length: u64) {
+        self.overlapping += u64::from(offset + length > self.capacity);
+        let (mut at, mut left) = (offset % self.capacity, length);
+        while left > 0 {
+            let length = left.min(self.capacity - at);
+            self.ranges.push(Range { offset: at, length });
+            left -= length;
+            at = 0;
+        }
+    }
+
+    fn compact(&mut self, request: &Request) -> Result<(), AddressError> {
+        let device = if self.merge_devices { 0 } else { request.device };
+        let (mut at, mut left) = (request.offset, u64::from(request.length));
+        while left > 0 {
+            let (extent, within) = (at / EXTENT, at % EXTENT);
+            let length = left.min(EXTENT - within);
+            let fresh = self.placed;
+            let place = *self.extents.entry((device, extent)).or_insert(fresh);
+            self.placed += u64::from(place == fresh);
+            let offset = place * EXTENT + within;
+            if offset + length > self.capacity {
+                return Err(AddressError::Full);
+            }
+            match self.ranges.last_mut() {
+                Some(last) if last.offset + last.length == offset => last.length += length,
+                _ => self.ranges.push(Range { offset, length }),
+            }
+            at += length;
+            left -= length;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashkeep_trace::Op;
+
+    fn at(device: u32, offset: u64, length: u32) -> Request {
+        Request { arrival_ns: 0, offset, length, device, op: Op::Read }
+    }
+
+    #[test]
+    fn as_is_refuses_what_does_not_fit() {
+        let mut addresses = Addresses::new(1000, Placement::AsIs, false);
+        assert_eq!(addresses.place(&at(0, 990, 10)).unwrap(), [Range { offset: 990, length: 10 }]);
+        assert_eq!(addresses.place(&at(0, 990, 11)), Err(AddressError::Beyond(1001)));
+        assert_eq!(addresses.place(&at(1, 0, 10)), Err(AddressError::SecondDevice));
+    }
+
+    #[test]
+    fn wrap_comes_round_and_counts() {
+        let mut addresses = Addresses::new(1000, Placement::Wrap, true);
+        let pieces = [Range { offset: 990, length: 10 }, Range { offset: 0, length: 5 }];
+        assert_eq!(addresses.place(&at(3, 1990, 15)).unwrap(), pieces);
+        assert_eq!(addresses.overlapping(), 1);
+    }
+
+    #[test]
+    fn compact_keeps_devices_apart_and_neighbours_together() {
+        let mut addresses = Addresses::new(3 << 20, Placement::Compact, false);
+        let far = 77 << 20;
+        assert_eq!(addresses.place(&at(0, far + 4, 8)).unwrap(), [Range { offset: 4, length: 8 }]);
+        assert_eq!(addresses.place(&at(5, far + 4, 8)).unwrap(), [Range { offset: EXTENT + 4, length: 8 }]);
+        let across = [Range { offset: EXTENT - 4, length: 4 }, Range { offset: 2 * EXTENT, length: 4 }];
+        assert_eq!(addresses.place(&at(0, far + EXTENT - 4, 8)).unwrap(), across);
+        assert_eq!(addresses.place(&at(9, 0, 8)), Err(AddressError::Full));
+    }
+}

@@ -1,0 +1,11 @@
+//! Between the workload and the drive: addresses, logical pages, the queue, the oracle.
+
+mod address;
+mod oracle;
+mod split;
+mod window;
+
+pub use address::{AddressError, Addresses, Placement, Range};
+pub use oracle::Oracle;
+pub use split::{Fragment, Span, fragments, whole};
+pub use window::Window;

@@ -1,0 +1,99 @@
+//! One job: a drive, a workload, options in; a summary out. What the command line and Python call.
+
+use crate::error::Error;
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// Everything that decides a run. Field names are the options of the command line.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Job {
+    /// A preset's name, or the path of a drive file (it has a `/` or ends in `.toml`).
+    pub drive: String,
+    /// `key=value` pairs that override the drive file: `redundancy.scheme=mirror`.
+    pub set: Vec<String>,
+    /// Trace files (`-` for standard input) or `synth:…` workloads; several are merged by time.
+    pub traces: Vec<String>,
+    /// The format of the trace files, detected where left out.
+    pub format: Option<String>,
+    /// Bytes in a sector of the trace file, where it is not 512.
+    pub sector_bytes: Option<u32>,
+    /// The run's seed (1 where left out).
+    pub seed: Option<u64>,
+    /// At most so many requests.
+    pub limit: Option<u64>,
+    /// `open` or `closed`.
+    pub replay: Option<String>,
+    /// Requests outstanding in a closed loop.
+    pub depth: Option<u32>,
+    /// Arrival times are multiplied by this.
+    pub time_scale: Option<f64>,
+    /// Place 1 MiB extents at first touch, devices kept apart.
+    pub compact: bool,
+    /// Addresses modulo the capacity.
+    pub wrap: bool,
+    /// Lay the devices over each other.
+    pub merge_devices: bool,
+    /// `refuse` or `skip` records that cannot be read.
+    pub bad_records: Option<String>,
+    /// `reads`, `all` or `none`; the drive file's `start.existing` where left out.
+    pub existing: Option<String>,
+    /// The first requests that count in no statistic: a number, or a percentage such as `10%`.
+    pub warmup: Option<String>,
+    /// Contents as tokens, every read checked.
+    pub verify: bool,
+    /// Write each flash operation to this file (CSV: start_ns, end_ns, place, kind, cause).
+    pub operations: Option<PathBuf>,
+    /// Write the logical-to-physical map at the end to this file (CSV, a column per copy).
+    pub map: Option<PathBuf>,
+    /// Write one line per request to this file (CSV).
+    pub requests: Option<PathBuf>,
+    /// Keep arrival and response of every request in the outcome.
+    pub keep_requests: bool,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Requests finished.
+    pub requests: u64,
+    /// The share of the workload that is done, 0 to 1, where it can be told.
+    pub share: Option<f64>,
+    /// Simulated time, ns.
+    pub simulated_ns: u64,
+}
+
+/// One finished request, kept where [`Job::keep_requests`] asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RequestRecord {
+    /// Arrival, simulated ns.
+    pub arrival_ns: u64,
+    /// From arrival to acknowledgement, ns.
+    pub response_ns: u64,
+    /// From the first grant of a resource to completion, without waiting in between, ns.
+    pub service_ns: u64,
+    /// First byte on the drive.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u32,
+    /// 0 read, 1 write, 2 trim.
+    pub op: u8,
+}
+
+/// What a run brings back.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// `summary.json`, as `interface.md` fixes it.
+    pub summary: serde_json::Value,
+    /// Every request, where asked.
+    pub requests: Vec<RequestRecord>,
+}
+
+/// Runs a job to its end; `progress` is called about every tenth of a second of work and may stop it.
+///
+/// # Errors
+/// [`Error`] says whose fault it is and what to do.
+pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Outcome, Error> {
+    crate::simulation::run(job, progress)
+}

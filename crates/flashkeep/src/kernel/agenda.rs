@@ -1,0 +1,156 @@
+//! What happens next.
+//!
+//! [`Agenda`]: every resource has one slot, which holds the instant of its one pending event or
+//! [`SimTime::NEVER`]. Setting a slot is a store and a walk up a tree of minima; the next event is at its
+//! root. Equal instants are served in order of slot number, so the order is total.
+//!
+//! [`Deadlines`]: a small heap for what has no slot of its own (a plan's next stage, a request that leaves),
+//! in order of instant and then of insertion.
+
+use super::SimTime;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// One pending instant a slot, and the earliest of them all.
+#[derive(Clone, Debug)]
+pub struct Agenda {
+    /// A complete binary tree: leaves from `first_leaf` on, each node the minimum of its two children.
+    tree: Vec<u64>,
+    first_leaf: usize,
+}
+
+impl Agenda {
+    /// An agenda with `slots` empty slots.
+    #[must_use]
+    pub fn new(slots: usize) -> Self {
+        let first_leaf = slots.next_power_of_two().max(1);
+        Agenda { tree: vec![u64::MAX; 2 * first_leaf], first_leaf }
+    }
+
+    /// Puts the slot's event at `at`, in place of what it held.
+    #[inline]
+    pub fn set(&mut self, slot: usize, at: SimTime) {
+        let mut node = self.first_leaf + slot;
+        self.tree[node] = at.0;
+        while node > 1 {
+            let least = self.tree[node].min(self.tree[node ^ 1]);
+            node >>= 1;
+            if self.tree[node] == least {
+                return;
+            }
+            self.tree[node] = least;
+        }
+    }
+
+    /// When the slot's event is.
+    #[must_use]
+    #[inline]
+    pub fn at(&self, slot: usize) -> SimTime {
+        SimTime(self.tree[self.first_leaf + slot])
+    }
+
+    /// The instant of the next event, [`SimTime::NEVER`] where there is none.
+    #[must_use]
+    #[inline]
+    pub fn next(&self) -> SimTime {
+        SimTime(self.tree[1])
+    }
+
+    /// Takes the next event out and returns its slot: the lowest of those at the earliest instant.
+    #[inline]
+    pub fn pop(&mut self) -> usize {
+        let earliest = self.tree[1];
+        debug_assert!(earliest != u64::MAX, "nothing is pending");
+        let mut node = 1;
+        while node < self.first_leaf {
+            node *= 2;
+            node += usize::from(self.tree[node] != earliest);
+        }
+        let slot = node - self.first_leaf;
+        self.set(slot, SimTime::NEVER);
+        slot
+    }
+}
+
+/// Things due at an instant, in order of instant and then of insertion.
+#[derive(Clone, Debug)]
+pub struct Deadlines<T> {
+    heap: BinaryHeap<Reverse<(u64, u64, T)>>,
+    inserted: u64,
+}
+
+impl<T: Ord + Copy> Default for Deadlines<T> {
+    fn default() -> Self {
+        Deadlines { heap: BinaryHeap::new(), inserted: 0 }
+    }
+}
+
+impl<T: Ord + Copy> Deadlines<T> {
+    /// Adds `what`, due at `at`.
+    pub fn push(&mut self, at: SimTime, what: T) {
+        self.inserted += 1;
+        self.heap.push(Reverse((at.0, self.inserted, what)));
+    }
+
+    /// When the next one is due, [`SimTime::NEVER`] where there is none.
+    #[must_use]
+    #[inline]
+    pub fn next(&self) -> SimTime {
+        self.heap.peek().map_or(SimTime::NEVER, |Reverse((at, _, _))| SimTime(*at))
+    }
+
+    /// Takes out the next one that is due by `now`.
+    #[inline]
+    pub fn pop_due(&mut self, now: SimTime) -> Option<T> {
+        if self.next() > now {
+            return None;
+        }
+        self.heap.pop().map(|Reverse((_, _, what))| what)
+    }
+
+    /// How many are pending.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether none is pending.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn equal_instants_in_order_of_slot() {
+        let mut agenda = Agenda::new(5);
+        for slot in [4, 2, 3] {
+            agenda.set(slot, SimTime(7));
+        }
+        agenda.set(0, SimTime(9));
+        assert_eq!((agenda.pop(), agenda.pop(), agenda.pop(), agenda.pop()), (2, 3, 4, 0));
+        assert_eq!(agenda.next(), SimTime::NEVER);
+    }
+
+    proptest! {
+        #[test]
+        fn pops_what_a_sort_would(times in prop::collection::vec(0u64..20, 1..70)) {
+            let mut agenda = Agenda::new(times.len());
+            for (slot, &at) in times.iter().enumerate() {
+                agenda.set(slot, SimTime(at + 5));
+                agenda.set(slot, SimTime(at));
+            }
+            let mut expected: Vec<_> = times.iter().copied().zip(0..).collect();
+            expected.sort_unstable();
+            for (at, slot) in expected {
+                prop_assert_eq!(agenda.next(), SimTime(at));
+                prop_assert_eq!(agenda.pop(), slot);
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The model: a deterministic simulator and reliability lab for flash storage.
+//!
+//! `kernel` ← `engine` ← `media`, `ftl`, `schemes`, `drive`, `buffer`, `host` ← `simulation`: dependencies run one way.
+
+pub mod buffer;
+pub mod drive;
+pub mod engine;
+pub mod error;
+pub mod ftl;
+pub mod host;
+pub mod job;
+pub mod kernel;
+pub mod media;
+pub mod output;
+pub mod report;
+pub mod schemes;
+pub mod simulation;
+pub mod spec;
+pub mod workload;

@@ -1,0 +1,303 @@
+//! Addresses: the only place that converts them.
+
+use crate::spec::{Across, BusyUnit, FlashSpec};
+
+/// A plane of the drive, counted channel by channel, chip by chip, die by die.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlaneId(pub u32);
+
+/// What is busy as one: a chip, a die or a plane, counted like planes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnitId(pub u32);
+
+/// A physical page of the drive: plane, block and page packed, each field a whole number of bits, so that taking
+/// it apart costs no division even with 63 pages a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ppn(pub u32);
+
+/// Where a plane is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Channel of the drive.
+    pub channel: u32,
+    /// Chip of the channel.
+    pub chip: u32,
+    /// Die of the chip.
+    pub die: u32,
+    /// Plane of the die.
+    pub plane: u32,
+}
+
+/// How much there is of everything.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    /// Channels.
+    pub channels: u32,
+    /// Chips on each channel.
+    pub chips: u32,
+    /// Dies in each chip.
+    pub dies: u32,
+    /// Planes in each die.
+    pub planes: u32,
+    /// Blocks in each plane.
+    pub blocks: u32,
+    /// Data pages in each block.
+    pub pages: u32,
+    /// Planes in each busy unit.
+    pub planes_per_unit: u32,
+    page_bits: u32,
+    block_bits: u32,
+}
+
+impl Geometry {
+    /// The geometry that a specification asks for.
+    #[must_use]
+    pub fn new(spec: &FlashSpec) -> Self {
+        let planes_per_unit = match spec.busy_unit {
+            BusyUnit::Chip => spec.dies_per_chip * spec.planes_per_die,
+            BusyUnit::Die => spec.planes_per_die,
+            BusyUnit::Plane => 1,
+        };
+        Geometry {
+            channels: spec.channels,
+            chips: spec.chips_per_channel,
+            dies: spec.dies_per_chip,
+            planes: spec.planes_per_die,
+            blocks: spec.blocks_per_plane,
+            pages: spec.pages_per_block,
+            planes_per_unit,
+            page_bits: spec.pages_per_block.next_power_of_two().trailing_zeros(),
+            block_bits: spec.blocks_per_plane.next_power_of_two().trailing_zeros(),
+        }
+    }
+
+    /// Planes in the drive.
+    #[must_use]
+    pub fn plane_count(&self) -> u32 {
+        self.channels * self.chips * self.dies * self.planes
+    }
+
+    /// Busy units in the drive.
+    #[must_use]
+    pub fn unit_count(&self) -> u32 {
+        self.plane_count() / self.planes_per_unit
+    }
+
+    /// Busy units on each channel.
+    #[must_use]
+    pub fn units_per_channel(&self) -> u32 {
+        self.unit_count() / self.channels
+    }
+
+    /// Pages in a plane.
+    #[must_use]
+    pub fn pages_per_plane(&self) -> u64 {
+        u64::from(self.blocks) * u64::from(self.pages)
+    }
+
+    /// Length of an array with a place for every [`Ppn`].
+    #[must_use]
+    pub fn ppn_space(&self) -> usize {
+        (self.plane_count() as usize) << (self.page_bits + self.block_bits)
+    }
+
+    /// Length of an array with a place for every block (see [`Geometry::block_index`]).
+    #[must_use]
+    pub fn block_space(&self) -> usize {
+        (self.plane_count() as usize) << self.block_bits
+    }
+
+    /// The page of a block of a plane.
+    #[must_use]
+    #[inline]
+    pub fn ppn(&self, plane: PlaneId, block: u32, page: u32) -> Ppn {
+        Ppn((plane.0 << self.block_bits | block) << self.page_bits | page)
+    }
+
+    /// The plane that a page is in.
+    #[must_use]
+    #[inline]
+    pub fn plane_of(&self, ppn: Ppn) -> PlaneId {
+        PlaneId(ppn.0 >> (self.page_bits + self.block_bits))
+    }
+
+    /// The place of the page's block in arrays of blocks.
+    #[must_use]
+    #[inline]
+    pub fn block_index_of(&self, ppn: Ppn) -> usize {
+        (ppn.0 >> self.page_bits) as usize
+    }
+
+    /// The place of a block in arrays of blocks.
+    #[must_use]
+    #[inline]
+    pub fn block_index(&self, plane: PlaneId, block: u32) -> usize {
+        (plane.0 << self.block_bits | block) as usize
+    }
+
+    /// The page's block within its plane.
+    #[must_use]
+    pub fn block_of(&self, ppn: Ppn) -> u32 {
+        (ppn.0 >> self.page_bits) & ((1 << self.block_bits) - 1)
+    }
+
+    /// The page's number within its block.
+    #[must_use]
+    pub fn page_of(&self, ppn: Ppn) -> u32 {
+        ppn.0 & ((1 << self.page_bits) - 1)
+    }
+
+    /// Where a plane is.
+    #[must_use]
+    pub fn place(&self, plane: PlaneId) -> Place {
+        let (rest, p) = (plane.0 / self.planes, plane.0 % self.planes);
+        let (rest, d) = (rest / self.dies, rest % self.dies);
+        Place { channel: rest / self.chips, chip: rest % self.chips, die: d, plane: p }
+    }
+
+    /// The plane at a place.
+    #[must_use]
+    pub fn plane_at(&self, place: Place) -> PlaneId {
+        let chip = place.channel * self.chips + place.chip;
+        PlaneId((chip * self.dies + place.die) * self.planes + place.plane)
+    }
+
+    /// The unit that a plane belongs to.
+    #[must_use]
+    pub fn unit_of(&self, plane: PlaneId) -> UnitId {
+        UnitId(plane.0 / self.planes_per_unit)
+    }
+
+    /// The channel that a unit is on.
+    #[must_use]
+    pub fn channel_of(&self, unit: UnitId) -> u32 {
+        unit.0 / self.units_per_channel()
+    }
+
+    /// The drive cut into `width` equal parts along a level: part `index`. None where that is no box of whole
+    /// channels, of whole chips of one channel, or of whole dies of one chip.
+    #[must_use]
+    pub fn part(&self, across: Across, width: u32, index: u32) -> Option<Domain> {
+        let per_level = match across {
+            Across::Channel => self.chips * self.dies,
+            Across::Chip => self.dies,
+            Across::Die => 1,
+        };
+        let units = self.channels * self.chips * self.dies / per_level;
+        if width == 0 || !units.is_multiple_of(width) {
+            return None;
+        }
+        let dies = units / width * per_level;
+        Domain::of_dies(self, index * dies, dies)
+    }
+}
+
+/// A box of dies: what one FTL rules over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Domain {
+    /// Its first plane's place.
+    pub first: Place,
+    /// Channels, chips a channel, dies a chip, planes a die.
+    pub extent: [u32; 4],
+}
+
+impl Domain {
+    fn of_dies(geometry: &Geometry, first_die: u32, dies: u32) -> Option<Domain> {
+        let first = geometry.place(PlaneId(first_die * geometry.planes));
+        let (per_chip, per_channel) = (geometry.dies, geometry.dies * geometry.chips);
+        let extent = if dies.is_multiple_of(per_channel) {
+            [dies / per_channel, geometry.chips, geometry.dies]
+        } else if dies.is_multiple_of(per_chip) && geometry.chips.is_multiple_of(dies / per_chip) {
+            [1, dies / per_chip, geometry.dies]
+        } else if geometry.dies.is_multiple_of(dies) {
+            [1, 1, dies]
+        } else {
+            return None;
+        };
+        Some(Domain { first, extent: [extent[0], extent[1], extent[2], geometry.planes] })
+    }
+
+    /// Planes in the box.
+    #[must_use]
+    pub fn plane_count(&self) -> u32 {
+        self.extent.iter().product()
+    }
+
+    /// The plane at coordinates relative to the box.
+    #[must_use]
+    pub fn plane(&self, geometry: &Geometry, at: [u32; 4]) -> PlaneId {
+        geometry.plane_at(Place {
+            channel: self.first.channel + at[0],
+            chip: self.first.chip + at[1],
+            die: self.first.die + at[2],
+            plane: at[3],
+        })
+    }
+
+    /// All its planes, unit by unit, dies varying fastest within a chip (the order in which they take turns).
+    #[must_use]
+    pub fn planes(&self, geometry: &Geometry) -> Vec<PlaneId> {
+        let [channels, chips, dies, planes] = self.extent;
+        let mut all = Vec::with_capacity(self.plane_count() as usize);
+        for channel in 0..channels {
+            for chip in 0..chips {
+                for plane in 0..planes {
+                    for die in 0..dies {
+                        all.push(self.plane(geometry, [channel, chip, die, plane]));
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn geometry(c: u32, k: u32, d: u32, p: u32, blocks: u32, pages: u32) -> Geometry {
+        let spec = FlashSpec {
+            channels: c,
+            chips_per_channel: k,
+            dies_per_chip: d,
+            planes_per_die: p,
+            blocks_per_plane: blocks,
+            pages_per_block: pages,
+            ..FlashSpec::default()
+        };
+        Geometry::new(&spec)
+    }
+
+    proptest! {
+        #[test]
+        fn addresses_come_apart_as_they_were_put_together(
+            (c, k, d, p) in (1u32..5, 1u32..5, 1u32..4, 1u32..4),
+            (blocks, pages) in (3u32..40, 1u32..70),
+            pick in any::<(u32, u32, u32)>(),
+        ) {
+            let g = geometry(c, k, d, p, blocks, pages);
+            let (plane, block, page) = (PlaneId(pick.0 % g.plane_count()), pick.1 % blocks, pick.2 % pages);
+            let ppn = g.ppn(plane, block, page);
+            prop_assert_eq!((g.plane_of(ppn), g.block_of(ppn), g.page_of(ppn)), (plane, block, page));
+            prop_assert_eq!(g.plane_at(g.place(plane)), plane);
+            prop_assert!((ppn.0 as usize) < g.ppn_space());
+        }
+
+        #[test]
+        fn parts_cover_the_drive_once(
+            (c, k, d, p) in (1u32..7, 1u32..7, 1u32..5, 1u32..3),
+            width in 1u32..9,
+            across in prop::sample::select(vec![Across::Channel, Across::Chip, Across::Die]),
+        ) {
+            let g = geometry(c, k, d, p, 4, 4);
+            let parts: Option<Vec<_>> = (0..width).map(|i| g.part(across, width, i)).collect();
+            if let Some(parts) = parts {
+                let mut all: Vec<_> = parts.iter().flat_map(|part| part.planes(&g)).collect();
+                all.sort_unstable();
+                prop_assert_eq!(all, (0..g.plane_count()).map(PlaneId).collect::<Vec<_>>());
+            }
+        }
+    }
+}

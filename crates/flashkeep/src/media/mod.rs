@@ -1,0 +1,9 @@
+//! The flash itself: where things are, how long they take, and who goes first on a channel.
+
+mod geometry;
+pub mod scheduler;
+mod timing;
+
+pub use geometry::{Domain, Geometry, Place, PlaneId, Ppn, UnitId};
+pub use scheduler::Scheduler;
+pub use timing::Timing;

@@ -1,0 +1,20 @@
+//! # What it does
+//! Serves reads and writes in the order in which they came, as far as their dies are free; a collection goes on
+//! when its die is free.
+//!
+//! # What it costs
+//! A read waits behind the writes that came before it.
+//!
+//! # Source
+//! The baseline of every comparison of schedulers.
+
+use super::{Class, Scheduler};
+
+/// First come, first served.
+pub const RULE: Scheduler = Scheduler {
+    name: "fifo",
+    summary: "in order of arrival",
+    order: [Class::Collect, Class::DataOut, Class::Read, Class::Write],
+    by_age: true,
+    collection_holds_channel: false,
+};

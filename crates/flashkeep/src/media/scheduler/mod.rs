@@ -1,0 +1,43 @@
+//! Who goes first when a channel is free: one file a scheduler, one line in the table.
+
+mod data_first;
+mod fifo;
+mod ssdsim;
+
+/// What a channel can be used for next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// The next step of a collection.
+    Collect,
+    /// The command of a waiting read.
+    Read,
+    /// The data of a read whose page is in the register.
+    DataOut,
+    /// A program: command and data.
+    Write,
+}
+
+/// A rule of precedence.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheduler {
+    /// Its name.
+    pub name: &'static str,
+    /// One line about it.
+    pub summary: &'static str,
+    /// Precedence.
+    pub order: [Class; 4],
+    /// Reads, data and writes go by age instead.
+    pub by_age: bool,
+    /// While a collection waits for its chip, its channel serves nothing else.
+    pub collection_holds_channel: bool,
+}
+
+/// The table of schedulers.
+pub const SCHEDULERS: [Scheduler; 3] = [data_first::RULE, fifo::RULE, ssdsim::RULE];
+
+/// The scheduler of that name.
+#[must_use]
+pub fn named(name: &str) -> Option<Scheduler> {
+    SCHEDULERS.into_iter().find(|rule| rule.name == name)
+}
+

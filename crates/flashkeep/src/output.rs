@@ -1,0 +1,99 @@
+//! Files that a run writes: under their final name only when they are whole.
+
+use crate::drive::{Drive, Operation};
+use crate::engine::{Contents, LeafId, Page};
+use crate::error::Error;
+use crate::ftl::Entry;
+use crate::media::{Geometry, Ppn};
+use std::io::Write;
+use std::path::Path;
+
+/// Where the log of operations goes.
+pub struct Log {
+    out: flashkeep_trace::Output,
+    geometry: Geometry,
+    path: String,
+    failed: Option<String>,
+}
+
+fn problem(path: &str, error: &std::io::Error) -> String {
+    format!("{path}: cannot be written: {error}")
+}
+
+fn open(path: &Path) -> Result<(flashkeep_trace::Output, String), Error> {
+    let name = path.display().to_string();
+    let out = flashkeep_trace::create(&name).map_err(|error| Error::Output(problem(&name, &error)))?;
+    Ok((out, name))
+}
+
+/// A log of flash operations: when, where, what, why.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn operations(path: &Path, geometry: Geometry) -> Result<Log, Error> {
+    let (mut out, path) = open(path)?;
+    let header = "start_ns,end_ns,channel,chip,die,plane,block,page,kind,cause";
+    let failed = writeln!(out, "{header}").err().map(|error| problem(&path, &error));
+    Ok(Log { out, geometry, path, failed })
+}
+
+impl Log {
+    /// Adds an operation; the first failure is kept for the end.
+    pub fn add(&mut self, operation: &Operation) {
+        if self.failed.is_some() {
+            return;
+        }
+        let place = place(&self.geometry, operation.ppn, ',');
+        let (start, end) = (operation.start.0, operation.end.0);
+        let (kind, cause) = (operation.kind.name(), operation.cause.name());
+        if let Err(error) = writeln!(self.out, "{start},{end},{place},{kind},{cause}") {
+            self.failed = Some(problem(&self.path, &error));
+        }
+    }
+
+    /// Puts the file under its name.
+    ///
+    /// # Errors
+    /// What could not be written.
+    pub fn close(self) -> Result<(), String> {
+        match self.failed {
+            Some(failed) => Err(failed),
+            None => self.out.finish().map_err(|error| problem(&self.path, &error)),
+        }
+    }
+}
+
+/// A physical page as users name it: channel, chip, die, plane, block, page.
+fn place(geometry: &Geometry, ppn: Ppn, separator: char) -> String {
+    let at = geometry.place(geometry.plane_of(ppn));
+    let parts = [at.channel, at.chip, at.die, at.plane, geometry.block_of(ppn), geometry.page_of(ppn)];
+    parts.map(|part| part.to_string()).join(&separator.to_string())
+}
+
+/// The logical-to-physical map, a column for each copy; pages that are nowhere are left out.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn map<C: Contents>(path: &Path, drive: &Drive<C>) -> Result<(), Error> {
+    let (mut out, name) = open(path)?;
+    write_map(&mut out, drive)
+        .and_then(|()| out.finish())
+        .map_err(|error| Error::Output(problem(&name, &error)))
+}
+
+fn write_map<C: Contents>(out: &mut impl Write, drive: &Drive<C>) -> std::io::Result<()> {
+    let copies = drive.ftl_count();
+    let header: Vec<String> = (0..copies).map(|copy| format!("copy{copy}")).collect();
+    writeln!(out, "page,{}", header.join(","))?;
+    for page in 0..drive.pages(LeafId(0)) {
+        let places = (0..copies).map(|copy| match drive.lookup(LeafId(copy), Page(page)) {
+            Entry::At(ppn) => place(drive.geometry(), ppn, '.'),
+            _ => String::new(),
+        });
+        let places: Vec<String> = places.collect();
+        if places.iter().any(|place| !place.is_empty()) {
+            writeln!(out, "{page},{}", places.join(","))?;
+        }
+    }
+    Ok(())
+}

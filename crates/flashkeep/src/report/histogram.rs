@@ -1,0 +1,196 @@
+//! Response times: exact up to 100,000 samples, then in buckets no wider than 0.1 % of their lower edge.
+
+use serde_json::{Value, json};
+
+/// Samples that are kept as they are.
+const EXACT: usize = 100_000;
+
+/// Buckets for each power of two: 1/1024 is 0.098 %.
+const SUB_BITS: u32 = 10;
+
+/// A distribution of spans in ns.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    samples: Vec<u64>,
+    buckets: Vec<u64>,
+    count: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+/// The bucket of a value: its power of two and the ten bits after the leading one.
+fn bucket(value: u64) -> usize {
+    let top = 63 - (value | 1).leading_zeros();
+    if top <= SUB_BITS {
+        return value as usize;
+    }
+    let shift = top - SUB_BITS;
+    ((u64::from(shift) << SUB_BITS) + (value >> shift)) as usize
+}
+
+/// The lower edge of a bucket, and its width.
+fn edge(bucket: usize) -> (u64, u64) {
+    let bucket = bucket as u64;
+    if bucket < 2 << SUB_BITS {
+        return (bucket, 1);
+    }
+    let shift = (bucket >> SUB_BITS) - 1;
+    (((bucket & ((1 << SUB_BITS) - 1)) | 1 << SUB_BITS) << shift, 1 << shift)
+}
+
+impl Histogram {
+    /// Adds a sample.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        if self.count == 0 {
+            self.min = u64::MAX;
+        }
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        if self.buckets.is_empty() && self.samples.len() < EXACT {
+            self.samples.push(value);
+        } else {
+            self.spread();
+            self.put(value, 1);
+        }
+    }
+
+    /// From now on in buckets.
+    #[inline]
+    fn spread(&mut self) {
+        if self.buckets.is_empty() {
+            for value in std::mem::take(&mut self.samples) {
+                self.put(value, 1);
+            }
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, value: u64, times: u64) {
+        let at = bucket(value);
+        if at >= self.buckets.len() {
+            self.buckets.resize(at + 1, 0);
+        }
+        self.buckets[at] += times;
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn with(&self, other: &Histogram) -> Histogram {
+        let mut sum = self.clone();
+        if other.count == 0 {
+            return sum;
+        }
+        if sum.samples.len() + other.samples.len() > EXACT || !other.buckets.is_empty() {
+            sum.spread();
+        }
+        for &value in &other.samples {
+            if sum.buckets.is_empty() { sum.samples.push(value) } else { sum.put(value, 1) }
+        }
+        for (at, &times) in other.buckets.iter().enumerate() {
+            if times > 0 {
+                sum.put(edge(at).0, times);
+            }
+        }
+        sum.min = if sum.count == 0 { other.min } else { sum.min.min(other.min) };
+        sum.max = sum.max.max(other.max);
+        sum.count += other.count;
+        sum.sum += other.sum;
+        sum
+    }
+
+    /// Samples.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The exact sum, ns.
+    #[must_use]
+    pub fn sum_ns(&self) -> u128 {
+        self.sum
+    }
+
+    /// The exact mean, µs.
+    #[must_use]
+    pub fn mean_us(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1000.0)
+    }
+
+    /// The least value, ns, that at least `share` of the samples do not exceed (nearest rank).
+    fn percentile(&self, sorted: &[u64], share: f64) -> f64 {
+        let rank = ((share * self.count as f64 - 1e-9).ceil() as u64).clamp(1, self.count);
+        if self.buckets.is_empty() {
+            return sorted[rank as usize - 1] as f64;
+        }
+        let mut seen = 0;
+        for (at, &times) in self.buckets.iter().enumerate() {
+            seen += times;
+            if seen >= rank {
+                let (low, width) = edge(at);
+                let middle = low as f64 + (width - 1) as f64 / 2.0;
+                return middle.clamp(self.min as f64, self.max as f64);
+            }
+        }
+        self.max as f64
+    }
+
+    /// As the summary has it: null without samples, and no p99.99 of fewer than 10,000.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let Some(mean) = self.mean_us() else { return Value::Null };
+        let mut sorted = self.samples.clone();
+        sorted.sort_unstable();
+        let at = |share| self.percentile(&sorted, share) / 1000.0;
+        let rare = if self.count >= 10_000 { json!(at(0.9999)) } else { Value::Null };
+        json!({
+            "count": self.count, "mean": mean, "min": self.min as f64 / 1000.0,
+            "p50": at(0.5), "p90": at(0.9), "p95": at(0.95), "p99": at(0.99),
+            "p99_9": at(0.999), "p99_99": rare, "max": self.max as f64 / 1000.0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn few_samples_are_exact() {
+        let mut histogram = Histogram::default();
+        for value in (1..=100).rev() {
+            histogram.add(value * 1000);
+        }
+        let json = histogram.to_json();
+        assert_eq!((json["p50"].as_f64(), json["p99"].as_f64()), (Some(50.0), Some(99.0)));
+        assert_eq!((json["mean"].as_f64(), json["p99_99"].clone()), (Some(50.5), Value::Null));
+        assert_eq!(Histogram::default().to_json(), Value::Null);
+    }
+
+    #[test]
+    fn many_samples_are_within_a_thousandth() {
+        let mut histogram = Histogram::default();
+        for value in 0..300_000_u64 {
+            histogram.add(value * 37 + 1000);
+        }
+        let json = histogram.to_json();
+        for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99_99", 0.9999)] {
+            let exact = ((share * 300_000.0_f64).ceil() - 1.0) * 37.0 + 1000.0;
+            let found = json[name].as_f64().unwrap() * 1000.0;
+            assert!((found - exact).abs() <= exact * 0.001, "{name}: {found} for {exact}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn buckets_are_narrow_and_in_order(value in any::<u64>()) {
+            let (low, width) = edge(bucket(value));
+            prop_assert!(low <= value && value - low < width);
+            prop_assert!(width == 1 || width <= low / 1024);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What a run says: counts by cause, response times, wear. Ratios are computed here and nowhere else.
+
+mod digest;
+mod histogram;
+mod summary;
+
+pub use digest::Digest;
+pub use histogram::Histogram;
+pub use summary::{Facts, Statistics, WorkloadFacts, summary};

@@ -1,0 +1,259 @@
+//! The summary of a run, as scripts rely on it.
+
+use super::{Digest, Histogram};
+use crate::buffer::Hits;
+use crate::drive::{Counters, Kind};
+use crate::engine::Cause;
+use crate::kernel::{SimTime, Span};
+use crate::spec::Resolved;
+use flashkeep_trace::Provenance;
+use serde_json::{Map, Value, json};
+
+/// What is counted request by request.
+#[derive(Clone, Debug, Default)]
+pub struct Statistics {
+    /// Response times of reads.
+    pub read_response: Histogram,
+    /// Response times of writes and trims.
+    pub write_response: Histogram,
+    /// Service times of reads.
+    pub read_service: Histogram,
+    /// Service times of writes and trims.
+    pub write_service: Histogram,
+    /// Time in the drive, summed over requests, ns.
+    pub inside_ns: u128,
+    /// Bytes that counted requests read.
+    pub bytes_read: u64,
+    /// Bytes that counted requests wrote.
+    pub bytes_written: u64,
+    /// Logical pages that writes touched, whole or in part.
+    pub pages_written: u64,
+    /// Reads that were compared with what they ought to bring.
+    pub checked_reads: u64,
+    /// Reads that brought something else.
+    pub wrong_reads: u64,
+    /// Pages that nothing could bring back.
+    pub lost_pages: u64,
+    /// Everything, as one number.
+    pub digest: Digest,
+}
+
+/// What there was in the workload.
+#[derive(Clone, Debug)]
+pub struct WorkloadFacts {
+    /// What it is.
+    pub provenance: Provenance,
+    /// Requests that read, write, trim.
+    pub requests: [u64; 3],
+    /// Bytes read and written, warm-up included.
+    pub bytes: [u64; 2],
+    /// From the first arrival to the last.
+    pub span: Span,
+    /// Records that could not be read.
+    pub skipped: u64,
+    /// Requests whose address was taken modulo the capacity.
+    pub overlapping: u64,
+}
+
+/// Everything that a summary is made from.
+pub struct Facts<'a> {
+    /// The drive.
+    pub drive: &'a Resolved,
+    /// The seed.
+    pub seed: u64,
+    /// The workload.
+    pub workload: &'a WorkloadFacts,
+    /// What was counted request by request.
+    pub statistics: &'a Statistics,
+    /// What the flash did for the counted requests.
+    pub counters: &'a Counters,
+    /// What the DRAM had.
+    pub hits: Hits,
+    /// From where counting began.
+    pub from: SimTime,
+    /// The end.
+    pub until: SimTime,
+    /// Most requests in the drive at once.
+    pub queue_max: usize,
+    /// Time each channel was in use, and each unit busy, while counting.
+    pub busy: [Vec<Span>; 2],
+    /// Erases of every block.
+    pub erases: Vec<u32>,
+    /// Valid pages at the end, and pages there are.
+    pub filled: (u64, u64),
+    /// What is to be said besides.
+    pub warnings: Vec<String>,
+}
+
+/// The summary of a run.
+#[must_use]
+pub fn summary(facts: &Facts<'_>) -> Value {
+    let statistics = facts.statistics;
+    let seconds = facts.until.since(facts.from).0 as f64 / 1e9;
+    let mut summary = json!({
+        "schema": 1,
+        "flashkeep": env!("CARGO_PKG_VERSION"),
+        "seed": facts.seed,
+        "drive": facts.drive.to_json(),
+        "workload": workload(facts.workload),
+        "simulated_s": seconds,
+        "warnings": warnings(facts),
+        "response_us": times(&statistics.read_response, &statistics.write_response),
+        "service_us": times(&statistics.read_service, &statistics.write_service),
+        "queue": {
+            "mean": per(statistics.inside_ns as f64, seconds * 1e9),
+            "max": facts.queue_max,
+        },
+        "throughput": throughput(statistics, seconds),
+        "operations": operations(|kind, cause| facts.counters.of(kind, cause)),
+        "write_amplification": write_amplification(facts.counters, statistics.pages_written),
+        "buffer": {
+            "read_hits": facts.hits.read_hits, "read_misses": facts.hits.read_misses,
+            "write_hits": facts.hits.write_hits, "write_misses": facts.hits.write_misses,
+        },
+        "wear": wear(&facts.erases),
+        "utilization": utilization(&facts.busy, seconds),
+        "fill": per(facts.filled.0 as f64, facts.filled.1 as f64),
+        "reads_of_nothing": facts.counters.reads_of_nothing,
+        "reads_from_memory": facts.counters.reads_from_memory,
+        "members": members(facts.counters),
+        "integrity": {
+            "checked_reads": statistics.checked_reads, "wrong_reads": statistics.wrong_reads,
+            "lost_pages": statistics.lost_pages, "reconstructed_reads": 0, "unprotected_page_s": 0.0,
+        },
+        "phases": [],
+    });
+    summary["digest"] = json!(statistics.digest.finish(&summary));
+    summary
+}
+
+/// A ratio, or null where it has no value.
+fn per(part: f64, whole: f64) -> Value {
+    if whole > 0.0 { json!(part / whole) } else { Value::Null }
+}
+
+fn workload(facts: &WorkloadFacts) -> Value {
+    let [reads, writes, trims] = facts.requests;
+    json!({
+        "name": facts.provenance.name, "format": facts.provenance.format,
+        "synthetic": facts.provenance.synthetic,
+        "requests": reads + writes + trims, "reads": reads, "writes": writes, "trims": trims,
+        "bytes_read": facts.bytes[0], "bytes_written": facts.bytes[1],
+        "span_s": facts.span.0 as f64 / 1e9,
+        "skipped": facts.skipped, "overlapping": facts.overlapping,
+    })
+}
+
+fn times(read: &Histogram, write: &Histogram) -> Value {
+    json!({ "all": read.with(write).to_json(), "read": read.to_json(), "write": write.to_json() })
+}
+
+fn throughput(statistics: &Statistics, seconds: f64) -> Value {
+    let requests = statistics.read_response.count() + statistics.write_response.count();
+    let mib = |bytes: u64| per(bytes as f64 / f64::from(1 << 20), seconds);
+    json!({
+        "iops": per(requests as f64, seconds),
+        "read_mib_s": mib(statistics.bytes_read),
+        "write_mib_s": mib(statistics.bytes_written),
+    })
+}
+
+/// Pages by kind and cause. Every cause that any scheme can have is there, so that scripts need not ask.
+fn operations(of: impl Fn(Kind, Cause) -> u64) -> Value {
+    let mut all = Map::new();
+    for kind in Kind::ALL {
+        let causes = Cause::ALL.into_iter().map(|cause| (cause.name().to_owned(), json!(of(kind, cause))));
+        all.insert(kind.name().to_owned(), Value::Object(causes.collect()));
+    }
+    let none = Cause::ALL.into_iter().map(|cause| (cause.name().to_owned(), json!(0)));
+    all.insert("copyback".to_owned(), Value::Object(none.collect()));
+    Value::Object(all)
+}
+
+/// Pages programmed for each page that the host wrote: 1 and the parts add up to the total.
+fn write_amplification(counters: &Counters, host_pages: u64) -> Value {
+    let programs = |causes: &[Cause]| causes.iter().map(|&cause| counters.of(Kind::Program, cause)).sum::<u64>();
+    let part = |causes: &[Cause]| per(programs(causes) as f64, host_pages as f64);
+    let host = programs(&[Cause::Host, Cause::Update]) as f64 - host_pages as f64;
+    json!({
+        "total": part(&Cause::ALL),
+        "buffer": per(host, host_pages as f64),
+        "mirror": part(&[Cause::Mirror]),
+        "gc": part(&[Cause::Gc]),
+        "parity": part(&[Cause::Parity, Cause::PartialParity, Cause::ParityGc]),
+        "wear": part(&[Cause::Wear, Cause::Migrate]),
+        "metadata": part(&[Cause::Metadata]),
+        "rebuild": part(&[Cause::Rebuild]),
+    })
+}
+
+fn wear(erases: &[u32]) -> Value {
+    let count = erases.len() as f64;
+    let total: u64 = erases.iter().map(|&erases| u64::from(erases)).sum();
+    let mean = total as f64 / count;
+    let variance = erases.iter().map(|&erases| (f64::from(erases) - mean).powi(2)).sum::<f64>() / count;
+    json!({
+        "erases_total": total,
+        "erases_min": erases.iter().min(), "erases_mean": mean, "erases_max": erases.iter().max(),
+        "erases_stddev": variance.sqrt(),
+        "lifetime_days": null,
+    })
+}
+
+fn utilization([channels, units]: &[Vec<Span>; 2], seconds: f64) -> Value {
+    let share = |busy: &Span| per(busy.0 as f64, seconds * 1e9);
+    let sum: u64 = units.iter().map(|busy| busy.0).sum();
+    let most = units.iter().max().copied().unwrap_or_default();
+    json!({
+        "channel": channels.iter().map(share).collect::<Vec<_>>(),
+        "die_mean": per(sum as f64, seconds * 1e9 * units.len() as f64),
+        "die_max": share(&most),
+    })
+}
+
+/// The parts of the drive that the redundancy is made of.
+fn members(counters: &Counters) -> Value {
+    if counters.members() < 2 {
+        return json!([]);
+    }
+    let member = |at| json!({ "operations": operations(|kind, cause| counters.of_member(at, kind, cause)) });
+    (0..counters.members()).map(member).collect()
+}
+
+/// What would mislead if it were not said.
+fn warnings(facts: &Facts<'_>) -> Vec<String> {
+    let mut all = facts.warnings.clone();
+    let programs = facts.counters.total(Kind::Program);
+    if facts.counters.total(Kind::Erase) == 0 && programs > 0 {
+        let share = facts.filled.0 as f64 / facts.filled.1.max(1) as f64 * 100.0;
+        all.push(format!("collection never ran: the flash held valid data in {share:.1} % of its pages at the end"));
+    }
+    let statistics = facts.statistics;
+    let count = statistics.read_response.count() + statistics.write_response.count();
+    if count > 0 && count < 10_000 {
+        all.push(format!("p99.99 needs 10,000 requests; there were {count}"));
+    }
+    if let Some(saturated) = saturation(facts, count) {
+        all.push(saturated);
+    }
+    if facts.counters.reads_of_nothing > 0 {
+        let reads = facts.counters.reads_of_nothing;
+        all.push(format!("{reads} page reads asked for pages never written; they cost no flash time"));
+    }
+    all
+}
+
+/// A trace that the drive cannot keep up with: requests wait longer and longer, and means say nothing.
+fn saturation(facts: &Facts<'_>, count: u64) -> Option<String> {
+    let arrivals = facts.workload.span;
+    let overtime = facts.until.since(facts.from).0.saturating_sub(arrivals.0);
+    let busy = facts.workload.provenance.depth.is_none() && arrivals.0 > 0 && count > 100;
+    (busy && overtime > arrivals.0 / 20).then(|| {
+        format!(
+            "the workload saturates the drive: it was still busy {:.1} s after the last of {:.1} s of arrivals; \
+             mean response times grow with the length of the trace",
+            overtime as f64 / 1e9,
+            arrivals.0 as f64 / 1e9,
+        )
+    })
+}

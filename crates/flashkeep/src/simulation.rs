@@ -1,0 +1,583 @@
+//! Wires the house: workload → host → buffer → redundancy → FTLs → flash → report, and turns the clock.
+
+use crate::buffer::{Below, Buffer, Hits};
+use crate::drive::{Counters, Drive};
+use crate::engine::{Contents, Engine, Finished, LeafId, Page, Scheme, Ticket, Token, Tree};
+use crate::error::{DriveError, Error};
+use crate::ftl::victim;
+use crate::host::{Addresses, Placement, Range, Span as Sectors, Window, fragments};
+use crate::job::{Job, Outcome, Progress, RequestRecord};
+use crate::kernel::{Arena, Id, SimTime, Span};
+use crate::media::{Domain, Geometry, scheduler};
+use crate::output;
+use crate::report::{Facts, Statistics, WorkloadFacts, summary};
+use crate::schemes;
+use crate::spec::{self, Existing, Resolved};
+use crate::workload::{Replay, Requests, Workload};
+use flashkeep_trace::{Op, Request};
+use std::ops::ControlFlow;
+
+/// Requests between two looks at whether to stop.
+const LOOK: u64 = 8192;
+
+/// How many requests ahead map entries are asked for.
+const AHEAD: usize = 6;
+
+/// Runs a job.
+///
+/// # Errors
+/// See [`Error`].
+pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Outcome, Error> {
+    let mut set = job.set.clone();
+    set.extend(job.existing.iter().map(|existing| format!("start.existing={existing}")));
+    let drive = spec::load(&job.drive, &set).map_err(|error| name_option(error, job))?;
+    let mut workload = Workload::new(job, &drive)?;
+    check_scan(&drive, &workload)?;
+    let mut notes = Vec::new();
+    loop {
+        let tried = if job.verify {
+            Simulation::<Token>::new(job, &drive, &workload)?.run(&notes, progress)
+        } else {
+            Simulation::<()>::new(job, &drive, &workload)?.run(&notes, progress)
+        };
+        match tried {
+            Err(Stop::SecondDevice) => {
+                workload.placement = Placement::Compact;
+                notes.push(
+                    "the trace has several devices whose sizes it does not tell: they were kept apart by placing \
+                     1 MiB extents at first touch, as --compact does; --merge-devices lays them over each other"
+                        .to_owned(),
+                );
+            }
+            Err(Stop::Error(error)) => return Err(error),
+            Ok(outcome) => return Ok(outcome),
+        }
+    }
+}
+
+/// A value given by `--existing` is a mistake of that option, not of a key.
+fn name_option(error: DriveError, job: &Job) -> Error {
+    match &job.existing {
+        Some(found) if error.field.as_deref() == Some("start.existing") => {
+            Error::Option(format!("--existing: found `{found}`; `reads`, `all` and `none` are accepted"))
+        }
+        _ => Error::Drive(error),
+    }
+}
+
+fn check_scan(drive: &Resolved, workload: &Workload<'_>) -> Result<(), Error> {
+    let scans = drive.spec.start.scan && drive.spec.start.existing == Existing::Reads;
+    if scans && workload.is_stream() {
+        return Err(Error::Option(format!(
+            "{}: start.scan reads the whole workload before time 0, which standard input does not allow; give a file, \
+             or --existing all or none, or --set start.scan=false",
+            drive.path
+        )));
+    }
+    Ok(())
+}
+
+/// Why a run came to no result.
+enum Stop {
+    /// A second device turned up and nothing says where it lies.
+    SecondDevice,
+    Error(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Error(error)
+    }
+}
+
+/// A request in the drive.
+#[derive(Debug, Default)]
+struct InFlight<C> {
+    number: u64,
+    arrival: SimTime,
+    admitted: SimTime,
+    /// The controller's memory alone served it.
+    from_memory: bool,
+    counted: bool,
+    record: RequestRecord,
+    /// What its reads ought to bring.
+    expected: Vec<(u32, C)>,
+}
+
+/// What there was when counting began.
+#[derive(Clone, Debug, Default)]
+struct Baseline {
+    at: SimTime,
+    counters: Counters,
+    hits: Hits,
+    busy: [Vec<Span>; 2],
+}
+
+/// One run.
+struct Simulation<'a, C: Contents> {
+    job: &'a Job,
+    resolved: &'a Resolved,
+    workload: &'a Workload<'a>,
+    drive: Drive<C>,
+    engine: Engine<schemes::Any, C>,
+    buffer: Buffer<C>,
+    addresses: Addresses,
+    window: Window,
+    in_flight: Arena<InFlight<C>>,
+    finished: Vec<Finished>,
+    ranges: Vec<Range>,
+    statistics: Statistics,
+    baseline: Baseline,
+    facts: WorkloadFacts,
+    records: Vec<RequestRecord>,
+    warmup: u64,
+    admitted: u64,
+    misplaced: u64,
+    now: SimTime,
+    last: SimTime,
+    page_shift: Option<u32>,
+}
+
+impl<'a, C: Contents> Simulation<'a, C> {
+    fn new(job: &'a Job, drive: &'a Resolved, workload: &'a Workload<'a>) -> Result<Self, Error> {
+        let (mut flash, tree) = build(drive)?;
+        if let Some(path) = &job.operations {
+            flash.log_operations(output::operations(path, flash.geometry().clone())?);
+        }
+        let pages = u32::try_from(drive.logical_pages()).expect("checked when the drive was resolved");
+        let sectors = u32::try_from(drive.page_sectors()).expect("at most 64");
+        let dram = drive.buffer_bytes() / u64::from(drive.spec.flash.sector_bytes);
+        let depth = match workload.replay {
+            Replay::Open => drive.spec.host.queue_depth,
+            Replay::Closed(depth) => match drive.spec.host.queue_depth {
+                0 => depth,
+                bound => depth.min(bound),
+            },
+        };
+        let counters = Counters::new(usize::from(flash.ftl_count()));
+        let bytes = drive.page_bytes();
+        Ok(Simulation {
+            job,
+            resolved: drive,
+            workload,
+            engine: Engine::new(tree),
+            buffer: Buffer::new(pages, sectors, dram, drive.spec.start.existing),
+            addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
+            window: Window::new(depth),
+            in_flight: Arena::default(),
+            finished: Vec::new(),
+            ranges: Vec::new(),
+            statistics: Statistics::default(),
+            baseline: Baseline { counters, ..Baseline::default() },
+            facts: WorkloadFacts {
+                provenance: workload.open()?.provenance(),
+                requests: [0; 3],
+                bytes: [0; 2],
+                span: Span::ZERO,
+                skipped: 0,
+                overlapping: 0,
+            },
+            records: Vec::new(),
+            warmup: workload.warmup()?,
+            admitted: 0,
+            misplaced: 0,
+            now: SimTime::ZERO,
+            last: SimTime::ZERO,
+            page_shift: bytes.is_power_of_two().then(|| bytes.trailing_zeros()),
+            drive: flash,
+        })
+    }
+
+    fn run(
+        mut self,
+        notes: &[String],
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome, Stop> {
+        self.prepare()?;
+        let mut requests = self.workload.requests()?;
+        self.replay(&mut requests, progress)?;
+        if self.admitted == 0 {
+            let message = "holds no request that the drive could be asked".to_owned();
+            let path = self.facts.provenance.name.clone();
+            return Err(Stop::Error(Error::Trace(flashkeep_trace::TraceError::new(&path, message))));
+        }
+        if self.job.verify {
+            self.drive.audit();
+        }
+        if let Some(path) = &self.job.map {
+            output::map(path, &self.drive)?;
+        }
+        self.drive.close_log().map_err(Error::Output)?;
+        self.facts.skipped = requests.skipped() + self.misplaced;
+        self.facts.overlapping = self.addresses.overlapping();
+        let mut warnings = self.resolved.warnings.clone();
+        warnings.extend(notes.iter().cloned());
+        warnings.extend(requests.warnings());
+        Ok(Outcome { summary: self.summary(warnings), requests: self.records })
+    }
+
+    // ---------------------------------------------------------------- before time 0
+
+    fn prepare(&mut self) -> Result<(), Stop> {
+        match self.resolved.spec.start.existing {
+            Existing::All => self.create_all(),
+            Existing::Reads if self.resolved.spec.start.scan => return self.scan(),
+            Existing::Reads | Existing::None => {}
+        }
+        Ok(())
+    }
+
+    fn create_all(&mut self) {
+        let request = self.engine.open(u32::MAX, 0);
+        let Simulation { engine, drive, buffer, now, .. } = self;
+        let mut nothing = Vec::new();
+        let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
+        buffer.create_all(&mut below);
+        self.end_preparation(request);
+    }
+
+    /// Creates what the workload reads, sector by sector, as SSDSim does.
+    fn scan(&mut self) -> Result<(), Stop> {
+        let mut requests = self.workload.requests()?;
+        let mut number = 0;
+        while let Some(read) = requests.next()? {
+            number += 1;
+            if !self.locate(&read, number)? || read.op != Op::Read {
+                continue;
+            }
+            let request = self.engine.open(u32::MAX, 0);
+            self.each_fragment(request, Id::NONE, |buffer, fragment, below| {
+                buffer.create(fragment, below);
+                true
+            });
+            self.end_preparation(request);
+        }
+        self.addresses = self.addresses.rewound();
+        self.misplaced = 0;
+        Ok(())
+    }
+
+    fn end_preparation(&mut self, request: Ticket) {
+        self.engine.close(&mut self.drive, self.now, request);
+        for finished in std::mem::take(self.engine.finished()) {
+            self.engine.forget(finished.join);
+        }
+    }
+
+    // ---------------------------------------------------------------- the clock
+
+    fn replay(
+        &mut self,
+        requests: &mut Requests,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        let closed = self.workload.replay != Replay::Open;
+        let mut next = self.next_placed(requests)?;
+        loop {
+            let event = self.drive.next_event().min(self.engine.next_due());
+            let admission = match &next {
+                Some(_) if closed => self.window.room_at(self.now),
+                Some(request) => self.window.room_at(SimTime(request.arrival_ns).max(self.now)),
+                None => SimTime::NEVER,
+            };
+            if event <= admission {
+                if event == SimTime::NEVER {
+                    break;
+                }
+                self.happen(event);
+            } else {
+                self.now = admission;
+                let Some(request) = next else { break };
+                self.admit(&request, closed);
+                if self.admitted.is_multiple_of(LOOK) {
+                    self.look(requests, progress)?;
+                }
+                next = self.next_placed(requests)?;
+            }
+        }
+        assert!(next.is_none() && self.engine.is_quiet(), "everything that was asked is done at the end");
+        Ok(())
+    }
+
+    #[inline]
+    fn happen(&mut self, at: SimTime) {
+        self.now = at;
+        if self.drive.next_event() <= at {
+            self.drive.step();
+            self.engine.settle(&mut self.drive, at);
+        }
+        if self.engine.next_due() <= at {
+            self.engine.advance(&mut self.drive, at);
+        }
+        self.collect_finished();
+    }
+
+    fn look(
+        &self,
+        requests: &Requests,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        let report = Progress {
+            requests: self.admitted,
+            share: requests.share_done(),
+            simulated_ns: self.now.0,
+        };
+        match progress(report) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Stop::Error(Error::Interrupted)),
+        }
+    }
+
+    // ---------------------------------------------------------------- requests
+
+    /// The next request that has a place on the drive.
+    #[inline]
+    fn next_placed(&mut self, requests: &mut Requests) -> Result<Option<Request>, Stop> {
+        while let Some(request) = requests.next()? {
+            self.prefetch(requests);
+            if self.locate(&request, self.admitted + self.misplaced + 1)? {
+                return Ok(Some(request));
+            }
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn prefetch(&self, requests: &Requests) {
+        if let (Some(shift), Some(ahead)) = (self.page_shift, requests.ahead(AHEAD))
+            && self.workload.placement == Placement::AsIs
+        {
+            let page = Page((ahead.offset >> shift) as u32);
+            for leaf in 0..self.drive.ftl_count() {
+                self.drive.prefetch(LeafId(leaf), page);
+            }
+        }
+    }
+
+    /// Finds a request's place on the drive; false where it has none and is left out.
+    #[inline]
+    fn locate(&mut self, request: &Request, number: u64) -> Result<bool, Stop> {
+        match self.addresses.place(request) {
+            Ok(ranges) => {
+                self.ranges.clear();
+                self.ranges.extend_from_slice(ranges);
+                Ok(true)
+            }
+            Err(crate::host::AddressError::SecondDevice) if !self.workload.is_stream() => {
+                Err(Stop::SecondDevice)
+            }
+            Err(_) if self.workload.skips_misplaced() => {
+                self.misplaced += 1;
+                Ok(false)
+            }
+            Err(error) => {
+                let name = &self.facts.provenance.name;
+                Err(Stop::Error(self.workload.misplaced(error, number, request, name)))
+            }
+        }
+    }
+
+    fn admit(&mut self, request: &Request, closed: bool) {
+        if self.admitted == self.warmup {
+            self.begin_counting();
+        }
+        let id = self.in_flight.claim();
+        let number = self.admitted;
+        self.admitted += 1;
+        self.window.enter(self.now);
+        let arrival = if closed { self.now } else { SimTime(request.arrival_ns) };
+        self.facts.span = arrival.since(SimTime::ZERO);
+        self.facts.requests[request.op as usize] += 1;
+        if request.op != Op::Trim {
+            self.facts.bytes[request.op as usize] += u64::from(request.length);
+        }
+        let this = &mut self.in_flight[id];
+        this.expected.clear();
+        (this.number, this.arrival, this.admitted) = (number, arrival, self.now);
+        this.counted = number >= self.warmup;
+        this.record = RequestRecord {
+            arrival_ns: arrival.0,
+            offset: self.ranges[0].offset,
+            length: request.length,
+            op: request.op as u8,
+            ..RequestRecord::default()
+        };
+        let ticket = self.engine.open(id.raw(), 0);
+        let mut pages = 0;
+        let asked = match request.op {
+            Op::Read => self.each_fragment(ticket, id, Buffer::read),
+            Op::Write => self.each_fragment(ticket, id, |buffer, fragment, below| {
+                pages += u64::from(fragment.count);
+                buffer.write(fragment, below)
+            }),
+            Op::Trim => self.each_fragment(ticket, id, |buffer, fragment, below| {
+                buffer.trim(fragment, below);
+                false
+            }),
+        };
+        self.in_flight[id].from_memory = !asked;
+        if self.in_flight[id].counted {
+            self.statistics.pages_written += pages;
+        }
+        self.engine.close(&mut self.drive, self.now, ticket);
+        self.collect_finished();
+    }
+
+    /// Does something with each fragment of the request that was located last; whether any of it needed flash.
+    #[inline]
+    fn each_fragment(
+        &mut self,
+        request: Ticket,
+        id: Id<InFlight<C>>,
+        mut act: impl FnMut(
+            &mut Buffer<C>,
+            crate::host::Fragment,
+            &mut Below<'_, schemes::Any, C, Drive<C>>,
+        ) -> bool,
+    ) -> bool {
+        let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
+        let page_sectors = self.buffer.page_sectors();
+        let mut asked = false;
+        for at in 0..self.ranges.len() {
+            let Range { offset, length } = self.ranges[at];
+            for fragment in fragments(Sectors::of_bytes(offset, length, sector_bytes), page_sectors) {
+                let Simulation { engine, drive, buffer, now, in_flight, .. } = self;
+                let expected = &mut in_flight[id].expected;
+                let mut below = Below { engine, leaves: drive, now: *now, request, expected };
+                asked |= act(buffer, fragment, &mut below);
+            }
+        }
+        asked
+    }
+
+    fn begin_counting(&mut self) {
+        self.baseline = Baseline {
+            at: if self.warmup == 0 { SimTime::ZERO } else { self.now },
+            counters: self.drive.counters().clone(),
+            hits: self.buffer.hits,
+            busy: [self.drive.channel_busy(), self.drive.unit_busy()],
+        };
+    }
+
+    #[inline]
+    fn collect_finished(&mut self) {
+        std::mem::swap(self.engine.finished(), &mut self.finished);
+        for at in 0..self.finished.len() {
+            let finished = self.finished[at];
+            self.finish(finished);
+        }
+        self.finished.clear();
+    }
+
+    fn finish(&mut self, finished: Finished) {
+        let id = Id::new(finished.tag);
+        let memory = self.drive.memory_time();
+        let this = &mut self.in_flight[id];
+        let (mut acknowledged, mut service) = (finished.acknowledged, finished.service);
+        if this.from_memory {
+            let early = self.resolved.spec.host.memory_answers_at_arrival;
+            let from = if early { this.arrival } else { acknowledged };
+            (acknowledged, service) = (from + memory, memory);
+        }
+        self.window.leave(acknowledged);
+        self.last = self.last.max(acknowledged);
+        let response = acknowledged.since(this.arrival);
+        this.record.response_ns = response.0;
+        this.record.service_ns = service.0;
+        let statistics = &mut self.statistics;
+        statistics.lost_pages += u64::from(finished.lost);
+        if C::KEEP && finished.lost == 0 {
+            let pages = self.engine.pages(finished.join);
+            for &(slot, expected) in &this.expected {
+                statistics.checked_reads += 1;
+                statistics.wrong_reads += u64::from(pages[slot as usize] != expected);
+            }
+        }
+        if this.counted {
+            statistics.digest.add(this.number, acknowledged.0, service.0);
+            statistics.inside_ns += u128::from(acknowledged.since(this.admitted).0);
+            if this.record.op == Op::Read as u8 {
+                statistics.read_response.add(response.0);
+                statistics.read_service.add(service.0);
+                statistics.bytes_read += u64::from(this.record.length);
+            } else {
+                statistics.write_response.add(response.0);
+                statistics.write_service.add(service.0);
+                let written = this.record.op == Op::Write as u8;
+                statistics.bytes_written += u64::from(this.record.length) * u64::from(written);
+            }
+        }
+        if self.job.keep_requests {
+            let at = this.number as usize;
+            if self.records.len() <= at {
+                self.records.resize(at + 1, RequestRecord::default());
+            }
+            self.records[at] = this.record;
+        }
+        self.engine.forget(finished.join);
+        self.in_flight.release(id);
+    }
+
+    // ---------------------------------------------------------------- the end
+
+    fn summary(&self, warnings: Vec<String>) -> serde_json::Value {
+        let since = |now: Vec<Span>, before: &[Span]| -> Vec<Span> {
+            let before = before.iter().copied().chain(std::iter::repeat(Span::ZERO));
+            now.into_iter().zip(before).map(|(now, before)| now - before).collect()
+        };
+        let [channels, units] = &self.baseline.busy;
+        let hits = self.buffer.hits;
+        let before = self.baseline.hits;
+        summary(&Facts {
+            drive: self.resolved,
+            seed: self.job.seed.unwrap_or(1),
+            workload: &self.facts,
+            statistics: &self.statistics,
+            counters: &self.drive.counters().since(&self.baseline.counters),
+            hits: Hits {
+                read_hits: hits.read_hits - before.read_hits,
+                read_misses: hits.read_misses - before.read_misses,
+                write_hits: hits.write_hits - before.write_hits,
+                write_misses: hits.write_misses - before.write_misses,
+            },
+            from: self.baseline.at,
+            until: self.last,
+            queue_max: self.window.most(),
+            busy: [since(self.drive.channel_busy(), channels), since(self.drive.unit_busy(), units)],
+            erases: self.drive.erases(),
+            filled: self.drive.filled(),
+            warnings,
+        })
+    }
+}
+
+/// The flash of a drive, and the tree of its redundancy over it.
+fn build<C: Contents>(drive: &Resolved) -> Result<(Drive<C>, Tree<schemes::Any>), Error> {
+    let redundancy = &drive.spec.redundancy;
+    let geometry = Geometry::new(&drive.spec.flash);
+    let width = drive.members();
+    let domains: Option<Vec<Domain>> =
+        (0..width).map(|index| geometry.part(redundancy.across, width, index)).collect();
+    let Some(domains) = domains else {
+        return Err(Error::Drive(DriveError {
+            path: drive.path.clone(),
+            line: None,
+            field: Some("redundancy.width".into()),
+            message: format!(
+                "{width} equal parts of the drive's {:?}s are not whole channels, nor whole chips of one channel, nor \
+                 whole dies of one chip; choose a width or a geometry that divides evenly",
+                redundancy.across
+            )
+            .to_lowercase(),
+        }));
+    };
+    let pages = u32::try_from(drive.logical_pages()).expect("checked when the drive was resolved");
+    let rule = scheduler::named(&drive.spec.flash.scheduler).expect("checked when the drive was resolved");
+    let victim = victim::named(&drive.spec.ftl.gc.victim).expect("checked when the drive was resolved");
+    let flash = Drive::new(drive, &domains, pages, rule, victim);
+    let options = schemes::Options { redundancy, member_pages: u64::from(pages), members: width as u8 };
+    let scheme = schemes::build(&options).expect("checked when the drive was resolved");
+    debug_assert_eq!(scheme.capacity(), drive.logical_pages());
+    let leaves = (0..flash.ftl_count()).map(|leaf| Tree::Leaf(LeafId(leaf))).collect();
+    Ok((flash, Tree::Node(scheme, leaves)))
+}

@@ -1,0 +1,407 @@
+//! What no key can know alone: sizes that fit each other, room to collect, schemes that suit the geometry.
+
+use super::allocation::Allocation;
+use super::keys::{Across, BusyUnit, DriveSpec, Existing};
+use super::load::Given;
+use crate::error::DriveError;
+use serde_json::Value;
+
+/// Page addresses have 32 bits, and the lowest stands for no page.
+const MOST_PAGES: u128 = (1 << 31) - 2;
+
+/// A page's sectors are a mask of 64 bits.
+const MOST_SECTORS: u64 = 64;
+
+/// A channel's busy units are a mask of 128 bits.
+const MOST_UNITS: u64 = 128;
+
+/// A drive that makes sense, every default filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// All keys of the drive file.
+    pub spec: DriveSpec,
+    /// The drive as the user named it: a path or a preset's name.
+    pub path: String,
+    /// What can be simulated, but hardly be meant; one line each.
+    pub warnings: Vec<String>,
+    /// What `ftl.allocation` means.
+    pub allocation: Allocation,
+    /// The times in whole ns.
+    pub timing: Timing,
+}
+
+/// The times of a drive in whole ns, rounded up once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Array to page register.
+    pub read_ns: u64,
+    /// Page register to array.
+    pub program_ns: u64,
+    /// A block's erase.
+    pub erase_ns: u64,
+    /// Command and address cycles of a page operation.
+    pub command_ns: u64,
+    /// Command and address cycles of an erase.
+    pub erase_command_ns: u64,
+    /// Between an erase command and the erase.
+    pub erase_setup_ns: u64,
+    /// What a request takes that the controller's memory serves alone.
+    pub hit_ns: u64,
+    /// One byte over the channel, in fs: fractions of a ns add up before they are rounded.
+    pub bus_fs_per_byte: u64,
+}
+
+impl Timing {
+    /// How long some bytes hold the channel.
+    #[must_use]
+    pub fn transfer_ns(&self, bytes: u64) -> u64 {
+        let fs = u128::from(bytes) * u128::from(self.bus_fs_per_byte);
+        u64::try_from(fs.div_ceil(1_000_000)).unwrap_or(u64::MAX)
+    }
+}
+
+impl Resolved {
+    /// The resolved drive as summaries carry it: the keys of a drive file, every default filled in.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(&self.spec).unwrap_or_default()
+    }
+
+    /// Bytes in a page.
+    #[must_use]
+    pub fn page_bytes(&self) -> u64 {
+        page_bytes(&self.spec)
+    }
+
+    /// Sectors in a page.
+    #[must_use]
+    pub fn page_sectors(&self) -> u64 {
+        self.page_bytes() / u64::from(self.spec.flash.sector_bytes)
+    }
+
+    /// Bytes that cross the pins for a whole page.
+    #[must_use]
+    pub fn pin_bytes(&self) -> u64 {
+        self.page_sectors() * u64::from(self.spec.flash.pin_bytes_per_sector)
+    }
+
+    /// Planes in the drive.
+    #[must_use]
+    pub fn planes(&self) -> u64 {
+        let flash = &self.spec.flash;
+        product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die])
+    }
+
+    /// Data pages in all of the flash.
+    #[must_use]
+    pub fn physical_pages(&self) -> u64 {
+        self.planes() * product(&[self.spec.flash.blocks_per_plane, self.spec.flash.pages_per_block])
+    }
+
+    /// Bytes of all of the flash.
+    #[must_use]
+    pub fn physical_bytes(&self) -> u64 {
+        self.physical_pages() * self.page_bytes()
+    }
+
+    /// Copies, or other parts that the redundancy is made of; 1 without redundancy.
+    #[must_use]
+    pub fn members(&self) -> u32 {
+        self.spec.redundancy.width.unwrap_or(1)
+    }
+
+    /// Pages that the host sees: those of one copy.
+    #[must_use]
+    pub fn logical_pages(&self) -> u64 {
+        self.capacity_sectors().div_ceil(self.page_sectors())
+    }
+
+    /// Sectors that the host sees; as in SSDSim they need not fill the last page.
+    #[must_use]
+    pub fn capacity_sectors(&self) -> u64 {
+        let physical = self.physical_pages() / u64::from(self.members()) * self.page_sectors();
+        logical(physical, self.spec.ftl.over_provisioning)
+    }
+
+    /// Bytes that the host sees.
+    #[must_use]
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_sectors() * u64::from(self.spec.flash.sector_bytes)
+    }
+
+    /// Bytes of the DRAM buffer, 0 where there is none.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> u64 {
+        (self.spec.buffer.dram_mib * 1_048_576.0) as u64
+    }
+
+    /// Busy units (chips, dies or planes, by `flash.busy_unit`) on a channel.
+    #[must_use]
+    pub fn units_per_channel(&self) -> u64 {
+        units_per_channel(&self.spec)
+    }
+}
+
+/// Checks a drive across its keys and works out what follows from them.
+pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveError> {
+    let mut check = Check { spec, given, warnings: Vec::new() };
+    check.page()?;
+    check.size()?;
+    let allocation = check.spec.ftl.allocation.parse();
+    let allocation = allocation.map_err(|message: String| check.wrong(&["ftl.allocation"], message))?;
+    check.redundancy()?;
+    check.room()?;
+    check.threshold();
+    check.buffer()?;
+    check.start();
+    let timing = timing(&check.spec);
+    let Check { spec, warnings, .. } = check;
+    Ok(Resolved { spec, path: given.drive().into(), warnings, allocation, timing })
+}
+
+struct Check<'a> {
+    spec: DriveSpec,
+    given: &'a Given,
+    warnings: Vec<String>,
+}
+
+impl Check<'_> {
+    fn wrong(&self, keys: &[&str], message: impl Into<String>) -> DriveError {
+        self.given.error(keys, message)
+    }
+
+    /// A page is some whole sectors, and a sector crosses the pins whole.
+    fn page(&mut self) -> Result<(), DriveError> {
+        // What travels along with a sector is the drive's own; left out, nothing does.
+        let pins = "flash.pin_bytes_per_sector";
+        if !self.given.by_user(pins) && (!self.given.has(pins) || self.given.by_user("flash.sector_bytes")) {
+            self.spec.flash.pin_bytes_per_sector = self.spec.flash.sector_bytes;
+        }
+        let flash = &self.spec.flash;
+        let keys = ["flash.page_kib", "flash.sector_bytes"];
+        let (bytes, sector) = (flash.page_kib * 1024.0, flash.sector_bytes);
+        let page = format!("a page of {} KiB ({bytes} bytes)", flash.page_kib);
+        if bytes < f64::from(sector) {
+            return Err(self.wrong(&keys, format!("{page} is smaller than a sector of {sector} bytes")));
+        }
+        if bytes % f64::from(sector) != 0.0 {
+            return Err(
+                self.wrong(&keys, format!("{page} is not a whole number of sectors of {sector} bytes"))
+            );
+        }
+        let sectors = bytes as u64 / u64::from(sector);
+        if sectors > MOST_SECTORS {
+            let message = format!(
+                "{page} has {sectors} sectors of {sector} bytes; at most {MOST_SECTORS} are accepted: \
+                 smaller pages, or larger sectors"
+            );
+            return Err(self.wrong(&keys, message));
+        }
+        if flash.pin_bytes_per_sector < sector {
+            let message = format!("found {}; at least a sector's {sector} bytes", flash.pin_bytes_per_sector);
+            return Err(self.wrong(&[pins, "flash.sector_bytes"], message + " cross the pins"));
+        }
+        Ok(())
+    }
+
+    /// The flash can be addressed.
+    fn size(&self) -> Result<(), DriveError> {
+        let flash = &self.spec.flash;
+        if flash.blocks_per_plane < 3 {
+            let message = format!(
+                "found {}; at least 3 are accepted: one being written, one kept to collect into, \
+                 one with data",
+                flash.blocks_per_plane
+            );
+            return Err(self.wrong(&["flash.blocks_per_plane"], message));
+        }
+        let units = units_per_channel(&self.spec);
+        if units > MOST_UNITS {
+            let keys =
+                ["flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die", "flash.busy_unit"];
+            let message = format!(
+                "{units} {} on one channel; at most {MOST_UNITS} units that are busy on their own are \
+                 accepted: more channels, or a larger flash.busy_unit",
+                plural(flash.busy_unit)
+            );
+            return Err(self.wrong(&keys, message));
+        }
+        let counts = [flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die];
+        let block = [flash.blocks_per_plane, flash.pages_per_block].map(u32::next_power_of_two);
+        let pages = counts.iter().chain(&block).map(|&count| u128::from(count)).product::<u128>();
+        if pages > MOST_PAGES {
+            let keys = [
+                "flash.channels",
+                "flash.chips_per_channel",
+                "flash.dies_per_chip",
+                "flash.planes_per_die",
+                "flash.blocks_per_plane",
+                "flash.pages_per_block",
+            ];
+            let message = format!(
+                "{pages} page addresses, where blocks_per_plane and pages_per_block count as the next power \
+                 of two ({} and {}); at most {MOST_PAGES} (32 bits) are accepted: larger pages, or \
+                 fewer of them",
+                block[0], block[1]
+            );
+            return Err(self.wrong(&keys, message));
+        }
+        Ok(())
+    }
+
+    /// The scheme suits the geometry; another scheme's keys are pointed out.
+    fn redundancy(&mut self) -> Result<(), DriveError> {
+        if self.spec.redundancy.scheme == "mirror" {
+            return self.mirror();
+        }
+        self.spec.redundancy.width = None;
+        let keys = ["across", "width", "read_policy", "acknowledge"].map(|key| format!("redundancy.{key}"));
+        let keys: Vec<_> = keys.into_iter().filter(|key| self.given.by_user(key)).collect();
+        if !keys.is_empty() {
+            let scheme = &self.spec.redundancy.scheme;
+            self.warnings
+                .push(format!("{}: no effect with redundancy.scheme = \"{scheme}\"", keys.join(", ")));
+        }
+        Ok(())
+    }
+
+    /// A mirror's copies are equal parts of the drive.
+    fn mirror(&mut self) -> Result<(), DriveError> {
+        let flash = &self.spec.flash;
+        let (level, depth) = match self.spec.redundancy.across {
+            Across::Channel => ("channel", 1),
+            Across::Chip => ("chip", 2),
+            Across::Die => ("die", 3),
+        };
+        let parts = product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip][..depth]);
+        let width = self.spec.redundancy.width.unwrap_or(2);
+        if parts % u64::from(width) != 0 {
+            let geometry = ["flash.channels", "flash.chips_per_channel", "flash.dies_per_chip"];
+            let mut keys = vec!["redundancy.width", "redundancy.scheme", "redundancy.across"];
+            keys.extend_from_slice(&geometry[..depth]);
+            let mirror = match width {
+                2 => format!("a mirror over an odd number of {level}s ({parts})"),
+                _ => format!("a mirror of {width} copies over {parts} {level}s"),
+            };
+            let message = format!(
+                "{mirror}: every copy takes the same number of {level}s, so {width} must divide {parts}"
+            );
+            return Err(self.wrong(&keys, message));
+        }
+        self.spec.redundancy.width = Some(width);
+        Ok(())
+    }
+
+    /// Each copy holds at least a page, and every plane keeps room to collect.
+    fn room(&self) -> Result<(), DriveError> {
+        let flash = &self.spec.flash;
+        let members = u64::from(self.spec.redundancy.width.unwrap_or(1));
+        let planes =
+            product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
+        let planes = planes / members;
+        let physical = planes * product(&[flash.blocks_per_plane, flash.pages_per_block]);
+        let logical = logical(physical, self.spec.ftl.over_provisioning);
+        let keys = ["ftl.over_provisioning", "flash.blocks_per_plane", "flash.pages_per_block"];
+        if logical == 0 {
+            return Err(self.wrong(&keys, "the drive holds no page: less over-provisioning, or more blocks"));
+        }
+        let spare = 2 * u64::from(flash.pages_per_block) * planes;
+        if physical - logical < spare {
+            let least = 2.0 / f64::from(flash.blocks_per_plane - 2);
+            // Rounded up to a figure that a user would write and that is still enough.
+            let least = (least * 1e6).ceil() / 1e6;
+            let message = format!(
+                "{} leaves {:.1} blocks free in a plane once all of the drive is written: existing data that \
+                 leave no room to collect; at least {least} is accepted with {} blocks in a plane, which \
+                 leaves the 2 that collection needs (one being written, one to collect into)",
+                self.spec.ftl.over_provisioning,
+                (physical - logical) as f64 / planes as f64 / f64::from(flash.pages_per_block),
+                flash.blocks_per_plane
+            );
+            return Err(self.wrong(&keys, message));
+        }
+        Ok(())
+    }
+
+    /// With the drive full, collection can reach its threshold.
+    fn threshold(&mut self) {
+        let op = self.spec.ftl.over_provisioning;
+        let (threshold, share) = (self.spec.ftl.gc.threshold, op / (1.0 + op));
+        if threshold >= share {
+            self.warnings.push(format!(
+                "ftl.gc.threshold: {threshold} cannot be met with the drive full: over-provisioning of \
+                 {op:.4} leaves at most {share:.4} of its pages free, so collection never ends: from then on \
+                 each write finds the plane below the threshold and collects as long as a block holds an \
+                 invalid page"
+            ));
+        }
+    }
+
+    fn buffer(&self) -> Result<(), DriveError> {
+        let (mib, page) = (self.spec.buffer.dram_mib, page_bytes(&self.spec));
+        if mib > 0.0 && mib * 1_048_576.0 < page as f64 {
+            let message = format!("{mib} MiB is less than one page ({page} bytes); 0 means no buffer");
+            return Err(self.wrong(&["buffer.dram_mib", "flash.page_kib"], message));
+        }
+        Ok(())
+    }
+
+    fn start(&mut self) {
+        let start = &self.spec.start;
+        if start.scan && start.existing != Existing::Reads {
+            let text = "start.scan: no effect unless start.existing = \"reads\"";
+            self.warnings.push(text.into());
+        }
+    }
+}
+
+fn timing(spec: &DriveSpec) -> Timing {
+    let timing = &spec.flash.timing;
+    Timing {
+        read_ns: whole(timing.read_us * 1e3).ceil() as u64,
+        program_ns: whole(timing.program_us * 1e3).ceil() as u64,
+        erase_ns: whole(timing.erase_us * 1e3).ceil() as u64,
+        command_ns: whole(timing.command_ns).ceil() as u64,
+        erase_command_ns: whole(timing.erase_command_ns).ceil() as u64,
+        erase_setup_ns: whole(timing.erase_setup_ns).ceil() as u64,
+        hit_ns: whole(spec.buffer.hit_us * 1e3).ceil() as u64,
+        bus_fs_per_byte: whole(timing.bus_ns_per_byte * 1e6).ceil() as u64,
+    }
+}
+
+/// A number that is whole but for the binary form of its decimal (16.1 µs are 16100.000000000002 ns) made
+/// whole.
+fn whole(number: f64) -> f64 {
+    let near = number.round();
+    if (number - near).abs() <= near * 1e-12 { near } else { number }
+}
+
+/// Logical pages of so many physical ones.
+fn logical(physical: u64, over_provisioning: f64) -> u64 {
+    whole(physical as f64 / (1.0 + over_provisioning)).floor() as u64
+}
+
+fn page_bytes(spec: &DriveSpec) -> u64 {
+    (spec.flash.page_kib * 1024.0) as u64
+}
+
+fn units_per_channel(spec: &DriveSpec) -> u64 {
+    let flash = &spec.flash;
+    match flash.busy_unit {
+        BusyUnit::Chip => u64::from(flash.chips_per_channel),
+        BusyUnit::Die => product(&[flash.chips_per_channel, flash.dies_per_chip]),
+        BusyUnit::Plane => product(&[flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]),
+    }
+}
+
+fn product(counts: &[u32]) -> u64 {
+    counts.iter().map(|&count| u64::from(count)).product()
+}
+
+fn plural(unit: BusyUnit) -> &'static str {
+    match unit {
+        BusyUnit::Chip => "chips",
+        BusyUnit::Die => "dies",
+        BusyUnit::Plane => "planes",
+    }
+}

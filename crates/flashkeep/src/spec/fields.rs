@@ -1,0 +1,236 @@
+//! What each key accepts, read off the JSON Schema of the types in `keys.rs`, and said in words.
+
+use super::keys::DriveSpec;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// The JSON Schema of a drive file.
+#[must_use]
+pub fn schema() -> String {
+    let mut text = serde_json::to_string_pretty(schema_value()).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn schema_value() -> &'static Value {
+    static SCHEMA: OnceLock<Value> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let mut schema = schemars::schema_for!(DriveSpec);
+        schema.insert("title".into(), "flashkeep drive".into());
+        schema.to_value()
+    })
+}
+
+/// A number's limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Limit {
+    /// The limit itself is accepted.
+    Closed(f64),
+    /// The limit itself is not.
+    Open(f64),
+}
+
+/// What a key accepts.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Table(Vec<String>),
+    Whole(Option<Limit>, Option<Limit>),
+    Number(Option<Limit>, Option<Limit>),
+    Flag,
+    Text,
+    Choice(Vec<String>),
+}
+
+/// A value as it was written.
+#[derive(Clone, Debug)]
+pub(super) enum Scalar {
+    Whole(i128),
+    Number(f64),
+    Flag(bool),
+    Text(String),
+    /// Nothing a drive file has a place for: an array, a date, a table where a value belongs.
+    Other(&'static str),
+}
+
+/// Every key, dotted; the drive itself is the key `""`.
+pub(super) fn fields() -> &'static BTreeMap<String, Kind> {
+    static FIELDS: OnceLock<BTreeMap<String, Kind>> = OnceLock::new();
+    FIELDS.get_or_init(|| {
+        let mut fields = BTreeMap::new();
+        collect("", schema_value(), &mut fields);
+        fields
+    })
+}
+
+fn collect(key: &str, node: &Value, fields: &mut BTreeMap<String, Kind>) {
+    let reference = node.get("$ref").and_then(Value::as_str);
+    let target =
+        reference.and_then(|name| schema_value().pointer(name.trim_start_matches('#'))).unwrap_or(node);
+    let Some(properties) = target.get("properties").and_then(Value::as_object) else {
+        fields.insert(key.into(), leaf(target));
+        return;
+    };
+    fields.insert(key.into(), Kind::Table(properties.keys().cloned().collect()));
+    for (name, child) in properties {
+        collect(&join(key, name), child, fields);
+    }
+}
+
+fn leaf(node: &Value) -> Kind {
+    let names = |list: &[Value]| list.iter().filter_map(|name| name.as_str().map(String::from)).collect();
+    if let Some(list) = node.get("enum").and_then(Value::as_array) {
+        return Kind::Choice(names(list));
+    }
+    if let Some(list) = node.get("oneOf").and_then(Value::as_array) {
+        return Kind::Choice(
+            list.iter().filter_map(|one| one.get("const")?.as_str().map(String::from)).collect(),
+        );
+    }
+    let is = |name: &str| match node.get("type") {
+        Some(Value::Array(types)) => types.iter().any(|one| one == name),
+        other => other.is_some_and(|one| one == name),
+    };
+    let limit = |closed: &str, open: &str| {
+        let at = |name: &str| node.get(name).and_then(Value::as_f64);
+        at(open).map(Limit::Open).or(at(closed).map(Limit::Closed))
+    };
+    let (low, high) = (limit("minimum", "exclusiveMinimum"), limit("maximum", "exclusiveMaximum"));
+    match () {
+        () if is("integer") => Kind::Whole(low, high),
+        () if is("number") => Kind::Number(low, high),
+        () if is("boolean") => Kind::Flag,
+        () => Kind::Text,
+    }
+}
+
+impl Kind {
+    /// Whether this kind of key takes the value; what is wrong with it otherwise.
+    pub(super) fn check(&self, value: &Scalar, raw: &str) -> Result<(), String> {
+        let fits = match (self, value) {
+            (Kind::Whole(low, high), Scalar::Whole(number)) => within(*number as f64, *low, *high),
+            (Kind::Number(low, high), Scalar::Whole(number)) => within(*number as f64, *low, *high),
+            (Kind::Number(low, high), Scalar::Number(number)) => within(*number, *low, *high),
+            (Kind::Choice(names), Scalar::Text(text)) => names.contains(text),
+            (Kind::Flag, Scalar::Flag(_)) | (Kind::Text, Scalar::Text(_)) => true,
+            _ => false,
+        };
+        if fits {
+            return Ok(());
+        }
+        let hint = match (self, value) {
+            (Kind::Choice(names), Scalar::Text(text)) => did_you_mean(text, names.iter().map(String::as_str)),
+            _ => String::new(),
+        };
+        Err(format!("found {}; {} is accepted{hint}", value.describe(raw), self.accepts()))
+    }
+
+    /// What it accepts, in words.
+    pub(super) fn accepts(&self) -> String {
+        match self {
+            Kind::Table(names) => format!("a table with the keys {}", listed(names)),
+            Kind::Whole(low, high) => format!("a whole number{}", range(*low, *high)),
+            Kind::Number(low, high) => format!("a number{}", range(*low, *high)),
+            Kind::Flag => "`true` or `false`".into(),
+            Kind::Text => "text in quotes".into(),
+            Kind::Choice(names) => format!("one of {}", listed(names)),
+        }
+    }
+}
+
+impl Scalar {
+    fn describe(&self, raw: &str) -> String {
+        match self {
+            Scalar::Whole(_) | Scalar::Number(_) => raw.to_string(),
+            Scalar::Flag(flag) => format!("`{flag}`"),
+            Scalar::Text(text) => format!("the text {text:?}"),
+            Scalar::Other(what) => (*what).into(),
+        }
+    }
+}
+
+fn within(number: f64, low: Option<Limit>, high: Option<Limit>) -> bool {
+    // `nan` fails every comparison, and so every limit; every number has at least one.
+    let above = match low {
+        Some(Limit::Closed(limit)) => number >= limit,
+        Some(Limit::Open(limit)) => number > limit,
+        None => true,
+    };
+    let below = match high {
+        Some(Limit::Closed(limit)) => number <= limit,
+        Some(Limit::Open(limit)) => number < limit,
+        None => true,
+    };
+    above && below && number.is_finite()
+}
+
+fn range(low: Option<Limit>, high: Option<Limit>) -> String {
+    let low = match low {
+        Some(Limit::Closed(limit)) => format!(" from {limit}"),
+        Some(Limit::Open(limit)) => format!(" above {limit}"),
+        None => String::new(),
+    };
+    let high = match high {
+        Some(Limit::Closed(limit)) => format!(" up to {limit}"),
+        Some(Limit::Open(limit)) => format!(" to below {limit}"),
+        None => String::new(),
+    };
+    low + &high
+}
+
+/// `a.b` from `a` and `b`, and `b` at the top.
+pub(super) fn join(table: &str, key: &str) -> String {
+    if table.is_empty() { key.into() } else { format!("{table}.{key}") }
+}
+
+/// `` `a`, `b` ``.
+pub(super) fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
+/// `; did you mean …?`, or nothing where no name is near.
+pub(super) fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(found, names).map_or(String::new(), |(name, _)| format!("; did you mean `{name}`?"))
+}
+
+/// The name nearest to what was found, and how near: 1 is the same but for upper and lower case. What was cut
+/// short (`read` for `read_us`) is near too.
+pub(super) fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, f64)> {
+    let found = found.to_lowercase();
+    let mut best = None;
+    for name in names {
+        let lower = name.to_lowercase();
+        let cut = found.len() > 2 && lower.starts_with(&found);
+        let near = strsim::normalized_damerau_levenshtein(&found, &lower).max(if cut { 0.75 } else { 0.0 });
+        // Among equals the one that begins alike: few people mistype the first letter.
+        let alike = found.chars().zip(lower.chars()).take_while(|(a, b)| a == b).count();
+        let near = near + alike as f64 * 1e-3;
+        if near >= 0.6 && best.is_none_or(|(_, nearest)| near > nearest) {
+            best = Some((name, near));
+        }
+    }
+    best
+}
+
+/// What is wrong with a key that is none: which keys there are, and which was probably meant.
+pub(super) fn unknown(table: &str, key: &str) -> String {
+    let fields = fields();
+    let siblings = match fields.get(table) {
+        Some(Kind::Table(names)) => names.as_slice(),
+        _ => &[],
+    };
+    let own = nearest(key, siblings.iter().map(String::as_str)).map(|(name, near)| (join(table, name), near));
+    let last = |path: &'static str| path.rsplit('.').next().unwrap_or_default();
+    let paths = || fields.keys().map(String::as_str).filter(|path| !path.is_empty());
+    let other = nearest(key, paths().map(last));
+    let other =
+        other.and_then(|(name, near)| Some((paths().find(|path| last(path) == name)?.to_string(), near)));
+    // A key of the same table, unless one elsewhere is nearer.
+    let best = match (own, other) {
+        (Some(own), Some(other)) => Some(if other.1 > own.1 { other } else { own }),
+        (own, other) => own.or(other),
+    };
+    let hint = best.map_or(".".into(), |(path, _)| format!("; did you mean `{path}`?"));
+    let place = if table.is_empty() { "a drive".into() } else { format!("[{table}]") };
+    format!("unknown key{hint} The keys of {place} are {}", listed(siblings))
+}

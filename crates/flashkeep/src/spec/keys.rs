@@ -1,0 +1,353 @@
+//! The keys of a drive file: one set of types that reads TOML, rejects what it does not know, and exports the
+//! JSON Schema. Every default, every limit of a single key and every choice of names stands here and nowhere
+//! else: the checks, the messages and the schema all read them from these types.
+
+use super::names::{SCHEDULERS, SCHEMES, VICTIMS};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A drive as the user describes it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DriveSpec {
+    /// Another drive whose values hold where this one says nothing: a preset's name, or a path relative to
+    /// this file (it has a `/` or ends in `.toml`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// What to call it; the preset's name or the file's stem where it is left out. Not taken from `base`.
+    pub name: String,
+    /// A sentence about it. Not taken from `base`.
+    pub description: String,
+    /// The flash chips, how they are wired, and how long they take.
+    pub flash: FlashSpec,
+    /// The flash translation layer: mapping, allocation, collection.
+    pub ftl: FtlSpec,
+    /// The DRAM write buffer.
+    pub buffer: BufferSpec,
+    /// The redundancy inside the drive.
+    pub redundancy: RedundancySpec,
+    /// The host interface.
+    pub host: HostSpec,
+    /// What there is before time 0.
+    pub start: StartSpec,
+}
+
+/// Geometry, wiring and timing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FlashSpec {
+    /// Channels (buses between controller and chips).
+    #[schemars(range(min = 1, max = 4096))]
+    pub channels: u32,
+    /// Chips (packages) on each channel.
+    #[schemars(range(min = 1, max = 128))]
+    pub chips_per_channel: u32,
+    /// Dies (LUNs) in each chip.
+    #[schemars(range(min = 1, max = 128))]
+    pub dies_per_chip: u32,
+    /// Planes in each die.
+    #[schemars(range(min = 1, max = 128))]
+    pub planes_per_die: u32,
+    /// Erase blocks in each plane.
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub blocks_per_plane: u32,
+    /// Data pages in each block.
+    #[schemars(range(min = 1, max = 32_768))]
+    pub pages_per_block: u32,
+    /// Page size in KiB: a whole number of sectors, from 1 to 64.
+    #[schemars(range(max = 4096.0), extend("exclusiveMinimum" = 0.0))]
+    pub page_kib: f64,
+    /// Sector size in bytes, the smallest unit a host writes.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub sector_bytes: u32,
+    /// Bytes that cross the pins for each sector: more than `sector_bytes` where metadata travel along, and
+    /// equal to it where left out.
+    #[schemars(range(min = 1, max = 131_072))]
+    pub pin_bytes_per_sector: u32,
+    /// What is busy as one: while one page is read or programmed, the rest of the unit does nothing else.
+    pub busy_unit: BusyUnit,
+    /// What the channel is held for.
+    pub bus: BusUse,
+    /// When a program is reported as done.
+    pub acknowledge: Acknowledge,
+    /// Who goes first when a channel is free.
+    #[schemars(extend("enum" = SCHEDULERS))]
+    pub scheduler: String,
+    /// Times of the operations.
+    pub timing: TimingSpec,
+}
+
+/// Times of the flash operations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TimingSpec {
+    /// Array to page register, µs.
+    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
+    pub read_us: f64,
+    /// Page register to array, µs.
+    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
+    pub program_us: f64,
+    /// A block's erase, µs.
+    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
+    pub erase_us: f64,
+    /// One byte over the channel, ns.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub bus_ns_per_byte: f64,
+    /// Command and address cycles of a page operation on the channel, ns.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub command_ns: f64,
+    /// Command and address cycles of an erase on the channel, ns.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub erase_command_ns: f64,
+    /// Between the last cycle of an erase command and the start of the erase, ns.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub erase_setup_ns: f64,
+}
+
+/// What is busy as one unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BusyUnit {
+    /// A whole chip, as in SSDSim.
+    Chip,
+    /// A die: the dies of a chip work side by side.
+    Die,
+    /// A plane: the planes of a die work side by side.
+    Plane,
+}
+
+/// What the channel is held for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BusUse {
+    /// Commands and data only; the array works while others use the channel.
+    Transfers,
+    /// The whole operation, array time included.
+    Operations,
+}
+
+/// When a program is reported as done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Acknowledge {
+    /// When the data have crossed the channel (SSDSim).
+    Transfer,
+    /// When the page is in the array.
+    Program,
+}
+
+/// The flash translation layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FtlSpec {
+    /// (physical − logical) / logical pages, of what one copy can use.
+    #[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0.0))]
+    pub over_provisioning: f64,
+    /// `dynamic` (any idle chip, placed late), `dynamic-in-channel` (the channel fixed by the address), or a
+    /// static order: a permutation of the letters C (channel), W (chip), D (die), P (plane), the one that
+    /// varies fastest first, such as `CWDP`.
+    #[schemars(extend("pattern" = "^(dynamic|dynamic-in-channel|[CWDP]{4})$"))]
+    pub allocation: String,
+    /// A read of a page that is already being read on the same channel rides along (SSDSim).
+    pub coalesce_reads: bool,
+    /// Collection.
+    pub gc: GcSpec,
+}
+
+/// Garbage collection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GcSpec {
+    /// Which block is reclaimed.
+    #[schemars(extend("enum" = VICTIMS))]
+    pub victim: String,
+    /// Collect in a plane when its free pages fall below this share of its pages.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
+    pub threshold: f64,
+    /// How a collection uses the channel.
+    pub run: GcRun,
+}
+
+/// How a collection uses the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GcRun {
+    /// Page by page, competing with host work under the scheduler.
+    Steps,
+    /// The channel is held for the whole sum of a block's moves (SSDSim).
+    HoldChannel,
+}
+
+/// The DRAM write buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BufferSpec {
+    /// Its size in MiB; 0 for none.
+    #[schemars(range(min = 0.0, max = 1_048_576.0))]
+    pub dram_mib: f64,
+    /// What a request takes that the controller's memory serves alone, µs.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub hit_us: f64,
+}
+
+/// The redundancy inside the drive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RedundancySpec {
+    /// A scheme's name, as `flashkeep schemes` lists them.
+    #[schemars(extend("enum" = SCHEMES))]
+    pub scheme: String,
+    /// What its members are made of: `channel`, `chip` or `die`.
+    pub across: Across,
+    /// How many members; all of that level where left out (a mirror's groups: 2).
+    #[schemars(range(min = 2, max = 255))]
+    pub width: Option<u32>,
+    /// Which copy a mirror reads: `round-robin` or `least-busy`.
+    pub read_policy: ReadPolicy,
+    /// A mirror acknowledges a write when `all` copies are acknowledged, or the `first`.
+    pub acknowledge: MirrorAcknowledge,
+}
+
+/// The level over which redundancy runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Across {
+    /// Groups of channels.
+    Channel,
+    /// Groups of chips.
+    Chip,
+    /// Groups of dies.
+    Die,
+}
+
+/// Which copy a mirror reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadPolicy {
+    /// Each page read goes to the next copy in turn.
+    RoundRobin,
+    /// The copy whose chip and channel are free soonest; in turn where they are equal.
+    LeastBusy,
+}
+
+/// When a mirror acknowledges a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MirrorAcknowledge {
+    /// When every copy is acknowledged.
+    All,
+    /// When the first copy is.
+    First,
+}
+
+/// The host interface.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostSpec {
+    /// Requests in the drive at once; later ones wait outside (their response time runs from arrival). 0: no
+    /// bound.
+    #[schemars(range(max = 1_048_576))]
+    pub queue_depth: u32,
+    /// What the controller's memory serves alone is answered as from arrival, even where it had to wait for a place
+    /// in the queue (SSDSim, whose clock goes back to the arrival of a request that it admits late).
+    pub memory_answers_at_arrival: bool,
+}
+
+/// What there is before time 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StartSpec {
+    /// Which pages exist.
+    pub existing: Existing,
+    /// With `reads`: scan the whole workload before time 0 and create just the sectors that it reads, as
+    /// SSDSim does, instead of whole pages at first touch.
+    pub scan: bool,
+}
+
+/// Which pages exist before time 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Existing {
+    /// Those that the workload reads.
+    Reads,
+    /// All of the drive.
+    All,
+    /// None; a read of nothing costs no flash time and is counted.
+    None,
+}
+
+impl Default for FlashSpec {
+    fn default() -> Self {
+        FlashSpec {
+            channels: 8,
+            chips_per_channel: 4,
+            dies_per_chip: 1,
+            planes_per_die: 2,
+            blocks_per_plane: 2048,
+            pages_per_block: 64,
+            page_kib: 4.0,
+            sector_bytes: 512,
+            pin_bytes_per_sector: 512,
+            busy_unit: BusyUnit::Die,
+            bus: BusUse::Transfers,
+            acknowledge: Acknowledge::Program,
+            scheduler: "data-first".into(),
+            timing: TimingSpec::default(),
+        }
+    }
+}
+
+impl Default for TimingSpec {
+    fn default() -> Self {
+        TimingSpec {
+            read_us: 25.0,
+            program_us: 200.0,
+            erase_us: 1500.0,
+            bus_ns_per_byte: 3.0,
+            command_ns: 0.0,
+            erase_command_ns: 0.0,
+            erase_setup_ns: 0.0,
+        }
+    }
+}
+
+impl Default for FtlSpec {
+    fn default() -> Self {
+        FtlSpec {
+            over_provisioning: 0.15,
+            allocation: "dynamic".into(),
+            coalesce_reads: false,
+            gc: GcSpec::default(),
+        }
+    }
+}
+
+impl Default for GcSpec {
+    fn default() -> Self {
+        GcSpec { victim: "greedy".into(), threshold: 0.05, run: GcRun::Steps }
+    }
+}
+
+impl Default for BufferSpec {
+    fn default() -> Self {
+        BufferSpec { dram_mib: 0.0, hit_us: 1.0 }
+    }
+}
+
+impl Default for RedundancySpec {
+    fn default() -> Self {
+        RedundancySpec {
+            scheme: "none".into(),
+            across: Across::Channel,
+            width: None,
+            read_policy: ReadPolicy::RoundRobin,
+            acknowledge: MirrorAcknowledge::All,
+        }
+    }
+}
+
+impl Default for StartSpec {
+    fn default() -> Self {
+        StartSpec { existing: Existing::Reads, scan: false }
+    }
+}

@@ -1,0 +1,429 @@
+//! From what the user named to one checked drive: files laid over their bases, `--set` over the files.
+
+use super::check::{self, Resolved};
+use super::fields::{Kind, Scalar, fields, join, unknown};
+use super::keys::DriveSpec;
+use super::presets;
+use crate::error::DriveError;
+use serde_json::{Map, Value};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A drive file larger than this is something else, handed over by mistake.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// Reads a drive by a preset's name or a path (it has a `/` or ends in `.toml`), lays `key=value` pairs over
+/// it, and checks it.
+///
+/// # Errors
+/// [`DriveError`] names the file, the line and the key, what was found and what is accepted.
+pub fn load(drive: &str, set: &[String]) -> Result<Resolved, DriveError> {
+    let mut given = Given::new(drive);
+    let source = Source::named(drive, None).map_err(|message| given.error(&[], message))?;
+    let stem = source.stem();
+    given.layer(source, &mut Vec::new())?;
+    given.finish(&stem, set)
+}
+
+/// Reads a drive from the text of a drive file; `name` stands for the path in messages.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_text(name: &str, text: &str, set: &[String]) -> Result<Resolved, DriveError> {
+    let mut given = Given::new(name);
+    let source = Source { label: name.into(), text: text.into(), directory: None, identity: name.into() };
+    given.layer(source, &mut Vec::new())?;
+    given.finish(name, set)
+}
+
+/// Reads a drive back from [`Resolved::to_json`].
+///
+/// # Errors
+/// As [`load`], without lines.
+pub fn from_json(name: &str, drive: &Value, set: &[String]) -> Result<Resolved, DriveError> {
+    let mut given = Given::new(name);
+    given.json("", drive)?;
+    given.finish(name, set)
+}
+
+/// Who gave a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Giver {
+    /// A drive read back from its resolved form: nobody's wish, so nothing to warn about.
+    Echo,
+    /// A file: so many bases below the one that the user named.
+    File {
+        depth: usize,
+        label: String,
+        line: u64,
+    },
+    Set,
+}
+
+/// A value that somebody gave.
+#[derive(Clone, Debug)]
+struct Entry {
+    giver: Giver,
+    value: Scalar,
+}
+
+/// All that was given, by dotted key.
+#[derive(Debug)]
+pub(super) struct Given {
+    /// The drive as the user named it.
+    drive: String,
+    entries: BTreeMap<String, Entry>,
+}
+
+impl Given {
+    fn new(drive: &str) -> Self {
+        Given { drive: drive.into(), entries: BTreeMap::new() }
+    }
+
+    /// Whether a file or `--set` gave this key.
+    pub(super) fn by_user(&self, key: &str) -> bool {
+        self.entries.get(key).is_some_and(|entry| entry.giver != Giver::Echo)
+    }
+
+    /// Whether anything gave this key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    /// An error about some keys: it names the one whose value was given last (the first listed where they are
+    /// equal), for that is the one the user has just written.
+    pub(super) fn error(&self, keys: &[&str], message: impl Into<String>) -> DriveError {
+        let giver = |key: &str| self.entries.get(key).map(|entry| &entry.giver);
+        let mut named = keys.first().copied();
+        for key in keys {
+            if named.is_some_and(|best| rank(giver(key)) > rank(giver(best))) {
+                named = Some(key);
+            }
+        }
+        let giver = named.and_then(giver);
+        self.error_by(giver, named, message.into())
+    }
+
+    fn error_by(&self, giver: Option<&Giver>, field: Option<&str>, message: String) -> DriveError {
+        let field = field.map(Into::into);
+        match giver {
+            Some(Giver::File { label, line, .. }) => {
+                DriveError { path: label.clone(), line: Some(*line), field, message }
+            }
+            Some(Giver::Set) => {
+                let message = format!("{message} (given by --set)");
+                DriveError { path: self.drive.clone(), line: None, field, message }
+            }
+            _ => DriveError { path: self.drive.clone(), line: None, field, message },
+        }
+    }
+
+    /// Lays a file over its base, and that over its own.
+    fn layer(&mut self, source: Source, above: &mut Vec<String>) -> Result<(), DriveError> {
+        let document = source.parse()?;
+        let depth = above.len();
+        let giver =
+            |at: usize| Giver::File { depth, label: source.label.clone(), line: line(&source.text, at) };
+        let mut entries = Vec::new();
+        self.walk("", document.get_ref(), &giver, &mut entries)?;
+        above.push(source.identity.clone());
+        if let Some((_, entry)) = entries.iter().find(|(key, _)| key == "base") {
+            let Scalar::Text(base) = &entry.value else { unreachable!("a text, as its kind says") };
+            let wrong = |message| self.error_by(Some(&entry.giver), Some("base"), message);
+            let below = Source::named(base, source.directory.as_deref())
+                .map_err(|message| wrong(format!("\"{base}\": {message}")))?;
+            if above.contains(&below.identity) {
+                return Err(wrong(format!(
+                    "\"{base}\" is built on this file: a base may not lead back to itself"
+                )));
+            }
+            self.layer(below, above)?;
+            // A name and a description belong to one drive, not to those built on it.
+            self.entries.retain(|key, _| key != "name" && key != "description");
+        }
+        self.entries.extend(entries.into_iter().filter(|(key, _)| key != "base"));
+        Ok(())
+    }
+
+    /// Takes the values of a table, in the order of the text, so that the first mistake is the one reported.
+    fn walk(
+        &self,
+        table: &str,
+        found: &DeTable<'_>,
+        giver: &dyn Fn(usize) -> Giver,
+        entries: &mut Vec<(String, Entry)>,
+    ) -> Result<(), DriveError> {
+        let mut found: Vec<_> = found.iter().collect();
+        found.sort_by_key(|(name, _)| name.span().start);
+        for (name, value) in found {
+            let key = join(table, name.get_ref());
+            let giver_here = giver(name.span().start);
+            let wrong = |message| self.error_by(Some(&giver_here), Some(&key), message);
+            match (fields().get(&key), value.get_ref()) {
+                (None, _) => return Err(wrong(unknown(table, name.get_ref()))),
+                (Some(Kind::Table(_)), DeValue::Table(inner)) => self.walk(&key, inner, giver, entries)?,
+                (Some(kind), _) => {
+                    let (value, raw) = scalar(value);
+                    kind.check(&value, &raw).map_err(wrong)?;
+                    entries.push((key, Entry { giver: giver_here, value }));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the values of a resolved drive.
+    fn json(&mut self, key: &str, found: &Value) -> Result<(), DriveError> {
+        let value = match found {
+            Value::Object(inner) => {
+                for (name, value) in inner {
+                    let field = join(key, name);
+                    if !fields().contains_key(&field) {
+                        return Err(self.error_by(None, Some(&field), unknown(key, name)));
+                    }
+                    self.json(&field, value)?;
+                }
+                return Ok(());
+            }
+            Value::Null => return Ok(()),
+            Value::Bool(flag) => Scalar::Flag(*flag),
+            Value::String(text) => Scalar::Text(text.clone()),
+            Value::Array(_) => Scalar::Other("an array"),
+            Value::Number(number) => match number.as_i128() {
+                Some(whole) => Scalar::Whole(whole),
+                None => Scalar::Number(number.as_f64().unwrap_or(f64::NAN)),
+            },
+        };
+        let kind = &fields()[key];
+        let field = Some(key).filter(|key| !key.is_empty());
+        kind.check(&value, &found.to_string()).map_err(|message| self.error_by(None, field, message))?;
+        self.entries.insert(key.into(), Entry { giver: Giver::Echo, value });
+        Ok(())
+    }
+
+    /// Lays one `key=value` over the rest.
+    fn set(&mut self, pair: &str) -> Result<(), DriveError> {
+        let Some((key, raw)) = pair.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
+            let message = format!("found `{pair}`; `key=value` is accepted, such as `flash.channels=4`");
+            return Err(self.error_by(Some(&Giver::Set), None, message));
+        };
+        let (key, raw) = (key.trim(), raw.trim());
+        let wrong = |message: String| self.error_by(Some(&Giver::Set), Some(key), message);
+        let Some(kind) = fields().get(key) else {
+            let (table, name) = known_table(key);
+            return Err(wrong(unknown(table, name)));
+        };
+        if key == "base" {
+            return Err(wrong(
+                "a drive's base is part of its file; name the other drive as DRIVE instead".into(),
+            ));
+        }
+        let quoted = raw.starts_with(['"', '\'']);
+        let text = matches!(kind, Kind::Text | Kind::Choice(_)) && !quoted;
+        let mut entries = Vec::new();
+        match DeValue::parse(raw) {
+            Ok(value) if !text => match (kind, value.get_ref()) {
+                (Kind::Table(_), DeValue::Table(inner)) => {
+                    self.walk(key, inner, &|_| Giver::Set, &mut entries)?;
+                }
+                _ => {
+                    let (value, raw) = scalar(&value);
+                    kind.check(&value, &raw).map_err(wrong)?;
+                    entries.push((key.into(), Entry { giver: Giver::Set, value }));
+                }
+            },
+            Err(error) if quoted || raw.starts_with(['[', '{']) => {
+                return Err(wrong(format!(
+                    "found `{raw}`: {}; {} is accepted",
+                    error.message(),
+                    kind.accepts()
+                )));
+            }
+            _ => {
+                let value = bare_word(raw, kind);
+                kind.check(&value, raw).map_err(wrong)?;
+                entries.push((key.into(), Entry { giver: Giver::Set, value }));
+            }
+        }
+        self.entries.extend(entries);
+        Ok(())
+    }
+
+    /// Applies `--set`, fills in the defaults, and checks across keys.
+    fn finish(mut self, stem: &str, set: &[String]) -> Result<Resolved, DriveError> {
+        for pair in set {
+            self.set(pair)?;
+        }
+        let mut tree = Value::Object(Map::new());
+        for (key, entry) in &self.entries {
+            let mut node = &mut tree;
+            for part in key.split('.') {
+                node = &mut node[part];
+            }
+            *node = entry.value.to_json();
+        }
+        let mut spec: DriveSpec =
+            serde_json::from_value(tree).map_err(|error| self.error(&[], error.to_string()))?;
+        if spec.name.is_empty() {
+            spec.name = stem.into();
+        }
+        check::resolve(spec, &self)
+    }
+
+    /// The drive as the user named it.
+    pub(super) fn drive(&self) -> &str {
+        &self.drive
+    }
+}
+
+/// How late a value was given: bases first, then what builds on them, then `--set`.
+fn rank(giver: Option<&Giver>) -> (u8, Reverse<usize>) {
+    match giver {
+        None | Some(Giver::Echo) => (0, Reverse(0)),
+        Some(Giver::File { depth, .. }) => (1, Reverse(*depth)),
+        Some(Giver::Set) => (2, Reverse(0)),
+    }
+}
+
+/// The longest part of a dotted key that is a table, and the name behind it.
+fn known_table(key: &str) -> (&str, &str) {
+    let dots = key.rmatch_indices('.').map(|(at, _)| at);
+    let table = dots.map(|at| (&key[..at], &key[at + 1..]));
+    table.into_iter().find(|(table, _)| fields().contains_key(*table)).unwrap_or(("", key))
+}
+
+/// A value of `--set` that is no TOML: a bare word, or a number as shells and people write it (`.5`).
+fn bare_word(raw: &str, kind: &Kind) -> Scalar {
+    match (kind, raw.parse::<f64>()) {
+        (Kind::Whole(..) | Kind::Number(..), Ok(number)) => Scalar::Number(number),
+        _ => Scalar::Text(raw.into()),
+    }
+}
+
+/// A TOML value, and how it was written.
+fn scalar(value: &Spanned<DeValue<'_>>) -> (Scalar, String) {
+    let value = value.get_ref();
+    let whole = |digits: &str, radix| i128::from_str_radix(digits, radix).ok();
+    let scalar = match value {
+        DeValue::Boolean(flag) => Scalar::Flag(*flag),
+        DeValue::String(text) => Scalar::Text(text.to_string()),
+        // Out of all bounds where it does not fit 128 bits; the checks then say so.
+        DeValue::Integer(digits) => {
+            Scalar::Whole(whole(digits.as_str(), digits.radix()).unwrap_or(i128::MAX))
+        }
+        DeValue::Float(digits) => Scalar::Number(digits.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Array(_) => Scalar::Other("an array"),
+        DeValue::Table(_) => Scalar::Other("a table"),
+        DeValue::Datetime(_) => Scalar::Other("a date or time"),
+    };
+    let raw = match value {
+        DeValue::Integer(digits) => digits.to_string(),
+        DeValue::Float(digits) => digits.to_string(),
+        _ => String::new(),
+    };
+    (scalar, raw)
+}
+
+impl Scalar {
+    fn to_json(&self) -> Value {
+        match self {
+            Scalar::Whole(number) => i64::try_from(*number).map_or(Value::Null, Value::from),
+            Scalar::Number(number) => Value::from(*number),
+            Scalar::Flag(flag) => Value::from(*flag),
+            Scalar::Text(text) => Value::from(text.as_str()),
+            Scalar::Other(_) => Value::Null,
+        }
+    }
+}
+
+/// A drive file, read but not yet understood.
+#[derive(Debug)]
+struct Source {
+    /// What messages call it.
+    label: String,
+    text: String,
+    /// What its `base` is relative to.
+    directory: Option<PathBuf>,
+    /// What tells it from every other file.
+    identity: String,
+}
+
+impl Source {
+    /// By a preset's name or a path; what is wrong with it otherwise.
+    fn named(name: &str, directory: Option<&Path>) -> Result<Source, String> {
+        if name.contains('/') || name.ends_with(".toml") {
+            let path = directory.map_or(PathBuf::from(name), |directory| directory.join(name));
+            return Source::file(name, &path);
+        }
+        match presets::find(name) {
+            Some((name, text)) => {
+                Ok(Source { label: name.into(), text: text.into(), directory: None, identity: name.into() })
+            }
+            None if !name.is_empty() && Path::new(name).is_file() => {
+                Err(format!("no preset has this name; to read the file, write `./{name}`"))
+            }
+            None => Err(presets::unknown(name)),
+        }
+    }
+
+    fn file(name: &str, path: &Path) -> Result<Source, String> {
+        let mut bytes = Vec::new();
+        let opened = std::fs::File::open(path).map_err(|error| missing(name, &error))?;
+        if opened.metadata().is_ok_and(|data| data.is_dir()) {
+            return Err("a directory; a drive file (TOML) is accepted".into());
+        }
+        opened
+            .take(LARGEST_FILE + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| format!("cannot be read: {error}"))?;
+        if bytes.len() as u64 > LARGEST_FILE {
+            return Err("larger than 1 MiB, so not a drive file".into());
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let good = error.utf8_error().valid_up_to();
+            let line = 1 + error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count();
+            format!("not UTF-8 text (byte {good}, line {line}); a drive file (TOML) is accepted")
+        })?;
+        let identity = path.canonicalize().unwrap_or(path.into()).to_string_lossy().into_owned();
+        let directory = path.parent().map(Path::to_path_buf);
+        Ok(Source { label: path.to_string_lossy().into_owned(), text, directory, identity })
+    }
+
+    /// What to call a drive that does not say its name.
+    fn stem(&self) -> String {
+        match &self.directory {
+            Some(_) => Path::new(&self.label).file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            None => self.label.clone(),
+        }
+    }
+
+    fn parse(&self) -> Result<Spanned<DeTable<'_>>, DriveError> {
+        DeTable::parse(&self.text).map_err(|error| DriveError {
+            path: self.label.clone(),
+            line: error.span().map(|span| line(&self.text, span.start)),
+            field: None,
+            message: format!("not TOML: {}", error.message()),
+        })
+    }
+}
+
+fn missing(name: &str, error: &std::io::Error) -> String {
+    if error.kind() != std::io::ErrorKind::NotFound {
+        return format!("cannot be opened: {error}");
+    }
+    let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
+    match presets::find(&stem) {
+        Some((preset, _)) => format!("no such file; the preset of this name is called `{preset}`"),
+        None => "no such file; `flashkeep drives` lists the presets".into(),
+    }
+}
+
+/// The line of a byte of the text, counted from 1.
+fn line(text: &str, at: usize) -> u64 {
+    let at = at.min(text.trim_end().len());
+    1 + text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() as u64
+}

@@ -1,0 +1,22 @@
+//! What the user wrote, and what it means: read, checked across fields, resolved.
+
+mod allocation;
+mod check;
+mod fields;
+mod keys;
+mod load;
+mod names;
+mod presets;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use allocation::{Allocation, Level};
+pub use check::{Resolved, Timing};
+pub use fields::schema;
+pub use keys::*;
+pub use load::{from_json, load, load_text};
+pub use names::{SCHEDULERS, SCHEMES, VICTIMS};
+pub use presets::{PresetInfo, preset_text, presets};
+pub use tree::draw;

@@ -1,0 +1,570 @@
+use super::*;
+use crate::error::DriveError;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A directory of its own, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let unique =
+            format!("flashkeep-spec-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(unique);
+        fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, bytes).unwrap();
+        path.to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn pairs(set: &[&str]) -> Vec<String> {
+    set.iter().map(ToString::to_string).collect()
+}
+
+fn preset(name: &str, set: &[&str]) -> Resolved {
+    load(name, &pairs(set)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The one message of a text that is refused.
+fn refused(text: &str) -> DriveError {
+    load_text("d.toml", text, &[]).expect_err(text)
+}
+
+fn refused_set(set: &[&str]) -> DriveError {
+    load_text("d.toml", "", &pairs(set)).expect_err("refused")
+}
+
+#[test]
+fn every_preset_loads_and_is_described() {
+    let presets = presets();
+    assert_eq!(presets.len(), 12);
+    for preset in presets {
+        let drive = load(preset.name, &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(drive.spec.name, preset.name);
+        assert!(!preset.description.is_empty() && !preset.description.contains('\n'), "{}", preset.name);
+        assert_eq!(drive.spec.description, preset.description);
+        assert_eq!(drive.spec.base, None);
+        assert_eq!(preset_text(preset.name), Some(preset.text));
+        // One warning in all: the ageing study keeps SSDSim's threshold, as its paper says.
+        assert_eq!(drive.warnings.len(), usize::from(preset.name == "aging-8gb"), "{:?}", drive.warnings);
+    }
+}
+
+#[test]
+fn table_v_as_published() {
+    // Test, channels, flash GB, storage GB (over-provisioning not counted), DRAM MB; chips follow.
+    let table = [
+        ("1CNM-64", 1, 64, 64, 32),
+        ("2CM-128", 2, 128, 64, 64),
+        ("2CNM-64", 2, 64, 64, 32),
+        ("4CM-128", 4, 128, 64, 64),
+        ("4CNM-64", 4, 64, 64, 32),
+        ("8CM-128", 8, 128, 64, 64),
+        ("4CNM-32", 4, 32, 32, 16),
+        ("8CM-64", 8, 64, 32, 32),
+        ("4CNM-128", 4, 128, 128, 64),
+        ("8CM-256", 8, 256, 128, 128),
+    ];
+    for (name, channels, flash, storage, dram) in table {
+        let drive = preset(name, &[]);
+        assert_eq!(drive.spec.flash.channels, channels, "{name}");
+        assert_eq!(drive.physical_bytes(), flash << 30, "{name}");
+        assert_eq!(drive.physical_bytes() / u64::from(drive.members()), storage << 30, "{name}");
+        assert_eq!(drive.buffer_bytes(), dram << 20, "{name}");
+        assert_eq!(drive.members(), if name.contains("CM") { 2 } else { 1 }, "{name}");
+        // SSDSim offers 90 % of the raw pages of one copy.
+        assert_eq!(drive.logical_pages(), ((storage << 18) * 9).div_ceil(10), "{name}");
+        assert_eq!((drive.spec.flash.dies_per_chip, drive.spec.flash.planes_per_die), (4, 4));
+    }
+}
+
+#[test]
+fn the_other_presets_have_their_sources_sizes() {
+    let basic = preset("ssdsim-basic", &[]);
+    assert_eq!((basic.physical_bytes(), basic.page_sectors(), basic.buffer_bytes()), (4 << 30, 4, 131_072));
+    assert_eq!(basic.timing.command_ns + basic.timing.transfer_ns(2048), 51_375);
+    assert_eq!((basic.timing.erase_command_ns, basic.timing.erase_setup_ns), (125, 100));
+    let aging = preset("aging-8gb", &[]);
+    assert_eq!((aging.physical_bytes(), aging.spec.ftl.gc.threshold), (8 << 30, 0.30));
+    assert!(aging.warnings[0].starts_with("ftl.gc.threshold: 0.3 cannot be met with the drive full"));
+    let empty = preset("aging-8gb", &["ftl.gc.threshold=0.05"]);
+    assert!(empty.warnings.is_empty());
+}
+
+#[test]
+fn every_number_of_a_preset_has_its_source() {
+    for preset in presets() {
+        for line in
+            preset.text.lines().filter(|line| line.contains('=') && !line.starts_with(['#', 'b', 'd']))
+        {
+            assert!(line.contains('#'), "{}: {line}", preset.name);
+        }
+    }
+}
+
+#[test]
+fn bad_keys_are_named_with_their_line() {
+    let cases: &[(&str, u64, &str, &str)] = &[
+        (
+            "\n[flash]\nchanels = 4",
+            3,
+            "flash.chanels",
+            "unknown key; did you mean `flash.channels`? The keys of",
+        ),
+        ("flash.chips = 4", 1, "flash.chips", "did you mean `flash.chips_per_channel`?"),
+        ("[flsh]\nchannels = 4", 1, "flsh", "did you mean `flash`?"),
+        ("channels = 4", 1, "channels", "did you mean `flash.channels`?"),
+        ("[flash.timing]\nreads_us = 4", 2, "flash.timing.reads_us", "did you mean `flash.timing.read_us`?"),
+        (
+            "[ftl.gc]\nzzz = 4",
+            2,
+            "ftl.gc.zzz",
+            "unknown key. The keys of [ftl.gc] are `run`, `threshold`, `victim`",
+        ),
+        (
+            "[flash]\nchannels = 0",
+            2,
+            "flash.channels",
+            "found 0; a whole number from 1 up to 4096 is accepted",
+        ),
+        ("[flash]\nchannels = -8", 2, "flash.channels", "found -8; a whole number from 1"),
+        ("[flash]\nchannels = 8.5", 2, "flash.channels", "found 8.5; a whole number from 1"),
+        ("[flash]\n\nchannels = \"8\"", 3, "flash.channels", "found the text \"8\"; a whole number"),
+        ("flash = { channels = 2, planes_per_die = 0 }", 1, "flash.planes_per_die", "found 0;"),
+        ("flash = {\n channels = 2,\n planes_per_die = 0 }", 3, "flash.planes_per_die", "found 0;"),
+        (
+            "\nflash.timing.read_us = nan",
+            2,
+            "flash.timing.read_us",
+            "found nan; a number above 0 up to 1000000000",
+        ),
+        ("flash.timing.read_us = inf", 1, "flash.timing.read_us", "found inf;"),
+        ("flash.timing.read_us = 1e400", 1, "flash.timing.read_us", "found 1e400;"),
+        ("flash.timing.erase_us = 0", 1, "flash.timing.erase_us", "found 0; a number above 0"),
+        ("flash.timing.bus_ns_per_byte = -1", 1, "flash.timing.bus_ns_per_byte", "found -1; a number from 0"),
+        (
+            "flash.blocks_per_plane = 99999999999999999999999999999999999999999",
+            1,
+            "flash.blocks_per_plane",
+            "found 9",
+        ),
+        ("flash.blocks_per_plane = 0xFFFFFFFFFFFF", 1, "flash.blocks_per_plane", "found 0xFFFFFFFFFFFF;"),
+        ("flash = 4", 1, "flash", "found 4; a table with the keys `acknowledge`"),
+        ("[[flash]]\nchannels = 4", 1, "flash", "found an array; a table"),
+        ("flash.channels = [1]", 1, "flash.channels", "found an array; a whole number"),
+        ("flash.channels = {a = 1}", 1, "flash.channels", "found a table; a whole number"),
+        ("name = 1979-05-27", 1, "name", "found a date or time; text in quotes"),
+        ("start.scan = 1", 1, "start.scan", "found 1; `true` or `false` is accepted"),
+        (
+            "flash.busy_unit = \"dye\"",
+            1,
+            "flash.busy_unit",
+            "one of `chip`, `die`, `plane` is accepted; did you mean",
+        ),
+        (
+            "ftl.gc.victim = \"gredy\"",
+            1,
+            "ftl.gc.victim",
+            "one of `greedy`, `fifo` is accepted; did you mean `greedy`?",
+        ),
+        ("flash.scheduler = \"\"", 1, "flash.scheduler", "one of `data-first`, `ssdsim`, `fifo`"),
+        ("redundancy.scheme = \"miror\"", 1, "redundancy.scheme", "did you mean `mirror`?"),
+        ("redundancy.width = 1", 1, "redundancy.width", "found 1; a whole number from 2"),
+        ("ftl.over_provisioning = 0", 1, "ftl.over_provisioning", "found 0; a number above 0 up to 100"),
+        ("ftl.gc.threshold = 1", 1, "ftl.gc.threshold", "found 1; a number from 0 to below 1"),
+        ("buffer.dram_mib = 2e6", 1, "buffer.dram_mib", "found 2e6; a number from 0 up to 1048576"),
+        ("host.queue_depth = 1048577", 1, "host.queue_depth", "up to 1048576"),
+    ];
+    for (text, line, field, message) in cases {
+        let error = refused(text);
+        assert_eq!((error.line, error.field.as_deref()), (Some(*line), Some(*field)), "{text}: {error}");
+        assert!(error.message.contains(message), "{text}: {error}");
+        assert_eq!(error.path, "d.toml");
+    }
+}
+
+#[test]
+fn the_first_mistake_is_reported() {
+    let error = refused("[flash]\nplanes_per_die = 0\nchannels = 0\n[buffer]\ndram = 1");
+    assert_eq!(
+        error.to_string(),
+        "d.toml:2: flash.planes_per_die: found 0; a whole number from 1 up to 128 is accepted"
+    );
+}
+
+#[test]
+fn values_that_do_not_fit_each_other_are_refused() {
+    let cases: &[(&str, u64, &str, &str)] = &[
+        (
+            "[flash]\npage_kib = 0.25",
+            2,
+            "flash.page_kib",
+            "(256 bytes) is smaller than a sector of 512 bytes",
+        ),
+        (
+            "[flash]\npage_kib = 2.25\nsector_bytes = 512",
+            2,
+            "flash.page_kib",
+            "not a whole number of sectors",
+        ),
+        ("flash.sector_bytes = 520", 1, "flash.sector_bytes", "not a whole number of sectors of 520 bytes"),
+        ("flash.page_kib = 64", 1, "flash.page_kib", "has 128 sectors of 512 bytes; at most 64 are accepted"),
+        (
+            "flash.pin_bytes_per_sector = 500",
+            1,
+            "flash.pin_bytes_per_sector",
+            "at least a sector's 512 bytes",
+        ),
+        (
+            "flash.blocks_per_plane = 2",
+            1,
+            "flash.blocks_per_plane",
+            "at least 3 are accepted: one being written",
+        ),
+        (
+            "[flash]\nchips_per_channel = 16\ndies_per_chip = 4\nplanes_per_die = 4\nbusy_unit = \"plane\"",
+            2,
+            "flash.chips_per_channel",
+            "256 planes on one channel; at most 128 units",
+        ),
+        (
+            "flash.blocks_per_plane = 1048577",
+            1,
+            "flash.blocks_per_plane",
+            "count as the next power of two (2097152 and 64); at most 2147483646 (32 bits)",
+        ),
+        ("ftl.allocation = \"CWDD\"", 1, "ftl.allocation", "each once, the one that varies fastest first"),
+        ("ftl.allocation = \"cwdp\"", 1, "ftl.allocation", "did you mean `CWDP`?"),
+        ("ftl.allocation = \"dynamyc\"", 1, "ftl.allocation", "did you mean `dynamic`?"),
+        (
+            "[redundancy]\nscheme = \"mirror\"\n[flash]\nchannels = 3",
+            2,
+            "redundancy.scheme",
+            "a mirror over an odd number of channels (3): every copy takes the same number of channels",
+        ),
+        (
+            "redundancy = { scheme = \"mirror\", width = 5, across = \"chip\" }",
+            1,
+            "redundancy.width",
+            "a mirror of 5 copies over 32 chips",
+        ),
+        (
+            "[ftl]\nover_provisioning = 0.07\n[flash]\nblocks_per_plane = 10",
+            2,
+            "ftl.over_provisioning",
+            "leave no room to collect; at least 0.25 is accepted with 10 blocks in a plane",
+        ),
+        ("ftl.over_provisioning = 0.0001", 1, "ftl.over_provisioning", "at least 0.000978 is accepted"),
+        (
+            "buffer.dram_mib = 0.001",
+            1,
+            "buffer.dram_mib",
+            "less than one page (4096 bytes); 0 means no buffer",
+        ),
+    ];
+    for (text, line, field, message) in cases {
+        let error = refused(text);
+        assert_eq!((error.line, error.field.as_deref()), (Some(*line), Some(*field)), "{text}: {error}");
+        assert!(error.message.contains(message), "{text}: {error}");
+    }
+    let none = "flash = {channels = 1, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 3, \
+                pages_per_block = 1}\nftl.over_provisioning = 99";
+    assert!(refused(none).message.contains("holds no page"));
+}
+
+#[test]
+fn what_is_accepted_at_least_is_accepted() {
+    for (blocks, least) in [(10, 0.25), (2048, 0.000_978), (3, 2.0), (1000, 0.002_005)] {
+        let text = format!("flash.blocks_per_plane = {blocks}\nftl.over_provisioning = {least}");
+        load_text("d.toml", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    }
+    // As many pages as there are addresses for, less one: 2^31 - 2 leaves no power of two but 2^30.
+    load_text("d.toml", "flash = {channels = 64, blocks_per_plane = 32768}", &[]).unwrap();
+    assert!(
+        refused("flash = {channels = 128, blocks_per_plane = 32768}").message.contains("2147483648 page")
+    );
+}
+
+#[test]
+fn syntax_errors_name_the_line() {
+    for (text, line) in [
+        ("[flash]\nchannels = \n", 2),
+        ("[flash\nchannels = 2", 1),
+        ("[flash]\n\nchannels = 2\nchannels = 3", 4),
+        ("[flash]\n[ftl]\n[flash]", 3),
+        ("name = \"x", 1),
+        ("\r\nflash.channels = 08", 2),
+    ] {
+        let error = refused(text);
+        assert_eq!((error.line, error.field.as_deref()), (Some(line), None), "{error}");
+        assert!(error.message.starts_with("not TOML: "), "{error}");
+    }
+}
+
+#[test]
+fn sources_that_are_no_drive_files() {
+    let scratch = Scratch::new();
+    let message = |drive: &str| load(drive, &[]).expect_err(drive).to_string();
+    assert_eq!(
+        message("2CM-18"),
+        "2CM-18: no preset has this name; did you mean `2CM-128`? `flashkeep drives` lists the presets; a \
+         drive file is a path that has a `/` or ends in `.toml`"
+    );
+    assert!(message("").contains("no preset has this name."));
+    assert!(message("8CNM-64").contains("did you mean `8CM-64`?"));
+    assert!(
+        message("absent/2CM-128.toml").contains("no such file; the preset of this name is called `2CM-128`")
+    );
+    assert!(message("absent.toml").contains("no such file; `flashkeep drives` lists the presets"));
+    let directory = format!("{}/", scratch.0.display());
+    assert_eq!(message(&directory), format!("{directory}: a directory; a drive file (TOML) is accepted"));
+    assert!(
+        message(&scratch.file("latin.toml", b"name = 'a'\n# \xe9\n"))
+            .contains("not UTF-8 text (byte 13, line 2)")
+    );
+    assert!(message(&scratch.file("big.toml", vec![b'#'; 2 << 20])).contains("larger than 1 MiB"));
+    assert!(message(&scratch.file("binary.toml", [0u8; 16])).contains("not TOML"));
+}
+
+#[test]
+fn bases_are_laid_below() {
+    let scratch = Scratch::new();
+    scratch
+        .file("lower.toml", "base = '1CNM-64'\nname = 'lower'\n[flash]\nchannels = 2\nchips_per_channel = 4");
+    let top = scratch.file("top.toml", "base = './lower.toml'\nflash.chips_per_channel = 2");
+    let drive = load(&top, &pairs(&["flash.pages_per_block=32"])).unwrap();
+    let flash = &drive.spec.flash;
+    assert_eq!(
+        (flash.channels, flash.chips_per_channel, flash.pages_per_block, flash.dies_per_chip),
+        (2, 2, 32, 4)
+    );
+    // A name and a description belong to one drive.
+    assert_eq!((drive.spec.name.as_str(), drive.spec.description.as_str()), ("top", ""));
+    assert_eq!(drive.path, top);
+
+    // A cross-field error names the file of the value that was given last.
+    let odd = scratch.file("odd.toml", "base = '2CM-128'\n\nflash.channels = 3");
+    let error = load(&odd, &[]).unwrap_err();
+    assert_eq!(
+        (error.path.as_str(), error.line, error.field.as_deref()),
+        (odd.as_str(), Some(3), Some("flash.channels"))
+    );
+
+    // A mistake in the base is the base's.
+    let bad = scratch.file("bad.toml", "\nbase = './bad-base.toml'");
+    let base = scratch.file("bad-base.toml", "\n\nflash.channels = 0");
+    let error = load(&bad, &[]).unwrap_err();
+    assert_eq!((error.path.replace("/./", "/"), error.line), (base, Some(3)));
+
+    scratch.file("a.toml", "base = './b.toml'");
+    let b = scratch.file("b.toml", "\nbase = './a.toml'");
+    let error = load(&b, &[]).unwrap_err();
+    assert_eq!((error.line, error.field.as_deref()), (Some(1), Some("base")));
+    assert!(error.message.contains("\"./b.toml\" is built on this file"), "{error}");
+
+    let lost = load(&scratch.file("lost.toml", "\nbase = '1CNM-65'"), &[]).unwrap_err();
+    assert_eq!((lost.line, lost.field.as_deref()), (Some(2), Some("base")));
+    assert!(lost.message.contains("\"1CNM-65\": no preset has this name; did you mean `1CNM-64`?"), "{lost}");
+}
+
+#[test]
+fn set_goes_over_the_file() {
+    let text = "flash.channels = 4\nftl.gc.victim = 'fifo'";
+    let set = pairs(&[
+        "flash.channels=2",
+        " flash.page_kib = 8 ",
+        "ftl.gc.victim=greedy",
+        "ftl.allocation=\"CWDP\"",
+        "buffer.dram_mib=.5",
+        "name=42",
+        "start.scan=true",
+        "flash.timing={read_us = 30, program_us = 300}",
+        "flash.channels=6",
+    ]);
+    let drive = load_text("d.toml", text, &set).unwrap();
+    assert_eq!((drive.spec.flash.channels, drive.spec.flash.page_kib), (6, 8.0));
+    assert_eq!((drive.spec.ftl.gc.victim.as_str(), drive.spec.name.as_str()), ("greedy", "42"));
+    assert_eq!(drive.allocation, Allocation::Static([Level::Channel, Level::Chip, Level::Die, Level::Plane]));
+    assert_eq!((drive.buffer_bytes(), drive.spec.start.scan), (512 << 10, true));
+    assert_eq!((drive.timing.read_ns, drive.timing.program_ns), (30_000, 300_000));
+}
+
+#[test]
+fn set_says_what_is_wrong() {
+    let cases = [
+        ("flash.chanels=2", "d.toml: flash.chanels: unknown key; did you mean `flash.channels`?"),
+        ("channels=2", "d.toml: channels: unknown key; did you mean `flash.channels`?"),
+        ("flash.timing.read=2", "did you mean `flash.timing.read_us`?"),
+        ("flash.channels.x=2", "d.toml: flash.channels.x: unknown key"),
+        ("flash.channels", "d.toml: found `flash.channels`; `key=value` is accepted"),
+        ("flash.channels=", "flash.channels: found the text \"\"; a whole number"),
+        (
+            "flash.channels=two",
+            "flash.channels: found the text \"two\"; a whole number from 1 up to 4096 is accepted (given",
+        ),
+        (
+            "flash.channels=0",
+            "flash.channels: found 0; a whole number from 1 up to 4096 is accepted (given by --set)",
+        ),
+        ("flash.channels=[2", "flash.channels: found `[2`: "),
+        ("flash=2", "flash: found 2; a table with the keys"),
+        ("flash={chanels=2}", "flash.chanels: unknown key; did you mean `flash.channels`?"),
+        ("flash.timing.read_us=infinity", "found infinity; a number above 0"),
+        ("ftl.over_provisioning=12%", "found the text \"12%\"; a number above 0"),
+        (
+            "redundancy.scheme=raid5",
+            "found the text \"raid5\"; one of `none`, `mirror` is accepted (given by --set)",
+        ),
+        ("base=2CM-128", "base: a drive's base is part of its file"),
+        ("=2", "d.toml: found `=2`; `key=value` is accepted"),
+    ];
+    for (set, message) in cases {
+        let error = refused_set(&[set]).to_string();
+        assert!(error.contains(message), "{set}: {error}");
+    }
+}
+
+#[test]
+fn warnings_point_at_keys_without_effect() {
+    let drive = preset("1CNM-64", &["redundancy.read_policy=least-busy", "redundancy.width=4"]);
+    let expected = "redundancy.width, redundancy.read_policy: no effect with redundancy.scheme = \"none\"";
+    assert_eq!(drive.warnings, [expected]);
+    assert_eq!((drive.members(), drive.spec.redundancy.width), (1, None));
+    let drive = preset("ssdsim-basic", &["start.existing=all"]);
+    assert_eq!(drive.warnings, ["start.scan: no effect unless start.existing = \"reads\""]);
+}
+
+#[test]
+fn defaults_are_filled_in() {
+    let drive = load_text("d.toml", "redundancy.scheme = 'mirror'\nflash.sector_bytes = 4096", &[]).unwrap();
+    assert_eq!((drive.spec.redundancy.width, drive.members()), (Some(2), 2));
+    assert_eq!((drive.spec.flash.pin_bytes_per_sector, drive.pin_bytes()), (4096, 4096));
+    assert_eq!((drive.spec.name.as_str(), drive.planes(), drive.units_per_channel()), ("d.toml", 64, 4));
+    let four = load_text("d", "redundancy = {scheme = 'mirror', width = 4, across = 'die'}", &[]).unwrap();
+    assert_eq!(four.logical_pages(), ((64 * 2048 * 64 / 4) * 100_u64).div_ceil(115));
+}
+
+#[test]
+fn times_are_rounded_up_once() {
+    let text = "flash.timing = {read_us = 16.1, program_us = 0.0001, erase_us = 1500.0004, \
+                bus_ns_per_byte = 0.2384}";
+    let timing = load_text("d.toml", text, &[]).unwrap().timing;
+    assert_eq!((timing.read_ns, timing.program_ns, timing.erase_ns), (16_100, 1, 1_500_001));
+    assert_eq!((timing.transfer_ns(0), timing.transfer_ns(1), timing.transfer_ns(5000)), (0, 1, 1192));
+    // Over-provisioning of 1/9 is a tenth of the raw pages, not one page less.
+    let tenth = "flash = {channels = 1, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 1000, \
+                 pages_per_block = 100}\nftl.over_provisioning = 0.1111111111111111";
+    assert_eq!(load_text("d.toml", tenth, &[]).unwrap().logical_pages(), 90_000);
+}
+
+#[test]
+fn allocations_are_parsed_and_printed() {
+    for name in ["dynamic", "dynamic-in-channel", "CWDP", "PDWC", "CPWD"] {
+        assert_eq!(name.parse::<Allocation>().unwrap().to_string(), name);
+    }
+    let order = Allocation::Static([Level::Plane, Level::Die, Level::Chip, Level::Channel]);
+    assert_eq!("PDWC".parse(), Ok(order));
+    for name in ["", "CWD", "CWDPX", "CCWD", "Dynamic", "ÄÄ"] {
+        assert!(name.parse::<Allocation>().is_err(), "{name}");
+    }
+}
+
+#[test]
+fn the_schema_holds_every_key() {
+    let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    fn leaves(value: &serde_json::Value, prefix: &str, out: &mut Vec<String>) {
+        for (name, child) in value.as_object().unwrap() {
+            match child.is_object() {
+                true => leaves(child, &format!("{prefix}{name}."), out),
+                false => out.push(format!("{prefix}{name}")),
+            }
+        }
+    }
+    let mut keys = vec!["base".to_string()];
+    leaves(&preset("2CM-128", &[]).to_json(), "", &mut keys);
+    assert!(keys.len() > 35);
+    for key in keys {
+        assert!(super::fields::fields().contains_key(&key), "{key}");
+        let mut node = &schema;
+        for part in key.split('.') {
+            let target =
+                node.get("$ref").and_then(|name| schema.pointer(&name.as_str()?[1..])).unwrap_or(node);
+            node = &target["properties"][part];
+            assert!(node["description"].as_str().is_some_and(|text| !text.is_empty()), "{key}");
+        }
+    }
+    assert_eq!(schema["$defs"]["RedundancySpec"]["properties"]["scheme"]["enum"], serde_json::json!(SCHEMES));
+    assert_eq!(schema["$defs"]["FlashSpec"]["properties"]["channels"]["minimum"], 1);
+}
+
+#[test]
+fn a_resolved_drive_reads_back() {
+    for info in presets() {
+        let drive = preset(info.name, &["flash.timing.read_us=33.25"]);
+        let json = drive.to_json();
+        let back = from_json(info.name, &json, &[]).unwrap();
+        assert_eq!((&back.spec, back.to_json()), (&drive.spec, json.clone()));
+        assert_eq!((back.timing, back.capacity_bytes()), (drive.timing, drive.capacity_bytes()));
+        // And as a drive file, through a real path.
+        let mut table = json;
+        if table["redundancy"]["width"].is_null() {
+            table["redundancy"].as_object_mut().unwrap().remove("width");
+        }
+        let scratch = Scratch::new();
+        let path = scratch.file("d.toml", toml::to_string(&table).unwrap());
+        assert_eq!(load(&path, &[]).unwrap().spec, drive.spec);
+    }
+    let changed =
+        from_json("x", &preset("2CM-128", &[]).to_json(), &pairs(&["flash.sector_bytes=4096"])).unwrap();
+    assert_eq!(changed.spec.flash.pin_bytes_per_sector, 4096);
+    let error = from_json("x", &serde_json::json!({"flash": {"chanels": 2}}), &[]).unwrap_err();
+    assert!(error.to_string().starts_with("x: flash.chanels: unknown key; did you mean `flash.channels`?"));
+    assert!(
+        from_json("x", &serde_json::json!([1]), &[])
+            .unwrap_err()
+            .message
+            .starts_with("found an array; a table")
+    );
+}
+
+#[test]
+fn the_tree_of_a_mirror() {
+    let drawn = draw(&preset("2CM-128", &[]));
+    let expected = "\
+2CM-128  SIRF-1 TP1: 2 channels, mirrored, 128 GiB of flash, 64 MiB of DRAM
+└─ host  sees 57.6 GiB in sectors of 512 B; 5 requests at once, later ones wait outside
+   └─ buffer  64 MiB of DRAM; a request that it serves alone takes 1 µs
+      └─ mirror  2 copies, each over its own channels; any one channel may fail
+         │       reads in turn; a write is done when all copies are
+         ├─ ftl 0  57.6 GiB in pages of 4 KiB, 11.11 % over-provisioned; allocation dynamic
+         │  │      collects below 5 % free, greedy victims, the channel held for a whole block
+         │  └─ flash  channel 0 of 2, with 16 chips × 4 dies
+         │     │      a chip is busy as one; the channel is held for transfers only
+         │     │      scheduler ssdsim; a program is done once the page is across
+         │     └─ die  4 planes × 1024 blocks × 64 pages × 4 KiB
+         │             read 20 µs, program 200 µs, erase 1.5 ms; a page crosses the channel in 102.58 µs
+         └─ ftl 1  as ftl 0
+            └─ flash  channel 1 of 2, with 16 chips × 4 dies
+";
+    assert_eq!(drawn, expected);
+    for info in presets() {
+        for line in draw(&preset(info.name, &[])).lines() {
+            assert!(line.chars().count() <= 110 && line.trim_end() == line, "{line}");
+        }
+    }
+    let wide = draw(&preset("8CM-256", &["redundancy.across=die", "redundancy.width=8"]));
+    assert!(wide.contains("├─ …  6 more like it\n") && wide.contains("dies 224–255 of 256"), "{wide}");
+}

@@ -1,0 +1,226 @@
+//! A drive drawn as the tree of nodes that it is.
+
+use super::check::Resolved;
+use super::keys::{Acknowledge, Across, BusUse, BusyUnit, GcRun, MirrorAcknowledge, ReadPolicy};
+
+/// Members beyond this number are not drawn one by one.
+const MOST_DRAWN: u32 = 4;
+
+struct Node {
+    title: String,
+    lines: Vec<String>,
+    children: Vec<Node>,
+}
+
+impl Node {
+    fn new(title: &str, lines: Vec<String>, children: Vec<Node>) -> Self {
+        Node { title: title.into(), lines, children }
+    }
+
+    /// Writes the node behind `bend`, and everything below it behind `trunk`.
+    fn write(&self, bend: &str, trunk: &str, out: &mut String) {
+        let stem = if self.children.is_empty() { "   " } else { "│  " };
+        let pad = " ".repeat(self.title.chars().count().saturating_sub(1));
+        for (index, line) in self.lines.iter().enumerate() {
+            let start = match index {
+                0 => format!("{bend}{}  {line}", self.title),
+                _ => format!("{trunk}{stem}{pad}{line}"),
+            };
+            out.push_str(start.trim_end());
+            out.push('\n');
+        }
+        for (index, child) in self.children.iter().enumerate() {
+            let last = index + 1 == self.children.len();
+            let (bend, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            child.write(&format!("{trunk}{bend}"), &format!("{trunk}{below}"), out);
+        }
+    }
+}
+
+/// The drive as a small tree for a terminal: host, buffer, redundancy, a translation layer for each member,
+/// flash.
+#[must_use]
+pub fn draw(drive: &Resolved) -> String {
+    let mut top = redundancy(drive);
+    if drive.buffer_bytes() > 0 {
+        let (bytes, hit) = (size(drive.buffer_bytes()), time(drive.timing.hit_ns));
+        let line = format!("{bytes} of DRAM; a request that it serves alone takes {hit}");
+        top = Node::new("buffer", vec![line], vec![top]);
+    }
+    let (bytes, sector) = (size(drive.capacity_bytes()), drive.spec.flash.sector_bytes);
+    let queue = match drive.spec.host.queue_depth {
+        0 => "any number of requests at once".into(),
+        depth => format!("{} at once, later ones wait outside", count(u64::from(depth), "request")),
+    };
+    let host = Node::new("host", vec![format!("sees {bytes} in sectors of {sector} B; {queue}")], vec![top]);
+    let mut out = format!("{}  {}", drive.spec.name, drive.spec.description).trim_end().to_string();
+    out.push('\n');
+    host.write("└─ ", "   ", &mut out);
+    out
+}
+
+fn redundancy(drive: &Resolved) -> Node {
+    let redundancy = &drive.spec.redundancy;
+    let members = drive.members();
+    if redundancy.scheme == "none" {
+        return member(drive, 0);
+    }
+    let read = match redundancy.read_policy {
+        ReadPolicy::RoundRobin => "in turn",
+        ReadPolicy::LeastBusy => "from the least busy",
+    };
+    let acknowledge = match redundancy.acknowledge {
+        MirrorAcknowledge::All => "all copies are",
+        MirrorAcknowledge::First => "the first copy is",
+    };
+    let level = level(redundancy.across);
+    let lines = vec![
+        format!("{members} copies, each over its own {level}s; any one {level} may fail"),
+        format!("reads {read}; a write is done when {acknowledge}"),
+    ];
+    let children = match members {
+        0..=MOST_DRAWN => (0..members).map(|index| member(drive, index)).collect(),
+        _ => {
+            let rest = format!("{} more like it", members - 2);
+            vec![member(drive, 0), Node::new("…", vec![rest], Vec::new()), member(drive, members - 1)]
+        }
+    };
+    Node::new(&redundancy.scheme, lines, children)
+}
+
+/// One translation layer and the flash below it.
+fn member(drive: &Resolved, index: u32) -> Node {
+    let ftl = &drive.spec.ftl;
+    let members = drive.members();
+    let title = if members == 1 { "ftl".into() } else { format!("ftl {index}") };
+    if index > 0 {
+        let territory = Node::new("flash", vec![territory(drive, index)], Vec::new());
+        return Node::new(&title, vec!["as ftl 0".into()], vec![territory]);
+    }
+    let run = match ftl.gc.run {
+        GcRun::Steps => "page by page",
+        GcRun::HoldChannel => "the channel held for a whole block",
+    };
+    let lines = vec![
+        format!(
+            "{} in pages of {}, {} % over-provisioned; allocation {}",
+            size(drive.capacity_bytes()),
+            size(drive.page_bytes()),
+            round(ftl.over_provisioning * 100.0),
+            ftl.allocation
+        ),
+        format!(
+            "collects below {} % free, {} victims, {run}",
+            round(ftl.gc.threshold * 100.0),
+            ftl.gc.victim
+        ),
+    ];
+    Node::new(&title, lines, vec![flash(drive)])
+}
+
+fn flash(drive: &Resolved) -> Node {
+    let (flash, timing) = (&drive.spec.flash, &drive.timing);
+    let unit = match flash.busy_unit {
+        BusyUnit::Chip => "a chip",
+        BusyUnit::Die => "a die",
+        BusyUnit::Plane => "a plane",
+    };
+    let bus = match flash.bus {
+        BusUse::Transfers => "the channel is held for transfers only",
+        BusUse::Operations => "the channel is held for whole operations",
+    };
+    let done = match flash.acknowledge {
+        Acknowledge::Transfer => "once the page is across",
+        Acknowledge::Program => "once it is in the array",
+    };
+    let lines = vec![
+        territory(drive, 0),
+        format!("{unit} is busy as one; {bus}"),
+        format!("scheduler {}; a program is done {done}", flash.scheduler),
+    ];
+    let block = format!("{} × {}", count(flash.pages_per_block.into(), "page"), size(drive.page_bytes()));
+    let die = vec![
+        format!(
+            "{} × {} × {block}",
+            count(flash.planes_per_die.into(), "plane"),
+            count(flash.blocks_per_plane.into(), "block")
+        ),
+        format!(
+            "read {}, program {}, erase {}; a page crosses the channel in {}",
+            time(timing.read_ns),
+            time(timing.program_ns),
+            time(timing.erase_ns),
+            time(timing.command_ns + timing.transfer_ns(drive.pin_bytes()))
+        ),
+    ];
+    Node::new("flash", lines, vec![Node::new("die", die, Vec::new())])
+}
+
+/// Which channels, chips or dies a member has.
+fn territory(drive: &Resolved, index: u32) -> String {
+    let flash = &drive.spec.flash;
+    let dies = count(flash.dies_per_chip.into(), "die");
+    let chips = count(flash.chips_per_channel.into(), "chip");
+    let whole = [u64::from(flash.channels), flash.chips_per_channel.into(), flash.dies_per_chip.into()];
+    let (level, parts) = match drive.spec.redundancy.across {
+        _ if drive.members() == 1 => {
+            return format!(
+                "{}: {} × {chips} × {dies}",
+                size(drive.physical_bytes()),
+                count(whole[0], "channel")
+            );
+        }
+        Across::Channel => ("channel", whole[0]),
+        Across::Chip => ("chip", whole[0] * whole[1]),
+        Across::Die => ("die", whole[0] * whole[1] * whole[2]),
+    };
+    let share = parts / u64::from(drive.members());
+    let first = share * u64::from(index);
+    let which = match share {
+        1 => format!("{level} {first}"),
+        _ => format!("{level}s {first}–{}", first + share - 1),
+    };
+    let with = if share == 1 { "with" } else { "each with" };
+    match drive.spec.redundancy.across {
+        Across::Channel => format!("{which} of {parts}, {with} {chips} × {dies}"),
+        Across::Chip => format!("{which} of {parts}, {with} {dies}"),
+        Across::Die => format!("{which} of {parts}"),
+    }
+}
+
+fn level(across: Across) -> &'static str {
+    match across {
+        Across::Channel => "channel",
+        Across::Chip => "chip",
+        Across::Die => "die",
+    }
+}
+
+/// `1 die`, `2 dies`.
+fn count(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// Bytes, in the largest unit that they fill.
+fn size(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let step = (bytes.max(1).ilog2() / 10).min(5);
+    format!("{} {}", round(bytes as f64 / (1u64 << (10 * step)) as f64), units[step as usize])
+}
+
+/// A time, in the largest unit that it fills.
+fn time(ns: u64) -> String {
+    let (unit, name) = match ns {
+        0..1_000 => (1.0, "ns"),
+        1_000..1_000_000 => (1e3, "µs"),
+        1_000_000..1_000_000_000 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    format!("{} {name}", round(ns as f64 / unit))
+}
+
+/// At most two digits behind the point, and none that are zero.
+fn round(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}

@@ -1,0 +1,274 @@
+//! What a job's traces and options come to: one stream of requests, and where they lie.
+
+use crate::error::Error;
+use crate::host::{AddressError, Placement};
+use crate::job::Job;
+use crate::spec::Resolved;
+use flashkeep_trace::{
+    BadRecords, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError, is_synthetic, merge,
+    open, synthetic,
+};
+
+/// How requests are admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replay {
+    /// When their time comes.
+    Open,
+    /// The next as soon as fewer than so many are outstanding.
+    Closed(u32),
+}
+
+/// A workload that can be read from its beginning, more than once unless it comes from standard input.
+pub struct Workload<'a> {
+    job: &'a Job,
+    size: DriveSize,
+    options: OpenOptions,
+    seed: u64,
+    scale: f64,
+    /// How requests are admitted.
+    pub replay: Replay,
+    /// How addresses are placed.
+    pub placement: Placement,
+}
+
+fn option(name: &str, problem: impl std::fmt::Display) -> Error {
+    Error::Option(format!("--{name}: {problem}"))
+}
+
+impl<'a> Workload<'a> {
+    /// The workload of a job, its options checked.
+    ///
+    /// # Errors
+    /// An option that makes no sense, or does not fit another.
+    pub fn new(job: &'a Job, drive: &Resolved) -> Result<Self, Error> {
+        if job.traces.is_empty() {
+            return Err(Error::Option("no trace: name a file, `-`, or a workload such as synth:random".into()));
+        }
+        let format = job.format.as_deref().map(Format::parse).transpose().map_err(|why| option("format", why))?;
+        let bad_records = match job.bad_records.as_deref() {
+            None | Some("refuse") => BadRecords::Refuse,
+            Some("skip") => BadRecords::Skip,
+            Some(other) => return Err(option("bad-records", format!("found `{other}`; `refuse` and `skip` are accepted"))),
+        };
+        let scale = job.time_scale.unwrap_or(1.0);
+        if !(scale.is_finite() && scale > 0.0) {
+            return Err(option("time-scale", format!("found {scale}; a number above 0 is accepted")));
+        }
+        if job.compact && job.wrap {
+            return Err(option("compact", "cannot go with --wrap: an address is placed or wrapped, not both"));
+        }
+        let placement = match (job.compact, job.wrap) {
+            (true, _) => Placement::Compact,
+            (_, true) => Placement::Wrap,
+            _ => Placement::AsIs,
+        };
+        let page_bytes = u32::try_from(drive.page_bytes()).unwrap_or(u32::MAX);
+        let mut this = Workload {
+            job,
+            size: DriveSize { capacity_bytes: drive.capacity_bytes(), page_bytes },
+            options: OpenOptions { format, sector_bytes: job.sector_bytes, bad_records },
+            seed: job.seed.unwrap_or(1),
+            scale,
+            replay: Replay::Open,
+            placement,
+        };
+        this.replay = this.find_replay()?;
+        Ok(this)
+    }
+
+    /// The replay that the options ask for, or that a synthetic workload with `depth` implies.
+    fn find_replay(&self) -> Result<Replay, Error> {
+        let implied = match &self.job.traces[..] {
+            [only] if is_synthetic(only) => self.open()?.provenance().depth,
+            _ => None,
+        };
+        match (self.job.replay.as_deref(), self.job.depth, implied) {
+            (_, Some(0), _) => Err(option("depth", "found 0; at least 1 request must be outstanding")),
+            (None, None, None) | (Some("open"), None, _) => Ok(Replay::Open),
+            (None, None, Some(depth)) => Ok(Replay::Closed(depth)),
+            (Some("closed"), depth, implied) => Ok(Replay::Closed(depth.or(implied).unwrap_or(1))),
+            (None, Some(depth), Some(_)) => Ok(Replay::Closed(depth)),
+            (None | Some("open"), Some(_), _) => {
+                Err(option("depth", "is for a closed loop: add --replay closed"))
+            }
+            (Some(other), ..) => {
+                Err(option("replay", format!("found `{other}`; `open` and `closed` are accepted")))
+            }
+        }
+    }
+
+    /// Whether it can be read only once.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        self.job.traces.iter().any(|trace| trace == "-")
+    }
+
+    /// The requests from the beginning.
+    ///
+    /// # Errors
+    /// A trace that cannot be opened.
+    pub fn open(&self) -> Result<Box<dyn Source>, Error> {
+        let mut sources = Vec::with_capacity(self.job.traces.len());
+        for trace in &self.job.traces {
+            sources.push(if is_synthetic(trace) {
+                synthetic(trace, self.seed, &self.size)?
+            } else {
+                open(trace, &self.options)?
+            });
+        }
+        let only = if sources.len() == 1 { sources.pop() } else { None };
+        Ok(only.unwrap_or_else(|| merge(sources)))
+    }
+
+    /// The requests from the beginning, scaled and limited.
+    ///
+    /// # Errors
+    /// A trace that cannot be opened.
+    pub fn requests(&self) -> Result<Requests, Error> {
+        let source = self.open()?;
+        Ok(Requests {
+            provenance: source.provenance(),
+            source,
+            batch: Vec::new(),
+            next: 0,
+            read: 0,
+            limit: self.job.limit.unwrap_or(u64::MAX),
+            scale: self.scale,
+        })
+    }
+
+    /// Places a request on the drive.
+    ///
+    /// # Errors
+    /// One beyond the drive, or of a second device.
+    pub fn misplaced(&self, error: AddressError, number: u64, request: &Request, name: &str) -> Error {
+        let capacity = self.size.capacity_bytes;
+        let message = match error {
+            AddressError::Beyond(end) => format!(
+                "request {number} ends at byte {end}, beyond the drive's capacity of {capacity} bytes; --compact \
+                 places extents at first touch, --wrap takes addresses modulo the capacity, --bad-records skip leaves \
+                 such requests out"
+            ),
+            AddressError::SecondDevice => format!(
+                "request {number} is for device {}, and the trace does not say how large its devices are; --compact \
+                 keeps them apart, --merge-devices lays them over each other",
+                request.device
+            ),
+            AddressError::Full => format!(
+                "request {number} touches more 1 MiB extents than fit the drive's capacity of {capacity} bytes; a \
+                 larger drive is needed, or --wrap"
+            ),
+        };
+        Error::Trace(TraceError { path: name.to_owned(), line: None, field: None, message })
+    }
+
+    /// Whether requests that have no place on the drive are left out.
+    #[must_use]
+    pub fn skips_misplaced(&self) -> bool {
+        self.options.bad_records == BadRecords::Skip
+    }
+
+    /// The first requests that count in no statistic.
+    ///
+    /// # Errors
+    /// Neither a number nor a percentage, or a percentage of a stream whose length is unknown.
+    pub fn warmup(&self) -> Result<u64, Error> {
+        let Some(text) = self.job.warmup.as_deref() else { return Ok(0) };
+        let wrong = || option("warmup", format!("found `{text}`; a number of requests or a percentage such as `10%` is accepted"));
+        let Some(share) = text.strip_suffix('%') else {
+            return text.parse().map_err(|_| wrong());
+        };
+        let share: f64 = share.parse().map_err(|_| wrong())?;
+        if !(0.0..100.0).contains(&share) {
+            return Err(option("warmup", format!("found `{text}`; 0 % up to, but not, 100 % is accepted")));
+        }
+        Ok((self.length("warmup")? as f64 * share / 100.0) as u64)
+    }
+
+    /// How many requests there are.
+    fn length(&self, why: &str) -> Result<u64, Error> {
+        if self.is_stream() {
+            return Err(option(why, "a percentage needs a trace of known length, not standard input"));
+        }
+        let mut requests = self.requests()?;
+        let mut count = 0;
+        while requests.next()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+/// A stream of requests, a batch ahead.
+pub struct Requests {
+    source: Box<dyn Source>,
+    batch: Vec<Request>,
+    next: usize,
+    read: u64,
+    limit: u64,
+    scale: f64,
+    /// What the stream is.
+    pub provenance: Provenance,
+}
+
+impl Requests {
+    /// The next request.
+    ///
+    /// # Errors
+    /// A record that cannot be read.
+    #[inline]
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<Request>, Error> {
+        if self.next == self.batch.len() && !self.refill()? {
+            return Ok(None);
+        }
+        let request = self.batch[self.next];
+        self.next += 1;
+        Ok(Some(request))
+    }
+
+    /// The request some places after the next, as far as it has been read.
+    #[inline]
+    #[must_use]
+    pub fn ahead(&self, places: usize) -> Option<&Request> {
+        self.batch.get(self.next + places)
+    }
+
+    fn refill(&mut self) -> Result<bool, Error> {
+        self.batch.clear();
+        self.next = 0;
+        if self.read >= self.limit {
+            return Ok(false);
+        }
+        self.source.fill(&mut self.batch)?;
+        self.batch.truncate(usize::try_from(self.limit - self.read).unwrap_or(usize::MAX));
+        self.read += self.batch.len() as u64;
+        if (self.scale - 1.0).abs() > 0.0 {
+            for request in &mut self.batch {
+                request.arrival_ns = (request.arrival_ns as f64 * self.scale).ceil() as u64;
+            }
+        }
+        Ok(!self.batch.is_empty())
+    }
+
+    /// The share handed out, where it can be told.
+    #[must_use]
+    pub fn share_done(&self) -> Option<f64> {
+        let total = self.source.total().map(|total| total.min(self.limit));
+        let limited = (self.limit < u64::MAX).then_some(self.limit);
+        let known = total.or(limited).map(|total| self.read as f64 / total.max(1) as f64);
+        known.or_else(|| self.source.share_done())
+    }
+
+    /// Records skipped.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.source.skipped()
+    }
+
+    /// What the user should be told about the stream.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.source.warnings()
+    }
+}

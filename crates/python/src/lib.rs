@@ -1,0 +1,40 @@
+//! The extension module `flashkeep._flashkeep`: conversion and the GIL, nothing else.
+//!
+//! Structured things cross as JSON text, which both sides can print, and columns as `bytes`, which NumPy and
+//! `memoryview` look into without copying. The Python package `flashkeep` gives them a face.
+#![forbid(unsafe_code)]
+
+mod arrow;
+mod errors;
+mod lists;
+mod run;
+mod tables;
+mod traces;
+
+use pyo3::prelude::*;
+
+/// The simulator behind text (JSON) and bytes.
+#[pymodule]
+mod _flashkeep {
+    use super::errors::quiet_panics;
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::arrow::arrow_stream;
+    #[pymodule_export]
+    use super::errors::{DriveError, OptionError, TraceError};
+    #[pymodule_export]
+    use super::lists::{check, drive_text, drives, format_text, formats, schema, scheme_text, schemes};
+    #[pymodule_export]
+    use super::run::run;
+    #[pymodule_export]
+    use super::tables::pack_requests;
+    #[pymodule_export]
+    use super::traces::{trace_info, trace_synth};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        quiet_panics();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,83 @@
+//! What there is: presets, schemes, formats, the schema; and one drive, checked.
+
+use crate::errors::{OptionError, raise_drive};
+use flashkeep::schemes::SCHEMES;
+use flashkeep::spec;
+use flashkeep_trace::Format;
+use pyo3::prelude::*;
+use serde_json::json;
+
+/// `{"drive": resolved, "tree": drawn, "warnings": […]}`.
+#[pyfunction]
+pub(crate) fn check(py: Python<'_>, drive: &str, overrides: Vec<String>) -> PyResult<String> {
+    let drive = spec::load(drive, &overrides).map_err(|error| raise_drive(py, &error))?;
+    let checked = json!({ "drive": drive.to_json(), "tree": spec::draw(&drive), "warnings": drive.warnings });
+    Ok(checked.to_string())
+}
+
+/// `[{"name", "description"}, …]`: the presets.
+#[pyfunction]
+pub(crate) fn drives() -> String {
+    let presets = spec::presets();
+    listed(presets.iter().map(|preset| (preset.name, preset.description.as_str())))
+}
+
+/// A preset's file, whole.
+#[pyfunction]
+pub(crate) fn drive_text(py: Python<'_>, name: &str) -> PyResult<&'static str> {
+    match spec::preset_text(name) {
+        Some(text) => Ok(text),
+        None => Err(spec::load(name, &[]).map_or_else(
+            |error| raise_drive(py, &error),
+            |_| {
+                OptionError::new_err(format!(
+                    "{name} is a file; `flashkeep check {name}` shows what it means"
+                ))
+            },
+        )),
+    }
+}
+
+/// `[{"name", "description"}, …]`: the redundancy schemes.
+#[pyfunction]
+pub(crate) fn schemes() -> String {
+    listed(SCHEMES.iter().map(|scheme| (scheme.name, scheme.summary)))
+}
+
+/// A scheme's manual page: the doc comment at the head of its file, as Markdown.
+#[pyfunction]
+pub(crate) fn scheme_text(name: &str) -> PyResult<String> {
+    let Some(scheme) = SCHEMES.iter().find(|scheme| scheme.name == name) else {
+        let names: Vec<_> = SCHEMES.iter().map(|scheme| scheme.name).collect();
+        return Err(OptionError::new_err(format!(
+            "there is no scheme `{name}`; there are {}",
+            names.join(", ")
+        )));
+    };
+    let lines = scheme.manual.lines().map_while(|line| line.strip_prefix("//!"));
+    Ok(lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n"))
+}
+
+/// `[{"name", "description"}, …]`: the trace formats.
+#[pyfunction]
+pub(crate) fn formats() -> String {
+    listed(Format::ALL.iter().map(|format| (format.name(), format.summary())))
+}
+
+/// A format's manual page.
+#[pyfunction]
+pub(crate) fn format_text(name: &str) -> PyResult<String> {
+    Format::parse(name).map(Format::manual).map_err(OptionError::new_err)
+}
+
+/// The JSON Schema of a drive file.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    spec::schema()
+}
+
+fn listed<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let entries: Vec<_> =
+        entries.map(|(name, description)| json!({ "name": name, "description": description })).collect();
+    json!(entries).to_string()
+}

@@ -1,0 +1,70 @@
+//! A run: its job in JSON, its summary in JSON, its requests in columns.
+
+use crate::errors::{OptionError, detached, raise};
+use flashkeep::job::{self, Job, Progress, RequestRecord};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use std::ops::ControlFlow;
+
+/// Simulates a job; `progress(requests, share, simulated_ns)` is called about every tenth of a second.
+#[pyfunction]
+#[pyo3(signature = (job, progress=None, /))]
+pub(crate) fn run<'py>(
+    py: Python<'py>,
+    job: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(String, Bound<'py, PyTuple>)> {
+    let job: Job = serde_json::from_str(job).map_err(|error| OptionError::new_err(error.to_string()))?;
+    let mut raised = None;
+    let outcome = detached(py, || {
+        job::run(&job, &mut |now| match Python::attach(|py| told(py, progress.as_ref(), now)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                raised = Some(error);
+                ControlFlow::Break(())
+            }
+        })
+    })?;
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let outcome = outcome.map_err(|error| raise(py, error))?;
+    let columns = if job.keep_requests { columns(py, &outcome.requests)? } else { PyTuple::empty(py) };
+    Ok((outcome.summary.to_string(), columns))
+}
+
+/// Tells Python how far the run is, and hears signals there; what either raises ends the run.
+fn told(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult<()> {
+    py.check_signals()?;
+    if let Some(progress) = progress {
+        progress.call1(py, (now.requests, now.share, now.simulated_ns))?;
+    }
+    Ok(())
+}
+
+/// The requests as columns, little-endian, in the order of `flashkeep.api.COLUMNS`.
+fn columns<'py>(py: Python<'py>, requests: &[RequestRecord]) -> PyResult<Bound<'py, PyTuple>> {
+    let columns = [
+        column(py, requests, |request| request.arrival_ns.to_le_bytes())?,
+        column(py, requests, |request| request.response_ns.to_le_bytes())?,
+        column(py, requests, |request| request.service_ns.to_le_bytes())?,
+        column(py, requests, |request| request.offset.to_le_bytes())?,
+        column(py, requests, |request| request.length.to_le_bytes())?,
+        column(py, requests, |request| [request.op])?,
+    ];
+    PyTuple::new(py, columns)
+}
+
+/// One column, written straight into Python's memory.
+fn column<'py, const WIDTH: usize>(
+    py: Python<'py>,
+    requests: &[RequestRecord],
+    value: impl Fn(&RequestRecord) -> [u8; WIDTH],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, requests.len() * WIDTH, |memory| {
+        for (place, request) in memory.chunks_exact_mut(WIDTH).zip(requests) {
+            place.copy_from_slice(&value(request));
+        }
+        Ok(())
+    })
+}

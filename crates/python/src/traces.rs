@@ -1,0 +1,170 @@
+//! Traces without a drive to run on: what is in one, and making one.
+
+use crate::errors::{OptionError, detached, raise_drive, raise_trace};
+use flashkeep::spec;
+use flashkeep_trace::{
+    BadRecords, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError, WriteError, create,
+    info, is_synthetic, open, synthetic, write,
+};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// What is in a trace: the keys of `trace info --json`.
+#[pyfunction]
+#[pyo3(signature = (
+    trace, *, format=None, sector_bytes=None, bad_records=None, limit=None, seed=None, drive=None, set=Vec::new()
+))]
+#[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
+pub(crate) fn trace_info(
+    py: Python<'_>,
+    trace: &str,
+    format: Option<&str>,
+    sector_bytes: Option<u32>,
+    bad_records: Option<&str>,
+    limit: Option<u64>,
+    seed: Option<u64>,
+    drive: Option<&str>,
+    set: Vec<String>,
+) -> PyResult<String> {
+    if is_synthetic(trace) {
+        let mut source = workload(py, trace, seed, drive, &set)?;
+        return Ok(json!(source.read(py, |source| info(source, limit))?).to_string());
+    }
+    let options = OpenOptions {
+        format: format.map(Format::parse).transpose().map_err(OptionError::new_err)?,
+        sector_bytes,
+        bad_records: if bad_records == Some("skip") { BadRecords::Skip } else { BadRecords::Refuse },
+    };
+    let source = detached(py, || open(trace, &options))?.map_err(|error| raise_trace(py, &error))?;
+    Ok(json!(Heard::new(source).read(py, |source| info(source, limit))?).to_string())
+}
+
+/// Makes a workload and writes it as a trace: `{"requests", "format"}`.
+#[pyfunction]
+#[pyo3(signature = (workload, out, *, to=None, seed=None, drive=None, set=Vec::new()))]
+pub(crate) fn trace_synth(
+    py: Python<'_>,
+    workload: &str,
+    out: &str,
+    to: Option<&str>,
+    seed: Option<u64>,
+    drive: Option<&str>,
+    set: Vec<String>,
+) -> PyResult<String> {
+    let format = format_of(out, to)?;
+    let mut source = self::workload(py, workload, seed, drive, &set)?;
+    let unwritable = |error: std::io::Error| PyOSError::new_err(format!("{out}: {error}"));
+    let mut output = create(out).map_err(unwritable)?;
+    let requests = source.read(py, |source| match write(source, format, &mut output) {
+        Ok(requests) => Ok(Ok(requests)),
+        Err(WriteError::Output(error)) => Ok(Err(error)),
+        Err(WriteError::Trace(error)) => Err(error),
+    })?;
+    let requests = requests.and_then(|requests| output.finish().map(|()| requests)).map_err(unwritable)?;
+    Ok(json!({ "requests": requests, "format": format.name() }).to_string())
+}
+
+/// The format to write: as asked, else by the ending of the file's name (that of a compression apart).
+fn format_of(out: &str, to: Option<&str>) -> PyResult<Format> {
+    if let Some(name) = to {
+        return Format::parse(name).map_err(OptionError::new_err);
+    }
+    let plain = out.strip_suffix(".zst").or_else(|| out.strip_suffix(".gz")).unwrap_or(out);
+    let ending = plain.rsplit_once('.').map(|(_, ending)| ending);
+    ending.and_then(|ending| Format::parse(ending).ok()).ok_or_else(|| {
+        let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
+        OptionError::new_err(format!(
+            "{out}: the name does not end in a format's; choose one with --to: {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// A synthetic workload for the drive that is named.
+fn workload(
+    py: Python<'_>,
+    text: &str,
+    seed: Option<u64>,
+    drive: Option<&str>,
+    set: &[String],
+) -> PyResult<Heard> {
+    if !is_synthetic(text) {
+        return Err(OptionError::new_err(format!("{text} is no workload; they begin with `synth:`")));
+    }
+    let size = match drive {
+        Some(drive) => {
+            let drive = spec::load(drive, set).map_err(|error| raise_drive(py, &error))?;
+            DriveSize { capacity_bytes: drive.capacity_bytes(), page_bytes: drive.page_bytes() as u32 }
+        }
+        // The workload says itself how far it goes.
+        None if text.contains(",footprint=") => DriveSize { capacity_bytes: 1 << 60, page_bytes: 4096 },
+        None => {
+            return Err(OptionError::new_err(format!(
+                "{text}: say how large it is: --drive DRIVE, or footprint=SIZE in the workload (such as footprint=8GiB)"
+            )));
+        }
+    };
+    let source = synthetic(text, seed.unwrap_or(1), &size).map_err(|error| raise_trace(py, &error))?;
+    Ok(Heard::new(source))
+}
+
+/// A source that hears signals between batches, so that Ctrl-C ends what reads it.
+struct Heard {
+    source: Box<dyn Source>,
+    last: Instant,
+    raised: Option<PyErr>,
+}
+
+impl Heard {
+    fn new(source: Box<dyn Source>) -> Heard {
+        Heard { source, last: Instant::now(), raised: None }
+    }
+
+    /// Does something with the source, without the GIL.
+    fn read<T: Send>(
+        &mut self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut dyn Source) -> Result<T, TraceError> + Send,
+    ) -> PyResult<T> {
+        let done = detached(py, || work(self))?;
+        match self.raised.take() {
+            Some(raised) => Err(raised),
+            None => done.map_err(|error| raise_trace(py, &error)),
+        }
+    }
+}
+
+impl Source for Heard {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<usize, TraceError> {
+        if self.last.elapsed() > Duration::from_millis(100) {
+            self.last = Instant::now();
+            if let Err(raised) = Python::attach(|py| py.check_signals()) {
+                self.raised = Some(raised);
+                return Err(TraceError::new(&self.provenance().name, "interrupted"));
+            }
+        }
+        self.source.fill(batch)
+    }
+
+    fn total(&self) -> Option<u64> {
+        self.source.total()
+    }
+
+    fn share_done(&self) -> Option<f64> {
+        self.source.share_done()
+    }
+
+    fn skipped(&self) -> u64 {
+        self.source.skipped()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.source.warnings()
+    }
+
+    fn provenance(&self) -> Provenance {
+        self.source.provenance()
+    }
+}

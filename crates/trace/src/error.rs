@@ -1,0 +1,53 @@
+//! What can be wrong with a trace or a workload.
+
+use std::fmt;
+
+/// A trace that cannot be read or a workload that makes no sense: one message, naming where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceError {
+    /// The file, `-` for standard input, or the workload as the user wrote it.
+    pub path: String,
+    /// The line of a text trace or the record of a binary one, counted from 1.
+    pub line: Option<u64>,
+    /// The column or key.
+    pub field: Option<String>,
+    /// What was found, what is accepted, and what to do.
+    pub message: String,
+}
+
+impl TraceError {
+    /// An error about the whole of `path`.
+    #[must_use]
+    pub fn new(path: &str, message: impl Into<String>) -> Self {
+        TraceError { path: path.into(), message: message.into(), ..Self::default() }
+    }
+
+    /// The same error at a line or record.
+    #[must_use]
+    pub fn at(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// The same error at a column or key.
+    #[must_use]
+    pub fn field(mut self, field: &str) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(field) = &self.field {
+            write!(f, ": {field}")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl std::error::Error for TraceError {}

@@ -1,0 +1,144 @@
+//! Cuts a trace's bytes into records: lines of a text, or pieces of fixed length, in constant memory.
+
+use std::ops::Range;
+
+use crate::TraceError;
+use crate::input::Input;
+
+/// The longest line; whatever is longer is no record of any format.
+pub(crate) const LINE_MAX: usize = 64 * 1024;
+
+/// How much is looked at to find the format.
+const SAMPLE: usize = 64 * 1024;
+
+/// How much is read in one go: large against a line, small against a cache.
+const BUFFER: usize = 256 * 1024;
+
+/// One record's place in the buffer, or why there is none.
+pub(crate) enum Frame {
+    /// A line without its end, or a whole record.
+    Whole(Range<usize>),
+    /// A line of more than [`LINE_MAX`] bytes.
+    Overlong,
+    /// The last record of a binary trace, cut short after so many bytes.
+    Partial(usize),
+}
+
+/// The bytes of a trace, record by record.
+pub(crate) struct Frames {
+    input: Input,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    ended: bool,
+    failed: Option<TraceError>,
+}
+
+impl Frames {
+    pub(crate) fn new(input: Input) -> Self {
+        Frames { input, buffer: vec![0; BUFFER], start: 0, end: 0, ended: false, failed: None }
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.input.path
+    }
+
+    pub(crate) fn share_done(&self) -> Option<f64> {
+        self.input.share_done()
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
+        &self.buffer[range]
+    }
+
+    /// The head of the trace, read but not consumed. A damaged trace shows what could be read of it.
+    pub(crate) fn sample(&mut self) -> Result<&[u8], TraceError> {
+        while self.end < SAMPLE && !self.ended {
+            if let Err(error) = self.refill() {
+                if self.end == 0 {
+                    return Err(error);
+                }
+                break;
+            }
+        }
+        Ok(&self.buffer[..self.end.min(SAMPLE)])
+    }
+
+    /// The next line.
+    #[inline]
+    pub(crate) fn line(&mut self) -> Result<Option<Frame>, TraceError> {
+        loop {
+            let waiting = &self.buffer[self.start..self.end];
+            if let Some(length) = memchr::memchr(b'\n', waiting) {
+                let start = self.start;
+                self.start += length + 1;
+                let whole = length <= LINE_MAX;
+                return Ok(Some(if whole { Frame::Whole(start..start + length) } else { Frame::Overlong }));
+            }
+            if waiting.len() > LINE_MAX {
+                self.skip_line()?;
+                return Ok(Some(Frame::Overlong));
+            }
+            if self.ended {
+                let rest = std::mem::replace(&mut self.start, self.end)..self.end;
+                return Ok(if rest.is_empty() { None } else { Some(Frame::Whole(rest)) });
+            }
+            self.refill()?;
+        }
+    }
+
+    /// The next record of `length` bytes.
+    #[inline]
+    pub(crate) fn fixed(&mut self, length: usize) -> Result<Option<Frame>, TraceError> {
+        while self.end - self.start < length {
+            if self.ended {
+                let rest = self.end - self.start;
+                self.start = self.end;
+                return Ok(if rest == 0 { None } else { Some(Frame::Partial(rest)) });
+            }
+            self.refill()?;
+        }
+        let start = self.start;
+        self.start += length;
+        Ok(Some(Frame::Whole(start..start + length)))
+    }
+
+    /// Drops everything up to and with the next line end.
+    fn skip_line(&mut self) -> Result<(), TraceError> {
+        loop {
+            if let Some(length) = memchr::memchr(b'\n', &self.buffer[self.start..self.end]) {
+                self.start += length + 1;
+                return Ok(());
+            }
+            self.start = self.end;
+            if self.ended {
+                return Ok(());
+            }
+            self.refill()?;
+        }
+    }
+
+    /// Moves what waits to the front and reads more behind it. Waiting bytes are always fewer than the buffer.
+    fn refill(&mut self) -> Result<(), TraceError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        match self.input.read(&mut self.buffer[self.end..]) {
+            Ok(count) => {
+                self.ended = count == 0;
+                self.end += count;
+                Ok(())
+            }
+            Err(error) => {
+                self.failed = Some(error.clone());
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Bytes of a trace: from a file or standard input, plain, zstd or gzip, as the content says.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::TraceError;
+
+/// The longest window a zstd frame may ask for: what `zstd --long=31` writes.
+const ZSTD_WINDOW_LOG_MAX: u32 = 31;
+
+/// A trace's bytes, decompressed, and how far the reading has come.
+pub(crate) struct Input {
+    pub(crate) path: String,
+    reader: Box<dyn Read + Send>,
+    compression: Compression,
+    bytes_read: Arc<AtomicU64>,
+    bytes_total: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Compression {
+    Plain,
+    Zstd,
+    Gzip,
+}
+
+/// Counts what goes through it, so that progress is told in bytes of the file as it lies on the disk.
+struct Counting<R> {
+    inner: R,
+    bytes_read: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.bytes_read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl Input {
+    /// Opens `path`, `-` being standard input.
+    pub(crate) fn open(path: &str) -> Result<Self, TraceError> {
+        let cannot = |error: &io::Error| TraceError::new(path, cannot_open(error));
+        if path == "-" {
+            return Input::new(path, Box::new(io::stdin()), None);
+        }
+        let file = File::open(path).map_err(|error| cannot(&error))?;
+        let metadata = file.metadata().map_err(|error| cannot(&error))?;
+        if metadata.is_dir() {
+            return Err(TraceError::new(path, "this is a directory; a trace is one file, or `-`"));
+        }
+        // A pipe's length says nothing.
+        let bytes_total = metadata.is_file().then_some(metadata.len());
+        Input::new(path, Box::new(file), bytes_total)
+    }
+
+    /// Reads the magic number of `raw` and puts the right decoder before it.
+    pub(crate) fn new(
+        path: &str,
+        raw: Box<dyn Read + Send>,
+        bytes_total: Option<u64>,
+    ) -> Result<Self, TraceError> {
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let mut raw = Counting { inner: raw, bytes_read: Arc::clone(&bytes_read) };
+        let mut head = Vec::with_capacity(6);
+        (&mut raw)
+            .take(6)
+            .read_to_end(&mut head)
+            .map_err(|error| TraceError::new(path, format!("cannot be read: {error}")))?;
+        if head.is_empty() {
+            return Err(TraceError::new(path, "the trace is empty: 0 bytes"));
+        }
+        let compression = compression_of(&head).map_err(|message| TraceError::new(path, message))?;
+        let whole = Cursor::new(head).chain(raw);
+        let reader: Box<dyn Read + Send> = match compression {
+            Compression::Plain => Box::new(whole),
+            Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(whole)),
+            Compression::Zstd => {
+                let mut decoder = zstd::stream::read::Decoder::new(whole)
+                    .map_err(|error| TraceError::new(path, format!("zstd cannot start: {error}")))?;
+                decoder
+                    .window_log_max(ZSTD_WINDOW_LOG_MAX)
+                    .map_err(|error| TraceError::new(path, format!("zstd cannot start: {error}")))?;
+                Box::new(decoder)
+            }
+        };
+        Ok(Input { path: path.into(), reader, compression, bytes_read, bytes_total })
+    }
+
+    /// Reads some bytes into `buffer`; 0 at the end.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, TraceError> {
+        loop {
+            match self.reader.read(buffer) {
+                Ok(count) => return Ok(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(TraceError::new(&self.path, self.broken(&error))),
+            }
+        }
+    }
+
+    /// The share of the file that has been read, 0 to 1.
+    pub(crate) fn share_done(&self) -> Option<f64> {
+        let total = self.bytes_total.filter(|&total| total > 0)?;
+        Some((self.bytes_read.load(Ordering::Relaxed) as f64 / total as f64).min(1.0))
+    }
+
+    fn broken(&self, error: &io::Error) -> String {
+        let name = match self.compression {
+            Compression::Plain => return format!("cannot be read: {error}"),
+            Compression::Zstd => "zstd",
+            Compression::Gzip => "gzip",
+        };
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            format!("the {name} data end before their time: the file is truncated; fetch or copy it again")
+        } else {
+            format!("the {name} data are damaged: {error}")
+        }
+    }
+}
+
+fn cannot_open(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".into(),
+        io::ErrorKind::PermissionDenied => "this may not be read: permission denied".into(),
+        _ => format!("cannot be opened: {error}"),
+    }
+}
+
+/// What the first bytes say about the compression.
+fn compression_of(head: &[u8]) -> Result<Compression, String> {
+    let unknown =
+        |name| Err(format!("compressed with {name}, which is not read here; accepted: zstd, gzip or plain"));
+    match head {
+        [0x28, 0xB5, 0x2F, 0xFD, ..] => Ok(Compression::Zstd),
+        // A skippable frame may come first.
+        [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Ok(Compression::Zstd),
+        [0x1F, 0x8B, ..] => Ok(Compression::Gzip),
+        [0xFD, b'7', b'z', b'X', b'Z', ..] => unknown("xz"),
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, ..] => unknown("bzip2"),
+        [b'P', b'K', 3, 4, ..] => unknown("zip"),
+        _ => Ok(Compression::Plain),
+    }
+}

@@ -1,0 +1,34 @@
+//! Block traces and synthetic workloads: read, detect, generate, describe. Knows no flash.
+//!
+//! Everything that yields requests is a [`Source`]: a trace in one of the [`Format`]s ([`open`]), a synthetic
+//! workload ([`synthetic`]), several of them merged by time ([`merge`]). [`info`] says what is in one, [`write()`]
+//! makes a trace of one.
+#![forbid(unsafe_code)]
+
+mod error;
+mod formats;
+mod frames;
+mod hasher;
+mod hints;
+mod info;
+mod input;
+mod line;
+mod merge;
+mod reader;
+mod request;
+mod source;
+mod suggest;
+mod synthetic;
+mod write;
+
+pub mod random;
+
+pub use error::TraceError;
+pub use formats::Format;
+pub use info::{Info, info};
+pub use merge::merge;
+pub use reader::{BadRecords, OpenOptions, open, open_reader};
+pub use request::{Op, Request};
+pub use source::{BATCH, Provenance, Source};
+pub use synthetic::{DriveSize, is_synthetic, synthetic, workloads};
+pub use write::{Output, WriteError, create, write};

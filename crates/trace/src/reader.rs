@@ -1,0 +1,360 @@
+//! Reads a trace in a known format: records to requests, with times from the first request on and devices numbered.
+
+use std::collections::HashMap;
+
+use crate::formats::{Device, Format, Framing, Layout, content};
+use crate::frames::{Frame, Frames};
+use crate::hasher::FixedState;
+use crate::hints::Hints;
+use crate::input::Input;
+use crate::line::Flaw;
+use crate::{BATCH, Provenance, Request, Source, TraceError};
+
+/// What to do with records that cannot be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BadRecords {
+    /// The first one is an error.
+    #[default]
+    Refuse,
+    /// They are left out and counted.
+    Skip,
+}
+
+/// How a trace is to be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// The format; detected where none is given.
+    pub format: Option<Format>,
+    /// Bytes in a sector, for formats that count sectors; 512 where none is given.
+    pub sector_bytes: Option<u32>,
+    /// What to do with records that cannot be read.
+    pub bad_records: BadRecords,
+}
+
+/// The largest sector anybody has asked for.
+const SECTOR_BYTES_MAX: u32 = 1 << 20;
+
+/// Opens the trace at `path` (`-` for standard input), whatever its compression, in constant memory.
+///
+/// Requests come with their time since the first one and with devices numbered in order of appearance. A record
+/// that is earlier than the one before it arrives with that one; a warning counts such records.
+///
+/// # Errors
+/// No such file, no known format, more than one format that fits, a damaged file, no requests.
+pub fn open(path: &str, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
+    open_input(Input::open(path)?, options)
+}
+
+/// Reads a trace from `reader` as [`open`] does; `name` stands for the path.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_reader(
+    name: &str,
+    reader: Box<dyn std::io::Read + Send>,
+    options: &OpenOptions,
+) -> Result<Box<dyn Source>, TraceError> {
+    open_input(Input::new(name, reader, None)?, options)
+}
+
+fn open_input(input: Input, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
+    let path = input.path.clone();
+    if let Some(bytes) = options.sector_bytes {
+        if bytes == 0 || bytes > SECTOR_BYTES_MAX {
+            let message = format!("found {bytes}; accepted: 1 to {SECTOR_BYTES_MAX} bytes");
+            return Err(TraceError::new(&path, message).field("sector-bytes"));
+        }
+    }
+    let mut frames = Frames::new(input);
+    let sample = frames.sample()?;
+    if sample.is_empty() {
+        return Err(TraceError::new(&path, "the trace is empty: 0 bytes when decompressed"));
+    }
+    let format = match options.format {
+        Some(format) => format,
+        None => Format::detect(&path, sample)?,
+    };
+    format.read(frames, options)
+}
+
+/// A trace being read.
+pub(crate) struct Trace<L> {
+    frames: Frames,
+    format: Format,
+    layout: L,
+    framing: Framing,
+    bad_records: BadRecords,
+    clock: Clock,
+    devices: Devices,
+    hints: Hints,
+    /// Lines or records so far.
+    line: u64,
+    skipped: u64,
+    /// What was wrong with the first record that was skipped.
+    first_skipped: Option<TraceError>,
+    /// Sound records that are no requests.
+    passed_over: u64,
+    /// Why reading has ended early; told again if somebody asks again.
+    failed: Option<Box<TraceError>>,
+}
+
+impl<L: Layout> Trace<L> {
+    pub(crate) fn new(frames: Frames, format: Format, layout: L, bad_records: BadRecords) -> Self {
+        let framing = layout.framing();
+        Trace {
+            frames,
+            format,
+            layout,
+            framing,
+            bad_records,
+            clock: Clock::default(),
+            devices: Devices::default(),
+            hints: Hints::new(L::OP_CODED),
+            line: 0,
+            skipped: 0,
+            first_skipped: None,
+            passed_over: 0,
+            failed: None,
+        }
+    }
+
+    /// The next request, past records that are none.
+    #[inline]
+    fn next(&mut self) -> Result<Option<Request>, Box<TraceError>> {
+        loop {
+            let frame = match self.framing {
+                Framing::Lines => self.frames.line(),
+                Framing::Fixed(length) => self.frames.fixed(length),
+            };
+            let range = match frame.map_err(|error| self.broken(error))? {
+                Some(Frame::Whole(range)) => range,
+                Some(other) => {
+                    self.line += 1;
+                    self.bad(*unwhole(&other, self.framing))?;
+                    continue;
+                }
+                None if self.hints.requests() == 0 => return Err(self.nothing()),
+                None => return Ok(None),
+            };
+            self.line += 1;
+            let mut record = self.frames.bytes(range);
+            if self.framing == Framing::Lines {
+                record = content(record);
+                if record.is_empty() {
+                    continue;
+                }
+            }
+            match self.layout.parse(record) {
+                Ok(Some(record)) => {
+                    let request = Request {
+                        arrival_ns: self.clock.arrival_ns(record.time_ns),
+                        offset: record.offset,
+                        length: record.length,
+                        device: self.devices.number(record.device),
+                        op: record.op,
+                    };
+                    self.hints.observe(&request);
+                    return Ok(Some(request));
+                }
+                Ok(None) => self.passed_over += 1,
+                Err(flaw) => self.bad(*flaw)?,
+            }
+        }
+    }
+
+    /// A record that cannot be read: an error, or one more to count.
+    #[cold]
+    fn bad(&mut self, flaw: Flaw) -> Result<(), Box<TraceError>> {
+        let refuse = self.bad_records == BadRecords::Refuse;
+        self.skipped += u64::from(!refuse);
+        if !refuse && self.first_skipped.is_some() {
+            return Ok(());
+        }
+        let mut error = TraceError::new(self.frames.path(), flaw.message).at(self.line);
+        error.field = flaw.field.map(str::to_owned);
+        if refuse {
+            error.message += "; --bad-records skip leaves such records out";
+            return Err(Box::new(error));
+        }
+        self.first_skipped = Some(error);
+        Ok(())
+    }
+
+    /// A file that breaks off says after which record.
+    #[cold]
+    fn broken(&self, error: TraceError) -> Box<TraceError> {
+        Box::new(error.at(self.line + 1))
+    }
+
+    #[cold]
+    fn nothing(&self) -> Box<TraceError> {
+        let mut message = format!("no requests in {} lines or records", self.line);
+        if let Some(first) = &self.first_skipped {
+            message += &format!("; {} were skipped, the first: {first}", self.skipped);
+        }
+        Box::new(TraceError::new(self.frames.path(), message))
+    }
+}
+
+fn unwhole(frame: &Frame, framing: Framing) -> Box<Flaw> {
+    match (frame, framing) {
+        (Frame::Partial(found), Framing::Fixed(length)) => {
+            Flaw::whole(format!("the last record is cut short: {found} of {length} bytes"))
+        }
+        _ => Flaw::whole(format!(
+            "a line of more than {} KiB; accepted: one record",
+            crate::frames::LINE_MAX / 1024
+        )),
+    }
+}
+
+impl<L: Layout> Source for Trace<L> {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<usize, TraceError> {
+        if let Some(error) = &self.failed {
+            return Err((**error).clone());
+        }
+        let before = batch.len();
+        batch.reserve(BATCH);
+        while batch.len() - before < BATCH {
+            match self.next() {
+                Ok(Some(request)) => batch.push(request),
+                Ok(None) => break,
+                Err(error) => {
+                    // What was read before is handed over first: it may be all that is asked for.
+                    let nothing_before = batch.len() == before;
+                    let failed = self.failed.insert(error);
+                    if nothing_before {
+                        return Err((**failed).clone());
+                    }
+                    break;
+                }
+            }
+        }
+        Ok(batch.len() - before)
+    }
+
+    fn share_done(&self) -> Option<f64> {
+        self.frames.share_done()
+    }
+
+    fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.hints.warnings();
+        warnings.extend(self.clock.warning());
+        if let Some(first) = &self.first_skipped {
+            warnings.push(format!("{} bad records skipped; the first: {first}", self.skipped));
+        }
+        if self.passed_over > 0 {
+            warnings.push(format!("{} commands that move no data passed over", self.passed_over));
+        }
+        warnings
+    }
+
+    fn provenance(&self) -> Provenance {
+        Provenance {
+            name: self.frames.path().into(),
+            format: self.format.name().into(),
+            synthetic: false,
+            depth: None,
+        }
+    }
+}
+
+/// Turns a trace's times to ns since its first request, never backwards.
+#[derive(Default)]
+struct Clock {
+    first_ns: Option<u64>,
+    previous_ns: u64,
+    backwards: u64,
+    largest_step_ns: u64,
+}
+
+impl Clock {
+    #[inline]
+    fn arrival_ns(&mut self, time_ns: u64) -> u64 {
+        let first_ns = *self.first_ns.get_or_insert(time_ns);
+        if time_ns < self.previous_ns {
+            self.backwards += 1;
+            self.largest_step_ns = self.largest_step_ns.max(self.previous_ns - time_ns);
+        } else {
+            self.previous_ns = time_ns;
+        }
+        self.previous_ns - first_ns
+    }
+
+    fn warning(&self) -> Option<String> {
+        (self.backwards > 0).then(|| {
+            format!(
+                "{} records were earlier than the one before them, by up to {}; they arrive with it",
+                self.backwards,
+                crate::hints::time(self.largest_step_ns)
+            )
+        })
+    }
+}
+
+/// Numbers devices in order of first appearance.
+struct Devices {
+    count: u32,
+    /// The device with a small number, plus 1; 0 where it has not appeared.
+    small: [u32; Devices::SMALL],
+    numbered: HashMap<u64, u32, FixedState>,
+    named: HashMap<Box<[u8]>, u32, FixedState>,
+    /// The last named one, because most traces stay with a device.
+    last: (Box<[u8]>, u32),
+}
+
+impl Default for Devices {
+    fn default() -> Self {
+        Devices {
+            count: 0,
+            small: [0; Devices::SMALL],
+            numbered: HashMap::default(),
+            named: HashMap::default(),
+            last: Default::default(),
+        }
+    }
+}
+
+impl Devices {
+    const SMALL: usize = 256;
+
+    #[inline]
+    fn number(&mut self, device: Device<'_>) -> u32 {
+        match device {
+            Device::Number(number) if number < Devices::SMALL as u64 => {
+                let slot = &mut self.small[number as usize];
+                if *slot == 0 {
+                    self.count += 1;
+                    *slot = self.count;
+                }
+                *slot - 1
+            }
+            Device::Number(number) => {
+                let count = &mut self.count;
+                *self.numbered.entry(number).or_insert_with(|| next(count))
+            }
+            Device::Name(name) if *name == *self.last.0 => self.last.1,
+            Device::Name(name) => self.other_name(name),
+        }
+    }
+
+    fn other_name(&mut self, name: &[u8]) -> u32 {
+        let known = self.named.get(name).copied();
+        let device = known.unwrap_or_else(|| {
+            let device = next(&mut self.count);
+            self.named.insert(name.into(), device);
+            device
+        });
+        self.last = (name.into(), device);
+        device
+    }
+}
+
+fn next(count: &mut u32) -> u32 {
+    *count += 1;
+    *count - 1
+}

@@ -1,0 +1,92 @@
+//! Draws that are the same on every machine: integer thresholds, and a logarithm in pure Rust.
+
+use super::Size;
+use crate::random::Random;
+
+/// 2⁶⁴.
+const WHOLE: f64 = 18_446_744_073_709_551_616.0;
+
+/// Something that happens with a fixed probability.
+pub(super) struct Chance {
+    /// Happens where 64 random bits are below it.
+    threshold: u128,
+}
+
+impl Chance {
+    pub(super) fn new(share: f64) -> Self {
+        Chance { threshold: (share * WHOLE) as u128 }
+    }
+
+    #[inline]
+    pub(super) fn draw(&self, stream: &mut Random) -> bool {
+        u128::from(stream.bits()) < self.threshold
+    }
+}
+
+/// Sizes, each as often as its weight says.
+pub(super) struct Sizes {
+    /// For each size but the last one: 64 random bits below it, and not below the one before, mean this size.
+    thresholds: Vec<u64>,
+    bytes: Vec<u32>,
+}
+
+impl Sizes {
+    pub(super) fn new(sizes: &[Size]) -> Self {
+        let total: f64 = sizes.iter().map(|size| size.weight).sum();
+        let mut below = 0.0;
+        let thresholds = sizes.iter().map(|size| {
+            below += size.weight;
+            (below / total * WHOLE) as u64
+        });
+        Sizes {
+            thresholds: thresholds.take(sizes.len() - 1).collect(),
+            bytes: sizes.iter().map(|size| size.bytes).collect(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn draw(&self, stream: &mut Random) -> u32 {
+        if self.thresholds.is_empty() {
+            return self.bytes[0];
+        }
+        let bits = stream.bits();
+        let index = self.thresholds.iter().position(|&threshold| bits < threshold);
+        self.bytes[index.unwrap_or(self.thresholds.len())]
+    }
+}
+
+/// When requests arrive.
+pub(super) enum Arrivals {
+    /// Closed loop: the replay decides.
+    AtOnce,
+    /// Gaps drawn from the exponential distribution; the first request arrives at 0.
+    Poisson {
+        mean_gap_ns: f64,
+        now_ns: u64,
+        /// The next gap and what is left of the one before below 1 ns, so that no rate drifts by rounding.
+        waiting_ns: f64,
+        stream: Random,
+    },
+}
+
+impl Arrivals {
+    pub(super) fn poisson(per_second: f64, stream: Random) -> Self {
+        Arrivals::Poisson { mean_gap_ns: 1e9 / per_second, now_ns: 0, waiting_ns: 0.0, stream }
+    }
+
+    #[inline]
+    pub(super) fn next_ns(&mut self) -> u64 {
+        match self {
+            Arrivals::AtOnce => 0,
+            Arrivals::Poisson { mean_gap_ns, now_ns, waiting_ns, stream } => {
+                let whole_ns = *waiting_ns as u64;
+                *now_ns = now_ns.saturating_add(whole_ns);
+                *waiting_ns -= whole_ns as f64;
+                // Above 0 and up to 1, so that the logarithm is finite.
+                let share = ((stream.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+                *waiting_ns -= libm::log(share) * *mean_gap_ns;
+                *now_ns
+            }
+        }
+    }
+}

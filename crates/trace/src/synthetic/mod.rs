@@ -1,0 +1,209 @@
+//! Synthetic workloads: `synth:NAME[,key=value…]`.
+//!
+//! | key | means | default |
+//! |---|---|---|
+//! | `requests` | how many | 100k, or the paper's |
+//! | `write` | the share of writes, 0 to 1 | 0.5, or the paper's |
+//! | `size` | bytes of a request: one (`4KiB`) or weighted (`4KiB:0.7/8KiB:0.3`) | a page of the drive |
+//! | `offset` | where the footprint begins | 0 |
+//! | `footprint` | the bytes that requests stay within | the drive from `offset` on |
+//! | `align` | requests start at multiples of it, counted from `offset` | the smallest size |
+//! | `theta` | the skew of `zipf`: the k-th most popular place has weight k^−θ | 0.99 |
+//! | `rate` | requests a second, Poisson arrivals | |
+//! | `depth` | a closed loop with so many outstanding; every arrival is then 0 | 1, where there is no `rate` |
+//!
+//! Counts and rates take `k`, `M` and `G` (decimal), sizes `KiB`, `MiB`, `GiB`, `TiB`, `KB`, `MB`, `GB` and `TB`;
+//! a bare number is bytes.
+//!
+//! A workload is a function of its text, the seed and the drive's size: the same requests on every machine. Arrivals,
+//! addresses, sizes and ops come from random streams of their own, so that a change of one leaves the others.
+
+mod arguments;
+mod draw;
+mod number;
+mod places;
+mod random;
+mod sequential;
+mod sirf_build;
+mod sirf_exchange;
+mod sirf_fin1;
+mod sirf_fin2;
+mod sirf_tpcc;
+mod zipf;
+
+use arguments::{Arguments, Pace, Size};
+use draw::{Arrivals, Chance, Sizes};
+use places::{Place, Runs};
+
+use crate::random::Random;
+use crate::{BATCH, Op, Provenance, Request, Source, TraceError};
+
+/// What a workload's defaults need to know of the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriveSize {
+    /// Bytes that the host can address.
+    pub capacity_bytes: u64,
+    /// Bytes in a flash page.
+    pub page_bytes: u32,
+}
+
+/// A workload's name and what it does where no key says otherwise.
+struct Recipe {
+    name: &'static str,
+    /// One line on what it is.
+    summary: &'static str,
+    places: Places,
+    requests: u64,
+    write: f64,
+    /// As the key `size` takes it; `None` for a page.
+    size: Option<&'static str>,
+    /// As the key `footprint` takes it; cut to the drive where that is smaller. `None` for the whole drive.
+    footprint: Option<&'static str>,
+    /// Requests a second; `None` for a closed loop.
+    rate: Option<f64>,
+    theta: f64,
+    /// The share of requests that go on where the one before ended.
+    continued: f64,
+}
+
+/// Where requests go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Places {
+    Sequential,
+    Random,
+    Zipf,
+}
+
+/// What a recipe says nothing about.
+const PLAIN: Recipe = Recipe {
+    name: "",
+    summary: "",
+    places: Places::Random,
+    requests: 100_000,
+    write: 0.5,
+    size: None,
+    footprint: None,
+    rate: None,
+    theta: 0.99,
+    continued: 0.0,
+};
+
+/// Every workload.
+const RECIPES: &[Recipe] = &[
+    sequential::RECIPE,
+    random::RECIPE,
+    zipf::RECIPE,
+    sirf_exchange::RECIPE,
+    sirf_build::RECIPE,
+    sirf_tpcc::RECIPE,
+    sirf_fin1::RECIPE,
+    sirf_fin2::RECIPE,
+];
+
+/// The names of all workloads, each with a line on what it is.
+pub fn workloads() -> impl Iterator<Item = (&'static str, &'static str)> {
+    RECIPES.iter().map(|recipe| (recipe.name, recipe.summary))
+}
+
+/// Whether `text` names a synthetic workload and not a file.
+#[must_use]
+pub fn is_synthetic(text: &str) -> bool {
+    text.starts_with(arguments::PREFIX)
+}
+
+/// The workload `text` describes, `synth:NAME[,key=value…]`, for a drive of a size.
+///
+/// # Errors
+/// An unknown name or key, a value out of range, a footprint that the drive does not have.
+pub fn synthetic(text: &str, seed: u64, drive: &DriveSize) -> Result<Box<dyn Source>, TraceError> {
+    let arguments = Arguments::parse(text, drive)?;
+    let slots = (arguments.footprint_bytes / arguments.align_bytes).max(1);
+    let footprint =
+        places::Footprint { bytes: arguments.footprint_bytes, align_bytes: arguments.align_bytes };
+    let stream = Random::stream(seed, "addresses");
+    Ok(match arguments.recipe.places {
+        Places::Sequential => Workload::boxed(arguments, seed, sequential::Sequential::new(footprint)),
+        Places::Random => Workload::boxed(arguments, seed, random::Uniform::new(footprint, stream)),
+        Places::Zipf => {
+            let zipf = zipf::Zipf::new(footprint, slots, arguments.theta, stream);
+            if arguments.recipe.continued > 0.0 {
+                let runs = Random::stream(seed, "runs");
+                let runs = Runs::new(zipf, footprint, Chance::new(arguments.recipe.continued), runs);
+                Workload::boxed(arguments, seed, runs)
+            } else {
+                Workload::boxed(arguments, seed, zipf)
+            }
+        }
+    })
+}
+
+/// A workload being generated.
+struct Workload<P> {
+    name: String,
+    requests: u64,
+    made: u64,
+    depth: Option<u32>,
+    offset: u64,
+    places: P,
+    sizes: Sizes,
+    size_stream: Random,
+    writes: Chance,
+    op_stream: Random,
+    arrivals: Arrivals,
+}
+
+impl<P: Place + 'static> Workload<P> {
+    fn boxed(arguments: Arguments, seed: u64, places: P) -> Box<dyn Source> {
+        let (arrivals, depth) = match arguments.pace {
+            Pace::Rate(per_second) => (Arrivals::poisson(per_second, Random::stream(seed, "arrivals")), None),
+            Pace::Depth(depth) => (Arrivals::AtOnce, Some(depth)),
+        };
+        Box::new(Workload {
+            name: arguments.text,
+            requests: arguments.requests,
+            made: 0,
+            depth,
+            offset: arguments.offset,
+            places,
+            sizes: Sizes::new(&arguments.sizes),
+            size_stream: Random::stream(seed, "sizes"),
+            writes: Chance::new(arguments.write),
+            op_stream: Random::stream(seed, "ops"),
+            arrivals,
+        })
+    }
+}
+
+impl<P: Place> Source for Workload<P> {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<usize, TraceError> {
+        let count = (self.requests - self.made).min(BATCH as u64);
+        batch.reserve(count as usize);
+        for _ in 0..count {
+            let length = self.sizes.draw(&mut self.size_stream);
+            batch.push(Request {
+                arrival_ns: self.arrivals.next_ns(),
+                offset: self.offset + self.places.next(length),
+                length,
+                device: 0,
+                op: if self.writes.draw(&mut self.op_stream) { Op::Write } else { Op::Read },
+            });
+        }
+        self.made += count;
+        Ok(count as usize)
+    }
+
+    fn total(&self) -> Option<u64> {
+        Some(self.requests)
+    }
+
+    fn share_done(&self) -> Option<f64> {
+        Some(self.made as f64 / self.requests as f64)
+    }
+
+    fn provenance(&self) -> Provenance {
+        Provenance { name: self.name.clone(), format: "synthetic".into(), synthetic: true, depth: self.depth }
+    }
+}
+
+#[cfg(test)]
+mod tests;

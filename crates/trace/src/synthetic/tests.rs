@@ -1,0 +1,229 @@
+use super::*;
+
+const DRIVE: DriveSize = DriveSize { capacity_bytes: 64 << 30, page_bytes: 4096 };
+
+fn make(text: &str, seed: u64) -> Vec<Request> {
+    let mut source = synthetic(text, seed, &DRIVE).unwrap_or_else(|error| panic!("{error}"));
+    let mut all = Vec::new();
+    while source.fill(&mut all).unwrap() > 0 {}
+    assert_eq!(source.total(), Some(all.len() as u64));
+    assert_eq!(source.share_done(), Some(1.0));
+    assert!(source.provenance().synthetic);
+    assert_eq!(source.provenance().format, "synthetic");
+    all
+}
+
+fn message(text: &str) -> String {
+    synthetic(text, 1, &DRIVE).err().expect("an error").to_string()
+}
+
+fn share(requests: &[Request], of: impl Fn(&Request) -> bool) -> f64 {
+    requests.iter().filter(|request| of(request)).count() as f64 / requests.len() as f64
+}
+
+fn mean_kib(requests: &[Request]) -> f64 {
+    requests.iter().map(|request| f64::from(request.length)).sum::<f64>() / requests.len() as f64 / 1024.0
+}
+
+#[test]
+fn a_seed_gives_the_same_requests_always_and_another_seed_others() {
+    for (name, _) in workloads() {
+        let text = format!("synth:{name},requests=3k,rate=1k");
+        let first = make(&text, 1);
+        assert_eq!(first, make(&text, 1), "{name}");
+        assert_ne!(first, make(&text, 2), "{name}");
+    }
+}
+
+/// The bytes themselves, so that no machine and no later version quietly makes others.
+#[test]
+fn the_same_requests_on_every_machine() {
+    let digest = |text: &str| {
+        make(text, 1).iter().fold(0, |digest, request| {
+            let write = u64::from(request.op == Op::Write);
+            let words = [request.arrival_ns, request.offset, request.length.into(), write];
+            words.into_iter().fold(digest, |digest, word| crate::random::mix(digest ^ word))
+        })
+    };
+    let found = workloads().map(|(name, _)| digest(&format!("synth:{name},requests=10k,rate=1k")));
+    assert_eq!(found.collect::<Vec<u64>>(), GOLDEN);
+}
+
+const GOLDEN: [u64; 8] = [
+    12_853_732_312_328_031_320,
+    5_310_810_675_372_375_140,
+    13_043_846_456_574_898_386,
+    15_264_663_407_762_381_269,
+    988_532_062_623_750_065,
+    18_404_896_151_249_011_351,
+    6_791_273_921_091_890_707,
+    14_825_830_033_538_288_776,
+];
+
+#[test]
+fn streams_do_not_disturb_one_another() {
+    let plain = make("synth:random,requests=2k,rate=1k", 1);
+    let other = make("synth:random,requests=2k,rate=1k,write=0.9,size=4KiB:1/8KiB:1", 1);
+    assert!(plain.iter().zip(&other).all(|(a, b)| a.arrival_ns == b.arrival_ns));
+    let depth = make("synth:random,requests=2k,depth=4", 1);
+    assert!(plain.iter().zip(&depth).all(|(a, b)| (a.offset, a.op) == (b.offset, b.op)));
+}
+
+#[test]
+fn the_defaults_are_as_documented() {
+    let requests = make("synth:random", 1);
+    assert_eq!(requests.len(), 100_000);
+    assert!(requests.iter().all(|request| request.length == 4096 && request.offset % 4096 == 0));
+    assert!(requests.iter().all(|request| request.arrival_ns == 0 && request.device == 0));
+    assert!((share(&requests, |request| request.op == Op::Write) - 0.5).abs() < 0.01);
+    assert!(requests.iter().any(|request| request.offset > 63 << 30), "the whole drive");
+    assert_eq!(synthetic("synth:random", 1, &DRIVE).unwrap().provenance().depth, Some(1));
+    assert_eq!(synthetic("synth:random,rate=1", 1, &DRIVE).unwrap().provenance().depth, None);
+}
+
+#[test]
+fn sequential_requests_follow_one_another_and_wrap() {
+    let requests = make("synth:sequential,requests=10,size=8KiB,footprint=20KiB,offset=4KiB,write=1", 1);
+    let offsets: Vec<u64> = requests.iter().map(|request| request.offset / 1024).collect();
+    assert_eq!(offsets, [4, 12, 4, 12, 4, 12, 4, 12, 4, 12]);
+    assert!(requests.iter().all(|request| request.op == Op::Write));
+}
+
+#[test]
+fn random_places_are_uniform_aligned_and_within() {
+    let requests = make("synth:random,footprint=64KiB,offset=1GiB,size=4KiB:3/16KiB:1,align=4KiB,write=0", 1);
+    assert!(requests.iter().all(|request| request.offset % 4096 == 0 && request.op == Op::Read));
+    let end = |request: &Request| request.offset + u64::from(request.length);
+    assert!(requests.iter().all(|request| request.offset >= 1 << 30 && end(request) <= (1 << 30) + 65_536));
+    let small: Vec<Request> = requests.iter().copied().filter(|request| request.length == 4096).collect();
+    assert!((small.len() as f64 / requests.len() as f64 - 0.75).abs() < 0.01);
+    for slot in 0..16 {
+        let there = share(&small, |request| request.offset == (1 << 30) + slot * 4096);
+        assert!((there - 1.0 / 16.0).abs() < 0.005, "slot {slot}: {there}");
+    }
+}
+
+#[test]
+fn zipf_is_skewed_and_theta_0_is_not() {
+    let top = |theta: f64| {
+        let requests = make(&format!("synth:zipf,footprint=4MiB,theta={theta}"), 1);
+        let mut counts = [0_u32; 1024];
+        requests.iter().for_each(|request| counts[(request.offset / 4096) as usize] += 1);
+        f64::from(counts.into_iter().max().unwrap()) / 1e5
+    };
+    assert!(top(0.0) < 0.002);
+    let harmonic: f64 = (1..=1024).map(|rank| libm::pow(f64::from(rank), -0.99)).sum();
+    assert!((top(0.99) - 1.0 / harmonic).abs() < 0.005);
+}
+
+#[test]
+fn poisson_arrivals_have_the_rate_and_the_spread() {
+    let requests = make("synth:random,rate=20k", 1);
+    assert_eq!(requests[0].arrival_ns, 0);
+    let gaps: Vec<f64> =
+        requests.windows(2).map(|two| (two[1].arrival_ns - two[0].arrival_ns) as f64).collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let variance = gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / gaps.len() as f64;
+    assert!((mean / 50_000.0 - 1.0).abs() < 0.01, "mean {mean} ns");
+    assert!((libm::sqrt(variance) / mean - 1.0).abs() < 0.02, "an exponential's deviation is its mean");
+    let fast = make("synth:random,rate=1G", 1);
+    let span_ns = fast[fast.len() - 1].arrival_ns as f64;
+    assert!((span_ns / 1e5 - 1.0).abs() < 0.02, "gaps of about 1 ns do not drift: {span_ns}");
+}
+
+/// SIRF-1, Table III.
+#[test]
+fn workloads_of_sirf_1_have_the_published_figures() {
+    for (name, requests, write, per_second, kib) in [
+        ("exchange", 67_087, 0.697, 14.0, 12.0),
+        ("build", 209_020, 0.281, 28.0, 8.0),
+        ("tpcc", 368_606, 0.335, 301.0, 8.0),
+        ("fin1", 5_334_948, 0.768, 123.0, 3.0),
+        ("fin2", 3_698_863, 0.177, 92.0, 4.0),
+    ] {
+        let text = format!("synth:sirf-{name}");
+        assert_eq!(synthetic(&text, 1, &DRIVE).unwrap().total(), Some(requests), "{name}");
+        let arguments = Arguments::parse(&text, &DRIVE).unwrap();
+        let weights: f64 = arguments.sizes.iter().map(|size| size.weight).sum();
+        let expected: f64 =
+            arguments.sizes.iter().map(|size| f64::from(size.bytes) * size.weight / weights).sum();
+        assert!((expected / 1024.0 - kib).abs() < 1e-9, "{name}: {expected} bytes in expectation");
+        let some = make(&format!("{text},requests=60k"), 1);
+        assert!((share(&some, |request| request.op == Op::Write) - write).abs() < 0.01, "{name}");
+        assert!((mean_kib(&some) / kib - 1.0).abs() < 0.02, "{name}: {} KiB", mean_kib(&some));
+        let rate = 60e3 / (some[59_999].arrival_ns as f64 / 1e9);
+        assert!((rate / per_second - 1.0).abs() < 0.02, "{name}: {rate} a second");
+    }
+}
+
+#[test]
+fn recipes_fit_small_drives_and_take_other_values() {
+    let small = DriveSize { capacity_bytes: 1 << 20, page_bytes: 2048 };
+    for (name, _) in workloads() {
+        let mut source = synthetic(&format!("synth:{name},requests=5k,depth=8"), 1, &small).unwrap();
+        assert_eq!(source.provenance().depth, Some(8));
+        let mut all = Vec::new();
+        while source.fill(&mut all).unwrap() > 0 {}
+        assert_eq!(all.len(), 5000);
+        let end = |request: &Request| request.offset + u64::from(request.length);
+        assert!(all.iter().all(|request| end(request) <= 1 << 20), "{name}");
+    }
+}
+
+#[test]
+fn some_requests_of_build_go_on_where_the_last_ended() {
+    let requests = make("synth:sirf-build,requests=20k", 1);
+    let pairs = requests.windows(2);
+    let continued = pairs.filter(|two| two[1].offset == two[0].offset + u64::from(two[0].length)).count();
+    assert!((continued as f64 / 20e3 - 0.3).abs() < 0.02, "{continued}");
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    assert_eq!(
+        message("synth:randon"),
+        "synth:randon: unknown workload `randon`; did you mean `random`? accepted: sequential, random, zipf, \
+         sirf-exchange, sirf-build, sirf-tpcc, sirf-fin1, sirf-fin2"
+    );
+    assert_eq!(
+        message("synth:random,request=5"),
+        "synth:random,request=5: unknown key `request`; did you mean `requests`? accepted: requests, write, size, \
+         footprint, offset, align, rate, depth"
+    );
+    assert!(message("synth:random,theta=1").contains("unknown key `theta`"));
+    assert!(message("synth:random,write").contains("found `write`; accepted: key=value"));
+    assert!(message("synth:random,write=1,write=0").contains("write: given twice"));
+    assert!(message("synth:random,rate=5,depth=2").contains("depth: given together with rate"));
+}
+
+#[test]
+fn values_out_of_range_are_refused_with_their_key() {
+    for (key, values) in [
+        ("requests", vec!["0", "-1", "1.5", "many", "", "1KiB"]),
+        ("write", vec!["1.01", "-0.1", "nan", "inf", "70%", ""]),
+        (
+            "size",
+            vec!["0", "4k", "4GiB", "4KiB:0.7/8KiB", "4KiB:0/8KiB:1", "4KiB:nan", "4KiB/8KiB", "/", ":"],
+        ),
+        ("footprint", vec!["0", "65GiB", "1XiB", "-1"]),
+        ("offset", vec!["64GiB", "x"]),
+        ("align", vec!["0", "65GiB", "x"]),
+        ("theta", vec!["-1", "5.1", "nan"]),
+        ("rate", vec!["0", "nan", "inf", "-5", "2G"]),
+        ("depth", vec!["0", "-1", "0.5", "5G"]),
+    ] {
+        for value in values {
+            let error = synthetic(&format!("synth:zipf,{key}={value}"), 1, &DRIVE).err();
+            let error = error.unwrap_or_else(|| panic!("{key}={value} was taken"));
+            let field = error.field.as_deref();
+            assert!(
+                field == Some(key) || (key, field) == ("footprint", Some("size")),
+                "{key}={value}: {error}"
+            );
+            assert!(error.message.contains("accepted: "), "{error}");
+        }
+    }
+    let error = message("synth:random,offset=60GiB,footprint=5GiB");
+    assert!(error.contains("footprint: found 5368709120 bytes; accepted: up to 4294967296 bytes"), "{error}");
+    assert!(message("synth:random,size=8KiB,footprint=4KiB").contains("size: found requests of 8192 bytes"));
+}

@@ -1,0 +1,104 @@
+//! Writing traces, compressed or not: whole or not at all.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use flashkeep_trace::{
+    DriveSize, Format, OpenOptions, Request, Source, WriteError, create, merge, open, open_reader, synthetic,
+    write,
+};
+
+const DRIVE: DriveSize = DriveSize { capacity_bytes: 8 << 30, page_bytes: 4096 };
+
+/// A directory of its own for each test, gone at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("flashkeep-writing-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn drain(mut source: Box<dyn Source>) -> Vec<Request> {
+    let mut all = Vec::new();
+    while source.fill(&mut all).unwrap() > 0 {}
+    all
+}
+
+fn workload() -> Box<dyn Source> {
+    synthetic("synth:zipf,requests=5k,rate=10k,size=4KiB:1/512:1", 1, &DRIVE).unwrap()
+}
+
+#[test]
+fn a_synthetic_workload_survives_every_ending() {
+    let scratch = Scratch::new("endings");
+    let expected = drain(workload());
+    for ending in ["ssdsim", "ssdsim.zst", "ssdsim.gz"] {
+        let path = scratch.file(&format!("trace.{ending}"));
+        let mut output = create(&path).unwrap();
+        assert_eq!(write(&mut *workload(), Format::Ssdsim, &mut output).unwrap(), 5000);
+        assert!(!Path::new(&path).exists(), "it has no name before it is whole");
+        output.finish().unwrap();
+        let magic = std::fs::read(&path).unwrap();
+        assert_eq!(magic.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]), ending.ends_with("zst"));
+        assert_eq!(magic.starts_with(&[0x1F, 0x8B]), ending.ends_with("gz"));
+        assert!(drain(open(&path, &OpenOptions::default()).unwrap()) == expected, "{ending}");
+    }
+    assert_eq!(std::fs::read_dir(&scratch.0).unwrap().count(), 3);
+}
+
+#[test]
+fn what_is_not_finished_leaves_nothing() {
+    let scratch = Scratch::new("unfinished");
+    let path = scratch.file("trace.ssdsim.zst");
+    let mut output = create(&path).unwrap();
+    output.write_all(b"0 0 0 8 1\n").unwrap();
+    drop(output);
+    assert_eq!(std::fs::read_dir(&scratch.0).unwrap().count(), 0);
+    assert!(create(&scratch.file("no/such/directory")).is_err());
+}
+
+#[test]
+fn what_a_format_cannot_say_is_named() {
+    let source =
+        |text: &'static str| open_reader("t", Box::new(text.as_bytes()), &OpenOptions::default()).unwrap();
+    let error = write(&mut *source("0 0 0 8 1\n0 1 0 8 1\n"), Format::Vscsi, &mut Vec::new()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "t:2: cannot be written as vscsi: this format has one device, and the request is for another"
+    );
+    let error = write(&mut *source("1,a,0,Read,1,512,1\n"), Format::Spc, &mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("512 bytes at 1 are no whole sectors of 512 bytes"), "{error}");
+}
+
+#[test]
+fn an_output_that_is_full_is_told_apart_from_a_bad_trace() {
+    let mut room = [0_u8; 100];
+    let error = write(&mut *workload(), Format::Ssdsim, &mut room.as_mut_slice()).unwrap_err();
+    assert!(matches!(error, WriteError::Output(_)), "{error}");
+}
+
+#[test]
+fn merged_workloads_come_in_order_on_devices_of_their_own() {
+    let other = synthetic("synth:random,requests=3k,rate=5k", 2, &DRIVE).unwrap();
+    let merged = merge(vec![workload(), other]);
+    assert_eq!(merged.total(), Some(8000));
+    assert!(merged.provenance().synthetic);
+    let requests = drain(merged);
+    assert_eq!(requests.len(), 8000);
+    assert!(requests.windows(2).all(|two| two[0].arrival_ns <= two[1].arrival_ns));
+    let first: Vec<Request> = requests.iter().copied().filter(|request| request.device == 0).collect();
+    assert!(first == drain(workload()));
+}

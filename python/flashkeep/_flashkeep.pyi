@@ -1,0 +1,85 @@
+"""The extension module: the simulator behind text (JSON) and bytes. See crates/python/src/lib.rs."""
+
+from collections.abc import Callable, Sequence
+
+__version__: str
+
+class DriveError(ValueError):
+    """A drive that cannot be meant: where it is wrong, and what is accepted."""
+
+    path: str
+    line: int | None
+    field: str | None
+
+class TraceError(ValueError):
+    """A trace that cannot be read, or a workload that makes no sense."""
+
+    path: str
+    line: int | None
+    field: str | None
+
+class OptionError(ValueError):
+    """An option that cannot be taken, or that contradicts another."""
+
+def run(
+    job: str, progress: Callable[[int, float | None, int], object] | None = None, /
+) -> tuple[str, tuple[bytes, ...]]:
+    """Simulates a job (JSON, the keys of `Job`): the summary (JSON) and one buffer a column of requests.
+
+    `progress(requests, share, simulated_ns)` is called about every tenth of a second; what it raises ends the run.
+    """
+
+def check(drive: str, overrides: Sequence[str], /) -> str:
+    """`{"drive": resolved, "tree": drawn, "warnings": […]}`."""
+
+def drives() -> str:
+    """`[{"name", "description"}, …]`: the presets."""
+
+def drive_text(name: str, /) -> str:
+    """A preset's file, whole."""
+
+def schemes() -> str:
+    """`[{"name", "description"}, …]`: the redundancy schemes."""
+
+def scheme_text(name: str, /) -> str:
+    """A scheme's manual page."""
+
+def formats() -> str:
+    """`[{"name", "description"}, …]`: the trace formats."""
+
+def schema() -> str:
+    """The JSON Schema of a drive file."""
+
+def format_text(name: str, /) -> str:
+    """A format's manual page."""
+
+def trace_info(
+    trace: str,
+    *,
+    format: str | None = None,
+    sector_bytes: int | None = None,
+    bad_records: str | None = None,
+    limit: int | None = None,
+    seed: int | None = None,
+    drive: str | None = None,
+    set: Sequence[str] = (),
+) -> str:
+    """What is in a trace: the keys of `trace info --json`. `drive` is what a synthetic workload fills."""
+
+def trace_synth(
+    workload: str,
+    out: str,
+    *,
+    to: str | None = None,
+    seed: int | None = None,
+    drive: str | None = None,
+    set: Sequence[str] = (),
+) -> str:
+    """Makes a workload and writes it as a trace (`-`: to standard output): `{"requests", "format"}`. The ending of
+    `out` gives the format where `to` does not."""
+
+def pack_requests(csv: str, requests: str, seconds: str, /) -> None:
+    """Compresses a table of requests (CSV) to the file `requests` and sums it up a second at a time in `seconds`."""
+
+def arrow_stream(columns: Sequence[tuple[str, str, bytes]], /) -> object:
+    """A capsule with an Arrow C stream of columns: each its name, NumPy's name of its type, and its memory."""

@@ -1,0 +1,328 @@
+"""The Python face of the simulator: drives, traces, runs and their results.
+
+No third-party module is imported until a result's columns are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from . import _flashkeep
+
+TYPE_CHECKING = False  # `typing` costs milliseconds that every start of the command line would pay
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, Literal
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Progress = Callable[[int, float | None, int], object]
+
+
+class Figures:
+    """A node of a summary: its keys as attributes, down to the numbers."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_values":
+            raise AttributeError(name)
+        try:
+            return _wrap(self._values[name])
+        except KeyError:
+            known = ", ".join(self._values)
+            raise AttributeError(f"no figure {name!r} here; there are {known}") from None
+
+    def __getitem__(self, name: str) -> Any:
+        return _wrap(self._values[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._values]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Figures) and self._values == other._values
+
+    __hash__ = None  # type: ignore[assignment]  # it holds a dict
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Figures, (self._values,))
+
+    def __repr__(self) -> str:
+        return f"Figures({json.dumps(self._values, indent=1)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy as plain dictionaries and lists."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._values))
+        return copy
+
+
+def _wrap(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Figures(value)
+    if isinstance(value, list):
+        return [_wrap(item) for item in value]
+    return value
+
+
+class Drive:
+    """A drive, read and checked. Immutable: `replace` makes another one."""
+
+    __slots__ = ("name", "overrides", "resolved", "warnings")
+
+    name: str
+    overrides: tuple[str, ...]
+    resolved: Figures
+    warnings: tuple[str, ...]
+
+    def __init__(self, name: str, overrides: tuple[str, ...] = ()) -> None:
+        checked = json.loads(_flashkeep.check(name, overrides))
+        set_field = object.__setattr__
+        set_field(self, "name", name)
+        set_field(self, "overrides", overrides)
+        set_field(self, "resolved", Figures(checked["drive"]))
+        set_field(self, "warnings", tuple(checked["warnings"]))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a drive does not change; use drive.replace(**{{{name!r}: …}})")
+
+    def replace(self, **changes: object) -> Drive:
+        """The same drive with other values: `drive.replace(**{"buffer.dram_mib": 32})`."""
+        added = tuple(f"{key}={_toml(value)}" for key, value in changes.items())
+        return Drive(self.name, self.overrides + added)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The resolved drive, every default filled in."""
+        return self.resolved.to_dict()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Drive) and (self.name, self.overrides) == (other.name, other.overrides)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.overrides))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Drive, (self.name, self.overrides))
+
+    def __repr__(self) -> str:
+        overrides = "".join(f", {override}" for override in self.overrides)
+        return f"<flashkeep.Drive {self.name}{overrides}>"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float, str)):
+        return str(value)
+    raise TypeError(f"a drive's values are numbers, strings and booleans, not {type(value).__name__}")
+
+
+READING = ("format", "sector_bytes", "bad_records", "limit")
+"""The options of a trace that say how its file is read; the others say how it is laid on a drive."""
+
+
+class Trace:
+    """A workload: trace files or `synth:…`, and how they are to be read."""
+
+    __slots__ = ("options", "paths")
+
+    def __init__(self, paths: tuple[str, ...], options: Mapping[str, object]) -> None:
+        self.paths = paths
+        self.options = {key: value for key, value in options.items() if value not in (None, False)}
+
+    def info(self) -> Figures:
+        """What is in it: requests, span, write share, sizes, footprint, warnings."""
+        (path,) = self.paths
+        options: dict[str, Any] = {key: self.options[key] for key in READING if key in self.options}
+        return Figures(json.loads(_flashkeep.trace_info(path, **options)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Trace) and (self.paths, self.options) == (other.paths, other.options)
+
+    __hash__ = None  # type: ignore[assignment]  # it holds a dict
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Trace, (self.paths, self.options))
+
+    def __repr__(self) -> str:
+        options = "".join(f", {key}={value!r}" for key, value in self.options.items())
+        return f"<flashkeep.Trace {' '.join(self.paths)}{options}>"
+
+
+COLUMNS: tuple[tuple[str, Literal["Q", "I", "B"], str], ...] = (
+    ("arrival_ns", "Q", "<u8"),
+    ("response_ns", "Q", "<u8"),
+    ("service_ns", "Q", "<u8"),
+    ("offset", "Q", "<u8"),
+    ("length", "I", "<u4"),
+    ("op", "B", "|u1"),
+)
+"""The columns of a run's requests: name, code for `memoryview.cast`, NumPy's type. `op` is 0 read, 1 write, 2 trim."""
+
+
+class Requests:
+    """Every request of a run, a column a figure, in order of arrival; nothing is copied to look at it."""
+
+    __slots__ = ("_buffers",)
+
+    def __init__(self, buffers: tuple[bytes, ...]) -> None:
+        self._buffers = dict(zip((name for name, _, _ in COLUMNS), buffers, strict=True))
+
+    def __len__(self) -> int:
+        return len(self._buffers["op"])
+
+    def keys(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._buffers)
+
+    def __getitem__(self, column: str) -> NDArray[np.integer[Any]]:
+        """A column as a NumPy array (read-only: it is the run's own memory)."""
+        import numpy as np
+
+        types = {name: dtype for name, _, dtype in COLUMNS}
+        return np.frombuffer(self._buffers[column], dtype=types[column])
+
+    def __getattr__(self, column: str) -> NDArray[np.integer[Any]]:
+        if column.startswith("_") or column not in self._buffers:
+            raise AttributeError(f"no column {column!r}; there are {', '.join(name for name, _, _ in COLUMNS)}")
+        return self[column]
+
+    def memory(self, column: str) -> memoryview[int]:
+        """A column without NumPy."""
+        codes = {name: code for name, code, _ in COLUMNS}
+        return memoryview(self._buffers[column]).cast(codes[column])
+
+    def to_numpy(self) -> dict[str, NDArray[np.integer[Any]]]:
+        """All columns as NumPy arrays: what `pandas.DataFrame` and `polars.DataFrame` take."""
+        return {column: self[column] for column in self._buffers}
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The columns as an Arrow stream: `polars.DataFrame(requests)`, `pyarrow.table(requests)`, DuckDB."""
+        del requested_schema  # a producer may offer its own types, and leave conversion to who asked
+        return _flashkeep.arrow_stream([(name, dtype, self._buffers[name]) for name, _, dtype in COLUMNS])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Requests, (tuple(self._buffers.values()),))
+
+    def __repr__(self) -> str:
+        return f"<flashkeep.Requests {len(self):,} × {', '.join(self._buffers)}>"
+
+
+class Result(Figures):
+    """What a run brings back: `summary.json` as attributes, and its requests."""
+
+    __slots__ = ("_requests",)
+
+    def __init__(self, summary: Mapping[str, Any], requests: Requests | None = None) -> None:
+        super().__init__(summary)
+        self._requests = requests
+
+    def requests(self) -> Requests:
+        """Arrival, response and place of every request."""
+        if self._requests is None:
+            raise ValueError("this run kept no requests; leave out requests=False")
+        return self._requests
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Result, (self._values, self._requests))
+
+    def __repr__(self) -> str:
+        mean = self._values["response_us"]["all"]
+        told = "no requests" if mean is None else f"mean response {mean['mean']:.1f} µs"
+        return f"<flashkeep.Result {self._values['drive'].get('name', '')}: {told}>"
+
+
+def drive(name: str | os.PathLike[str]) -> Drive:
+    """A drive by its preset's name (`"2CM-128"`) or the path of its file."""
+    text = os.fspath(name)
+    if not isinstance(name, str) and "/" not in text and not text.endswith(".toml"):
+        text = os.path.join(".", text)  # a path object is a path, whatever its name looks like
+    return Drive(text)
+
+
+def trace(
+    *paths: str | os.PathLike[str],
+    format: str | None = None,
+    sector_bytes: int | None = None,
+    limit: int | None = None,
+    time_scale: float | None = None,
+    compact: bool = False,
+    wrap: bool = False,
+    merge_devices: bool = False,
+    bad_records: str | None = None,
+) -> Trace:
+    """A workload: trace files (several are merged by time), or `synth:random,requests=1M,…`."""
+    if not paths:
+        raise TypeError("a trace needs at least one path or synth:… workload")
+    options = {
+        "format": format,
+        "sector_bytes": sector_bytes,
+        "limit": limit,
+        "time_scale": time_scale,
+        "compact": compact,
+        "wrap": wrap,
+        "merge_devices": merge_devices,
+        "bad_records": bad_records,
+    }
+    return Trace(tuple(os.fspath(path) for path in paths), options)
+
+
+def _as_drive(given: Drive | str | os.PathLike[str]) -> Drive:
+    return given if isinstance(given, Drive) else drive(given)
+
+
+def _as_trace(given: Trace | str | os.PathLike[str]) -> Trace:
+    return given if isinstance(given, Trace) else trace(given)
+
+
+def run(
+    drive: Drive | str | os.PathLike[str],
+    trace: Trace | str | os.PathLike[str],
+    seed: int = 1,
+    *,
+    replay: str | None = None,
+    depth: int | None = None,
+    existing: str | None = None,
+    warmup: int | str | None = None,
+    verify: bool = False,
+    operations: str | os.PathLike[str] | None = None,
+    map: str | os.PathLike[str] | None = None,
+    requests: bool = True,
+    progress: Progress | None = None,
+) -> Result:
+    """Simulates one drive under one workload: the same arguments, the same result, to the byte.
+
+    `progress(requests, share, simulated_ns)` is called about every tenth of a second; raising in it ends the run.
+    `requests=False` does not keep every request's times (48 bytes each).
+    """
+    checked, workload = _as_drive(drive), _as_trace(trace)
+    job = {
+        "drive": checked.name,
+        "set": checked.overrides,
+        "traces": workload.paths,
+        **workload.options,
+        "seed": seed,
+        "replay": replay,
+        "depth": depth,
+        "existing": existing,
+        "warmup": None if warmup is None else str(warmup),
+        "verify": verify,
+        "operations": operations and os.fspath(operations),
+        "map": map and os.fspath(map),
+        "keep_requests": requests,
+    }
+    summary, columns = _flashkeep.run(json.dumps(job), progress)
+    return Result(json.loads(summary), Requests(columns) if requests else None)

@@ -1,0 +1,286 @@
+"""The command `flashkeep`: what was typed becomes jobs, what comes back becomes a table or JSON, and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import table
+from ._flashkeep import DriveError, OptionError, TraceError, __version__
+from .options import UsageError, overview, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+DONE, FAILED, WRONG_INPUT, DATA_LOST, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
+"""The exit codes."""
+
+JOB_KEYS = (
+    "set", "seed", "limit", "format", "sector_bytes", "bad_records", "replay", "depth", "time_scale", "compact",
+    "wrap", "merge_devices", "existing", "warmup", "verify",
+)  # fmt: skip
+"""The options that a job has under the same names."""
+
+
+class Terminated(BaseException):
+    """SIGTERM came."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs a command and returns its exit code; every way to fail ends here."""
+    try:
+        code = _main(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+        return code
+    except (UsageError, DriveError, TraceError, OptionError) as error:
+        return _fail(WRONG_INPUT, str(error))
+    except BrokenPipeError:
+        # Whoever read has enough. Python would complain once more when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        return _fail(INTERRUPTED, "interrupted")
+    except Terminated:
+        return _fail(TERMINATED, "terminated")
+    except OSError as error:
+        return _fail(FAILED, str(error) if error.errno is None else _system_words(error))
+    except MemoryError:
+        return _fail(FAILED, "out of memory")
+    except Exception as error:
+        if "FLASHKEEP_TRACEBACK" in os.environ:
+            raise
+        told = str(error) if isinstance(error, RuntimeError) else f"internal error: {type(error).__name__}: {error}"
+        return _fail(FAILED, f"{' '.join(told.split())}; this is a bug, please report it with this command line")
+
+
+def _fail(code: int, message: str) -> int:
+    sys.stderr.write(f"{message if message.startswith('flashkeep') else f'flashkeep: {message}'}\n")
+    return code
+
+
+def _system_words(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+
+
+def _main(argv: list[str]) -> int:
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        _say(overview())
+        return DONE if argv else WRONG_INPUT
+    if argv[0] in ("-V", "--version"):
+        _say(f"flashkeep {__version__}")
+        return DONE
+    try:
+        command, arguments = parse(argv)
+    except SystemExit:  # argparse has printed the help that was asked for
+        return DONE
+    handler = HANDLERS[command.name]
+    return handler(arguments)
+
+
+def _say(text: str) -> None:
+    """Prints, in plainer letters where the terminal or file has no others."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        plain: dict[str, str | int | None] = {
+            "µ": "u",
+            "Δ": "change",
+            "−": "-",
+            "–": "-",
+            "·": "-",
+            "×": "x",
+            "…": "...",
+            "↓": "",
+            "↑": "",
+        }
+        text = text.translate(str.maketrans(plain)).encode(encoding, "replace").decode(encoding)
+    print(text)
+
+
+def _print_json(value: object) -> None:
+    import json
+
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    print(json.dumps(value, indent=1, ensure_ascii=plain))
+
+
+def _page() -> table.Page:
+    """Standard output: in colour, and so wide, where it is a terminal."""
+    if not sys.stdout.isatty():
+        return table.Page()
+    colour = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return table.Page(colour, os.get_terminal_size(sys.stdout.fileno()).columns or None)
+
+
+def _hear_termination() -> None:
+    import signal
+
+    def stop(_number: int, _frame: object) -> None:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, stop)
+
+
+def _job(arguments: dict[str, Any], drive: str, traces: Sequence[str], **more: object) -> str:
+    import json
+
+    wanted = {key: arguments[key] for key in JOB_KEYS if arguments[key] not in (None, False)}
+    return json.dumps({"drive": drive, "traces": traces, **wanted, **more})
+
+
+def _run(arguments: dict[str, Any]) -> int:
+    (summary,) = _simulate(arguments, [arguments["drive"]], arguments["trace"])
+    if arguments["json"]:
+        _print_json(summary)
+    else:
+        _say(table.run_report(summary, _page()))
+    return _verdict([summary])
+
+
+def _compare(arguments: dict[str, Any]) -> int:
+    if arguments["trace"] == "-":
+        raise UsageError("flashkeep compare: each drive reads the trace anew, and standard input can be read only "
+                         "once; save it to a file")  # fmt: skip
+    summaries = _simulate(arguments, arguments["drive"], [arguments["trace"]])
+    if arguments["json"]:
+        _print_json({"runs": summaries})
+    else:
+        _say(table.compare_report(summaries, _page()))
+    return _verdict(summaries)
+
+
+def _verdict(summaries: Sequence[dict[str, Any]]) -> int:
+    """Pages lost or returned wrong are told by the exit code, whatever was asked to fail."""
+    lost = any(
+        (summary.get("integrity") or {}).get(figure)
+        for summary in summaries
+        for figure in ("lost_pages", "wrong_reads")
+    )
+    return DATA_LOST if lost else DONE
+
+
+def _simulate(arguments: dict[str, Any], drives: Sequence[str], traces: Sequence[str]) -> list[dict[str, Any]]:
+    """Runs the workload on each drive, two at a time, and leaves the files that were asked for."""
+    import json
+
+    from .outdir import Outputs
+    from .progress import Line
+    from .runner import run_call, run_jobs
+
+    _hear_termination()
+    line = Line(arguments["quiet"])
+    with Outputs(arguments, drives) as outputs:
+        jobs = [_job(arguments, drive, traces, **outputs.keys(at)) for at, drive in enumerate(drives)]
+        try:
+            texts = run_jobs(jobs, 2, line)
+        finally:
+            line.clear()
+        summaries = [json.loads(text) for text in texts]
+        run_call(lambda: outputs.pack(summaries))
+    return summaries
+
+
+def _check(arguments: dict[str, Any]) -> int:
+    import json
+
+    from . import _flashkeep
+
+    checked = json.loads(_flashkeep.check(arguments["drive"], arguments["set"]))
+    if arguments["json"]:
+        _print_json(checked)
+        return DONE
+    notes = "".join(f"\nnote: {warning}" for warning in checked["warnings"])
+    _say(f"{table.toml(checked['drive'])}\n\n{checked['tree'].rstrip()}{notes}")
+    return DONE
+
+
+def _drives(arguments: dict[str, Any]) -> int:
+    from . import _flashkeep
+
+    return _list_or_show(arguments, "drives", _flashkeep.drives, _flashkeep.drive_text)
+
+
+def _schemes(arguments: dict[str, Any]) -> int:
+    from . import _flashkeep
+
+    return _list_or_show(arguments, "schemes", _flashkeep.schemes, _flashkeep.scheme_text)
+
+
+def _formats(arguments: dict[str, Any]) -> int:
+    from . import _flashkeep
+
+    return _list_or_show(arguments, "formats", _flashkeep.formats, _flashkeep.format_text)
+
+
+def _list_or_show(arguments: dict[str, Any], what: str, entries: Any, text_of: Any) -> int:
+    import json
+
+    if arguments["name"] is not None:
+        text = text_of(arguments["name"])
+        if arguments["json"]:
+            _print_json({"name": arguments["name"], "text": text})
+        else:
+            _say(text.rstrip())
+        return DONE
+    known = json.loads(entries())
+    if arguments["json"]:
+        _print_json({what: known})
+    else:
+        _say(table.listing([(entry["name"], entry["description"]) for entry in known], _page()))
+    return DONE
+
+
+def _trace_info(arguments: dict[str, Any]) -> int:
+    import json
+
+    from . import _flashkeep
+    from .runner import run_call
+
+    _hear_termination()
+    trace, as_json = arguments.pop("trace"), arguments.pop("json")
+    info = json.loads(run_call(lambda: _flashkeep.trace_info(trace, **arguments)))
+    if as_json:
+        _print_json(info)
+    else:
+        _say(table.figures(info, _page()))
+    return DONE
+
+
+def _trace_synth(arguments: dict[str, Any]) -> int:
+    import json
+
+    from . import _flashkeep
+
+    _hear_termination()
+    workload, out, as_json = (arguments.pop(key) for key in ("workload", "out", "json"))
+    if out == "-" and as_json:
+        raise UsageError("flashkeep trace synth: --json and the trace cannot both go to standard output")
+    made = json.loads(_flashkeep.trace_synth(workload, out, **arguments))
+    if as_json:
+        _print_json(made)
+    elif out != "-":
+        _say(f"{out}: {made['requests']:,} requests, {made['format']}")
+    return DONE
+
+
+def _schema(_arguments: dict[str, Any]) -> int:
+    from . import _flashkeep
+
+    _say(_flashkeep.schema().rstrip())
+    return DONE
+
+
+HANDLERS = {
+    "run": _run,
+    "compare": _compare,
+    "check": _check,
+    "drives": _drives,
+    "schemes": _schemes,
+    "formats": _formats,
+    "trace info": _trace_info,
+    "trace synth": _trace_synth,
+    "schema": _schema,
+}

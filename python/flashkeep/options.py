@@ -1,0 +1,271 @@
+"""The command line's one table of commands and options, and how what was typed is read against it."""
+
+from __future__ import annotations
+
+import argparse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, NoReturn
+
+
+class UsageError(Exception):
+    """The command line makes no sense: one message, exit code 2."""
+
+
+class Option:
+    """One option: its flag, what it takes, and what it is for. `key` is its field of `Job` where that differs."""
+
+    __slots__ = ("flag", "help", "metavar", "read", "repeat")
+
+    def __init__(
+        self,
+        flag: str,
+        help: str,
+        metavar: str | None = None,
+        read: Callable[[str], object] = str,
+        repeat: bool = False,
+    ) -> None:
+        self.flag, self.help, self.metavar, self.read, self.repeat = flag, help, metavar, read, repeat
+
+    @property
+    def key(self) -> str:
+        return self.flag.removeprefix("--").replace("-", "_")
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        text = self.help.replace("%", "%%")
+        if self.metavar is None:
+            parser.add_argument(self.flag, action="store_true", help=text)
+        elif self.repeat:
+            parser.add_argument(self.flag, action="append", default=[], metavar=self.metavar, type=self.read, help=text)
+        else:
+            parser.add_argument(self.flag, metavar=self.metavar, type=self.read, help=text)
+
+
+class Command:
+    """A command: its words, what it does, what it is given, and its options."""
+
+    __slots__ = ("help", "name", "options", "places")
+
+    def __init__(self, name: str, help: str, places: str, options: Iterable[Option]) -> None:
+        self.name, self.help, self.places, self.options = name, help, places, tuple(options)
+
+    @property
+    def usage(self) -> str:
+        return f"flashkeep {self.name} {self.places}".rstrip()
+
+
+def _refuse(accepted: str, found: str, hint: str = "") -> NoReturn:
+    raise argparse.ArgumentTypeError(f"takes {accepted}; found {found!r}{hint}")
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Reads a whole number: `1000`, `1_000`, `10k`, `5M`."""
+
+    def read(text: str) -> int:
+        digits, factor = text, 1
+        if text[-1:] in ("k", "M", "G"):
+            digits, factor = text[:-1], {"k": 10**3, "M": 10**6, "G": 10**9}[text[-1]]
+        if not digits.isascii() or not digits.replace("_", "").isdigit():
+            _refuse(f"a whole number, {least} or more (10k, 5M)", text)
+        number = int(digits) * factor
+        if not least <= number < 2**64:
+            _refuse(f"a whole number, {least} or more and below 2^64", text)
+        return number
+
+    return read
+
+
+def factor(text: str) -> float:
+    """Reads a positive number."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0.0 < number < float("inf"):
+        _refuse("a number above 0, such as 0.5", text)
+    return number
+
+
+def one_of(*accepted: str) -> Callable[[str], str]:
+    """Reads one of a few words."""
+
+    def read(text: str) -> str:
+        if text not in accepted:
+            _refuse(" or ".join(accepted), text, did_you_mean(text, accepted))
+        return text
+
+    return read
+
+
+def warmup(text: str) -> str:
+    """Reads a number of requests or a percentage of them."""
+    number = text.removesuffix("%")
+    try:
+        percent = float(number) if number != text else float(whole(0)(number))
+    except (ValueError, argparse.ArgumentTypeError):
+        percent = -1.0
+    if percent < 0 or (number != text and not percent < 100):
+        _refuse("a number of requests (5000) or a share below 100 % (10%)", text)
+    return text if number != text else str(whole(0)(text))
+
+
+def assignment(text: str) -> str:
+    """Reads `key=value`; what the keys are, the drive's own types know."""
+    key, equals, _ = text.partition("=")
+    if not equals or not key.strip():
+        _refuse("KEY=VALUE, such as redundancy.scheme=mirror", text)
+    return text
+
+
+def filled(text: str) -> str:
+    """Reads anything but nothing."""
+    if not text:
+        _refuse("a name", text)
+    return text
+
+
+JSON = Option("--json", "one JSON object on standard output, nothing else there")
+SET = Option("--set", "set a value of the drive: redundancy.scheme=raid5; repeatable", "KEY=VALUE", assignment, True)
+SEED = Option("--seed", "seed of every random stream (default 1)", "N", whole(0))
+FORMAT = Option("--format", "format of the trace; detected where left out", "NAME", filled)
+SECTOR = Option("--sector-bytes", "bytes in a sector of the trace (default 512)", "N", whole(1))
+BAD = Option("--bad-records", "refuse records that cannot be read (default), or skip and count them", "refuse|skip",
+             one_of("refuse", "skip"))  # fmt: skip
+QUIET = Option("--quiet", "no progress")
+LIMIT = Option("--limit", "at most so many requests", "N", whole(1))
+
+WORKLOAD = (
+    SEED,
+    LIMIT,
+    FORMAT,
+    SECTOR,
+    BAD,
+    Option("--replay", "open: a request comes when its time comes; closed: when one of --depth has ended",
+           "open|closed", one_of("open", "closed")),
+    Option("--depth", "requests outstanding in a closed loop", "N", whole(1)),
+    Option("--time-scale", "multiply arrival times: 0.5 is twice the load", "F", factor),
+    Option("--compact", "place addresses beyond the drive: 1 MiB extents in order of first touch"),
+    Option("--wrap", "take addresses modulo the capacity, as old simulators do"),
+    Option("--merge-devices", "lay the trace's devices over each other"),
+    Option("--existing", "what is on the drive before time 0: pages that are read, all, or none",
+           "reads|all|none", one_of("reads", "all", "none")),
+    Option("--warmup", "the first requests count in no statistic: a number, or a share", "N|P%", warmup),
+    Option("--verify", "follow contents as tokens and check every read"),
+)  # fmt: skip
+
+OUT = (
+    Option("--out", "write summary.json and tables of requests and seconds there", "DIR", filled),
+    Option("--force", "write to --out though it is not empty"),
+)
+
+COMMANDS = (
+    Command("run", "simulate one drive under one workload", "DRIVE TRACE...", (
+        SET, *WORKLOAD, *OUT,
+        Option("--operations", "write each flash operation there, as CSV", "FILE", filled),
+        Option("--map", "write the map from logical to physical pages at the end there, as CSV", "FILE", filled),
+        JSON, QUIET)),
+    Command("compare", "the same workload on several drives, side by side", "TRACE DRIVE...", (
+        SET, *WORKLOAD, *OUT, JSON, QUIET)),
+    Command("check", "read and check a drive, echo it whole, draw its tree; simulate nothing", "DRIVE", (SET, JSON)),
+    Command("drives", "list the presets; show one whole", "[NAME]", (JSON,)),
+    Command("schemes", "list the redundancy schemes; show one's manual page", "[NAME]", (JSON,)),
+    Command("formats", "list the trace formats; show one's manual page", "[NAME]", (JSON,)),
+    Command("trace info", "what is in a trace", "TRACE", (
+        FORMAT, SECTOR, BAD, LIMIT, SEED,
+        Option("--drive", "the drive that a synthetic workload fills", "DRIVE", filled), SET, JSON)),
+    Command("trace synth", "make a workload and write it as a trace", "WORKLOAD OUT", (
+        SEED,
+        Option("--to", "format to write; by the ending of OUT where left out", "FORMAT", filled),
+        Option("--drive", "the drive that the workload fills", "DRIVE", filled), SET, JSON)),
+    Command("schema", "the JSON Schema of a drive file", "", ()),
+)  # fmt: skip
+
+OVERVIEW = """\
+usage: flashkeep COMMAND …
+
+A fast, deterministic, trace-driven simulator of flash storage.
+
+{commands}
+
+DRIVE is a preset (flashkeep drives) or a path with a / or ending in .toml. TRACE is a file, - for
+standard input, or a workload: synth:random,requests=1M,size=4KiB,rate=20k (flashkeep formats).
+flashkeep COMMAND --help shows a command's options; --version the version.
+
+  flashkeep compare synth:sirf-build 1CNM-64 2CM-128
+"""
+
+
+def overview() -> str:
+    """What `flashkeep --help` prints."""
+    wide = max(len(command.usage) for command in COMMANDS)
+    return OVERVIEW.format(commands="\n".join(f"  {c.usage:{wide}}  {c.help}" for c in COMMANDS))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'run'?` where a known word is near, else nothing."""
+    import difflib  # 4 ms, and only for those who mistype
+
+    near = difflib.get_close_matches(word, list(known), 1, 0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, with its complaints as one `UsageError`."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message.removeprefix("argument "))
+
+
+def parse(argv: list[str]) -> tuple[Command, dict[str, Any]]:
+    """The command that was typed, and its arguments by key."""
+    command, rest = _find_command(argv)
+    parser = _Parser(
+        prog=f"flashkeep {command.name}",
+        usage=f"{command.usage} [options]",
+        description=command.help[0].upper() + command.help[1:] + ".",
+        allow_abbrev=False,
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=30, width=100),
+    )
+    for place in command.places.split():
+        name = place.strip("[].").lower()
+        arity = "+" if place.endswith("...") else "?" if place.startswith("[") else None
+        parser.add_argument(name, metavar=place.strip("[]."), nargs=arity, type=filled)
+    for option in command.options:
+        option.add_to(parser)
+    try:
+        found, extra = parser.parse_known_intermixed_args(rest)
+        if extra:
+            raise UsageError(_unknown(extra[0], command))
+    except UsageError as error:
+        message = str(error)
+        missing = "the following arguments are required: "
+        if message.startswith(missing):
+            message = f"{message.removeprefix(missing)} missing; usage: {command.usage}"
+        raise UsageError(f"flashkeep {command.name}: {message}") from None
+    return command, vars(found)
+
+
+def _find_command(argv: list[str]) -> tuple[Command, list[str]]:
+    names = {command.name: command for command in COMMANDS}
+    for words in (2, 1):
+        name = " ".join(argv[:words])
+        if name in names:
+            return names[name], argv[words:]
+    typed = argv[0]
+    group = [name for name in names if name.startswith(f"{typed} ")]
+    if group:
+        found = f", not {argv[1]!r}" if len(argv) > 1 else ""
+        raise UsageError(f"flashkeep {typed}: what of it? {' or '.join(group)}{found}")
+    what = "option" if typed.startswith("-") else "command"
+    hint = did_you_mean(typed, [*names, "--help", "--version"]) or f"; there are {', '.join(names)}"
+    raise UsageError(f"flashkeep: there is no {what} {typed!r}{hint}")
+
+
+def _unknown(word: str, command: Command) -> str:
+    if not word.startswith("-"):
+        return f"{word!r} is one too many; usage: {command.usage}"
+    flag = word.partition("=")[0]
+    hint = did_you_mean(flag, [option.flag for option in command.options])
+    return f"there is no option {flag!r}" + (hint or f"; flashkeep {command.name} --help lists them")

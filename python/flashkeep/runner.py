@@ -1,0 +1,99 @@
+"""Runs jobs in threads, a few at once, while the main thread watches: it draws progress and takes signals.
+
+The simulator gives the GIL up, so threads really run side by side; and the main thread stays awake for Ctrl-C even
+where a run waits for standard input.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from . import _flashkeep
+from .progress import Line, State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+GRACE_S = 1.0
+"""How long an interrupted run may take to stop by itself."""
+
+
+class _StoppedError(Exception):
+    """Raised in a run's progress, to end it."""
+
+
+def run_jobs(jobs: Sequence[str], at_once: int, line: Line) -> list[str]:
+    """Runs each job (JSON) and returns their summaries (JSON), in order; the first failure stops them all."""
+    states = [State() for _ in jobs]
+
+    def simulate(index: int) -> str:
+        def progress(requests: int, share: float | None, _simulated_ns: int) -> None:
+            states[index].requests, states[index].share = requests, share
+            if threads.stop:
+                raise _StoppedError
+
+        summary, _ = _flashkeep.run(jobs[index], progress)
+        states[index].share = 1.0
+        return summary
+
+    threads = _Threads(simulate, len(jobs))
+    return threads.run(at_once, lambda: line.draw(states))
+
+
+def run_call(call: Callable[[], T]) -> T:
+    """Runs one call in a thread, so that Ctrl-C is heard meanwhile."""
+    result: T = _Threads(lambda _: call(), 1).run(1, lambda: None)[0]
+    return result
+
+
+class _Threads:
+    """Calls `work(0)`, `work(1)`, … in threads."""
+
+    def __init__(self, work: Callable[[int], Any], count: int) -> None:
+        self.stop = False
+        self._work = work
+        self._waiting = list(range(count))[::-1]  # popping is atomic
+        self._results: dict[int, Any] = {}
+        self._failures: dict[int, BaseException] = {}
+        self._ended = threading.Semaphore(0)
+
+    def run(self, at_once: int, tick: Callable[[], None]) -> list[Any]:
+        """All results in order; `tick` is called every tenth of a second. What fails first ends the others."""
+        count = len(self._waiting)
+        threads = [threading.Thread(target=self._worker, daemon=True) for _ in range(min(at_once, count))]
+        for thread in threads:
+            thread.start()
+        try:
+            running = len(threads)
+            while running:
+                running -= self._ended.acquire(timeout=0.1)
+                tick()
+        except BaseException:
+            self.stop = True
+            for thread in threads:
+                thread.join(GRACE_S)
+            raise
+        if self._failures:
+            raise self._failures[min(self._failures)]
+        return [self._results[index] for index in range(count)]
+
+    def _worker(self) -> None:
+        try:
+            while not self.stop:
+                try:
+                    index = self._waiting.pop()
+                except IndexError:
+                    return
+                try:
+                    self._results[index] = self._work(index)
+                except _StoppedError:
+                    pass
+                except BaseException as failure:
+                    self._failures[index] = failure
+                    self.stop = True
+        finally:
+            self._ended.release()

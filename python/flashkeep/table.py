@@ -1,0 +1,325 @@
+"""What a person reads: a run's figures in a table, several drives side by side, and what they show in words."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    Summary = dict[str, Any]
+
+LOWER, HIGHER, NEITHER = -1, 1, 0
+"""Which way a figure is better."""
+
+GREEN, RED, DIM, BOLD, PLAIN = "\033[32m", "\033[31m", "\033[2m", "\033[1m", "\033[0m"
+
+
+class Row:
+    """A figure of a summary: where it stands, how it is written, which way it is better."""
+
+    __slots__ = ("better", "label", "path", "write")
+
+    def __init__(self, label: str, path: str, write: Callable[[float], str], better: int) -> None:
+        self.label, self.path, self.write, self.better = label, path.split("."), write, better
+
+    def value(self, summary: Summary) -> float | None:
+        """The figure, a list's mean, or None where the run has no such thing (no reads, say)."""
+        node: Any = summary
+        for key in self.path:
+            node = node.get(key) if isinstance(node, dict) else None
+        if isinstance(node, list):
+            return sum(node) / len(node) if node else None
+        return node if isinstance(node, (int, float)) else None
+
+
+def micros(value: float) -> str:
+    """Four significant digits, and all of those before the point."""
+    for limit, digits in ((10, 3), (100, 2), (1000, 1)):
+        if abs(value) < limit:
+            return f"{value:.{digits}f}"
+    return f"{value:,.0f}"
+
+
+def ratio(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def share(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _latency(what: str, key: str, mean: str) -> Iterable[Row]:
+    yield Row(f"{what}, mean ({mean})", f"response_us.{key}.mean", micros, LOWER)
+    if key == "all":
+        return
+    for name in ("p50", "p95", "p99", "p99_9"):
+        yield Row(f"  {name.replace('_', '.')}", f"response_us.{key}.{name}", micros, LOWER)
+
+
+SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
+    ("Response time, µs", (
+        *_latency("all requests", "all", "MRT"),
+        *_latency("reads", "read", "MRRT"),
+        *_latency("writes", "write", "MWRT"),
+    )),
+    ("Throughput", (
+        Row("requests a second", "throughput.iops", count, HIGHER),
+        Row("read, MiB/s", "throughput.read_mib_s", micros, HIGHER),
+        Row("written, MiB/s", "throughput.write_mib_s", micros, HIGHER),
+    )),
+    ("Pages programmed for each page written", (
+        Row("write amplification", "write_amplification.total", ratio, LOWER),
+        *(Row(f"  {cause}", f"write_amplification.{cause}", ratio, LOWER)
+          for cause in ("buffer", "mirror", "gc", "parity", "wear", "metadata", "rebuild")),
+    )),
+    ("Wear and use", (
+        Row("blocks erased", "wear.erases_total", count, LOWER),
+        Row("most erases of a block", "wear.erases_max", count, LOWER),
+        Row("dies busy, mean", "utilization.die_mean", share, NEITHER),
+        Row("dies busy, busiest", "utilization.die_max", share, NEITHER),
+        Row("channels busy, mean", "utilization.channel", share, NEITHER),
+    )),
+    ("Integrity", (
+        Row("reads reconstructed", "integrity.reconstructed_reads", count, LOWER),
+        Row("reads checked", "integrity.checked_reads", count, NEITHER),
+        Row("reads wrong", "integrity.wrong_reads", count, LOWER),
+        Row("pages lost", "integrity.lost_pages", count, LOWER),
+    )),
+)  # fmt: skip
+
+ALWAYS = {"total", "erases_total", "die_mean"}
+"""Figures whose zero says something; a row of other zeros is left out."""
+
+
+class Page:
+    """Where text goes: its width, and whether it takes colour."""
+
+    __slots__ = ("colour", "width")
+
+    def __init__(self, colour: bool = False, width: int | None = None) -> None:
+        self.colour, self.width = colour, width
+
+    def paint(self, text: str, *codes: str) -> str:
+        return f"{''.join(codes)}{text}{PLAIN}" if self.colour and text else text
+
+
+def run_report(summary: Summary, page: Page) -> str:
+    """One drive under one workload."""
+    return "\n".join([_headline([summary], page), "", *_table([summary], page), *_closing([summary], page)])
+
+
+def compare_report(summaries: Sequence[Summary], page: Page) -> str:
+    """Several drives under one workload, and what that shows."""
+    lines = [_headline(summaries, page), ""]
+    for block in _blocks(summaries, page):
+        lines += [*_table(block, page), ""]
+    lines += [page.paint(in_words(summaries[0], other), BOLD) for other in summaries[1:]]
+    return "\n".join([*lines, *_closing(summaries, page)])
+
+
+def name(summary: Summary) -> str:
+    """What a drive is called."""
+    return str(summary["drive"].get("name") or "drive")
+
+
+def _headline(summaries: Sequence[Summary], page: Page) -> str:
+    workload = summaries[0]["workload"]
+    requests = workload["requests"]
+    parts = [f"{requests:,} requests"]
+    if requests:
+        parts[0] += f" ({share(workload['writes'] / requests)} writes)"
+    parts.append(_span(summaries[0]["simulated_s"]))
+    if workload["synthetic"]:
+        parts.append(f"seed {summaries[0]['seed']}")
+    drives = " against ".join([name(summaries[0]), ", ".join(map(name, summaries[1:]))][: len(summaries)])
+    told = page.paint(f"{drives} under {workload['name']}", BOLD)
+    return f"{told}\n{page.paint(' · '.join(parts), DIM)}"
+
+
+def _span(seconds: float) -> str:
+    if seconds < 1:
+        return f"{1000 * seconds:.3g} ms simulated"
+    return f"{seconds:,.1f} s simulated"
+
+
+def _blocks(summaries: Sequence[Summary], page: Page) -> Iterable[list[Summary]]:
+    """As many drives side by side as the page is wide; the first in every block, for it is what Δ is against."""
+    first, others = summaries[0], list(summaries[1:])
+    fit = len(others) or 1
+    if page.width is not None:
+        while fit > 1 and max(map(len, _table([first, *others[:fit]], Page()))) > page.width:
+            fit -= 1
+    for at in range(0, len(others), fit):
+        yield [first, *others[at : at + fit]]
+    if not others:
+        yield [first]
+
+
+def _table(summaries: Sequence[Summary], page: Page) -> list[str]:
+    """Label, the first drive, then each other drive with its change, then which way is better."""
+    rows = [(title, [row for row in rows if _worth_a_line(row, summaries)]) for title, rows in SECTIONS]
+    rows = [(title, kept) for title, kept in rows if kept]
+    label_width = max(len(row.label) for _, kept in rows for row in kept) + 2
+    columns = [[name(summary), *(_written(row, summary) for _, kept in rows for row in kept)] for summary in summaries]
+    widths = [max(map(len, column)) + 3 for column in columns]
+    compared = len(summaries) > 1
+    head = " " * (label_width + 2)
+    for index, column in enumerate(columns):
+        head += f"{column[0]:>{widths[index]}}" + (f"{'Δ':>11}" if index else "")
+    lines = [page.paint(head + ("   better" if compared else ""), BOLD)]
+    place = 1
+    for title, kept in rows:
+        lines.append(page.paint(title, BOLD))
+        for row in kept:
+            line = f"  {row.label:{label_width}}"
+            for index, column in enumerate(columns):
+                line += f"{column[place]:>{widths[index]}}"
+                if index:
+                    line += _change(row, summaries[0], summaries[index], page)
+            if compared and row.better:
+                line += "   " + page.paint("↓ lower" if row.better == LOWER else "↑ higher", DIM)
+            lines.append(line.rstrip())
+            place += 1
+    return lines
+
+
+def _worth_a_line(row: Row, summaries: Sequence[Summary]) -> bool:
+    values = [row.value(summary) for summary in summaries]
+    return any(value is not None and (value != 0 or row.path[-1] in ALWAYS) for value in values)
+
+
+def _written(row: Row, summary: Summary) -> str:
+    value = row.value(summary)
+    return "–" if value is None else row.write(value)
+
+
+def _change(row: Row, first: Summary, other: Summary, page: Page) -> str:
+    before, after = row.value(first), row.value(other)
+    if before is None or after is None or before <= 0:  # no share of nothing, nor of a saving
+        return " " * 11
+    change = 100 * (after - before) / before
+    text = "=" if abs(change) < 0.05 else f"{change:+.1f} %".replace("-", "−")
+    if abs(change) >= 1000:
+        text = f"× {after / before:,.0f}"
+    if text == "=" or not row.better:
+        return f"{text:>11}"
+    return page.paint(f"{text:>11}", GREEN if change * row.better > 0 else RED)
+
+
+def in_words(first: Summary, other: Summary) -> str:
+    """`2CM-128 reads 44 % faster and writes 3 % slower than 1CNM-64; every page is programmed twice.`"""
+    verdicts = []
+    for verb, key in (("reads", "read"), ("writes", "write")):
+        row = Row("", f"response_us.{key}.mean", micros, LOWER)
+        before, after = row.value(first), row.value(other)
+        if before and after is not None:
+            percent = 100 * (before - after) / before
+            pace = "as fast" if abs(percent) < 0.5 else f"{abs(percent):.0f} % {'faster' if percent > 0 else 'slower'}"
+            verdicts.append((verb, pace))
+    if not verdicts:
+        told = f"{name(other)} answered no request that {name(first)} answered too"
+    elif len(verdicts) == 2 and verdicts[0][1] == verdicts[1][1]:
+        told = f"{name(other)} reads and writes {_than(verdicts[0][1], name(first))}"
+    else:
+        told = " and ".join(f"{verb} {pace}" for verb, pace in verdicts)
+        told = f"{name(other)} {_than(told, name(first))}"
+    programmed = _programmed(first, other)
+    return f"{told}{'; ' if programmed else ''}{programmed}."
+
+
+def _than(pace: str, whom: str) -> str:
+    return f"{pace} {'as' if pace.endswith('as fast') else 'than'} {whom}"
+
+
+def _programmed(first: Summary, other: Summary) -> str:
+    """What the other drive's redundancy programs, where the first does not do so as well."""
+    copies, parity = _copies(other), other["write_amplification"]["parity"] or 0
+    told = []
+    if copies > _copies(first):
+        often = {2.0: "twice", 3.0: "three times"}.get(round(copies, 2), f"{copies:.2f} times")
+        told.append(f"every page is programmed {often}")
+    if parity > (first["write_amplification"]["parity"] or 0):
+        told.append(f"parity adds {parity:.2f} programs a page")
+    return " and ".join(told)
+
+
+def _copies(summary: Summary) -> float:
+    """How often a page is programmed that the host wrote, collection apart."""
+    program = summary["operations"]["program"]
+    once: int = program["host"] + program.get("update", 0)
+    return 1 + program.get("mirror", 0) / once if once else 1.0
+
+
+def _closing(summaries: Sequence[Summary], page: Page) -> list[str]:
+    """Warnings once each, with the drives that they are about."""
+    about: dict[str, list[str]] = {}
+    for summary in summaries:
+        for warning in summary["warnings"]:
+            about.setdefault(warning, []).append(name(summary))
+    lines = [
+        f"note: {warning}" if len(names) == len(summaries) else f"note: {', '.join(names)}: {warning}"
+        for warning, names in about.items()
+    ]
+    wall = sum(summary["run"]["wall_s"] for summary in summaries)
+    requests = sum(summary["workload"]["requests"] for summary in summaries)
+    if wall > 0:
+        lines += ["", page.paint(f"{_pace(requests / wall)} requests a second simulated", DIM)]
+    return ["", *lines] if about else lines
+
+
+def _pace(rate: float) -> str:
+    return f"{rate / 1e6:.2f} M" if rate >= 1e6 else f"{rate / 1e3:,.0f} k" if rate >= 1e3 else f"{rate:.0f}"
+
+
+def listing(rows: Iterable[tuple[str, str]], page: Page) -> str:
+    """Names and what they are, one a line."""
+    pairs = list(rows)
+    wide = max((len(left) for left, _ in pairs), default=0)
+    return "\n".join(f"{page.paint(f'{left:{wide}}', BOLD)}  {right}".rstrip() for left, right in pairs)
+
+
+def figures(info: dict[str, Any], page: Page) -> str:
+    """`trace info` for a person: a line a figure, then its warnings."""
+    lines = [(key.replace("_", " "), _figure(key, value)) for key, value in info.items() if key != "warnings"]
+    return "\n".join([listing(lines, page), *(f"note: {warning}" for warning in info["warnings"])])
+
+
+def _figure(key: str, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return "–" if value is None else str(value)
+    if key in ("footprint_bytes", "max_address"):
+        return f"{value:,} ({size(value)})"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def size(value: float) -> str:
+    """Bytes as a person says them."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.4g} {unit}"
+        value /= 1024
+    return f"{value:.4g} TiB"
+
+
+def toml(values: dict[str, Any], prefix: str = "") -> str:
+    """A resolved drive as the file that it could have been written as."""
+    own = [f"{key} = {_toml_value(value)}" for key, value in values.items()
+           if not isinstance(value, dict) and value is not None]  # fmt: skip
+    parts = ["\n".join(([f"[{prefix}]"] if prefix and own else []) + own)] if own else []
+    for key, value in values.items():
+        if isinstance(value, dict):
+            parts.append(toml(value, f"{prefix}.{key}" if prefix else key))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _toml_value(value: object) -> str:
+    import json
+
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML forbids it, JSON does not

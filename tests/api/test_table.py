@@ -1,0 +1,115 @@
+"""What people read, from made-up summaries."""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from typing import Any
+
+import pytest
+from flashkeep import table
+from flashkeep.progress import State, line
+from hypothesis import given
+from hypothesis import strategies as st
+from summaries import LATENCY, summary
+
+PLAIN = table.Page()
+BASE = summary(**{"response_us.read": {**LATENCY, "mean": 200.0}})
+MIRROR = summary(
+    **{
+        "drive.name": "2CM-128",
+        "response_us.read": {**LATENCY, "mean": 112.0},
+        "response_us.write": {**LATENCY, "mean": 103.0},
+        "operations.program.mirror": 500,
+        "write_amplification.mirror": 1.0,
+        "write_amplification.total": 2.0,
+    }
+)
+
+
+def test_what_a_comparison_shows_in_words() -> None:
+    assert table.in_words(BASE, MIRROR) == (
+        "2CM-128 reads 44 % faster and writes 3 % slower than 1CNM-64; every page is programmed twice."
+    )
+    assert table.in_words(BASE, BASE) == "1CNM-64 reads and writes as fast as 1CNM-64."
+
+
+def test_words_where_there_are_no_reads() -> None:
+    writes_only = summary(**{"response_us.read": None})
+    assert table.in_words(writes_only, writes_only) == "1CNM-64 writes as fast as 1CNM-64."
+    nothing = summary(**{"response_us.read": None, "response_us.write": None})
+    assert "no request" in table.in_words(nothing, nothing)
+
+
+def row(text: str, label: str) -> list[str]:
+    return next(line for line in text.splitlines() if label in line).split()
+
+
+def test_changes_and_which_way_is_better() -> None:
+    text = table.compare_report([BASE, MIRROR], PLAIN)
+    assert row(text, "(MRRT)") == ["reads,", "mean", "(MRRT)", "200.0", "112.0", "−44.0", "%", "↓", "lower"]
+    assert row(text, "write amplification")[2:] == ["1.000", "2.000", "+100.0", "%", "↓", "lower"]
+    assert row(text, "requests a second")[-3:] == ["=", "↑", "higher"]
+    assert row(text, "dies busy, mean")[-1] == "=", "neither way is better"
+
+
+def test_colour_says_better_or_worse() -> None:
+    text = table.compare_report([BASE, MIRROR], table.Page(colour=True))
+    assert f"{table.GREEN}    −44.0 %{table.PLAIN}" in text
+    assert f"{table.RED}   +100.0 %{table.PLAIN}" in text
+
+
+def test_a_narrow_page_has_several_tables() -> None:
+    drives = [BASE, *(copy.deepcopy(MIRROR) for _ in range(4))]
+    wide = table.compare_report(drives, PLAIN)
+    narrow = table.compare_report(drives, table.Page(width=80))
+    assert wide.count("better") == 1
+    assert narrow.count("better") > 1
+    assert max(len(line) for line in narrow.splitlines()[3:] if not line.endswith(".")) <= 80
+    assert narrow.count("2CM-128 reads") == 4
+
+
+def test_warnings_are_said_once() -> None:
+    both, one = "collection never ran (the drive was 12.3 % full at the end)", "the trace saturates the drive"
+    text = table.compare_report([summary(warnings=[both, one]), {**MIRROR, "warnings": [both]}], PLAIN)
+    assert text.count(f"note: {both}\n") == 1
+    assert f"note: 1CNM-64: {one}\n" in text
+
+
+def test_an_empty_run_can_be_read() -> None:
+    empty = summary(
+        **{"response_us": {"all": None, "read": None, "write": None}, "workload.requests": 0, "workload.writes": 0}
+    )
+    assert "0 requests" in table.run_report(empty, PLAIN)
+
+
+@given(st.floats(min_value=0, max_value=1e12))
+def test_times_keep_four_digits(value: float) -> None:
+    written = float(table.micros(value).replace(",", ""))
+    assert written == pytest.approx(value, rel=1e-3, abs=5e-4)
+
+
+NAMES = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1)
+VALUES = st.booleans() | st.integers(-(2**40), 2**40) | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+TABLES = st.dictionaries(NAMES, VALUES, max_size=4)
+DRIVES = st.dictionaries(NAMES, VALUES | TABLES | st.dictionaries(NAMES, VALUES | TABLES, max_size=3), max_size=5)
+
+
+@given(DRIVES)
+def test_a_drive_as_toml_reads_back(values: dict[str, Any]) -> None:
+    def kept(tree: dict[str, Any]) -> dict[str, Any]:
+        """Without tables that hold nothing."""
+        below = {key: kept(value) if isinstance(value, dict) else value for key, value in tree.items()}
+        return {key: value for key, value in below.items() if value != {}}
+
+    assert kept(tomllib.loads(table.toml(values))) == kept(values)
+
+
+def test_progress_lines() -> None:
+    half, unknown = State(), State()
+    half.requests, half.share = 500_000, 0.5
+    assert line([half], 2.0) == " 50 %  250 k requests/s  2 s left"
+    unknown.requests = 100
+    assert line([half, unknown], 1.0) == "500,100 requests  500 k requests/s"
+    half.share = 0.001
+    assert "left" not in line([half], 1.0)

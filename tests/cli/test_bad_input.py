@@ -1,0 +1,143 @@
+"""What is wrong with the input is said in one message, without a traceback, and the exit code is 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import SMALL_DRIVE, Command
+
+WORKLOAD = "synth:random,requests=10,rate=1k"
+
+COMMAND_LINES = {
+    "no command": ([], "flashkeep COMMAND"),
+    "a misspelt command": (["runn", "DRIVE", WORKLOAD], "did you mean 'run'?"),
+    "half a command": (["trace"], "trace info or trace synth"),
+    "a misspelt trace command": (["trace", "inof", "x"], "trace info"),
+    "an unknown option": (["--jsn"], "--jsn"),
+    "a misspelt option": (["run", "DRIVE", WORKLOAD, "--sed", "3"], "did you mean '--seed'?"),
+    "no trace": (["run", "DRIVE"], "TRACE missing"),
+    "no drive": (["compare", WORKLOAD], "DRIVE missing"),
+    "too many": (["schema", "everything"], "one too many"),
+    "an option without its value": (["run", "DRIVE", WORKLOAD, "--seed"], "--seed"),
+    "a seed that is no number": (["run", "DRIVE", WORKLOAD, "--seed", "lucky"], "whole number"),
+    "a negative seed": (["run", "DRIVE", WORKLOAD, "--seed", "-1"], "whole number"),
+    "a seed of 65 bits": (["run", "DRIVE", WORKLOAD, "--seed", str(2**64)], "2^64"),
+    "a limit of nothing": (["run", "DRIVE", WORKLOAD, "--limit", "0"], "1 or more"),
+    "a depth of nothing": (["run", "DRIVE", WORKLOAD, "--replay", "closed", "--depth", "0"], "1 or more"),
+    "a word that is no choice": (["run", "DRIVE", WORKLOAD, "--replay", "opne"], "did you mean 'open'?"),
+    "time that stands still": (["run", "DRIVE", WORKLOAD, "--time-scale", "0"], "above 0"),
+    "time that is no number": (["run", "DRIVE", WORKLOAD, "--time-scale", "nan"], "above 0"),
+    "all of it warm-up": (["run", "DRIVE", WORKLOAD, "--warmup", "100%"], "below 100 %"),
+    "a setting without a value": (["run", "DRIVE", WORKLOAD, "--set", "flash.channels"], "KEY=VALUE"),
+    "an unknown key": (["run", "DRIVE", WORKLOAD, "--set", "flash.chanels=4"], "flash.channels"),
+    "a value of another type": (["run", "DRIVE", WORKLOAD, "--set", "flash.channels=many"], "flash.channels"),
+    "a value out of range": (["run", "DRIVE", WORKLOAD, "--set", "flash.channels=0"], "flash.channels"),
+    "an unknown scheme": (["run", "DRIVE", WORKLOAD, "--set", "redundancy.scheme=miror"], "mirror"),
+    "an unknown preset": (["run", "2CM-129", WORKLOAD], "2CM-128"),
+    "no such drive file": (["check", "nowhere/drive.toml"], "nowhere/drive.toml"),
+    "no such trace": (["run", "DRIVE", "nowhere.trace"], "nowhere.trace"),
+    "a directory for a trace": (["run", "DRIVE", "."], "directory"),
+    "an unknown workload": (["run", "DRIVE", "synth:randm"], "random"),
+    "an unknown key of a workload": (["run", "DRIVE", "synth:random,reqests=10"], "requests"),
+    "a bad value of a workload": (["run", "DRIVE", "synth:random,write=2"], "write"),
+    "an unknown format": (["run", "DRIVE", "TRACE", "--format", "sdsim"], "ssdsim"),
+    "sectors of no size": (["run", "DRIVE", "TRACE", "--sector-bytes", "0"], "1 or more"),
+    "an unknown preset to show": (["drives", "2CM"], "2CM-128"),
+    "an unknown scheme to show": (["schemes", "miror"], "mirror"),
+    "an unknown format to show": (["formats", "sdsim"], "ssdsim"),
+    "a workload of no size": (["trace", "synth", "synth:random", "out.ssdsim"], "--drive"),
+    "a trace of no format": (["trace", "synth", "synth:random,footprint=1MiB", "out.csv"], "--to"),
+    "a file for a workload": (["trace", "synth", "TRACE", "out.ssdsim"], "synth:"),
+    "two things on standard output": (["trace", "synth", "synth:random", "-", "--json"], "standard output"),
+    "compare on standard input": (["compare", "-", "DRIVE", "DRIVE"], "standard input"),
+    "output where a file stands": (["run", "DRIVE", WORKLOAD, "--out", "TRACE"], "is a file"),
+    "a directory for a file": (["run", "DRIVE", WORKLOAD, "--map", "."], "directory"),
+    "an empty name": (["run", "", WORKLOAD], "DRIVE"),
+}
+
+
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_one_message_and_exit_code_2(flashkeep: Command, drive: Path, trace: Path, line: str) -> None:
+    words, told = COMMAND_LINES[line]
+    stand_ins = {"DRIVE": str(drive), "TRACE": str(trace)}
+    code, out, err = flashkeep(*(stand_ins.get(word, word) for word in words))
+    assert code == 2
+    if words:
+        assert out == ""
+        one_message(err, told)
+    else:
+        assert told in out, "without a command: the overview"
+
+
+def one_message(err: str, *told: str) -> None:
+    assert err.startswith("flashkeep")
+    assert err.count("\n") == 1, f"more than one line:\n{err}"
+    assert "Traceback" not in err
+    for words in told:
+        assert words in err
+
+
+DRIVES = {
+    "no TOML": ("channels == 2", "TOML"),
+    "an unknown table": ("[flsh]\nchannels = 2", "flsh"),
+    "an unknown key": ("[flash]\nchanels = 2", "channels"),
+    "another type": ('[flash]\nchannels = "two"', "flash.channels"),
+    "a number out of range": ("[flash]\npage_kib = -4", "flash.page_kib"),
+    "a mirror over one channel": ('[flash]\nchannels = 1\n[redundancy]\nscheme = "mirror"', "redundancy"),
+}
+
+
+@pytest.mark.parametrize("what", DRIVES)
+def test_a_wrong_drive_file(flashkeep: Command, tmp_path: Path, what: str) -> None:
+    text, told = DRIVES[what]
+    path = tmp_path / "drive.toml"
+    path.write_text(f"# A comment, so that the mistake is not on line 1.\n{text}\n")
+    for command in (["check", path], ["run", path, WORKLOAD]):
+        code, out, err = flashkeep(*command)
+        assert (code, out) == (2, "")
+        assert f"{path}:" in err, "the file and the line"
+        assert told in err
+        assert "Traceback" not in err
+
+
+TRACES = {
+    "nothing": ("", "empty"),
+    "prose": ("It was a dark and stormy night.\n" * 20, "format"),
+    "a bad record": ("0 0 0 8 0\n" * 5 + "1 0 zero 8 0\n", ":6:"),
+    "an address beyond the drive": ("0 0 0 8 0\n10 0 999999999 8 0\n", "--compact"),
+}
+
+
+@pytest.mark.parametrize("what", TRACES)
+def test_a_wrong_trace(flashkeep: Command, drive: Path, tmp_path: Path, what: str) -> None:
+    text, told = TRACES[what]
+    path = tmp_path / "trace.txt"
+    path.write_text(text)
+    code, out, err = flashkeep("run", drive, path)
+    assert (code, out) == (2, "")
+    assert str(path) in err
+    assert told in err
+    assert "Traceback" not in err
+
+
+def test_bad_records_are_skipped_where_asked(flashkeep: Command, drive: Path, tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    path.write_text("0 0 0 8 0\n" * 9 + "rubbish\n")
+    found = flashkeep.json("run", drive, path, "--bad-records", "skip", "--format", "ssdsim")
+    assert (found["workload"]["requests"], found["workload"]["skipped"]) == (9, 1)
+
+
+@pytest.mark.parametrize("option", ["--compact", "--wrap"])
+def test_addresses_beyond_the_drive_are_taken_where_asked(
+    flashkeep: Command, drive: Path, tmp_path: Path, option: str
+) -> None:
+    path = tmp_path / "trace.ssdsim"
+    path.write_text("0 0 0 8 0\n1000000 0 999999999 8 0\n")
+    assert flashkeep.json("run", drive, path, option)["workload"]["requests"] == 2
+
+
+def test_a_drive_of_a_name_without_a_slash(flashkeep: Command, tmp_path: Path) -> None:
+    """A file beside is a path by its ending, not by being there."""
+    (tmp_path / "mine.toml").write_text(SMALL_DRIVE)
+    assert flashkeep("check", "mine.toml", cwd=tmp_path).code == 0

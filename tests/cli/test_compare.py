@@ -1,0 +1,54 @@
+"""`flashkeep compare`: drives side by side, and what that shows in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from conftest import Command
+
+WORKLOAD = "synth:random,requests=3000,rate=2k"
+
+
+def test_json_is_the_runs(flashkeep: Command, drive: Path, mirrored: Path) -> None:
+    runs = flashkeep.json("compare", WORKLOAD, drive, mirrored, drive)["runs"]
+    alone = [flashkeep.json("run", each, WORKLOAD) for each in (drive, mirrored, drive)]
+    assert [run["digest"] for run in runs] == [run["digest"] for run in alone]
+    assert runs[1]["drive"]["redundancy"]["scheme"] == "mirror"
+
+
+def test_the_table(flashkeep: Command, drive: Path, mirrored: Path) -> None:
+    code, out, err = flashkeep("compare", WORKLOAD, drive, mirrored)
+    assert (code, err) == (0, "")
+    head = next(line for line in out.splitlines() if "Δ" in line)
+    assert head.split() == ["small", "mirrored", "Δ", "better"]
+    for row in ("(MRT)", "(MRRT)", "(MWRT)", "p50", "p95", "p99.9", "write amplification", "mirror"):
+        assert any(row in line for line in out.splitlines())
+    assert "↓ lower" in out
+    assert "↑ higher" in out
+    assert "every page is programmed twice." in out
+    assert "collection never ran" in out
+
+
+def test_a_drive_against_itself_differs_in_nothing(flashkeep: Command, drive: Path) -> None:
+    _, out, _ = flashkeep("compare", WORKLOAD, drive, drive)
+    assert "small reads and writes as fast as small." in out
+    assert "+" not in out.partition("Δ")[2]
+
+
+def test_one_drive_is_enough(flashkeep: Command, drive: Path) -> None:
+    assert len(flashkeep.json("compare", WORKLOAD, drive)["runs"]) == 1
+    assert flashkeep("compare", WORKLOAD, drive).code == 0
+
+
+def test_out_has_a_folder_a_drive(flashkeep: Command, drive: Path, mirrored: Path, tmp_path: Path) -> None:
+    printed = flashkeep.json("compare", WORKLOAD, drive, mirrored, "--out", tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["01-small", "02-mirrored", "summary.json"]
+    assert json.loads((tmp_path / "summary.json").read_text()) == printed
+    assert json.loads((tmp_path / "02-mirrored" / "summary.json").read_text()) == printed["runs"][1]
+
+
+def test_one_wrong_drive_ends_it(flashkeep: Command, drive: Path) -> None:
+    code, out, err = flashkeep("compare", WORKLOAD, drive, "2CM-129")
+    assert (code, out) == (2, "")
+    assert "2CM-128" in err

@@ -1,0 +1,65 @@
+"""What there is: presets, schemes, formats, the schema; and a drive that is only checked."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import Command
+
+
+def test_help_and_version(flashkeep: Command) -> None:
+    for asked in ("--help", "-h", "help"):
+        code, out, err = flashkeep(asked)
+        assert (code, err) == (0, "")
+        assert "flashkeep compare TRACE DRIVE..." in out
+    assert flashkeep("--version").out.startswith("flashkeep 0.")
+    for command in (["run"], ["compare"], ["check"], ["drives"], ["trace", "info"], ["trace", "synth"], ["schema"]):
+        code, out, err = flashkeep(*command, "--help")
+        assert (code, err) == (0, "")
+        assert out.startswith(f"usage: flashkeep {' '.join(command)}")
+        assert max(map(len, out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(("what", "one"), [("drives", "2CM-128"), ("schemes", "mirror"), ("formats", "ssdsim")])
+def test_lists_and_pages(flashkeep: Command, what: str, one: str) -> None:
+    listed = flashkeep.json(what)[what]
+    assert one in [entry["name"] for entry in listed]
+    assert all(set(entry) == {"name", "description"} and all(entry.values()) for entry in listed)
+    plain = flashkeep(what).out
+    assert all(any(line.startswith(entry["name"]) for line in plain.splitlines()) for entry in listed)
+    for entry in listed:
+        code, page, err = flashkeep(what, entry["name"])
+        assert (code, err) == (0, "")
+        assert page.strip() == flashkeep.json(what, entry["name"])["text"].strip() != ""
+
+
+def test_every_preset_is_sound(flashkeep: Command) -> None:
+    for entry in flashkeep.json("drives")["drives"]:
+        assert tomllib.loads(flashkeep("drives", entry["name"]).out)
+        assert flashkeep("check", entry["name"]).code == 0, entry["name"]
+
+
+def test_schema_is_a_json_schema(flashkeep: Command) -> None:
+    schema = json.loads(flashkeep("schema").out)
+    assert schema["$schema"].startswith("https://json-schema.org/")
+    assert {"flash", "ftl", "redundancy"} <= set(schema["properties"])
+
+
+def test_check_echoes_a_drive_that_can_be_read_again(flashkeep: Command, mirrored: Path, tmp_path: Path) -> None:
+    found = flashkeep.json("check", mirrored)
+    assert set(found) == {"drive", "tree", "warnings"}
+    code, out, err = flashkeep("check", mirrored)
+    assert (code, err) == (0, "")
+    assert found["tree"].rstrip() in out
+    again = tmp_path / "again.toml"
+    again.write_text(out.split(found["tree"].splitlines()[0])[0])
+    assert flashkeep.json("check", again)["drive"] == found["drive"]
+
+
+def test_check_warns(flashkeep: Command, drive: Path) -> None:
+    found = flashkeep.json("check", drive, "--set", "ftl.gc.threshold=0.9")
+    assert any("threshold" in warning for warning in found["warnings"])
+    assert "note: " in flashkeep("check", drive, "--set", "ftl.gc.threshold=0.9").out

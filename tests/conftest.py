@@ -1,0 +1,114 @@
+"""What the tests share: the command as a user calls it, a small drive, a small trace, the real traces."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+COMMAND = Path(sys.executable).with_name("flashkeep")
+"""The command beside the Python that runs the tests."""
+
+SMALL_DRIVE = """\
+description = "Small enough that collection runs after some thousand writes."
+
+[flash]
+channels = 2
+chips_per_channel = 2
+dies_per_chip = 1
+planes_per_die = 1
+blocks_per_plane = 32
+pages_per_block = 16
+page_kib = 4
+
+[ftl]
+over_provisioning = 0.25
+"""
+
+TRACE = "".join(f"{at * 100_000} 0 {at % 50 * 8} 8 {at % 2}\n" for at in range(400))
+"""SSDSim's format: 400 requests of 4 KiB, ten a millisecond, every other one a write."""
+
+
+class Finished(NamedTuple):
+    """What a command left: its exit code and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Command:
+    """Calls `flashkeep` as a user would."""
+
+    def __call__(self, *arguments: object, stdin: str | None = None, cwd: Path | None = None) -> Finished:
+        done = subprocess.run(
+            [COMMAND, *map(str, arguments)],
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=cwd,
+            check=False,
+        )
+        return Finished(done.returncode, done.stdout, done.stderr)
+
+    def json(self, *arguments: object, **options: Any) -> dict[str, Any]:
+        """The one object that a command prints with `--json`."""
+        code, out, err = self(*arguments, "--json", **options)
+        assert (code, err) == (0, ""), err
+        found: dict[str, Any] = json.loads(out)
+        return found
+
+    def start(self, *arguments: object) -> subprocess.Popen[str]:
+        """Starts a command and leaves it running."""
+        return subprocess.Popen(
+            [COMMAND, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+
+
+@pytest.fixture(scope="session")
+def flashkeep() -> Command:
+    assert COMMAND.exists(), f"{COMMAND} is missing: make build"
+    return Command()
+
+
+@pytest.fixture(scope="session")
+def drive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("drives") / "small.toml"
+    path.write_text(SMALL_DRIVE)
+    return path
+
+
+@pytest.fixture(scope="session")
+def mirrored(drive: Path) -> Path:
+    path = drive.with_name("mirrored.toml")
+    path.write_text(SMALL_DRIVE + '\n[redundancy]\nscheme = "mirror"\n')
+    return path
+
+
+@pytest.fixture(scope="session")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("traces") / "small.ssdsim"
+    path.write_text(TRACE)
+    return path
+
+
+@pytest.fixture(scope="session")
+def real_traces() -> Path:
+    """The folder of real traces beside the project, where there is one."""
+    folder = ROOT.parent / "shared" / "traces"
+    if not folder.is_dir():
+        pytest.skip(f"the real traces are not here ({folder})")
+    return folder
