@@ -11,7 +11,7 @@ STAMPS := $(VENV)/.stamps
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 RUST := $(shell find crates drives -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
-PYTHON := $(shell find python tests -name '*.py' -o -name '*.pyi' 2>/dev/null)
+PYTHON := $(shell find python tests examples benches docs -name '*.py' -o -name '*.pyi' 2>/dev/null)
 
 .PHONY: help build demo test lint test-rust test-python bench lock clean
 
@@ -36,11 +36,12 @@ test-python: build ## the tests of the command line and of the Python package
 # A drive file's defaults are the drive that docs and peers were measured with, so an empty file is enough.
 bench: build ## requests simulated a second: small random requests, and large sequential writes that collect
 	@touch $(STAMPS)/defaults.toml
-	@for workload in random,requests=1M,write=0.5,size=4KiB,footprint=8GiB,rate=125k \
-	                 sequential,requests=1M,write=1,size=64KiB,footprint=8GiB,depth=16; do \
+	@for workload in synth:random,requests=1M,write=0.5,size=4KiB,footprint=8GiB,rate=125k \
+	                 synth:sequential,requests=1M,write=1,size=64KiB,footprint=8GiB,depth=16; do \
+	    echo $$workload; \
 	    for run in 1 2 3; do \
-	        $(BIN)/flashkeep run $(STAMPS)/defaults.toml synth:$$workload --json | $(BIN)/python -c \
-	            'import json, sys; run = json.load(sys.stdin)["run"]; print("synth:$$workload", *map("{0[0]} {0[1]:.6g}".format, run.items()), sep="  ")'; \
+	        $(BIN)/flashkeep run $(STAMPS)/defaults.toml $$workload --json \
+	            | $(BIN)/python -c 'import json, sys; print("  ", json.load(sys.stdin)["run"])'; \
 	    done; \
 	done
 

@@ -22,11 +22,15 @@ class OptionError(ValueError):
     """An option that cannot be taken, or that contradicts another."""
 
 def run(
-    job: str, progress: Callable[[int, float | None, int], object] | None = None, /
+    job: str,
+    progress: Callable[[int, float | None, int], object] | None = None,
+    tables: tuple[str, str] | None = None,
+    /,
 ) -> tuple[str, tuple[bytes, ...]]:
     """Simulates a job (JSON, the keys of `Job`): the summary (JSON) and one buffer a column of requests.
 
     `progress(requests, share, simulated_ns)` is called about every tenth of a second; what it raises ends the run.
+    `tables` are the files for all requests and for their sums a second at a time (compressed CSV).
     """
 
 def check(drive: str, overrides: Sequence[str], /) -> str:
@@ -77,9 +81,6 @@ def trace_synth(
 ) -> str:
     """Makes a workload and writes it as a trace (`-`: to standard output): `{"requests", "format"}`. The ending of
     `out` gives the format where `to` does not."""
-
-def pack_requests(csv: str, requests: str, seconds: str, /) -> None:
-    """Compresses a table of requests (CSV) to the file `requests` and sums it up a second at a time in `seconds`."""
 
 def arrow_stream(columns: Sequence[tuple[str, str, bytes]], /) -> object:
     """A capsule with an Arrow C stream of columns: each its name, NumPy's name of its type, and its memory."""

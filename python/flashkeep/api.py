@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import sys
+import time
 
 from . import _flashkeep
 
@@ -245,6 +248,27 @@ class Result(Figures):
         return f"<flashkeep.Result {self._values['drive'].get('name', '')}: {told}>"
 
 
+def simulate(
+    job: Mapping[str, object], progress: Progress | None = None, tables: tuple[str, str] | None = None
+) -> tuple[dict[str, Any], tuple[bytes, ...]]:
+    """Runs a job: its summary, what it took of this machine included, and its columns of requests."""
+    started = time.perf_counter()
+    text, columns = _flashkeep.run(json.dumps(job), progress, tables)
+    wall_s = time.perf_counter() - started
+    summary: dict[str, Any] = json.loads(text)
+    operations = sum(sum(summary["operations"][kind].values()) for kind in ("read", "program", "copyback"))
+    # Kilobytes, except where Darwin counts bytes.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    summary["run"] = {
+        "wall_s": wall_s,
+        "requests_per_s": summary["workload"]["requests"] / wall_s,
+        "page_operations_per_s": operations / wall_s,
+        "peak_rss_mib": peak,
+        "threads": 1,
+    }
+    return summary, columns
+
+
 def drive(name: str | os.PathLike[str]) -> Drive:
     """A drive by its preset's name (`"2CM-128"`) or the path of its file."""
     text = os.fspath(name)
@@ -324,5 +348,5 @@ def run(
         "map": map and os.fspath(map),
         "keep_requests": requests,
     }
-    summary, columns = _flashkeep.run(json.dumps(job), progress)
-    return Result(json.loads(summary), Requests(columns) if requests else None)
+    summary, columns = simulate(job, progress)
+    return Result(summary, Requests(columns) if requests else None)

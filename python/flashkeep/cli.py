@@ -124,14 +124,15 @@ def _hear_termination() -> None:
     signal.signal(signal.SIGTERM, stop)
 
 
-def _job(arguments: dict[str, Any], drive: str, traces: Sequence[str], **more: object) -> str:
-    import json
-
+def _job(arguments: dict[str, Any], drive: str, traces: Sequence[str], files: dict[str, str]) -> dict[str, object]:
     wanted = {key: arguments[key] for key in JOB_KEYS if arguments[key] not in (None, False)}
-    return json.dumps({"drive": drive, "traces": traces, **wanted, **more})
+    return {"drive": drive, "traces": traces, **wanted, **files}
 
 
 def _run(arguments: dict[str, Any]) -> int:
+    for key in ("operations", "map"):
+        if os.path.isdir(arguments[key] or ""):
+            raise UsageError(f"flashkeep run: --{key}: {arguments[key]} is a directory; name a file")
     (summary,) = _simulate(arguments, [arguments["drive"]], arguments["trace"])
     if arguments["json"]:
         _print_json(summary)
@@ -163,23 +164,21 @@ def _verdict(summaries: Sequence[dict[str, Any]]) -> int:
 
 
 def _simulate(arguments: dict[str, Any], drives: Sequence[str], traces: Sequence[str]) -> list[dict[str, Any]]:
-    """Runs the workload on each drive, two at a time, and leaves the files that were asked for."""
-    import json
-
+    """Runs the workload on each drive, two at a time, and leaves what `--out` asks for."""
     from .outdir import Outputs
     from .progress import Line
-    from .runner import run_call, run_jobs
+    from .runner import run_jobs
 
     _hear_termination()
     line = Line(arguments["quiet"])
     with Outputs(arguments, drives) as outputs:
-        jobs = [_job(arguments, drive, traces, **outputs.keys(at)) for at, drive in enumerate(drives)]
+        files = {key: arguments[key] for key in ("operations", "map") if arguments.get(key)}
+        jobs = [(_job(arguments, drive, traces, files), outputs.tables(at)) for at, drive in enumerate(drives)]
         try:
-            texts = run_jobs(jobs, 2, line)
+            summaries = run_jobs(jobs, 2, line)
         finally:
             line.clear()
-        summaries = [json.loads(text) for text in texts]
-        run_call(lambda: outputs.pack(summaries))
+        outputs.write(summaries)
     return summaries
 
 

@@ -7,8 +7,9 @@ where a run waits for standard input.
 from __future__ import annotations
 
 import threading
+import time
 
-from . import _flashkeep
+from .api import simulate
 from .progress import Line, State
 
 TYPE_CHECKING = False
@@ -17,30 +18,34 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     T = TypeVar("T")
+    Summary = dict[str, Any]
+    Job = tuple[dict[str, object], tuple[str, str] | None]
+    """The keys of a job, and the files for its tables."""
 
 GRACE_S = 1.0
-"""How long an interrupted run may take to stop by itself."""
+"""How long interrupted runs may take to stop by themselves."""
 
 
 class _StoppedError(Exception):
     """Raised in a run's progress, to end it."""
 
 
-def run_jobs(jobs: Sequence[str], at_once: int, line: Line) -> list[str]:
-    """Runs each job (JSON) and returns their summaries (JSON), in order; the first failure stops them all."""
+def run_jobs(jobs: Sequence[Job], at_once: int, line: Line) -> list[Summary]:
+    """Runs each job and returns their summaries, in order; the first failure stops them all."""
     states = [State() for _ in jobs]
 
-    def simulate(index: int) -> str:
+    def run(index: int) -> Summary:
         def progress(requests: int, share: float | None, _simulated_ns: int) -> None:
             states[index].requests, states[index].share = requests, share
             if threads.stop:
                 raise _StoppedError
 
-        summary, _ = _flashkeep.run(jobs[index], progress)
+        job, tables = jobs[index]
+        summary, _ = simulate(job, progress, tables)
         states[index].share = 1.0
         return summary
 
-    threads = _Threads(simulate, len(jobs))
+    threads = _Threads(run, len(jobs))
     return threads.run(at_once, lambda: line.draw(states))
 
 
@@ -74,8 +79,9 @@ class _Threads:
                 tick()
         except BaseException:
             self.stop = True
+            until = time.monotonic() + GRACE_S
             for thread in threads:
-                thread.join(GRACE_S)
+                thread.join(max(0.0, until - time.monotonic()))
             raise
         if self._failures:
             raise self._failures[min(self._failures)]

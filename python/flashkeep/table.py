@@ -42,7 +42,7 @@ def micros(value: float) -> str:
 
 
 def ratio(value: float) -> str:
-    return f"{value:.3f}"
+    return f"{value:.3f}".replace("-", "−")
 
 
 def count(value: float) -> str:
@@ -50,7 +50,7 @@ def count(value: float) -> str:
 
 
 def share(value: float) -> str:
-    return f"{100 * value:.1f} %"
+    return f"{100 * value:.1f} %" if value >= 0.01 or value == 0 else f"{100 * value:.3f} %"
 
 
 def _latency(what: str, key: str, mean: str) -> Iterable[Row]:
@@ -74,8 +74,9 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
     )),
     ("Pages programmed for each page written", (
         Row("write amplification", "write_amplification.total", ratio, LOWER),
-        *(Row(f"  {cause}", f"write_amplification.{cause}", ratio, LOWER)
-          for cause in ("buffer", "mirror", "gc", "parity", "wear", "metadata", "rebuild")),
+        *(Row(f"  {words}", f"write_amplification.{cause}", ratio, LOWER) for cause, words in (
+            ("buffer", "saved by the buffer"), ("mirror", "mirror"), ("gc", "garbage collection"),
+            ("parity", "parity"), ("wear", "wear levelling"), ("metadata", "metadata"), ("rebuild", "rebuild"))),
     )),
     ("Wear and use", (
         Row("blocks erased", "wear.erases_total", count, LOWER),

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,9 @@ def test_signals_stop_it(
     order = [drive, LONG] if command == "run" else [LONG, drive, drive]
     out = tmp_path / "out"
     process = flashkeep.start(command, *order, "--out", out)
-    wait_for(lambda: any(path.stat().st_size for path in out.rglob("requests.csv")))
+    wait_for((out / ".unfinished").is_dir)
+    time.sleep(0.5)
+    assert process.poll() is None
     process.send_signal(sent)
     printed, err = process.communicate(timeout=20)
     assert (process.returncode, printed) == (code, "")
@@ -32,8 +35,7 @@ def test_signals_stop_it(
     assert not out.exists(), "nothing half-written"
 
 
-def wait_for(what: object, seconds: float = 20) -> None:
-    assert callable(what)
+def wait_for(what: Callable[[], bool], seconds: float = 20) -> None:
     until = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < until, "it does not begin"

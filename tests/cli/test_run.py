@@ -130,7 +130,7 @@ class TestOut:
         with gzip.open(out / "seconds.csv.gz", "rt") as file:
             (second,) = csv.DictReader(file)
         assert (second["requests"], second["reads"], second["writes"]) == ("400", "200", "200")
-        assert second["read_bytes"] == str(200 * 4096)
+        assert second["bytes_read"] == str(200 * 4096)
         mean = sum(int(row["response_ns"]) for row in rows) / 400 / 1000
         assert float(second["response_us_mean"]) == pytest.approx(mean, abs=0.001)
         assert printed["response_us"]["all"]["mean"] == pytest.approx(mean)
@@ -167,7 +167,7 @@ class TestOut:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["map.csv", "operations.csv"]
         with operations.open() as file:
             rows = list(csv.DictReader(file))
-        assert {"start_ns", "end_ns", "place", "kind", "cause"} <= set(rows[0])
+        assert {"start_ns", "end_ns", "channel", "block", "kind", "cause"} <= set(rows[0])
         programs = [row for row in rows if row["kind"] == "program"]
         assert len(programs) == sum(found["operations"]["program"].values())
         with placed.open() as file:

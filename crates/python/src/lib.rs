@@ -28,8 +28,6 @@ mod _flashkeep {
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]
-    use super::tables::pack_requests;
-    #[pymodule_export]
     use super::traces::{trace_info, trace_synth};
 
     #[pymodule_init]

@@ -1,27 +1,44 @@
 //! A run: its job in JSON, its summary in JSON, its requests in columns.
 
 use crate::errors::{OptionError, detached, raise};
+use crate::tables::write_tables;
 use flashkeep::job::{self, Job, Progress, RequestRecord};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
-/// Simulates a job; `progress(requests, share, simulated_ns)` is called about every tenth of a second.
+/// How often Python is told how far a run is.
+const TELL_EVERY: Duration = Duration::from_millis(100);
+
+/// Simulates a job; `progress(requests, share, simulated_ns)` is called about every tenth of a second, and `tables`
+/// are the files for the requests and for their sums a second at a time.
 #[pyfunction]
-#[pyo3(signature = (job, progress=None, /))]
+#[pyo3(signature = (job, progress=None, tables=None, /))]
 pub(crate) fn run<'py>(
     py: Python<'py>,
     job: &str,
     progress: Option<Py<PyAny>>,
+    tables: Option<(String, String)>,
 ) -> PyResult<(String, Bound<'py, PyTuple>)> {
-    let job: Job = serde_json::from_str(job).map_err(|error| OptionError::new_err(error.to_string()))?;
+    let mut job: Job = serde_json::from_str(job).map_err(|error| OptionError::new_err(error.to_string()))?;
+    let wanted = job.keep_requests;
+    job.keep_requests |= tables.is_some();
     let mut raised = None;
+    let mut told = Instant::now();
     let outcome = detached(py, || {
-        job::run(&job, &mut |now| match Python::attach(|py| told(py, progress.as_ref(), now)) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                raised = Some(error);
-                ControlFlow::Break(())
+        job::run(&job, &mut |now| {
+            if told.elapsed() < TELL_EVERY {
+                return ControlFlow::Continue(());
+            }
+            told = Instant::now();
+            match Python::attach(|py| tell(py, progress.as_ref(), now)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    raised = Some(error);
+                    ControlFlow::Break(())
+                }
             }
         })
     })?;
@@ -29,12 +46,16 @@ pub(crate) fn run<'py>(
         return Err(error);
     }
     let outcome = outcome.map_err(|error| raise(py, error))?;
-    let columns = if job.keep_requests { columns(py, &outcome.requests)? } else { PyTuple::empty(py) };
+    if let Some((requests, seconds)) = tables {
+        detached(py, || write_tables(&outcome.requests, &requests, &seconds))?
+            .map_err(|error| PyOSError::new_err(error.to_string()))?;
+    }
+    let columns = if wanted { columns(py, &outcome.requests)? } else { PyTuple::empty(py) };
     Ok((outcome.summary.to_string(), columns))
 }
 
 /// Tells Python how far the run is, and hears signals there; what either raises ends the run.
-fn told(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult<()> {
+fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult<()> {
     py.check_signals()?;
     if let Some(progress) = progress {
         progress.call1(py, (now.requests, now.share, now.simulated_ns))?;

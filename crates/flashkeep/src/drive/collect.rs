@@ -12,13 +12,13 @@ use crate::spec::GcRun;
 
 impl<C: Contents> Drive<C> {
     /// A plane is short of free pages: it waits to be collected, once.
-    pub(super) fn ask_for_collection(&mut self, now: SimTime, plane: PlaneId) {
+    pub(super) fn ask_for_collection(&mut self, plane: PlaneId) {
         let this = &mut self.collections[plane.0 as usize];
         if std::mem::replace(&mut this.queued, true) {
             return;
         }
         this.next = None;
-        let unit = self.geometry.unit_of(plane);
+        let unit = self.unit_of[plane.0 as usize];
         let state = &mut self.units[unit.0 as usize];
         match state.collect_tail {
             Some(tail) if state.collect_head.is_some() => self.collections[tail.0 as usize].next = Some(plane),
@@ -27,9 +27,14 @@ impl<C: Contents> Drive<C> {
         state.collect_tail = Some(plane);
         let (channel, bit) = (state.channel as usize, state.bit);
         self.channels[channel].collecting |= bit;
+    }
+
+    /// Whoever is to collect a plane may be idle and unaware of it.
+    pub(super) fn wake_collector(&mut self, now: SimTime, plane: PlaneId) {
+        let unit = self.unit_of[plane.0 as usize];
+        let channel = self.units[unit.0 as usize].channel as usize;
         self.arm_unit(now, unit);
-        // If the unit is idle, its channel's next visit finds it; one that is idle too is visited at once.
-        if self.units[unit.0 as usize].is_idle(now) {
+        if self.is_idle(now, unit) {
             let at = self.channels[channel].free_at.max(now);
             let slot = self.units.len() + channel;
             self.agenda.set(slot, self.agenda.at(slot).min(at));
@@ -92,6 +97,9 @@ impl<C: Contents> Drive<C> {
 
     /// The next valid page of the victim.
     fn next_valid(&mut self, plane: PlaneId, victim: u32) -> Option<(u32, Ppn)> {
+        if self.blocks.is_garbage(plane, victim) {
+            return None;
+        }
         for page in self.collections[plane.0 as usize].cursor..self.geometry.pages {
             let ppn = self.geometry.ppn(plane, victim, page);
             let lpn = self.blocks.owner(ppn);
@@ -100,8 +108,7 @@ impl<C: Contents> Drive<C> {
                 return Some((lpn, ppn));
             }
         }
-        self.collections[plane.0 as usize].cursor = self.geometry.pages;
-        None
+        unreachable!("a victim's valid pages are at or after the cursor")
     }
 
     fn read_move(&mut self, now: SimTime, channel: usize, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn) {
@@ -182,6 +189,7 @@ impl<C: Contents> Drive<C> {
         if self.blocks.has_room(plane) {
             self.collected(unit, plane);
         }
+        self.units[unit.0 as usize].programs = None;
         self.occupy_unit(granted, unit, end);
         self.tell(granted, end, self.geometry.ppn(plane, victim, 0), Kind::Erase, Cause::Gc);
         self.counters.count(self.ftl_of(plane) as u16, Kind::Erase, Cause::Gc);
@@ -231,7 +239,7 @@ impl<C: Contents> Drive<C> {
 
     /// Collection of a plane without time, for what happened before time 0.
     pub(super) fn collect_at_once(&mut self, ftl: usize, plane: PlaneId) {
-        let unit = self.geometry.unit_of(plane);
+        let unit = self.unit_of[plane.0 as usize];
         let victim = self.victim.of(&self.blocks, plane, self.geometry.pages);
         let victim = victim.expect("the resolved drive leaves room to collect in every plane");
         self.collections[plane.0 as usize].cursor = 0;

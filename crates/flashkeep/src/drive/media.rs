@@ -10,7 +10,7 @@ use super::Kind;
 /// Where a unit stands in what it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Free from `free_at` on.
+    /// Free, or busy until a known instant.
     #[default]
     Free,
     /// The array is being read; an event says when the page is in the register.
@@ -26,7 +26,6 @@ pub(super) struct Unit {
     /// Its place in the channel's masks.
     pub bit: u128,
     pub phase: Phase,
-    pub free_at: SimTime,
     /// Reads that wait for it.
     pub reads: Queue,
     /// The read it does; none while it reads for a collection.
@@ -36,7 +35,6 @@ pub(super) struct Unit {
     /// Planes that wait to be collected.
     pub collect_head: Option<PlaneId>,
     pub collect_tail: Option<PlaneId>,
-    pub lanes: Vec<u32>,
     pub busy: Span,
 }
 
@@ -52,6 +50,8 @@ pub(super) struct Channel {
     /// Units with planes to be collected.
     pub collecting: u128,
     pub lanes: Vec<u32>,
+    /// The unit of each of its lanes.
+    pub lane_units: Vec<UnitId>,
     /// The lane that is offered the next write first.
     pub turn: u32,
     pub busy: Span,
@@ -98,28 +98,19 @@ pub(super) fn bits(mut mask: u128) -> impl Iterator<Item = u32> {
     })
 }
 
-impl Unit {
-    /// Whether it can start something.
-    #[inline]
-    pub(super) fn is_idle(&self, now: SimTime) -> bool {
-        self.phase == Phase::Free && self.free_at <= now
-    }
-}
-
 impl<C: Contents> Drive<C> {
     /// The units of a channel whose bits are set and that can start something.
     pub(super) fn idle_among(&self, now: SimTime, channel: usize, mask: u128) -> impl Iterator<Item = UnitId> {
         let first = self.channels[channel].first_unit;
-        let idle = move |bit: u32| self.units[(first + bit) as usize].is_idle(now);
-        bits(mask).filter(move |&bit| idle(bit)).map(move |bit| UnitId(first + bit))
+        bits(mask).map(move |bit| UnitId(first + bit)).filter(move |&unit| self.is_idle(now, unit))
     }
 
     /// Something waits for a busy unit: its release becomes an event.
     #[inline]
     pub(super) fn arm_unit(&mut self, now: SimTime, unit: UnitId) {
-        let state = &self.units[unit.0 as usize];
-        if state.phase == Phase::Free && state.free_at > now {
-            self.agenda.set(unit.0 as usize, state.free_at);
+        let free_at = self.free_at[unit.0 as usize];
+        if free_at > now && free_at != SimTime::NEVER {
+            self.agenda.set(unit.0 as usize, free_at);
         }
     }
 
@@ -129,25 +120,15 @@ impl<C: Contents> Drive<C> {
         self.agenda.set(self.units.len() + channel, self.channels[channel].free_at);
     }
 
-    /// Whether anything waits for the unit.
-    #[inline]
-    fn is_wanted(&self, unit: &Unit) -> bool {
-        unit.reads.head.is_some()
-            || unit.collect_head.is_some()
-            || unit.lanes.iter().any(|&lane| {
-                let pool = self.lanes[lane as usize].pool;
-                self.pools[pool as usize].head.is_some()
-            })
-    }
-
     /// The unit is busy from `now` until `until`.
     #[inline]
     pub(super) fn occupy_unit(&mut self, now: SimTime, unit: UnitId, until: SimTime) {
         let state = &mut self.units[unit.0 as usize];
         state.phase = Phase::Free;
-        state.free_at = until;
         state.busy += until.since(now);
-        if self.is_wanted(&self.units[unit.0 as usize]) {
+        self.free_at[unit.0 as usize] = until;
+        // Whichever pool writes wait in, it may be one of the unit's: to look is dearer than to wake in vain.
+        if self.pools_waiting > 0 || state.reads.head.is_some() || state.collect_head.is_some() {
             self.agenda.set(unit.0 as usize, until);
         }
     }
@@ -165,10 +146,12 @@ impl<C: Contents> Drive<C> {
     pub(super) fn wait_for(&self, unit: UnitId) -> Span {
         let state = &self.units[unit.0 as usize];
         let channel = &self.channels[state.channel as usize];
-        let mut wait = state.free_at.since(self.now) + channel.free_at.since(self.now);
-        if state.phase != Phase::Free {
-            wait += self.timing.transfer(0);
-        }
+        let mut wait = channel.free_at.since(self.now);
+        wait += match state.phase {
+            Phase::Free => self.free_at[unit.0 as usize].since(self.now),
+            Phase::Array => self.agenda.at(unit.0 as usize).since(self.now) + self.timing.transfer(0),
+            Phase::Ready => self.timing.transfer(0),
+        };
         let mut at = state.reads.head;
         while at.is_some() {
             wait += self.timing.read + self.timing.transfer(self.ops[at].command.sectors);

@@ -147,7 +147,13 @@ pub struct Drive<C> {
     /// Which lane each plane is in.
     lane_of: Vec<u32>,
     pools: Vec<Queue>,
+    /// Pools in which writes wait.
+    pools_waiting: u32,
     units: Vec<Unit>,
+    /// When each unit is free; [`SimTime::NEVER`] while it reads or holds a page for the channel.
+    free_at: Vec<SimTime>,
+    /// Which unit each plane is in.
+    unit_of: Vec<UnitId>,
     channels: Vec<Channel>,
     collections: Vec<Collection>,
     ops: Arena<Op>,
@@ -182,7 +188,10 @@ impl<C: Contents> Drive<C> {
             lanes: Vec::new(),
             lane_of: vec![0; geometry.plane_count() as usize],
             pools: Vec::new(),
+            pools_waiting: 0,
             units: media::units(&geometry),
+            free_at: vec![SimTime::ZERO; geometry.unit_count() as usize],
+            unit_of: (0..geometry.plane_count()).map(|plane| geometry.unit_of(PlaneId(plane))).collect(),
             channels: media::channels(&geometry),
             collections: vec![Collection::default(); geometry.plane_count() as usize],
             ops: Arena::default(),
@@ -228,7 +237,7 @@ impl<C: Contents> Drive<C> {
             let needed = (first_pool + pool + 1) as usize;
             self.pools.resize(self.pools.len().max(needed), Queue::default());
             self.channels[channel as usize].lanes.push(at);
-            self.units[unit.0 as usize].lanes.push(at);
+            self.channels[channel as usize].lane_units.push(unit);
         }
         self.ftls.push(Ftl {
             map: Map::new(pages),
@@ -275,12 +284,16 @@ impl<C: Contents> Drive<C> {
     pub fn step(&mut self) {
         let now = self.agenda.next();
         self.now = now;
-        let slot = self.agenda.pop();
+        let slot = self.agenda.first();
         let units = self.units.len();
         if slot < units {
             self.unit_wakes(now, UnitId(slot as u32));
         } else {
             self.visit(now, slot - units);
+        }
+        // Most events are followed by the next one of the same resource: only one that was not is taken out.
+        if self.agenda.at(slot) == now {
+            self.agenda.set(slot, SimTime::NEVER);
         }
     }
 
@@ -344,6 +357,16 @@ impl<C: Contents> Drive<C> {
         self.ops.live() == 0 && self.done.is_empty()
     }
 
+    #[inline]
+    fn unit_of_page(&self, ppn: Ppn) -> UnitId {
+        self.unit_of[self.geometry.plane_of(ppn).0 as usize]
+    }
+
+    #[inline]
+    fn is_idle(&self, now: SimTime, unit: UnitId) -> bool {
+        self.free_at[unit.0 as usize] <= now
+    }
+
     fn claim(&mut self, op: Op) -> Id<Op> {
         let id = self.ops.claim();
         self.ops[id] = op;
@@ -374,7 +397,8 @@ impl<C: Contents> Drive<C> {
         self.blocks.invalidate(ppn);
         let plane = self.geometry.plane_of(ppn);
         if !self.blocks.has_room(plane) {
-            self.ask_for_collection(self.now, plane);
+            self.ask_for_collection(plane);
+            self.wake_collector(self.now, plane);
         }
     }
 
@@ -433,7 +457,7 @@ impl<C: Contents> Leaves<C> for Drive<C> {
 impl<C: Contents> Below for Drive<C> {
     fn backlog(&self, leaf: LeafId, page: Page) -> Span {
         match self.ftls[usize::from(leaf.0)].map.get(page.0) {
-            Entry::At(ppn) => self.wait_for(self.geometry.unit_of(self.geometry.plane_of(ppn))),
+            Entry::At(ppn) => self.wait_for(self.unit_of_page(ppn)),
             _ => Span::ZERO,
         }
     }

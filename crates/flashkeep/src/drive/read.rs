@@ -31,7 +31,7 @@ impl<C: Contents> Drive<C> {
             }
             Entry::At(ppn) => {
                 let contents = self.blocks.contents(ppn);
-                let unit = self.geometry.unit_of(self.geometry.plane_of(ppn));
+                let unit = self.unit_of_page(ppn);
                 if command.flags.has(Flags::BEFORE) {
                     self.answer(ticket, 1, now, Span::ZERO, contents);
                 } else if self.is_in_memory(now, unit, ppn) {
@@ -48,7 +48,7 @@ impl<C: Contents> Drive<C> {
     /// coalescing, a page that another read is bringing up soon will be.
     fn is_in_memory(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
         let state = &self.units[unit.0 as usize];
-        if state.programs == Some(ppn) && state.free_at > now {
+        if state.programs == Some(ppn) && self.free_at[unit.0 as usize] > now {
             return true;
         }
         if !self.coalesce {
@@ -103,8 +103,9 @@ impl<C: Contents> Drive<C> {
         let in_register = now + command + read;
         let state = &mut self.units[unit.0 as usize];
         state.phase = Phase::Array;
-        state.free_at = in_register;
+        state.programs = None;
         state.busy += in_register.since(now);
+        self.free_at[unit.0 as usize] = SimTime::NEVER;
         self.agenda.set(unit.0 as usize, in_register);
         let held = if self.bus == BusUse::Operations { command + read } else { command };
         self.occupy_channel(now, channel, held);

@@ -41,7 +41,12 @@ impl<C: Contents> Drive<C> {
         }
     }
 
+    #[inline]
     fn grant_one(&mut self, now: SimTime, channel: usize) -> bool {
+        let state = &self.channels[channel];
+        if state.waiting | state.ready | state.collecting == 0 {
+            return matches!(self.try_class(now, channel, Class::Write), Turn::Granted);
+        }
         if self.scheduler.by_age
             && let Some(class) = self.oldest_class(now, channel)
             && self.channels[channel].collecting == 0
@@ -80,7 +85,7 @@ impl<C: Contents> Drive<C> {
         let mut waits = false;
         for bit in bits(collecting) {
             let unit = UnitId(first + bit);
-            if !self.units[unit.0 as usize].is_idle(now) {
+            if !self.is_idle(now, unit) {
                 self.arm_unit(now, unit);
                 waits = true;
             } else if self.collect(now, channel, unit) {
@@ -123,15 +128,19 @@ impl<C: Contents> Drive<C> {
     /// both something to take and room for it.
     #[inline]
     fn next_write(&mut self, now: SimTime, channel: usize) -> Option<(usize, PlaneId, u32)> {
+        if self.pools_waiting == 0 {
+            return None;
+        }
         let state = &self.channels[channel];
         let count = state.lanes.len() as u32;
         let mut at = state.turn;
         for _ in 0..count {
-            let lane = state.lanes[at as usize] as usize;
+            let this = at as usize;
             at = if at + 1 == count { 0 } else { at + 1 };
-            if !self.units[self.lanes[lane].unit.0 as usize].is_idle(now) {
+            if !self.is_idle(now, state.lane_units[this]) {
                 continue;
             }
+            let lane = state.lanes[this] as usize;
             if let Some((plane, turn)) = self.plane_for(lane) {
                 self.channels[channel].turn = at;
                 return Some((lane, plane, turn));
@@ -168,9 +177,11 @@ impl<C: Contents> Drive<C> {
         if either != 0 && self.idle_among(now, channel, either).next().is_some() {
             return true;
         }
-        state.lanes.iter().any(|&lane| {
-            let lane = &self.lanes[lane as usize];
-            self.pools[lane.pool as usize].head.is_some() && self.units[lane.unit.0 as usize].is_idle(now)
+        if self.pools_waiting == 0 {
+            return false;
+        }
+        state.lane_units.iter().zip(&state.lanes).any(|(&unit, &lane)| {
+            self.is_idle(now, unit) && self.pools[self.lanes[lane as usize].pool as usize].head.is_some()
         })
     }
 }

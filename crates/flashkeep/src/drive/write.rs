@@ -15,16 +15,15 @@ impl<C: Contents> Drive<C> {
         let channels = self.ftls[ftl].domain.extent[0];
         if self.ftls[ftl].allocation.channel(&self.ftls[ftl].domain, command.start.0).is_none() {
             let pool = self.ftls[ftl].first_pool;
-            self.pool_write(ftl, *command, ticket, contents, pool);
-            self.offer(now, ftl, pool, channels);
+            self.pool_write(now, ftl, command, ticket, contents, pool, channels);
             return;
         }
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));
             let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
             let pool = self.bound_pool(ftl, page.0);
-            self.pool_write(ftl, command.over(page, 1), ticket.plus(u32::from(n)), contents, pool);
-            self.offer(now, ftl, pool, 1);
+            let (one, ticket) = (command.over(page, 1), ticket.plus(u32::from(n)));
+            self.pool_write(now, ftl, &one, ticket, contents, pool, 1);
         }
     }
 
@@ -38,8 +37,18 @@ impl<C: Contents> Drive<C> {
     }
 
     /// From now on the pages are those of this write, wherever they will be.
-    fn pool_write(&mut self, ftl: usize, command: Command, ticket: Ticket, contents: &[C], pool: u32) {
-        let op = self.claim(Op { ticket, command, ftl: ftl as u16, ..Op::default() });
+    #[allow(clippy::too_many_arguments)]
+    fn pool_write(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+        pool: u32,
+        channels: u32,
+    ) {
+        let op = self.claim(Op { ticket, command: *command, ftl: ftl as u16, ..Op::default() });
         if C::KEEP {
             self.carry(op, contents);
         }
@@ -49,7 +58,12 @@ impl<C: Contents> Drive<C> {
             }
             self.ftls[ftl].map.set(lpn, Entry::Pending(op.raw()));
         }
+        let somebody_waits = self.pools[pool as usize].head.is_some();
+        self.pools_waiting += u32::from(!somebody_waits);
         self.pools[pool as usize].push(&mut self.ops, op);
+        if !somebody_waits {
+            self.offer(now, ftl, pool, channels);
+        }
     }
 
     /// Offers a pool's writes to its channels, in turn; whoever is busy will be asked again when it falls free.
@@ -92,7 +106,7 @@ impl<C: Contents> Drive<C> {
             let unit = self.lanes[lane as usize].unit;
             self.arm_unit(now, unit);
             let channel = self.units[unit.0 as usize].channel as usize;
-            if self.units[unit.0 as usize].is_idle(now) && self.channels[channel].free_at > now {
+            if self.is_idle(now, unit) && self.channels[channel].free_at > now {
                 self.arm_channel(channel);
             }
         }
@@ -107,12 +121,13 @@ impl<C: Contents> Drive<C> {
             return None;
         }
         let ftl = &self.ftls[usize::from(lane.ftl)];
-        let op = &self.ops[head];
-        let lpn = op.command.start.0 + u32::from(op.placed);
-        match ftl.allocation.plane(&self.geometry, &ftl.domain, lpn) {
-            Some(plane) => self.blocks.has_room(plane).then_some((plane, lane.turn)),
-            None => Allocation::next_plane(&lane.planes, lane.turn, |plane| self.blocks.has_room(plane)),
+        if let Allocation::Static(order) = &ftl.allocation {
+            let op = &self.ops[head];
+            let lpn = op.command.start.0 + u32::from(op.placed);
+            let plane = ftl.domain.plane(&self.geometry, order.coordinates(&ftl.domain, lpn));
+            return self.blocks.has_room(plane).then_some((plane, lane.turn));
         }
+        Allocation::next_plane(&lane.planes, lane.turn, |plane| self.blocks.has_room(plane))
     }
 
     /// Places the first page of the lane's pool and programs it.
@@ -120,9 +135,8 @@ impl<C: Contents> Drive<C> {
         self.lanes[lane].turn = turn;
         let Lane { ftl, unit, pool } = Lane::of(&self.lanes[lane]);
         let op = self.pools[pool].head;
-        let n = self.ops[op].placed;
-        let Command { cause, sectors, .. } = self.ops[op].command;
-        let lpn = self.ops[op].command.start.0 + u32::from(n);
+        let Op { placed: n, command: Command { start, cause, sectors, .. }, .. } = self.ops[op];
+        let lpn = start.0 + u32::from(n);
         let contents = if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() };
         let ppn = self.place(ftl, plane, lpn, op, contents);
         let (acknowledged, durable) = self.program(now, channel, unit, sectors);
@@ -137,6 +151,7 @@ impl<C: Contents> Drive<C> {
         state.service = state.service.max(acknowledged.since(now));
         if state.placed == state.command.count {
             self.pools[pool].pop(&mut self.ops);
+            self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
             self.all_placed(op);
         }
     }
@@ -162,7 +177,7 @@ impl<C: Contents> Drive<C> {
             self.blocks.validate(ppn);
         }
         if self.blocks.plane(plane).free_pages < self.collect_below {
-            self.ask_for_collection(self.now, plane);
+            self.ask_for_collection(plane);
         }
         ppn
     }

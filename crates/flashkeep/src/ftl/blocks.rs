@@ -148,6 +148,12 @@ impl<C: Contents> Blocks<C> {
         state.free_pages += self.geometry.pages;
     }
 
+    /// Whether a sealed block has no valid page.
+    #[must_use]
+    pub fn is_garbage(&self, plane: PlaneId, block: u32) -> bool {
+        self.score[self.geometry.block_index(plane, block)] == 0
+    }
+
     /// Whether a page has been programmed since its block's last erase.
     #[must_use]
     #[inline]

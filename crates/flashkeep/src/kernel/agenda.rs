@@ -11,34 +11,42 @@ use super::SimTime;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Children of each node of the tree.
+const FAN: usize = 4;
+
 /// One pending instant a slot, and the earliest of them all.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// A complete binary tree: leaves from `first_leaf` on, each node the minimum of its two children.
-    tree: Vec<u64>,
-    first_leaf: usize,
+    /// A complete tree in which each node is the minimum of its four children; the leaves come last.
+    tree: Vec<[u64; FAN]>,
+    /// Where the leaves begin, in groups of four.
+    leaves: usize,
 }
 
 impl Agenda {
     /// An agenda with `slots` empty slots.
     #[must_use]
     pub fn new(slots: usize) -> Self {
-        let first_leaf = slots.next_power_of_two().max(1);
-        Agenda { tree: vec![u64::MAX; 2 * first_leaf], first_leaf }
+        let (mut groups, mut inner) = (1, 0);
+        while groups * FAN < slots {
+            inner += groups;
+            groups *= FAN;
+        }
+        Agenda { tree: vec![[u64::MAX; FAN]; inner + groups], leaves: inner }
     }
 
     /// Puts the slot's event at `at`, in place of what it held.
     #[inline]
     pub fn set(&mut self, slot: usize, at: SimTime) {
-        let mut node = self.first_leaf + slot;
-        self.tree[node] = at.0;
-        while node > 1 {
-            let least = self.tree[node].min(self.tree[node ^ 1]);
-            node >>= 1;
-            if self.tree[node] == least {
+        let (mut group, mut place) = (self.leaves + slot / FAN, slot % FAN);
+        self.tree[group][place] = at.0;
+        while group > 0 {
+            let least = least(&self.tree[group]);
+            (group, place) = ((group - 1) / FAN, (group - 1) % FAN);
+            if self.tree[group][place] == least {
                 return;
             }
-            self.tree[node] = least;
+            self.tree[group][place] = least;
         }
     }
 
@@ -46,30 +54,46 @@ impl Agenda {
     #[must_use]
     #[inline]
     pub fn at(&self, slot: usize) -> SimTime {
-        SimTime(self.tree[self.first_leaf + slot])
+        SimTime(self.tree[self.leaves + slot / FAN][slot % FAN])
     }
 
     /// The instant of the next event, [`SimTime::NEVER`] where there is none.
     #[must_use]
     #[inline]
     pub fn next(&self) -> SimTime {
-        SimTime(self.tree[1])
+        SimTime(least(&self.tree[0]))
     }
 
-    /// Takes the next event out and returns its slot: the lowest of those at the earliest instant.
+    /// The slot of the next event: the lowest of those at the earliest instant.
+    #[must_use]
+    #[inline]
+    pub fn first(&self) -> usize {
+        let earliest = least(&self.tree[0]);
+        debug_assert!(earliest != u64::MAX, "nothing is pending");
+        let mut group = 0;
+        loop {
+            let four = &self.tree[group];
+            let later = |place: usize| usize::from(four[place] != earliest);
+            let place = later(0) * (1 + later(1) * (1 + later(2)));
+            if group >= self.leaves {
+                return (group - self.leaves) * FAN + place;
+            }
+            group = group * FAN + 1 + place;
+        }
+    }
+
+    /// Takes the next event out and returns its slot.
     #[inline]
     pub fn pop(&mut self) -> usize {
-        let earliest = self.tree[1];
-        debug_assert!(earliest != u64::MAX, "nothing is pending");
-        let mut node = 1;
-        while node < self.first_leaf {
-            node *= 2;
-            node += usize::from(self.tree[node] != earliest);
-        }
-        let slot = node - self.first_leaf;
+        let slot = self.first();
         self.set(slot, SimTime::NEVER);
         slot
     }
+}
+
+#[inline]
+fn least(four: &[u64; FAN]) -> u64 {
+    four[0].min(four[1]).min(four[2].min(four[3]))
 }
 
 /// Things due at an instant, in order of instant and then of insertion.

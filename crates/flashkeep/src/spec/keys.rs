@@ -291,7 +291,7 @@ impl Default for FlashSpec {
             busy_unit: BusyUnit::Die,
             bus: BusUse::Transfers,
             acknowledge: Acknowledge::Program,
-            scheduler: "data-first".into(),
+            scheduler: "reads-first".into(),
             timing: TimingSpec::default(),
         }
     }

@@ -7,4 +7,4 @@ pub const SCHEMES: &[&str] = &["none", "mirror"];
 pub const VICTIMS: &[&str] = &["greedy", "fifo"];
 
 /// Schedulers: `flash.scheduler`.
-pub const SCHEDULERS: &[&str] = &["data-first", "ssdsim", "fifo"];
+pub const SCHEDULERS: &[&str] = &["reads-first", "ssdsim", "fifo"];

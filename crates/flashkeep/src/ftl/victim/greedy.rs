@@ -10,7 +10,7 @@
 use super::{Candidates, Victim};
 
 /// Fewest valid pages first.
-pub const POLICY: Victim =
+pub(super) const POLICY: Victim =
     Victim { name: "greedy", summary: "the block with the fewest valid pages, lowest number first", pick };
 
 fn pick(candidates: &Candidates<'_>) -> Option<u32> {

@@ -11,7 +11,7 @@
 use super::{Class, Scheduler};
 
 /// First come, first served.
-pub const RULE: Scheduler = Scheduler {
+pub(super) const RULE: Scheduler = Scheduler {
     name: "fifo",
     summary: "in order of arrival",
     order: [Class::Collect, Class::DataOut, Class::Read, Class::Write],

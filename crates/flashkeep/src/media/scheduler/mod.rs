@@ -1,6 +1,6 @@
 //! Who goes first when a channel is free: one file a scheduler, one line in the table.
 
-mod data_first;
+mod reads_first;
 mod fifo;
 mod ssdsim;
 
@@ -33,7 +33,7 @@ pub struct Scheduler {
 }
 
 /// The table of schedulers.
-pub const SCHEDULERS: [Scheduler; 3] = [data_first::RULE, fifo::RULE, ssdsim::RULE];
+pub const SCHEDULERS: [Scheduler; 3] = [reads_first::RULE, fifo::RULE, ssdsim::RULE];
 
 /// The scheduler of that name.
 #[must_use]

@@ -13,7 +13,7 @@
 use super::{Class, Scheduler};
 
 /// Collection, read commands, data out, writes.
-pub const RULE: Scheduler = Scheduler {
+pub(super) const RULE: Scheduler = Scheduler {
     name: "ssdsim",
     summary: "collection, then read commands, then data, then writes; a pending collection holds its channel",
     order: [Class::Collect, Class::Read, Class::DataOut, Class::Write],

@@ -1,0 +1,20 @@
+//! # What it does
+//! Starts reads first (a command is short, and the array then works while others use the channel), then moves out
+//! data that wait in a register, then goes on with collections, then starts writes.
+//!
+//! # What it costs
+//! Writes wait behind reads and behind a collection of their own die.
+//!
+//! # Source
+//! SSDSim's order of reads and writes (Hu et al., ICS 2011), with collections competing page by page; our default.
+
+use super::{Class, Scheduler};
+
+/// Read commands, data out, collection, writes.
+pub(super) const RULE: Scheduler = Scheduler {
+    name: "reads-first",
+    summary: "read commands, then data waiting in registers, then collection, then writes",
+    order: [Class::Read, Class::DataOut, Class::Collect, Class::Write],
+    by_age: false,
+    collection_holds_channel: false,
+};

@@ -1,0 +1,52 @@
+//! What the integration tests share: drives and traces in files, jobs run to their end.
+#![allow(dead_code)]
+
+use flashkeep::job::{Job, Outcome, run};
+use serde_json::Value;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A file of this test run with `text` in it.
+pub fn file(name: &str, text: &str) -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("{}-{number}-{name}", std::process::id()));
+    std::fs::write(&path, text).expect("the target folder can be written");
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+/// A path of this test run for output.
+pub fn output(name: &str) -> PathBuf {
+    PathBuf::from(file(name, ""))
+}
+
+/// A job on a drive (a preset's name, or a file's text) and a trace (`synth:…`, or SSDSim lines).
+pub fn job(drive: &str, trace: &str, set: &[&str]) -> Job {
+    let drive = if drive.contains('\n') { file("drive.toml", drive) } else { drive.to_owned() };
+    let trace = if trace.starts_with("synth:") { trace.to_owned() } else { file("trace.ssdsim", trace) };
+    Job { drive, traces: vec![trace], set: set.iter().map(|&s| s.to_owned()).collect(), ..Job::default() }
+}
+
+/// Runs a job that must succeed.
+pub fn done(job: &Job) -> Outcome {
+    run(job, &mut |_| ControlFlow::Continue(())).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The summary of a job that must succeed.
+pub fn summary(job: &Job) -> Value {
+    done(job).summary
+}
+
+/// A figure of a summary.
+pub fn figure(summary: &Value, path: &str) -> f64 {
+    let pointer = format!("/{}", path.replace('.', "/"));
+    summary.pointer(&pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no figure {path}"))
+}
+
+/// The records of a CSV file, header first.
+pub fn records(path: &std::path::Path) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(path).expect("the run wrote it");
+    text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}

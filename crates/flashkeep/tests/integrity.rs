@@ -1,0 +1,91 @@
+//! Contents, determinism and room: what must hold of every drive under every workload.
+
+mod common;
+
+use common::{done, figure, job, summary};
+use flashkeep::job::run;
+use proptest::prelude::*;
+use std::ops::ControlFlow;
+
+fn small(channels: u32, chips: u32, dies: u32, planes: u32) -> String {
+    format!(
+        "[flash]\nchannels = {channels}\nchips_per_channel = {chips}\ndies_per_chip = {dies}\n\
+         planes_per_die = {planes}\nblocks_per_plane = 12\npages_per_block = 7\npage_kib = 4\n\
+         [ftl]\nover_provisioning = 0.35\n"
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Every read brings what was written last, with collection running, whatever the policies.
+    #[test]
+    fn every_read_brings_what_was_written_last(
+        seed in 0u64..10_000,
+        (channels, chips, dies, planes) in (1u32..4, 1u32..3, 1u32..3, 1u32..3),
+        unit in prop::sample::select(vec!["chip", "die", "plane"]),
+        allocation in prop::sample::select(vec!["dynamic", "dynamic-in-channel", "CWDP", "PDWC", "WCPD"]),
+        scheduler in prop::sample::select(vec!["reads-first", "ssdsim", "fifo"]),
+        (victim, run) in prop::sample::select(vec![("greedy", "steps"), ("fifo", "hold-channel"), ("fifo", "steps")]),
+        (existing, dram) in prop::sample::select(vec![("all", "0"), ("reads", "0"), ("none", "0.03125"), ("all", "0.0625")]),
+        bus in prop::sample::select(vec!["transfers", "operations"]),
+        depth in prop::sample::select(vec!["depth=1", "depth=9", "rate=3k", "rate=40k"]),
+        write in 0.3f64..1.0,
+    ) {
+        let trace = format!("synth:random,requests=900,write={write},size=512:0.2/4KiB:0.5/20KiB:0.3,align=512,{depth}");
+        let set = [
+            format!("flash.busy_unit=\"{unit}\""),
+            format!("ftl.allocation=\"{allocation}\""),
+            format!("flash.scheduler=\"{scheduler}\""),
+            format!("ftl.gc.victim=\"{victim}\""),
+            format!("ftl.gc.run=\"{run}\""),
+            format!("start.existing=\"{existing}\""),
+            format!("buffer.dram_mib={dram}"),
+            format!("flash.bus=\"{bus}\""),
+            "ftl.gc.threshold=0.2".to_owned(),
+        ];
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        let mut job = job(&small(channels, chips, dies, planes), &trace, &set);
+        (job.seed, job.verify) = (Some(seed), true);
+        let first = done(&job).summary;
+        prop_assert_eq!(figure(&first, "integrity.wrong_reads"), 0.0);
+        prop_assert_eq!(figure(&first, "integrity.lost_pages"), 0.0);
+        prop_assert_eq!(&first, &done(&job).summary, "the same run twice");
+        // Checking contents changes nothing else.
+        job.verify = false;
+        let plain = done(&job).summary;
+        prop_assert_eq!(&plain["response_us"], &first["response_us"]);
+        prop_assert_eq!(&plain["operations"], &first["operations"]);
+        // The parts of the amplification and 1 add up to it.
+        let parts: f64 = ["buffer", "mirror", "gc", "parity", "wear", "metadata", "rebuild"]
+            .iter()
+            .map(|part| plain["write_amplification"][part].as_f64().unwrap())
+            .sum();
+        prop_assert!((figure(&plain, "write_amplification.total") - 1.0 - parts).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_full_drive_has_exactly_the_over_provisioned_space_free() {
+    let job = job(&small(2, 2, 1, 2), "synth:random,requests=1,write=0,size=4KiB,depth=1", &["start.existing=\"all\""]);
+    let run = summary(&job);
+    let physical = 2.0 * 2.0 * 2.0 * 12.0 * 7.0;
+    let logical = (physical * 8.0 / 1.35_f64).floor() / 8.0;
+    assert_eq!(figure(&run, "fill") * physical, logical.ceil());
+}
+
+#[test]
+fn debug_and_release_agree_on_this_digest() {
+    // The same bytes on every machine and in every build: a change here is a change of results.
+    let job = job("2CM-128", "synth:sirf-tpcc,requests=20k", &[]);
+    assert_eq!(summary(&job)["digest"], GOLDEN);
+}
+
+const GOLDEN: &str = "5288f4574894d1da0aa191ee5557d8c5278953f33901dc2a828f18a679e0a97c";
+
+#[test]
+fn a_run_can_be_stopped() {
+    let job = job("1CNM-64", "synth:random,requests=1M", &[]);
+    let stopped = run(&job, &mut |_| ControlFlow::Break(()));
+    assert_eq!(stopped.unwrap_err(), flashkeep::error::Error::Interrupted);
+}
