@@ -43,12 +43,10 @@ pub struct Job {
     pub warmup: Option<String>,
     /// Contents as tokens, every read checked.
     pub verify: bool,
-    /// Write each flash operation to this file (CSV: start_ns, end_ns, place, kind, cause).
+    /// Write each flash operation to this file (CSV: when, where, what, why).
     pub operations: Option<PathBuf>,
     /// Write the logical-to-physical map at the end to this file (CSV, a column per copy).
     pub map: Option<PathBuf>,
-    /// Write one line per request to this file (CSV).
-    pub requests: Option<PathBuf>,
     /// Keep arrival and response of every request in the outcome.
     pub keep_requests: bool,
 }

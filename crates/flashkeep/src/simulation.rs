@@ -14,7 +14,7 @@ use crate::report::{Facts, Statistics, WorkloadFacts, summary};
 use crate::schemes;
 use crate::spec::{self, Existing, Resolved};
 use crate::workload::{Replay, Requests, Workload};
-use flashkeep_trace::{Op, Request};
+use flashkeep_trace::{Op, Provenance, Request};
 use std::ops::ControlFlow;
 
 /// Requests between two looks at whether to stop.
@@ -170,7 +170,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
             statistics: Statistics::default(),
             baseline: Baseline { counters, ..Baseline::default() },
             facts: WorkloadFacts {
-                provenance: workload.open()?.provenance(),
+                provenance: Provenance::default(),
                 requests: [0; 3],
                 bytes: [0; 2],
                 span: Span::ZERO,
@@ -193,8 +193,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
         notes: &[String],
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, Stop> {
-        self.prepare()?;
         let mut requests = self.workload.requests()?;
+        self.facts.provenance = requests.provenance.clone();
+        self.prepare(progress)?;
         self.replay(&mut requests, progress)?;
         if self.admitted == 0 {
             let message = "holds no request that the drive could be asked".to_owned();
@@ -218,10 +219,10 @@ impl<'a, C: Contents> Simulation<'a, C> {
 
     // ---------------------------------------------------------------- before time 0
 
-    fn prepare(&mut self) -> Result<(), Stop> {
+    fn prepare(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), Stop> {
         match self.resolved.spec.start.existing {
             Existing::All => self.create_all(),
-            Existing::Reads if self.resolved.spec.start.scan => return self.scan(),
+            Existing::Reads if self.resolved.spec.start.scan => return self.scan(progress),
             Existing::Reads | Existing::None => {}
         }
         Ok(())
@@ -237,11 +238,14 @@ impl<'a, C: Contents> Simulation<'a, C> {
     }
 
     /// Creates what the workload reads, sector by sector, as SSDSim does.
-    fn scan(&mut self) -> Result<(), Stop> {
+    fn scan(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), Stop> {
         let mut requests = self.workload.requests()?;
-        let mut number = 0;
+        let mut number = 0_u64;
         while let Some(read) = requests.next()? {
             number += 1;
+            if number.is_multiple_of(LOOK) {
+                self.look(None, progress)?;
+            }
             if !self.locate(&read, number)? || read.op != Op::Read {
                 continue;
             }
@@ -290,7 +294,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 let Some(request) = next else { break };
                 self.admit(&request, closed);
                 if self.admitted.is_multiple_of(LOOK) {
-                    self.look(requests, progress)?;
+                    self.look(requests.share_done(), progress)?;
                 }
                 next = self.next_placed(requests)?;
             }
@@ -314,14 +318,10 @@ impl<'a, C: Contents> Simulation<'a, C> {
 
     fn look(
         &self,
-        requests: &Requests,
+        share: Option<f64>,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
-        let report = Progress {
-            requests: self.admitted,
-            share: requests.share_done(),
-            simulated_ns: self.now.0,
-        };
+        let report = Progress { requests: self.admitted, share, simulated_ns: self.now.0 };
         match progress(report) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Stop::Error(Error::Interrupted)),

@@ -42,20 +42,31 @@ impl<'a> Workload<'a> {
     /// An option that makes no sense, or does not fit another.
     pub fn new(job: &'a Job, drive: &Resolved) -> Result<Self, Error> {
         if job.traces.is_empty() {
-            return Err(Error::Option("no trace: name a file, `-`, or a workload such as synth:random".into()));
+            return Err(Error::Option(
+                "no trace: name a file, `-`, or a workload such as synth:random".into(),
+            ));
         }
-        let format = job.format.as_deref().map(Format::parse).transpose().map_err(|why| option("format", why))?;
+        let format =
+            job.format.as_deref().map(Format::parse).transpose().map_err(|why| option("format", why))?;
         let bad_records = match job.bad_records.as_deref() {
             None | Some("refuse") => BadRecords::Refuse,
             Some("skip") => BadRecords::Skip,
-            Some(other) => return Err(option("bad-records", format!("found `{other}`; `refuse` and `skip` are accepted"))),
+            Some(other) => {
+                return Err(option(
+                    "bad-records",
+                    format!("found `{other}`; `refuse` and `skip` are accepted"),
+                ));
+            }
         };
         let scale = job.time_scale.unwrap_or(1.0);
         if !(scale.is_finite() && scale > 0.0) {
             return Err(option("time-scale", format!("found {scale}; a number above 0 is accepted")));
         }
         if job.compact && job.wrap {
-            return Err(option("compact", "cannot go with --wrap: an address is placed or wrapped, not both"));
+            return Err(option(
+                "compact",
+                "cannot go with --wrap: an address is placed or wrapped, not both",
+            ));
         }
         let placement = match (job.compact, job.wrap) {
             (true, _) => Placement::Compact,
@@ -174,7 +185,12 @@ impl<'a> Workload<'a> {
     /// Neither a number nor a percentage, or a percentage of a stream whose length is unknown.
     pub fn warmup(&self) -> Result<u64, Error> {
         let Some(text) = self.job.warmup.as_deref() else { return Ok(0) };
-        let wrong = || option("warmup", format!("found `{text}`; a number of requests or a percentage such as `10%` is accepted"));
+        let wrong = || {
+            option(
+                "warmup",
+                format!("found `{text}`; a number of requests or a percentage such as `10%` is accepted"),
+            )
+        };
         let Some(share) = text.strip_suffix('%') else {
             return text.parse().map_err(|_| wrong());
         };

@@ -67,7 +67,11 @@ proptest! {
 
 #[test]
 fn a_full_drive_has_exactly_the_over_provisioned_space_free() {
-    let job = job(&small(2, 2, 1, 2), "synth:random,requests=1,write=0,size=4KiB,depth=1", &["start.existing=\"all\""]);
+    let job = job(
+        &small(2, 2, 1, 2),
+        "synth:random,requests=1,write=0,size=4KiB,depth=1",
+        &["start.existing=\"all\""],
+    );
     let run = summary(&job);
     let physical = 2.0 * 2.0 * 2.0 * 12.0 * 7.0;
     let logical = (physical * 8.0 / 1.35_f64).floor() / 8.0;

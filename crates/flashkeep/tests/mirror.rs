@@ -24,17 +24,24 @@ fn the_worked_example() {
         log.iter().filter(|record| record[8] == kind && record[2] == channel).count()
     };
     assert_eq!((on("program", "0"), on("program", "1")), (5, 5));
-    assert_eq!((figure(&run, "operations.program.host"), figure(&run, "operations.program.mirror")), (5.0, 5.0));
+    assert_eq!(
+        (figure(&run, "operations.program.host"), figure(&run, "operations.program.mirror")),
+        (5.0, 5.0)
+    );
     // Reads go to channels 0, 1, 0, 1, 0; within a channel they are granted in page order.
     assert_eq!((on("read", "0"), on("read", "1")), (3, 2));
     let map = records(job.map.as_deref().unwrap());
     let pages: Vec<_> = map[1..].iter().map(|record| record[0].as_str()).collect();
     assert_eq!(pages, ["7", "8", "9", "10", "11"]);
     for record in &map[1..] {
-        assert!(record[1].starts_with("0.") && record[2].starts_with("1."), "a copy in each group: {record:?}");
+        assert!(
+            record[1].starts_with("0.") && record[2].starts_with("1."),
+            "a copy in each group: {record:?}"
+        );
     }
     let place = |page: usize, copy: usize| map[1 + page][1 + copy].clone();
-    let read_at: Vec<String> = log.iter().filter(|record| record[8] == "read").map(|r| r[2..8].join(".")).collect();
+    let read_at: Vec<String> =
+        log.iter().filter(|record| record[8] == "read").map(|r| r[2..8].join(".")).collect();
     for (page, channel) in [(0, 0), (1, 1), (2, 0), (3, 1), (4, 0)] {
         assert!(read_at.contains(&place(page, channel)), "page {} from channel {channel}", page + 7);
     }

@@ -37,7 +37,12 @@ fn ceilings_of_the_bus_and_of_the_die() {
         &["flash.chips_per_channel=8", "ftl.allocation=\"WDPC\"", "start.existing=\"all\""],
     ));
     let page_s = 4096.0 * 3e-9;
-    within(figure(&bus_bound, "throughput.read_mib_s"), 4096.0 / page_s / 1048576.0, 0.005, "bus-bound reads");
+    within(
+        figure(&bus_bound, "throughput.read_mib_s"),
+        4096.0 / page_s / 1048576.0,
+        0.005,
+        "bus-bound reads",
+    );
     // One die programs a page every 200 µs and 12.288 µs of transfer.
     let die_bound = summary(&job(ONE_DIE, "synth:sequential,requests=20k,write=1,size=4KiB,depth=8", &[]));
     within(figure(&die_bound, "throughput.iops"), 1e6 / 212.288, 0.005, "die-bound writes");

@@ -110,10 +110,10 @@ impl Hints {
     pub(crate) fn observe(&mut self, request: &Request) {
         self.requests += 1;
         self.last_ns = request.arrival_ns;
-        if let Some(pairs) = &mut self.pairs {
-            if self.requests <= LOOKED_AT {
-                pairs.observe(self.requests, request);
-            }
+        if let Some(pairs) = &mut self.pairs
+            && self.requests <= LOOKED_AT
+        {
+            pairs.observe(self.requests, request);
         }
     }
 

@@ -49,10 +49,10 @@ impl Merged {
     fn next(&mut self) -> Result<Option<Request>, TraceError> {
         let mut first: Option<(u64, usize)> = None;
         for (index, input) in self.inputs.iter_mut().enumerate() {
-            if let Some(request) = input.head()? {
-                if first.is_none_or(|(arrival_ns, _)| request.arrival_ns < arrival_ns) {
-                    first = Some((request.arrival_ns, index));
-                }
+            if let Some(request) = input.head()?
+                && first.is_none_or(|(arrival_ns, _)| request.arrival_ns < arrival_ns)
+            {
+                first = Some((request.arrival_ns, index));
             }
         }
         let Some((_, index)) = first else { return Ok(None) };

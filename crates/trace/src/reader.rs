@@ -59,11 +59,11 @@ pub fn open_reader(
 
 fn open_input(input: Input, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
     let path = input.path.clone();
-    if let Some(bytes) = options.sector_bytes {
-        if bytes == 0 || bytes > SECTOR_BYTES_MAX {
-            let message = format!("found {bytes}; accepted: 1 to {SECTOR_BYTES_MAX} bytes");
-            return Err(TraceError::new(&path, message).field("sector-bytes"));
-        }
+    if let Some(bytes) = options.sector_bytes
+        && (bytes == 0 || bytes > SECTOR_BYTES_MAX)
+    {
+        let message = format!("found {bytes}; accepted: 1 to {SECTOR_BYTES_MAX} bytes");
+        return Err(TraceError::new(&path, message).field("sector-bytes"));
     }
     let mut frames = Frames::new(input);
     let sample = frames.sample()?;

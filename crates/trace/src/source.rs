@@ -38,7 +38,7 @@ pub trait Source: Send {
 }
 
 /// What a stream is: its name, its format, whether it was made up, and how it is to be replayed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
     /// The path, or `synth:…` as the user wrote it.
     pub name: String,

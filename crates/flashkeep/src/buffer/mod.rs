@@ -54,7 +54,15 @@ pub struct Below<'a, S, C, L> {
 }
 
 impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
-    fn run(&mut self, verb: Verb, page: u32, count: u32, sectors: u16, flags: Flags, contents: impl Fn(u32) -> C) {
+    fn run(
+        &mut self,
+        verb: Verb,
+        page: u32,
+        count: u32,
+        sectors: u16,
+        flags: Flags,
+        contents: impl Fn(u32) -> C,
+    ) {
         let mut at = 0;
         while at < count {
             let piece = (count - at).min(u32::from(u16::MAX));
@@ -127,7 +135,11 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Reads a fragment; false where the DRAM had all of it.
-    pub fn read<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) -> bool {
+    pub fn read<S: Scheme, L: Leaves<C>>(
+        &mut self,
+        fragment: Fragment,
+        below: &mut Below<'_, S, C, L>,
+    ) -> bool {
         self.touch(fragment, below);
         if self.lru.is_some() {
             let pages = fragment.page..fragment.page + fragment.count;
@@ -167,7 +179,12 @@ impl<C: Contents> Buffer<C> {
         }
     }
 
-    fn read_through<S: Scheme, L: Leaves<C>>(&mut self, page: u32, mask: u64, below: &mut Below<'_, S, C, L>) -> bool {
+    fn read_through<S: Scheme, L: Leaves<C>>(
+        &mut self,
+        page: u32,
+        mask: u64,
+        below: &mut Below<'_, S, C, L>,
+    ) -> bool {
         let lru = self.lru.as_mut().expect("there is DRAM");
         let held = lru.touch(page);
         let hit = held.map_or(0, |held| held.sectors) & mask;
@@ -184,7 +201,11 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Writes a fragment; false where the DRAM took all of it without giving anything up.
-    pub fn write<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) -> bool {
+    pub fn write<S: Scheme, L: Leaves<C>>(
+        &mut self,
+        fragment: Fragment,
+        below: &mut Below<'_, S, C, L>,
+    ) -> bool {
         if self.lru.is_some() {
             let mut gave = false;
             for page in fragment.page..fragment.page + fragment.count {
@@ -233,7 +254,12 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// The DRAM takes sectors of a page, giving up what was used longest ago.
-    fn hold<S: Scheme, L: Leaves<C>>(&mut self, page: u32, mask: u64, below: &mut Below<'_, S, C, L>) -> bool {
+    fn hold<S: Scheme, L: Leaves<C>>(
+        &mut self,
+        page: u32,
+        mask: u64,
+        below: &mut Below<'_, S, C, L>,
+    ) -> bool {
         let in_flash = expected(&self.oracle, &self.pages, page);
         let new = self.oracle.write(page);
         let lru = self.lru.as_mut().expect("there is DRAM");

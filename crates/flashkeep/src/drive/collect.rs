@@ -21,7 +21,9 @@ impl<C: Contents> Drive<C> {
         let unit = self.unit_of[plane.0 as usize];
         let state = &mut self.units[unit.0 as usize];
         match state.collect_tail {
-            Some(tail) if state.collect_head.is_some() => self.collections[tail.0 as usize].next = Some(plane),
+            Some(tail) if state.collect_head.is_some() => {
+                self.collections[tail.0 as usize].next = Some(plane)
+            }
             _ => state.collect_head = Some(plane),
         }
         state.collect_tail = Some(plane);

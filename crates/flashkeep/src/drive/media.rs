@@ -100,7 +100,12 @@ pub(super) fn bits(mut mask: u128) -> impl Iterator<Item = u32> {
 
 impl<C: Contents> Drive<C> {
     /// The units of a channel whose bits are set and that can start something.
-    pub(super) fn idle_among(&self, now: SimTime, channel: usize, mask: u128) -> impl Iterator<Item = UnitId> {
+    pub(super) fn idle_among(
+        &self,
+        now: SimTime,
+        channel: usize,
+        mask: u128,
+    ) -> impl Iterator<Item = UnitId> {
         let first = self.channels[channel].first_unit;
         bits(mask).map(move |bit| UnitId(first + bit)).filter(move |&unit| self.is_idle(now, unit))
     }

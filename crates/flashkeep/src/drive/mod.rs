@@ -60,7 +60,11 @@ impl Queue {
         let before = if after.is_some() { ops[after].next } else { self.head };
         ops[op].previous = after;
         ops[op].next = before;
-        if after.is_some() { ops[after].next = op } else { self.head = op }
+        if after.is_some() {
+            ops[after].next = op
+        } else {
+            self.head = op
+        }
         if before.is_some() { ops[before].previous = op } else { self.tail = op }
     }
 
@@ -170,7 +174,13 @@ pub struct Drive<C> {
 impl<C: Contents> Drive<C> {
     /// The flash of a drive, erased, an FTL of `pages` pages for each of `domains`.
     #[must_use]
-    pub fn new(drive: &Resolved, domains: &[Domain], pages: u32, scheduler: Scheduler, victim: Victim) -> Self {
+    pub fn new(
+        drive: &Resolved,
+        domains: &[Domain],
+        pages: u32,
+        scheduler: Scheduler,
+        victim: Victim,
+    ) -> Self {
         let geometry = Geometry::new(&drive.spec.flash);
         let threshold = drive.spec.ftl.gc.threshold * geometry.pages_per_plane() as f64;
         let mut this = Drive {

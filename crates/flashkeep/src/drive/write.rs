@@ -8,7 +8,14 @@ use crate::media::{PlaneId, UnitId};
 use crate::spec::{Acknowledge, BusUse};
 
 impl<C: Contents> Drive<C> {
-    pub(super) fn write(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket, contents: &[C]) {
+    pub(super) fn write(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+    ) {
         if command.flags.has(Flags::BEFORE) {
             return self.write_before(now, ftl, command, ticket, contents);
         }
@@ -131,7 +138,14 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Places the first page of the lane's pool and programs it.
-    pub(super) fn grant_write(&mut self, now: SimTime, channel: usize, lane: usize, plane: PlaneId, turn: u32) {
+    pub(super) fn grant_write(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        lane: usize,
+        plane: PlaneId,
+        turn: u32,
+    ) {
         self.lanes[lane].turn = turn;
         let Lane { ftl, unit, pool } = Lane::of(&self.lanes[lane]);
         let op = self.pools[pool].head;
@@ -166,7 +180,8 @@ impl<C: Contents> Drive<C> {
         let this = &mut self.ftls[ftl];
         let mut owner = lpn;
         if !this.renamed.is_empty()
-            && let Some(&(_, _, to)) = this.renamed.iter().find(|&&(id, from, _)| id == op.raw() && from == lpn)
+            && let Some(&(_, _, to)) =
+                this.renamed.iter().find(|&&(id, from, _)| id == op.raw() && from == lpn)
         {
             owner = to;
         }
@@ -184,7 +199,13 @@ impl<C: Contents> Drive<C> {
 
     /// Command and data on the channel, then the array; when the program is acknowledged, and when it is over.
     #[inline]
-    pub(super) fn program(&mut self, now: SimTime, channel: usize, unit: UnitId, sectors: u16) -> (SimTime, SimTime) {
+    pub(super) fn program(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        sectors: u16,
+    ) -> (SimTime, SimTime) {
         let bus = self.timing.command + self.timing.transfer(sectors);
         let durable = now + bus + self.timing.program;
         let held = if self.bus == BusUse::Operations { bus + self.timing.program } else { bus };
@@ -244,7 +265,9 @@ impl<C: Contents> Drive<C> {
             let channel = this.allocation.channel(&this.domain, lpn).unwrap_or(turn % channels);
             let lane = (this.lanes.start + channel * per_channel + turn / channels % per_channel) as usize;
             let (planes, at) = (&self.lanes[lane].planes, self.lanes[lane].turn);
-            if let Some((plane, next)) = Allocation::next_plane(planes, at, |plane| self.blocks.has_room(plane)) {
+            if let Some((plane, next)) =
+                Allocation::next_plane(planes, at, |plane| self.blocks.has_room(plane))
+            {
                 self.lanes[lane].turn = next;
                 self.ftls[ftl].untimed_turn = (turn + 1) % lanes;
                 return plane;
@@ -300,4 +323,3 @@ impl Lane {
         Lane { ftl: usize::from(lane.ftl), unit: lane.unit, pool: lane.pool as usize }
     }
 }
-

@@ -379,11 +379,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.locks.take(node, key);
             }
             let pages = plan.steps.iter().filter(|s| s.at != Step::NOWHERE).map(|s| s.at + s.command.count);
-            let command = Command {
-                count: pages.max().unwrap_or(0),
-                flags: Flags::BACKGROUND,
-                ..Command::default()
-            };
+            let command =
+                Command { count: pages.max().unwrap_or(0), flags: Flags::BACKGROUND, ..Command::default() };
             let key = plan.hold;
             let caller = Ticket { age: self.opened, ..Ticket::default() };
             self.start(leaves, now, node, command, &mut plan, key, caller);
@@ -760,7 +757,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     fn complete<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, done: Done<C>) {
         let owner = done.ticket.owner;
         if let Some((leaf, page)) = done.failed {
-            let child = self.shape.iter().position(|shape| shape.leaf == Some(leaf)).expect("a leaf of the tree");
+            let child =
+                self.shape.iter().position(|shape| shape.leaf == Some(leaf)).expect("a leaf of the tree");
             let child = NodeId(child as u16);
             return self.failed(
                 leaves,
@@ -921,7 +919,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return;
         }
         let service = frame.service;
-        let done = Done { acknowledged: frame.acknowledged, durable, service, part, ..done_at(frame.caller, 1, durable) };
+        let done = Done {
+            acknowledged: frame.acknowledged,
+            durable,
+            service,
+            part,
+            ..done_at(frame.caller, 1, durable)
+        };
         if frame.command.verb != Verb::Read {
             leaves.done().push(Done { pages: u32::from(frame.command.count), ..done });
             return;
@@ -942,7 +946,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = &self.frames[id];
         let steps = frame.steps.iter().zip(&frame.bases);
         let mut covering = steps.filter(|(s, _)| {
-            s.at != Step::NOWHERE && s.command.verb == Verb::Read && (s.at..s.at + s.command.count).contains(&n)
+            s.at != Step::NOWHERE
+                && s.command.verb == Verb::Read
+                && (s.at..s.at + s.command.count).contains(&n)
         });
         let found = covering.next();
         found.map_or(C::default(), |(s, &base)| {
@@ -1019,7 +1025,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let own = frame.is_some() && self.frames[frame].node == node;
         let scheme = self.schemes[node.index()].as_mut().expect("parents are schemes");
         // Inside a plan that has the stripe already, the repair belongs to it.
-        let key = if own && self.frames[frame].key.is_some() { None } else { scheme.repair_key(member, page) };
+        let key =
+            if own && self.frames[frame].key.is_some() { None } else { scheme.repair_key(member, page) };
         if let Some(key) = key
             && self.locks.queue(node, key, Waiting::Repair(what))
         {

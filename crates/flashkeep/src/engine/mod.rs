@@ -19,7 +19,7 @@ mod scheme;
 pub use command::{Cause, Command, Flags, Page, Verb};
 pub use contents::{Contents, Token, gf};
 pub use executor::{Engine, Finished, Join, Merge, NodeId, Shape, Tree};
-pub(crate) use locks::FixedMap;
 pub use leaves::{Below, Done, LeafId, Leaves, Part, Ticket};
+pub(crate) use locks::FixedMap;
 pub use plan::{Key, Lock, Member, Outcome, Plan, Release, Role, Step, Tell, Verdict, Why};
 pub use scheme::{Change, Rhythm, Scheme, View};

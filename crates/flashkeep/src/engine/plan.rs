@@ -203,4 +203,3 @@ pub enum Outcome {
     /// Nothing below has it.
     Lost,
 }
-

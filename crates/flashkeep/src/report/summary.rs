@@ -94,6 +94,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         "schema": 1,
         "flashkeep": env!("CARGO_PKG_VERSION"),
         "seed": facts.seed,
+        "digest": null,
         "drive": facts.drive.to_json(),
         "workload": workload(facts.workload),
         "simulated_s": seconds,
@@ -172,7 +173,8 @@ fn operations(of: impl Fn(Kind, Cause) -> u64) -> Value {
 
 /// Pages programmed for each page that the host wrote: 1 and the parts add up to the total.
 fn write_amplification(counters: &Counters, host_pages: u64) -> Value {
-    let programs = |causes: &[Cause]| causes.iter().map(|&cause| counters.of(Kind::Program, cause)).sum::<u64>();
+    let programs =
+        |causes: &[Cause]| causes.iter().map(|&cause| counters.of(Kind::Program, cause)).sum::<u64>();
     let part = |causes: &[Cause]| per(programs(causes) as f64, host_pages as f64);
     let host = programs(&[Cause::Host, Cause::Update]) as f64 - host_pages as f64;
     json!({
@@ -226,7 +228,9 @@ fn warnings(facts: &Facts<'_>) -> Vec<String> {
     let programs = facts.counters.total(Kind::Program);
     if facts.counters.total(Kind::Erase) == 0 && programs > 0 {
         let share = facts.filled.0 as f64 / facts.filled.1.max(1) as f64 * 100.0;
-        all.push(format!("collection never ran: the flash held valid data in {share:.1} % of its pages at the end"));
+        all.push(format!(
+            "collection never ran: the flash held valid data in {share:.1} % of its pages at the end"
+        ));
     }
     let statistics = facts.statistics;
     let count = statistics.read_response.count() + statistics.write_response.count();

@@ -24,9 +24,7 @@
 //! all copies is RAID-1's rule.
 
 use super::Options;
-use crate::engine::{
-    Cause, Command, Member, Outcome, Page, Plan, Scheme, Step, Tell, Verb, Verdict, View,
-};
+use crate::engine::{Cause, Command, Member, Outcome, Page, Plan, Scheme, Step, Tell, Verb, Verdict, View};
 use crate::spec::{MirrorAcknowledge, ReadPolicy};
 
 /// A mirror of two or more groups.

@@ -275,7 +275,7 @@ impl Check<'_> {
         };
         let parts = product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip][..depth]);
         let width = self.spec.redundancy.width.unwrap_or(2);
-        if parts % u64::from(width) != 0 {
+        if !parts.is_multiple_of(u64::from(width)) {
             let geometry = ["flash.channels", "flash.chips_per_channel", "flash.dies_per_chip"];
             let mut keys = vec!["redundancy.width", "redundancy.scheme", "redundancy.across"];
             keys.extend_from_slice(&geometry[..depth]);

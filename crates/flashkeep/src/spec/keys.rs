@@ -2,7 +2,7 @@
 //! JSON Schema. Every default, every limit of a single key and every choice of names stands here and nowhere
 //! else: the checks, the messages and the schema all read them from these types.
 
-use super::names::{SCHEDULERS, SCHEMES, VICTIMS};
+use super::names::{schedulers, schemes, victims};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ pub struct FlashSpec {
     /// When a program is reported as done.
     pub acknowledge: Acknowledge,
     /// Who goes first when a channel is free.
-    #[schemars(extend("enum" = SCHEDULERS))]
+    #[schemars(extend("enum" = schedulers()))]
     pub scheduler: String,
     /// Times of the operations.
     pub timing: TimingSpec,
@@ -159,7 +159,7 @@ pub struct FtlSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct GcSpec {
     /// Which block is reclaimed.
-    #[schemars(extend("enum" = VICTIMS))]
+    #[schemars(extend("enum" = victims()))]
     pub victim: String,
     /// Collect in a plane when its free pages fall below this share of its pages.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
@@ -195,7 +195,7 @@ pub struct BufferSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct RedundancySpec {
     /// A scheme's name, as `flashkeep schemes` lists them.
-    #[schemars(extend("enum" = SCHEMES))]
+    #[schemars(extend("enum" = schemes()))]
     pub scheme: String,
     /// What its members are made of: `channel`, `chip` or `die`.
     pub across: Across,

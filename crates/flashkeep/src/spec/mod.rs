@@ -17,6 +17,6 @@ pub use check::{Resolved, Timing};
 pub use fields::schema;
 pub use keys::*;
 pub use load::{from_json, load, load_text};
-pub use names::{SCHEDULERS, SCHEMES, VICTIMS};
+pub use names::{schedulers, schemes, victims};
 pub use presets::{PresetInfo, preset_text, presets};
 pub use tree::draw;

@@ -1,10 +1,23 @@
-//! The names that a drive file may choose from, where the choice is a policy rather than an enum of the keys.
+//! The names that a drive file may choose from, where the choice is a policy with a table of its own.
 
-/// Redundancy schemes: `redundancy.scheme`.
-pub const SCHEMES: &[&str] = &["none", "mirror"];
+use crate::ftl::victim::VICTIMS;
+use crate::media::scheduler::SCHEDULERS;
+use crate::schemes::SCHEMES;
 
-/// Victim policies: `ftl.gc.victim`.
-pub const VICTIMS: &[&str] = &["greedy", "fifo"];
+/// What `redundancy.scheme` may be.
+#[must_use]
+pub fn schemes() -> Vec<&'static str> {
+    SCHEMES.iter().map(|scheme| scheme.name).collect()
+}
 
-/// Schedulers: `flash.scheduler`.
-pub const SCHEDULERS: &[&str] = &["reads-first", "ssdsim", "fifo"];
+/// What `ftl.gc.victim` may be.
+#[must_use]
+pub fn victims() -> Vec<&'static str> {
+    VICTIMS.iter().map(|policy| policy.name).collect()
+}
+
+/// What `flash.scheduler` may be.
+#[must_use]
+pub fn schedulers() -> Vec<&'static str> {
+    SCHEDULERS.iter().map(|rule| rule.name).collect()
+}

@@ -506,7 +506,10 @@ fn the_schema_holds_every_key() {
             assert!(node["description"].as_str().is_some_and(|text| !text.is_empty()), "{key}");
         }
     }
-    assert_eq!(schema["$defs"]["RedundancySpec"]["properties"]["scheme"]["enum"], serde_json::json!(SCHEMES));
+    assert_eq!(
+        schema["$defs"]["RedundancySpec"]["properties"]["scheme"]["enum"],
+        serde_json::json!(schemes())
+    );
     assert_eq!(schema["$defs"]["FlashSpec"]["properties"]["channels"]["minimum"], 1);
 }
 

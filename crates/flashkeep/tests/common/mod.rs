@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub fn file(name: &str, text: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-        .join(format!("{}-{number}-{name}", std::process::id()));
+    let path =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}-{name}", std::process::id()));
     std::fs::write(&path, text).expect("the target folder can be written");
     path.to_str().expect("a path in UTF-8").to_owned()
 }

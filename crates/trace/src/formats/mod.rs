@@ -177,7 +177,7 @@ fn too_long(field: &'static str, found: u64, unit: &str) -> Box<Flaw> {
 /// The sectors that a request covers, where it covers whole ones.
 fn sectors_of(request: &Request) -> Result<(u64, u64), String> {
     let length = u64::from(request.length);
-    if request.offset % SECTOR != 0 || length % SECTOR != 0 {
+    if !request.offset.is_multiple_of(SECTOR) || length % SECTOR != 0 {
         return Err(format!(
             "{length} bytes at {} are no whole sectors of {SECTOR} bytes, which this format counts in",
             request.offset

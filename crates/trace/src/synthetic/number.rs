@@ -26,7 +26,7 @@ fn exact(digits: &str, factor: u64) -> Option<u64> {
     let scale = 10_u128.pow(fraction.len() as u32);
     let fraction = if fraction.is_empty() { 0 } else { fraction.parse::<u128>().ok()? };
     let value = (u128::from(whole.parse::<u64>().ok()?) * scale + fraction) * u128::from(factor);
-    if value % scale != 0 { None } else { u64::try_from(value / scale).ok() }
+    if !value.is_multiple_of(scale) { None } else { u64::try_from(value / scale).ok() }
 }
 
 /// A whole number, `k`, `M` and `G` being thousands, millions and milliards.

@@ -76,7 +76,11 @@ impl Allocation {
     /// The plane that takes the next page of a unit whose planes take turns from `turn` on: the first with room.
     #[must_use]
     #[inline]
-    pub fn next_plane(planes: &[PlaneId], turn: u32, has_room: impl Fn(PlaneId) -> bool) -> Option<(PlaneId, u32)> {
+    pub fn next_plane(
+        planes: &[PlaneId],
+        turn: u32,
+        has_room: impl Fn(PlaneId) -> bool,
+    ) -> Option<(PlaneId, u32)> {
         dynamic::next_plane(planes, turn, has_room)
     }
 }

@@ -1,7 +1,7 @@
 //! Who goes first when a channel is free: one file a scheduler, one line in the table.
 
-mod reads_first;
 mod fifo;
+mod reads_first;
 mod ssdsim;
 
 /// What a channel can be used for next.
@@ -40,4 +40,3 @@ pub const SCHEDULERS: [Scheduler; 3] = [reads_first::RULE, fifo::RULE, ssdsim::R
 pub fn named(name: &str) -> Option<Scheduler> {
     SCHEDULERS.into_iter().find(|rule| rule.name == name)
 }
-
