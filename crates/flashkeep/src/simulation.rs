@@ -20,6 +20,9 @@ use std::ops::ControlFlow;
 /// Requests between two looks at whether to stop.
 const LOOK: u64 = 8192;
 
+/// Pages that are created at once before time 0.
+const PREPARED: usize = 4096;
+
 /// How many requests ahead map entries are asked for.
 const AHEAD: usize = 6;
 
@@ -229,12 +232,16 @@ impl<'a, C: Contents> Simulation<'a, C> {
     }
 
     fn create_all(&mut self) {
-        let request = self.engine.open(u32::MAX, 0);
-        let Simulation { engine, drive, buffer, now, .. } = self;
-        let mut nothing = Vec::new();
-        let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
-        buffer.create_all(&mut below);
-        self.end_preparation(request);
+        let pages = self.buffer.pages().len();
+        for first in (0..pages).step_by(PREPARED) {
+            let count = (pages - first).min(PREPARED as u32);
+            let request = self.engine.open(u32::MAX, 0);
+            let Simulation { engine, drive, buffer, now, .. } = self;
+            let mut nothing = Vec::new();
+            let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
+            buffer.create_run(first, count, &mut below);
+            self.end_preparation(request);
+        }
     }
 
     /// Creates what the workload reads, sector by sector, as SSDSim does.
@@ -288,7 +295,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 if event == SimTime::NEVER {
                     break;
                 }
-                self.happen(event);
+                self.happen(admission);
             } else {
                 self.now = admission;
                 let Some(request) = next else { break };
@@ -303,15 +310,20 @@ impl<'a, C: Contents> Simulation<'a, C> {
         Ok(())
     }
 
+    /// Lets the drive go on until something is done, or something else is next.
     #[inline]
-    fn happen(&mut self, at: SimTime) {
-        self.now = at;
-        if self.drive.next_event() <= at {
+    fn happen(&mut self, admission: SimTime) {
+        let due = self.engine.next_due();
+        let until = admission.min(due).min(SimTime(u64::MAX - 1));
+        while self.drive.next_event() <= until && !self.drive.has_done() {
             self.drive.step();
-            self.engine.settle(&mut self.drive, at);
         }
-        if self.engine.next_due() <= at {
-            self.engine.advance(&mut self.drive, at);
+        if self.drive.has_done() {
+            self.now = self.drive.now();
+            self.engine.settle(&mut self.drive, self.now);
+        } else if due <= admission {
+            self.now = due;
+            self.engine.advance(&mut self.drive, due);
         }
         self.collect_finished();
     }
@@ -461,6 +473,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
 
     #[inline]
     fn collect_finished(&mut self) {
+        if self.engine.finished().is_empty() {
+            return;
+        }
         std::mem::swap(self.engine.finished(), &mut self.finished);
         for at in 0..self.finished.len() {
             let finished = self.finished[at];

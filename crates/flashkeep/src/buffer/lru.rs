@@ -82,6 +82,12 @@ impl<C: Copy + Default> Lru<C> {
         held.newest = newest;
     }
 
+    /// What flash holds for a page that it holds too.
+    pub fn set_in_flash(&mut self, page: u32, in_flash: C) {
+        let at = self.place[&page];
+        self.nodes[at as usize].held.in_flash = in_flash;
+    }
+
     /// Gives up the page that was used longest ago.
     pub fn evict(&mut self) -> Option<(u32, Held<C>)> {
         let oldest = self.nodes[0].newer;

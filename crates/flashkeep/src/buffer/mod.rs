@@ -121,17 +121,34 @@ impl<C: Contents> Buffer<C> {
             let old = self.pages.sectors(page);
             self.pages.set(page, old | fragment.mask);
             if old == 0 {
-                let oracle = &self.oracle;
-                below.run(Verb::Write, page, 1, 0, Flags::BEFORE, |page| oracle.current(page));
+                let contents = self.contents_before(page);
+                below.run(Verb::Write, page, 1, 0, Flags::BEFORE, |_| contents);
             }
         }
     }
 
-    /// All pages exist before time 0.
-    pub fn create_all<S: Scheme, L: Leaves<C>>(&mut self, below: &mut Below<'_, S, C, L>) {
+    /// What a page held before time 0: not what the DRAM holds for it meanwhile.
+    fn contents_before(&mut self, page: u32) -> C {
+        match &mut self.lru {
+            Some(lru) if C::KEEP && lru.get(page).is_some() => {
+                let before = self.oracle.before(page);
+                lru.set_in_flash(page, before);
+                before
+            }
+            _ => self.oracle.current(page),
+        }
+    }
+
+    /// A run of whole pages comes to exist before time 0, none of which did.
+    pub fn create_run<S: Scheme, L: Leaves<C>>(
+        &mut self,
+        first: u32,
+        count: u32,
+        below: &mut Below<'_, S, C, L>,
+    ) {
+        self.pages.set_run(first, count);
         let oracle = &self.oracle;
-        self.pages.set_all();
-        below.run(Verb::Write, 0, self.pages.len(), 0, Flags::BEFORE, |page| oracle.current(page));
+        below.run(Verb::Write, first, count, 0, Flags::BEFORE, |page| oracle.current(page));
     }
 
     /// Reads a fragment; false where the DRAM had all of it.

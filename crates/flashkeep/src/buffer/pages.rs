@@ -140,11 +140,6 @@ impl Pages {
         }
     }
 
-    /// From now on all of every page exists.
-    pub fn set_all(&mut self) {
-        self.exists.fill(u64::MAX);
-    }
-
     /// Pages of which something exists.
     #[must_use]
     pub fn existing(&self) -> u64 {

@@ -240,16 +240,17 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Collection of a plane without time, for what happened before time 0.
-    pub(super) fn collect_at_once(&mut self, ftl: usize, plane: PlaneId) {
+    pub(super) fn collect_at_once(&mut self, plane: PlaneId) {
         let unit = self.unit_of[plane.0 as usize];
         let victim = self.victim.of(&self.blocks, plane, self.geometry.pages);
         let victim = victim.expect("the resolved drive leaves room to collect in every plane");
-        self.collections[plane.0 as usize].cursor = 0;
+        // A collection that was under way starts anew: its victim may be this one.
+        self.collections[plane.0 as usize] =
+            Collection { queued: self.collections[plane.0 as usize].queued, ..self.keep_place(plane) };
         while let Some((lpn, from)) = self.next_valid(plane, victim) {
             self.move_page(unit, plane, lpn, from);
         }
         self.collections[plane.0 as usize].cursor = 0;
-        debug_assert_eq!(ftl, self.ftl_of(plane));
         self.erase(plane, victim);
     }
 }

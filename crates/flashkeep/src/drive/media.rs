@@ -49,9 +49,8 @@ pub(super) struct Channel {
     pub ready: u128,
     /// Units with planes to be collected.
     pub collecting: u128,
-    pub lanes: Vec<u32>,
-    /// The unit of each of its lanes.
-    pub lane_units: Vec<UnitId>,
+    /// Its lanes, each with its unit.
+    pub lanes: Vec<(u32, UnitId)>,
     /// The lane that is offered the next write first.
     pub turn: u32,
     pub busy: Span,

@@ -114,8 +114,9 @@ struct Ftl {
     lanes: std::ops::Range<u32>,
     /// The channel, within the domain, where the next write is offered first.
     turn: u32,
-    /// The lane that the next page without time is put into.
-    untimed_turn: u32,
+    /// Its lanes in the order in which pages without time are put into them, channel by channel, and the next one.
+    in_turn: Vec<u32>,
+    untimed_turn: usize,
     erases: u64,
     free_pages: u64,
     /// Renamed while in flight: operation, old and new address.
@@ -246,14 +247,14 @@ impl<C: Contents> Drive<C> {
             self.lanes[at as usize].pool = first_pool + pool;
             let needed = (first_pool + pool + 1) as usize;
             self.pools.resize(self.pools.len().max(needed), Queue::default());
-            self.channels[channel as usize].lanes.push(at);
-            self.channels[channel as usize].lane_units.push(unit);
+            self.channels[channel as usize].lanes.push((at, unit));
         }
         self.ftls.push(Ftl {
             map: Map::new(pages),
             domain: *domain,
             allocation,
             first_pool,
+            in_turn: self.lanes_in_turn(lanes.clone(), domain.extent[0]),
             lanes,
             turn: 0,
             untimed_turn: 0,
@@ -261,6 +262,13 @@ impl<C: Contents> Drive<C> {
             free_pages: u64::from(domain.plane_count()) * self.geometry.pages_per_plane(),
             renamed: Vec::new(),
         });
+    }
+
+    /// Lanes, which come channel by channel, one of each channel after the other.
+    fn lanes_in_turn(&self, lanes: std::ops::Range<u32>, channels: u32) -> Vec<u32> {
+        let per_channel = (lanes.end - lanes.start) / channels;
+        let nth = |n: u32| (0..channels).map(move |channel| channel * per_channel + n);
+        (0..per_channel).flat_map(nth).map(|lane| lanes.start + lane).collect()
     }
 
     /// Where each flash operation is told.
@@ -305,6 +313,20 @@ impl<C: Contents> Drive<C> {
         if self.agenda.at(slot) == now {
             self.agenda.set(slot, SimTime::NEVER);
         }
+    }
+
+    /// The instant of what was done last.
+    #[must_use]
+    #[inline]
+    pub fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// Whether something has been done that nobody has taken in.
+    #[must_use]
+    #[inline]
+    pub fn has_done(&self) -> bool {
+        !self.done.is_empty()
     }
 
     /// What has been counted.

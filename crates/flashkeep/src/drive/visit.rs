@@ -132,18 +132,15 @@ impl<C: Contents> Drive<C> {
             return None;
         }
         let state = &self.channels[channel];
-        let count = state.lanes.len() as u32;
-        let mut at = state.turn;
-        for _ in 0..count {
-            let this = at as usize;
-            at = if at + 1 == count { 0 } else { at + 1 };
-            if !self.is_idle(now, state.lane_units[this]) {
-                continue;
-            }
-            let lane = state.lanes[this] as usize;
-            if let Some((plane, turn)) = self.plane_for(lane) {
-                self.channels[channel].turn = at;
-                return Some((lane, plane, turn));
+        let (before, from) = state.lanes.split_at(state.turn as usize);
+        let in_turn = (state.turn..).zip(from).chain((0..).zip(before));
+        for (at, &(lane, unit)) in in_turn {
+            if self.is_idle(now, unit)
+                && let Some((plane, turn)) = self.plane_for(lane as usize)
+            {
+                let next = at + 1;
+                self.channels[channel].turn = if next as usize == state.lanes.len() { 0 } else { next };
+                return Some((lane as usize, plane, turn));
             }
         }
         None
@@ -180,7 +177,7 @@ impl<C: Contents> Drive<C> {
         if self.pools_waiting == 0 {
             return false;
         }
-        state.lane_units.iter().zip(&state.lanes).any(|(&unit, &lane)| {
+        state.lanes.iter().any(|&(lane, unit)| {
             self.is_idle(now, unit) && self.pools[self.lanes[lane as usize].pool as usize].head.is_some()
         })
     }

@@ -1,6 +1,6 @@
 //! Writes: kept in a pool until a die may take them, then placed and programmed.
 
-use super::{Drive, Kind, Op};
+use super::{Drive, Kind, Lane, Op};
 use crate::engine::{Command, Contents, Done, Flags, Part, Ticket};
 use crate::ftl::{Allocation, Entry};
 use crate::kernel::{Id, SimTime, Span};
@@ -147,7 +147,8 @@ impl<C: Contents> Drive<C> {
         turn: u32,
     ) {
         self.lanes[lane].turn = turn;
-        let Lane { ftl, unit, pool } = Lane::of(&self.lanes[lane]);
+        let Lane { ftl, unit, pool, .. } = self.lanes[lane];
+        let (ftl, pool) = (usize::from(ftl), pool as usize);
         let op = self.pools[pool].head;
         let Op { placed: n, command: Command { start, cause, sectors, .. }, .. } = self.ops[op];
         let lpn = start.0 + u32::from(n);
@@ -254,33 +255,44 @@ impl<C: Contents> Drive<C> {
     fn plane_before(&mut self, ftl: usize, lpn: u32) -> PlaneId {
         let this = &self.ftls[ftl];
         if let Some(plane) = this.allocation.plane(&self.geometry, &this.domain, lpn) {
-            self.make_room(ftl, plane);
+            self.make_room(plane);
             return plane;
         }
-        let lanes = this.lanes.end - this.lanes.start;
-        let channels = this.domain.extent[0];
-        let per_channel = lanes / channels;
-        for attempt in 0..lanes {
-            let turn = this.untimed_turn.wrapping_add(attempt) % lanes;
-            let channel = this.allocation.channel(&this.domain, lpn).unwrap_or(turn % channels);
-            let lane = (this.lanes.start + channel * per_channel + turn / channels % per_channel) as usize;
-            let (planes, at) = (&self.lanes[lane].planes, self.lanes[lane].turn);
+        let bound =
+            this.allocation.channel(&this.domain, lpn).map(|channel| this.domain.first.channel + channel);
+        let count = this.in_turn.len();
+        let mut at = this.untimed_turn;
+        for _ in 0..count {
+            let lane = this.in_turn[at] as usize;
+            at = if at + 1 == count { 0 } else { at + 1 };
+            let Lane { planes, turn, unit, .. } = &self.lanes[lane];
+            if bound.is_some_and(|channel| channel != self.units[unit.0 as usize].channel) {
+                continue;
+            }
             if let Some((plane, next)) =
-                Allocation::next_plane(planes, at, |plane| self.blocks.has_room(plane))
+                Allocation::next_plane(planes, *turn, |plane| self.blocks.has_room(plane))
             {
                 self.lanes[lane].turn = next;
-                self.ftls[ftl].untimed_turn = (turn + 1) % lanes;
+                self.ftls[ftl].untimed_turn = at;
                 return plane;
             }
         }
-        let plane = self.lanes[self.ftls[ftl].lanes.start as usize].planes[0];
-        self.make_room(ftl, plane);
+        self.plane_with_garbage(ftl)
+    }
+
+    /// Every plane is down to what collection keeps back: one of those that have something to collect.
+    fn plane_with_garbage(&mut self, ftl: usize) -> PlaneId {
+        let lanes = self.ftls[ftl].lanes.clone();
+        let mut planes = lanes.flat_map(|lane| &self.lanes[lane as usize].planes);
+        let found = planes.find(|&&plane| self.victim.of(&self.blocks, plane, self.geometry.pages).is_some());
+        let plane = *found.expect("the resolved drive leaves room to collect");
+        self.make_room(plane);
         plane
     }
 
-    fn make_room(&mut self, ftl: usize, plane: PlaneId) {
+    fn make_room(&mut self, plane: PlaneId) {
         while !self.blocks.has_room(plane) {
-            self.collect_at_once(ftl, plane);
+            self.collect_at_once(plane);
         }
     }
 
@@ -308,18 +320,5 @@ impl<C: Contents> Drive<C> {
         let lpn = renamed.map_or(lpn, |&(_, from, _)| from);
         let op = Id::new(op);
         self.carried[op.index()][(lpn - self.ops[op].command.start.0) as usize]
-    }
-}
-
-/// What of a lane is needed while the drive changes.
-struct Lane {
-    ftl: usize,
-    unit: UnitId,
-    pool: usize,
-}
-
-impl Lane {
-    fn of(lane: &super::Lane) -> Lane {
-        Lane { ftl: usize::from(lane.ftl), unit: lane.unit, pool: lane.pool as usize }
     }
 }

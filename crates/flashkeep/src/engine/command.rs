@@ -100,7 +100,8 @@ pub struct Flags(u8);
 impl Flags {
     /// No mark.
     pub const NONE: Flags = Flags(0);
-    /// Whoever writes has just read the old contents: parity need not read them again.
+    /// Whoever writes has just read the old contents: parity need not read them again, but takes them from the
+    /// caller's hand ([`super::Step::in_hand`]).
     pub const OLD_IN_HAND: Flags = Flags(1);
     /// Nobody waits for it.
     pub const BACKGROUND: Flags = Flags(2);
@@ -111,6 +112,19 @@ impl Flags {
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
+    }
+
+    /// These marks without those.
+    #[must_use]
+    pub const fn without(self, other: Flags) -> Flags {
+        Flags(self.0 & !other.0)
+    }
+
+    /// The marks that a plan's steps have from the command that they are for; the others are each step's own.
+    #[must_use]
+    #[inline]
+    pub(super) const fn inherited(self) -> Flags {
+        self.without(Flags::OLD_IN_HAND)
     }
 
     /// Whether all of `other` are set.
@@ -157,6 +171,13 @@ impl Command {
     #[must_use]
     pub fn over(self, start: Page, count: u16) -> Self {
         Command { start, count, ..self }
+    }
+
+    /// Its `count` pages from the `from`th on, and where a `Rename` puts those.
+    #[must_use]
+    #[inline]
+    pub fn part(self, from: u32, count: u16) -> Self {
+        Command { to: self.to.plus(from), ..self.over(self.start.plus(from), count) }
     }
 
     /// The page after the last.

@@ -45,45 +45,55 @@ impl Contents for Token {
 
 /// The field of RAID-6: GF(2⁸) with x⁸+x⁴+x³+x²+1, generator 2 (Anvin, "The mathematics of RAID-6", 2004).
 pub mod gf {
+    /// The generator's powers, twice over, so that the sum of two logarithms needs no remainder.
+    static POWERS: [u8; 510] = powers();
+    /// The logarithms of 1 … 255.
+    static LOGARITHMS: [u8; 256] = logarithms();
+
+    const fn powers() -> [u8; 510] {
+        let (mut powers, mut value, mut n) = ([0; 510], 1u8, 0);
+        while n < 510 {
+            powers[n] = value;
+            value = (value << 1) ^ if value & 0x80 == 0 { 0 } else { 0x1D };
+            n += 1;
+        }
+        powers
+    }
+
+    const fn logarithms() -> [u8; 256] {
+        let (powers, mut logarithms, mut n) = (powers(), [0; 256], 0);
+        while n < 255 {
+            logarithms[powers[n] as usize] = n as u8;
+            n += 1;
+        }
+        logarithms
+    }
+
     /// The product of two symbols.
     #[must_use]
-    pub const fn multiply(mut a: u8, mut b: u8) -> u8 {
-        let mut product = 0;
-        while b != 0 {
-            if b & 1 != 0 {
-                product ^= a;
-            }
-            let carry = a & 0x80 != 0;
-            a <<= 1;
-            if carry {
-                a ^= 0x1D;
-            }
-            b >>= 1;
+    #[inline]
+    pub fn multiply(a: u8, b: u8) -> u8 {
+        if a == 0 || b == 0 {
+            return 0;
         }
-        product
+        POWERS[usize::from(LOGARITHMS[usize::from(a)]) + usize::from(LOGARITHMS[usize::from(b)])]
     }
 
     /// The coefficient of data page `index` in Q: 2 to that power.
     #[must_use]
-    pub const fn coefficient(index: u8) -> u8 {
-        let (mut value, mut n) = (1, 0);
-        while n < index {
-            value = multiply(value, 2);
-            n += 1;
-        }
-        value
+    #[inline]
+    pub fn coefficient(index: u8) -> u8 {
+        POWERS[usize::from(index)]
     }
 
-    /// What times `a` makes 1: a²⁵⁴.
+    /// What times `a` makes 1.
+    ///
+    /// # Panics
+    /// With 0, which has no inverse.
     #[must_use]
-    pub const fn inverse(a: u8) -> u8 {
+    pub fn inverse(a: u8) -> u8 {
         assert!(a != 0, "0 has no inverse");
-        let (mut power, mut n) = (1, 0);
-        while n < 254 {
-            power = multiply(power, a);
-            n += 1;
-        }
-        power
+        POWERS[255 - usize::from(LOGARITHMS[usize::from(a)])]
     }
 }
 
@@ -91,17 +101,33 @@ pub mod gf {
 mod tests {
     use super::*;
 
+    /// The product as the definition has it: shift, add, and reduce by the polynomial.
+    fn by_definition(mut a: u8, mut b: u8) -> u8 {
+        let mut product = 0;
+        while b != 0 {
+            if b & 1 != 0 {
+                product ^= a;
+            }
+            a = (a << 1) ^ if a & 0x80 == 0 { 0 } else { 0x1D };
+            b >>= 1;
+        }
+        product
+    }
+
     #[test]
     fn the_field_is_a_field() {
-        for a in 1..=255 {
-            assert_eq!(gf::multiply(a, gf::inverse(a)), 1);
+        for a in 0..=255 {
+            for b in 0..=255 {
+                assert_eq!(gf::multiply(a, b), by_definition(a, b));
+            }
+            if a != 0 {
+                assert_eq!(gf::multiply(a, gf::inverse(a)), 1);
+            }
         }
         // The generator's powers are all different up to 255 data pages.
         let mut seen = [false; 256];
         for index in 0..255 {
-            let power = usize::from(gf::coefficient(index));
-            assert!(!seen[power]);
-            seen[power] = true;
+            assert!(!std::mem::replace(&mut seen[usize::from(gf::coefficient(index))], true));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::command::{Command, Page};
 use super::contents::Contents;
-use super::executor::Join;
+use super::requests::Join;
 use crate::kernel::{Id, SimTime, Span};
 
 /// A leaf of the tree: an FTL with its dies, a disk, an NVRAM.
@@ -59,7 +59,8 @@ pub struct Done<C> {
     pub service: Span,
     /// What a read of one page brought.
     pub contents: C,
-    /// The page could not be read: which leaf and which of its pages.
+    /// The page could not be *read*: which leaf and which of its pages. Writes are always answered plainly; a
+    /// leaf that cannot hold what it was given says so when that is read.
     pub failed: Option<(LeafId, Page)>,
 }
 
@@ -75,10 +76,29 @@ pub trait Below {
 
 /// What carries commands out at the end of the tree.
 pub trait Leaves<C: Contents>: Below {
-    /// Takes a command. `contents` are the pages of a write. Every page of it is answered by a [`Done`], now or
-    /// later, reads one page at a time.
+    /// Takes a command, which takes effect now, whenever it is done: whatever is submitted later sees it.
+    /// `contents` are the pages of a write. Every page of it is answered by a [`Done`], now or later, reads one
+    /// page at a time.
     fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]);
 
     /// What has been done since the last call, in order.
     fn done(&mut self) -> &mut Vec<Done<C>>;
+}
+
+impl<C: Contents> Done<C> {
+    /// So many pages are done at `now`, without any service.
+    #[must_use]
+    #[inline]
+    pub fn at(ticket: Ticket, pages: u32, now: SimTime) -> Self {
+        Done {
+            ticket,
+            pages,
+            part: Part::Both,
+            acknowledged: now,
+            durable: now,
+            service: Span::ZERO,
+            contents: C::default(),
+            failed: None,
+        }
+    }
 }

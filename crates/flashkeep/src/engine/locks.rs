@@ -1,9 +1,11 @@
 //! The third law of order: plans that hold the same stripe run one after the other.
 
 use super::command::Command;
-use super::executor::{FailedPage, Merge, NodeId};
 use super::leaves::Ticket;
 use super::plan::Key;
+use super::repair::FailedPage;
+use super::requests::Merge;
+use super::tree::NodeId;
 use flashkeep_trace::random::mix;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -46,41 +48,77 @@ impl Hasher for FixedHasher {
 /// A map with the fixed hash.
 pub(crate) type FixedMap<K, V> = HashMap<K, V, BuildHasherDefault<FixedHasher>>;
 
+/// What somebody wants of a stripe, or has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// To go behind those who have it to themselves.
+    Pass,
+    /// That it stays as it is.
+    Share,
+    /// To have it to itself.
+    Hold,
+}
+
+/// A stripe that somebody works on.
+#[derive(Debug, Default)]
+struct Stripe {
+    /// How many share it; nobody, where one has it to itself.
+    sharers: u32,
+    waiting: VecDeque<Waiting>,
+}
+
 /// The stripes that are held, and who waits for them.
 #[derive(Debug, Default)]
-pub struct Locks {
-    held: FixedMap<(NodeId, Key), VecDeque<Waiting>>,
+pub(super) struct Locks {
+    held: FixedMap<(NodeId, Key), Stripe>,
     spare: Vec<VecDeque<Waiting>>,
 }
 
 impl Locks {
     /// Whether somebody works on the stripe.
-    #[must_use]
     #[inline]
-    pub fn is_held(&self, node: NodeId, key: Key) -> bool {
+    pub(super) fn is_held(&self, node: NodeId, key: Key) -> bool {
         !self.held.is_empty() && self.held.contains_key(&(node, key))
     }
 
-    /// Takes the stripe, which must be free.
-    pub(super) fn take(&mut self, node: NodeId, key: Key) {
-        let waiting = self.spare.pop().unwrap_or_default();
-        let before = self.held.insert((node, key), waiting);
-        assert!(before.is_none(), "a stripe has one holder");
-    }
-
-    /// Goes behind whoever holds the stripe; false where nobody does.
-    pub(super) fn queue(&mut self, node: NodeId, key: Key, what: Waiting) -> bool {
+    /// Goes behind whoever is in the way; false where nobody is.
+    #[inline]
+    pub(super) fn queue(&mut self, node: NodeId, key: Key, mode: Mode, what: Waiting) -> bool {
         if self.held.is_empty() {
             return false;
         }
-        let Some(waiting) = self.held.get_mut(&(node, key)) else { return false };
-        waiting.push_back(what);
+        let Some(stripe) = self.held.get_mut(&(node, key)) else { return false };
+        if stripe.sharers > 0 && stripe.waiting.is_empty() && mode != Mode::Hold {
+            return false;
+        }
+        stripe.waiting.push_back(what);
         true
     }
 
-    /// Lets the stripe go; those who waited, in order.
-    pub(super) fn free(&mut self, node: NodeId, key: Key) -> VecDeque<Waiting> {
-        self.held.remove(&(node, key)).expect("only a held stripe is let go")
+    /// Takes the stripe, which must be free for that.
+    pub(super) fn take(&mut self, node: NodeId, key: Key, mode: Mode) {
+        let sharers = match mode {
+            Mode::Pass => return,
+            Mode::Share => 1,
+            Mode::Hold => 0,
+        };
+        if let Some(stripe) = self.held.get_mut(&(node, key)) {
+            assert!(sharers == 1 && stripe.sharers > 0, "a stripe has one holder");
+            stripe.sharers += 1;
+        } else {
+            let waiting = self.spare.pop().unwrap_or_default();
+            self.held.insert((node, key), Stripe { sharers, waiting });
+        }
+    }
+
+    /// Lets the stripe go; those who waited, in order, if it is free now.
+    pub(super) fn release(&mut self, node: NodeId, key: Key) -> Option<VecDeque<Waiting>> {
+        let stripe = self.held.get_mut(&(node, key)).expect("only a held stripe is let go");
+        stripe.sharers = stripe.sharers.saturating_sub(1);
+        if stripe.sharers > 0 {
+            return None;
+        }
+        self.held.remove(&(node, key)).map(|stripe| stripe.waiting)
     }
 
     /// Gives an emptied list back for use again.

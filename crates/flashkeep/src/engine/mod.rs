@@ -4,22 +4,38 @@
 //! (steps in stages); the *executor* carries plans out and keeps three laws of order:
 //!
 //! 1. Overlapping commands of one parent take effect in the order submitted (leaves keep it from submission
-//!    on; a scheme that delays part of a command says so by holding its stripe).
+//!    on; a scheme that delays part of a command says so by holding its stripe). A read that had to be repaired
+//!    may see what was written since, never what was written before.
 //! 2. A read of what is still in flight is served from the controller's memory (leaves).
 //! 3. Plans that hold the same stripe run one after the other, repairs of that stripe included.
+//!
+//! A page that nothing can bring back stays lost: what would be worked out from it is marked as lacking where it
+//! is written ([`View::has`]), so that it is reported again and never returned as something else.
 
+mod background;
 mod command;
 mod contents;
+mod descend;
 mod executor;
+mod frames;
+mod gaps;
 mod leaves;
 mod locks;
 mod plan;
+mod repair;
+mod requests;
 mod scheme;
+mod sums;
+#[cfg(test)]
+mod tests;
+mod tree;
 
 pub use command::{Cause, Command, Flags, Page, Verb};
 pub use contents::{Contents, Token, gf};
-pub use executor::{Engine, Finished, Join, Merge, NodeId, Shape, Tree};
+pub use executor::Engine;
 pub use leaves::{Below, Done, LeafId, Leaves, Part, Ticket};
 pub(crate) use locks::FixedMap;
 pub use plan::{Key, Lock, Member, Outcome, Plan, Release, Role, Step, Tell, Verdict, Why};
+pub use requests::{Finished, Join, Merge};
 pub use scheme::{Change, Rhythm, Scheme, View};
+pub use tree::{NodeId, Shape, Tree};

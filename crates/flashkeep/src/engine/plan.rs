@@ -1,6 +1,6 @@
 //! What a scheme decides: steps, in stages, each saying what its page *is*.
 
-use super::command::{Cause, Command, Page, Verb};
+use super::command::{Cause, Command, Flags, Page, Verb};
 
 /// A child of a node, counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,11 +12,11 @@ pub struct Key(pub u64);
 
 /// What a step's page is within its stripe. The executor does the arithmetic from this alone:
 /// `Data(i)` goes into the P sum with 1 and into the Q sum with gⁱ, reads of `P` and `Q` go into their own
-/// sum, writes of `P` and `Q` write it, and `Lost(i)` is what the sums then say page `i` must have been.
+/// sum, writes of `P` and `Q` write it. The `Lost` ones are what the sums then say the page must have been: a
+/// plan names every unit that it does without (two at most), and it reads all the others that it needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// A page of no stripe. A plain *read* in the plan of a write merges what it brings into the page that the
-    /// write takes from the same place (the caller hands in the difference).
+    /// A page of no stripe.
     #[default]
     Plain,
     /// Data page `i` of the stripe.
@@ -27,6 +27,29 @@ pub enum Role {
     Q,
     /// Data page `i`, worked out from the others: as a read it goes to the caller, as a write to the member.
     Lost(u8),
+    /// The XOR parity, worked out.
+    LostP,
+    /// The second parity, worked out.
+    LostQ,
+}
+
+impl Role {
+    /// The same unit, to be worked out instead of read.
+    #[must_use]
+    pub fn lost(self) -> Role {
+        match self {
+            Role::Data(index) => Role::Lost(index),
+            Role::P => Role::LostP,
+            Role::Q => Role::LostQ,
+            other => other,
+        }
+    }
+
+    /// Whether it is worked out and not read.
+    #[must_use]
+    pub fn is_lost(self) -> bool {
+        matches!(self, Role::Lost(_) | Role::LostP | Role::LostQ)
+    }
 }
 
 /// One step of a plan.
@@ -34,7 +57,9 @@ pub enum Role {
 pub struct Step {
     /// What the member is asked.
     pub command: Command,
-    /// Where the pages stand in the caller's run; [`Step::NOWHERE`] for pages the caller does not see.
+    /// Where the pages stand in the caller's run. Places beyond it (in the background, all of them) are the
+    /// plan's own: a write takes what an earlier read brought to the same place. [`Step::NOWHERE`] for pages
+    /// that only the sums need.
     pub at: u16,
     /// Which row of the sums the first page belongs to; the others follow.
     pub row: u16,
@@ -49,7 +74,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// The caller does not see the pages.
+    /// Only the sums need the pages.
     pub const NOWHERE: u16 = u16::MAX;
 
     /// `member` does `command`, whose pages are the caller's from `at` on.
@@ -70,6 +95,14 @@ impl Step {
     pub fn store(member: Member, page: Page, role: Role, cause: Cause) -> Self {
         let command = Command::new(Verb::Write, page, 1).because(cause);
         Step { role, ..Step::new(member, command, Step::NOWHERE) }
+    }
+
+    /// The old contents of the caller's page `at`, which it has just read ([`Flags::OLD_IN_HAND`]): nothing is
+    /// asked of the member.
+    #[must_use]
+    pub fn in_hand(member: Member, page: Page, at: u16, role: Role) -> Self {
+        let command = Command { flags: Flags::OLD_IN_HAND, ..Command::new(Verb::Read, page, 1) };
+        Step { role, ..Step::new(member, command, at) }
     }
 
     /// The same with a role.
@@ -96,9 +129,19 @@ impl Step {
         Step { later: true, ..self }
     }
 
-    /// Whether the flash below has anything to do for it.
+    /// Whether it is the old contents of a page that the caller hands in.
+    pub(super) fn is_in_hand(&self) -> bool {
+        self.command.verb == Verb::Read && self.command.flags.has(Flags::OLD_IN_HAND)
+    }
+
+    /// Whether the member below has anything to do for it.
     pub(super) fn travels(&self) -> bool {
-        !(matches!(self.role, Role::Lost(_)) && self.command.verb == Verb::Read)
+        self.command.verb != Verb::Read || !(self.role.is_lost() || self.is_in_hand())
+    }
+
+    /// Whether its places include `place`.
+    pub(super) fn covers(&self, place: u16) -> bool {
+        self.at != Step::NOWHERE && (self.at..self.at + self.command.count).contains(&place)
     }
 }
 
@@ -108,7 +151,7 @@ pub enum Tell {
     /// When every step that is not `later` is acknowledged.
     #[default]
     All,
-    /// When the first step is.
+    /// When the first step is, of those whose member answers: for writes.
     First,
 }
 
@@ -134,6 +177,12 @@ pub struct Plan {
     /// The stripe that a *background* plan works on; it must not be held (ask the view). Commands declare theirs
     /// in `Scheme::lock`.
     pub hold: Option<Key>,
+    /// Row 0 of the sums starts from what the controller's memory keeps under this key: the running parity of a
+    /// stripe that is written by several commands.
+    pub carry: Option<Key>,
+    /// What the new data of the last row come to is kept under this key, for the next plan of that stripe. It is
+    /// there at once, so that plans of one open stripe need not wait for each other.
+    pub keep: Option<Key>,
 }
 
 impl Plan {
@@ -143,20 +192,23 @@ impl Plan {
         self.tell = Tell::All;
         self.release = Release::Durable;
         self.hold = None;
+        self.carry = None;
+        self.keep = None;
     }
 
     /// Adds a step.
     #[inline]
     pub fn push(&mut self, step: Step) {
         debug_assert!(self.steps.last().is_none_or(|last| last.stage <= step.stage), "stages ascend");
+        debug_assert!(step.command.count > 0, "a step has pages");
         self.steps.push(step);
     }
 
     /// One stage, no stripe, everybody waited for: its steps can be the caller's own.
     #[inline]
     pub(super) fn is_simple(&self) -> bool {
-        self.tell == Tell::All
-            && self.steps.iter().all(|step| step.stage == 0 && step.role == Role::Plain && !step.later)
+        let plain = |s: &Step| s.stage == 0 && s.role == Role::Plain && !s.later && s.at != Step::NOWHERE;
+        self.tell == Tell::All && self.keep.is_none() && self.steps.iter().all(plain)
     }
 }
 
@@ -176,6 +228,9 @@ pub enum Lock {
     Free,
     /// It goes behind whoever holds or awaits the stripe, but holds nothing itself (a read).
     Pass(Key),
+    /// The same, but the stripe stays as it is until it is done (a read whose place must not be erased before a
+    /// repair of it could read the rest of the stripe). Sharers do not wait for each other.
+    Share(Key),
     /// It has the stripe to itself.
     Hold(Key),
 }
@@ -185,13 +240,13 @@ pub enum Lock {
 pub enum Why {
     /// Nobody has asked for anything for `Rhythm::idle_after`.
     Idle,
-    /// `Rhythm::wake_after` has passed since the last command.
+    /// `Rhythm::wake_after` has passed since the last command that was not a read.
     Wake,
     /// A failed member is to be rebuilt.
     Rebuild,
-    /// A member has room or time.
+    /// Whoever watches a member says that it has room or time, or is about to need it.
     Free(Member),
-    /// A command waits for this scheme to make room.
+    /// A command waits for this scheme to make room. False once the room is on its way.
     Pressed,
 }
 

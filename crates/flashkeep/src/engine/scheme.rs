@@ -1,10 +1,11 @@
 //! The redundancy seam: what a scheme is asked, and what it may look at.
 
 use super::command::{Command, Page};
-use super::executor::{NodeId, Shape};
-use super::leaves::Below;
+use super::gaps::Gaps;
+use super::leaves::{Below, LeafId};
 use super::locks::Locks;
 use super::plan::{Key, Lock, Member, Outcome, Plan, Step, Verdict, Why};
+use super::tree::{NodeId, Shape};
 use crate::kernel::Span;
 
 /// When a scheme wants to be asked for background work without being asked for anything else.
@@ -12,7 +13,7 @@ use crate::kernel::Span;
 pub struct Rhythm {
     /// After so long without foreground work, one small plan at a time.
     pub idle_after: Option<Span>,
-    /// So long after the last command.
+    /// So long after the last command that was not a read.
     pub wake_after: Option<Span>,
 }
 
@@ -21,9 +22,10 @@ pub struct Rhythm {
 pub enum Change {
     /// It is gone.
     Failed,
-    /// An empty one stands in its place.
+    /// An empty one stands in its place. The executor knows that it has no page until that is written, and asks
+    /// for a repair whenever one is read ([`View::has`]).
     Replaced,
-    /// It is back with what it held.
+    /// It is back with what it held. The executor knows which pages it missed.
     Returned,
 }
 
@@ -53,7 +55,7 @@ pub trait Scheme {
     /// Decides what the command becomes. On [`Verdict::Wait`] nothing may have changed.
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict;
 
-    /// One small piece of background work; false where there is none.
+    /// One small piece of background work; false where there is none that can be begun now.
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         let _ = (why, view, plan);
         false
@@ -66,21 +68,30 @@ pub trait Scheme {
     }
 
     /// How the one page that the last of `failed` should have read can be had otherwise: a plan whose place 0 is
-    /// it. The steps before it failed on the way here: they are what this repair is a part of.
+    /// it. The steps before it failed on the way here: they are what this repair is a part of. (The executor
+    /// does not ask twice for the same page of the same member: what a plan asks in a circle is lost.) What it
+    /// brings may be newer than the read, never older.
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
         let _ = (failed, view, plan);
         Outcome::Lost
     }
 
-    /// The page of this scheme that a member's page belongs to, where it holds data.
+    /// The page of this scheme that a member's page belongs to, where it holds data: for reads that pass through
+    /// without a plan of their own.
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
         let _ = (member, page);
         None
     }
 
-    /// A plan that held `key` is durable.
+    /// A plan that held `key` is durable. Whatever else happens while it is under way (a read of the same stripe
+    /// fails, say) still sees the scheme as it was before.
     fn settled(&mut self, key: Key) {
         let _ = key;
+    }
+
+    /// Whether a member still lacks something that this scheme could bring back to it.
+    fn rebuilding(&self) -> bool {
+        false
     }
 
     /// A member failed, was replaced, or is back.
@@ -96,6 +107,7 @@ pub struct View<'a> {
     pub(super) node: NodeId,
     pub(super) below: &'a dyn Below,
     pub(super) locks: &'a Locks,
+    pub(super) gaps: &'a Gaps,
 }
 
 impl View<'_> {
@@ -113,6 +125,13 @@ impl View<'_> {
     #[must_use]
     pub fn alive(&self, member: Member) -> bool {
         self.shape[self.child(member).index()].alive
+    }
+
+    /// Whether the member would have the page: it answers, and it has been given the page since it was replaced
+    /// or came back, in one piece.
+    #[must_use]
+    pub fn has(&self, member: Member, page: Page) -> bool {
+        self.alive(member) && !self.gaps.lacks(self.child(member), page.0)
     }
 
     /// How long a read of the member's page would wait at least. A member that is a tree itself answers with
@@ -140,9 +159,10 @@ impl View<'_> {
         self.locks.is_held(self.node, key)
     }
 
-    fn least<T: Ord>(&self, node: NodeId, ask: &dyn Fn(super::leaves::LeafId) -> T) -> Option<T> {
+    fn least<T: Ord>(&self, node: NodeId, ask: &dyn Fn(LeafId) -> T) -> Option<T> {
         let shape = &self.shape[node.index()];
         match shape.leaf {
+            _ if !shape.alive => None,
             Some(leaf) => Some(ask(leaf)),
             None => shape.children.iter().filter_map(|&child| self.least(child, ask)).min(),
         }

@@ -30,6 +30,12 @@ impl<C: Contents> Oracle<C> {
         C::token(mix(u64::from(page) << 16 | u64::from(self.versions[page as usize])))
     }
 
+    /// What a page held before it was written for the first time, where that turns out later.
+    #[must_use]
+    pub fn before(&self, page: u32) -> C {
+        C::token(mix(!u64::from(page)))
+    }
+
     /// The page is written: what it holds from now on.
     #[inline]
     pub fn write(&mut self, page: u32) -> C {

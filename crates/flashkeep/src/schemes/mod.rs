@@ -77,6 +77,7 @@ macro_rules! schemes {
             fn owner(&self, member: Member, page: Page) -> Option<Page> {
                 match self { $(Any::$variant(s) => s.owner(member, page),)* }
             }
+            fn rebuilding(&self) -> bool { match self { $(Any::$variant(s) => s.rebuilding(),)* } }
             fn settled(&mut self, key: Key) { match self { $(Any::$variant(s) => s.settled(key),)* } }
             fn member(&mut self, member: Member, change: Change) {
                 match self { $(Any::$variant(s) => s.member(member, change),)* }

@@ -132,7 +132,7 @@ fn bad_keys_are_named_with_their_line() {
             "[ftl.gc]\nzzz = 4",
             2,
             "ftl.gc.zzz",
-            "unknown key. The keys of [ftl.gc] are `run`, `threshold`, `victim`",
+            "unknown key. The keys of [ftl.gc] are `victim`, `threshold`, `run`",
         ),
         (
             "[flash]\nchannels = 0",
@@ -162,7 +162,7 @@ fn bad_keys_are_named_with_their_line() {
             "found 9",
         ),
         ("flash.blocks_per_plane = 0xFFFFFFFFFFFF", 1, "flash.blocks_per_plane", "found 0xFFFFFFFFFFFF;"),
-        ("flash = 4", 1, "flash", "found 4; a table with the keys `acknowledge`"),
+        ("flash = 4", 1, "flash", "found 4; a table with the keys `channels`"),
         ("[[flash]]\nchannels = 4", 1, "flash", "found an array; a table"),
         ("flash.channels = [1]", 1, "flash.channels", "found an array; a whole number"),
         ("flash.channels = {a = 1}", 1, "flash.channels", "found a table; a whole number"),

@@ -1,0 +1,210 @@
+//! Who is asked for work when nobody asked for any: schemes that have time, are due, or must make room.
+
+use super::command::{Command, Flags};
+use super::contents::Contents;
+use super::executor::{Due, Engine};
+use super::frames::Start;
+use super::leaves::{Leaves, Ticket};
+use super::locks::Mode;
+use super::plan::Why;
+use super::scheme::{Rhythm, Scheme};
+use super::tree::NodeId;
+use crate::kernel::{SimTime, Span};
+use std::collections::VecDeque;
+
+/// Commands that were told to wait, node by node, and those behind them.
+#[derive(Debug)]
+pub(super) struct Parked {
+    queues: Vec<VecDeque<(Command, Ticket)>>,
+    total: usize,
+}
+
+impl Parked {
+    pub(super) fn new(nodes: usize) -> Self {
+        Parked { queues: vec![VecDeque::new(); nodes], total: 0 }
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    #[inline]
+    pub(super) fn has_none(&self, node: NodeId) -> bool {
+        self.total == 0 || self.queues[node.index()].is_empty()
+    }
+
+    pub(super) fn push_back(&mut self, node: NodeId, piece: Command, ticket: Ticket) {
+        self.insert(node, self.queues[node.index()].len(), piece, ticket);
+    }
+
+    pub(super) fn insert(&mut self, node: NodeId, at: usize, piece: Command, ticket: Ticket) {
+        self.queues[node.index()].insert(at, (piece, ticket));
+        self.total += 1;
+    }
+
+    fn pop(&mut self, node: usize) -> Option<(Command, Ticket)> {
+        let first = self.queues[node].pop_front()?;
+        self.total -= 1;
+        Some(first)
+    }
+}
+
+/// When each scheme is next to be asked for background work, and since when the foreground is idle.
+#[derive(Debug)]
+pub(super) struct Clock {
+    /// Requests that are not acknowledged yet.
+    pub(super) foreground: u32,
+    idle_since: SimTime,
+    alarms: Vec<Alarm>,
+    /// The nodes that want to know of idle time.
+    idlers: Vec<NodeId>,
+}
+
+/// When a scheme is next to be asked for background work. Deadlines that have moved on are found out when they
+/// ring, so that moving one costs a store.
+#[derive(Clone, Copy, Debug, Default)]
+struct Alarm {
+    rhythm: Rhythm,
+    wake_at: SimTime,
+    wake_armed: bool,
+    idle_armed: bool,
+    /// Background plans under way.
+    working: u32,
+}
+
+impl Clock {
+    pub(super) fn new(rhythms: impl Iterator<Item = Option<Rhythm>>) -> Self {
+        let alarm = |rhythm: Option<Rhythm>| Alarm { rhythm: rhythm.unwrap_or_default(), ..Alarm::default() };
+        let alarms: Vec<_> = rhythms.map(alarm).collect();
+        let idlers = (0..alarms.len()).filter(|&node| alarms[node].rhythm.idle_after.is_some());
+        let idlers = idlers.map(|node| NodeId(node as u16)).collect();
+        Clock { foreground: 0, idle_since: SimTime::ZERO, alarms, idlers }
+    }
+
+    /// When the node's idle work may begin.
+    fn idle_at(&self, node: NodeId) -> Option<SimTime> {
+        self.alarms[node.index()].rhythm.idle_after.map(|span: Span| self.idle_since + span)
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Asks the scheme at `node` for one piece of background work; false where it has none now.
+    pub fn background<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, why: Why) -> bool {
+        let work = self.ask(leaves, now, node, why);
+        if work {
+            self.settle(leaves, now);
+        }
+        work
+    }
+
+    /// How many pieces of background work are under way at `node`.
+    #[must_use]
+    pub fn working(&self, node: NodeId) -> u32 {
+        self.clock.alarms[node.index()].working
+    }
+
+    fn ask<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, why: Why) -> bool {
+        let mut plan = self.blank_plan();
+        let (scheme, view) = self.consult(leaves, node);
+        let work = scheme.background(why, &view, &mut plan);
+        if work {
+            if let Some(key) = plan.hold {
+                self.locks.take(node, key, Mode::Hold);
+            }
+            self.clock.alarms[node.index()].working += 1;
+            let command = Command { flags: Flags::BACKGROUND, ..Command::default() };
+            let caller = Ticket { age: self.opened, ..Ticket::default() };
+            let start = Start { key: plan.hold, ..Start::new(node, command, caller) };
+            self.start(leaves, now, start, &mut plan);
+        }
+        self.plans.push(plan);
+        work
+    }
+
+    /// Asks again for whoever was told to wait, in order, and presses their scheme to make room; whether anything
+    /// has moved.
+    pub(super) fn retry<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) -> bool {
+        let mut moved = false;
+        for index in 0..self.shape.len() {
+            let node = NodeId(index as u16);
+            while let Some((piece, ticket)) = self.parked.pop(index) {
+                let pages = u32::from(piece.count);
+                self.unaccount(ticket, pages);
+                if self.attempt(leaves, now, node, piece, ticket) {
+                    moved = true;
+                    continue;
+                }
+                self.account(ticket, pages);
+                self.parked.insert(node, 0, piece, ticket);
+                if !self.ask(leaves, now, node, Why::Pressed) {
+                    break;
+                }
+                moved = true;
+            }
+        }
+        moved
+    }
+
+    /// A background plan is over: in idle time, the next piece follows.
+    pub(super) fn background_over(&mut self, now: SimTime, node: NodeId) {
+        self.clock.alarms[node.index()].working -= 1;
+        self.watch(now, node);
+    }
+
+    /// A request is acknowledged; with none left, idle time begins.
+    #[inline]
+    pub(super) fn foreground_done(&mut self, acknowledged: SimTime) {
+        self.clock.foreground -= 1;
+        self.clock.idle_since = self.clock.idle_since.max(acknowledged);
+        if self.clock.foreground == 0 && !self.clock.idlers.is_empty() {
+            for index in 0..self.clock.idlers.len() {
+                self.watch(SimTime::ZERO, self.clock.idlers[index]);
+            }
+        }
+    }
+
+    /// Arms the node's idle alarm, no earlier than `now`.
+    fn watch(&mut self, now: SimTime, node: NodeId) {
+        let Some(at) = self.clock.idle_at(node) else { return };
+        let alarm = &mut self.clock.alarms[node.index()];
+        if self.clock.foreground == 0 && !std::mem::replace(&mut alarm.idle_armed, true) {
+            self.due.push(at.max(now), Due::Idle(node));
+        }
+    }
+
+    /// Nobody has asked for anything for a while, unless somebody has.
+    pub(super) fn idle<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
+        self.clock.alarms[node.index()].idle_armed = false;
+        if self.clock.foreground > 0 || self.working(node) > 0 {
+            return;
+        }
+        if self.clock.idle_at(node).is_some_and(|at| at <= now) {
+            self.ask(leaves, now, node, Why::Idle);
+        } else {
+            self.watch(now, node);
+        }
+    }
+
+    /// The node has been given a command: the alarm is put back.
+    #[inline]
+    pub(super) fn arm_wake(&mut self, now: SimTime, node: NodeId) {
+        let alarm = &mut self.clock.alarms[node.index()];
+        let Some(span) = alarm.rhythm.wake_after else { return };
+        alarm.wake_at = now + span;
+        if !std::mem::replace(&mut alarm.wake_armed, true) {
+            self.due.push(now + span, Due::Wake(node));
+        }
+    }
+
+    /// So long after the last command: all that is due is done.
+    pub(super) fn wake<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
+        let alarm = &mut self.clock.alarms[node.index()];
+        if alarm.wake_at > now {
+            self.due.push(alarm.wake_at, Due::Wake(node));
+            return;
+        }
+        alarm.wake_armed = false;
+        while self.ask(leaves, now, node, Why::Wake) {}
+    }
+}

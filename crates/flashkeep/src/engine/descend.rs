@@ -1,0 +1,243 @@
+//! How commands go down: cut at the grain, kept behind their stripe, planned, passed on.
+
+use super::command::{Command, Verb};
+use super::contents::Contents;
+use super::executor::Engine;
+use super::frames::Start;
+use super::leaves::{Done, Leaves, Ticket};
+use super::locks::{Mode, Waiting};
+use super::plan::{Key, Lock, Plan, Verdict};
+use super::repair::FailedPage;
+use super::scheme::Scheme;
+use super::tree::NodeId;
+use crate::kernel::SimTime;
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Gives a command to a node. Its pages count with the ticket's owner.
+    #[inline]
+    pub(super) fn dispatch<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        command: Command,
+        ticket: Ticket,
+    ) {
+        if self.troubled {
+            self.dispatch_examined(leaves, now, node, command, ticket);
+        } else {
+            self.hand_down(leaves, now, node, command, ticket);
+        }
+    }
+
+    /// A node that does not answer loses what it is given; pages that it lacks are had from elsewhere.
+    fn dispatch_examined<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        command: Command,
+        ticket: Ticket,
+    ) {
+        let alive = self.shape[node.index()].alive;
+        if command.verb != Verb::Read {
+            self.note_gaps(node, &command, alive);
+            if alive {
+                return self.hand_down(leaves, now, node, command, ticket);
+            }
+            self.account(ticket, u32::from(command.count));
+            self.void(node, ticket);
+            return leaves.done().push(Done::at(ticket, u32::from(command.count), now));
+        }
+        let mut first = 0;
+        for n in 0..=command.count {
+            let at = u32::from(n);
+            let missing = n < command.count && (!alive || self.gaps.lacks(node, command.start.0 + at));
+            if (missing || n == command.count) && first < n {
+                let from = u32::from(first);
+                self.hand_down(leaves, now, node, command.part(from, n - first), ticket.plus(from));
+            }
+            if missing {
+                first = n + 1;
+                self.account(ticket, 1);
+                let page = command.start.plus(at);
+                self.failed(leaves, now, FailedPage { child: node, page, ticket: ticket.plus(at) });
+            }
+        }
+    }
+
+    /// Writing a page closes its gap; whoever does not answer misses what it is given.
+    fn note_gaps(&mut self, node: NodeId, command: &Command, alive: bool) {
+        for n in 0..u32::from(command.count) {
+            let page = command.start.0 + n;
+            match command.verb {
+                Verb::Rename if alive => self.gaps.rename(node, page, command.to.0 + n),
+                Verb::Rename => {
+                    self.gaps.set(node, page, true);
+                    self.gaps.set(node, command.to.0 + n, true);
+                }
+                _ => self.gaps.set(node, page, !alive),
+            }
+        }
+    }
+
+    #[inline]
+    fn hand_down<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        command: Command,
+        ticket: Ticket,
+    ) {
+        let Some(leaf) = self.shape[node.index()].leaf else {
+            return self.enter(leaves, now, node, command, ticket);
+        };
+        self.account(ticket, u32::from(command.count));
+        let contents = self.sheets.written(&command, ticket);
+        leaves.submit(now, leaf, &command, ticket, contents);
+    }
+
+    /// Cuts a command at the grain of the node's scheme (a `Rename` at both of its ends).
+    #[inline]
+    fn enter<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        command: Command,
+        ticket: Ticket,
+    ) {
+        let grain = self.scheme_mut(node).grain();
+        if grain == u32::MAX {
+            return self.admit(leaves, now, node, command, ticket);
+        }
+        let mut from = 0;
+        while from < u32::from(command.count) {
+            let mut count = u32::from(command.count) - from;
+            count = count.min(grain - (command.start.0 + from) % grain);
+            if command.verb == Verb::Rename {
+                count = count.min(grain - (command.to.0 + from) % grain);
+            }
+            self.admit(leaves, now, node, command.part(from, count as u16), ticket.plus(from));
+            from += count;
+        }
+    }
+
+    /// Plans a piece, unless others were told to wait before it.
+    #[inline]
+    fn admit<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        piece: Command,
+        ticket: Ticket,
+    ) {
+        if self.parked.has_none(node) && self.attempt(leaves, now, node, piece, ticket) {
+            return;
+        }
+        self.account(ticket, u32::from(piece.count));
+        self.parked.push_back(node, piece, ticket);
+    }
+
+    /// Plans one piece and starts it, or leaves it behind its stripe; false where the scheme says to wait.
+    #[inline]
+    pub(super) fn attempt<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        piece: Command,
+        ticket: Ticket,
+    ) -> bool {
+        let wanted = match self.scheme_mut(node).lock(&piece) {
+            Lock::Free => None,
+            Lock::Pass(key) => Some((key, Mode::Pass)),
+            Lock::Share(key) => Some((key, Mode::Share)),
+            Lock::Hold(key) => Some((key, Mode::Hold)),
+        };
+        if let Some((key, mode)) = wanted
+            && self.locks.queue(node, key, mode, Waiting::Command(piece, ticket))
+        {
+            self.account(ticket, u32::from(piece.count));
+            return true;
+        }
+        let mut plan = self.blank_plan();
+        let (scheme, view) = self.consult(leaves, node);
+        let verdict = scheme.plan(&piece, &view, &mut plan);
+        if verdict == Verdict::Go {
+            if piece.verb != Verb::Read {
+                self.arm_wake(now, node);
+            }
+            let taken = wanted.filter(|&(_, mode)| mode != Mode::Pass);
+            if taken.is_none() && plan.is_simple() {
+                self.pass_on(leaves, now, node, &piece, &plan, ticket);
+            } else {
+                self.account(ticket, u32::from(piece.count));
+                if let Some((key, mode)) = taken {
+                    self.locks.take(node, key, mode);
+                }
+                let key = taken.map(|(key, _)| key);
+                let start = Start { key, ..Start::new(node, piece, ticket) };
+                self.start(leaves, now, start, &mut plan);
+            }
+        }
+        self.plans.push(plan);
+        verdict == Verdict::Go
+    }
+
+    /// A plan of one plain stage: its steps count with the caller.
+    #[inline]
+    fn pass_on<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        piece: &Command,
+        plan: &Plan,
+        ticket: Ticket,
+    ) {
+        for step in &plan.steps {
+            let child = self.shape[node.index()].children[usize::from(step.member.0)];
+            let mut command = step.command;
+            command.flags = command.flags.with(piece.flags.inherited());
+            self.dispatch(leaves, now, child, command, ticket.plus(u32::from(step.at)));
+        }
+        if plan.steps.is_empty() {
+            self.account(ticket, u32::from(piece.count));
+            leaves.done().push(Done::at(ticket, u32::from(piece.count), now));
+        }
+    }
+
+    /// A stripe is free again, or one sharer fewer has it: whoever waited goes on, in order.
+    pub(super) fn unlock<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, key: Key) {
+        if node == NodeId::HOST {
+            self.merging -= 1;
+        }
+        let Some(mut waiting) = self.locks.release(node, key) else { return };
+        // They came before whatever is parked now; once one of them has to wait, so have the others behind it.
+        let mut parked = 0;
+        while let Some(next) = waiting.pop_front() {
+            match next {
+                Waiting::Command(piece, ticket) => {
+                    let pages = u32::from(piece.count);
+                    self.unaccount(ticket, pages);
+                    if node == NodeId::HOST {
+                        self.submit(leaves, now, piece, ticket);
+                    } else if parked > 0 || !self.attempt(leaves, now, node, piece, ticket) {
+                        self.account(ticket, pages);
+                        self.parked.insert(node, parked, piece, ticket);
+                        parked += 1;
+                    }
+                }
+                Waiting::Merge(merge, ticket) => {
+                    self.unaccount(ticket, 1);
+                    self.merge(leaves, now, merge, ticket);
+                }
+                Waiting::Repair(failed) => self.failed(leaves, now, failed),
+            }
+        }
+        self.locks.recycle(waiting);
+    }
+}

@@ -1,0 +1,458 @@
+//! How plans run that need more than their caller's counter: stages, a stripe, sums, steps nobody waits for.
+//!
+//! A frame has two counters. Its join's `undurable` drives the stages: the next one starts when all that was
+//! submitted is durable. `unacknowledged` drives the caller: it is told when all that it waits for is
+//! acknowledged, at once with the durable instant where that is known by then too, otherwise in two parts.
+
+use super::command::{Command, Verb};
+use super::contents::Contents;
+use super::executor::{Due, Engine};
+use super::leaves::{Done, Leaves, Part, Ticket};
+use super::plan::{Key, Member, Plan, Release, Role, Step, Tell};
+use super::repair::FailedPage;
+use super::requests::Join;
+use super::scheme::Scheme;
+use super::tree::NodeId;
+use crate::kernel::{Id, SimTime, Span};
+
+/// A plan under way.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    pub(super) node: NodeId,
+    pub(super) join: Id<Join>,
+    pub(super) caller: Ticket,
+    pub(super) command: Command,
+    /// Nobody called: it works for the scheme itself.
+    pub(super) background: bool,
+    pub(super) steps: Vec<Step>,
+    /// The first place of each step among the join's pages.
+    pub(super) bases: Vec<u32>,
+    /// The first step that has not been submitted.
+    pub(super) next: usize,
+    /// The stripe that it works on, and whether it still keeps others from it.
+    key: Option<Key>,
+    holding: bool,
+    /// Nobody else works on its stripe: it holds it, or repairs for one that does.
+    pub(super) sheltered: bool,
+    release: Release,
+    tell: Tell,
+    /// Nothing from this step on is waited for.
+    awaited: usize,
+    /// Pages submitted and waited for.
+    unacknowledged: u32,
+    /// How far each step is, where that matters.
+    progress: Vec<Progress>,
+    acknowledged: SimTime,
+    service: Span,
+    told: bool,
+    /// Continuations that still name this frame.
+    due: u8,
+    over: bool,
+    /// Whether the plan needs the second sum.
+    pub(super) second: bool,
+    pub(super) keep: Option<Key>,
+    /// What could not be read, where this plan is to bring it, and the failed steps before it.
+    pub(super) repairs: Option<FailedPage>,
+    pub(super) failed: Vec<Step>,
+    /// Places that nothing below could bring; how many of them the caller has been told of.
+    pub(super) lost: Vec<u32>,
+    lost_told: usize,
+}
+
+/// How far a step is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    left: u32,
+    acknowledged: SimTime,
+    /// It went to a member that does not answer.
+    void: bool,
+}
+
+impl Frame {
+    /// The step that a place belongs to.
+    #[inline]
+    pub(super) fn step_of(&self, place: u32) -> usize {
+        if self.steps.len() == 1 { 0 } else { self.bases.partition_point(|&base| base <= place) - 1 }
+    }
+
+    /// Whether the contents of a step's `n`th page are the caller's.
+    #[inline]
+    pub(super) fn is_given(&self, step: &Step, n: u16) -> bool {
+        step.command.verb == Verb::Write
+            && self.command.verb == Verb::Write
+            && !self.background
+            && step.at != Step::NOWHERE
+            && step.at + n < self.command.count
+    }
+
+    /// The place of an earlier read that brings what belongs at `at`.
+    pub(super) fn source(&self, before: usize, at: u16) -> Option<u32> {
+        let steps = self.steps[..before].iter().zip(&self.bases);
+        let found = |(step, &base): (&Step, &u32)| {
+            let reads = step.command.verb == Verb::Read && !step.is_in_hand() && step.covers(at);
+            reads.then(|| base + u32::from(at - step.at))
+        };
+        steps.rev().find_map(found)
+    }
+
+    /// When the first step is acknowledged, of those that are known and count.
+    fn first(&self) -> Option<SimTime> {
+        let steps = self.progress[..self.next].iter().zip(&self.steps);
+        let known = steps.filter(|(progress, step)| progress.left == 0 && !progress.void && step.travels());
+        known.map(|(progress, _)| progress.acknowledged).min()
+    }
+
+    fn tracks_steps(&self) -> bool {
+        !self.progress.is_empty()
+    }
+}
+
+/// What a plan is started with.
+pub(super) struct Start {
+    pub(super) node: NodeId,
+    pub(super) command: Command,
+    pub(super) caller: Ticket,
+    /// The stripe, already taken.
+    pub(super) key: Option<Key>,
+    pub(super) sheltered: bool,
+    pub(super) repairs: Option<FailedPage>,
+    pub(super) failed: Vec<Step>,
+}
+
+impl Start {
+    pub(super) fn new(node: NodeId, command: Command, caller: Ticket) -> Self {
+        Start { node, command, caller, key: None, sheltered: false, repairs: None, failed: Vec::new() }
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Starts a plan that has a frame of its own.
+    pub(super) fn start<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        start: Start,
+        plan: &mut Plan,
+    ) {
+        let id = self.frames.claim();
+        let frame = &mut self.frames[id];
+        let Frame { mut steps, mut bases, mut progress, mut lost, .. } = std::mem::take(frame);
+        steps.clear();
+        std::mem::swap(&mut steps, &mut plan.steps);
+        bases.clear();
+        let mut places = 0;
+        for step in &steps {
+            bases.push(places);
+            places += u32::from(step.command.count);
+        }
+        progress.clear();
+        if plan.tell == Tell::First || steps.iter().any(|step| step.later) {
+            progress.resize(steps.len(), Progress::default());
+        }
+        lost.clear();
+        *frame = Frame {
+            node: start.node,
+            caller: start.caller,
+            command: start.command,
+            background: !start.caller.owner.is_some(),
+            awaited: steps.iter().rposition(|step| !step.later).map_or(0, |last| last + 1),
+            second: C::KEEP && steps.iter().any(|s| matches!(s.role, Role::Q | Role::LostQ | Role::Lost(_))),
+            steps,
+            bases,
+            progress,
+            lost,
+            key: start.key,
+            holding: start.key.is_some(),
+            sheltered: start.sheltered || start.key.is_some(),
+            release: plan.release,
+            tell: plan.tell,
+            acknowledged: now,
+            keep: plan.keep,
+            repairs: start.repairs,
+            failed: start.failed,
+            ..Frame::default()
+        };
+        let join = self.claim_join(places);
+        self.joins[join] = Join::of(id);
+        self.frames[id].join = join;
+        self.lay_out(id, plan.carry);
+        self.run_stage(leaves, now, id);
+    }
+
+    /// Submits the steps of the next stage; with none left, the plan is over.
+    pub(super) fn run_stage<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
+        let frame = &mut self.frames[id];
+        let (join, node) = (frame.join, frame.node);
+        if !frame.told {
+            frame.acknowledged = frame.acknowledged.max(now);
+        }
+        let Some(stage) = frame.steps.get(frame.next).map(|step| step.stage) else {
+            return self.finish(leaves, now, id);
+        };
+        while let Some(step) = self.frames[id].steps.get(self.frames[id].next)
+            && step.stage == stage
+        {
+            let at = self.frames[id].next;
+            self.frames[id].next += 1;
+            self.submit_step(leaves, now, id, at);
+        }
+        let frame = &mut self.frames[id];
+        if frame.release == Release::Submitted
+            && frame.next == frame.steps.len()
+            && std::mem::take(&mut frame.holding)
+            && let Some(key) = frame.key
+        {
+            frame.sheltered = false;
+            self.unlock(leaves, now, node, key);
+        }
+        if self.joins[join].undurable > 0 {
+            return self.tell_if_acknowledged(leaves, now, id);
+        }
+        self.stage_over(leaves, now, id);
+    }
+
+    fn submit_step<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>, at: usize) {
+        self.work_out(id, at);
+        let frame = &self.frames[id];
+        let step = frame.steps[at];
+        if !step.travels() {
+            return;
+        }
+        let ticket = Ticket { owner: frame.join, slot: frame.bases[at], age: frame.caller.age };
+        let target = self.target(frame.node, step.member);
+        let mut command = step.command;
+        command.flags = command.flags.with(frame.command.flags.inherited());
+        self.dispatch(leaves, now, target, command, ticket);
+        if !self.frames[id].lost.is_empty() {
+            self.spoil(id, at, target);
+        }
+    }
+
+    /// The node that a plan at `node` means by a member.
+    pub(super) fn target(&self, node: NodeId, member: Member) -> NodeId {
+        if node == NodeId::HOST {
+            NodeId::ROOT
+        } else {
+            self.shape[node.index()].children[usize::from(member.0)]
+        }
+    }
+
+    /// A frame waits for so many pages more (or fewer, where they are about to be counted anew).
+    pub(super) fn expect(&mut self, id: Id<Frame>, place: u32, change: i32) {
+        let frame = &mut self.frames[id];
+        let at = if frame.tracks_steps() { frame.step_of(place) } else { 0 };
+        if frame.tracks_steps() {
+            let left = &mut frame.progress[at].left;
+            *left = left.checked_add_signed(change).expect("what is taken back was counted");
+            if frame.steps[at].later {
+                return;
+            }
+        }
+        frame.unacknowledged =
+            frame.unacknowledged.checked_add_signed(change).expect("what is taken back was counted");
+    }
+
+    /// A member that does not answer has been given something: whoever tells its caller of the first that is
+    /// done does not mean that.
+    pub(super) fn void(&mut self, node: NodeId, ticket: Ticket) {
+        let frame = self.joins[ticket.owner].frame;
+        let parent = self.shape[node.index()].parent.map(|(parent, _)| parent);
+        if frame.is_some() && Some(self.frames[frame].node) == parent && self.frames[frame].tracks_steps() {
+            let at = self.frames[frame].step_of(ticket.slot);
+            self.frames[frame].progress[at].void = true;
+        }
+    }
+
+    /// Pages of a frame's step are done: contents to their places and sums, counters down, and on.
+    pub(super) fn receive<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        id: Id<Frame>,
+        done: &Done<C>,
+    ) {
+        self.take_in(id, done);
+        let frame = &mut self.frames[id];
+        let join = &mut self.joins[frame.join];
+        let mut first = None;
+        if done.part != Part::Durable {
+            join.service = join.service.max(done.service);
+            let at = if frame.tracks_steps() { frame.step_of(done.ticket.slot) } else { 0 };
+            if frame.tracks_steps() {
+                let progress = &mut frame.progress[at];
+                progress.left -= done.pages;
+                progress.acknowledged = progress.acknowledged.max(done.acknowledged);
+                if progress.left == 0 && !progress.void && frame.tell == Tell::First {
+                    first = Some(progress.acknowledged);
+                }
+            }
+            if !frame.steps[at].later {
+                frame.unacknowledged -= done.pages;
+                frame.acknowledged = frame.acknowledged.max(done.acknowledged);
+            }
+        }
+        if done.part != Part::Acknowledged {
+            join.durable = join.durable.max(done.durable);
+            join.undurable -= done.pages;
+        }
+        let stage_over = join.undurable == 0;
+        if stage_over && frame.next == frame.steps.len() {
+            return self.finish(leaves, now, id);
+        }
+        if let Some(when) = first {
+            self.later(leaves, now, when, id, Due::First(id.raw()), Self::first);
+        }
+        self.tell_if_acknowledged(leaves, now, id);
+        if stage_over {
+            self.stage_over(leaves, now, id);
+        }
+    }
+
+    /// The caller goes on as soon as nothing that it waits for is missing, though more is to come.
+    fn tell_if_acknowledged<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
+        let frame = &self.frames[id];
+        let complete = frame.unacknowledged == 0 && frame.next >= frame.awaited;
+        if complete && !frame.told && frame.tell == Tell::All {
+            self.tell(leaves, now, id, Part::Acknowledged, now);
+        }
+    }
+
+    /// All steps submitted so far are durable: on to the next stage when that is so.
+    fn stage_over<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
+        let frame = &mut self.frames[id];
+        let join = &mut self.joins[frame.join];
+        frame.service += std::mem::take(&mut join.service);
+        let when = join.durable;
+        self.later(leaves, now, when, id, Due::Stage(id.raw()), Self::run_stage);
+    }
+
+    /// Every step is done: the caller is told, and once that is durable the stripe is let go.
+    fn finish<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
+        let frame = &mut self.frames[id];
+        let durable = self.joins[frame.join].durable.max(now);
+        let part = if frame.told { Part::Durable } else { Part::Both };
+        if !frame.told && frame.tell == Tell::First {
+            frame.acknowledged = frame.first().unwrap_or(durable);
+        }
+        self.tell(leaves, now, id, part, durable);
+        self.later(leaves, now, durable, id, Due::Over(id.raw()), Self::over);
+    }
+
+    /// The first step of a plan that waits for one only is acknowledged.
+    pub(super) fn first<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
+        let frame = &mut self.frames[id];
+        if !frame.told {
+            frame.acknowledged = frame.first().unwrap_or(now);
+            self.tell(leaves, now, id, Part::Acknowledged, now);
+        }
+    }
+
+    /// Tells the caller of a plan, and hands up what it read.
+    fn tell<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        id: Id<Frame>,
+        part: Part,
+        durable: SimTime,
+    ) {
+        let frame = &mut self.frames[id];
+        let again = std::mem::replace(&mut frame.told, true);
+        if frame.background {
+            return;
+        }
+        if !again {
+            frame.lost_told = frame.lost.len();
+        }
+        let (caller, command, node, lost) = (frame.caller, frame.command, frame.node, frame.lost_told > 0);
+        let service = frame.service + self.joins[frame.join].service;
+        let done = Done { acknowledged: frame.acknowledged, service, part, ..Done::at(caller, 1, durable) };
+        if command.verb != Verb::Read {
+            self.joins[caller.owner].lost += u32::from(lost && node == NodeId::HOST && !again);
+            leaves.done().push(Done { pages: u32::from(command.count), ..done });
+            return;
+        }
+        for n in 0..command.count {
+            let ticket = caller.plus(u32::from(n));
+            if !lost || !self.is_lost_to_caller(id, n) {
+                leaves.done().push(Done { ticket, contents: self.read_for_caller(id, n), ..done });
+            } else if !again {
+                match self.frames[id].repairs {
+                    Some(wanted) => self.lose(leaves, now, wanted),
+                    None => {
+                        let page = command.start.plus(u32::from(n));
+                        self.failed(leaves, now, FailedPage { child: node, page, ticket });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether what the caller of a read is told of its `n`th page was lost on the way.
+    fn is_lost_to_caller(&self, id: Id<Frame>, n: u16) -> bool {
+        let frame = &self.frames[id];
+        let Some(place) = frame.source(frame.steps.len(), n) else { return false };
+        frame.lost[..frame.lost_told].contains(&place) || self.is_spoiled(id, frame.step_of(place), place)
+    }
+
+    /// The plan is durable: its stripe is free, its frame is gone.
+    pub(super) fn over<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
+        let frame = &mut self.frames[id];
+        frame.over = true;
+        let (node, key, holding, background) = (frame.node, frame.key, frame.holding, frame.background);
+        if let Some(key) = key {
+            if node != NodeId::HOST {
+                self.scheme_mut(node).settled(key);
+            }
+            if holding {
+                self.unlock(leaves, now, node, key);
+            }
+        }
+        if background {
+            self.background_over(now, node);
+        }
+        self.bury(id);
+    }
+
+    fn bury(&mut self, id: Id<Frame>) {
+        let frame = &self.frames[id];
+        if frame.over && frame.due == 0 {
+            self.joins.release(frame.join);
+            self.frames.release(id);
+        }
+    }
+
+    /// Does something for a frame at `when`: at once where that is now.
+    fn later<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        when: SimTime,
+        id: Id<Frame>,
+        due: Due,
+        what: fn(&mut Self, &mut L, SimTime, Id<Frame>),
+    ) {
+        if when > now {
+            self.frames[id].due += 1;
+            self.due.push(when, due);
+        } else {
+            what(self, leaves, now, id);
+        }
+    }
+
+    /// What was to be done for a frame later is due now; one that is over was only kept for that.
+    pub(super) fn arrive<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        id: Id<Frame>,
+        what: fn(&mut Self, &mut L, SimTime, Id<Frame>),
+    ) {
+        self.frames[id].due -= 1;
+        if self.frames[id].over {
+            self.bury(id);
+        } else {
+            what(self, leaves, now, id);
+        }
+    }
+}

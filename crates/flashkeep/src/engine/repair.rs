@@ -1,0 +1,106 @@
+//! What happens when a page cannot be read: the nearest node that has it otherwise brings it. Where none has, it
+//! is lost, which the plan that needed it notes and the request that asked for it reports.
+
+use super::command::{Command, Page, Verb};
+use super::contents::Contents;
+use super::executor::Engine;
+use super::frames::Start;
+use super::leaves::{Done, Leaves, Ticket};
+use super::locks::{Mode, Waiting};
+use super::plan::{Outcome, Step};
+use super::scheme::Scheme;
+use super::tree::NodeId;
+use crate::kernel::SimTime;
+
+/// A page of a node that could not be read, on its way up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FailedPage {
+    pub(super) child: NodeId,
+    pub(super) page: Page,
+    pub(super) ticket: Ticket,
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// A page could not be read: its parent is asked how it can be had otherwise. The ticket is still waited for.
+    pub(super) fn failed<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, what: FailedPage) {
+        let FailedPage { child, page, ticket } = what;
+        let Some((node, member)) = self.shape[child.index()].parent else {
+            return self.give_up(leaves, now, ticket);
+        };
+        let frame = self.joins[ticket.owner].frame;
+        let own = frame.is_some() && self.frames[frame].node == node;
+        // Inside a plan that has the stripe already, the repair belongs to it.
+        let sheltered = own && self.frames[frame].sheltered;
+        let key = if sheltered { None } else { self.scheme_mut(node).repair_key(member, page) };
+        if let Some(key) = key
+            && self.locks.queue(node, key, Mode::Hold, Waiting::Repair(what))
+        {
+            return;
+        }
+        let mut step = Step::new(member, Command::new(Verb::Read, page, 1), 0);
+        let mut failed = Vec::new();
+        if frame.is_some() {
+            let frame = &self.frames[frame];
+            step.command.flags = frame.command.flags.inherited();
+            if own {
+                let asked = frame.steps[frame.step_of(ticket.slot)];
+                step = Step { command: asked.command.over(page, 1), ..asked };
+                failed.extend_from_slice(&frame.failed);
+            }
+        }
+        let again = |tried: &Step| (tried.member, tried.command.start) == (member, page);
+        if failed.iter().any(again) {
+            return self.lose(leaves, now, what);
+        }
+        failed.push(step);
+        let mut plan = self.blank_plan();
+        let (scheme, view) = self.consult(leaves, node);
+        match scheme.repair(&failed, &view, &mut plan) {
+            Outcome::Planned => {
+                if let Some(key) = key {
+                    self.locks.take(node, key, Mode::Hold);
+                }
+                let repairs = Some(what);
+                let command = step.command;
+                let start = Start { key, sheltered, repairs, failed, ..Start::new(node, command, ticket) };
+                self.start(leaves, now, start, &mut plan);
+            }
+            Outcome::Lost => self.lose(leaves, now, what),
+        }
+        self.plans.push(plan);
+    }
+
+    /// A node cannot bring its member's page back: whoever asked it for a page of its own goes on from there.
+    pub(super) fn lose<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, what: FailedPage) {
+        let FailedPage { child, page, ticket } = what;
+        let (node, member) = self.shape[child.index()].parent.expect("only a member's page is repaired");
+        let frame = self.joins[ticket.owner].frame;
+        if frame.is_some() && self.frames[frame].node == node {
+            return self.give_up(leaves, now, ticket);
+        }
+        // It passed through this node, whose page it is the scheme knows; the plan that asked knows at any rate.
+        if let Some(page) = self.scheme_mut(node).owner(member, page) {
+            return self.failed(leaves, now, FailedPage { child: node, page, ticket });
+        }
+        if !frame.is_some() {
+            return self.give_up(leaves, now, ticket);
+        }
+        let frame = &self.frames[frame];
+        let at = frame.step_of(ticket.slot);
+        let asked = frame.steps[at];
+        let child = self.target(frame.node, asked.member);
+        let page = asked.command.start.plus(ticket.slot - frame.bases[at]);
+        self.failed(leaves, now, FailedPage { child, page, ticket });
+    }
+
+    /// Nothing brings the page back. Whoever waits for it goes on without.
+    fn give_up<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, ticket: Ticket) {
+        let frame = self.joins[ticket.owner].frame;
+        if frame.is_some() {
+            self.frames[frame].lost.push(ticket.slot);
+        } else {
+            self.joins[ticket.owner].lost += 1;
+        }
+        leaves.done().push(Done::at(ticket, 1, now));
+    }
+}

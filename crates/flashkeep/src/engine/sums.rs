@@ -1,0 +1,346 @@
+//! What pages hold while plans work on them: the pages of every join, the sums of every plan, and the running
+//! sums of stripes that several plans write. All of it compiles away where contents are nothing.
+
+use super::command::{Command, Flags, Verb};
+use super::contents::{Contents, gf};
+use super::executor::Engine;
+use super::frames::Frame;
+use super::leaves::{Done, Part, Ticket};
+use super::locks::FixedMap;
+use super::plan::{Key, Role, Step};
+use super::requests::Join;
+use super::scheme::Scheme;
+use super::tree::NodeId;
+use crate::kernel::Id;
+
+/// The pages of every join and the sums of every plan.
+#[derive(Debug)]
+pub(super) struct Sheets<C> {
+    pages: Vec<Vec<C>>,
+    /// What the writes among them replace, where it is in the caller's hand.
+    olds: Vec<Vec<C>>,
+    /// For each frame, row by row, what goes into P and what goes into Q.
+    sums: Vec<[Vec<C>; 2]>,
+    carried: FixedMap<(NodeId, Key), [C; 2]>,
+}
+
+impl<C> Default for Sheets<C> {
+    fn default() -> Self {
+        Sheets { pages: Vec::new(), olds: Vec::new(), sums: Vec::new(), carried: FixedMap::default() }
+    }
+}
+
+impl<C: Contents> Sheets<C> {
+    /// A clean sheet for a join of so many pages.
+    #[inline]
+    pub(super) fn open(&mut self, join: Id<Join>, pages: usize) {
+        if !C::KEEP {
+            return;
+        }
+        for sheets in [&mut self.pages, &mut self.olds] {
+            if sheets.len() <= join.index() {
+                sheets.resize_with(join.index() + 1, Vec::new);
+            }
+            sheets[join.index()].clear();
+        }
+        self.pages[join.index()].resize(pages, C::default());
+    }
+
+    /// The pages of a join.
+    #[inline]
+    pub(super) fn of(&mut self, join: Id<Join>) -> &mut [C] {
+        if C::KEEP { &mut self.pages[join.index()] } else { &mut [] }
+    }
+
+    /// More pages for a join; the place of the first.
+    #[inline]
+    pub(super) fn extend(&mut self, join: Id<Join>, contents: impl Iterator<Item = C>) -> u32 {
+        let pages = &mut self.pages[join.index()];
+        let first = pages.len() as u32;
+        pages.extend(contents);
+        first
+    }
+
+    /// The contents that go with a command.
+    #[inline]
+    pub(super) fn written(&self, command: &Command, ticket: Ticket) -> &[C] {
+        if !C::KEEP || command.verb != Verb::Write {
+            return &[];
+        }
+        let first = ticket.slot as usize;
+        &self.pages[ticket.owner.index()][first..first + usize::from(command.count)]
+    }
+
+    /// What a page of a request is read as. (A write is answered without contents and keeps what it wrote.)
+    #[inline]
+    pub(super) fn keep(&mut self, done: &Done<C>) {
+        if C::KEEP
+            && done.part != Part::Durable
+            && done.contents != C::default()
+            && let Some(place) = self.pages[done.ticket.owner.index()].get_mut(done.ticket.slot as usize)
+        {
+            *place = done.contents;
+        }
+    }
+
+    fn set_old(&mut self, join: Id<Join>, place: u32, contents: C) {
+        let olds = &mut self.olds[join.index()];
+        if olds.len() <= place as usize {
+            olds.resize(place as usize + 1, C::default());
+        }
+        olds[place as usize] = contents;
+    }
+
+    fn old(&self, ticket: Ticket) -> C {
+        let old = self.olds[ticket.owner.index()].get(ticket.slot as usize).copied();
+        old.expect("who says that the old contents are in hand hands them in")
+    }
+
+    /// Adds a page to the sums of its row.
+    fn fold(&mut self, frame: Id<Frame>, second: bool, role: Role, row: usize, contents: C) {
+        let [p, q] = &mut self.sums[frame.index()];
+        match role {
+            Role::Data(index) => {
+                p[row] = p[row].plus(1, contents);
+                if second {
+                    q[row] = q[row].plus(gf::coefficient(index), contents);
+                }
+            }
+            Role::P => p[row] = p[row].plus(1, contents),
+            Role::Q => q[row] = q[row].plus(1, contents),
+            Role::Plain | Role::Lost(_) | Role::LostP | Role::LostQ => {}
+        }
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Puts the caller's pages in the places of the steps that write them, and new data into the sums.
+    pub(super) fn lay_out(&mut self, id: Id<Frame>, carry: Option<Key>) {
+        if !C::KEEP {
+            return;
+        }
+        let sheets = &mut self.sheets;
+        if sheets.sums.len() <= id.index() {
+            sheets.sums.resize_with(id.index() + 1, Default::default);
+        }
+        let frame = &mut self.frames[id];
+        // Whoever keeps a running sum keeps both: the plan that writes the parity may be another.
+        frame.second |= frame.keep.is_some();
+        let rows = frame.steps.iter().map(|s| usize::from(s.row) + usize::from(s.command.count));
+        let rows = rows.max().unwrap_or(0).max(1);
+        for sum in &mut sheets.sums[id.index()] {
+            sum.clear();
+            sum.resize(rows, C::default());
+        }
+        if let Some([p, q]) = carry.and_then(|key| sheets.carried.remove(&(frame.node, key))) {
+            sheets.sums[id.index()][0][0] = p;
+            sheets.sums[id.index()][1][0] = q;
+        }
+        for at in 0..frame.steps.len() {
+            let step = frame.steps[at];
+            for n in (0..step.command.count).take_while(|&n| frame.is_given(&step, n)) {
+                let caller = frame.caller.plus(u32::from(step.at + n));
+                let contents = sheets.pages[caller.owner.index()][caller.slot as usize];
+                let place = frame.bases[at] + u32::from(n);
+                sheets.pages[frame.join.index()][place as usize] = contents;
+                sheets.fold(id, frame.second, step.role, usize::from(step.row + n), contents);
+            }
+        }
+        if let Some(key) = frame.keep {
+            let last = frame.steps.iter().map(|s| usize::from(s.row)).max().unwrap_or(0);
+            let [p, q] = &sheets.sums[id.index()];
+            sheets.carried.insert((frame.node, key), [p[last], q[last]]);
+        }
+    }
+
+    /// Works out what a step's pages are, as it is submitted.
+    pub(super) fn work_out(&mut self, id: Id<Frame>, at: usize) {
+        let step = self.frames[id].steps[at];
+        for n in 0..step.command.count {
+            if step.is_in_hand() {
+                self.take_from_hand(id, at, n);
+            } else if matches!(step.role, Role::Plain | Role::Data(_)) {
+                self.copy_from_read(id, at, n);
+            } else {
+                self.take_from_sums(id, at, n);
+            }
+        }
+        if step.command.verb == Verb::Write && step.command.flags.has(Flags::OLD_IN_HAND) {
+            self.hand_on_old(id, at);
+        }
+    }
+
+    /// The old contents of a page, which the caller has just read.
+    fn take_from_hand(&mut self, id: Id<Frame>, at: usize, n: u16) {
+        if C::KEEP {
+            let frame = &self.frames[id];
+            let step = frame.steps[at];
+            let old = self.sheets.old(frame.caller.plus(u32::from(step.at + n)));
+            self.sheets.fold(id, frame.second, step.role, usize::from(step.row + n), old);
+        }
+    }
+
+    /// A write that the caller does not fill takes what an earlier read brought to the same place; of a page that
+    /// the host writes in part, the caller's contents are the difference to that.
+    fn copy_from_read(&mut self, id: Id<Frame>, at: usize, n: u16) {
+        let frame = &mut self.frames[id];
+        let step = frame.steps[at];
+        if step.command.verb != Verb::Write || step.at == Step::NOWHERE {
+            return;
+        }
+        let merges = frame.node == NodeId::HOST;
+        if frame.is_given(&step, n) && !merges {
+            return;
+        }
+        let Some(source) = frame.source(at, step.at + n) else { return };
+        let place = frame.bases[at] + u32::from(n);
+        if frame.lost.contains(&source) {
+            // Lost stays lost, and so does the parity that it would go into.
+            frame.lost.push(place);
+        }
+        if C::KEEP {
+            let pages = &mut self.sheets.pages[frame.join.index()];
+            let contents = pages[place as usize].plus(1, pages[source as usize]);
+            pages[place as usize] = contents;
+            self.sheets.fold(id, frame.second, step.role, usize::from(step.row + n), contents);
+        }
+    }
+
+    /// Parity, or a page worked out from the others.
+    fn take_from_sums(&mut self, id: Id<Frame>, at: usize, n: u16) {
+        if !C::KEEP {
+            return;
+        }
+        let frame = &self.frames[id];
+        let step = frame.steps[at];
+        let writes = step.command.verb == Verb::Write;
+        let row = usize::from(step.row + n);
+        let [p, q] = &self.sheets.sums[id.index()];
+        let contents = match step.role {
+            Role::P if writes => p[row],
+            Role::Q if writes => q[row],
+            role if role.is_lost() => solve(&frame.steps, role, p[row], q[row]),
+            _ => return,
+        };
+        let place = frame.bases[at] as usize + usize::from(n);
+        self.sheets.pages[frame.join.index()][place] = contents;
+    }
+
+    /// A write that says so brings along what it replaces: what this plan read from the same page, or what its own
+    /// caller brought along. What has been lost meanwhile is not in hand.
+    fn hand_on_old(&mut self, id: Id<Frame>, at: usize) {
+        let frame = &self.frames[id];
+        let step = frame.steps[at];
+        for n in 0..step.command.count {
+            let page = step.command.start.plus(u32::from(n));
+            let read = frame.steps[..at].iter().zip(&frame.bases).find(|(s, _)| {
+                s.command.verb == Verb::Read
+                    && s.travels()
+                    && s.member == step.member
+                    && (s.command.start.0..s.command.end()).contains(&page.0)
+            });
+            let source = read.map(|(s, &base)| base + (page.0 - s.command.start.0));
+            if source.is_some_and(|place| frame.lost.contains(&place)) {
+                let step = &mut self.frames[id].steps[at];
+                step.command.flags = step.command.flags.without(Flags::OLD_IN_HAND);
+                return;
+            }
+            if C::KEEP {
+                let old = match source {
+                    Some(place) => self.sheets.pages[frame.join.index()][place as usize],
+                    None => self.sheets.old(frame.caller.plus(u32::from(step.at + n))),
+                };
+                self.sheets.set_old(frame.join, frame.bases[at] + u32::from(n), old);
+            }
+        }
+    }
+
+    /// Pages of a step are done: what they were read as goes to their places and into the sums.
+    pub(super) fn take_in(&mut self, id: Id<Frame>, done: &Done<C>) {
+        if !C::KEEP || done.part == Part::Durable {
+            return;
+        }
+        let frame = &self.frames[id];
+        let at = frame.step_of(done.ticket.slot);
+        let step = frame.steps[at];
+        if step.command.verb == Verb::Read {
+            let row = usize::from(step.row) + (done.ticket.slot - frame.bases[at]) as usize;
+            self.sheets.pages[frame.join.index()][done.ticket.slot as usize] = done.contents;
+            self.sheets.fold(id, frame.second, step.role, row, done.contents);
+        }
+    }
+
+    /// What a plan read for its caller's `n`th page.
+    pub(super) fn read_for_caller(&self, id: Id<Frame>, n: u16) -> C {
+        if !C::KEEP {
+            return C::default();
+        }
+        let frame = &self.frames[id];
+        let place = frame.source(frame.steps.len(), n);
+        place.map_or(C::default(), |place| self.sheets.pages[frame.join.index()][place as usize])
+    }
+
+    /// Pages of a step that could not be worked out, or are copies of what is lost, are lacking from now on.
+    pub(super) fn spoil(&mut self, id: Id<Frame>, at: usize, target: NodeId) {
+        let step = self.frames[id].steps[at];
+        if step.command.verb != Verb::Write {
+            return;
+        }
+        for n in 0..u32::from(step.command.count) {
+            let place = self.frames[id].bases[at] + n;
+            if self.frames[id].lost.contains(&place) || self.is_spoiled(id, at, place) {
+                self.troubled = true;
+                self.gaps.set(target, step.command.start.0 + n, true);
+            }
+        }
+    }
+
+    /// Whether what a place is worked out from has been lost.
+    pub(super) fn is_spoiled(&self, id: Id<Frame>, at: usize, place: u32) -> bool {
+        let frame = &self.frames[id];
+        let row_of = |at: usize, place: u32| u32::from(frame.steps[at].row) + place - frame.bases[at];
+        let row = row_of(at, place);
+        let role = frame.steps[at].role;
+        frame.lost.iter().any(|&lost| {
+            let other = frame.step_of(lost);
+            row_of(other, lost) == row
+                && match frame.steps[other].role {
+                    Role::Data(_) => role.is_lost() || matches!(role, Role::P | Role::Q),
+                    Role::P => role.is_lost() || role == Role::P,
+                    Role::Q => role.is_lost() || role == Role::Q,
+                    _ => false,
+                }
+        })
+    }
+}
+
+/// A unit that a plan does without, from the sums of the others.
+///
+/// With P read and one data page lost, P itself is it; with only Q read, Q / gⁱ; with two data pages lost and both
+/// parities read, (Q + gʲP) / (gⁱ + gʲ). A lost parity follows from the data once those are known.
+fn solve<C: Contents>(steps: &[Step], role: Role, p: C, q: C) -> C {
+    let has_p = steps.iter().any(|step| step.role == Role::P && step.command.verb == Verb::Read);
+    let another = |index: Option<u8>| {
+        steps.iter().find_map(|step| match step.role {
+            Role::Lost(other) if Some(other) != index => Some(other),
+            _ => None,
+        })
+    };
+    let data = |index: u8| {
+        let own = gf::coefficient(index);
+        match another(Some(index)) {
+            None if has_p => p,
+            None => C::default().plus(gf::inverse(own), q),
+            Some(other) => {
+                let other = gf::coefficient(other);
+                C::default().plus(gf::inverse(own ^ other), q.plus(other, p))
+            }
+        }
+    };
+    match role {
+        Role::Lost(index) => data(index),
+        Role::LostP => another(None).map_or(p, |index| p.plus(1, data(index))),
+        Role::LostQ => another(None).map_or(q, |index| q.plus(gf::coefficient(index), data(index))),
+        _ => C::default(),
+    }
+}

@@ -1,0 +1,56 @@
+//! The executor under small schemes on memory: mirror, RAID-5 and RAID-6, deferred and partial parity, and a
+//! striped log over raw chips, alone and nested, in any order of completion.
+
+mod deferred;
+mod log;
+mod mirror;
+mod partial;
+mod raid;
+mod rig;
+mod store;
+mod stubs;
+
+mod arithmetic;
+mod completions;
+mod failures;
+mod logs;
+mod nested;
+mod order;
+mod rhythm;
+mod waiting;
+
+use super::{Contents, Key, Member, Role, Token, Tree, gf};
+use mirror::{Mirror, Plain};
+use raid::Raid;
+use rig::Rig;
+use store::{Report, Store};
+use stubs::Stub;
+
+/// Whether every stripe of a RAID over the first leaves has the parities that its data say, worked out here.
+fn parity_is_right(rig: &Rig<Token>, members: u8, parities: u8, stripes: u32) -> bool {
+    let layout = raid::Layout { members, parities };
+    (0..stripes).all(|stripe| {
+        let unit = |role| rig.store.page(u16::from(layout.member(stripe, role).0), stripe);
+        let data = || (0..layout.data()).map(|index| (index, unit(Role::Data(index))));
+        let p = data().fold(Token(0), |sum, (_, page)| sum.plus(1, page));
+        let q = data().fold(Token(0), |sum, (index, page)| sum.plus(gf::coefficient(index), page));
+        unit(Role::P) == p && (parities == 1 || unit(Role::Q) == q)
+    })
+}
+
+/// A RAID over as many leaves as it has members.
+fn raid(members: u8, parities: u8, stripes: u32, report: Report, seed: u64) -> Rig<Token> {
+    Rig::flat(Raid::new(members, parities, stripes).into(), u16::from(members), stripes, report, seed)
+}
+
+/// `members` leaves of so many pages under a scheme.
+fn node<C: Contents>(
+    scheme: impl Into<Stub>,
+    members: usize,
+    store: &mut Store<C>,
+    pages: u32,
+    report: Report,
+) -> Tree<Stub> {
+    let leaves = (0..members).map(|_| Tree::Leaf(store.add(pages, 0, report))).collect();
+    Tree::Node(scheme.into(), leaves)
+}

@@ -1,0 +1,280 @@
+//! What the tests drive: a tree over a store, a clock, and an oracle that knows what every read must return.
+
+use super::store::{Report, Store};
+use super::stubs::Stub;
+use crate::engine::{
+    Change, Command, Contents, Engine, Finished, Flags, LeafId, Merge, NodeId, Page, Tree, Verb, Why,
+};
+use crate::kernel::{SimTime, mix};
+
+/// What a request is to return.
+#[derive(Clone, Debug)]
+struct Expected {
+    start: u32,
+    verb: Option<Verb>,
+    /// For each page, which of the versions it had was the last submitted.
+    versions: Vec<usize>,
+    finished: bool,
+}
+
+/// A tree under test.
+pub(super) struct Rig<C: Contents> {
+    pub(super) engine: Engine<Stub, C>,
+    pub(super) store: Store<C>,
+    pub(super) now: SimTime,
+    /// All that each page has ever held, in the order of submission.
+    history: Vec<Vec<u64>>,
+    requests: Vec<Expected>,
+    serial: u64,
+    /// A read that was repaired may be newer than its submission, never older.
+    pub(super) lenient: bool,
+    /// Whether a wrong read is counted instead of being the end, and how many there were.
+    pub(super) counts_wrong: bool,
+    pub(super) wrong: u32,
+    /// What was told: when it could go on and how many pages it lost, by request.
+    pub(super) told: Vec<Option<(SimTime, u32)>>,
+    /// Pages that reads have reported as lost.
+    pub(super) lost: Vec<u32>,
+    /// Everything that happened, as one number.
+    pub(super) trace: u64,
+}
+
+impl<C: Contents> Rig<C> {
+    pub(super) fn new(tree: Tree<Stub>, store: Store<C>) -> Self {
+        Rig {
+            engine: Engine::new(tree),
+            store,
+            now: SimTime::ZERO,
+            history: Vec::new(),
+            requests: Vec::new(),
+            serial: 0,
+            lenient: false,
+            counts_wrong: false,
+            wrong: 0,
+            told: Vec::new(),
+            lost: Vec::new(),
+            trace: 0,
+        }
+    }
+
+    /// `scheme` over `members` leaves of so many pages.
+    pub(super) fn flat(scheme: Stub, members: u16, pages: u32, report: Report, seed: u64) -> Self {
+        let mut store = Store::new(seed);
+        let leaves = (0..members).map(|_| Tree::Leaf(store.add(pages, 0, report))).collect();
+        Rig::new(Tree::Node(scheme, leaves), store)
+    }
+
+    fn versions(&mut self, page: u32) -> &mut Vec<u64> {
+        let page = page as usize;
+        if self.history.len() <= page {
+            self.history.resize(page + 1, vec![0]);
+        }
+        &mut self.history[page]
+    }
+
+    /// What the page holds once everything submitted has taken effect.
+    pub(super) fn latest(&mut self, page: u32) -> u64 {
+        *self.versions(page).last().expect("every page has held zeros")
+    }
+
+    fn request(&mut self, start: u32, count: u16, verb: Option<Verb>) -> usize {
+        let versions = (0..u32::from(count)).map(|n| self.versions(start + n).len() - 1).collect();
+        self.requests.push(Expected { start, verb, versions, finished: false });
+        self.told.push(None);
+        self.requests.len() - 1
+    }
+
+    fn fresh(&mut self) -> u64 {
+        self.serial += 1;
+        mix(self.serial)
+    }
+
+    pub(super) fn submit(&mut self, command: Command) -> usize {
+        let (start, count) = (command.start.0, command.count);
+        let tag = self.request(start, count, Some(command.verb));
+        let ticket = self.engine.open(tag as u32, u32::from(count));
+        for n in 0..usize::from(count) {
+            let new = match command.verb {
+                Verb::Write => self.fresh(),
+                Verb::Trim => 0,
+                _ => continue,
+            };
+            self.versions(start + n as u32).push(new);
+            if C::KEEP && command.verb == Verb::Write {
+                self.engine.pages(ticket.owner)[n] = C::token(new);
+            }
+        }
+        self.engine.submit(&mut self.store, self.now, command, ticket);
+        self.engine.close(&mut self.store, self.now, ticket);
+        self.collect();
+        tag
+    }
+
+    pub(super) fn write(&mut self, start: u32, count: u16) -> usize {
+        self.submit(Command::new(Verb::Write, Page(start), count))
+    }
+
+    pub(super) fn read(&mut self, start: u32, count: u16) -> usize {
+        self.submit(Command::new(Verb::Read, Page(start), count))
+    }
+
+    pub(super) fn trim(&mut self, start: u32, count: u16) -> usize {
+        self.submit(Command::new(Verb::Trim, Page(start), count))
+    }
+
+    /// Fills pages before time 0.
+    pub(super) fn fill(&mut self, start: u32, count: u16) {
+        let flags = Flags::BEFORE;
+        let tag = self.submit(Command { flags, ..Command::new(Verb::Write, Page(start), count) });
+        assert!(self.told[tag].is_some(), "no time passes before time 0");
+    }
+
+    /// Writes a part of a page.
+    pub(super) fn merge(&mut self, page: u32) -> usize {
+        let tag = self.request(page, 1, None);
+        let ticket = self.engine.open(tag as u32, 1);
+        let old = self.latest(page);
+        let new = self.fresh();
+        self.versions(page).push(new);
+        if C::KEEP {
+            self.engine.pages(ticket.owner)[0] = C::token(new).plus(1, C::token(old));
+        }
+        let merge = Merge { page: Page(page), old_sectors: 1, all_sectors: 0 };
+        self.engine.merge(&mut self.store, self.now, merge, ticket);
+        self.engine.close(&mut self.store, self.now, ticket);
+        self.collect();
+        tag
+    }
+
+    fn collect(&mut self) {
+        for finished in std::mem::take(self.engine.finished()) {
+            self.check(&finished);
+            self.engine.forget(finished.join);
+        }
+    }
+
+    fn check(&mut self, finished: &Finished) {
+        let Finished { tag, join, acknowledged, lost, .. } = *finished;
+        let tag = tag as usize;
+        let expected = self.requests[tag].clone();
+        assert!(!std::mem::replace(&mut self.requests[tag].finished, true), "finished twice");
+        self.told[tag] = Some((acknowledged, lost));
+        for part in [tag as u64, acknowledged.0, u64::from(lost), self.now.0] {
+            self.trace = mix(self.trace ^ part);
+        }
+        if !C::KEEP || expected.verb != Some(Verb::Read) {
+            return;
+        }
+        let mut missing = 0;
+        for (n, &version) in expected.versions.iter().enumerate() {
+            let page = expected.start + n as u32;
+            let found = self.engine.pages(join)[n];
+            let versions = &self.history[page as usize][version..];
+            let allowed = if self.lenient { versions } else { &versions[..1] };
+            let right = allowed.iter().any(|&token| found == C::token(token));
+            if lost as usize == expected.versions.len() {
+                assert!(found == C::default(), "a page that is lost brings nothing");
+                self.lost.push(page);
+            } else if !right && self.counts_wrong {
+                self.wrong += 1;
+            } else if !right {
+                assert!(lost > missing && found == C::default(), "page {page} read wrong (request {tag})");
+                missing += 1;
+                self.lost.push(page);
+            }
+        }
+    }
+
+    /// When something happens next.
+    pub(super) fn next(&self) -> SimTime {
+        self.engine.next_due().min(self.store.next())
+    }
+
+    /// On to the next instant at which something happens; false where nothing does any more.
+    pub(super) fn step(&mut self) -> bool {
+        let next = self.next();
+        if next == SimTime::NEVER {
+            return false;
+        }
+        self.until(next);
+        true
+    }
+
+    /// Everything up to an instant.
+    pub(super) fn until(&mut self, at: SimTime) {
+        while self.next() <= at {
+            self.now = self.now.max(self.next());
+            self.store.deliver(self.now);
+            self.engine.advance(&mut self.store, self.now);
+            self.collect();
+        }
+        self.now = self.now.max(at);
+    }
+
+    /// Until nothing happens any more; then nothing may be left.
+    pub(super) fn run(&mut self) {
+        while self.step() {}
+        assert!(self.requests.iter().all(|request| request.finished), "a request never finished");
+        assert!(self.engine.is_quiet(), "something was left behind");
+    }
+
+    /// Reads every page back.
+    pub(super) fn read_all(&mut self, pages: u32) {
+        self.lost.clear();
+        for page in 0..pages {
+            self.read(page, 1);
+            self.run();
+        }
+    }
+
+    pub(super) fn change(&mut self, node: u16, change: Change) {
+        self.engine.change(&mut self.store, self.now, NodeId(node), change);
+        self.collect();
+    }
+
+    fn leaf_of(&self, node: u16) -> LeafId {
+        self.engine.shape[usize::from(node)].leaf.expect("a leaf")
+    }
+
+    /// The leaf at `node` fails.
+    pub(super) fn fail(&mut self, node: u16) {
+        let leaf = self.leaf_of(node);
+        self.store.kill(leaf.0);
+        self.change(node, Change::Failed);
+    }
+
+    /// An empty leaf stands at `node`.
+    pub(super) fn replace(&mut self, node: u16) {
+        let leaf = self.leaf_of(node);
+        self.store.replace(leaf.0);
+        self.change(node, Change::Replaced);
+    }
+
+    /// The leaf at `node` is back.
+    pub(super) fn bring_back(&mut self, node: u16) {
+        let leaf = self.leaf_of(node);
+        self.store.revive(leaf.0);
+        self.change(node, Change::Returned);
+    }
+
+    pub(super) fn background(&mut self, node: u16, why: Why) -> bool {
+        let work = self.engine.background(&mut self.store, self.now, NodeId(node), why);
+        self.collect();
+        work
+    }
+
+    /// Rebuilds what the scheme at `node` can, a piece at a time.
+    pub(super) fn rebuild(&mut self, node: u16) {
+        use crate::engine::Scheme;
+        while self.engine.scheme(NodeId(node)).expect("a scheme").rebuilding() {
+            let begun = self.background(node, Why::Rebuild);
+            assert!(self.step() || begun || self.engine.is_quiet(), "the rebuild stands still");
+        }
+        self.run();
+    }
+
+    /// How often each cause made the flash work: pages read and pages written.
+    pub(super) fn pages(&self, verb: Verb, cause: crate::engine::Cause) -> u32 {
+        self.store.count(|_, command| command.verb == verb && command.cause == cause)
+    }
+}

@@ -1,0 +1,243 @@
+//! The leaves of the tests: pages in memory, which take effect when they are submitted and are done some time
+//! later, in any order; and raw chips, which assert that they are programmed as flash must be.
+
+use crate::engine::{Below, Command, Contents, Done, Flags, LeafId, Leaves, Page, Part, Ticket, Verb};
+use crate::kernel::{Random, SimTime, Span};
+use std::collections::BTreeMap;
+
+/// How a leaf reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Report {
+    /// Everything at once, at the instant of submission.
+    AtOnce,
+    /// At once, with instants so far ahead.
+    Ahead(u64),
+    /// So much later.
+    After(u64),
+    /// Acknowledged after the one time, durable after the other.
+    TwoParts(u64, u64),
+    /// Any of these, with delays drawn below so much.
+    Random(u64),
+}
+
+#[derive(Clone, Debug)]
+struct Leaf<C> {
+    pages: Vec<C>,
+    /// Pages that cannot be read until they are written again.
+    bad: Vec<bool>,
+    dead: bool,
+    report: Report,
+    backlog: Span,
+    /// Pages of an erase block; 0 for memory that can be written anywhere.
+    block: u32,
+    programmed: Vec<bool>,
+}
+
+/// All leaves of a tree.
+#[derive(Debug)]
+pub(super) struct Store<C> {
+    leaves: Vec<Leaf<C>>,
+    random: Random,
+    pending: BTreeMap<(SimTime, u64), Done<C>>,
+    reported: u64,
+    done: Vec<Done<C>>,
+    /// Every command, in the order of submission.
+    pub(super) log: Vec<(SimTime, LeafId, Command)>,
+}
+
+impl<C: Contents> Store<C> {
+    pub(super) fn new(seed: u64) -> Self {
+        Store {
+            leaves: Vec::new(),
+            random: Random::stream(seed, "store"),
+            pending: BTreeMap::new(),
+            reported: 0,
+            done: Vec::new(),
+            log: Vec::new(),
+        }
+    }
+
+    /// A leaf with so many pages, in erase blocks of `block` pages.
+    pub(super) fn add(&mut self, pages: u32, block: u32, report: Report) -> LeafId {
+        let (n, backlog) = (pages as usize, Span::ZERO);
+        let (bad, programmed) = (vec![false; n], vec![false; n]);
+        let pages = vec![C::default(); n];
+        self.leaves.push(Leaf { pages, bad, dead: false, report, backlog, block, programmed });
+        LeafId(self.leaves.len() as u16 - 1)
+    }
+
+    pub(super) fn page(&self, leaf: u16, page: u32) -> C {
+        self.leaves[usize::from(leaf)].pages[page as usize]
+    }
+
+    pub(super) fn set_report(&mut self, leaf: u16, report: Report) {
+        self.leaves[usize::from(leaf)].report = report;
+    }
+
+    pub(super) fn set_backlog(&mut self, leaf: u16, ns: u64) {
+        self.leaves[usize::from(leaf)].backlog = Span(ns);
+    }
+
+    /// The page cannot be read until it is written again.
+    pub(super) fn lose_page(&mut self, leaf: u16, page: u32) {
+        self.leaves[usize::from(leaf)].bad[page as usize] = true;
+    }
+
+    /// No page can be read any more.
+    pub(super) fn kill(&mut self, leaf: u16) {
+        self.leaves[usize::from(leaf)].dead = true;
+    }
+
+    /// An empty leaf in its place. What was read of the old one before is still on its way.
+    pub(super) fn replace(&mut self, leaf: u16) {
+        let leaf = &mut self.leaves[usize::from(leaf)];
+        leaf.dead = false;
+        leaf.pages.fill(C::default());
+        leaf.bad.fill(false);
+        leaf.programmed.fill(false);
+    }
+
+    /// The same leaf again, with what it held.
+    pub(super) fn revive(&mut self, leaf: u16) {
+        self.leaves[usize::from(leaf)].dead = false;
+    }
+
+    pub(super) fn next(&self) -> SimTime {
+        self.pending.first_key_value().map_or(SimTime::NEVER, |((at, _), _)| *at)
+    }
+
+    /// Reports what is done by `now`.
+    pub(super) fn deliver(&mut self, now: SimTime) {
+        while self.next() <= now {
+            let (_, done) = self.pending.pop_first().expect("something is pending");
+            self.done.push(done);
+        }
+    }
+
+    /// Pages asked for by commands that `which` picks.
+    pub(super) fn count(&self, which: impl Fn(LeafId, &Command) -> bool) -> u32 {
+        let picked = self.log.iter().filter(|(_, leaf, command)| which(*leaf, command));
+        picked.map(|(_, _, command)| u32::from(command.count)).sum()
+    }
+
+    fn later(&mut self, at: SimTime, done: Done<C>) {
+        self.reported += 1;
+        self.pending.insert((at, self.reported), done);
+    }
+
+    fn report(&mut self, now: SimTime, report: Report, done: Done<C>) {
+        let whole = |acknowledged, durable| Done {
+            acknowledged: now + Span(acknowledged),
+            durable: now + Span(durable),
+            service: Span(acknowledged),
+            ..done
+        };
+        match report {
+            // Nobody knows ahead that a page will not be readable.
+            Report::AtOnce => self.done.push(done),
+            Report::Ahead(delay) if done.failed.is_none() => self.done.push(whole(delay, delay)),
+            Report::Ahead(delay) | Report::After(delay) => self.later(now + Span(delay), whole(delay, delay)),
+            Report::TwoParts(first, _) if done.failed.is_some() => {
+                self.later(now + Span(first), whole(first, first));
+            }
+            Report::TwoParts(first, second) => {
+                let part = |part| Done { part, ..whole(first, second) };
+                self.later(now + Span(first), part(Part::Acknowledged));
+                self.later(now + Span(second), part(Part::Durable));
+            }
+            Report::Random(bound) => {
+                let (a, b) = (self.random.below(bound), self.random.below(bound));
+                let report = match self.random.below(4) {
+                    0 => Report::AtOnce,
+                    1 => Report::Ahead(a),
+                    2 => Report::After(a),
+                    _ => Report::TwoParts(a, a + b),
+                };
+                self.report(now, report, done);
+            }
+        }
+    }
+}
+
+impl<C: Contents> Leaf<C> {
+    /// The command takes effect; which of its pages could not be read, and what the others hold.
+    fn take(&mut self, command: &Command, contents: &[C]) -> Vec<(bool, C)> {
+        let pages = (0..u32::from(command.count)).map(|n| (n as usize, (command.start.0 + n) as usize));
+        if self.block > 0 && command.verb == Verb::Trim {
+            assert!(command.start.0.is_multiple_of(self.block), "whole blocks are erased");
+            assert_eq!(u32::from(command.count), self.block, "whole blocks are erased");
+        }
+        let mut read = Vec::new();
+        for (n, page) in pages {
+            match command.verb {
+                Verb::Read => {
+                    assert!(
+                        self.block == 0 || self.programmed[page] || self.dead,
+                        "unprogrammed page {page} read"
+                    );
+                    let failed = self.dead || self.bad[page];
+                    read.push((failed, if failed { C::default() } else { self.pages[page] }));
+                }
+                Verb::Write if self.block > 0 => self.program(page, contents.get(n).copied()),
+                Verb::Write => {
+                    self.bad[page] = false;
+                    self.pages[page] = contents.get(n).copied().unwrap_or_default();
+                }
+                Verb::Trim => {
+                    (self.bad[page], self.programmed[page], self.pages[page]) = (false, false, C::default());
+                }
+                Verb::Rename => {
+                    assert_eq!(self.block, 0, "raw pages have no other address");
+                    let to = command.to.0 as usize + n;
+                    self.pages[to] = std::mem::take(&mut self.pages[page]);
+                    self.bad[to] = std::mem::take(&mut self.bad[page]);
+                }
+            }
+        }
+        read
+    }
+
+    fn program(&mut self, page: usize, contents: Option<C>) {
+        let first = page - page % self.block as usize;
+        let rest = &self.programmed[page..first + self.block as usize];
+        assert!(!rest.contains(&true), "page {page} is programmed out of order, or twice");
+        self.programmed[page] = true;
+        self.pages[page] = contents.unwrap_or_default();
+    }
+}
+
+impl<C: Contents> Below for Store<C> {
+    fn backlog(&self, leaf: LeafId, _: Page) -> Span {
+        self.leaves[usize::from(leaf.0)].backlog
+    }
+    fn wear(&self, _: LeafId) -> u64 {
+        0
+    }
+    fn room(&self, _: LeafId) -> u64 {
+        u64::MAX
+    }
+}
+
+impl<C: Contents> Leaves<C> for Store<C> {
+    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
+        self.log.push((now, leaf, *command));
+        if C::KEEP && command.verb == Verb::Write {
+            assert_eq!(contents.len(), usize::from(command.count));
+        }
+        let this = &mut self.leaves[usize::from(leaf.0)];
+        let report = if command.flags.has(Flags::BEFORE) { Report::AtOnce } else { this.report };
+        let read = this.take(command, contents);
+        if command.verb != Verb::Read {
+            return self.report(now, report, Done::at(ticket, u32::from(command.count), now));
+        }
+        for (n, (failed, contents)) in (0..).zip(read) {
+            let failed = failed.then(|| (leaf, command.start.plus(n)));
+            let done = Done { contents, failed, ..Done::at(ticket.plus(n), 1, now) };
+            self.report(now, report, done);
+        }
+    }
+
+    fn done(&mut self) -> &mut Vec<Done<C>> {
+        &mut self.done
+    }
+}

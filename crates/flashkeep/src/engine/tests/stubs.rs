@@ -1,0 +1,66 @@
+//! Any of the stub schemes.
+
+use super::deferred::Deferred;
+use super::log::Log;
+use super::mirror::{Mirror, Plain};
+use super::partial::Partial;
+use super::raid::Raid;
+use crate::engine::{
+    Change, Command, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Verdict, View, Why,
+};
+
+macro_rules! stubs {
+    ($($variant:ident)*) => {
+        #[derive(Debug)]
+        pub(super) enum Stub {
+            $($variant($variant),)*
+        }
+
+        $(impl From<$variant> for Stub {
+            fn from(scheme: $variant) -> Stub {
+                Stub::$variant(scheme)
+            }
+        })*
+
+        impl Scheme for Stub {
+            fn capacity(&self) -> u64 {
+                match self { $(Stub::$variant(s) => s.capacity(),)* }
+            }
+            fn grain(&self) -> u32 {
+                match self { $(Stub::$variant(s) => s.grain(),)* }
+            }
+            fn rhythm(&self) -> Rhythm {
+                match self { $(Stub::$variant(s) => s.rhythm(),)* }
+            }
+            fn lock(&self, command: &Command) -> Lock {
+                match self { $(Stub::$variant(s) => s.lock(command),)* }
+            }
+            fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+                match self { $(Stub::$variant(s) => s.plan(command, view, plan),)* }
+            }
+            fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+                match self { $(Stub::$variant(s) => s.background(why, view, plan),)* }
+            }
+            fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+                match self { $(Stub::$variant(s) => s.repair_key(member, page),)* }
+            }
+            fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+                match self { $(Stub::$variant(s) => s.repair(failed, view, plan),)* }
+            }
+            fn owner(&self, member: Member, page: Page) -> Option<Page> {
+                match self { $(Stub::$variant(s) => s.owner(member, page),)* }
+            }
+            fn settled(&mut self, key: Key) {
+                match self { $(Stub::$variant(s) => s.settled(key),)* }
+            }
+            fn rebuilding(&self) -> bool {
+                match self { $(Stub::$variant(s) => s.rebuilding(),)* }
+            }
+            fn member(&mut self, member: Member, change: Change) {
+                match self { $(Stub::$variant(s) => s.member(member, change),)* }
+            }
+        }
+    };
+}
+
+stubs! { Plain Mirror Raid Deferred Partial Log }
