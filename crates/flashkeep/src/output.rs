@@ -1,6 +1,6 @@
 //! Files that a run writes: under their final name only when they are whole.
 
-use crate::drive::{Drive, Operation};
+use crate::drive::{Drive, Log, Operation};
 use crate::engine::{Contents, LeafId, Page};
 use crate::error::Error;
 use crate::ftl::Entry;
@@ -8,8 +8,8 @@ use crate::media::{Geometry, Ppn};
 use std::io::Write;
 use std::path::Path;
 
-/// Where the log of operations goes.
-pub struct Log {
+/// A log of operations in a file.
+struct OperationLog {
     out: flashkeep_trace::Output,
     geometry: Geometry,
     path: String,
@@ -30,16 +30,16 @@ fn open(path: &Path) -> Result<(flashkeep_trace::Output, String), Error> {
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn operations(path: &Path, geometry: Geometry) -> Result<Log, Error> {
+pub fn operations(path: &Path, geometry: Geometry) -> Result<Box<dyn Log>, Error> {
     let (mut out, path) = open(path)?;
     let header = "start_ns,end_ns,channel,chip,die,plane,block,page,kind,cause";
     let failed = writeln!(out, "{header}").err().map(|error| problem(&path, &error));
-    Ok(Log { out, geometry, path, failed })
+    Ok(Box::new(OperationLog { out, geometry, path, failed }))
 }
 
-impl Log {
-    /// Adds an operation; the first failure is kept for the end.
-    pub fn add(&mut self, operation: &Operation) {
+impl Log for OperationLog {
+    /// The first failure is kept for the end.
+    fn add(&mut self, operation: &Operation) {
         if self.failed.is_some() {
             return;
         }
@@ -52,10 +52,7 @@ impl Log {
     }
 
     /// Puts the file under its name.
-    ///
-    /// # Errors
-    /// What could not be written.
-    pub fn close(self) -> Result<(), String> {
+    fn close(self: Box<Self>) -> Result<(), String> {
         match self.failed {
             Some(failed) => Err(failed),
             None => self.out.finish().map_err(|error| problem(&self.path, &error)),

@@ -20,9 +20,20 @@ use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Part, 
 use crate::ftl::{Allocation, Blocks, Entry, Map, Victim, allocation::Pooling};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
 use crate::media::{Domain, Geometry, PlaneId, Ppn, Scheduler, Timing, UnitId};
-use crate::output::Log;
 use crate::spec::{Acknowledge, BusUse, GcRun, Resolved};
 use media::{Channel, Unit};
+
+/// Whoever is told of each flash operation.
+pub trait Log: Send {
+    /// An operation, when its end is known.
+    fn add(&mut self, operation: &Operation);
+
+    /// There will be no more.
+    ///
+    /// # Errors
+    /// What could not be written, in words.
+    fn close(self: Box<Self>) -> Result<(), String>;
+}
 
 /// What waits or is being done: a read of one page, or the rest of a run of writes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -169,7 +180,7 @@ pub struct Drive<C> {
     sequence: u64,
     now: SimTime,
     counters: Counters,
-    log: Option<Log>,
+    log: Option<Box<dyn Log>>,
 }
 
 impl<C: Contents> Drive<C> {
@@ -272,7 +283,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Where each flash operation is told.
-    pub fn log_operations(&mut self, log: Log) {
+    pub fn log_operations(&mut self, log: Box<dyn Log>) {
         self.log = Some(log);
     }
 
@@ -281,7 +292,7 @@ impl<C: Contents> Drive<C> {
     /// # Errors
     /// What could not be written of it.
     pub fn close_log(&mut self) -> Result<(), String> {
-        self.log.take().map_or(Ok(()), Log::close)
+        self.log.take().map_or(Ok(()), |log| log.close())
     }
 
     /// What the controller's memory takes to serve.

@@ -180,7 +180,7 @@ fn bad_keys_are_named_with_their_line() {
             "ftl.gc.victim",
             "one of `greedy`, `fifo` is accepted; did you mean `greedy`?",
         ),
-        ("flash.scheduler = \"\"", 1, "flash.scheduler", "one of `reads-first`, `ssdsim`, `fifo`"),
+        ("flash.scheduler = \"\"", 1, "flash.scheduler", "one of `reads-first`, `fifo`, `ssdsim`"),
         ("redundancy.scheme = \"miror\"", 1, "redundancy.scheme", "did you mean `mirror`?"),
         ("redundancy.width = 1", 1, "redundancy.width", "found 1; a whole number from 2"),
         ("ftl.over_provisioning = 0", 1, "ftl.over_provisioning", "found 0; a number above 0 up to 100"),

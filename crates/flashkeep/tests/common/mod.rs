@@ -1,5 +1,5 @@
 //! What the integration tests share: drives and traces in files, jobs run to their end.
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
 
 use flashkeep::job::{Job, Outcome, run};
 use serde_json::Value;
