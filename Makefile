@@ -37,7 +37,7 @@ test-python: build ## the tests of the command line and of the Python package
 bench: build ## requests simulated a second: small random requests, and large sequential writes that collect
 	@touch $(STAMPS)/defaults.toml
 	@for workload in synth:random,requests=1M,write=0.5,size=4KiB,footprint=8GiB,rate=125k \
-	                 synth:sequential,requests=1M,write=1,size=64KiB,footprint=8GiB,depth=16; do \
+	                 synth:sequential,requests=1M,write=1,size=64KiB,footprint=8GiB,depth=32; do \
 	    echo $$workload; \
 	    for run in 1 2 3; do \
 	        $(BIN)/flashkeep run $(STAMPS)/defaults.toml $$workload --json \

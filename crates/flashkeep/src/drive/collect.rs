@@ -141,7 +141,6 @@ impl<C: Contents> Drive<C> {
     fn move_page(&mut self, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn) -> Ppn {
         let ftl = self.ftl_of(plane);
         let to = self.blocks.program(plane, lpn, self.blocks.contents(from));
-        self.ftls[ftl].free_pages -= 1;
         self.blocks.invalidate(from);
         self.blocks.validate(to);
         self.ftls[ftl].map.set(lpn, Entry::At(to));
@@ -205,7 +204,6 @@ impl<C: Contents> Drive<C> {
         self.blocks.erase(plane, victim);
         let ftl = self.ftl_of(plane);
         self.ftls[ftl].erases += 1;
-        self.ftls[ftl].free_pages += u64::from(self.geometry.pages);
     }
 
     /// The whole block in one go: the channel is held for the sum of the moves, the chip until the erase is over.

@@ -24,7 +24,7 @@ pub(super) enum Phase {
 pub(super) struct Unit {
     pub channel: u32,
     /// Its place in the channel's masks.
-    pub bit: u128,
+    pub bit: u64,
     pub phase: Phase,
     /// Reads that wait for it.
     pub reads: Queue,
@@ -44,13 +44,13 @@ pub(super) struct Channel {
     pub free_at: SimTime,
     pub first_unit: u32,
     /// Units with reads waiting.
-    pub waiting: u128,
+    pub waiting: u64,
     /// Units with a page in the register.
-    pub ready: u128,
+    pub ready: u64,
     /// Units with planes to be collected.
-    pub collecting: u128,
-    /// Its lanes, each with its unit.
-    pub lanes: Vec<(u32, UnitId)>,
+    pub collecting: u64,
+    /// Its lanes, each with the place of its unit in the masks.
+    pub lanes: Vec<(u32, u32)>,
     /// The lane that is offered the next write first.
     pub turn: u32,
     pub busy: Span,
@@ -86,7 +86,7 @@ pub(super) fn channels(geometry: &Geometry) -> Vec<Channel> {
 }
 
 /// The units whose bits are set, lowest first.
-pub(super) fn bits(mut mask: u128) -> impl Iterator<Item = u32> {
+pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         if mask == 0 {
             return None;
@@ -98,17 +98,6 @@ pub(super) fn bits(mut mask: u128) -> impl Iterator<Item = u32> {
 }
 
 impl<C: Contents> Drive<C> {
-    /// The units of a channel whose bits are set and that can start something.
-    pub(super) fn idle_among(
-        &self,
-        now: SimTime,
-        channel: usize,
-        mask: u128,
-    ) -> impl Iterator<Item = UnitId> {
-        let first = self.channels[channel].first_unit;
-        bits(mask).map(move |bit| UnitId(first + bit)).filter(move |&unit| self.is_idle(now, unit))
-    }
-
     /// Something waits for a busy unit: its release becomes an event.
     #[inline]
     pub(super) fn arm_unit(&mut self, now: SimTime, unit: UnitId) {

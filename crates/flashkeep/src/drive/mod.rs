@@ -129,9 +129,14 @@ struct Ftl {
     in_turn: Vec<u32>,
     untimed_turn: usize,
     erases: u64,
-    free_pages: u64,
     /// Renamed while in flight: operation, old and new address.
     renamed: Vec<(u32, u32, u32)>,
+}
+
+impl Ftl {
+    fn lanes_range(&self) -> std::ops::Range<usize> {
+        self.lanes.start as usize..self.lanes.end as usize
+    }
 }
 
 /// A plane's collection.
@@ -168,6 +173,7 @@ pub struct Drive<C> {
     units: Vec<Unit>,
     /// When each unit is free; [`SimTime::NEVER`] while it reads or holds a page for the channel.
     free_at: Vec<SimTime>,
+    units_per_channel: usize,
     /// Which unit each plane is in.
     unit_of: Vec<UnitId>,
     channels: Vec<Channel>,
@@ -213,6 +219,7 @@ impl<C: Contents> Drive<C> {
             pools_waiting: 0,
             units: media::units(&geometry),
             free_at: vec![SimTime::ZERO; geometry.unit_count() as usize],
+            units_per_channel: geometry.units_per_channel() as usize,
             unit_of: (0..geometry.plane_count()).map(|plane| geometry.unit_of(PlaneId(plane))).collect(),
             channels: media::channels(&geometry),
             collections: vec![Collection::default(); geometry.plane_count() as usize],
@@ -258,7 +265,8 @@ impl<C: Contents> Drive<C> {
             self.lanes[at as usize].pool = first_pool + pool;
             let needed = (first_pool + pool + 1) as usize;
             self.pools.resize(self.pools.len().max(needed), Queue::default());
-            self.channels[channel as usize].lanes.push((at, unit));
+            let bit = unit.0 - self.channels[channel as usize].first_unit;
+            self.channels[channel as usize].lanes.push((at, bit));
         }
         self.ftls.push(Ftl {
             map: Map::new(pages),
@@ -270,7 +278,6 @@ impl<C: Contents> Drive<C> {
             turn: 0,
             untimed_turn: 0,
             erases: 0,
-            free_pages: u64::from(domain.plane_count()) * self.geometry.pages_per_plane(),
             renamed: Vec::new(),
         });
     }
@@ -311,9 +318,8 @@ impl<C: Contents> Drive<C> {
     /// Does what is due next.
     #[inline]
     pub fn step(&mut self) {
-        let now = self.agenda.next();
+        let (now, slot) = self.agenda.first();
         self.now = now;
-        let slot = self.agenda.first();
         let units = self.units.len();
         if slot < units {
             self.unit_wakes(now, UnitId(slot as u32));
@@ -510,8 +516,9 @@ impl<C: Contents> Below for Drive<C> {
     }
 
     fn room(&self, leaf: LeafId) -> u64 {
-        let ftl = &self.ftls[usize::from(leaf.0)];
-        let kept = u64::from(ftl.domain.plane_count()) * u64::from(self.collect_below);
-        ftl.free_pages.saturating_sub(kept)
+        let lanes = &self.lanes[self.ftls[usize::from(leaf.0)].lanes_range()];
+        let planes = lanes.iter().flat_map(|lane| &lane.planes);
+        let free = planes.map(|&plane| self.blocks.plane(plane).free_pages.saturating_sub(self.collect_below));
+        free.map(u64::from).sum()
     }
 }

@@ -1,7 +1,7 @@
 //! A channel is visited: the scheduler picks one thing after another until the channel is in use or nothing is left.
 
 use super::Drive;
-use super::media::{Phase, bits};
+use super::media::{Channel, Phase, bits};
 use crate::engine::Contents;
 use crate::kernel::SimTime;
 use crate::media::scheduler::Class;
@@ -9,8 +9,8 @@ use crate::media::{PlaneId, UnitId};
 
 /// What a class of actions had to offer.
 enum Turn {
-    /// Something was granted.
-    Granted,
+    /// Something was granted to the unit.
+    Granted(UnitId),
     /// Nothing can be done now.
     Nothing,
     /// Nothing can be done, and nothing else may be.
@@ -31,83 +31,82 @@ impl<C: Contents> Drive<C> {
 
     /// Grants what can be granted.
     pub(super) fn visit(&mut self, now: SimTime, channel: usize) {
+        let mut idle = self.idle_units(now, channel);
         while self.channels[channel].free_at <= now {
-            if !self.grant_one(now, channel) {
-                return;
+            match self.grant_one(now, channel, idle) {
+                Turn::Granted(unit) => idle &= !self.units[unit.0 as usize].bit,
+                Turn::Nothing | Turn::Blocked => return,
             }
         }
-        if self.is_wanted_by_someone(now, channel) {
+        // Now in use: will it have something to do when it falls free?
+        let state = &self.channels[channel];
+        let wanted = (state.waiting | state.collecting) & idle != 0 || (idle != 0 && self.pools_waiting > 0);
+        if wanted || state.ready != 0 {
             self.arm_channel(channel);
         }
     }
 
+    /// The units of a channel that can start something, a bit each.
     #[inline]
-    fn grant_one(&mut self, now: SimTime, channel: usize) -> bool {
+    fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
+        let first = self.channels[channel].first_unit as usize;
+        let units = &self.free_at[first..first + self.units_per_channel];
+        units.iter().rev().fold(0, |mask, &free_at| mask << 1 | u64::from(free_at <= now))
+    }
+
+    #[inline]
+    fn grant_one(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
         let state = &self.channels[channel];
         if state.waiting | state.ready | state.collecting == 0 {
-            return matches!(self.try_class(now, channel, Class::Write), Turn::Granted);
+            return self.try_class(now, channel, idle, Class::Write);
         }
         if self.scheduler.by_age
-            && let Some(class) = self.oldest_class(now, channel)
-            && self.channels[channel].collecting == 0
+            && state.collecting == 0
+            && let Some(class) = self.oldest_class(channel, idle)
         {
-            return matches!(self.try_class(now, channel, class), Turn::Granted);
+            return self.try_class(now, channel, idle, class);
         }
         for class in self.scheduler.order {
-            match self.try_class(now, channel, class) {
-                Turn::Granted => return true,
-                Turn::Blocked => return false,
-                Turn::Nothing => {}
+            let turn = self.try_class(now, channel, idle, class);
+            if !matches!(turn, Turn::Nothing) {
+                return turn;
             }
-        }
-        false
-    }
-
-    #[inline]
-    fn try_class(&mut self, now: SimTime, channel: usize, class: Class) -> Turn {
-        let granted = match class {
-            Class::Collect => return self.try_collect(now, channel),
-            Class::Read => self.next_read(now, channel).map(|unit| self.grant_read(now, channel, unit)),
-            Class::DataOut => self.next_data(channel).map(|unit| self.grant_data_out(now, channel, unit)),
-            Class::Write => self
-                .next_write(now, channel)
-                .map(|(lane, plane, turn)| self.grant_write(now, channel, lane, plane, turn)),
-        };
-        if granted.is_some() { Turn::Granted } else { Turn::Nothing }
-    }
-
-    fn try_collect(&mut self, now: SimTime, channel: usize) -> Turn {
-        let collecting = self.channels[channel].collecting;
-        if collecting == 0 {
-            return Turn::Nothing;
-        }
-        let first = self.channels[channel].first_unit;
-        let mut waits = false;
-        for bit in bits(collecting) {
-            let unit = UnitId(first + bit);
-            if !self.is_idle(now, unit) {
-                self.arm_unit(now, unit);
-                waits = true;
-            } else if self.collect(now, channel, unit) {
-                return Turn::Granted;
-            }
-        }
-        let register_holds_it = self.channels[channel].ready != 0;
-        if waits && self.scheduler.collection_holds_channel && !register_holds_it {
-            return Turn::Blocked;
         }
         Turn::Nothing
     }
 
+    #[inline]
+    fn try_class(&mut self, now: SimTime, channel: usize, idle: u64, class: Class) -> Turn {
+        let unit = match class {
+            Class::Collect => return self.try_collect(now, channel, idle),
+            Class::Read => self.next_read(channel, idle).inspect(|&unit| self.grant_read(now, channel, unit)),
+            Class::DataOut => self.next_data(channel).inspect(|&unit| self.grant_data_out(now, channel, unit)),
+            Class::Write => self
+                .next_write(channel, idle)
+                .map(|(lane, plane, turn)| self.grant_write(now, channel, lane, plane, turn)),
+        };
+        unit.map_or(Turn::Nothing, Turn::Granted)
+    }
+
+    fn try_collect(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
+        let Channel { collecting, first_unit, .. } = self.channels[channel];
+        for bit in bits(collecting & idle) {
+            let unit = UnitId(first_unit + bit);
+            if self.collect(now, channel, unit) {
+                return Turn::Granted(unit);
+            }
+        }
+        // A page that waits in a register keeps its unit busy until the channel has served it.
+        let waits = self.channels[channel].collecting & !idle != 0 && self.channels[channel].ready == 0;
+        if waits && self.scheduler.collection_holds_channel { Turn::Blocked } else { Turn::Nothing }
+    }
+
     /// The oldest read that waits for an idle unit.
     #[inline]
-    fn next_read(&self, now: SimTime, channel: usize) -> Option<UnitId> {
-        let waiting = self.channels[channel].waiting;
-        if waiting == 0 {
-            return None;
-        }
+    fn next_read(&self, channel: usize, idle: u64) -> Option<UnitId> {
+        let Channel { waiting, first_unit, .. } = self.channels[channel];
         let age = |unit: &UnitId| self.ops[self.units[unit.0 as usize].reads.head].sequence;
-        self.idle_among(now, channel, waiting).min_by_key(age)
+        bits(waiting & idle).map(|bit| UnitId(first_unit + bit)).min_by_key(age)
     }
 
     /// The unit whose page has waited longest in the register; a collection's comes last.
@@ -127,33 +126,36 @@ impl<C: Contents> Drive<C> {
     /// The lane that takes the next write: the first from the one whose turn it is whose unit is idle and that has
     /// both something to take and room for it.
     #[inline]
-    fn next_write(&mut self, now: SimTime, channel: usize) -> Option<(usize, PlaneId, u32)> {
-        if self.pools_waiting == 0 {
+    fn next_write(&mut self, channel: usize, idle: u64) -> Option<(usize, PlaneId, u32)> {
+        if idle == 0 || self.pools_waiting == 0 {
             return None;
         }
-        let state = &self.channels[channel];
-        let (before, from) = state.lanes.split_at(state.turn as usize);
-        let in_turn = (state.turn..).zip(from).chain((0..).zip(before));
-        for (at, &(lane, unit)) in in_turn {
-            if self.is_idle(now, unit)
+        let lanes = &self.channels[channel].lanes;
+        let first = self.channels[channel].turn as usize;
+        let mut at = first;
+        loop {
+            let (lane, bit) = lanes[at];
+            at = if at + 1 == lanes.len() { 0 } else { at + 1 };
+            if idle >> bit & 1 == 1
                 && let Some((plane, turn)) = self.plane_for(lane as usize)
             {
-                let next = at + 1;
-                self.channels[channel].turn = if next as usize == state.lanes.len() { 0 } else { next };
+                self.channels[channel].turn = at as u32;
                 return Some((lane as usize, plane, turn));
             }
+            if at == first {
+                return None;
+            }
         }
-        None
     }
 
     /// By age: the class whose first is oldest.
-    fn oldest_class(&mut self, now: SimTime, channel: usize) -> Option<Class> {
+    fn oldest_class(&mut self, channel: usize, idle: u64) -> Option<Class> {
         let sequence = |op| self.ops[op].sequence;
-        let read = self.next_read(now, channel).map(|u| sequence(self.units[u.0 as usize].reads.head));
+        let read = self.next_read(channel, idle).map(|u| sequence(self.units[u.0 as usize].reads.head));
         let data = self.next_data(channel).map(|u| self.units[u.0 as usize].current);
         let data = data.map(|op| if op.is_some() { sequence(op) } else { 0 });
         let turn = self.channels[channel].turn;
-        let write = self.next_write(now, channel).map(|(lane, _, _)| {
+        let write = self.next_write(channel, idle).map(|(lane, _, _)| {
             let pool = self.lanes[lane].pool as usize;
             self.ops[self.pools[pool].head].sequence
         });
@@ -161,24 +163,5 @@ impl<C: Contents> Drive<C> {
         let ages = [(data, Class::DataOut), (read, Class::Read), (write, Class::Write)];
         let present = ages.into_iter().filter_map(|(age, class)| age.map(|age| (age, class)));
         present.min_by_key(|&(age, _)| age).map(|(_, class)| class)
-    }
-
-    /// Whether the channel, now in use, will have something to do when it falls free.
-    #[inline]
-    fn is_wanted_by_someone(&self, now: SimTime, channel: usize) -> bool {
-        let state = &self.channels[channel];
-        if state.ready != 0 {
-            return true;
-        }
-        let either = state.waiting | state.collecting;
-        if either != 0 && self.idle_among(now, channel, either).next().is_some() {
-            return true;
-        }
-        if self.pools_waiting == 0 {
-            return false;
-        }
-        state.lanes.iter().any(|&(lane, unit)| {
-            self.is_idle(now, unit) && self.pools[self.lanes[lane as usize].pool as usize].head.is_some()
-        })
     }
 }

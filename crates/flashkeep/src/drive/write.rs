@@ -145,7 +145,7 @@ impl<C: Contents> Drive<C> {
         lane: usize,
         plane: PlaneId,
         turn: u32,
-    ) {
+    ) -> UnitId {
         self.lanes[lane].turn = turn;
         let Lane { ftl, unit, pool, .. } = self.lanes[lane];
         let (ftl, pool) = (usize::from(ftl), pool as usize);
@@ -169,6 +169,7 @@ impl<C: Contents> Drive<C> {
             self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
             self.all_placed(op);
         }
+        unit
     }
 
     fn next_turn(&mut self, ftl: usize) {
@@ -187,9 +188,7 @@ impl<C: Contents> Drive<C> {
             owner = to;
         }
         let ppn = self.blocks.program(plane, owner, contents);
-        this.free_pages -= 1;
-        if this.map.get(owner) == Entry::Pending(op.raw()) {
-            this.map.set(owner, Entry::At(ppn));
+        if this.map.arrive(owner, op.raw(), ppn) {
             self.blocks.validate(ppn);
         }
         if self.blocks.plane(plane).free_pages < self.collect_below {
@@ -245,7 +244,6 @@ impl<C: Contents> Drive<C> {
             let contents = if C::KEEP { contents[n as usize] } else { C::default() };
             let ppn = self.blocks.program(plane, lpn, contents);
             self.blocks.validate(ppn);
-            self.ftls[ftl].free_pages -= 1;
             self.ftls[ftl].map.set(lpn, Entry::At(ppn));
         }
         self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());

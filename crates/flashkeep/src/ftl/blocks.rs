@@ -12,10 +12,10 @@ pub(super) const FREE: u16 = 0xFFFF;
 /// The state of a plane.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plane {
-    /// The block being filled, if any.
-    open: Option<u32>,
-    /// Its next page.
-    next_page: u32,
+    /// The next page of the block being filled, if any.
+    next: Option<Ppn>,
+    /// How many pages it has left.
+    left: u32,
     /// Where the search for the next free block starts.
     cursor: u32,
     /// Erased blocks.
@@ -82,19 +82,18 @@ impl<C: Contents> Blocks<C> {
     /// Where no page is free: whoever programs has made sure.
     #[inline]
     pub fn program(&mut self, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
-        let pages = self.geometry.pages;
-        let block = match self.planes[plane.0 as usize].open {
-            Some(block) => block,
+        let ppn = match self.planes[plane.0 as usize].next {
+            Some(ppn) => ppn,
             None => self.open_next(plane),
         };
         let state = &mut self.planes[plane.0 as usize];
-        let ppn = self.geometry.ppn(plane, block, state.next_page);
-        state.next_page += 1;
+        state.left -= 1;
         state.free_pages -= 1;
-        if state.next_page == pages {
-            state.open = None;
+        state.next = Some(Ppn(ppn.0 + 1));
+        if state.left == 0 {
+            state.next = None;
             state.seals += 1;
-            let index = self.geometry.block_index(plane, block);
+            let index = self.geometry.block_index_of(ppn);
             self.sealed[index] = state.seals;
             self.score[index] &= !OPEN;
         }
@@ -105,7 +104,7 @@ impl<C: Contents> Blocks<C> {
         ppn
     }
 
-    fn open_next(&mut self, plane: PlaneId) -> u32 {
+    fn open_next(&mut self, plane: PlaneId) -> Ppn {
         let blocks = self.geometry.blocks;
         let state = &mut self.planes[plane.0 as usize];
         assert!(state.free_blocks > 0, "a program needs an erased block");
@@ -118,9 +117,8 @@ impl<C: Contents> Blocks<C> {
         scores[block] = OPEN;
         state.cursor = if block + 1 == scores.len() { 0 } else { block as u32 + 1 };
         state.free_blocks -= 1;
-        state.open = Some(block as u32);
-        state.next_page = 0;
-        block as u32
+        state.left = self.geometry.pages;
+        self.geometry.ppn(plane, block as u32, 0)
     }
 
     /// A programmed page holds the current contents of its logical page.
@@ -162,7 +160,7 @@ impl<C: Contents> Blocks<C> {
         if score & OPEN == 0 {
             return true;
         }
-        score != FREE && self.geometry.page_of(ppn) < self.plane(self.geometry.plane_of(ppn)).next_page
+        score != FREE && self.plane(self.geometry.plane_of(ppn)).next.is_some_and(|next| ppn < next)
     }
 
     /// The logical page that a physical one was programmed for.

@@ -67,6 +67,17 @@ impl Map {
         }
     }
 
+    /// A page that an operation carries has come to a place; false where the page is no longer its business.
+    #[inline]
+    pub fn arrive(&mut self, lpn: u32, op: u32, ppn: Ppn) -> bool {
+        let entry = &mut self.entries[lpn as usize];
+        let expected = *entry == op | PENDING;
+        if expected {
+            *entry = ppn.0 + 1;
+        }
+        expected
+    }
+
     /// Says where a page is from now on.
     #[inline]
     pub fn set(&mut self, lpn: u32, entry: Entry) {

@@ -64,10 +64,10 @@ impl Agenda {
         SimTime(least(&self.tree[0]))
     }
 
-    /// The slot of the next event: the lowest of those at the earliest instant.
+    /// The instant of the next event and its slot: the lowest of those at that instant.
     #[must_use]
     #[inline]
-    pub fn first(&self) -> usize {
+    pub fn first(&self) -> (SimTime, usize) {
         let earliest = least(&self.tree[0]);
         debug_assert!(earliest != u64::MAX, "nothing is pending");
         let mut group = 0;
@@ -76,7 +76,7 @@ impl Agenda {
             let later = |place: usize| usize::from(four[place] != earliest);
             let place = later(0) * (1 + later(1) * (1 + later(2)));
             if group >= self.leaves {
-                return (group - self.leaves) * FAN + place;
+                return (SimTime(earliest), (group - self.leaves) * FAN + place);
             }
             group = group * FAN + 1 + place;
         }
@@ -85,7 +85,7 @@ impl Agenda {
     /// Takes the next event out and returns its slot.
     #[inline]
     pub fn pop(&mut self) -> usize {
-        let slot = self.first();
+        let (_, slot) = self.first();
         self.set(slot, SimTime::NEVER);
         slot
     }

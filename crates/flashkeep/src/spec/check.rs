@@ -12,8 +12,8 @@ const MOST_PAGES: u128 = (1 << 31) - 2;
 /// A page's sectors are a mask of 64 bits.
 const MOST_SECTORS: u64 = 64;
 
-/// A channel's busy units are a mask of 128 bits.
-const MOST_UNITS: u64 = 128;
+/// A channel's busy units are a mask of 64 bits.
+const MOST_UNITS: u64 = 64;
 
 /// A drive that makes sense, every default filled in.
 #[derive(Clone, Debug, PartialEq)]
