@@ -33,10 +33,20 @@ const AHEAD: usize = 6;
 pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Outcome, Error> {
     let mut set = job.set.clone();
     set.extend(job.existing.iter().map(|existing| format!("start.existing={existing}")));
+    if job.existing.as_deref().is_some_and(|existing| existing != "reads") {
+        set.push("start.scan=false".to_owned());
+    }
     let drive = spec::load(&job.drive, &set).map_err(|error| name_option(error, job))?;
     let mut workload = Workload::new(job, &drive)?;
     check_scan(&drive, &workload)?;
     let mut notes = Vec::new();
+    if let (Replay::Closed(depth), bound @ 1..) = (workload.replay, drive.spec.host.queue_depth)
+        && depth > bound
+    {
+        notes.push(format!(
+            "the closed loop keeps {bound} requests outstanding, not {depth}: host.queue_depth lets no more in"
+        ));
+    }
     loop {
         let tried = if job.verify {
             Simulation::<Token>::new(job, &drive, &workload)?.run(&notes, progress)
@@ -98,7 +108,6 @@ impl From<Error> for Stop {
 struct InFlight<C> {
     number: u64,
     arrival: SimTime,
-    admitted: SimTime,
     /// The controller's memory alone served it.
     from_memory: bool,
     counted: bool,
@@ -204,6 +213,12 @@ impl<'a, C: Contents> Simulation<'a, C> {
             let message = "holds no request that the drive could be asked".to_owned();
             let path = self.facts.provenance.name.clone();
             return Err(Stop::Error(Error::Trace(flashkeep_trace::TraceError::new(&path, message))));
+        }
+        if self.admitted <= self.warmup {
+            return Err(Stop::Error(Error::Option(format!(
+                "--warmup: {} requests are left out of every statistic, and the workload has only {}",
+                self.warmup, self.admitted
+            ))));
         }
         if self.job.verify {
             self.drive.audit();
@@ -396,8 +411,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let id = self.in_flight.claim();
         let number = self.admitted;
         self.admitted += 1;
-        self.window.enter(self.now);
+        self.drive.advance_to(self.now);
         let arrival = if closed { self.now } else { SimTime(request.arrival_ns) };
+        self.window.enter(arrival, self.now);
         self.facts.span = arrival.since(SimTime::ZERO);
         self.facts.requests[request.op as usize] += 1;
         if request.op != Op::Trim {
@@ -405,7 +421,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
         }
         let this = &mut self.in_flight[id];
         this.expected.clear();
-        (this.number, this.arrival, this.admitted) = (number, arrival, self.now);
+        (this.number, this.arrival) = (number, arrival);
         this.counted = number >= self.warmup;
         this.record = RequestRecord {
             arrival_ns: arrival.0,
@@ -510,7 +526,6 @@ impl<'a, C: Contents> Simulation<'a, C> {
         }
         if this.counted {
             statistics.digest.add(this.number, acknowledged.0, service.0);
-            statistics.inside_ns += u128::from(acknowledged.since(this.admitted).0);
             if this.record.op == Op::Read as u8 {
                 statistics.read_response.add(response.0);
                 statistics.read_service.add(service.0);
@@ -586,13 +601,13 @@ fn build<C: Contents>(drive: &Resolved) -> Result<(Drive<C>, Tree<schemes::Any>)
             .to_lowercase(),
         }));
     };
-    let pages = u32::try_from(drive.logical_pages()).expect("checked when the drive was resolved");
+    let pages = u32::try_from(drive.member_pages()).expect("checked when the drive was resolved");
     let rule = scheduler::named(&drive.spec.flash.scheduler).expect("checked when the drive was resolved");
     let victim = victim::named(&drive.spec.ftl.gc.victim).expect("checked when the drive was resolved");
     let flash = Drive::new(drive, &domains, pages, rule, victim);
     let options = schemes::Options { redundancy, member_pages: u64::from(pages), members: width as u8 };
     let scheme = schemes::build(&options).expect("checked when the drive was resolved");
-    debug_assert_eq!(scheme.capacity(), drive.logical_pages());
+    debug_assert!(scheme.capacity() >= drive.logical_pages(), "a scheme offers what its table line declares");
     let leaves = (0..flash.ftl_count()).map(|leaf| Tree::Leaf(LeafId(leaf))).collect();
     Ok((flash, Tree::Node(scheme, leaves)))
 }

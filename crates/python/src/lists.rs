@@ -47,15 +47,10 @@ pub(crate) fn schemes() -> String {
 /// A scheme's manual page: the doc comment at the head of its file, as Markdown.
 #[pyfunction]
 pub(crate) fn scheme_text(name: &str) -> PyResult<String> {
-    let Some(scheme) = SCHEMES.iter().find(|scheme| scheme.name == name) else {
+    flashkeep::schemes::manual(name).ok_or_else(|| {
         let names: Vec<_> = SCHEMES.iter().map(|scheme| scheme.name).collect();
-        return Err(OptionError::new_err(format!(
-            "there is no scheme `{name}`; there are {}",
-            names.join(", ")
-        )));
-    };
-    let lines = scheme.manual.lines().map_while(|line| line.strip_prefix("//!"));
-    Ok(lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n"))
+        OptionError::new_err(format!("there is no scheme `{name}`; there are {}", names.join(", ")))
+    })
 }
 
 /// `[{"name", "description"}, …]`: the trace formats.

@@ -8,7 +8,7 @@ use crate::engine::{Cause, Contents};
 use crate::ftl::Entry;
 use crate::kernel::{SimTime, Span};
 use crate::media::{PlaneId, Ppn, UnitId};
-use crate::spec::GcRun;
+use crate::spec::{BusUse, GcRun};
 
 impl<C: Contents> Drive<C> {
     /// A plane is short of free pages: it waits to be collected, once.
@@ -177,7 +177,9 @@ impl<C: Contents> Drive<C> {
             return false;
         }
         let command = self.timing.erase_command;
-        self.occupy_channel(now, channel, command);
+        let whole = self.bus == BusUse::Operations;
+        let held = if whole { command + self.timing.erase } else { command };
+        self.occupy_channel(now, channel, held);
         self.finish_erase(now, now + command, unit, plane, victim);
         true
     }

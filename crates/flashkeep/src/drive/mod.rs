@@ -234,12 +234,12 @@ impl<C: Contents> Drive<C> {
             geometry,
         };
         for domain in domains {
-            this.add_ftl(domain, pages, drive.allocation.into());
+            this.add_ftl(domain, pages, drive.allocation.into(), domains.len() > 1);
         }
         this
     }
 
-    fn add_ftl(&mut self, domain: &Domain, pages: u32, allocation: Allocation) {
+    fn add_ftl(&mut self, domain: &Domain, pages: u32, allocation: Allocation, siblings: bool) {
         let ftl = self.ftls.len() as u16;
         let first_lane = self.lanes.len() as u32;
         for plane in domain.planes(&self.geometry) {
@@ -273,7 +273,7 @@ impl<C: Contents> Drive<C> {
             domain: *domain,
             allocation,
             first_pool,
-            in_turn: self.lanes_in_turn(lanes.clone(), domain.extent[0]),
+            in_turn: self.lanes_in_turn(lanes.clone(), domain.extent[0], siblings),
             lanes,
             turn: 0,
             untimed_turn: 0,
@@ -282,10 +282,13 @@ impl<C: Contents> Drive<C> {
         });
     }
 
-    /// Lanes, which come channel by channel, one of each channel after the other.
-    fn lanes_in_turn(&self, lanes: std::ops::Range<u32>, channels: u32) -> Vec<u32> {
+    /// Lanes, which come channel by channel, one of each channel after the other. Where there are several FTLs each
+    /// round begins one channel further on: a scheme that reads its members in turn, page by page, would otherwise
+    /// ask for pages of always the same channels.
+    fn lanes_in_turn(&self, lanes: std::ops::Range<u32>, channels: u32, siblings: bool) -> Vec<u32> {
         let per_channel = (lanes.end - lanes.start) / channels;
-        let nth = |n: u32| (0..channels).map(move |channel| channel * per_channel + n);
+        let skew = |n: u32| if siblings { n } else { 0 };
+        let nth = |n: u32| (0..channels).map(move |at| (at + skew(n)) % channels * per_channel + n);
         (0..per_channel).flat_map(nth).map(|lane| lanes.start + lane).collect()
     }
 
@@ -330,6 +333,12 @@ impl<C: Contents> Drive<C> {
         if self.agenda.at(slot) == now {
             self.agenda.set(slot, SimTime::NEVER);
         }
+    }
+
+    /// It is later now: backlogs are counted from here.
+    #[inline]
+    pub fn advance_to(&mut self, now: SimTime) {
+        self.now = now;
     }
 
     /// The instant of what was done last.
@@ -518,7 +527,8 @@ impl<C: Contents> Below for Drive<C> {
     fn room(&self, leaf: LeafId) -> u64 {
         let lanes = &self.lanes[self.ftls[usize::from(leaf.0)].lanes_range()];
         let planes = lanes.iter().flat_map(|lane| &lane.planes);
-        let free = planes.map(|&plane| self.blocks.plane(plane).free_pages.saturating_sub(self.collect_below));
+        let free =
+            planes.map(|&plane| self.blocks.plane(plane).free_pages.saturating_sub(self.collect_below));
         free.map(u64::from).sum()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::media::Phase;
 use super::{Drive, Kind, Op};
-use crate::engine::{Command, Contents, Flags, Ticket};
+use crate::engine::{Cause, Command, Contents, Flags, Ticket};
 use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime, Span};
 use crate::media::{Ppn, UnitId};
@@ -34,7 +34,7 @@ impl<C: Contents> Drive<C> {
                 let unit = self.unit_of_page(ppn);
                 if command.flags.has(Flags::BEFORE) {
                     self.answer(ticket, 1, now, Span::ZERO, contents);
-                } else if self.is_in_memory(now, unit, ppn) {
+                } else if self.is_in_memory(now, unit, ppn, command.cause) {
                     self.counters.reads_from_memory += 1;
                     self.answer(ticket, 1, now + memory, memory, contents);
                 } else {
@@ -46,12 +46,13 @@ impl<C: Contents> Drive<C> {
 
     /// A page that is being programmed is still in the controller's memory (the second law of order); with
     /// coalescing, a page that another read is bringing up soon will be.
-    fn is_in_memory(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
+    fn is_in_memory(&self, now: SimTime, unit: UnitId, ppn: Ppn, cause: Cause) -> bool {
         let state = &self.units[unit.0 as usize];
         if state.programs == Some(ppn) && self.free_at[unit.0 as usize] > now {
             return true;
         }
-        if !self.coalesce {
+        // As in SSDSim, the old part of a page is always read for itself.
+        if !self.coalesce || cause == Cause::Update {
             return false;
         }
         let in_service = state.phase != Phase::Free && state.current.is_some();

@@ -80,7 +80,9 @@ impl<C: Contents> Drive<C> {
         let unit = match class {
             Class::Collect => return self.try_collect(now, channel, idle),
             Class::Read => self.next_read(channel, idle).inspect(|&unit| self.grant_read(now, channel, unit)),
-            Class::DataOut => self.next_data(channel).inspect(|&unit| self.grant_data_out(now, channel, unit)),
+            Class::DataOut => {
+                self.next_data(channel).inspect(|&unit| self.grant_data_out(now, channel, unit))
+            }
             Class::Write => self
                 .next_write(channel, idle)
                 .map(|(lane, plane, turn)| self.grant_write(now, channel, lane, plane, turn)),

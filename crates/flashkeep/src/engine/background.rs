@@ -124,6 +124,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Asks again for whoever was told to wait, in order, and presses their scheme to make room; whether anything
     /// has moved.
+    #[cold]
     pub(super) fn retry<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) -> bool {
         let mut moved = false;
         for index in 0..self.shape.len() {

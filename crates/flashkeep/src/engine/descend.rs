@@ -31,6 +31,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// A node that does not answer loses what it is given; pages that it lacks are had from elsewhere.
+    #[cold]
     fn dispatch_examined<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,
@@ -108,7 +109,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         ticket: Ticket,
     ) {
-        let grain = self.scheme_mut(node).grain();
+        let scheme = self.scheme_mut(node);
+        let grain = if command.verb == Verb::Read { scheme.read_grain() } else { scheme.grain() };
         if grain == u32::MAX {
             return self.admit(leaves, now, node, command, ticket);
         }

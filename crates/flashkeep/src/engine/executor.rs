@@ -50,8 +50,9 @@ pub struct Engine<S, C> {
     /// Pages that are being merged.
     pub(super) merging: u32,
     pub(super) finished: Vec<Finished>,
-    /// Plans to be used again, one for each depth.
-    pub(super) plans: Vec<Plan>,
+    /// Plans to be used again, one for each depth; boxed, so that handing one out moves a pointer.
+    #[allow(clippy::vec_box)]
+    pub(super) plans: Vec<Box<Plan>>,
     /// Requests opened so far: the age of the next.
     pub(super) opened: u32,
     inbox: Vec<Done<C>>,
@@ -172,7 +173,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// An empty plan; it is given back by pushing it on `plans`.
     #[inline]
-    pub(super) fn blank_plan(&mut self) -> Plan {
+    pub(super) fn blank_plan(&mut self) -> Box<Plan> {
         let mut plan = self.plans.pop().unwrap_or_default();
         plan.clear();
         plan

@@ -127,6 +127,7 @@ impl Start {
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Starts a plan that has a frame of its own.
+    #[inline(never)]
     pub(super) fn start<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,
@@ -238,6 +239,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// A frame waits for so many pages more (or fewer, where they are about to be counted anew).
+    #[inline(never)]
     pub(super) fn expect(&mut self, id: Id<Frame>, place: u32, change: i32) {
         let frame = &mut self.frames[id];
         let at = if frame.tracks_steps() { frame.step_of(place) } else { 0 };
@@ -264,6 +266,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Pages of a frame's step are done: contents to their places and sums, counters down, and on.
+    #[inline(never)]
     pub(super) fn receive<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,

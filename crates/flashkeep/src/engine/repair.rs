@@ -22,6 +22,7 @@ pub(super) struct FailedPage {
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A page could not be read: its parent is asked how it can be had otherwise. The ticket is still waited for.
+    #[cold]
     pub(super) fn failed<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, what: FailedPage) {
         let FailedPage { child, page, ticket } = what;
         let Some((node, member)) = self.shape[child.index()].parent else {

@@ -40,6 +40,11 @@ pub trait Scheme {
         u32::MAX
     }
 
+    /// Reads are cut at multiples of so many pages: 1 where who reads a page depends on who reads the one before.
+    fn read_grain(&self) -> u32 {
+        self.grain()
+    }
+
     /// When it wants to be asked for background work.
     fn rhythm(&self) -> Rhythm {
         Rhythm::default()

@@ -5,11 +5,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The host's queue: requests in the drive, at most so many.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Window {
     depth: usize,
     inside: usize,
+    /// The most that had arrived and were not done, the one that arrives included.
     most: usize,
+    /// With a bound, requests wait outside: when those leave that were not done when the last one arrived.
+    since_arrival: BinaryHeap<Reverse<u64>>,
+    entered: usize,
     /// When those leave that are known to; the end of a granted operation is known before it comes.
     departures: BinaryHeap<Reverse<u64>>,
 }
@@ -19,7 +23,7 @@ impl Window {
     #[must_use]
     pub fn new(depth: u32) -> Self {
         let depth = if depth == 0 { usize::MAX } else { depth as usize };
-        Window { depth, inside: 0, most: 0, departures: BinaryHeap::new() }
+        Window { depth, ..Window::default() }
     }
 
     /// The first instant, not before `earliest`, at which there is room; [`SimTime::NEVER`] where that is not
@@ -33,31 +37,49 @@ impl Window {
         self.departures.peek().map_or(SimTime::NEVER, |Reverse(at)| SimTime((*at).max(earliest.0)))
     }
 
-    /// A request comes in; those that have left by now are gone.
+    /// A request that arrived at `arrival` comes in; those that have left by now are gone.
     #[inline]
-    pub fn enter(&mut self, now: SimTime) {
-        while let Some(&Reverse(at)) = self.departures.peek()
-            && at <= now.0
-        {
-            self.departures.pop();
-            self.inside -= 1;
-        }
+    pub fn enter(&mut self, arrival: SimTime, now: SimTime) {
+        self.inside -= left_by(&mut self.departures, now);
         self.inside += 1;
-        self.most = self.most.max(self.inside);
         debug_assert!(self.inside <= self.depth);
+        if self.is_bounded() {
+            self.entered -= left_by(&mut self.since_arrival, arrival);
+            self.entered += 1;
+        }
+        let present = if self.is_bounded() { self.entered } else { self.inside };
+        self.most = self.most.max(present);
     }
 
     /// A request is known to leave at `at`.
     #[inline]
     pub fn leave(&mut self, at: SimTime) {
         self.departures.push(Reverse(at.0));
+        if self.is_bounded() {
+            self.since_arrival.push(Reverse(at.0));
+        }
     }
 
-    /// The most there have been at once.
+    fn is_bounded(&self) -> bool {
+        self.depth != usize::MAX
+    }
+
+    /// The most there have been at once, those outside included.
     #[must_use]
     pub fn most(&self) -> usize {
         self.most
     }
+}
+
+/// Takes out those that have left by `now`; how many.
+#[inline]
+fn left_by(departures: &mut BinaryHeap<Reverse<u64>>, now: SimTime) -> usize {
+    let mut left = 0;
+    while departures.peek().is_some_and(|&Reverse(at)| at <= now.0) {
+        departures.pop();
+        left += 1;
+    }
+    left
 }
 
 #[cfg(test)]
@@ -67,14 +89,15 @@ mod tests {
     #[test]
     fn room_when_the_first_leaves() {
         let mut window = Window::new(2);
-        window.enter(SimTime(0));
+        window.enter(SimTime(0), SimTime(0));
         assert_eq!(window.room_at(SimTime(3)), SimTime(3));
-        window.enter(SimTime(3));
+        window.enter(SimTime(3), SimTime(3));
         assert_eq!(window.room_at(SimTime(4)), SimTime::NEVER);
         window.leave(SimTime(9));
         window.leave(SimTime(7));
         assert_eq!(window.room_at(SimTime(4)), SimTime(7));
-        window.enter(SimTime(7));
-        assert_eq!((window.room_at(SimTime(7)), window.most()), (SimTime(9), 2));
+        window.enter(SimTime(4), SimTime(7));
+        // The third came at 4, when the first two were still there.
+        assert_eq!((window.room_at(SimTime(7)), window.most()), (SimTime(9), 3));
     }
 }

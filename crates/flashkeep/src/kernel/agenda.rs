@@ -73,8 +73,11 @@ impl Agenda {
         let mut group = 0;
         loop {
             let four = &self.tree[group];
-            let later = |place: usize| usize::from(four[place] != earliest);
-            let place = later(0) * (1 + later(1) * (1 + later(2)));
+            // The first of the four that is it, without a branch to guess: one is.
+            let not_first = four[0] != earliest;
+            let not_second = not_first & (four[1] != earliest);
+            let not_third = not_second & (four[2] != earliest);
+            let place = usize::from(not_first) + usize::from(not_second) + usize::from(not_third);
             if group >= self.leaves {
                 return (SimTime(earliest), (group - self.leaves) * FAN + place);
             }

@@ -20,8 +20,6 @@ pub struct Statistics {
     pub read_service: Histogram,
     /// Service times of writes and trims.
     pub write_service: Histogram,
-    /// Time in the drive, summed over requests, ns.
-    pub inside_ns: u128,
     /// Bytes that counted requests read.
     pub bytes_read: u64,
     /// Bytes that counted requests wrote.
@@ -73,7 +71,7 @@ pub struct Facts<'a> {
     pub from: SimTime,
     /// The end.
     pub until: SimTime,
-    /// Most requests in the drive at once.
+    /// Most requests at once that had arrived and were not done.
     pub queue_max: usize,
     /// Time each channel was in use, and each unit busy, while counting.
     pub busy: [Vec<Span>; 2],
@@ -89,6 +87,7 @@ pub struct Facts<'a> {
 #[must_use]
 pub fn summary(facts: &Facts<'_>) -> Value {
     let statistics = facts.statistics;
+    let waiting_ns = statistics.read_response.sum_ns() + statistics.write_response.sum_ns();
     let seconds = facts.until.since(facts.from).0 as f64 / 1e9;
     let mut summary = json!({
         "schema": 1,
@@ -102,7 +101,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         "response_us": times(&statistics.read_response, &statistics.write_response),
         "service_us": times(&statistics.read_service, &statistics.write_service),
         "queue": {
-            "mean": per(statistics.inside_ns as f64, seconds * 1e9),
+            "mean": per(waiting_ns as f64, seconds * 1e9),
             "max": facts.queue_max,
         },
         "throughput": throughput(statistics, seconds),
@@ -231,6 +230,9 @@ fn warnings(facts: &Facts<'_>) -> Vec<String> {
         all.push(format!(
             "collection never ran: the flash held valid data in {share:.1} % of its pages at the end"
         ));
+    }
+    if programs == 0 && facts.statistics.pages_written > 0 {
+        all.push("the DRAM took every write: no page was programmed".to_owned());
     }
     let statistics = facts.statistics;
     let count = statistics.read_response.count() + statistics.write_response.count();

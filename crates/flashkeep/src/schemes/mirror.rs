@@ -23,9 +23,31 @@
 //! "less busy" of the update read (III.B) and of all reads (I): both are here. It does not say when a write is done:
 //! all copies is RAID-1's rule.
 
-use super::Options;
+use super::{Entry, Options};
 use crate::engine::{Cause, Command, Member, Outcome, Page, Plan, Scheme, Step, Tell, Verb, Verdict, View};
 use crate::spec::{MirrorAcknowledge, ReadPolicy};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "mirror",
+    summary: "SIRF-1: every page once in each group of channels, chips or dies",
+    source: include_str!("mirror.rs"),
+    keys: &["across", "width", "read_policy", "acknowledge"],
+    members: groups,
+    data_members: |_| 1,
+};
+
+/// Every group takes the same number of parts.
+fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
+    let width = width.unwrap_or(2);
+    if parts.is_multiple_of(u64::from(width)) {
+        return Ok(width);
+    }
+    let mirror = match width {
+        2 => format!("a mirror over an odd number of {level}s ({parts})"),
+        _ => format!("a mirror of {width} copies over {parts} {level}s"),
+    };
+    Err(format!("{mirror}: every copy takes the same number of {level}s, so {width} must divide {parts}"))
+}
 
 /// A mirror of two or more groups.
 #[derive(Clone, Debug)]
@@ -55,10 +77,10 @@ impl Mirror {
         }
     }
 
-    /// The groups that answer, from the one whose turn it is on.
-    fn alive_from(&self, first: Member, view: &View<'_>) -> impl Iterator<Item = Member> {
+    /// The groups that have a page, from the one whose turn it is on.
+    fn having(&self, page: Page, first: Member, view: &View<'_>) -> impl Iterator<Item = Member> {
         let groups = self.groups;
-        (0..groups).map(move |n| Member((first.0 + n) % groups)).filter(|&member| view.alive(member))
+        (0..groups).map(move |n| Member((first.0 + n) % groups)).filter(move |&member| view.has(member, page))
     }
 
     /// The group that a page is read from; only host reads take turns.
@@ -68,7 +90,7 @@ impl Mirror {
         if !update {
             self.turn = if self.turn + 1 == self.groups { 0 } else { self.turn + 1 };
         }
-        let mut candidates = self.alive_from(first, view);
+        let mut candidates = self.having(page, first, view);
         if update || self.policy == ReadPolicy::LeastBusy {
             return candidates.min_by_key(|&member| view.backlog(member, page)).unwrap_or(first);
         }
@@ -79,6 +101,11 @@ impl Mirror {
 impl Scheme for Mirror {
     fn capacity(&self) -> u64 {
         self.pages
+    }
+
+    /// Which copy is less busy is asked page by page, each page read being part of the answer for the next.
+    fn read_grain(&self) -> u32 {
+        if self.policy == ReadPolicy::LeastBusy { 1 } else { u32::MAX }
     }
 
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
@@ -102,7 +129,9 @@ impl Scheme for Mirror {
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
         let wanted = failed[failed.len() - 1];
         let tried = |member: &Member| failed.iter().any(|step| step.member == *member);
-        let Some(other) = self.alive_from(wanted.member, view).find(|member| !tried(member)) else {
+        let Some(other) =
+            self.having(wanted.command.start, wanted.member, view).find(|member| !tried(member))
+        else {
             return Outcome::Lost;
         };
         plan.push(Step::new(other, wanted.command, 0));

@@ -1,6 +1,7 @@
 //! Redundancy: one file a scheme, one line in the table.
 //!
-//! The table yields the enum, the dispatch, the names in messages and the manual pages.
+//! The table yields the enum, the dispatch, the names in messages, what `check` knows of a scheme, and the manual
+//! pages.
 
 use crate::engine::{
     Change, Command, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Verdict, View, Why,
@@ -23,42 +24,61 @@ pub struct Options<'a> {
     pub members: u8,
 }
 
-/// A scheme in the table.
-#[derive(Clone, Copy, Debug)]
+/// A scheme as the table has it: what is known of it before it is made.
+#[derive(Clone, Copy)]
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
     /// One line about it.
     pub summary: &'static str,
-    /// Its manual page.
-    pub manual: &'static str,
+    /// Its file, whose doc comment is its manual page.
+    source: &'static str,
+    /// The keys of `[redundancy]` that it reads, besides `scheme`.
+    pub keys: &'static [&'static str],
+    /// How many members it makes of so many parts of the level it runs over, `width` of them being asked for; or why
+    /// that cannot be. The level's name is for the message.
+    pub members: fn(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String>,
+    /// Of so many members, how many hold the host's data.
+    pub data_members: fn(members: u32) -> u32,
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The scheme of that name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Entry> {
+    SCHEMES.iter().find(|entry| entry.name == name)
 }
 
 macro_rules! schemes {
-    ($($name:literal $variant:ident($type:ty) $summary:literal $file:literal;)*) => {
+    ($($module:ident $variant:ident;)*) => {
         /// Any scheme.
         #[derive(Clone, Debug)]
         pub enum Any {
-            $(#[doc = $summary] $variant($type),)*
+            $(#[doc = concat!("See the file `", stringify!($module), ".rs`.")] $variant($module::$variant),)*
         }
 
         /// The table of schemes.
-        pub const SCHEMES: &[Entry] = &[
-            $(Entry { name: $name, summary: $summary, manual: include_str!($file) },)*
-        ];
+        pub const SCHEMES: &[Entry] = &[$($module::ENTRY,)*];
 
         /// The scheme that `options` ask for; none of that name is a mistake of the caller, who has checked.
         #[must_use]
         pub fn build(options: &Options<'_>) -> Option<Any> {
-            match options.redundancy.scheme.as_str() {
-                $($name => Some(Any::$variant(<$type>::new(options))),)*
-                _ => None,
-            }
+            let name = options.redundancy.scheme.as_str();
+            $(if name == $module::ENTRY.name {
+                return Some(Any::$variant($module::$variant::new(options)));
+            })*
+            None
         }
 
         impl Scheme for Any {
             fn capacity(&self) -> u64 { match self { $(Any::$variant(s) => s.capacity(),)* } }
             fn grain(&self) -> u32 { match self { $(Any::$variant(s) => s.grain(),)* } }
+            fn read_grain(&self) -> u32 { match self { $(Any::$variant(s) => s.read_grain(),)* } }
             fn rhythm(&self) -> Rhythm { match self { $(Any::$variant(s) => s.rhythm(),)* } }
             fn lock(&self, c: &Command) -> Lock { match self { $(Any::$variant(s) => s.lock(c),)* } }
             #[inline]
@@ -87,14 +107,13 @@ macro_rules! schemes {
 }
 
 schemes! {
-    "none" Plain(Plain) "no redundancy: every page once, placed by ftl.allocation" "none.rs";
-    "mirror" Mirror(Mirror) "SIRF-1: every page once in each group of channels, chips or dies" "mirror.rs";
+    none Plain;
+    mirror Mirror;
 }
 
 /// The manual page of a scheme: the doc comment at the head of its file.
 #[must_use]
 pub fn manual(name: &str) -> Option<String> {
-    let entry = SCHEMES.iter().find(|entry| entry.name == name)?;
-    let lines = entry.manual.lines().take_while(|line| line.starts_with("//!"));
+    let lines = named(name)?.source.lines().take_while(|line| line.starts_with("//!"));
     Some(lines.map(|line| format!("{}\n", line.trim_start_matches("//!").trim_start())).collect())
 }

@@ -13,8 +13,17 @@
 //! # Source
 //! The baseline; over chips with a static allocation it is RAID-0.
 
-use super::Options;
+use super::{Entry, Options};
 use crate::engine::{Command, Member, Page, Plan, Scheme, Step, Verdict, View};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "none",
+    summary: "no redundancy: every page once, placed by ftl.allocation",
+    source: include_str!("none.rs"),
+    keys: &[],
+    members: |_, _, _| Ok(1),
+    data_members: |members| members,
+};
 
 /// No redundancy.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@ use super::allocation::Allocation;
 use super::keys::{Across, BusyUnit, DriveSpec, Existing};
 use super::load::Given;
 use crate::error::DriveError;
+use crate::schemes;
 use serde_json::Value;
 
 /// Page addresses have 32 bits, and the lowest stands for no page.
@@ -110,7 +111,20 @@ impl Resolved {
         self.spec.redundancy.width.unwrap_or(1)
     }
 
-    /// Pages that the host sees: those of one copy.
+    /// Pages of each member: those of its part of the flash, but for the over-provisioned ones.
+    #[must_use]
+    pub fn member_pages(&self) -> u64 {
+        let physical = self.physical_pages() / u64::from(self.members()) * self.page_sectors();
+        logical(physical, self.spec.ftl.over_provisioning).div_ceil(self.page_sectors())
+    }
+
+    /// Members that hold the host's data.
+    fn data_members(&self) -> u64 {
+        let scheme = schemes::named(&self.spec.redundancy.scheme);
+        u64::from(scheme.map_or(1, |scheme| (scheme.data_members)(self.members())))
+    }
+
+    /// Pages that the host sees.
     #[must_use]
     pub fn logical_pages(&self) -> u64 {
         self.capacity_sectors().div_ceil(self.page_sectors())
@@ -120,7 +134,7 @@ impl Resolved {
     #[must_use]
     pub fn capacity_sectors(&self) -> u64 {
         let physical = self.physical_pages() / u64::from(self.members()) * self.page_sectors();
-        logical(physical, self.spec.ftl.over_provisioning)
+        logical(physical, self.spec.ftl.over_provisioning) * self.data_members()
     }
 
     /// Bytes that the host sees.
@@ -251,22 +265,15 @@ impl Check<'_> {
 
     /// The scheme suits the geometry; another scheme's keys are pointed out.
     fn redundancy(&mut self) -> Result<(), DriveError> {
-        if self.spec.redundancy.scheme == "mirror" {
-            return self.mirror();
+        let Some(scheme) = schemes::named(&self.spec.redundancy.scheme) else { return Ok(()) };
+        let all = ["across", "width", "read_policy", "acknowledge"];
+        let unread = all.into_iter().filter(|key| !scheme.keys.contains(key));
+        let unread = unread.map(|key| format!("redundancy.{key}")).filter(|key| self.given.by_user(key));
+        let unread: Vec<_> = unread.collect();
+        if !unread.is_empty() {
+            let keys = unread.join(", ");
+            self.warnings.push(format!("{keys}: no effect with redundancy.scheme = \"{}\"", scheme.name));
         }
-        self.spec.redundancy.width = None;
-        let keys = ["across", "width", "read_policy", "acknowledge"].map(|key| format!("redundancy.{key}"));
-        let keys: Vec<_> = keys.into_iter().filter(|key| self.given.by_user(key)).collect();
-        if !keys.is_empty() {
-            let scheme = &self.spec.redundancy.scheme;
-            self.warnings
-                .push(format!("{}: no effect with redundancy.scheme = \"{scheme}\"", keys.join(", ")));
-        }
-        Ok(())
-    }
-
-    /// A mirror's copies are equal parts of the drive.
-    fn mirror(&mut self) -> Result<(), DriveError> {
         let flash = &self.spec.flash;
         let (level, depth) = match self.spec.redundancy.across {
             Across::Channel => ("channel", 1),
@@ -274,22 +281,18 @@ impl Check<'_> {
             Across::Die => ("die", 3),
         };
         let parts = product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip][..depth]);
-        let width = self.spec.redundancy.width.unwrap_or(2);
-        if !parts.is_multiple_of(u64::from(width)) {
-            let geometry = ["flash.channels", "flash.chips_per_channel", "flash.dies_per_chip"];
-            let mut keys = vec!["redundancy.width", "redundancy.scheme", "redundancy.across"];
-            keys.extend_from_slice(&geometry[..depth]);
-            let mirror = match width {
-                2 => format!("a mirror over an odd number of {level}s ({parts})"),
-                _ => format!("a mirror of {width} copies over {parts} {level}s"),
-            };
-            let message = format!(
-                "{mirror}: every copy takes the same number of {level}s, so {width} must divide {parts}"
-            );
-            return Err(self.wrong(&keys, message));
+        match (scheme.members)(parts, self.spec.redundancy.width, level) {
+            Ok(members) => {
+                self.spec.redundancy.width = scheme.keys.contains(&"width").then_some(members);
+                Ok(())
+            }
+            Err(message) => {
+                let geometry = ["flash.channels", "flash.chips_per_channel", "flash.dies_per_chip"];
+                let mut keys = vec!["redundancy.width", "redundancy.scheme", "redundancy.across"];
+                keys.extend_from_slice(&geometry[..depth]);
+                Err(self.wrong(&keys, message))
+            }
         }
-        self.spec.redundancy.width = Some(width);
-        Ok(())
     }
 
     /// Each copy holds at least a page, and every plane keeps room to collect.

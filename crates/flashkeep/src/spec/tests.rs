@@ -238,7 +238,7 @@ fn values_that_do_not_fit_each_other_are_refused() {
             "[flash]\nchips_per_channel = 16\ndies_per_chip = 4\nplanes_per_die = 4\nbusy_unit = \"plane\"",
             2,
             "flash.chips_per_channel",
-            "256 planes on one channel; at most 128 units",
+            "256 planes on one channel; at most 64 units",
         ),
         (
             "flash.blocks_per_plane = 1048577",

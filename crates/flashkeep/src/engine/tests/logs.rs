@@ -83,6 +83,19 @@ fn the_last_slot_goes_to_waste() {
 }
 
 #[test]
+fn every_write_puts_the_timer_back() {
+    let mut rig = log(5, 4, 8, 16, Some(WAKE), Report::After(10), 0);
+    rig.write(0, 1);
+    rig.until(SimTime(WAKE - 10));
+    rig.write(1, 1);
+    rig.until(SimTime(2 * WAKE - 11));
+    assert!(written(&rig, &[Cause::PartialParity]).is_empty());
+    rig.until(SimTime(2 * WAKE - 10));
+    assert_eq!(written(&rig, &[Cause::PartialParity]), [(2, 0)]);
+    rig.run();
+}
+
+#[test]
 fn parity_is_worked_out_without_reading() {
     let mut rig = log(5, 4, 8, 32, None, Report::Random(20), 1);
     rig.write(0, 32);

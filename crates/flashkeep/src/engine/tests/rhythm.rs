@@ -143,21 +143,23 @@ fn pages_that_fail_go_through_the_old_map() {
 
 #[test]
 fn without_shadow_writers_wait_for_parity() {
-    for seed in 0..40 {
+    for seed in 0..300 {
         let mut random = Random::stream(seed, "shadow");
-        let scheme = Deferred::new(5, 6, 2, Span(IDLE));
-        let mut rig: Rig<Token> = Rig::flat(scheme.into(), 5, 6 + 2, Report::Random(30), seed);
+        let (stripes, shadow) = (2 + seed as u32 % 3, 1 + seed as u32 % 2);
+        let scheme = Deferred::new(5, stripes, shadow, Span(IDLE));
+        let mut rig: Rig<Token> = Rig::flat(scheme.into(), 5, stripes + shadow, Report::Random(30), seed);
         for _ in 0..80 {
-            let page = random.below(22) as u32;
-            if random.below(3) == 0 {
-                rig.read(page, 2)
+            let page = random.below(u64::from(stripes) * 4) as u32;
+            let count = (1 + random.below(4)).min(u64::from(stripes * 4 - page)) as u16;
+            if random.below(4) == 0 {
+                rig.read(page, count)
             } else {
-                rig.write(page, 1 + (page % 2) as u16)
+                rig.write(page, count)
             };
             while random.below(3) == 0 && rig.step() {}
         }
         rig.run();
-        assert!(parity_is_right(&rig, 5, 1, 6));
-        rig.read_all(24);
+        assert!(parity_is_right(&rig, 5, 1, stripes), "seed {seed}");
+        rig.read_all(stripes * 4);
     }
 }
