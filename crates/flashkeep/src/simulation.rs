@@ -329,10 +329,8 @@ impl<'a, C: Contents> Simulation<'a, C> {
     #[inline]
     fn happen(&mut self, admission: SimTime) {
         let due = self.engine.next_due();
-        let until = admission.min(due).min(SimTime(u64::MAX - 1));
-        while self.drive.next_event() <= until && !self.drive.has_done() {
-            self.drive.step();
-        }
+        let until = admission.min(due);
+        while !self.drive.has_done() && self.drive.step(until) {}
         if self.drive.has_done() {
             self.now = self.drive.now();
             self.engine.settle(&mut self.drive, self.now);

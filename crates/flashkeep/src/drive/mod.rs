@@ -318,10 +318,10 @@ impl<C: Contents> Drive<C> {
         self.agenda.next()
     }
 
-    /// Does what is due next.
+    /// Does what is due next, if it is due by `until`; false where nothing is.
     #[inline]
-    pub fn step(&mut self) {
-        let (now, slot) = self.agenda.first();
+    pub fn step(&mut self, until: SimTime) -> bool {
+        let Some((now, slot)) = self.agenda.first(until) else { return false };
         self.now = now;
         let units = self.units.len();
         if slot < units {
@@ -333,6 +333,7 @@ impl<C: Contents> Drive<C> {
         if self.agenda.at(slot) == now {
             self.agenda.set(slot, SimTime::NEVER);
         }
+        true
     }
 
     /// It is later now: backlogs are counted from here.

@@ -138,6 +138,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Places the first page of the lane's pool and programs it.
+    #[inline(always)]
     pub(super) fn grant_write(
         &mut self,
         now: SimTime,
@@ -215,6 +216,7 @@ impl<C: Contents> Drive<C> {
         (acknowledged, durable)
     }
 
+    #[inline(never)]
     fn all_placed(&mut self, op: Id<Op>) {
         let Op { ticket, command, acknowledged, durable, service, ftl, .. } = self.ops[op];
         let renamed = &mut self.ftls[usize::from(ftl)].renamed;

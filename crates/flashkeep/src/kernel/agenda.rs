@@ -64,12 +64,14 @@ impl Agenda {
         SimTime(least(&self.tree[0]))
     }
 
-    /// The instant of the next event and its slot: the lowest of those at that instant.
+    /// The instant of the next event, if it is due by `until`, and its slot: the lowest of those at that instant.
     #[must_use]
     #[inline]
-    pub fn first(&self) -> (SimTime, usize) {
+    pub fn first(&self, until: SimTime) -> Option<(SimTime, usize)> {
         let earliest = least(&self.tree[0]);
-        debug_assert!(earliest != u64::MAX, "nothing is pending");
+        if earliest > until.0 || earliest == u64::MAX {
+            return None;
+        }
         let mut group = 0;
         loop {
             let four = &self.tree[group];
@@ -79,18 +81,10 @@ impl Agenda {
             let not_third = not_second & (four[2] != earliest);
             let place = usize::from(not_first) + usize::from(not_second) + usize::from(not_third);
             if group >= self.leaves {
-                return (SimTime(earliest), (group - self.leaves) * FAN + place);
+                return Some((SimTime(earliest), (group - self.leaves) * FAN + place));
             }
             group = group * FAN + 1 + place;
         }
-    }
-
-    /// Takes the next event out and returns its slot.
-    #[inline]
-    pub fn pop(&mut self) -> usize {
-        let (_, slot) = self.first();
-        self.set(slot, SimTime::NEVER);
-        slot
     }
 }
 
@@ -153,6 +147,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Takes out everything that is due by `until`, in order.
+    fn drain(agenda: &mut Agenda, until: u64) -> Vec<(u64, usize)> {
+        let mut taken = Vec::new();
+        while let Some((at, slot)) = agenda.first(SimTime(until)) {
+            assert_eq!(at, agenda.next());
+            taken.push((at.0, slot));
+            agenda.set(slot, SimTime::NEVER);
+        }
+        taken
+    }
+
     #[test]
     fn equal_instants_in_order_of_slot() {
         let mut agenda = Agenda::new(5);
@@ -160,13 +165,15 @@ mod tests {
             agenda.set(slot, SimTime(7));
         }
         agenda.set(0, SimTime(9));
-        assert_eq!((agenda.pop(), agenda.pop(), agenda.pop(), agenda.pop()), (2, 3, 4, 0));
+        assert_eq!(drain(&mut agenda, 6), []);
+        assert_eq!(drain(&mut agenda, 8), [(7, 2), (7, 3), (7, 4)]);
+        assert_eq!(drain(&mut agenda, u64::MAX), [(9, 0)]);
         assert_eq!(agenda.next(), SimTime::NEVER);
     }
 
     proptest! {
         #[test]
-        fn pops_what_a_sort_would(times in prop::collection::vec(0u64..20, 1..70)) {
+        fn comes_in_the_order_a_sort_would(times in prop::collection::vec(0u64..20, 1..70)) {
             let mut agenda = Agenda::new(times.len());
             for (slot, &at) in times.iter().enumerate() {
                 agenda.set(slot, SimTime(at + 5));
@@ -174,10 +181,7 @@ mod tests {
             }
             let mut expected: Vec<_> = times.iter().copied().zip(0..).collect();
             expected.sort_unstable();
-            for (at, slot) in expected {
-                prop_assert_eq!(agenda.next(), SimTime(at));
-                prop_assert_eq!(agenda.pop(), slot);
-            }
+            prop_assert_eq!(drain(&mut agenda, u64::MAX), expected);
         }
     }
 }
