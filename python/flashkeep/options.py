@@ -127,7 +127,7 @@ def filled(text: str) -> str:
 
 
 JSON = Option("--json", "one JSON object on standard output, nothing else there")
-SET = Option("--set", "set a value of the drive: redundancy.scheme=raid5; repeatable", "KEY=VALUE", assignment, True)
+SET = Option("--set", "set a value of the drive: redundancy.scheme=mirror; repeatable", "KEY=VALUE", assignment, True)
 SEED = Option("--seed", "seed of every random stream (default 1)", "N", whole(0))
 FORMAT = Option("--format", "format of the trace; detected where left out", "NAME", filled)
 SECTOR = Option("--sector-bytes", "bytes in a sector of the trace (default 512)", "N", whole(1))

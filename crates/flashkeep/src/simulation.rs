@@ -12,7 +12,7 @@ use crate::media::{Domain, Geometry, scheduler};
 use crate::output;
 use crate::report::{Facts, Statistics, WorkloadFacts, summary};
 use crate::schemes;
-use crate::spec::{self, Existing, Resolved};
+use crate::spec::{self, Existing, LateRequests, Resolved};
 use crate::workload::{Replay, Requests, Workload};
 use flashkeep_trace::{Op, Provenance, Request};
 use std::ops::ControlFlow;
@@ -409,9 +409,13 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let id = self.in_flight.claim();
         let number = self.admitted;
         self.admitted += 1;
-        self.drive.advance_to(self.now);
         let arrival = if closed { self.now } else { SimTime(request.arrival_ns) };
-        self.window.enter(arrival, self.now);
+        let admitted = self.now;
+        self.window.enter(arrival, admitted);
+        if self.resolved.spec.host.late_requests == LateRequests::FromArrival {
+            self.now = arrival;
+        }
+        self.drive.admit(admitted, self.now);
         self.facts.span = arrival.since(SimTime::ZERO);
         self.facts.requests[request.op as usize] += 1;
         if request.op != Op::Trim {
@@ -504,9 +508,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let this = &mut self.in_flight[id];
         let (mut acknowledged, mut service) = (finished.acknowledged, finished.service);
         if this.from_memory {
-            let early = self.resolved.spec.host.memory_answers_at_arrival;
-            let from = if early { this.arrival } else { acknowledged };
-            (acknowledged, service) = (from + memory, memory);
+            (acknowledged, service) = (acknowledged + memory, memory);
         }
         self.window.leave(acknowledged);
         self.last = self.last.max(acknowledged);

@@ -29,6 +29,7 @@ proptest! {
         (victim, run) in prop::sample::select(vec![("greedy", "steps"), ("fifo", "hold-channel"), ("fifo", "steps")]),
         (existing, dram) in prop::sample::select(vec![("all", "0"), ("reads", "0"), ("none", "0.03125"), ("all", "0.0625"), ("reads", "0.03125")]),
         bus in prop::sample::select(vec!["transfers", "operations"]),
+        (queue, late) in prop::sample::select(vec![(0, "from-admission"), (4, "from-admission"), (4, "from-arrival")]),
         depth in prop::sample::select(vec!["depth=1", "depth=9", "rate=3k", "rate=40k"]),
         write in 0.3f64..1.0,
     ) {
@@ -42,6 +43,8 @@ proptest! {
             format!("start.existing=\"{existing}\""),
             format!("buffer.dram_mib={dram}"),
             format!("flash.bus=\"{bus}\""),
+            format!("host.queue_depth={queue}"),
+            format!("host.late_requests=\"{late}\""),
             "ftl.gc.threshold=0.2".to_owned(),
         ];
         let set: Vec<&str> = set.iter().map(String::as_str).collect();

@@ -185,6 +185,8 @@ pub struct Drive<C> {
     done: Vec<Done<C>>,
     sequence: u64,
     now: SimTime,
+    /// When the last request was admitted.
+    admitted: SimTime,
     counters: Counters,
     log: Option<Box<dyn Log>>,
 }
@@ -229,6 +231,7 @@ impl<C: Contents> Drive<C> {
             done: Vec::new(),
             sequence: 0,
             now: SimTime::ZERO,
+            admitted: SimTime::ZERO,
             counters: Counters::new(domains.len()),
             log: None,
             geometry,
@@ -336,9 +339,10 @@ impl<C: Contents> Drive<C> {
         true
     }
 
-    /// It is later now: backlogs are counted from here.
+    /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
     #[inline]
-    pub fn advance_to(&mut self, now: SimTime) {
+    pub fn admit(&mut self, admitted: SimTime, now: SimTime) {
+        self.admitted = admitted;
         self.now = now;
     }
 

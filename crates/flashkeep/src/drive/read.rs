@@ -26,15 +26,16 @@ impl<C: Contents> Drive<C> {
             }
             Entry::Pending(op) => {
                 let contents = self.carried_page(ftl, op, command.start.0);
-                self.counters.reads_from_memory += 1;
-                self.answer(ticket, 1, now + memory, memory, contents);
+                self.answer_in_flight(now, ticket, contents);
             }
             Entry::At(ppn) => {
                 let contents = self.blocks.contents(ppn);
                 let unit = self.unit_of_page(ppn);
                 if command.flags.has(Flags::BEFORE) {
                     self.answer(ticket, 1, now, Span::ZERO, contents);
-                } else if self.is_in_memory(now, unit, ppn, command.cause) {
+                } else if self.is_being_programmed(now, unit, ppn) {
+                    self.answer_in_flight(now, ticket, contents);
+                } else if self.is_being_read(unit, ppn, command.cause) {
                     self.counters.reads_from_memory += 1;
                     self.answer(ticket, 1, now + memory, memory, contents);
                 } else {
@@ -44,17 +45,25 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A page that is being programmed is still in the controller's memory (the second law of order); with
-    /// coalescing, a page that another read is bringing up soon will be.
-    fn is_in_memory(&self, now: SimTime, unit: UnitId, ppn: Ppn, cause: Cause) -> bool {
-        let state = &self.units[unit.0 as usize];
-        if state.programs == Some(ppn) && self.free_at[unit.0 as usize] > now {
-            return true;
-        }
-        // As in SSDSim, the old part of a page is always read for itself.
+    /// A page on its way to flash is still in the controller's memory (the second law of order), and has been there
+    /// since its write was admitted, but not longer.
+    fn answer_in_flight(&mut self, now: SimTime, ticket: Ticket, contents: C) {
+        let memory = self.timing.memory;
+        self.counters.reads_from_memory += 1;
+        self.answer(ticket, 1, now.max(self.admitted) + memory, memory, contents);
+    }
+
+    fn is_being_programmed(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
+        self.units[unit.0 as usize].programs == Some(ppn) && self.free_at[unit.0 as usize] > now
+    }
+
+    /// With coalescing, a page that another read is bringing up soon will be in memory. As in SSDSim, the old part of
+    /// a page is always read for itself.
+    fn is_being_read(&self, unit: UnitId, ppn: Ppn, cause: Cause) -> bool {
         if !self.coalesce || cause == Cause::Update {
             return false;
         }
+        let state = &self.units[unit.0 as usize];
         let in_service = state.phase != Phase::Free && state.current.is_some();
         (in_service && self.ops[state.current].ppn == ppn) || state.reads.any(&self.ops, |op| op.ppn == ppn)
     }

@@ -248,9 +248,20 @@ pub struct HostSpec {
     /// bound.
     #[schemars(range(max = 1_048_576))]
     pub queue_depth: u32,
-    /// What the controller's memory serves alone is answered as from arrival, even where it had to wait for a place
-    /// in the queue (SSDSim, whose clock goes back to the arrival of a request that it admits late).
-    pub memory_answers_at_arrival: bool,
+    /// From when a request is served that had to wait for a place in the queue.
+    pub late_requests: LateRequests,
+}
+
+/// From when a request is served that had to wait for a place in the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LateRequests {
+    /// From its admission.
+    #[default]
+    FromAdmission,
+    /// From its arrival, by whatever has been idle since and by the controller's memory: SSDSim sets its clock back to
+    /// the arrival of a request that it admits late.
+    FromArrival,
 }
 
 /// What there is before time 0.
