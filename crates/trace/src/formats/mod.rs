@@ -305,7 +305,9 @@ impl Format {
                 best = Some((format, score));
             }
         }
-        let Some((format, _)) = best else { return Err(TraceError::new(path, none_fits(sample))) };
+        let Some(format) = best.map(|(format, _)| format).or_else(|| by_shape(sample)) else {
+            return Err(TraceError::new(path, none_fits(sample)));
+        };
         if format == Format::Ssdsim && ssdsim::times_look_like_ms(sample) {
             return Err(TraceError::new(
                 path,
@@ -315,6 +317,23 @@ impl Format {
             ));
         }
         Ok(format)
+    }
+}
+
+/// Where no record can be read: the format that the first one has the shape of, whose reader then says what is wrong
+/// with which field. A negative time or a size of 0 is no reason not to know a format.
+fn by_shape(sample: &[u8]) -> Option<Format> {
+    let first = std::str::from_utf8(sample_lines(sample).next()?).ok()?;
+    let is_number = |field: &str| field.parse::<f64>().is_ok();
+    let words: Vec<&str> = first.split_ascii_whitespace().collect();
+    let columns: Vec<&str> = first.split(',').map(str::trim).collect();
+    match (words.len(), columns.len()) {
+        (5, 1) if words.iter().all(|word| is_number(word)) => {
+            Some(if words[0].contains('.') { Format::Disksim } else { Format::Ssdsim })
+        }
+        (_, 5) if columns[0].parse::<u64>().is_ok() && !is_number(columns[3]) => Some(Format::Spc),
+        (_, 7) if is_number(columns[0]) && !is_number(columns[3]) => Some(Format::Msr),
+        _ => None,
     }
 }
 
@@ -417,6 +436,20 @@ mod tests {
             Ok(Format::Ssdsim),
             "bad records are named later"
         );
+    }
+
+    #[test]
+    fn one_bad_record_is_known_by_its_shape() {
+        for (record, format) in [
+            ("-5 0 0 8 1\n", Format::Ssdsim),
+            ("0 0 0 0 1\n", Format::Ssdsim),
+            ("nan 0 0 8 1\n", Format::Ssdsim),
+            ("-0.5 0 0 8 1\n", Format::Disksim),
+            ("0,20941264,0,W,0.5\n", Format::Spc),
+            ("128166385295514663,hm,0,Write,9056014336,0,2833\n", Format::Msr),
+        ] {
+            assert_eq!(Format::detect("t", record.as_bytes()).ok(), Some(format), "{record}");
+        }
     }
 
     #[test]
