@@ -23,6 +23,7 @@ SUMMARY: dict[str, Any] = {
     "seed": 1,
     "digest": "0" * 64,
     "drive": {"name": "1CNM-64", "flash": {"channels": 8}},
+    "capacity_bytes": 1 << 36,
     "workload": {
         "name": "synth:random", "format": "synthetic", "synthetic": True, "requests": 1000, "reads": 500,
         "writes": 500, "trims": 0, "bytes_read": 2048000, "bytes_written": 2048000, "span_s": 1.0, "skipped": 0,

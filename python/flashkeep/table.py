@@ -262,15 +262,25 @@ def _closing(summaries: Sequence[Summary], page: Page) -> list[str]:
     for summary in summaries:
         for warning in summary["warnings"]:
             about.setdefault(warning, []).append(name(summary))
-    lines = [
+    notes = [
         f"note: {warning}" if len(names) == len(summaries) else f"note: {', '.join(names)}: {warning}"
         for warning, names in about.items()
     ]
+    notes += [f"note: {note}" for note in _unlike(summaries)]
     wall = sum(summary["run"]["wall_s"] for summary in summaries)
     requests = sum(summary["workload"]["requests"] for summary in summaries)
-    if wall > 0:
-        lines += ["", page.paint(f"{_pace(requests / wall)} requests a second simulated", DIM)]
-    return ["", *lines] if about else lines
+    pace = ["", page.paint(f"{_pace(requests / wall)} requests a second simulated", DIM)] if wall > 0 else []
+    return ["", *notes, *pace] if notes else pace
+
+
+def _unlike(summaries: Sequence[Summary]) -> list[str]:
+    """Where the columns of a table are not under the same workload after all."""
+    workload = summaries[0]["workload"]
+    capacities = {summary["capacity_bytes"] for summary in summaries}
+    whole_drive = workload["name"].split(",")[0] in {"synth:random", "synth:sequential", "synth:zipf"}
+    if len(capacities) == 1 or not whole_drive or "footprint=" in workload["name"]:
+        return []
+    return ["the drives differ in capacity and the workload spreads over each drive's own: name a footprint"]
 
 
 def _pace(rate: float) -> str:

@@ -1,8 +1,6 @@
-//! One job: a drive, a workload, options in; a summary out. What the command line and Python call.
+//! One job: a drive, a workload, options in; a summary out. What [`run`](crate::run) takes and brings back.
 
-use crate::error::Error;
 use serde::{Deserialize, Serialize};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 /// Everything that decides a run. Field names are the options of the command line.
@@ -86,12 +84,4 @@ pub struct Outcome {
     pub summary: serde_json::Value,
     /// Every request, where asked.
     pub requests: Vec<RequestRecord>,
-}
-
-/// Runs a job to its end; `progress` is called about every tenth of a second of work and may stop it.
-///
-/// # Errors
-/// [`Error`] says whose fault it is and what to do.
-pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Outcome, Error> {
-    crate::simulation::run(job, progress)
 }

@@ -17,3 +17,5 @@ pub mod schemes;
 pub mod simulation;
 pub mod spec;
 pub mod workload;
+
+pub use simulation::run;

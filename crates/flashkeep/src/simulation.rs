@@ -26,10 +26,10 @@ const PREPARED: usize = 4096;
 /// How many requests ahead map entries are asked for.
 const AHEAD: usize = 6;
 
-/// Runs a job.
+/// Runs a job to its end; `progress` is called every few thousand requests and may stop it.
 ///
 /// # Errors
-/// See [`Error`].
+/// [`Error`] says whose fault it is and what to do.
 pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Outcome, Error> {
     let mut set = job.set.clone();
     set.extend(job.existing.iter().map(|existing| format!("start.existing={existing}")));

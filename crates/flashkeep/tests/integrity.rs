@@ -3,7 +3,7 @@
 mod common;
 
 use common::{done, figure, job, summary};
-use flashkeep::job::run;
+use flashkeep::run;
 use proptest::prelude::*;
 use std::ops::ControlFlow;
 

@@ -2,7 +2,7 @@
 
 use crate::errors::{OptionError, detached, raise};
 use crate::tables::write_tables;
-use flashkeep::job::{self, Job, Progress, RequestRecord};
+use flashkeep::job::{Job, Progress, RequestRecord};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -28,7 +28,7 @@ pub(crate) fn run<'py>(
     let mut raised = None;
     let mut told = Instant::now();
     let outcome = detached(py, || {
-        job::run(&job, &mut |now| {
+        flashkeep::run(&job, &mut |now| {
             if told.elapsed() < TELL_EVERY {
                 return ControlFlow::Continue(());
             }

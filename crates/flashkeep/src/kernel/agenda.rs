@@ -128,18 +128,6 @@ impl<T: Ord + Copy> Deadlines<T> {
         }
         self.heap.pop().map(|Reverse((_, _, what))| what)
     }
-
-    /// How many are pending.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.heap.len()
-    }
-
-    /// Whether none is pending.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
-    }
 }
 
 #[cfg(test)]

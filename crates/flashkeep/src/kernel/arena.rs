@@ -5,9 +5,6 @@ use std::marker::PhantomData;
 /// The place of a `T` in its [`Arena`]. 0 is never handed out, so an absent id costs nothing.
 pub struct Id<T>(u32, PhantomData<fn() -> T>);
 
-/// An [`Id`] that may be absent.
-pub type OptionId<T> = Id<T>;
-
 impl<T> Id<T> {
     /// No thing at all.
     pub const NONE: Id<T> = Id(0, PhantomData);

@@ -95,6 +95,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         "seed": facts.seed,
         "digest": null,
         "drive": facts.drive.to_json(),
+        "capacity_bytes": facts.drive.capacity_bytes(),
         "workload": workload(facts.workload),
         "simulated_s": seconds,
         "warnings": warnings(facts),

@@ -1,7 +1,8 @@
 //! What the integration tests share: drives and traces in files, jobs run to their end.
 #![allow(dead_code, unreachable_pub)]
 
-use flashkeep::job::{Job, Outcome, run};
+use flashkeep::job::{Job, Outcome};
+use flashkeep::run;
 use serde_json::Value;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
