@@ -10,6 +10,8 @@ mod collect;
 mod counters;
 mod media;
 mod read;
+#[cfg(test)]
+mod tests;
 mod visit;
 mod write;
 
@@ -129,11 +131,33 @@ struct Ftl {
     in_turn: Vec<u32>,
     untimed_turn: usize,
     erases: u64,
-    /// Renamed while in flight: operation, old and new address.
-    renamed: Vec<(u32, u32, u32)>,
+    /// Writes in flight of which a page was renamed; nearly always empty.
+    renamed: Vec<Renamed>,
+}
+
+/// Where the pages of a write in flight belong that are no longer all at the addresses they were written to.
+#[derive(Clone, Debug)]
+struct Renamed {
+    op: u32,
+    /// The address of each page; none for a page that has been written again, trimmed or renamed away.
+    owners: Vec<Option<u32>>,
 }
 
 impl Ftl {
+    /// The addresses of a write's pages, where they are not what they were.
+    fn owners(&mut self, op: u32) -> Option<&mut Vec<Option<u32>>> {
+        self.renamed.iter_mut().find(|renamed| renamed.op == op).map(|renamed| &mut renamed.owners)
+    }
+
+    /// A page that a write in flight carries is given up.
+    fn displace(&mut self, op: u32, lpn: u32) {
+        if let Some(owners) = self.owners(op)
+            && let Some(owner) = owners.iter_mut().find(|owner| **owner == Some(lpn))
+        {
+            *owner = None;
+        }
+    }
+
     fn lanes_range(&self) -> std::ops::Range<usize> {
         self.lanes.start as usize..self.lanes.end as usize
     }
@@ -448,8 +472,10 @@ impl<C: Contents> Drive<C> {
     /// What a page held is garbage.
     #[inline]
     fn forget(&mut self, ftl: usize, lpn: u32) {
-        if let Entry::At(ppn) = self.ftls[ftl].map.get(lpn) {
-            self.discard(ppn);
+        match self.ftls[ftl].map.get(lpn) {
+            Entry::At(ppn) => self.discard(ppn),
+            Entry::Pending(op) if !self.ftls[ftl].renamed.is_empty() => self.ftls[ftl].displace(op, lpn),
+            Entry::Pending(_) | Entry::Unmapped => {}
         }
         self.ftls[ftl].map.set(lpn, Entry::Unmapped);
     }
@@ -473,12 +499,26 @@ impl<C: Contents> Drive<C> {
             let entry = self.ftls[ftl].map.get(from);
             match entry {
                 Entry::At(ppn) => self.blocks.rename(ppn, to),
-                Entry::Pending(op) => self.ftls[ftl].renamed.push((op, from, to)),
+                Entry::Pending(op) => self.rename_in_flight(ftl, op, from, to),
                 Entry::Unmapped => {}
             }
             self.ftls[ftl].map.set(to, entry);
             self.ftls[ftl].map.set(from, Entry::Unmapped);
         }
+    }
+
+    /// A page that is still on its way gets another address.
+    fn rename_in_flight(&mut self, ftl: usize, op: u32, from: u32, to: u32) {
+        if self.ftls[ftl].owners(op).is_none() {
+            let Command { start, count, .. } = self.ops[Id::new(op)].command;
+            let map = &self.ftls[ftl].map;
+            let pages = start.0..start.0 + u32::from(count);
+            let owners = pages.map(|lpn| (map.get(lpn) == Entry::Pending(op)).then_some(lpn)).collect();
+            self.ftls[ftl].renamed.push(Renamed { op, owners });
+        }
+        let owners = self.ftls[ftl].owners(op).expect("just made sure");
+        let owner = owners.iter_mut().find(|owner| **owner == Some(from));
+        *owner.expect("a pending page is one of its operation's") = Some(to);
     }
 
     fn answer(&mut self, ticket: Ticket, pages: u32, at: SimTime, service: Span, contents: C) {

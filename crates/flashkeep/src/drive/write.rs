@@ -60,9 +60,7 @@ impl<C: Contents> Drive<C> {
             self.carry(op, contents);
         }
         for lpn in command.start.0..command.end() {
-            if let Entry::At(old) = self.ftls[ftl].map.get(lpn) {
-                self.discard(old);
-            }
+            self.forget(ftl, lpn);
             self.ftls[ftl].map.set(lpn, Entry::Pending(op.raw()));
         }
         let somebody_waits = self.pools[pool as usize].head.is_some();
@@ -181,15 +179,14 @@ impl<C: Contents> Drive<C> {
     /// A page of a plane for a page of a write. One that has been written again meanwhile is born invalid.
     fn place(&mut self, ftl: usize, plane: PlaneId, lpn: u32, op: Id<Op>, contents: C) -> crate::media::Ppn {
         let this = &mut self.ftls[ftl];
-        let mut owner = lpn;
-        if !this.renamed.is_empty()
-            && let Some(&(_, _, to)) =
-                this.renamed.iter().find(|&&(id, from, _)| id == op.raw() && from == lpn)
-        {
-            owner = to;
-        }
-        let ppn = self.blocks.program(plane, owner, contents);
-        if this.map.arrive(owner, op.raw(), ppn) {
+        let first = self.ops[op].command.start.0;
+        let owner = if this.renamed.is_empty() {
+            Some(lpn)
+        } else {
+            this.owners(op.raw()).map_or(Some(lpn), |owners| owners[(lpn - first) as usize])
+        };
+        let ppn = self.blocks.program(plane, owner.unwrap_or(lpn), contents);
+        if owner.is_some_and(|owner| this.map.arrive(owner, op.raw(), ppn)) {
             self.blocks.validate(ppn);
         }
         if self.blocks.plane(plane).free_pages < self.collect_below {
@@ -221,7 +218,7 @@ impl<C: Contents> Drive<C> {
         let Op { ticket, command, acknowledged, durable, service, ftl, .. } = self.ops[op];
         let renamed = &mut self.ftls[usize::from(ftl)].renamed;
         if !renamed.is_empty() {
-            renamed.retain(|&(id, _, _)| id != op.raw());
+            renamed.retain(|renamed| renamed.op != op.raw());
         }
         let (pages, contents) = (u32::from(command.count), C::default());
         self.done.push(Done {
@@ -316,9 +313,10 @@ impl<C: Contents> Drive<C> {
         if !C::KEEP {
             return C::default();
         }
-        let renamed = self.ftls[ftl].renamed.iter().find(|&&(id, _, to)| id == op && to == lpn);
-        let lpn = renamed.map_or(lpn, |&(_, from, _)| from);
+        let renamed = self.ftls[ftl].renamed.iter().find(|renamed| renamed.op == op);
+        let place = renamed.and_then(|renamed| renamed.owners.iter().position(|owner| *owner == Some(lpn)));
         let op = Id::new(op);
-        self.carried[op.index()][(lpn - self.ops[op].command.start.0) as usize]
+        let place = place.unwrap_or_else(|| (lpn - self.ops[op].command.start.0) as usize);
+        self.carried[op.index()][place]
     }
 }

@@ -1,0 +1,151 @@
+//! A drive's leaves on their own: any order of writes, renames, trims and reads, against a list of what each page
+//! holds.
+
+use super::*;
+use crate::engine::{Cause, Flags, Token};
+use crate::ftl::victim;
+use crate::media::scheduler;
+use crate::spec::{Across, load_text};
+use proptest::prelude::*;
+
+const PAGES: u32 = 40;
+
+fn drive(run: &str, allocation: &str) -> Drive<Token> {
+    let text = format!(
+        "[flash]\nchannels = 2\nchips_per_channel = 1\nplanes_per_die = 1\nblocks_per_plane = 9\n\
+         pages_per_block = 4\n[ftl]\nover_provisioning = 0.7\nallocation = \"{allocation}\"\n\
+         gc = {{ threshold = 0.3, run = \"{run}\" }}\n"
+    );
+    let resolved = load_text("small", &text, &[]).expect("a drive that makes sense");
+    let whole =
+        Geometry::new(&resolved.spec.flash).part(Across::Channel, 1, 0).expect("one part is all of it");
+    let rule = scheduler::named("reads-first").expect("a scheduler");
+    let victim = victim::named("greedy").expect("a policy");
+    Drive::new(&resolved, &[whole], PAGES, rule, victim)
+}
+
+/// What is done next, and how far time goes on before it.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Write(u32, u16),
+    Rename(u32, u32),
+    Trim(u32),
+    Read(u32),
+    Wait(u8),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        4 => (0..PAGES - 3, 1u16..4).prop_map(|(page, count)| Act::Write(page, count)),
+        2 => (0..PAGES, 0..PAGES).prop_map(|(from, to)| Act::Rename(from, to)),
+        1 => (0..PAGES).prop_map(Act::Trim),
+        3 => (0..PAGES).prop_map(Act::Read),
+        3 => (1u8..60).prop_map(Act::Wait),
+    ]
+}
+
+/// What each page holds, what reads are owed, and what they got.
+struct Model {
+    drive: Drive<Token>,
+    holds: Vec<Token>,
+    owed: Vec<Token>,
+    got: Vec<Option<Token>>,
+    now: SimTime,
+    written: u64,
+}
+
+impl Model {
+    fn submit(&mut self, command: Command, contents: &[Token]) {
+        let slot = self.owed.len() as u32;
+        self.drive.submit(self.now, LeafId(0), &command, Ticket { slot, ..Ticket::default() }, contents);
+        self.take();
+    }
+
+    fn take(&mut self) {
+        for done in self.drive.done().drain(..) {
+            if let Some(place) = self.got.get_mut(done.ticket.slot as usize) {
+                *place = Some(done.contents);
+            }
+        }
+    }
+
+    fn act(&mut self, act: Act) {
+        match act {
+            Act::Write(page, count) => {
+                let contents: Vec<Token> =
+                    (0..u64::from(count)).map(|n| Token(self.written * 8 + n + 1)).collect();
+                self.written += 1;
+                self.holds[page as usize..page as usize + contents.len()].copy_from_slice(&contents);
+                // Not a read: its place is beyond those of the reads.
+                let command = Command::new(Verb::Write, Page(page), count).because(Cause::Host);
+                let ticket = Ticket { slot: u32::MAX - 8, ..Ticket::default() };
+                self.drive.submit(self.now, LeafId(0), &command, ticket, &contents);
+                self.take();
+            }
+            Act::Rename(from, to) if from != to => {
+                self.holds[to as usize] = std::mem::take(&mut self.holds[from as usize]);
+                let command = Command { to: Page(to), ..Command::new(Verb::Rename, Page(from), 1) };
+                self.submit_metadata(command);
+            }
+            Act::Trim(page) => {
+                self.holds[page as usize] = Token::default();
+                self.submit_metadata(Command::new(Verb::Trim, Page(page), 1));
+            }
+            Act::Read(page) => {
+                let command = Command { flags: Flags::NONE, ..Command::new(Verb::Read, Page(page), 1) };
+                self.got.push(None);
+                let owed = self.holds[page as usize];
+                self.submit(command, &[]);
+                self.owed.push(owed);
+            }
+            Act::Wait(times_10_us) => self.go_on(self.now + Span(u64::from(times_10_us) * 10_000)),
+            Act::Rename(..) => {}
+        }
+    }
+
+    fn submit_metadata(&mut self, command: Command) {
+        let ticket = Ticket { slot: u32::MAX - 8, ..Ticket::default() };
+        self.drive.submit(self.now, LeafId(0), &command, ticket, &[]);
+        self.take();
+    }
+
+    fn go_on(&mut self, until: SimTime) {
+        while self.drive.step(until) {
+            self.take();
+        }
+        self.now = until;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn every_read_brings_what_its_page_held(
+        acts in prop::collection::vec(act(), 1..250),
+        run in prop::sample::select(vec!["steps", "hold-channel"]),
+        allocation in prop::sample::select(vec!["dynamic", "CWDP"]),
+    ) {
+        let holds = vec![Token::default(); PAGES as usize];
+        let drive = drive(run, allocation);
+        let (owed, got) = (Vec::new(), Vec::new());
+        let mut model = Model { drive, holds, owed, got, now: SimTime::ZERO, written: 0 };
+        for act in acts {
+            model.act(act);
+        }
+        model.go_on(SimTime(u64::MAX - 1));
+        prop_assert!(model.drive.is_quiet());
+        let owed: Vec<_> = model.owed.iter().copied().map(Some).collect();
+        prop_assert_eq!(&model.got, &owed);
+        model.drive.audit();
+        // At the end every page holds what it should, wherever renames and collections have put it.
+        for page in 0..PAGES {
+            let held = match model.drive.lookup(LeafId(0), Page(page)) {
+                Entry::At(ppn) => model.drive.blocks.contents(ppn),
+                Entry::Unmapped => Token::default(),
+                Entry::Pending(_) => unreachable!("nothing is under way"),
+            };
+            prop_assert_eq!(held, model.holds[page as usize], "page {}", page);
+        }
+    }
+}
