@@ -26,8 +26,9 @@ pub(super) struct Unit {
     /// Its place in the channel's masks.
     pub bit: u64,
     pub phase: Phase,
-    /// Reads that wait for it.
+    /// Reads that wait for it, and how long they will take.
     pub reads: Queue,
+    pub queued: Span,
     /// The read it does; none while it reads for a collection.
     pub current: Id<Op>,
     /// The page it programs, or programmed last.
@@ -145,12 +146,7 @@ impl<C: Contents> Drive<C> {
             Phase::Array => self.agenda.at(unit.0 as usize).since(self.now) + self.timing.transfer(0),
             Phase::Ready => self.timing.transfer(0),
         };
-        let mut at = state.reads.head;
-        while at.is_some() {
-            wait += self.timing.read + self.timing.transfer(self.ops[at].command.sectors);
-            at = self.ops[at].next;
-        }
-        wait
+        wait + state.queued
     }
 
     pub(super) fn tell(&mut self, start: SimTime, end: SimTime, ppn: Ppn, kind: Kind, cause: Cause) {

@@ -85,6 +85,7 @@ impl<C: Contents> Drive<C> {
         }
         let state = &mut self.units[unit.0 as usize];
         state.reads.push(&mut self.ops, op);
+        state.queued += self.timing.read + self.timing.transfer(command.sectors);
         let (channel, bit) = (state.channel as usize, state.bit);
         self.channels[channel].waiting |= bit;
         self.arm_unit(now, unit);
@@ -95,6 +96,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn grant_read(&mut self, now: SimTime, channel: usize, unit: UnitId) {
         let state = &mut self.units[unit.0 as usize];
         let op = state.reads.pop(&mut self.ops);
+        state.queued = state.queued - (self.timing.read + self.timing.transfer(self.ops[op].command.sectors));
         if !state.reads.head.is_some() {
             self.channels[channel].waiting &= !state.bit;
         }
