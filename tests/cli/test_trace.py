@@ -78,3 +78,9 @@ def test_a_real_trace_on_a_preset(flashkeep: Command, real_traces: Path) -> None
     found = flashkeep.json("compare", trace, "1CNM-64", "2CM-128", "--compact")["runs"]
     assert all(run["workload"]["requests"] == 10_000 for run in found)
     assert found[1]["response_us"]["read"]["mean"] < found[0]["response_us"]["read"]["mean"]
+
+
+def test_a_workload_with_a_footprint_of_its_own_needs_no_drive(flashkeep: Command) -> None:
+    info = flashkeep.json("trace", "info", "synth:sirf-fin2,requests=20k")
+    assert info["requests"] == 20_000
+    assert abs(info["mean_kib"] - 4) < 0.1

@@ -4,7 +4,7 @@ use crate::errors::{OptionError, detached, raise_drive, raise_trace};
 use flashkeep::spec;
 use flashkeep_trace::{
     BadRecords, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError, WriteError, create,
-    info, is_synthetic, open, synthetic, write,
+    has_footprint, info, is_synthetic, open, synthetic, write,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -99,7 +99,7 @@ fn workload(
             DriveSize { capacity_bytes: drive.capacity_bytes(), page_bytes: drive.page_bytes() as u32 }
         }
         // The workload says itself how far it goes.
-        None if text.contains(",footprint=") => DriveSize { capacity_bytes: 1 << 60, page_bytes: 4096 },
+        None if has_footprint(text) => DriveSize { capacity_bytes: 1 << 60, page_bytes: 4096 },
         None => {
             return Err(OptionError::new_err(format!(
                 "{text}: say how large it is: --drive DRIVE, or footprint=SIZE in the workload (such as footprint=8GiB)"

@@ -30,5 +30,5 @@ pub use merge::merge;
 pub use reader::{BadRecords, OpenOptions, open, open_reader};
 pub use request::{Op, Request};
 pub use source::{BATCH, Provenance, Source};
-pub use synthetic::{DriveSize, is_synthetic, synthetic, workloads};
+pub use synthetic::{DriveSize, has_footprint, is_synthetic, synthetic, workloads};
 pub use write::{Output, WriteError, create, write};

@@ -111,6 +111,14 @@ pub fn is_synthetic(text: &str) -> bool {
     text.starts_with(arguments::PREFIX)
 }
 
+/// Whether the workload says itself how many bytes it spreads over, so that no drive need be named.
+#[must_use]
+pub fn has_footprint(text: &str) -> bool {
+    let name = text.trim_start_matches(arguments::PREFIX).split(',').next().unwrap_or_default();
+    let own = RECIPES.iter().any(|recipe| recipe.name == name && recipe.footprint.is_some());
+    own || text.contains(",footprint=")
+}
+
 /// The workload `text` describes, `synth:NAME[,key=value…]`, for a drive of a size.
 ///
 /// # Errors
