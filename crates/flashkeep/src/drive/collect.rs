@@ -65,15 +65,17 @@ impl<C: Contents> Drive<C> {
             if self.gc == GcRun::HoldChannel {
                 return self.collect_whole(now, channel, unit, plane, victim);
             }
-            if let Some((lpn, from)) = self.collections[plane.0 as usize].moving.take() {
+            if let Some(from) = self.collections[plane.0 as usize].moving.take() {
+                // Its owner now: it may have been renamed since it was read.
+                let lpn = self.blocks.owner(from);
                 if self.is_current(plane, lpn, from) {
                     self.program_move(now, channel, unit, plane, lpn, from);
                     return true;
                 }
                 continue;
             }
-            if let Some((lpn, from)) = self.next_valid(plane, victim) {
-                self.read_move(now, channel, unit, plane, lpn, from);
+            if let Some((_, from)) = self.next_valid(plane, victim) {
+                self.read_move(now, channel, unit, plane, from);
                 return true;
             }
             return self.erase_victim(now, channel, unit, plane, victim);
@@ -113,8 +115,8 @@ impl<C: Contents> Drive<C> {
         unreachable!("a victim's valid pages are at or after the cursor")
     }
 
-    fn read_move(&mut self, now: SimTime, channel: usize, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn) {
-        self.collections[plane.0 as usize].moving = Some((lpn, from));
+    fn read_move(&mut self, now: SimTime, channel: usize, unit: UnitId, plane: PlaneId, from: Ppn) {
+        self.collections[plane.0 as usize].moving = Some(from);
         self.counters.count(self.ftl_of(plane) as u16, Kind::Read, Cause::Gc);
         let end = now + self.timing.command + self.timing.read + self.timing.transfer(0);
         self.tell(now, end, from, Kind::Read, Cause::Gc);
@@ -251,6 +253,22 @@ impl<C: Contents> Drive<C> {
             self.move_page(unit, plane, lpn, from);
         }
         self.collections[plane.0 as usize].cursor = 0;
+        self.send_owed_reads_elsewhere(unit, plane, victim);
         self.erase(plane, victim);
+    }
+
+    /// Reads that are owed the old contents of the victim's pages carry them already; they go to another page of the
+    /// plane, which takes as long.
+    fn send_owed_reads_elsewhere(&mut self, unit: UnitId, plane: PlaneId, victim: u32) {
+        let block = self.geometry.block_index(plane, victim);
+        let other = self.blocks.programmed_block(plane, victim);
+        let elsewhere = self.geometry.ppn(plane, other, 0);
+        let mut at = self.units[unit.0 as usize].reads.head;
+        while at.is_some() {
+            if self.geometry.block_index_of(self.ops[at].ppn) == block {
+                self.ops[at].ppn = elsewhere;
+            }
+            at = self.ops[at].next;
+        }
     }
 }

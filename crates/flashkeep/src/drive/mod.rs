@@ -171,7 +171,7 @@ struct Collection {
     victim: Option<u32>,
     cursor: u32,
     /// A page on its way, read and not yet programmed.
-    moving: Option<(u32, Ppn)>,
+    moving: Option<Ppn>,
 }
 
 /// All FTLs of a drive and the flash below them.

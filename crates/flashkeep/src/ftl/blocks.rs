@@ -158,6 +158,17 @@ impl<C: Contents> Blocks<C> {
         self.score[self.geometry.block_index(plane, block)] == 0
     }
 
+    /// A block of a plane that has been programmed at least in part, other than `except`.
+    ///
+    /// # Panics
+    /// Where there is none.
+    #[must_use]
+    pub fn programmed_block(&self, plane: PlaneId, except: u32) -> u32 {
+        let mut blocks = (0..).zip(self.scores(plane));
+        let found = blocks.find(|&(block, &score)| block != except && score != FREE);
+        found.expect("a plane that collects has other blocks in use").0
+    }
+
     /// Whether a page has been programmed since its block's last erase.
     #[must_use]
     #[inline]
