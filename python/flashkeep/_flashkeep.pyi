@@ -51,6 +51,9 @@ def scheme_text(name: str, /) -> str:
 def formats() -> str:
     """`[{"name", "description"}, …]`: the trace formats."""
 
+def has_footprint(workload: str) -> bool:
+    """Whether a synthetic workload says itself how many bytes it spreads over."""
+
 def schema() -> str:
     """The JSON Schema of a drive file."""
 

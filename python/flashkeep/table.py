@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from . import _flashkeep
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -277,8 +279,7 @@ def _unlike(summaries: Sequence[Summary]) -> list[str]:
     """Where the columns of a table are not under the same workload after all."""
     workload = summaries[0]["workload"]
     capacities = {summary["capacity_bytes"] for summary in summaries}
-    whole_drive = workload["name"].split(",")[0] in {"synth:random", "synth:sequential", "synth:zipf"}
-    if len(capacities) == 1 or not whole_drive or "footprint=" in workload["name"]:
+    if len(capacities) == 1 or not workload["synthetic"] or _flashkeep.has_footprint(workload["name"]):
         return []
     return ["the drives differ in capacity and the workload spreads over each drive's own: name a footprint"]
 

@@ -4,7 +4,7 @@ use crate::errors::{OptionError, detached, raise_drive, raise_trace};
 use flashkeep::spec;
 use flashkeep_trace::{
     BadRecords, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError, WriteError, create,
-    has_footprint, info, is_synthetic, open, synthetic, write,
+    info, is_synthetic, open, synthetic, write,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -167,4 +167,10 @@ impl Source for Heard {
     fn provenance(&self) -> Provenance {
         self.source.provenance()
     }
+}
+
+/// Whether a synthetic workload says itself how many bytes it spreads over.
+#[pyfunction]
+pub(crate) fn has_footprint(workload: &str) -> bool {
+    flashkeep_trace::has_footprint(workload)
 }

@@ -146,13 +146,8 @@ impl<C: Contents> Drive<C> {
         self.blocks.invalidate(from);
         self.blocks.validate(to);
         self.ftls[ftl].map.set(lpn, Entry::At(to));
-        let mut at = self.units[unit.0 as usize].reads.head;
-        while at.is_some() {
-            if self.ops[at].ppn == from {
-                self.ops[at].ppn = to;
-            }
-            at = self.ops[at].next;
-        }
+        let reads = self.units[unit.0 as usize].reads;
+        reads.redirect(&mut self.ops, |ppn| (ppn == from).then_some(to));
         to
     }
 
@@ -190,7 +185,7 @@ impl<C: Contents> Drive<C> {
     fn finish_erase(&mut self, granted: SimTime, start: SimTime, unit: UnitId, plane: PlaneId, victim: u32) {
         let end = start + self.timing.erase;
         self.erase(plane, victim);
-        self.collections[plane.0 as usize] = Collection { queued: true, ..self.keep_place(plane) };
+        self.start_anew(plane);
         if self.blocks.has_room(plane) {
             self.collected(unit, plane);
         }
@@ -200,8 +195,10 @@ impl<C: Contents> Drive<C> {
         self.counters.count(self.ftl_of(plane) as u16, Kind::Erase, Cause::Gc);
     }
 
-    fn keep_place(&self, plane: PlaneId) -> Collection {
-        Collection { next: self.collections[plane.0 as usize].next, ..Collection::default() }
+    /// Whatever victim the plane had, it has none now; its place in the queue stays.
+    fn start_anew(&mut self, plane: PlaneId) {
+        let Collection { queued, next, .. } = self.collections[plane.0 as usize];
+        self.collections[plane.0 as usize] = Collection { queued, next, ..Collection::default() };
     }
 
     fn erase(&mut self, plane: PlaneId, victim: u32) {
@@ -247,12 +244,11 @@ impl<C: Contents> Drive<C> {
         let victim = self.victim.of(&self.blocks, plane, self.geometry.pages);
         let victim = victim.expect("the resolved drive leaves room to collect in every plane");
         // A collection that was under way starts anew: its victim may be this one.
-        self.collections[plane.0 as usize] =
-            Collection { queued: self.collections[plane.0 as usize].queued, ..self.keep_place(plane) };
+        self.start_anew(plane);
         while let Some((lpn, from)) = self.next_valid(plane, victim) {
             self.move_page(unit, plane, lpn, from);
         }
-        self.collections[plane.0 as usize].cursor = 0;
+        self.start_anew(plane);
         self.send_owed_reads_elsewhere(unit, plane, victim);
         self.erase(plane, victim);
     }
@@ -263,12 +259,8 @@ impl<C: Contents> Drive<C> {
         let block = self.geometry.block_index(plane, victim);
         let other = self.blocks.programmed_block(plane, victim);
         let elsewhere = self.geometry.ppn(plane, other, 0);
-        let mut at = self.units[unit.0 as usize].reads.head;
-        while at.is_some() {
-            if self.geometry.block_index_of(self.ops[at].ppn) == block {
-                self.ops[at].ppn = elsewhere;
-            }
-            at = self.ops[at].next;
-        }
+        let reads = self.units[unit.0 as usize].reads;
+        let geometry = &self.geometry;
+        reads.redirect(&mut self.ops, |ppn| (geometry.block_index_of(ppn) == block).then_some(elsewhere));
     }
 }

@@ -18,7 +18,7 @@ mod write;
 pub use counters::{Counters, Kind};
 pub use media::Operation;
 
-use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Part, Ticket, Verb};
+use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};
 use crate::ftl::{Allocation, Blocks, Entry, Map, Victim, allocation::Pooling};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
 use crate::media::{Domain, Geometry, PlaneId, Ppn, Scheduler, Timing, UnitId};
@@ -91,6 +91,17 @@ impl Queue {
             self.tail = Id::NONE;
         }
         head
+    }
+
+    /// Sends every operation that waits for a page elsewhere, where `elsewhere` says so.
+    fn redirect(&self, ops: &mut Arena<Op>, elsewhere: impl Fn(Ppn) -> Option<Ppn>) {
+        let mut at = self.head;
+        while at.is_some() {
+            if let Some(ppn) = elsewhere(ops[at].ppn) {
+                ops[at].ppn = ppn;
+            }
+            at = ops[at].next;
+        }
     }
 
     fn any(&self, ops: &Arena<Op>, mut test: impl FnMut(&Op) -> bool) -> bool {
@@ -522,17 +533,7 @@ impl<C: Contents> Drive<C> {
     }
 
     fn answer(&mut self, ticket: Ticket, pages: u32, at: SimTime, service: Span, contents: C) {
-        let done = Done {
-            ticket,
-            pages,
-            part: Part::Both,
-            acknowledged: at,
-            durable: at,
-            service,
-            contents,
-            failed: None,
-        };
-        self.done.push(done);
+        self.done.push(Done { service, contents, ..Done::at(ticket, pages, at) });
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writes: kept in a pool until a die may take them, then placed and programmed.
 
 use super::{Drive, Kind, Lane, Op};
-use crate::engine::{Command, Contents, Done, Flags, Part, Ticket};
+use crate::engine::{Command, Contents, Done, Flags, Ticket};
 use crate::ftl::{Allocation, Entry};
 use crate::kernel::{Id, SimTime, Span};
 use crate::media::{PlaneId, UnitId};
@@ -126,11 +126,11 @@ impl<C: Contents> Drive<C> {
             return None;
         }
         let ftl = &self.ftls[usize::from(lane.ftl)];
-        if let Allocation::Static(order) = &ftl.allocation {
+        if matches!(ftl.allocation, Allocation::Static(_)) {
             let op = &self.ops[head];
             let lpn = op.command.start.0 + u32::from(op.placed);
-            let plane = ftl.domain.plane(&self.geometry, order.coordinates(&ftl.domain, lpn));
-            return self.blocks.has_room(plane).then_some((plane, lane.turn));
+            let bound = ftl.allocation.plane(&self.geometry, &ftl.domain, lpn);
+            return bound.filter(|&plane| self.blocks.has_room(plane)).map(|plane| (plane, lane.turn));
         }
         Allocation::next_plane(&lane.planes, lane.turn, |plane| self.blocks.has_room(plane))
     }
@@ -220,17 +220,8 @@ impl<C: Contents> Drive<C> {
         if !renamed.is_empty() {
             renamed.retain(|renamed| renamed.op != op.raw());
         }
-        let (pages, contents) = (u32::from(command.count), C::default());
-        self.done.push(Done {
-            ticket,
-            pages,
-            part: Part::Both,
-            acknowledged,
-            durable,
-            service,
-            contents,
-            failed: None,
-        });
+        let done = Done::at(ticket, u32::from(command.count), durable);
+        self.done.push(Done { acknowledged, service, ..done });
         self.ops.release(op);
     }
 
