@@ -480,15 +480,21 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// What a page held is garbage.
+    /// What a page held is garbage, and it holds nothing.
     #[inline]
     fn forget(&mut self, ftl: usize, lpn: u32) {
+        self.give_up(ftl, lpn);
+        self.ftls[ftl].map.set(lpn, Entry::Unmapped);
+    }
+
+    /// What a page held is garbage; the caller says what it holds instead.
+    #[inline]
+    fn give_up(&mut self, ftl: usize, lpn: u32) {
         match self.ftls[ftl].map.get(lpn) {
             Entry::At(ppn) => self.discard(ppn),
             Entry::Pending(op) if !self.ftls[ftl].renamed.is_empty() => self.ftls[ftl].displace(op, lpn),
             Entry::Pending(_) | Entry::Unmapped => {}
         }
-        self.ftls[ftl].map.set(lpn, Entry::Unmapped);
     }
 
     /// A physical page is garbage; its plane may have waited for some.

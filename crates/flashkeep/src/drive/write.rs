@@ -60,7 +60,7 @@ impl<C: Contents> Drive<C> {
             self.carry(op, contents);
         }
         for lpn in command.start.0..command.end() {
-            self.forget(ftl, lpn);
+            self.give_up(ftl, lpn);
             self.ftls[ftl].map.set(lpn, Entry::Pending(op.raw()));
         }
         let somebody_waits = self.pools[pool as usize].head.is_some();
