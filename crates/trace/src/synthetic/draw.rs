@@ -55,13 +55,60 @@ impl Sizes {
     }
 }
 
+/// Arrivals in bursts.
+#[derive(Clone, Copy)]
+pub(super) struct Bursts {
+    /// The share of gaps that are pauses between bursts: 0.1 makes bursts of ten requests on average.
+    pub(super) pauses: f64,
+    /// How much faster requests come within a burst than in the mean.
+    pub(super) speedup: f64,
+}
+
+/// How long the next gap is on average.
+pub(super) enum Gaps {
+    /// As long as every other: Poisson arrivals.
+    Even { mean_ns: f64 },
+    /// Short within a burst, long between two.
+    Bursts { within_ns: f64, pause_ns: f64, pauses: Chance, stream: Random },
+}
+
+impl Gaps {
+    fn new(per_second: f64, bursts: Option<Bursts>, seed: u64) -> Self {
+        let mean_ns = 1e9 / per_second;
+        let Some(Bursts { pauses, speedup }) = bursts else { return Gaps::Even { mean_ns } };
+        let within_ns = mean_ns / speedup;
+        // What is left of the mean, so that the rate is kept.
+        let pause_ns = (mean_ns - (1.0 - pauses) * within_ns) / pauses;
+        Gaps::Bursts {
+            within_ns,
+            pause_ns,
+            pauses: Chance::new(pauses),
+            stream: Random::stream(seed, "bursts"),
+        }
+    }
+
+    #[inline]
+    fn mean_ns(&mut self) -> f64 {
+        match self {
+            Gaps::Even { mean_ns } => *mean_ns,
+            Gaps::Bursts { within_ns, pause_ns, pauses, stream } => {
+                if pauses.draw(stream) {
+                    *pause_ns
+                } else {
+                    *within_ns
+                }
+            }
+        }
+    }
+}
+
 /// When requests arrive.
 pub(super) enum Arrivals {
     /// Closed loop: the replay decides.
     AtOnce,
     /// Gaps drawn from the exponential distribution; the first request arrives at 0.
-    Poisson {
-        mean_gap_ns: f64,
+    Timed {
+        gaps: Gaps,
         now_ns: u64,
         /// The next gap and what is left of the one before below 1 ns, so that no rate drifts by rounding.
         waiting_ns: f64,
@@ -70,21 +117,22 @@ pub(super) enum Arrivals {
 }
 
 impl Arrivals {
-    pub(super) fn poisson(per_second: f64, stream: Random) -> Self {
-        Arrivals::Poisson { mean_gap_ns: 1e9 / per_second, now_ns: 0, waiting_ns: 0.0, stream }
+    pub(super) fn timed(per_second: f64, bursts: Option<Bursts>, seed: u64) -> Self {
+        let gaps = Gaps::new(per_second, bursts, seed);
+        Arrivals::Timed { gaps, now_ns: 0, waiting_ns: 0.0, stream: Random::stream(seed, "arrivals") }
     }
 
     #[inline]
     pub(super) fn next_ns(&mut self) -> u64 {
         match self {
             Arrivals::AtOnce => 0,
-            Arrivals::Poisson { mean_gap_ns, now_ns, waiting_ns, stream } => {
+            Arrivals::Timed { gaps, now_ns, waiting_ns, stream } => {
                 let whole_ns = *waiting_ns as u64;
                 *now_ns = now_ns.saturating_add(whole_ns);
                 *waiting_ns -= whole_ns as f64;
                 // Above 0 and up to 1, so that the logarithm is finite.
                 let share = ((stream.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-                *waiting_ns -= libm::log(share) * *mean_gap_ns;
+                *waiting_ns -= libm::log(share) * gaps.mean_ns();
                 *now_ns
             }
         }

@@ -9,7 +9,7 @@
 //! | `footprint` | the bytes that requests stay within | the drive from `offset` on |
 //! | `align` | requests start at multiples of it, counted from `offset` | the smallest size |
 //! | `theta` | the skew of `zipf`: the k-th most popular place has weight k^−θ | 0.99 |
-//! | `rate` | requests a second, Poisson arrivals | |
+//! | `rate` | requests a second, Poisson arrivals; of `dvs-financial` the mean, in bursts | |
 //! | `depth` | a closed loop with so many outstanding; every arrival is then 0 | 1, where there is no `rate` |
 //!
 //! Counts and rates take `k`, `M` and `G` (decimal), sizes `KiB`, `MiB`, `GiB`, `TiB`, `KB`, `MB`, `GB` and `TB`;
@@ -20,6 +20,10 @@
 
 mod arguments;
 mod draw;
+mod dvs_financial;
+mod dvs_postmark;
+mod dvs_random;
+mod dvs_sequential;
 mod number;
 mod places;
 mod random;
@@ -32,7 +36,7 @@ mod sirf_tpcc;
 mod zipf;
 
 use arguments::{Arguments, Pace, Size};
-use draw::{Arrivals, Chance, Sizes};
+use draw::{Arrivals, Bursts, Chance, Sizes};
 use places::{Place, Runs};
 
 use crate::random::Random;
@@ -61,6 +65,8 @@ struct Recipe {
     footprint: Option<&'static str>,
     /// Requests a second; `None` for a closed loop.
     rate: Option<f64>,
+    /// Where `rate` is the mean of bursts and pauses; `None` for Poisson arrivals.
+    bursts: Option<Bursts>,
     theta: f64,
     /// The share of requests that go on where the one before ended.
     continued: f64,
@@ -84,6 +90,7 @@ const PLAIN: Recipe = Recipe {
     size: None,
     footprint: None,
     rate: None,
+    bursts: None,
     theta: 0.99,
     continued: 0.0,
 };
@@ -98,6 +105,10 @@ const RECIPES: &[Recipe] = &[
     sirf_tpcc::RECIPE,
     sirf_fin1::RECIPE,
     sirf_fin2::RECIPE,
+    dvs_sequential::RECIPE,
+    dvs_random::RECIPE,
+    dvs_postmark::RECIPE,
+    dvs_financial::RECIPE,
 ];
 
 /// The names of all workloads, each with a line on what it is.
@@ -163,7 +174,7 @@ struct Workload<P> {
 impl<P: Place + 'static> Workload<P> {
     fn boxed(arguments: Arguments, seed: u64, places: P) -> Box<dyn Source> {
         let (arrivals, depth) = match arguments.pace {
-            Pace::Rate(per_second) => (Arrivals::poisson(per_second, Random::stream(seed, "arrivals")), None),
+            Pace::Rate(per_second) => (Arrivals::timed(per_second, arguments.recipe.bursts, seed), None),
             Pace::Depth(depth) => (Arrivals::AtOnce, Some(depth)),
         };
         Box::new(Workload {

@@ -11,7 +11,7 @@
 //! - Zipf (θ = 0.9) over 8 GiB, aligned to 4 KiB: headers and tools are read over and over;
 //! - three requests in ten go on where the one before ended: files are read from front to back.
 
-use super::{Places, Recipe};
+use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
     name: "sirf-build",
@@ -24,4 +24,5 @@ pub(super) const RECIPE: Recipe = Recipe {
     rate: Some(28.0),
     theta: 0.9,
     continued: 0.3,
+    ..PLAIN
 };

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use super::*;
 
 const DRIVE: DriveSize = DriveSize { capacity_bytes: 64 << 30, page_bytes: 4096 };
@@ -25,6 +27,17 @@ fn mean_kib(requests: &[Request]) -> f64 {
     requests.iter().map(|request| f64::from(request.length)).sum::<f64>() / requests.len() as f64 / 1024.0
 }
 
+/// The mean size that a workload draws.
+fn expected_bytes(arguments: &Arguments) -> f64 {
+    let weights: f64 = arguments.sizes.iter().map(|size| size.weight).sum();
+    arguments.sizes.iter().map(|size| f64::from(size.bytes) * size.weight / weights).sum()
+}
+
+/// Nanoseconds from each arrival to the next.
+fn gaps(requests: &[Request]) -> Vec<f64> {
+    requests.windows(2).map(|two| (two[1].arrival_ns - two[0].arrival_ns) as f64).collect()
+}
+
 #[test]
 fn a_seed_gives_the_same_requests_always_and_another_seed_others() {
     for (name, _) in workloads() {
@@ -49,7 +62,7 @@ fn the_same_requests_on_every_machine() {
     assert_eq!(found.collect::<Vec<u64>>(), GOLDEN);
 }
 
-const GOLDEN: [u64; 8] = [
+const GOLDEN: [u64; 12] = [
     12_853_732_312_328_031_320,
     5_310_810_675_372_375_140,
     13_043_846_456_574_898_386,
@@ -58,6 +71,10 @@ const GOLDEN: [u64; 8] = [
     18_404_896_151_249_011_351,
     6_791_273_921_091_890_707,
     14_825_830_033_538_288_776,
+    15_786_422_956_528_437_314,
+    6_621_218_405_981_490_236,
+    13_547_499_420_408_987_005,
+    14_910_394_028_669_188_522,
 ];
 
 #[test]
@@ -120,8 +137,7 @@ fn zipf_is_skewed_and_theta_0_is_not() {
 fn poisson_arrivals_have_the_rate_and_the_spread() {
     let requests = make("synth:random,rate=20k", 1);
     assert_eq!(requests[0].arrival_ns, 0);
-    let gaps: Vec<f64> =
-        requests.windows(2).map(|two| (two[1].arrival_ns - two[0].arrival_ns) as f64).collect();
+    let gaps = gaps(&requests);
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     let variance = gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / gaps.len() as f64;
     assert!((mean / 50_000.0 - 1.0).abs() < 0.01, "mean {mean} ns");
@@ -144,9 +160,7 @@ fn workloads_of_sirf_1_have_the_published_figures() {
         let text = format!("synth:sirf-{name}");
         assert_eq!(synthetic(&text, 1, &DRIVE).unwrap().total(), Some(requests), "{name}");
         let arguments = Arguments::parse(&text, &DRIVE).unwrap();
-        let weights: f64 = arguments.sizes.iter().map(|size| size.weight).sum();
-        let expected: f64 =
-            arguments.sizes.iter().map(|size| f64::from(size.bytes) * size.weight / weights).sum();
+        let expected = expected_bytes(&arguments);
         assert!((expected / 1024.0 - kib).abs() < 1e-9, "{name}: {expected} bytes in expectation");
         let some = make(&format!("{text},requests=60k"), 1);
         assert!((share(&some, |request| request.op == Op::Write) - write).abs() < 0.01, "{name}");
@@ -156,9 +170,110 @@ fn workloads_of_sirf_1_have_the_published_figures() {
     }
 }
 
+/// DVS-RAID, Table 2: the mean write in KiB, and GiB written in all. The rest is ours.
+const DVS: [(&str, f64, f64, f64, f64); 4] = [
+    // name, mean, GiB, share of writes, requests a second
+    ("sequential", 9.1, 18.0, 1.0, 500.0),
+    ("random", 12.6, 18.0, 1.0, 200.0),
+    ("postmark", 1638.4, 11.1, 1.0, 10.0),
+    ("financial", 10.9, 28.8, 0.768, 83.0),
+];
+
+#[test]
+fn workloads_of_dvs_raid_have_the_published_figures() {
+    for (name, kib, gib, write, per_second) in DVS {
+        let text = format!("synth:dvs-{name}");
+        let arguments = Arguments::parse(&text, &DRIVE).unwrap();
+        let expected = expected_bytes(&arguments);
+        assert!((expected / 1024.0 - kib).abs() < 1e-9, "{name}: {expected} bytes in expectation");
+        let volume = arguments.requests as f64 * write * expected / f64::from(1 << 30);
+        assert!((volume / gib - 1.0).abs() < 1e-6, "{name}: {volume} GiB in expectation");
+        let some = make(&format!("{text},requests=60k"), 1);
+        let writes: Vec<Request> = some.iter().copied().filter(|request| request.op == Op::Write).collect();
+        assert!((writes.len() as f64 / 60e3 - write).abs() < 0.01, "{name}");
+        assert!((mean_kib(&writes) / kib - 1.0).abs() < 0.02, "{name}: {} KiB", mean_kib(&writes));
+        let rate = 60e3 / (some[59_999].arrival_ns as f64 / 1e9);
+        assert!((rate / per_second - 1.0).abs() < 0.04, "{name}: {rate} a second");
+        let in_pages = |request: &Request| (request.offset | u64::from(request.length)).is_multiple_of(4096);
+        assert!(some.iter().all(in_pages), "{name}: nothing to merge");
+    }
+}
+
+#[test]
+fn workloads_of_dvs_raid_write_the_published_volume() {
+    for (name, kib, gib, _, _) in DVS {
+        let mut source = synthetic(&format!("synth:dvs-{name}"), 1, &DRIVE).unwrap();
+        let (mut writes, mut bytes, mut batch) = (0_u64, 0_u64, Vec::new());
+        while source.fill(&mut batch).unwrap() > 0 {
+            for request in batch.drain(..).filter(|request| request.op == Op::Write) {
+                writes += 1;
+                bytes += u64::from(request.length);
+            }
+        }
+        let (volume, mean) = (bytes as f64 / f64::from(1 << 30), bytes as f64 / writes as f64 / 1024.0);
+        assert!((volume / gib - 1.0).abs() < 0.01, "{name}: {volume} GiB");
+        assert!((mean / kib - 1.0).abs() < 0.01, "{name}: {mean} KiB");
+    }
+}
+
+/// Gaps above 50 ms make DVS-RAID write partial parities.
+#[test]
+fn one_gap_in_sixteen_of_dvs_financial_exceeds_50_ms() {
+    let long = |name: &str| {
+        let gaps = gaps(&make(&format!("synth:{name},requests=200k"), 1));
+        gaps.iter().filter(|gap| **gap > 50e6).count() as f64 / gaps.len() as f64
+    };
+    let expected = 0.1 * libm::exp(-50.0 * 83.0 / 8500.0);
+    assert!((expected - 0.061).abs() < 0.0005, "{expected}");
+    let found = long("dvs-financial");
+    assert!((found - expected).abs() < 0.002, "{found}");
+    assert!(long("dvs-sequential") == 0.0);
+    assert!(long("dvs-random") < 0.0002);
+}
+
+#[test]
+fn bursts_have_the_mean_rate_and_the_spread_of_two_exponentials() {
+    let requests = make("synth:dvs-financial,requests=400k", 1);
+    let gaps = gaps(&requests);
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let square = gaps.iter().map(|gap| gap * gap).sum::<f64>() / gaps.len() as f64;
+    assert!((mean * 83.0 / 1e9 - 1.0).abs() < 0.02, "mean {mean} ns");
+    // A tenth of the gaps is 8.5 times the mean, the rest a sixth; the square's mean is twice the mean's square.
+    let expected = libm::sqrt(2.0 * (0.1 * 8.5 * 8.5 + 0.9 / 36.0) - 1.0);
+    let found = libm::sqrt(square / (mean * mean) - 1.0);
+    assert!((found / expected - 1.0).abs() < 0.02, "{found}, expected {expected}");
+    let fast = make("synth:dvs-financial,requests=400k,rate=830", 1);
+    assert!(requests.iter().zip(&fast).all(|(a, b)| (a.arrival_ns / 10).abs_diff(b.arrival_ns) <= 1));
+    assert!(
+        requests.iter().zip(&fast).all(|(a, b)| (a.offset, a.length, a.op) == (b.offset, b.length, b.op))
+    );
+}
+
+#[test]
+fn workloads_of_dvs_raid_go_where_the_paper_says() {
+    let end = |request: &Request| request.offset + u64::from(request.length);
+    let sequential = make("synth:dvs-sequential,requests=20k", 1);
+    assert!(sequential.windows(2).all(|two| two[1].offset == end(&two[0])));
+    let around = make("synth:dvs-sequential,requests=20k,footprint=64MiB", 1);
+    let starts = around.iter().filter(|request| request.offset == 0).count();
+    assert!((2..=3).contains(&starts), "20,000 requests make 178 MiB, and start {starts} times");
+
+    let random = make("synth:dvs-random,requests=20k", 1);
+    assert!((share(&random, |request| request.offset < 12 << 30) - 0.5).abs() < 0.02);
+    let postmark = make("synth:dvs-postmark", 1);
+    assert!(postmark.iter().all(|request| request.offset % (1 << 20) == 0 && end(request) <= 8 << 30));
+
+    let financial = make("synth:dvs-financial,requests=200k", 1);
+    assert!(financial.iter().all(|request| end(request) <= 4 << 30));
+    let mut counts = HashMap::new();
+    financial.iter().for_each(|request| *counts.entry(request.offset).or_insert(0_u32) += 1);
+    let top = counts.values().copied().max().unwrap();
+    assert!(top > 1000, "the most popular of a million places has {top} of 200,000 requests");
+}
+
 #[test]
 fn recipes_fit_small_drives_and_take_other_values() {
-    let small = DriveSize { capacity_bytes: 1 << 20, page_bytes: 2048 };
+    let small = DriveSize { capacity_bytes: 8 << 20, page_bytes: 2048 };
     for (name, _) in workloads() {
         let mut source = synthetic(&format!("synth:{name},requests=5k,depth=8"), 1, &small).unwrap();
         assert_eq!(source.provenance().depth, Some(8));
@@ -166,7 +281,7 @@ fn recipes_fit_small_drives_and_take_other_values() {
         while source.fill(&mut all).unwrap() > 0 {}
         assert_eq!(all.len(), 5000);
         let end = |request: &Request| request.offset + u64::from(request.length);
-        assert!(all.iter().all(|request| end(request) <= 1 << 20), "{name}");
+        assert!(all.iter().all(|request| end(request) <= 8 << 20), "{name}");
     }
 }
 
@@ -183,7 +298,8 @@ fn what_is_wrong_is_named() {
     assert_eq!(
         message("synth:randon"),
         "synth:randon: unknown workload `randon`; did you mean `random`? accepted: sequential, random, zipf, \
-         sirf-exchange, sirf-build, sirf-tpcc, sirf-fin1, sirf-fin2"
+         sirf-exchange, sirf-build, sirf-tpcc, sirf-fin1, sirf-fin2, dvs-sequential, dvs-random, dvs-postmark, \
+         dvs-financial"
     );
     assert_eq!(
         message("synth:random,request=5"),
