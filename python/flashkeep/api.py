@@ -15,7 +15,7 @@ from . import _flashkeep
 
 TYPE_CHECKING = False  # `typing` costs milliseconds that every start of the command line would pay
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Literal
 
     import numpy as np
@@ -322,6 +322,8 @@ def run(
     existing: str | None = None,
     warmup: int | str | None = None,
     verify: bool = False,
+    fail: str | Sequence[str] = (),
+    scenario: str | os.PathLike[str] | None = None,
     operations: str | os.PathLike[str] | None = None,
     map: str | os.PathLike[str] | None = None,
     requests: bool = True,
@@ -330,6 +332,7 @@ def run(
     """Simulates one drive under one workload: the same arguments, the same result, to the byte.
 
     `progress(requests, share, simulated_ns)` is called about every tenth of a second; raising in it ends the run.
+    `fail="chip:3.0@10s"` (or several) lets parts of the drive fail; a `scenario` file holds many such events.
     `requests=False` does not keep every request's times (48 bytes each).
     """
     checked, workload = _as_drive(drive), _as_trace(trace)
@@ -344,6 +347,8 @@ def run(
         "existing": existing,
         "warmup": None if warmup is None else str(warmup),
         "verify": verify,
+        "fail": [fail] if isinstance(fail, str) else list(fail),
+        "scenario": scenario and os.fspath(scenario),
         "operations": operations and os.fspath(operations),
         "map": map and os.fspath(map),
         "keep_requests": requests,

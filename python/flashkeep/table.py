@@ -92,6 +92,8 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         Row("reads checked", "integrity.checked_reads", count, NEITHER),
         Row("reads wrong", "integrity.wrong_reads", count, LOWER),
         Row("pages lost", "integrity.lost_pages", count, LOWER),
+        Row("unprotected page-seconds", "integrity.unprotected_page_s", micros, LOWER),
+        Row("until redundant again, s", "integrity.time_to_full_redundancy_s", micros, LOWER),
     )),
 )  # fmt: skip
 
@@ -113,7 +115,31 @@ class Page:
 
 def run_report(summary: Summary, page: Page) -> str:
     """One drive under one workload."""
-    return "\n".join([_headline([summary], page), "", *_table([summary], page), *_closing([summary], page)])
+    told = [_headline([summary], page), "", *_table([summary], page), *_phases(summary, page)]
+    return "\n".join([*told, *_closing([summary], page)])
+
+
+def _phases(summary: Summary, page: Page) -> list[str]:
+    """What the run was like before, during and after each failure: a line a phase."""
+    phases = summary["phases"]
+    if not phases:
+        return []
+    head = ("phase", "from, s", "reads, µs", "writes, µs", "reconstructed", "lost", "unprotected, page·s", "event")
+    rows = [head]
+    for phase in phases:
+        means = ((phase["response_us"][what] or {}).get("mean") for what in ("read", "write"))
+        rows.append((
+            phase["phase"], f"{phase['from_s']:.3f}", *("–" if mean is None else micros(mean) for mean in means),
+            count(phase["reconstructed_reads"]), count(phase["lost_pages"]), micros(phase["unprotected_page_s"]),
+            phase["event"] or "",
+        ))  # fmt: skip
+    widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
+    lines = []
+    for row in rows:
+        cells = [f"{cell:{width}}" if at in (0, 7) else f"{cell:>{width}}"
+                 for at, (cell, width) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
+        lines.append("  " + "   ".join(cells).rstrip())
+    return ["", page.paint("Before, during and after", BOLD), page.paint(lines[0], DIM), *lines[1:]]
 
 
 def compare_report(summaries: Sequence[Summary], page: Page) -> str:

@@ -118,6 +118,33 @@ def test_errors_say_where(tmp_path: Path, drive: Path) -> None:
         fk.trace()
 
 
+def test_parts_fail(drive: Path, tmp_path: Path) -> None:
+    mirror = fk.drive(drive).replace(**{"redundancy.scheme": "mirror", "start.existing": "all"})
+    one = fk.run(mirror, WORKLOAD, fail="channel:1@50%,replace_after=20ms", verify=True)
+    assert [phase["phase"] for phase in one.to_dict()["phases"]] == ["before", "degraded", "rebuilding", "after"]
+    assert (one.integrity.lost_pages, one.integrity.wrong_reads) == (0, 0)
+    assert one.integrity.reconstructed_reads > 0
+    assert one.integrity.time_to_full_redundancy_s > 0.02
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text('[[event]]\nwhat = "channel:1"\nwhen = "50%"\nreplace_after = "20ms"\n')
+    for path in (scenario, str(scenario)):
+        assert fk.run(mirror, WORKLOAD, scenario=path, verify=True).digest == one.digest
+    lost = fk.run(mirror, WORKLOAD, fail=["channel:0@50%", "chip:1.0@60%", "chip:1.1@60%"])
+    assert lost.integrity.lost_pages > 0, "told in the result; nothing is raised"
+    with pytest.raises(fk.OptionError, match="WHAT@WHEN"):
+        fk.run(mirror, WORKLOAD, fail="channel:0")
+    with pytest.raises(fk.OptionError, match="nowhere"):
+        fk.run(mirror, WORKLOAD, scenario=tmp_path / "nowhere.toml")
+
+
+def test_a_drive_with_values_of_its_own(drive: Path) -> None:
+    raid = fk.drive(f"{drive},flash.channels=4,redundancy.scheme=raid5")
+    assert (raid.resolved.flash.channels, raid.resolved.redundancy.scheme) == (4, "raid5")
+    assert raid.to_dict()["name"] == "small,channels=4,scheme=raid5"
+    same = fk.drive(drive).replace(**{"flash.channels": 4, "redundancy.scheme": "raid5"})
+    assert fk.run(raid, WORKLOAD).to_dict()["response_us"] == fk.run(same, WORKLOAD).to_dict()["response_us"]
+
+
 def test_trace_info(trace: Path) -> None:
     info = fk.trace(trace).info()
     assert (info.format, info.requests) == ("ssdsim", 400)

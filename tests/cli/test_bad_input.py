@@ -54,6 +54,30 @@ COMMAND_LINES = {
     "output where a file stands": (["run", "DRIVE", WORKLOAD, "--out", "TRACE"], "is a file"),
     "a directory for a file": (["run", "DRIVE", WORKLOAD, "--map", "."], "directory"),
     "an empty name": (["run", "", WORKLOAD], "DRIVE"),
+    "a failure at no time": (["run", "DRIVE", WORKLOAD, "--fail", "chip:0.0"], "WHAT@WHEN"),
+    "a failure of nothing": (["run", "DRIVE", WORKLOAD, "--fail", "chop:0.0@1s"], "channel:C"),
+    "a failure of nothing that is there": (["run", "DRIVE", WORKLOAD, "--fail", "channel:2@1s"], "channels 0 to 1"),
+    "a failure of half an address": (["run", "DRIVE", WORKLOAD, "--fail", "chip:1@1s"], "chip:C.K"),
+    "a failure at a bare number": (["run", "DRIVE", WORKLOAD, "--fail", "chip:0.0@10"], "a simulated time"),
+    "a failure after it all": (["run", "DRIVE", WORKLOAD, "--fail", "chip:0.0@101%"], "a share of them"),
+    "a failure in another way": (["run", "DRIVE", WORKLOAD, "--fail", "chip:0.0@1s,softly"], "`transient`"),
+    "a failure without its value": (["run", "DRIVE", WORKLOAD, "--fail"], "--fail"),
+    "a memory that is not there": (["run", "DRIVE", WORKLOAD, "--fail", "nvram@1s"], "no such memory"),
+    "a member that is not there": (["run", "DRIVE", WORKLOAD, "--fail", "member:1@1s"], "member"),
+    "a passing failure that is replaced": (
+        ["run", "DRIVE", WORKLOAD, "--fail", "chip:0.0@1s,transient,replace_after=1s"],
+        "exclude each other",
+    ),
+    "a page that is replaced": (
+        ["run", "DRIVE", WORKLOAD, "--fail", "page:0.0.0.0.1.2@1s,replace_after=1s"],
+        "replace_after",
+    ),
+    "no such scenario": (["run", "DRIVE", WORKLOAD, "--scenario", "nowhere/scenario.toml"], "nowhere/scenario.toml"),
+    "a trace for a scenario": (["run", "DRIVE", WORKLOAD, "--scenario", "TRACE"], "[[event]]"),
+    "a value of a drive that it does not have": (
+        ["compare", WORKLOAD, "DRIVE", "2CM-128,redundancy.schema=raid5"],
+        "redundancy.scheme",
+    ),
 }
 
 
@@ -99,6 +123,31 @@ def test_a_wrong_drive_file(flashkeep: Command, tmp_path: Path, what: str) -> No
         assert f"{path}:" in err, "the file and the line"
         assert told in err
         assert "Traceback" not in err
+
+
+SCENARIOS = {
+    "no TOML": ("[[event]\n", "[[event]]"),
+    "no event": ("# Nothing happens.\n", "[[event]]"),
+    "an unknown key": ('[[event]]\nwhat = "channel:1"\nwhen = "1s"\nwhy = "wear"\n', ":4:"),
+    "no time": ('[[event]]\nwhat = "channel:1"\n', "when"),
+    "nothing that is there": ('[[event]]\nwhen = "1s"\nwhat = "channel:2"\n', ":3: what:"),
+    "a bad time": ('[[event]]\nwhat = "channel:1"\nwhen = "soon"\n', ":3: when:"),
+    "a bad replacement": (
+        '[[event]]\nwhat = "channel:1"\nwhen = "1s"\nreplace_after = "later"\n',
+        ":4: replace_after:",
+    ),
+    "another type": ('[[event]]\nwhat = 1\nwhen = "1s"\n', ":2:"),
+}
+
+
+@pytest.mark.parametrize("what", SCENARIOS)
+def test_a_wrong_scenario(flashkeep: Command, drive: Path, tmp_path: Path, what: str) -> None:
+    text, told = SCENARIOS[what]
+    path = tmp_path / "scenario.toml"
+    path.write_text(text)
+    code, out, err = flashkeep("run", drive, WORKLOAD, "--scenario", path)
+    assert (code, out) == (2, "")
+    one_message(err, str(path), told)
 
 
 TRACES = {

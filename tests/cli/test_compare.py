@@ -54,3 +54,13 @@ def test_one_wrong_drive_ends_it(flashkeep: Command, drive: Path) -> None:
     code, out, err = flashkeep("compare", WORKLOAD, drive, "2CM-129")
     assert (code, out) == (2, "")
     assert "2CM-128" in err
+
+
+def test_a_drive_takes_values_of_its_own(flashkeep: Command, drive: Path) -> None:
+    raid = f"{drive},flash.channels=4,redundancy.scheme=raid5"
+    runs = flashkeep.json("compare", WORKLOAD, drive, raid, "2CNM-64,buffer.dram_mib=1")["runs"]
+    assert [run["drive"]["flash"]["channels"] for run in runs] == [2, 4, 2]
+    assert [run["drive"]["redundancy"]["scheme"] for run in runs] == ["none", "raid5", "none"]
+    assert [run["drive"]["name"] for run in runs] == ["small", "small,channels=4,scheme=raid5", "2CNM-64,dram_mib=1"]
+    alone = flashkeep.json("run", drive, WORKLOAD, "--set", "flash.channels=4", "--set", "redundancy.scheme=raid5")
+    assert alone["response_us"] == runs[1]["response_us"]

@@ -39,6 +39,10 @@ pub struct Job {
     pub existing: Option<String>,
     /// The first requests that count in no statistic: a number, or a percentage such as `10%`.
     pub warmup: Option<String>,
+    /// What fails, and when: `chip:3.0@10s`, `page:0.0.0.0.7.5@5000req,transient`.
+    pub fail: Vec<String>,
+    /// A file of such events.
+    pub scenario: Option<PathBuf>,
     /// Contents as tokens, every read checked.
     pub verify: bool,
     /// Write each flash operation to this file (CSV: when, where, what, why).

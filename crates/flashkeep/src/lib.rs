@@ -6,6 +6,7 @@ pub mod buffer;
 pub mod drive;
 pub mod engine;
 pub mod error;
+pub mod faults;
 pub mod ftl;
 pub mod host;
 pub mod job;

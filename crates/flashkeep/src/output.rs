@@ -71,23 +71,33 @@ fn place(geometry: &Geometry, ppn: Ppn, separator: char) -> String {
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn map<C: Contents>(path: &Path, drive: &Drive<C>) -> Result<(), Error> {
+pub fn map<C: Contents>(
+    path: &Path,
+    drive: &Drive<C>,
+    pages: u32,
+    places: &dyn Fn(Page) -> Vec<(LeafId, Page)>,
+) -> Result<(), Error> {
     let (mut out, name) = open(path)?;
-    write_map(&mut out, drive)
+    write_map(&mut out, drive, pages, places)
         .and_then(|()| out.finish())
         .map_err(|error| Error::Output(problem(&name, &error)))
 }
 
-fn write_map<C: Contents>(out: &mut impl Write, drive: &Drive<C>) -> std::io::Result<()> {
-    let copies = drive.ftl_count();
+fn write_map<C: Contents>(
+    out: &mut impl Write,
+    drive: &Drive<C>,
+    pages: u32,
+    places: &dyn Fn(Page) -> Vec<(LeafId, Page)>,
+) -> std::io::Result<()> {
+    let copies = (0..pages).map(|page| places(Page(page)).len()).find(|&copies| copies > 0).unwrap_or(1);
     let header: Vec<String> = (0..copies).map(|copy| format!("copy{copy}")).collect();
     writeln!(out, "page,{}", header.join(","))?;
-    for page in 0..drive.pages(LeafId(0)) {
-        let places = (0..copies).map(|copy| match drive.lookup(LeafId(copy), Page(page)) {
+    for page in 0..pages {
+        let on_flash = |(leaf, page)| match drive.lookup(leaf, page) {
             Entry::At(ppn) => place(drive.geometry(), ppn, '.'),
             _ => String::new(),
-        });
-        let places: Vec<String> = places.collect();
+        };
+        let places: Vec<String> = places(Page(page)).into_iter().map(on_flash).collect();
         if places.iter().any(|place| !place.is_empty()) {
             writeln!(out, "{page},{}", places.join(","))?;
         }

@@ -202,7 +202,10 @@ impl<'a> Workload<'a> {
     }
 
     /// How many requests there are.
-    fn length(&self, why: &str) -> Result<u64, Error> {
+    ///
+    /// # Errors
+    /// A stream, which option `why` cannot ask; a record that cannot be read.
+    pub fn length(&self, why: &str) -> Result<u64, Error> {
         if self.is_stream() {
             return Err(option(why, "a percentage needs a trace of known length, not standard input"));
         }

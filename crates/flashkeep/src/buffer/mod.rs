@@ -31,6 +31,10 @@ pub struct Buffer<C> {
     pages: Pages,
     lru: Option<Lru<C>>,
     existing: Existing,
+    /// The pages of a stripe, which are given up together; none where each page is given up alone.
+    stripe: Option<u32>,
+    /// Pages on their way out, kept for their memory.
+    leaving: Vec<(u32, Held<C>)>,
     /// What each page ought to hold.
     oracle: Oracle<C>,
     /// Sector hits and misses.
@@ -90,13 +94,22 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
 }
 
 impl<C: Contents> Buffer<C> {
-    /// The buffer of a drive of `pages` pages of `page_sectors` sectors, with DRAM for `dram_sectors`.
+    /// The buffer of a drive of `pages` pages of `page_sectors` sectors, with DRAM for `dram_sectors`, which gives up
+    /// stripes of so many pages together, if it does.
     #[must_use]
-    pub fn new(pages: u32, page_sectors: u32, dram_sectors: u64, existing: Existing) -> Self {
+    pub fn new(
+        pages: u32,
+        page_sectors: u32,
+        dram_sectors: u64,
+        stripe: Option<u32>,
+        existing: Existing,
+    ) -> Self {
         Buffer {
             pages: Pages::new(pages, page_sectors),
             lru: (dram_sectors > 0).then(|| Lru::new(dram_sectors)),
             existing,
+            stripe,
+            leaving: Vec::new(),
             oracle: Oracle::new(pages),
             hits: Hits::default(),
             first_touches: 0,
@@ -178,6 +191,22 @@ impl<C: Contents> Buffer<C> {
             at += run;
         }
         true
+    }
+
+    /// Whether a page is in flash, and nothing newer of it in the DRAM.
+    #[must_use]
+    pub fn is_in_flash(&self, page: u32) -> bool {
+        self.pages.sectors(page) != 0 && self.lru.as_ref().is_none_or(|lru| lru.get(page).is_none())
+    }
+
+    /// Reads a page as it is in flash, without time.
+    pub fn read_back<S: Scheme, L: Leaves<C>>(&self, page: u32, below: &mut Below<'_, S, C, L>) {
+        let contents = expected(&self.oracle, &self.pages, page);
+        if C::KEEP {
+            let first = below.engine.pages(below.request.owner).len() as u32;
+            below.expected.push((first, contents));
+        }
+        below.run(Verb::Read, page, 1, 0, Flags::BEFORE, |_| C::default());
     }
 
     /// A page that is read for the first time may have been there before time 0.
@@ -293,11 +322,50 @@ impl<C: Contents> Buffer<C> {
         while self.lru.as_ref().is_some_and(|lru| lru.free() < u64::from(needed.count_ones())) {
             let lru = self.lru.as_mut().expect("there is DRAM");
             let (victim, held) = lru.evict().expect("a full buffer holds something");
-            self.store(victim, held.sectors, held.in_flash, held.newest, below);
+            match self.stripe {
+                None => self.store(victim, held.sectors, held.in_flash, held.newest, below),
+                Some(stripe) => self.give_up_stripe(victim, held, stripe, page, below),
+            }
             gave = true;
         }
         self.lru.as_mut().expect("there is DRAM").add(page, needed, new);
         gave
+    }
+
+    /// A page, and with it what else the DRAM holds of its stripe but for `kept`, goes to flash: whole pages that lie
+    /// side by side as one run.
+    fn give_up_stripe<S: Scheme, L: Leaves<C>>(
+        &mut self,
+        victim: u32,
+        held: Held<C>,
+        stripe: u32,
+        kept: u32,
+        below: &mut Below<'_, S, C, L>,
+    ) {
+        let first = victim - victim % stripe;
+        let lru = self.lru.as_mut().expect("there is DRAM");
+        let mut gone = |page: u32| if page == victim { Some(held) } else { lru.remove(page) };
+        let mut pages = std::mem::take(&mut self.leaving);
+        let others = (first..first + stripe).filter(|&page| page != kept);
+        pages.extend(others.filter_map(|page| Some((page, gone(page)?))));
+        let whole = self.pages.whole();
+        let mut at = 0;
+        while at < pages.len() {
+            let side_by_side =
+                |&n: &usize| pages[n].1.sectors == whole && pages[n].0 == pages[at].0 + (n - at) as u32;
+            let run = (at..pages.len()).take_while(side_by_side).count();
+            let (page, held) = pages[at];
+            if run < 2 {
+                self.store(page, held.sectors, held.in_flash, held.newest, below);
+            } else {
+                self.pages.set_run(page, run as u32);
+                let newest = |of: u32| pages[at + (of - page) as usize].1.newest;
+                below.run(Verb::Write, page, run as u32, 0, Flags::NONE, newest);
+            }
+            at += run.max(1);
+        }
+        pages.clear();
+        self.leaving = pages;
     }
 
     /// The pages are zeros from now on; a part of a page that is trimmed stays as it is.

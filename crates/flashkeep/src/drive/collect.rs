@@ -3,8 +3,8 @@
 //! It takes real time on real resources: page by page under the scheduler, or, as SSDSim does it, in one go that
 //! holds the channel for the sum of its moves.
 
-use super::{Collection, Drive, Kind};
-use crate::engine::{Cause, Contents};
+use super::{Collection, Drive, Fault, Kind};
+use crate::engine::{Cause, Contents, Done, LeafId, Page};
 use crate::ftl::Entry;
 use crate::kernel::{SimTime, Span};
 use crate::media::{PlaneId, Ppn, UnitId};
@@ -62,13 +62,19 @@ impl<C: Contents> Drive<C> {
                 self.collected(unit, plane);
                 continue;
             };
+            if self.damaged && self.is_stuck(plane, victim) {
+                self.collected(unit, plane);
+                continue;
+            }
             if self.gc == GcRun::HoldChannel {
                 return self.collect_whole(now, channel, unit, plane, victim);
             }
             if let Some(from) = self.collections[plane.0 as usize].moving.take() {
                 // Its owner now: it may have been renamed since it was read.
                 let lpn = self.blocks.owner(from);
-                if self.is_current(plane, lpn, from) {
+                if self.is_current(plane, lpn, from)
+                    && !(self.damaged && self.cannot_move(now, plane, lpn, from))
+                {
                     self.program_move(now, channel, unit, plane, lpn, from);
                     return true;
                 }
@@ -85,17 +91,60 @@ impl<C: Contents> Drive<C> {
 
     fn victim_of(&mut self, plane: PlaneId) -> Option<u32> {
         let this = &self.collections[plane.0 as usize];
-        let victim = this.victim.or_else(|| self.victim.of(&self.blocks, plane, self.geometry.pages));
+        if this.victim.is_some() {
+            return this.victim;
+        }
+        let victim = self.victim.of(&self.blocks, plane, self.geometry.pages);
         self.collections[plane.0 as usize].victim = victim;
+        if let Some(victim) = victim
+            && self.notify_leaving
+        {
+            self.tell_leaving(plane, victim);
+        }
         victim
     }
 
-    fn ftl_of(&self, plane: PlaneId) -> usize {
+    /// Pages of the shadow that are in a new victim: whoever keeps them may still prevent that they are moved.
+    fn tell_leaving(&mut self, plane: PlaneId, victim: u32) {
+        let ftl = self.ftl_of(plane);
+        let first = self.ftls[ftl].pages;
+        for page in 0..self.geometry.pages {
+            let ppn = self.geometry.ppn(plane, victim, page);
+            let lpn = self.blocks.owner(ppn);
+            if lpn >= first && self.is_current(plane, lpn, ppn) {
+                self.done.push(Done::leaving(LeafId(ftl as u16), Page(lpn)));
+            }
+        }
+    }
+
+    /// A plane that has failed is not collected any more.
+    pub(super) fn forget_collection(&mut self, unit: UnitId, plane: PlaneId) {
+        self.collections[plane.0 as usize].queued = false;
+        let mut waiting = Vec::new();
+        let mut at = self.units[unit.0 as usize].collect_head;
+        while let Some(queued) = at {
+            at = self.collections[queued.0 as usize].next;
+            if queued != plane {
+                waiting.push(queued);
+            }
+        }
+        self.collections[plane.0 as usize] = Collection::default();
+        let state = &mut self.units[unit.0 as usize];
+        (state.collect_head, state.collect_tail) = (waiting.first().copied(), waiting.last().copied());
+        for (n, queued) in waiting.iter().enumerate() {
+            self.collections[queued.0 as usize].next = waiting.get(n + 1).copied();
+        }
+        if waiting.is_empty() {
+            self.channels[state.channel as usize].collecting &= !state.bit;
+        }
+    }
+
+    pub(super) fn ftl_of(&self, plane: PlaneId) -> usize {
         usize::from(self.lanes[self.lane_of[plane.0 as usize] as usize].ftl)
     }
 
     /// Whether the logical page is still at `ppn`.
-    fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn) -> bool {
+    pub(super) fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn) -> bool {
         self.ftls[self.ftl_of(plane)].map.is_at(lpn, ppn)
     }
 
@@ -153,13 +202,18 @@ impl<C: Contents> Drive<C> {
 
     /// Whether a read waits for a page of the victim that has been written again since: it is owed the old
     /// contents, so the block stays until it has been served.
-    fn is_owed(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
+    pub(super) fn is_owed(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
         let block = self.geometry.block_index(plane, victim);
         let ftl = self.ftl_of(plane);
         self.units[unit.0 as usize].reads.any(&self.ops, |op| {
             self.geometry.block_index_of(op.ppn) == block
                 && !self.ftls[ftl].map.is_at(self.blocks.owner(op.ppn), op.ppn)
         })
+    }
+
+    fn is_awaited(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
+        let block = self.geometry.block_index(plane, victim);
+        self.units[unit.0 as usize].reads.any(&self.ops, |op| self.geometry.block_index_of(op.ppn) == block)
     }
 
     fn erase_victim(
@@ -196,7 +250,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whatever victim the plane had, it has none now; its place in the queue stays.
-    fn start_anew(&mut self, plane: PlaneId) {
+    pub(super) fn start_anew(&mut self, plane: PlaneId) {
         let Collection { queued, next, .. } = self.collections[plane.0 as usize];
         self.collections[plane.0 as usize] = Collection { queued, next, ..Collection::default() };
     }
@@ -216,19 +270,25 @@ impl<C: Contents> Drive<C> {
         plane: PlaneId,
         victim: u32,
     ) -> bool {
-        if self.is_owed(unit, plane, victim) {
+        // A page that turns out not to be readable, or cannot be moved, leaves the reads that wait for it behind.
+        let waits = self.damaged && self.is_awaited(unit, plane, victim);
+        if waits || self.is_owed(unit, plane, victim) {
             return false;
         }
         let ftl = self.ftl_of(plane) as u16;
         let mut held = Span::ZERO;
         while let Some((lpn, from)) = self.next_valid(plane, victim) {
-            let to = self.move_page(unit, plane, lpn, from);
             let read = self.timing.command + self.timing.read + self.timing.transfer(0);
             let program = self.timing.command + self.timing.transfer(0) + self.timing.program;
             let start = now + held;
             self.counters.count(ftl, Kind::Read, Cause::Gc);
-            self.counters.count(ftl, Kind::Program, Cause::Gc);
             self.tell(start, start + read, from, Kind::Read, Cause::Gc);
+            if self.damaged && self.cannot_move(now, plane, lpn, from) {
+                held += read;
+                continue;
+            }
+            let to = self.move_page(unit, plane, lpn, from);
+            self.counters.count(ftl, Kind::Program, Cause::Gc);
             self.tell(start + read, start + read + program, to, Kind::Program, Cause::Gc);
             held += read + program;
         }
@@ -241,12 +301,18 @@ impl<C: Contents> Drive<C> {
     /// Collection of a plane without time, for what happened before time 0.
     pub(super) fn collect_at_once(&mut self, plane: PlaneId) {
         let unit = self.unit_of[plane.0 as usize];
-        let victim = self.victim.of(&self.blocks, plane, self.geometry.pages);
+        // A collection that is under way is finished: pages that it has moved leave no room for those of another victim.
+        let victim = self.collections[plane.0 as usize].victim;
+        let victim = victim.or_else(|| self.victim.of(&self.blocks, plane, self.geometry.pages));
         let victim = victim.expect("the resolved drive leaves room to collect in every plane");
-        // A collection that was under way starts anew: its victim may be this one.
         self.start_anew(plane);
         while let Some((lpn, from)) = self.next_valid(plane, victim) {
-            self.move_page(unit, plane, lpn, from);
+            if self.damaged && self.blocks.is_unreadable(from) {
+                self.fail_waiting_reads(self.now, plane, Fault::Page(from));
+            }
+            if !(self.damaged && self.cannot_move(self.now, plane, lpn, from)) {
+                self.move_page(unit, plane, lpn, from);
+            }
         }
         self.start_anew(plane);
         self.send_owed_reads_elsewhere(unit, plane, victim);
@@ -257,7 +323,7 @@ impl<C: Contents> Drive<C> {
     /// plane, which takes as long.
     fn send_owed_reads_elsewhere(&mut self, unit: UnitId, plane: PlaneId, victim: u32) {
         let block = self.geometry.block_index(plane, victim);
-        let other = self.blocks.programmed_block(plane, victim);
+        let Some(other) = self.blocks.programmed_block(plane, victim) else { return };
         let elsewhere = self.geometry.ppn(plane, other, 0);
         let reads = self.units[unit.0 as usize].reads;
         let geometry = &self.geometry;

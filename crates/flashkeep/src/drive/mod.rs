@@ -1,4 +1,4 @@
-//! A drive's leaves: FTLs over the dies they share channels with.
+//! A drive's leaves: FTLs, or raw flash, over the dies they share channels with, and NVRAMs beside them.
 //!
 //! Commands wait in queues of the resource they need: reads with their unit (chip, die or plane), writes in a pool
 //! until a unit that may take them is idle. Whenever a channel falls free or gets something to do, it is *visited*
@@ -8,7 +8,11 @@
 mod audit;
 mod collect;
 mod counters;
+mod faults;
+mod limit;
 mod media;
+mod nvram;
+mod raw;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -16,14 +20,18 @@ mod visit;
 mod write;
 
 pub use counters::{Counters, Kind};
+pub use faults::Fault;
 pub use media::Operation;
 
 use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};
-use crate::ftl::{Allocation, Blocks, Entry, Map, Victim, allocation::Pooling};
+use crate::ftl::allocation::{Order, Pooling};
+use crate::ftl::{Allocation, Blocks, Entry, Map, Victim};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
-use crate::media::{Domain, Geometry, PlaneId, Ppn, Scheduler, Timing, UnitId};
-use crate::spec::{Acknowledge, BusUse, GcRun, Resolved};
+use crate::media::{Domain, Geometry, PlaneId, Ppn, Rows, Scheduler, Timing, UnitId};
+use crate::spec::{Acknowledge, BusUse, GcRun, Level, Resolved};
+use limit::Limit;
 use media::{Channel, Unit};
+use nvram::Nvram;
 
 /// Whoever is told of each flash operation.
 pub trait Log: Send {
@@ -37,12 +45,32 @@ pub trait Log: Send {
     fn close(self: Box<Self>) -> Result<(), String>;
 }
 
-/// What waits or is being done: a read of one page, or the rest of a run of writes.
+/// What the flash leaves of a drive are: all of them the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafKind {
+    /// An FTL. Both kinds of pages together must leave two blocks of every plane unused.
+    Mapped {
+        /// Pages that it exports.
+        pages: u32,
+        /// Pages beyond those, to which a scheme renames what it still needs ([`Verb::Rename`]).
+        shadow: u32,
+        /// Whether it says of each page of the shadow that its block is about to be collected
+        /// ([`Part::Leaving`](crate::engine::Part::Leaving)).
+        notify_leaving: bool,
+    },
+    /// Pages by their physical numbers ([`Rows`]): a group after the other, a group being the same block of every
+    /// plane. A group's pages are written in ascending order (which may leave some out) and are erased together, by
+    /// trimming whole groups.
+    Raw,
+}
+
+/// What waits or is being done: a read of one page, or the rest of a run of writes. In a raw leaf also an erase, or
+/// the trim that it is a part of.
 #[derive(Clone, Copy, Debug, Default)]
 struct Op {
     ticket: Ticket,
     command: Command,
-    /// Pages of a write that have found their place.
+    /// Pages of a write that have found their place; erases of a trim that are still to come.
     placed: u16,
     ftl: u16,
     sequence: u64,
@@ -79,6 +107,34 @@ impl Queue {
             self.head = op
         }
         if before.is_some() { ops[before].previous = op } else { self.tail = op }
+    }
+
+    /// Adds an operation behind all others, whatever its age.
+    fn push_last(&mut self, ops: &mut Arena<Op>, op: Id<Op>) {
+        (ops[op].previous, ops[op].next) = (self.tail, Id::NONE);
+        if self.tail.is_some() {
+            ops[self.tail].next = op
+        } else {
+            self.head = op
+        }
+        self.tail = op;
+    }
+
+    /// Takes out all operations that `which` picks, in order.
+    fn take(&mut self, ops: &mut Arena<Op>, which: impl Fn(&Op) -> bool) -> Vec<Id<Op>> {
+        let (mut kept, mut taken) = (Queue::default(), Vec::new());
+        let mut at = self.head;
+        while at.is_some() {
+            let next = ops[at].next;
+            if which(&ops[at]) {
+                taken.push(at)
+            } else {
+                kept.push_last(ops, at)
+            }
+            at = next;
+        }
+        *self = kept;
+        taken
     }
 
     #[inline]
@@ -126,10 +182,18 @@ struct Lane {
     pool: u32,
 }
 
-/// One FTL: a member of the tree.
+/// One FTL, or raw leaf: a member of the tree.
 #[derive(Clone, Debug)]
 struct Ftl {
     map: Map,
+    /// The pages that it exports; those beyond are its shadow.
+    pages: u32,
+    /// Of a raw leaf: where its pages are.
+    rows: Option<Rows>,
+    /// All of its planes have failed.
+    dead: bool,
+    /// How much it can map, once part of it has failed.
+    limit: Option<Limit>,
     domain: Domain,
     allocation: Allocation,
     /// Its pools; with one for the whole domain, `first_pool` alone.
@@ -185,8 +249,18 @@ struct Collection {
     moving: Option<Ppn>,
 }
 
-/// All FTLs of a drive and the flash below them.
+/// All leaves of a drive and the flash below them.
 pub struct Drive<C> {
+    /// Whether all leaves are FTLs and nothing has failed yet: commands go the short way.
+    plain: bool,
+    /// Whether something has failed.
+    damaged: bool,
+    /// Whether the flash leaves are raw.
+    raw: bool,
+    /// Whether FTLs tell of pages of their shadow that are about to be collected.
+    notify_leaving: bool,
+    /// Where FTLs place pages as long as all of their planes are there.
+    configured: Allocation,
     geometry: Geometry,
     timing: Timing,
     scheduler: Scheduler,
@@ -198,7 +272,11 @@ pub struct Drive<C> {
     /// A plane with fewer free pages collects.
     collect_below: u32,
     blocks: Blocks<C>,
+    /// The flash leaves; the NVRAMs' numbers follow theirs.
     ftls: Vec<Ftl>,
+    nvrams: Vec<Nvram<C>>,
+    /// In raw leaves: the first page of each block that may be written next.
+    raw_next: Vec<u32>,
     lanes: Vec<Lane>,
     /// Which lane each plane is in.
     lane_of: Vec<u32>,
@@ -227,18 +305,29 @@ pub struct Drive<C> {
 }
 
 impl<C: Contents> Drive<C> {
-    /// The flash of a drive, erased, an FTL of `pages` pages for each of `domains`.
+    /// The flash of a drive, erased, a leaf of that kind for each of `domains`.
     #[must_use]
     pub fn new(
         drive: &Resolved,
         domains: &[Domain],
-        pages: u32,
+        kind: LeafKind,
         scheduler: Scheduler,
         victim: Victim,
     ) -> Self {
         let geometry = Geometry::new(&drive.spec.flash);
         let threshold = drive.spec.ftl.gc.threshold * geometry.pages_per_plane() as f64;
+        let raw = kind == LeafKind::Raw;
         let mut this = Drive {
+            plain: !raw,
+            damaged: false,
+            raw,
+            notify_leaving: matches!(kind, LeafKind::Mapped { notify_leaving: true, .. }),
+            // The order in which the rows of a raw leaf go over its planes, each of which takes its own.
+            configured: if raw {
+                Allocation::Static(Order::new(Level::ALL))
+            } else {
+                drive.allocation.into()
+            },
             timing: Timing::new(drive),
             scheduler,
             victim,
@@ -250,6 +339,8 @@ impl<C: Contents> Drive<C> {
             collect_below: (threshold as u32).max(geometry.pages + 1),
             blocks: Blocks::new(&geometry),
             ftls: Vec::new(),
+            nvrams: Vec::new(),
+            raw_next: vec![0; if raw { geometry.block_space() } else { 0 }],
             lanes: Vec::new(),
             lane_of: vec![0; geometry.plane_count() as usize],
             pools: Vec::new(),
@@ -272,45 +363,43 @@ impl<C: Contents> Drive<C> {
             geometry,
         };
         for domain in domains {
-            this.add_ftl(domain, pages, drive.allocation.into(), domains.len() > 1);
+            this.add_leaf(domain, kind, domains.len() > 1);
         }
         this
     }
 
-    fn add_ftl(&mut self, domain: &Domain, pages: u32, allocation: Allocation, siblings: bool) {
-        let ftl = self.ftls.len() as u16;
+    fn add_leaf(&mut self, domain: &Domain, kind: LeafKind, siblings: bool) {
+        let leaf = self.ftls.len();
         let first_lane = self.lanes.len() as u32;
         for plane in domain.planes(&self.geometry) {
             let unit = self.geometry.unit_of(plane);
             let found = self.lanes[first_lane as usize..].iter().position(|lane| lane.unit == unit);
             let lane = found.map_or(self.lanes.len(), |at| at + first_lane as usize);
             if lane == self.lanes.len() {
-                self.lanes.push(Lane { ftl, unit, planes: Vec::new(), turn: 0, pool: 0 });
+                let channel = &mut self.channels[self.geometry.channel_of(unit) as usize];
+                channel.lanes.push((lane as u32, unit.0 - channel.first_unit));
+                self.lanes.push(Lane { ftl: leaf as u16, unit, planes: Vec::new(), turn: 0, pool: 0 });
             }
             self.lanes[lane].planes.push(plane);
             self.lane_of[plane.0 as usize] = lane as u32;
         }
         let lanes = first_lane..self.lanes.len() as u32;
-        let first_pool = self.pools.len() as u32;
-        for at in lanes.clone() {
-            let unit = self.lanes[at as usize].unit;
-            let channel = self.geometry.channel_of(unit);
-            let pool = match allocation.pooling() {
-                Pooling::Domain => 0,
-                Pooling::Channel => channel - domain.first.channel,
-                Pooling::Unit => at - first_lane,
-            };
-            self.lanes[at as usize].pool = first_pool + pool;
-            let needed = (first_pool + pool + 1) as usize;
-            self.pools.resize(self.pools.len().max(needed), Queue::default());
-            let bit = unit.0 - self.channels[channel as usize].first_unit;
-            self.channels[channel as usize].lanes.push((at, bit));
-        }
+        let (pages, shadow, rows) = match kind {
+            LeafKind::Mapped { pages, shadow, .. } => (pages, shadow, None),
+            LeafKind::Raw => {
+                let rows = Rows::new(&self.geometry, domain);
+                (rows.pages(), 0, Some(rows))
+            }
+        };
         self.ftls.push(Ftl {
-            map: Map::new(pages),
+            map: Map::new(pages + shadow),
+            pages,
+            rows,
+            dead: false,
+            limit: None,
             domain: *domain,
-            allocation,
-            first_pool,
+            allocation: self.allocation_of(domain),
+            first_pool: self.pools.len() as u32,
             in_turn: self.lanes_in_turn(lanes.clone(), domain.extent[0], siblings),
             lanes,
             turn: 0,
@@ -318,6 +407,24 @@ impl<C: Contents> Drive<C> {
             erases: 0,
             renamed: Vec::new(),
         });
+        self.assign_pools(leaf);
+    }
+
+    /// Says which pool each lane of a leaf takes from; whatever waits has been taken out before.
+    fn assign_pools(&mut self, leaf: usize) {
+        let Ftl { first_pool, allocation, domain, lanes, .. } = &self.ftls[leaf];
+        let mut needed = self.pools.len();
+        for at in lanes.clone() {
+            let lane = &mut self.lanes[at as usize];
+            let pool = match allocation.pooling() {
+                Pooling::Domain => 0,
+                Pooling::Channel => self.units[lane.unit.0 as usize].channel - domain.first.channel,
+                Pooling::Unit => at - lanes.start,
+            };
+            lane.pool = first_pool + pool;
+            needed = needed.max(lane.pool as usize + 1);
+        }
+        self.pools.resize(needed, Queue::default());
     }
 
     /// Lanes, which come channel by channel, one of each channel after the other. Where there are several FTLs each
@@ -328,6 +435,12 @@ impl<C: Contents> Drive<C> {
         let skew = |n: u32| if siblings { n } else { 0 };
         let nth = |n: u32| (0..channels).map(move |at| (at + skew(n)) % channels * per_channel + n);
         (0..per_channel).flat_map(nth).map(|lane| lanes.start + lane).collect()
+    }
+
+    /// How pages are placed in a domain: in a single plane there is no choice, and so nothing to work out.
+    fn allocation_of(&self, domain: &Domain) -> Allocation {
+        let choice = self.raw || domain.plane_count() > 1;
+        if choice { self.configured.clone() } else { Allocation::Dynamic }
     }
 
     /// Where each flash operation is told.
@@ -419,13 +532,26 @@ impl<C: Contents> Drive<C> {
         self.ftls[usize::from(leaf.0)].map.get(page.0)
     }
 
-    /// Logical pages of an FTL.
+    /// What a leaf's page holds, writes that are under way included; none where nothing is there, or nothing that can
+    /// be read. Takes no time and disturbs nothing.
     #[must_use]
-    pub fn pages(&self, leaf: LeafId) -> u32 {
-        self.ftls[usize::from(leaf.0)].map.len()
+    pub fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
+        let at = usize::from(leaf.0);
+        let Some(ftl) = self.ftls.get(at) else { return self.nvram(leaf).contents(page.0) };
+        match ftl.map.get(page.0) {
+            Entry::Unmapped => None,
+            Entry::Pending(op) => Some(self.carried_page(at, op, page.0)),
+            Entry::At(ppn) => (!self.blocks.is_unreadable(ppn)).then(|| self.blocks.contents(ppn)),
+        }
     }
 
-    /// FTLs.
+    /// Pages of a leaf, those of its shadow left out.
+    #[must_use]
+    pub fn pages(&self, leaf: LeafId) -> u32 {
+        self.ftls.get(usize::from(leaf.0)).map_or_else(|| self.nvram(leaf).len(), |ftl| ftl.pages)
+    }
+
+    /// Flash leaves: FTLs, or raw ones.
     #[must_use]
     pub fn ftl_count(&self) -> u16 {
         self.ftls.len() as u16
@@ -471,6 +597,24 @@ impl<C: Contents> Drive<C> {
         self.sequence += 1;
         self.ops[id].sequence = self.sequence;
         id
+    }
+
+    /// Takes operations out of a pool.
+    fn take_from_pool(&mut self, pool: u32, which: impl Fn(&Op) -> bool) -> Vec<Id<Op>> {
+        let queue = &mut self.pools[pool as usize];
+        let before = queue.head.is_some();
+        let taken = queue.take(&mut self.ops, which);
+        self.pools_waiting -= u32::from(before && !queue.head.is_some());
+        taken
+    }
+
+    /// A write is over that found no place, or needs none any more.
+    fn answer_unplaced(&mut self, now: SimTime, op: Id<Op>) {
+        if !self.is_nobodys(op) {
+            let Op { ticket, command, .. } = self.ops[op];
+            self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+        }
+        self.ops.release(op);
     }
 
     /// Metadata: the pages are zeros from now on.
@@ -538,16 +682,16 @@ impl<C: Contents> Drive<C> {
         *owner.expect("a pending page is one of its operation's") = Some(to);
     }
 
-    fn answer(&mut self, ticket: Ticket, pages: u32, at: SimTime, service: Span, contents: C) {
-        self.done.push(Done { service, contents, ..Done::at(ticket, pages, at) });
-    }
-}
-
-impl<C: Contents> Leaves<C> for Drive<C> {
-    #[inline]
-    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
-        self.now = now;
-        let ftl = usize::from(leaf.0);
+    /// A command for an FTL of which nothing has failed.
+    #[inline(always)]
+    fn submit_plainly(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+    ) {
         match command.verb {
             Verb::Read => self.read(now, ftl, command, ticket),
             Verb::Write => self.write(now, ftl, command, ticket, contents),
@@ -559,6 +703,58 @@ impl<C: Contents> Leaves<C> for Drive<C> {
         }
     }
 
+    /// A command in a drive of which something has failed, or whose leaves are not all FTLs.
+    #[inline(never)]
+    fn submit_otherwise(
+        &mut self,
+        now: SimTime,
+        leaf: LeafId,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+    ) {
+        let ftl = usize::from(leaf.0);
+        let Some(this) = self.ftls.get(ftl) else {
+            return self.ask_nvram(now, leaf, command, ticket, contents);
+        };
+        if this.dead {
+            return self.answer_for_dead(now, leaf, command, ticket);
+        }
+        let limited = this.limit.is_some();
+        if self.damaged && !self.raw && command.verb == Verb::Write {
+            self.forget_unreadable(ftl, command);
+        }
+        match (command.verb, self.raw) {
+            (Verb::Write, true) => self.write_raw(now, ftl, command, ticket, contents),
+            (Verb::Trim, true) => self.trim_raw(now, ftl, command, ticket),
+            (Verb::Rename, true) => panic!("raw pages have no other address"),
+            (_, false) if limited => self.submit_damaged(now, ftl, command, ticket, contents),
+            (Verb::Read, true) | (_, false) => self.submit_apart(now, ftl, command, ticket, contents),
+        }
+    }
+
+    /// [`Self::submit_plainly`], a second time: where it is called from the short way it is a part of that.
+    #[inline(never)]
+    fn submit_apart(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket, contents: &[C]) {
+        self.submit_plainly(now, ftl, command, ticket, contents);
+    }
+
+    fn answer(&mut self, ticket: Ticket, pages: u32, at: SimTime, service: Span, contents: C) {
+        self.done.push(Done { service, contents, ..Done::at(ticket, pages, at) });
+    }
+}
+
+impl<C: Contents> Leaves<C> for Drive<C> {
+    #[inline]
+    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
+        self.now = now;
+        if self.plain {
+            self.submit_plainly(now, usize::from(leaf.0), command, ticket, contents);
+        } else {
+            self.submit_otherwise(now, leaf, command, ticket, contents);
+        }
+    }
+
     fn done(&mut self) -> &mut Vec<Done<C>> {
         &mut self.done
     }
@@ -566,21 +762,30 @@ impl<C: Contents> Leaves<C> for Drive<C> {
 
 impl<C: Contents> Below for Drive<C> {
     fn backlog(&self, leaf: LeafId, page: Page) -> Span {
-        match self.ftls[usize::from(leaf.0)].map.get(page.0) {
-            Entry::At(ppn) => self.wait_for(self.unit_of_page(ppn)),
+        match self.ftls.get(usize::from(leaf.0)).map(|ftl| ftl.map.get(page.0)) {
+            Some(Entry::At(ppn)) => self.wait_for(self.unit_of_page(ppn)),
             _ => Span::ZERO,
         }
     }
 
     fn wear(&self, leaf: LeafId) -> u64 {
-        self.ftls[usize::from(leaf.0)].erases
+        self.ftls.get(usize::from(leaf.0)).map_or(0, |ftl| ftl.erases)
     }
 
     fn room(&self, leaf: LeafId) -> u64 {
-        let lanes = &self.lanes[self.ftls[usize::from(leaf.0)].lanes_range()];
-        let planes = lanes.iter().flat_map(|lane| &lane.planes);
+        let Some(ftl) = self.ftls.get(usize::from(leaf.0)).filter(|ftl| ftl.rows.is_none()) else {
+            return u64::MAX;
+        };
+        let planes = self.lanes[ftl.lanes_range()].iter().flat_map(|lane| &lane.planes);
         let free =
             planes.map(|&plane| self.blocks.plane(plane).free_pages.saturating_sub(self.collect_below));
         free.map(u64::from).sum()
+    }
+
+    fn holds(&self, leaf: LeafId, page: Page) -> bool {
+        match self.ftls.get(usize::from(leaf.0)) {
+            Some(ftl) => ftl.map.get(page.0) != Entry::Unmapped,
+            None => self.nvram(leaf).holds(page.0),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::media::Phase;
 use super::{Drive, Kind, Op};
-use crate::engine::{Cause, Command, Contents, Flags, Ticket};
+use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket};
 use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime, Span};
 use crate::media::{Ppn, UnitId};
@@ -20,6 +20,7 @@ impl<C: Contents> Drive<C> {
     fn read_page(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
         let memory = self.timing.memory;
         match self.ftls[ftl].map.get(command.start.0) {
+            Entry::Unmapped if self.raw => self.read_of_lost(now, ftl, command, ticket),
             Entry::Unmapped => {
                 self.counters.reads_of_nothing += 1;
                 self.answer(ticket, 1, now + memory, memory, C::default());
@@ -32,6 +33,10 @@ impl<C: Contents> Drive<C> {
                 let contents = self.blocks.contents(ppn);
                 let unit = self.unit_of_page(ppn);
                 if command.flags.has(Flags::BEFORE) {
+                    if self.blocks.is_unreadable(ppn) {
+                        let failed = Some((LeafId(ftl as u16), command.start));
+                        return self.done.push(Done { failed, ..Done::at(ticket, 1, now) });
+                    }
                     self.answer(ticket, 1, now, Span::ZERO, contents);
                 } else if self.is_being_programmed(now, unit, ppn) {
                     self.answer_in_flight(now, ticket, contents);
@@ -53,14 +58,21 @@ impl<C: Contents> Drive<C> {
         self.answer(ticket, 1, now.max(self.admitted) + memory, memory, contents);
     }
 
-    fn is_being_programmed(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
+    /// In a raw leaf nothing is known to be zeros: the page has been lost, and whoever asks may not know it yet.
+    fn read_of_lost(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
+        assert!(self.damaged, "only programmed pages of a raw leaf are read");
+        let failed = Some((LeafId(ftl as u16), command.start));
+        self.done.push(Done { failed, ..Done::at(ticket, 1, now) });
+    }
+
+    pub(super) fn is_being_programmed(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
         self.units[unit.0 as usize].programs == Some(ppn) && self.free_at[unit.0 as usize] > now
     }
 
     /// With coalescing, a page that another read is bringing up soon will be in memory. As in SSDSim, the old part of
     /// a page is always read for itself.
     fn is_being_read(&self, unit: UnitId, ppn: Ppn, cause: Cause) -> bool {
-        if !self.coalesce || cause == Cause::Update {
+        if !self.coalesce || cause == Cause::Update || (self.damaged && self.blocks.is_unreadable(ppn)) {
             return false;
         }
         let state = &self.units[unit.0 as usize];
@@ -104,7 +116,8 @@ impl<C: Contents> Drive<C> {
         // A read's field for the end holds its start until the end is known.
         self.ops[op].acknowledged = now;
         let Op { ppn, command, ftl, .. } = self.ops[op];
-        assert!(self.blocks.is_programmed(ppn), "only programmed pages are read");
+        // Reads of raw pages were checked when they were submitted.
+        assert!(self.blocks.is_programmed(ppn) || self.raw, "only programmed pages are read");
         self.counters.count(ftl, Kind::Read, command.cause);
         self.start_array_read(now, channel, unit);
     }
@@ -138,8 +151,13 @@ impl<C: Contents> Drive<C> {
         }
         let Op { ticket, ppn, command, acknowledged: start, .. } = self.ops[op];
         let service = self.timing.command + self.timing.read + transfer;
-        let contents = self.take_carried(op);
-        self.answer(ticket, 1, end, service, contents);
+        if self.damaged && self.blocks.is_unreadable(ppn) {
+            let failed = Some((LeafId(self.ops[op].ftl), command.start));
+            self.done.push(Done { failed, service, ..Done::at(ticket, 1, end) });
+        } else {
+            let contents = self.take_carried(op);
+            self.answer(ticket, 1, end, service, contents);
+        }
         self.ops.release(op);
         self.tell(start, end, ppn, Kind::Read, command.cause);
     }

@@ -91,8 +91,19 @@ impl<C: Contents> Drive<C> {
     /// A program, the most frequent of all: kept apart from the rest so that it stays small.
     #[inline(never)]
     fn try_write(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
+        if self.raw {
+            return self.try_raw(now, channel, idle);
+        }
         match self.next_write(channel, idle) {
             Some((lane, plane, turn)) => Turn::Granted(self.grant_write(now, channel, lane, plane, turn)),
+            None => Turn::Nothing,
+        }
+    }
+
+    #[inline(never)]
+    fn try_raw(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
+        match self.next_write(channel, idle) {
+            Some((lane, ..)) => Turn::Granted(self.grant_raw(now, channel, lane)),
             None => Turn::Nothing,
         }
     }

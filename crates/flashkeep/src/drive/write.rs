@@ -1,6 +1,6 @@
 //! Writes: kept in a pool until a die may take them, then placed and programmed.
 
-use super::{Drive, Kind, Lane, Op};
+use super::{Drive, Ftl, Kind, Lane, Op};
 use crate::engine::{Command, Contents, Done, Flags, Ticket};
 use crate::ftl::{Allocation, Entry};
 use crate::kernel::{Id, SimTime, Span};
@@ -72,7 +72,8 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Offers a pool's writes to its channels, in turn; whoever is busy will be asked again when it falls free.
-    fn offer(&mut self, now: SimTime, ftl: usize, pool: u32, channels: u32) {
+    #[inline(always)]
+    pub(super) fn offer(&mut self, now: SimTime, ftl: usize, pool: u32, channels: u32) {
         let first = self.ftls[ftl].domain.first.channel;
         let whole = channels > 1;
         let mut at = if whole { self.ftls[ftl].turn } else { 0 };
@@ -117,6 +118,17 @@ impl<C: Contents> Drive<C> {
         }
     }
 
+    /// Whoever may take an FTL's writes, from one pool for all, is told to come for them.
+    pub(super) fn wake_all(&mut self, now: SimTime, ftl: usize) {
+        self.wake_for(now, ftl, self.ftls[ftl].first_pool);
+        let Ftl { domain, .. } = &self.ftls[ftl];
+        for channel in domain.first.channel..domain.first.channel + domain.extent[0] {
+            let at = self.channels[channel as usize].free_at.max(now);
+            let slot = self.units.len() + channel as usize;
+            self.agenda.set(slot, self.agenda.at(slot).min(at));
+        }
+    }
+
     /// The plane of a lane that would take the first write of its pool.
     #[inline]
     pub(super) fn plane_for(&self, lane: usize) -> Option<(PlaneId, u32)> {
@@ -127,6 +139,9 @@ impl<C: Contents> Drive<C> {
         }
         let ftl = &self.ftls[usize::from(lane.ftl)];
         if matches!(ftl.allocation, Allocation::Static(_)) {
+            if self.raw {
+                return self.raw_plane_for(lane.unit, head).map(|plane| (plane, lane.turn));
+            }
             let op = &self.ops[head];
             let lpn = op.command.start.0 + u32::from(op.placed);
             let bound = ftl.allocation.plane(&self.geometry, &ftl.domain, lpn);
@@ -214,14 +229,16 @@ impl<C: Contents> Drive<C> {
     }
 
     #[inline(never)]
-    fn all_placed(&mut self, op: Id<Op>) {
+    pub(super) fn all_placed(&mut self, op: Id<Op>) {
         let Op { ticket, command, acknowledged, durable, service, ftl, .. } = self.ops[op];
         let renamed = &mut self.ftls[usize::from(ftl)].renamed;
         if !renamed.is_empty() {
             renamed.retain(|renamed| renamed.op != op.raw());
         }
-        let done = Done::at(ticket, u32::from(command.count), durable);
-        self.done.push(Done { acknowledged, service, ..done });
+        if !self.damaged || !self.is_nobodys(op) {
+            let done = Done::at(ticket, u32::from(command.count), durable);
+            self.done.push(Done { acknowledged, service, ..done });
+        }
         self.ops.release(op);
     }
 
@@ -235,6 +252,11 @@ impl<C: Contents> Drive<C> {
             let ppn = self.blocks.program(plane, lpn, contents);
             self.blocks.validate(ppn);
             self.ftls[ftl].map.set(lpn, Entry::At(ppn));
+            // Whatever is written next may find no page to discard, whose plane would then ask.
+            if !self.blocks.has_room(plane) {
+                self.ask_for_collection(plane);
+                self.wake_collector(now, plane);
+            }
         }
         self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
     }
@@ -270,12 +292,18 @@ impl<C: Contents> Drive<C> {
 
     /// Every plane is down to what collection keeps back: one of those that have something to collect.
     fn plane_with_garbage(&mut self, ftl: usize) -> PlaneId {
-        let lanes = self.ftls[ftl].lanes.clone();
-        let mut planes = lanes.flat_map(|lane| &self.lanes[lane as usize].planes);
-        let found = planes.find(|&&plane| self.victim.of(&self.blocks, plane, self.geometry.pages).is_some());
-        let plane = *found.expect("the resolved drive leaves room to collect");
-        self.make_room(plane);
-        plane
+        loop {
+            let lanes = self.ftls[ftl].lanes.clone();
+            let mut planes = lanes.flat_map(|lane| &self.lanes[lane as usize].planes);
+            let garbage =
+                |&&plane: &&PlaneId| self.victim.of(&self.blocks, plane, self.geometry.pages).is_some();
+            let plane = *planes.find(garbage).expect("the resolved drive leaves room to collect");
+            self.collect_at_once(plane);
+            // A plane that has lost its spare pages may need more than one block's garbage, and not have it.
+            if self.blocks.has_room(plane) {
+                return plane;
+            }
+        }
     }
 
     fn make_room(&mut self, plane: PlaneId) {

@@ -69,17 +69,29 @@ struct Alarm {
     wake_at: SimTime,
     wake_armed: bool,
     idle_armed: bool,
+    /// Whether the scheme need not be looked after as long as nothing has failed.
+    carefree: bool,
     /// Background plans under way.
     working: u32,
+    /// Rebuilds of it, counted in pieces that follow each other.
+    rebuilders: u32,
 }
 
 impl Clock {
-    pub(super) fn new(rhythms: impl Iterator<Item = Option<Rhythm>>) -> Self {
-        let alarm = |rhythm: Option<Rhythm>| Alarm { rhythm: rhythm.unwrap_or_default(), ..Alarm::default() };
-        let alarms: Vec<_> = rhythms.map(alarm).collect();
+    pub(super) fn new<S: Scheme>(schemes: &[Option<S>]) -> Self {
+        let alarm = |scheme: &Option<S>| {
+            let rhythm = scheme.as_ref().map(Scheme::rhythm).unwrap_or_default();
+            let carefree = scheme.as_ref().is_some_and(Scheme::is_carefree);
+            Alarm { rhythm, carefree, ..Alarm::default() }
+        };
+        let alarms: Vec<_> = schemes.iter().map(alarm).collect();
         let idlers = (0..alarms.len()).filter(|&node| alarms[node].rhythm.idle_after.is_some());
         let idlers = idlers.map(|node| NodeId(node as u16)).collect();
         Clock { foreground: 0, idle_since: SimTime::ZERO, alarms, idlers }
+    }
+
+    pub(super) fn rebuilders(&mut self, node: NodeId) -> &mut u32 {
+        &mut self.alarms[node.index()].rebuilders
     }
 
     /// When the node's idle work may begin.
@@ -104,18 +116,22 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.clock.alarms[node.index()].working
     }
 
-    fn ask<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, why: Why) -> bool {
+    pub(super) fn ask<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, why: Why) -> bool {
         let mut plan = self.blank_plan();
         let (scheme, view) = self.consult(leaves, node);
         let work = scheme.background(why, &view, &mut plan);
         if work {
+            self.note_exposure(now, node);
             if let Some(key) = plan.hold {
                 self.locks.take(node, key, Mode::Hold);
             }
             self.clock.alarms[node.index()].working += 1;
             let command = Command { flags: Flags::BACKGROUND, ..Command::default() };
             let caller = Ticket { age: self.opened, ..Ticket::default() };
-            let start = Start { key: plan.hold, ..Start::new(node, command, caller) };
+            // Whoever asks from outside goes at a pace of its own.
+            let paced = why == Why::Rebuild && self.controller.rebuild_permille > 0;
+            let rebuilds = paced.then_some(now);
+            let start = Start { key: plan.hold, rebuilds, ..Start::new(node, command, caller) };
             self.start(leaves, now, start, &mut plan);
         }
         self.plans.push(plan);
@@ -147,9 +163,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         moved
     }
 
-    /// A background plan is over: in idle time, the next piece follows.
-    pub(super) fn background_over(&mut self, now: SimTime, node: NodeId) {
+    /// A scheme whose work is not to wait is asked for it.
+    #[inline]
+    pub(super) fn press<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
+        while self.scheme_mut(node).pressed() && self.ask(leaves, now, node, Why::Pressed) {}
+    }
+
+    /// A background plan is over: where it is not to wait, or in idle time, the next piece follows.
+    pub(super) fn background_over<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
         self.clock.alarms[node.index()].working -= 1;
+        self.press(leaves, now, node);
         self.watch(now, node);
     }
 
@@ -187,9 +210,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// The node has been given a command: the alarm is put back.
+    /// Whether the node's scheme need not be looked after.
     #[inline]
-    pub(super) fn arm_wake(&mut self, now: SimTime, node: NodeId) {
+    pub(super) fn is_carefree(&self, node: NodeId) -> bool {
+        !self.troubled && self.clock.alarms[node.index()].carefree
+    }
+
+    /// The node has been given something that is not a read: the alarm is put back, and it may expose more, or less.
+    #[inline]
+    pub(super) fn note_change(&mut self, now: SimTime, node: NodeId) {
+        self.note_exposure(now, node);
+        self.arm_wake(now, node);
+    }
+
+    fn arm_wake(&mut self, now: SimTime, node: NodeId) {
         let alarm = &mut self.clock.alarms[node.index()];
         let Some(span) = alarm.rhythm.wake_after else { return };
         alarm.wake_at = now + span;

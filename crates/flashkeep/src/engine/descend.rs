@@ -109,6 +109,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         ticket: Ticket,
     ) {
+        if command.count == 1 {
+            return self.admit(leaves, now, node, command, ticket);
+        }
         let scheme = self.scheme_mut(node);
         let grain = if command.verb == Verb::Read { scheme.read_grain() } else { scheme.grain() };
         if grain == u32::MAX {
@@ -153,7 +156,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         piece: Command,
         ticket: Ticket,
     ) -> bool {
-        let wanted = match self.scheme_mut(node).lock(&piece) {
+        let carefree = self.is_carefree(node);
+        let wanted = match if carefree { Lock::Free } else { self.scheme_mut(node).lock(&piece) } {
             Lock::Free => None,
             Lock::Pass(key) => Some((key, Mode::Pass)),
             Lock::Share(key) => Some((key, Mode::Share)),
@@ -169,11 +173,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (scheme, view) = self.consult(leaves, node);
         let verdict = scheme.plan(&piece, &view, &mut plan);
         if verdict == Verdict::Go {
-            if piece.verb != Verb::Read {
-                self.arm_wake(now, node);
+            if !carefree {
+                self.exposure.rescued += u64::from(plan.rescued);
+                if piece.verb != Verb::Read {
+                    self.note_change(now, node);
+                }
             }
             let taken = wanted.filter(|&(_, mode)| mode != Mode::Pass);
-            if taken.is_none() && plan.is_simple() {
+            if taken.is_none() && plan.is_simple::<C>() {
                 self.pass_on(leaves, now, node, &piece, &plan, ticket);
             } else {
                 self.account(ticket, u32::from(piece.count));
@@ -186,6 +193,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
         }
         self.plans.push(plan);
+        if !carefree && verdict == Verdict::Go && piece.verb != Verb::Read {
+            self.press(leaves, now, node);
+        }
         verdict == Verdict::Go
     }
 

@@ -8,12 +8,15 @@
 //! those in, in order, until there are none.
 
 use super::background::{Clock, Parked};
+use super::command::Page;
 use super::contents::Contents;
+use super::exposure::Exposure;
 use super::frames::Frame;
 use super::gaps::Gaps;
-use super::leaves::{Done, Leaves};
+use super::leaves::{Done, LeafId, Leaves, Part};
 use super::locks::Locks;
-use super::plan::Plan;
+use super::plan::{Plan, Why};
+use super::rebuild::Controller;
 use super::requests::{Finished, Join};
 use super::scheme::{Change, Scheme, View};
 use super::sums::Sheets;
@@ -28,6 +31,7 @@ pub(super) enum Due {
     Over(u32),
     Wake(NodeId),
     Idle(NodeId),
+    Rebuild(NodeId),
 }
 
 /// The executor: a tree of schemes over leaves, and everything under way in it.
@@ -53,6 +57,13 @@ pub struct Engine<S, C> {
     /// Plans to be used again, one for each depth; boxed, so that handing one out moves a pointer.
     #[allow(clippy::vec_box)]
     pub(super) plans: Vec<Box<Plan>>,
+    pub(super) exposure: Exposure,
+    /// What the controller can do besides.
+    pub controller: Controller,
+    /// When the controller is through with the sums it has been given.
+    pub(super) xor_free: SimTime,
+    /// Rebuilds under way, counted in pieces that follow each other.
+    pub(super) rebuilding: u32,
     /// Requests opened so far: the age of the next.
     pub(super) opened: u32,
     inbox: Vec<Done<C>>,
@@ -69,9 +80,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             leaf_nodes.resize(leaf_nodes.len().max(leaf + 1), NodeId::HOST);
             leaf_nodes[leaf] = NodeId(node as u16);
         }
+        let nodes = shape.len();
         Engine {
             parked: Parked::new(shape.len()),
-            clock: Clock::new(schemes.iter().map(|scheme| scheme.as_ref().map(Scheme::rhythm))),
+            clock: Clock::new(&schemes),
             schemes,
             shape,
             leaf_nodes,
@@ -85,6 +97,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             merging: 0,
             finished: Vec::new(),
             plans: Vec::new(),
+            exposure: Exposure::new(nodes),
+            controller: Controller::default(),
+            xor_free: SimTime::ZERO,
+            rebuilding: 0,
             opened: 0,
             inbox: Vec::new(),
         }
@@ -94,6 +110,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn scheme(&self, node: NodeId) -> Option<&S> {
         self.schemes[node.index()].as_ref()
+    }
+
+    /// The leaves' pages that a page of the root lies on, where the root's members are leaves.
+    #[must_use]
+    pub fn places(&self, page: Page) -> Vec<(LeafId, Page)> {
+        let mut places = Vec::new();
+        let children = &self.shape[NodeId::ROOT.index()].children;
+        if let Some(scheme) = self.scheme(NodeId::ROOT) {
+            scheme.places(page, |member, page| {
+                let child = children[usize::from(member.0)];
+                places.extend(self.shape[child.index()].leaf.map(|leaf| (leaf, page)));
+            });
+        }
+        places
     }
 
     /// When the engine itself next has something to do.
@@ -112,6 +142,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Due::Over(frame) => self.arrive(leaves, now, Id::new(frame), Self::over),
                 Due::Wake(node) => self.wake(leaves, now, node),
                 Due::Idle(node) => self.idle(leaves, now, node),
+                Due::Rebuild(node) => self.rebuild(leaves, now, node),
             }
         }
         self.settle(leaves, now);
@@ -135,17 +166,59 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A leaf or a whole subtree stops answering, or answers again.
+    /// A leaf or a whole subtree stops answering, or answers again. What the leaves have said is taken in with the next
+    /// [`Engine::settle`], so that several may change at the same instant.
     pub fn change<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, change: Change) {
         self.troubled = true;
         self.shape[node.index()].alive = change != Change::Failed;
         if change == Change::Replaced {
             self.gaps.all(node);
         }
-        if let Some((parent, member)) = self.shape[node.index()].parent {
-            self.scheme_mut(parent).member(member, change);
+        self.tell_parent(leaves, now, node, change);
+    }
+
+    /// Another leaf, an empty one, stands in a node's place from now on.
+    pub fn replace<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, leaf: LeafId) {
+        self.shape[node.index()].leaf = Some(leaf);
+        let at = usize::from(leaf.0);
+        self.leaf_nodes.resize(self.leaf_nodes.len().max(at + 1), NodeId::HOST);
+        self.leaf_nodes[at] = node;
+        self.change(leaves, now, node, Change::Replaced);
+    }
+
+    /// The node that a leaf stands at; none where it is a spare.
+    #[must_use]
+    pub fn node_of(&self, leaf: LeafId) -> Option<NodeId> {
+        let node = self.leaf_nodes.get(usize::from(leaf.0)).copied();
+        node.filter(|&node| node != NodeId::HOST && self.shape[node.index()].leaf == Some(leaf))
+    }
+
+    /// A node's parent learns what happened to it, and may begin to rebuild.
+    fn tell_parent<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, change: Change) {
+        let Some((parent, member)) = self.shape[node.index()].parent else { return };
+        let (scheme, view) = self.consult(leaves, parent);
+        scheme.member(member, change, &view);
+        self.note_exposure(now, parent);
+        self.press(leaves, now, parent);
+        self.begin_rebuild(now, parent);
+    }
+
+    /// A leaf says something that nobody asked for.
+    #[cold]
+    fn hear<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, (leaf, page): (LeafId, Page), part: Part) {
+        let Some(node) = self.node_of(leaf) else { return };
+        if part == Part::Leaving {
+            let parent = self.shape[node.index()].parent;
+            if let Some((parent, member)) = parent {
+                self.ask(leaves, now, parent, Why::Leaving(member, page));
+            }
+        } else if !leaves.holds(leaf, page) {
+            // Whatever has been written there since is there.
+            self.troubled = true;
+            self.gaps.set(node, page.0, true);
+            let change = if part == Part::Refused { Change::Refused(page) } else { Change::Damaged(page) };
+            self.tell_parent(leaves, now, node, change);
         }
-        self.settle(leaves, now);
     }
 
     /// Nothing is under way.
@@ -191,6 +264,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[inline]
     fn complete<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, done: &Done<C>) {
         if let Some((leaf, page)) = done.failed {
+            if matches!(done.part, Part::Gone | Part::Refused | Part::Leaving) {
+                return self.hear(leaves, now, (leaf, page), done.part);
+            }
             let child = self.leaf_nodes[usize::from(leaf.0)];
             return self.failed(leaves, now, super::repair::FailedPage { child, page, ticket: done.ticket });
         }

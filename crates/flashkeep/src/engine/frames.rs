@@ -4,7 +4,7 @@
 //! submitted is durable. `unacknowledged` drives the caller: it is told when all that it waits for is
 //! acknowledged, at once with the durable instant where that is known by then too, otherwise in two parts.
 
-use super::command::{Command, Verb};
+use super::command::{Command, Flags, Verb};
 use super::contents::Contents;
 use super::executor::{Due, Engine};
 use super::leaves::{Done, Leaves, Part, Ticket};
@@ -48,6 +48,13 @@ pub(super) struct Frame {
     /// Continuations that still name this frame.
     due: u8,
     over: bool,
+    /// When it was begun, if it is a piece of a rebuild.
+    rebuilds: Option<SimTime>,
+    /// Pages that go into its sums, and whether it waits for the controller to add them.
+    summed: u32,
+    adding: bool,
+    /// Row 0 of its sums began with a running parity.
+    pub(super) peeked: bool,
     /// Whether the plan needs the second sum.
     pub(super) second: bool,
     pub(super) keep: Option<Key>,
@@ -117,12 +124,26 @@ pub(super) struct Start {
     pub(super) sheltered: bool,
     pub(super) repairs: Option<FailedPage>,
     pub(super) failed: Vec<Step>,
+    pub(super) rebuilds: Option<SimTime>,
 }
 
 impl Start {
     pub(super) fn new(node: NodeId, command: Command, caller: Ticket) -> Self {
-        Start { node, command, caller, key: None, sheltered: false, repairs: None, failed: Vec::new() }
+        let (repairs, failed, rebuilds) = (None, Vec::new(), None);
+        Start { node, command, caller, key: None, sheltered: false, repairs, failed, rebuilds }
     }
+}
+
+/// Pages that go into a plan's sums.
+fn summed(steps: &[Step]) -> u32 {
+    let parity = |step: &&Step| step.command.verb == Verb::Write && matches!(step.role, Role::P | Role::Q);
+    let pages = |step: &Step| u32::from(step.command.count);
+    let into =
+        |step: &&Step| matches!(step.role, Role::Data(_)) || (step.role != Role::Plain && !parity(step));
+    if !steps.iter().any(|step| step.is_from_sums()) {
+        return 0;
+    }
+    steps.iter().filter(into).map(pages).sum()
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -135,6 +156,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         start: Start,
         plan: &mut Plan,
     ) {
+        // What happened before time 0 took no time.
+        let flags =
+            plan.steps.first().map_or(start.command, |step| step.command).flags.with(start.command.flags);
+        let takes_time = self.controller.xor > Span::ZERO && !flags.has(Flags::BEFORE);
         let id = self.frames.claim();
         let frame = &mut self.frames[id];
         let Frame { mut steps, mut bases, mut progress, mut lost, .. } = std::mem::take(frame);
@@ -158,6 +183,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             background: !start.caller.owner.is_some(),
             awaited: steps.iter().rposition(|step| !step.later).map_or(0, |last| last + 1),
             second: C::KEEP && steps.iter().any(|s| matches!(s.role, Role::Q | Role::LostQ | Role::Lost(_))),
+            summed: if takes_time { summed(&steps) } else { 0 },
             steps,
             bases,
             progress,
@@ -169,6 +195,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             tell: plan.tell,
             acknowledged: now,
             keep: plan.keep,
+            peeked: plan.peek.is_some(),
+            rebuilds: start.rebuilds,
             repairs: start.repairs,
             failed: start.failed,
             ..Frame::default()
@@ -176,7 +204,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let join = self.claim_join(places);
         self.joins[join] = Join::of(id);
         self.frames[id].join = join;
-        self.lay_out(id, plan.carry);
+        self.lay_out(id, plan.carry, plan.peek);
         self.run_stage(leaves, now, id);
     }
 
@@ -184,6 +212,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn run_stage<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &mut self.frames[id];
         let (join, node) = (frame.join, frame.node);
+        frame.adding = false;
         if !frame.told {
             frame.acknowledged = frame.acknowledged.max(now);
         }
@@ -194,9 +223,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             && step.stage == stage
         {
             let at = self.frames[id].next;
+            if self.frames[id].summed > 0 && step.is_from_sums() {
+                return self.add_up(now, id);
+            }
             self.frames[id].next += 1;
             self.submit_step(leaves, now, id, at);
         }
+        self.keep_sums(id);
         let frame = &mut self.frames[id];
         if frame.release == Release::Submitted
             && frame.next == frame.steps.len()
@@ -210,6 +243,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return self.tell_if_acknowledged(leaves, now, id);
         }
         self.stage_over(leaves, now, id);
+    }
+
+    /// The controller adds up the pages of a plan, one plan after the other; then the stage goes on.
+    fn add_up(&mut self, now: SimTime, id: Id<Frame>) {
+        let frame = &mut self.frames[id];
+        let pages = std::mem::take(&mut frame.summed);
+        let end = self.xor_free.max(now) + Span(self.controller.xor.0 * u64::from(pages));
+        self.xor_free = end;
+        (frame.adding, frame.due) = (true, frame.due + 1);
+        self.due.push(end, Due::Stage(id.raw()));
     }
 
     fn submit_step<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>, at: usize) {
@@ -298,7 +341,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             join.durable = join.durable.max(done.durable);
             join.undurable -= done.pages;
         }
-        let stage_over = join.undurable == 0;
+        let stage_over = join.undurable == 0 && !frame.adding;
         if stage_over && frame.next == frame.steps.len() {
             return self.finish(leaves, now, id);
         }
@@ -405,14 +448,25 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (node, key, holding, background) = (frame.node, frame.key, frame.holding, frame.background);
         if let Some(key) = key {
             if node != NodeId::HOST {
-                self.scheme_mut(node).settled(key);
+                let (scheme, view) = self.consult(leaves, node);
+                scheme.settled(key, &view);
+                if self.troubled {
+                    self.begin_rebuild(now, node);
+                }
             }
             if holding {
                 self.unlock(leaves, now, node, key);
             }
         }
+        if node != NodeId::HOST && (key.is_some() || background) {
+            self.note_exposure(now, node);
+        }
         if background {
-            self.background_over(now, node);
+            let rebuilds = self.frames[id].rebuilds;
+            self.background_over(leaves, now, node);
+            if let Some(since) = rebuilds {
+                self.rebuilt(now, node, since);
+            }
         }
         self.bury(id);
     }

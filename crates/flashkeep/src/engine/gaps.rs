@@ -3,6 +3,7 @@
 //! other, so that it is repaired or reported; writing it closes the gap.
 
 use super::tree::NodeId;
+use crate::kernel::Bits;
 
 /// The gaps of all nodes.
 #[derive(Debug, Default)]
@@ -14,7 +15,7 @@ pub(super) struct Gaps {
 #[derive(Debug, Default)]
 struct Gap {
     all_but: bool,
-    pages: Vec<u64>,
+    pages: Bits,
 }
 
 impl Gaps {
@@ -22,8 +23,7 @@ impl Gaps {
     #[inline]
     pub(super) fn lacks(&self, node: NodeId, page: u32) -> bool {
         let Some(Some(gap)) = self.nodes.get(node.index()) else { return false };
-        let named = gap.pages.get(page as usize / 64).is_some_and(|word| word >> (page % 64) & 1 != 0);
-        named != gap.all_but
+        gap.pages.has(page) != gap.all_but
     }
 
     /// From now on the node lacks the page, or has it.
@@ -32,16 +32,12 @@ impl Gaps {
             return;
         }
         let gap = self.gap(node);
-        let word = page as usize / 64;
-        if gap.pages.len() <= word {
-            gap.pages.resize(word + 1, 0);
-        }
-        gap.pages[word] ^= 1 << (page % 64);
+        gap.pages.set(page, lacks != gap.all_but);
     }
 
     /// The node lacks everything.
     pub(super) fn all(&mut self, node: NodeId) {
-        *self.gap(node) = Gap { all_but: true, pages: Vec::new() };
+        *self.gap(node) = Gap { all_but: true, pages: Bits::default() };
     }
 
     /// A page goes to another address, as it is; what it leaves behind is a known zero.

@@ -40,6 +40,12 @@ pub enum Part {
     Acknowledged,
     /// It is on the media.
     Durable,
+    /// Nobody asked: the page that [`Done::failed`] names cannot be read any more.
+    Gone,
+    /// Nobody asked: the page that [`Done::failed`] names was written and is not there: it had no place left.
+    Refused,
+    /// Nobody asked: the page that [`Done::failed`] names, one of a shadow, is about to be collected.
+    Leaving,
 }
 
 /// Pages are done. The instants may lie ahead: the end of a granted operation is known when it is granted.
@@ -72,6 +78,8 @@ pub trait Below {
     fn wear(&self, leaf: LeafId) -> u64;
     /// Pages that can be written before it must collect.
     fn room(&self, leaf: LeafId) -> u64;
+    /// Whether the leaf has been given the page: if not, it is a known zero.
+    fn holds(&self, leaf: LeafId, page: Page) -> bool;
 }
 
 /// What carries commands out at the end of the tree.
@@ -86,6 +94,25 @@ pub trait Leaves<C: Contents>: Below {
 }
 
 impl<C: Contents> Done<C> {
+    /// Nobody asked: a leaf has lost one of its pages.
+    #[must_use]
+    pub fn gone(leaf: LeafId, page: Page) -> Self {
+        let done = Done::at(Ticket::default(), 0, SimTime::ZERO);
+        Done { part: Part::Gone, failed: Some((leaf, page)), ..done }
+    }
+
+    /// Nobody asked: a leaf did not take a page that was written to it.
+    #[must_use]
+    pub fn refused(leaf: LeafId, page: Page) -> Self {
+        Done { part: Part::Refused, ..Done::gone(leaf, page) }
+    }
+
+    /// Nobody asked: a leaf is about to collect one of its shadow's pages.
+    #[must_use]
+    pub fn leaving(leaf: LeafId, page: Page) -> Self {
+        Done { part: Part::Leaving, ..Done::gone(leaf, page) }
+    }
+
     /// So many pages are done at `now`, without any service.
     #[must_use]
     #[inline]

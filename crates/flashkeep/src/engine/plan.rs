@@ -1,6 +1,7 @@
 //! What a scheme decides: steps, in stages, each saying what its page *is*.
 
 use super::command::{Cause, Command, Flags, Page, Verb};
+use super::contents::Contents;
 
 /// A child of a node, counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,6 +135,12 @@ impl Step {
         self.command.verb == Verb::Read && self.command.flags.has(Flags::OLD_IN_HAND)
     }
 
+    /// Whether its pages are what the sums come to.
+    pub(super) fn is_from_sums(&self) -> bool {
+        let parity = matches!(self.role, Role::P | Role::Q) && self.command.verb == Verb::Write;
+        parity || self.role.is_lost()
+    }
+
     /// Whether the member below has anything to do for it.
     pub(super) fn travels(&self) -> bool {
         self.command.verb != Verb::Read || !(self.role.is_lost() || self.is_in_hand())
@@ -180,9 +187,13 @@ pub struct Plan {
     /// Row 0 of the sums starts from what the controller's memory keeps under this key: the running parity of a
     /// stripe that is written by several commands.
     pub carry: Option<Key>,
-    /// What the new data of the last row come to is kept under this key, for the next plan of that stripe. It is
-    /// there at once, so that plans of one open stripe need not wait for each other.
+    /// What the last row comes to is kept under this key, for the next plan of that stripe, as soon as the last
+    /// stage has been submitted: plans of one stage that write an open stripe need not wait for each other.
     pub keep: Option<Key>,
+    /// Row 0 starts from what is kept under this key, which stays there: a repair that needs the running parity.
+    pub peek: Option<Key>,
+    /// Pages of the command that are read elsewhere than they would have been, had no unit failed.
+    pub rescued: u16,
 }
 
 impl Plan {
@@ -194,6 +205,8 @@ impl Plan {
         self.hold = None;
         self.carry = None;
         self.keep = None;
+        self.peek = None;
+        self.rescued = 0;
     }
 
     /// Adds a step.
@@ -204,11 +217,16 @@ impl Plan {
         self.steps.push(step);
     }
 
-    /// One stage, no stripe, everybody waited for: its steps can be the caller's own.
+    /// One stage, no stripe, everybody waited for: its steps can be the caller's own. Where there is nothing to sum
+    /// up, what written data are within their stripe does not matter.
     #[inline]
-    pub(super) fn is_simple(&self) -> bool {
-        let plain = |s: &Step| s.stage == 0 && s.role == Role::Plain && !s.later && s.at != Step::NOWHERE;
-        self.tell == Tell::All && self.keep.is_none() && self.steps.iter().all(plain)
+    pub(super) fn is_simple<C: Contents>(&self) -> bool {
+        let data = |s: &Step| !C::KEEP && s.command.verb == Verb::Write && matches!(s.role, Role::Data(_));
+        let plain = |s: &Step| {
+            s.stage == 0 && (s.role == Role::Plain || data(s)) && !s.later && s.at != Step::NOWHERE
+        };
+        let sums = C::KEEP && self.keep.is_some();
+        self.tell == Tell::All && !sums && self.steps.iter().all(plain)
     }
 }
 
@@ -244,9 +262,10 @@ pub enum Why {
     Wake,
     /// A failed member is to be rebuilt.
     Rebuild,
-    /// Whoever watches a member says that it has room or time, or is about to need it.
-    Free(Member),
-    /// A command waits for this scheme to make room. False once the room is on its way.
+    /// A member is about to collect this page of its shadow: what still needs it there may want to hurry.
+    Leaving(Member, Page),
+    /// A command waits for this scheme to make room, or it has said itself that its work is not to wait
+    /// (`Scheme::pressed`). False once the room is on its way.
     Pressed,
 }
 

@@ -1,7 +1,7 @@
 //! What happens when a page cannot be read: the nearest node that has it otherwise brings it. Where none has, it
 //! is lost, which the plan that needed it notes and the request that asked for it reports.
 
-use super::command::{Command, Page, Verb};
+use super::command::{Cause, Command, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::frames::Start;
@@ -26,6 +26,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn failed<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, what: FailedPage) {
         let FailedPage { child, page, ticket } = what;
         let Some((node, member)) = self.shape[child.index()].parent else {
+            self.exposure.lost.set(page.0, true);
             return self.give_up(leaves, now, ticket);
         };
         let frame = self.joins[ticket.owner].frame;
@@ -58,6 +59,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (scheme, view) = self.consult(leaves, node);
         match scheme.repair(&failed, &view, &mut plan) {
             Outcome::Planned => {
+                self.exposure.rescued += u64::from(step.command.cause == Cause::Host);
                 if let Some(key) = key {
                     self.locks.take(node, key, Mode::Hold);
                 }

@@ -4,7 +4,7 @@ use super::command::{Command, Page};
 use super::gaps::Gaps;
 use super::leaves::{Below, LeafId};
 use super::locks::Locks;
-use super::plan::{Key, Lock, Member, Outcome, Plan, Step, Verdict, Why};
+use super::plan::{Key, Lock, Member, Outcome, Plan, Role, Step, Verdict, Why};
 use super::tree::{NodeId, Shape};
 use crate::kernel::Span;
 
@@ -27,6 +27,31 @@ pub enum Change {
     Replaced,
     /// It is back with what it held. The executor knows which pages it missed.
     Returned,
+    /// It goes on without this page, which cannot be read any more ([`View::has`]).
+    Damaged(Page),
+    /// It did not take this page: it has lost too much of itself. To write it once more is in vain until the member
+    /// has changed again.
+    Refused(Page),
+}
+
+/// What may strike next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hazard {
+    /// One of the units that the scheme runs over fails (two of them, where it survives two).
+    Unit,
+    /// The power fails, and with it whatever stands in volatile memory only.
+    Power,
+}
+
+/// A page of a member, and what it is in its stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// Who has it.
+    pub member: Member,
+    /// Which of its pages.
+    pub page: Page,
+    /// What it is: `Data(i)`, `P` or `Q`; `Plain` for one of several copies.
+    pub role: Role,
 }
 
 /// A redundancy scheme. It decides and returns a plan; it sees no clock, no queue, no statistics and no random
@@ -43,6 +68,18 @@ pub trait Scheme {
     /// Reads are cut at multiples of so many pages: 1 where who reads a page depends on who reads the one before.
     fn read_grain(&self) -> u32 {
         self.grain()
+    }
+
+    /// Where a page is, each copy of it; nowhere where it has no place yet.
+    fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
+        let _ = (page, tell);
+    }
+
+    /// A command for this page will come soon: which pages of which members that will be about, so that what is kept
+    /// of them can be brought near the processor. Nothing depends on it but speed.
+    #[inline]
+    fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
+        self.places(page, ask);
     }
 
     /// When it wants to be asked for background work.
@@ -63,6 +100,12 @@ pub trait Scheme {
     /// One small piece of background work; false where there is none that can be begun now.
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         let _ = (why, view, plan);
+        false
+    }
+
+    /// Whether it has work that is not to wait for idle time, a timer or a command: it is asked for it at once, with
+    /// [`Why::Pressed`]. Asked after each plan that is not a read, each piece of background work and each change.
+    fn pressed(&self) -> bool {
         false
     }
 
@@ -90,8 +133,8 @@ pub trait Scheme {
 
     /// A plan that held `key` is durable. Whatever else happens while it is under way (a read of the same stripe
     /// fails, say) still sees the scheme as it was before.
-    fn settled(&mut self, key: Key) {
-        let _ = key;
+    fn settled(&mut self, key: Key, view: &View<'_>) {
+        let _ = (key, view);
     }
 
     /// Whether a member still lacks something that this scheme could bring back to it.
@@ -99,9 +142,39 @@ pub trait Scheme {
         false
     }
 
-    /// A member failed, was replaced, or is back.
-    fn member(&mut self, member: Member, change: Change) {
-        let _ = (member, change);
+    /// Something happened to a member.
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        let _ = (member, change, view);
+    }
+
+    /// Whether everything is as redundant as it is meant to be: nothing that a failure took is missing.
+    fn is_whole(&self) -> bool {
+        true
+    }
+
+    /// How many pages the failure of one more unit would cost now. Asked after each plan that is not a read, each
+    /// plan that settles, and each change: it must be at hand.
+    fn exposed(&self) -> u64 {
+        0
+    }
+
+    /// Whether it need not be looked after as long as nothing has failed: it takes no stripe, exposes nothing, waits
+    /// for no timer and has no work of its own.
+    fn is_carefree(&self) -> bool {
+        false
+    }
+
+    /// Whether this page, as it is now, is among those that the scheme does not promise to keep when `hazard`
+    /// strikes: its declared exposed set.
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        let _ = (page, hazard);
+        false
+    }
+
+    /// What protects what, for whoever checks it against the raw state: every stripe that is whole on the media,
+    /// its units by role, or the copies of a page. Pages that nobody has written need not be there.
+    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+        let _ = visit;
     }
 }
 
@@ -137,6 +210,13 @@ impl View<'_> {
     #[must_use]
     pub fn has(&self, member: Member, page: Page) -> bool {
         self.alive(member) && !self.gaps.lacks(self.child(member), page.0)
+    }
+
+    /// Whether the member has been given the page: if not, it is a known zero there. A member that is a tree itself
+    /// does not know.
+    #[must_use]
+    pub fn holds(&self, member: Member, page: Page) -> bool {
+        self.shape[self.child(member).index()].leaf.is_none_or(|leaf| self.below.holds(leaf, page))
     }
 
     /// How long a read of the member's page would wait at least. A member that is a tree itself answers with

@@ -115,7 +115,7 @@ impl<C: Contents> Sheets<C> {
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Puts the caller's pages in the places of the steps that write them, and new data into the sums.
-    pub(super) fn lay_out(&mut self, id: Id<Frame>, carry: Option<Key>) {
+    pub(super) fn lay_out(&mut self, id: Id<Frame>, carry: Option<Key>, peek: Option<Key>) {
         if !C::KEEP {
             return;
         }
@@ -132,7 +132,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             sum.clear();
             sum.resize(rows, C::default());
         }
-        if let Some([p, q]) = carry.and_then(|key| sheets.carried.remove(&(frame.node, key))) {
+        let carried = match peek {
+            Some(key) => sheets.carried.get(&(frame.node, key)).copied(),
+            None => carry.and_then(|key| sheets.carried.remove(&(frame.node, key))),
+        };
+        if let Some([p, q]) = carried {
             sheets.sums[id.index()][0][0] = p;
             sheets.sums[id.index()][1][0] = q;
         }
@@ -146,10 +150,18 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 sheets.fold(id, frame.second, step.role, usize::from(step.row + n), contents);
             }
         }
-        if let Some(key) = frame.keep {
+    }
+
+    /// Everything has been submitted: the last row's sums are kept for the stripe's next plan.
+    pub(super) fn keep_sums(&mut self, id: Id<Frame>) {
+        let frame = &mut self.frames[id];
+        if !C::KEEP || frame.next < frame.steps.len() {
+            return;
+        }
+        if let Some(key) = frame.keep.take() {
             let last = frame.steps.iter().map(|s| usize::from(s.row)).max().unwrap_or(0);
-            let [p, q] = &sheets.sums[id.index()];
-            sheets.carried.insert((frame.node, key), [p[last], q[last]]);
+            let [p, q] = &self.sheets.sums[id.index()];
+            self.sheets.carried.insert((frame.node, key), [p[last], q[last]]);
         }
     }
 
@@ -219,7 +231,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let contents = match step.role {
             Role::P if writes => p[row],
             Role::Q if writes => q[row],
-            role if role.is_lost() => solve(&frame.steps, role, p[row], q[row]),
+            role if role.is_lost() => solve(&frame.steps, frame.peeked, role, p[row], q[row]),
             _ => return,
         };
         let place = frame.bases[at] as usize + usize::from(n);
@@ -318,8 +330,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 ///
 /// With P read and one data page lost, P itself is it; with only Q read, Q / gⁱ; with two data pages lost and both
 /// parities read, (Q + gʲP) / (gⁱ + gʲ). A lost parity follows from the data once those are known.
-fn solve<C: Contents>(steps: &[Step], role: Role, p: C, q: C) -> C {
-    let has_p = steps.iter().any(|step| step.role == Role::P && step.command.verb == Verb::Read);
+fn solve<C: Contents>(steps: &[Step], carried: bool, role: Role, p: C, q: C) -> C {
+    let has_p = carried || steps.iter().any(|step| step.role == Role::P && step.command.verb == Verb::Read);
     let another = |index: Option<u8>| {
         steps.iter().find_map(|step| match step.role {
             Role::Lost(other) if Some(other) != index => Some(other),

@@ -1,6 +1,10 @@
 //! Blocks and planes: what is programmed, what is valid, what is free. Enforces the physics: pages of a block are
 //! programmed in order, only after an erase, and only programmed pages are read.
+//!
+//! Most planes are filled in order, block after block ([`Blocks::program`]). The planes of raw leaves are programmed
+//! where their scheme says ([`Blocks::program_at`]); their blocks are open until the last page is programmed.
 
+use super::defects::Defects;
 use crate::engine::Contents;
 use crate::media::{Geometry, PlaneId, Ppn};
 
@@ -16,54 +20,63 @@ const STAGGER: u32 = 61;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plane {
     /// The next page of the block being filled, if any.
-    next: Option<Ppn>,
-    /// How many pages it has left.
-    left: u32,
+    pub(super) next: Option<Ppn>,
+    /// How many pages follow in it until one that has failed, or its end.
+    pub(super) left: u32,
     /// Where the search for the next free block starts.
-    cursor: u32,
+    pub(super) cursor: u32,
     /// Erased blocks.
-    free_blocks: u32,
+    pub(super) free_blocks: u32,
     /// Pages that can be programmed before the next erase.
     pub free_pages: u32,
     /// Blocks sealed so far.
-    seals: u32,
+    pub(super) seals: u32,
+}
+
+impl Plane {
+    /// An erased plane. Planes start at different blocks: at the same one, the pages that they program side by side
+    /// would lie a power of two apart in memory and push each other out of the processor's cache.
+    pub(super) fn erased(geometry: &Geometry, plane: PlaneId) -> Plane {
+        Plane {
+            cursor: plane.0.wrapping_mul(STAGGER) % geometry.blocks,
+            free_blocks: geometry.blocks,
+            free_pages: geometry.blocks * geometry.pages,
+            ..Plane::default()
+        }
+    }
 }
 
 /// All blocks of a drive.
 #[derive(Clone, Debug)]
 pub struct Blocks<C> {
-    geometry: Geometry,
-    planes: Vec<Plane>,
-    score: Vec<u16>,
+    pub(super) geometry: Geometry,
+    pub(super) planes: Vec<Plane>,
+    pub(super) score: Vec<u16>,
     /// When each block was sealed, counted in its plane.
-    sealed: Vec<u32>,
-    erases: Vec<u32>,
+    pub(super) sealed: Vec<u32>,
+    pub(super) erases: Vec<u32>,
     /// The logical page that each physical page was programmed for.
     owner: Vec<u32>,
     /// What each physical page holds; empty where contents are nothing.
     contents: Vec<C>,
+    pub(super) defects: Defects,
 }
 
 impl<C: Contents> Blocks<C> {
     /// Erased blocks. Touches memory for blocks, not for pages.
     #[must_use]
     pub fn new(geometry: &Geometry) -> Self {
-        // Planes start at different blocks: at the same one, the pages that they program side by side would lie a
-        // power of two apart in memory and push each other out of the processor's cache.
-        let plane = |number: u32| Plane {
-            cursor: number.wrapping_mul(STAGGER) % geometry.blocks,
-            free_blocks: geometry.blocks,
-            free_pages: geometry.blocks * geometry.pages,
-            ..Plane::default()
-        };
         let contents = if C::KEEP { geometry.ppn_space() } else { 0 };
         Blocks {
-            planes: (0..geometry.plane_count()).map(plane).collect(),
+            planes: (0..geometry.plane_count())
+                .map(|plane| Plane::erased(geometry, PlaneId(plane)))
+                .collect(),
             score: vec![FREE; geometry.block_space()],
             sealed: vec![0; geometry.block_space()],
             erases: vec![0; geometry.block_space()],
             owner: vec![0; geometry.ppn_space()],
             contents: vec![C::default(); contents],
+            defects: Defects::default(),
             geometry: geometry.clone(),
         }
     }
@@ -96,20 +109,66 @@ impl<C: Contents> Blocks<C> {
         state.left -= 1;
         state.free_pages -= 1;
         state.next = Some(Ppn(ppn.0 + 1));
-        if state.left == 0 {
-            state.next = None;
-            state.seals += 1;
-            let index = self.geometry.block_index_of(ppn);
-            self.sealed[index] = state.seals;
-            self.score[index] &= !OPEN;
+        let full = state.left == 0;
+        self.owner[ppn.0 as usize] = lpn;
+        if C::KEEP {
+            self.contents[ppn.0 as usize] = contents;
+        }
+        if full {
+            self.go_on_after(plane, ppn);
+        }
+        ppn
+    }
+
+    /// The open block of a plane has been filled up to `last`: it goes on beyond pages that have failed, or is full.
+    #[inline(never)]
+    pub(super) fn go_on_after(&mut self, plane: PlaneId, last: Ppn) {
+        let state = &mut self.planes[plane.0 as usize];
+        (state.next, state.left) = (None, 0);
+        let number = self.geometry.page_of(last) + 1;
+        if number < self.geometry.pages
+            && let Some((next, left)) = self.good_pages_from(Ppn(last.0 + 1))
+        {
+            let state = &mut self.planes[plane.0 as usize];
+            (state.next, state.left) = (Some(next), left);
+            return;
+        }
+        let state = &mut self.planes[plane.0 as usize];
+        state.seals += 1;
+        let index = self.geometry.block_index_of(last);
+        self.sealed[index] = state.seals;
+        self.score[index] = (self.score[index] & !OPEN) + self.failed_in(index);
+    }
+
+    /// Programs a page of a plane that is not filled in order, beyond those of its block that have been programmed;
+    /// it is not valid yet.
+    pub fn program_at(&mut self, ppn: Ppn, lpn: u32, contents: C) {
+        let index = self.geometry.block_index_of(ppn);
+        if self.score[index] == FREE {
+            self.score[index] = OPEN;
+        }
+        if self.geometry.page_of(ppn) + 1 == self.geometry.pages && self.score[index] & OPEN != 0 {
+            self.score[index] = (self.score[index] & !OPEN) + self.failed_in(index);
         }
         self.owner[ppn.0 as usize] = lpn;
         if C::KEEP {
             self.contents[ppn.0 as usize] = contents;
         }
-        ppn
     }
 
+    /// Erases a block of a plane that is not filled in order, however much of it was programmed; no page is valid.
+    /// What such a plane has free is not counted.
+    pub fn erase_any(&mut self, plane: PlaneId, block: u32) {
+        let index = self.geometry.block_index(plane, block);
+        let score = self.score[index];
+        let valid = if score & OPEN != 0 { score & !OPEN } else { score - self.failed_in(index) };
+        assert!(score == FREE || valid == 0, "only a block without valid pages is erased");
+        self.score[index] = FREE;
+        self.erases[index] += 1;
+        self.unblot(plane, block);
+    }
+
+    #[inline(never)]
     fn open_next(&mut self, plane: PlaneId) -> Ppn {
         let blocks = self.geometry.blocks;
         let state = &mut self.planes[plane.0 as usize];
@@ -123,8 +182,11 @@ impl<C: Contents> Blocks<C> {
         scores[block] = OPEN;
         state.cursor = if block + 1 == scores.len() { 0 } else { block as u32 + 1 };
         state.free_blocks -= 1;
-        state.left = self.geometry.pages;
-        self.geometry.ppn(plane, block as u32, 0)
+        let (next, left) = self
+            .good_pages_from(self.geometry.ppn(plane, block as u32, 0))
+            .expect("a block that goes on has a page that has not failed");
+        self.planes[plane.0 as usize].left = left;
+        next
     }
 
     /// A programmed page holds the current contents of its logical page.
@@ -144,29 +206,36 @@ impl<C: Contents> Blocks<C> {
     /// Erases a block of which no page is valid.
     pub fn erase(&mut self, plane: PlaneId, block: u32) {
         let index = self.geometry.block_index(plane, block);
-        assert_eq!(self.score[index], 0, "only a sealed block without valid pages is erased");
+        let failed = self.failed_in(index);
+        assert_eq!(self.score[index], failed, "only a sealed block without valid pages is erased");
         self.score[index] = FREE;
         self.erases[index] += 1;
+        self.unblot(plane, block);
         let state = &mut self.planes[plane.0 as usize];
         state.free_blocks += 1;
-        state.free_pages += self.geometry.pages;
+        state.free_pages += self.geometry.pages - u32::from(failed);
     }
 
     /// Whether a sealed block has no valid page.
     #[must_use]
     pub fn is_garbage(&self, plane: PlaneId, block: u32) -> bool {
-        self.score[self.geometry.block_index(plane, block)] == 0
+        let index = self.geometry.block_index(plane, block);
+        self.score[index] == self.failed_in(index)
     }
 
-    /// A block of a plane that has been programmed at least in part, other than `except`.
-    ///
-    /// # Panics
-    /// Where there is none.
+    /// Valid pages of a sealed block.
     #[must_use]
-    pub fn programmed_block(&self, plane: PlaneId, except: u32) -> u32 {
-        let mut blocks = (0..).zip(self.scores(plane));
-        let found = blocks.find(|&(block, &score)| block != except && score != FREE);
-        found.expect("a plane that collects has other blocks in use").0
+    pub fn valid_in(&self, plane: PlaneId, block: u32) -> u32 {
+        let index = self.geometry.block_index(plane, block);
+        u32::from(self.score[index] - self.failed_in(index))
+    }
+
+    /// A block of a plane that has been programmed at least in part and has not failed, other than `except`.
+    #[must_use]
+    pub fn programmed_block(&self, plane: PlaneId, except: u32) -> Option<u32> {
+        let blocks = (0..).zip(self.scores(plane));
+        let mut used = blocks.filter(|&(block, &score)| block != except && score != FREE);
+        used.find(|&(block, _)| !self.is_failed_block(plane, block)).map(|(block, _)| block)
     }
 
     /// Whether a page has been programmed since its block's last erase.
@@ -222,6 +291,11 @@ impl<C: Contents> Blocks<C> {
 
     /// Valid pages of each of a plane's blocks.
     pub fn valid_counts(&self, plane: PlaneId) -> impl Iterator<Item = u16> {
-        self.scores(plane).iter().map(|&score| if score == FREE { 0 } else { score & !OPEN })
+        let first = self.geometry.block_index(plane, 0);
+        (first..).zip(self.scores(plane)).map(|(index, &score)| match score {
+            FREE => 0,
+            score if score & OPEN != 0 => score & !OPEN,
+            score => score - self.failed_in(index),
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! The page map: four bytes a logical page.
 
+use crate::kernel::prefetch;
 use crate::media::Ppn;
 
 /// Where a logical page is.
@@ -40,6 +41,12 @@ impl Map {
         self.entries.is_empty()
     }
 
+    /// Pages that are somewhere, counted one by one.
+    #[must_use]
+    pub fn mapped(&self) -> u32 {
+        self.entries.iter().filter(|&&raw| raw != 0).count() as u32
+    }
+
     /// Where a page is.
     #[must_use]
     #[inline]
@@ -61,10 +68,7 @@ impl Map {
     /// Asks the processor for a page's entry before it is wanted.
     #[inline]
     pub fn prefetch(&self, lpn: u32) {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(entry) = self.entries.get(lpn as usize) {
-            prefetch(entry);
-        }
+        prefetch(&self.entries, lpn as usize);
     }
 
     /// A page that an operation carries has come to a place; false where the page is no longer its business.
@@ -87,14 +91,4 @@ impl Map {
             Entry::Pending(op) => op | PENDING,
         };
     }
-}
-
-/// A hint, nothing else: it reads nothing and cannot fault.
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)]
-#[inline]
-fn prefetch(entry: &u32) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: the address is that of a live reference, and a prefetch has no effect on memory.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) }
 }

@@ -2,6 +2,7 @@
 
 pub mod allocation;
 mod blocks;
+mod defects;
 mod map;
 pub mod victim;
 

@@ -2,9 +2,13 @@
 
 mod agenda;
 mod arena;
+mod bits;
+mod hint;
 mod time;
 
 pub use agenda::{Agenda, Deadlines};
 pub use arena::{Arena, Id};
+pub use bits::Bits;
 pub use flashkeep_trace::random::{Random, mix};
+pub use hint::prefetch;
 pub use time::{SimTime, Span};

@@ -1,6 +1,7 @@
 //! Addresses: the only place that converts them.
 
-use crate::spec::{Across, BusyUnit, FlashSpec};
+use crate::spec::{Across, BusyUnit, FlashSpec, Level};
+use std::ops::Range;
 
 /// A plane of the drive, counted channel by channel, chip by chip, die by die.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,6 +161,21 @@ impl Geometry {
     pub fn plane_at(&self, place: Place) -> PlaneId {
         let chip = place.channel * self.chips + place.chip;
         PlaneId((chip * self.dies + place.die) * self.planes + place.plane)
+    }
+
+    /// The planes of the channel, chip, die or plane that a place is in: numbers that follow each other.
+    #[must_use]
+    pub fn planes_of(&self, level: Level, place: Place) -> Range<u32> {
+        let (first, count) = match level {
+            Level::Channel => {
+                (Place { channel: place.channel, ..Place::default() }, self.chips * self.dies * self.planes)
+            }
+            Level::Chip => (Place { die: 0, plane: 0, ..place }, self.dies * self.planes),
+            Level::Die => (Place { plane: 0, ..place }, self.planes),
+            Level::Plane => (place, 1),
+        };
+        let first = self.plane_at(first).0;
+        first..first + count
     }
 
     /// The unit that a plane belongs to.

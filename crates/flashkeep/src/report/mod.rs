@@ -2,8 +2,10 @@
 
 mod digest;
 mod histogram;
+mod phases;
 mod summary;
 
 pub use digest::Digest;
 pub use histogram::Histogram;
+pub use phases::{Phases, Tally};
 pub use summary::{Facts, Statistics, WorkloadFacts, summary};

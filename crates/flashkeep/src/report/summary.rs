@@ -1,6 +1,6 @@
 //! The summary of a run, as scripts rely on it.
 
-use super::{Digest, Histogram};
+use super::{Digest, Histogram, Phases};
 use crate::buffer::Hits;
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
@@ -30,8 +30,6 @@ pub struct Statistics {
     pub checked_reads: u64,
     /// Reads that brought something else.
     pub wrong_reads: u64,
-    /// Pages that nothing could bring back.
-    pub lost_pages: u64,
     /// Everything, as one number.
     pub digest: Digest,
 }
@@ -79,6 +77,14 @@ pub struct Facts<'a> {
     pub erases: Vec<u32>,
     /// Valid pages at the end, and pages there are.
     pub filled: (u64, u64),
+    /// Pages that nothing could bring back, each once.
+    pub lost_pages: u64,
+    /// Page reads that a failed unit would have served, and another copy or parity did.
+    pub reconstructed_reads: u64,
+    /// Page-nanoseconds that one more failure would have cost; none where nothing is protected to begin with.
+    pub unprotected_page_ns: Option<u128>,
+    /// Before, during and after what failed.
+    pub phases: &'a Phases,
     /// What is to be said besides.
     pub warnings: Vec<String>,
 }
@@ -120,9 +126,12 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         "members": members(facts.counters),
         "integrity": {
             "checked_reads": statistics.checked_reads, "wrong_reads": statistics.wrong_reads,
-            "lost_pages": statistics.lost_pages, "reconstructed_reads": 0, "unprotected_page_s": 0.0,
+            "lost_pages": facts.lost_pages, "reconstructed_reads": facts.reconstructed_reads,
+            "unprotected_page_s": facts.unprotected_page_ns.map(|page_ns| page_ns as f64 / 1e9),
+            "time_to_full_redundancy_s": facts.phases.recovery().map(|span| span.0 as f64 / 1e9),
         },
-        "phases": [],
+        "redundancy": redundancy(facts.drive),
+        "phases": facts.phases.to_json(),
     });
     summary["digest"] = json!(statistics.digest.finish(&summary));
     summary
@@ -145,7 +154,7 @@ fn workload(facts: &WorkloadFacts) -> Value {
     })
 }
 
-fn times(read: &Histogram, write: &Histogram) -> Value {
+pub(super) fn times(read: &Histogram, write: &Histogram) -> Value {
     json!({ "all": read.with(write).to_json(), "read": read.to_json(), "write": write.to_json() })
 }
 
@@ -160,7 +169,7 @@ fn throughput(statistics: &Statistics, seconds: f64) -> Value {
 }
 
 /// Pages by kind and cause. Every cause that any scheme can have is there, so that scripts need not ask.
-fn operations(of: impl Fn(Kind, Cause) -> u64) -> Value {
+pub(super) fn operations(of: impl Fn(Kind, Cause) -> u64) -> Value {
     let mut all = Map::new();
     for kind in Kind::ALL {
         let causes = Cause::ALL.into_iter().map(|cause| (cause.name().to_owned(), json!(of(kind, cause))));
@@ -186,6 +195,16 @@ fn write_amplification(counters: &Counters, host_pages: u64) -> Value {
         "wear": part(&[Cause::Wear, Cause::Migrate]),
         "metadata": part(&[Cause::Metadata]),
         "rebuild": part(&[Cause::Rebuild]),
+    })
+}
+
+/// What the flash is given up for.
+fn redundancy(drive: &Resolved) -> Value {
+    let (survives, unit) = drive.survives();
+    json!({
+        "scheme": drive.spec.redundancy.scheme, "members": drive.members(), "spares": drive.parts() - drive.members(),
+        "survives": survives, "unit": unit,
+        "capacity_share": per(drive.capacity_bytes() as f64, drive.physical_bytes() as f64),
     })
 }
 

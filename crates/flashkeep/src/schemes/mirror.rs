@@ -4,7 +4,8 @@
 //! the next in turn (`redundancy.read_policy = "round-robin"`), or the one whose die and channel are free soonest
 //! (`"least-busy"`, in turn where they are equal). The old part of a page that is written in part is read once,
 //! from the less busy copy, and serves all copies. A write is done when all copies are
-//! (`redundancy.acknowledge = "all"`), or when the first is.
+//! (`redundancy.acknowledge = "all"`), or when the first is. A group that was replaced or came back is given what it
+//! lacks page by page, from another copy, at the pace of `redundancy.rebuild_share`.
 //!
 //! # What it costs
 //! Half of the flash (with two groups), and as many programs a page as there are groups. The copies of a write run
@@ -23,31 +24,26 @@
 //! "less busy" of the update read (III.B) and of all reads (I): both are here. It does not say when a write is done:
 //! all copies is RAID-1's rule.
 
-use super::{Entry, Options};
-use crate::engine::{Cause, Command, Member, Outcome, Page, Plan, Scheme, Step, Tell, Verb, Verdict, View};
+use super::todo::Todo;
+use super::{Entry, Members, Options, members};
+use crate::engine::{
+    Cause, Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Role, Scheme, Step, Tell, Unit,
+    Verb, Verdict, View, Why,
+};
+use crate::kernel::Bits;
 use crate::spec::{MirrorAcknowledge, ReadPolicy};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "mirror",
     summary: "SIRF-1: every page once in each group of channels, chips or dies",
     source: include_str!("mirror.rs"),
-    keys: &["across", "width", "read_policy", "acknowledge"],
-    members: groups,
-    data_members: |_| 1,
+    keys: &["across", "width", "read_policy", "acknowledge", "spares", "rebuild_share"],
+    members: members::groups,
+    data_members: |_, _| 1,
+    survives: |members| members - 1,
+    kind: Members::Mapped,
+    memory: false,
 };
-
-/// Every group takes the same number of parts.
-fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
-    let width = width.unwrap_or(2);
-    if parts.is_multiple_of(u64::from(width)) {
-        return Ok(width);
-    }
-    let mirror = match width {
-        2 => format!("a mirror over an odd number of {level}s ({parts})"),
-        _ => format!("a mirror of {width} copies over {parts} {level}s"),
-    };
-    Err(format!("{mirror}: every copy takes the same number of {level}s, so {width} must divide {parts}"))
-}
 
 /// A mirror of two or more groups.
 #[derive(Clone, Debug)]
@@ -58,6 +54,22 @@ pub struct Mirror {
     tell: Tell,
     /// The group that the next page is read from.
     turn: u8,
+    /// Nothing ever failed: every group has every page.
+    sound: bool,
+    copies: Copies,
+}
+
+/// What is known of pages that some group lacks.
+#[derive(Clone, Debug, Default)]
+struct Copies {
+    /// Pages that not all groups have.
+    thin: Bits,
+    /// Pages that one group has alone.
+    single: Bits,
+    /// Pages that a group which answers could be given.
+    todo: Todo,
+    /// Copies under way.
+    copying: u32,
 }
 
 impl Mirror {
@@ -74,6 +86,8 @@ impl Mirror {
             policy: options.redundancy.read_policy,
             tell,
             turn: 0,
+            sound: true,
+            copies: Copies::default(),
         }
     }
 
@@ -84,18 +98,58 @@ impl Mirror {
     }
 
     /// The group that a page is read from; only host reads take turns.
-    fn reader(&mut self, command: &Command, page: Page, view: &View<'_>) -> Member {
+    fn reader(&mut self, command: &Command, page: Page, view: &View<'_>, plan: &mut Plan) -> Member {
         let first = Member(self.turn);
         let update = command.cause == Cause::Update;
         if !update {
             self.turn = if self.turn + 1 == self.groups { 0 } else { self.turn + 1 };
         }
         let mut candidates = self.having(page, first, view);
-        if update || self.policy == ReadPolicy::LeastBusy {
-            return candidates.min_by_key(|&member| view.backlog(member, page)).unwrap_or(first);
+        let reader = if update || self.policy == ReadPolicy::LeastBusy {
+            candidates.min_by_key(|&member| view.backlog(member, page)).unwrap_or(first)
+        } else {
+            candidates.next().unwrap_or(first)
+        };
+        if !self.sound && command.cause == Cause::Host {
+            plan.rescued += u16::from(!view.has(first, page) && reader != first && view.holds(reader, page));
         }
-        candidates.next().unwrap_or(first)
+        reader
     }
+
+    /// Whether pages are being copied, or are to be.
+    fn is_copying(&self) -> bool {
+        self.copies.copying > 0 || !self.copies.todo.is_empty()
+    }
+}
+
+impl Copies {
+    /// Looks at a page: who has it, and who could be given it.
+    fn examine(&mut self, page: u32, groups: u8, view: &View<'_>) {
+        let (number, page) = (page, Page(page));
+        let members = || (0..groups).map(Member);
+        let having = members().filter(|&member| view.has(member, page)).count() as u8;
+        let there = members().any(|member| view.has(member, page) && view.holds(member, page));
+        let to_do = members().any(|member| lacks(member, page, there, view));
+        self.thin.set(number, there && having < groups);
+        self.single.set(number, there && having == 1);
+        self.todo.set(number, to_do);
+    }
+
+    /// A page is written by all groups that answer, or by all of them forgotten.
+    fn write(&mut self, page: u32, writes: bool, groups: u8, alive: u8) {
+        self.thin.set(page, writes && alive < groups);
+        self.single.set(page, writes && alive == 1);
+        self.todo.set(page, false);
+    }
+}
+
+/// Whether a group is to be given a page, or, where that was forgotten while the group was away, to forget it.
+fn lacks(member: Member, page: Page, there: bool, view: &View<'_>) -> bool {
+    view.alive(member) && !view.has(member, page) && (there || view.holds(member, page))
+}
+
+pub(super) fn build(options: &Options<'_>) -> Mirror {
+    Mirror::new(options)
 }
 
 impl Scheme for Mirror {
@@ -103,16 +157,31 @@ impl Scheme for Mirror {
         self.pages
     }
 
+    /// Copying keeps one page from everybody else at a time.
+    fn grain(&self) -> u32 {
+        if self.is_copying() { 1 } else { u32::MAX }
+    }
+
     /// Which copy is less busy is asked page by page, each page read being part of the answer for the next.
     fn read_grain(&self) -> u32 {
-        if self.policy == ReadPolicy::LeastBusy { 1 } else { u32::MAX }
+        if self.policy == ReadPolicy::LeastBusy { 1 } else { self.grain() }
+    }
+
+    /// Reads go behind a copy too: they must not overtake a write that does.
+    fn lock(&self, command: &Command) -> Lock {
+        if self.is_copying() { Lock::Pass(Key(u64::from(command.start.0))) } else { Lock::Free }
+    }
+
+    #[inline]
+    fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
+        (0..self.groups).for_each(|group| tell(Member(group), page));
     }
 
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
         if command.verb == Verb::Read {
             for n in 0..command.count {
                 let page = command.start.plus(u32::from(n));
-                let member = self.reader(command, page, view);
+                let member = self.reader(command, page, view, plan);
                 plan.push(Step::new(member, command.over(page, 1), n));
             }
             return Verdict::Go;
@@ -123,7 +192,39 @@ impl Scheme for Mirror {
             plan.push(Step::new(Member(group), command, 0));
         }
         plan.tell = self.tell;
+        if !self.sound {
+            let alive = (0..self.groups).filter(|&group| view.alive(Member(group))).count() as u8;
+            let writes = command.verb == Verb::Write;
+            for page in command.start.0..command.end() {
+                self.copies.write(page, writes, self.groups, alive);
+            }
+        }
         Verdict::Go
+    }
+
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        if why != Why::Rebuild {
+            return false;
+        }
+        while let Some(number) = self.copies.todo.next(|page| view.held(Key(u64::from(page)))) {
+            self.copies.todo.set(number, false);
+            let page = Page(number);
+            let one = |verb| Command::new(verb, page, 1).because(Cause::Rebuild);
+            let from = self.having(page, Member(0), view).find(|&member| view.holds(member, page));
+            let there = from.is_some();
+            let verb = if there { Verb::Write } else { Verb::Trim };
+            plan.steps.extend(from.map(|from| Step::new(from, one(Verb::Read), 0)));
+            for to in (0..self.groups).map(Member).filter(|&to| lacks(to, page, there, view)) {
+                plan.push(Step::new(to, one(verb), 0).stage(1));
+            }
+            if plan.steps.len() > usize::from(there) {
+                plan.hold = Some(Key(u64::from(number)));
+                self.copies.copying += 1;
+                return true;
+            }
+            plan.steps.clear();
+        }
+        false
     }
 
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
@@ -138,7 +239,65 @@ impl Scheme for Mirror {
         Outcome::Planned
     }
 
+    fn is_carefree(&self) -> bool {
+        true
+    }
+
     fn owner(&self, _: Member, page: Page) -> Option<Page> {
         Some(page)
+    }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.copies.single.count()
+    }
+
+    /// A write that is acknowledged by its first copy is still in the controller's memory for the others.
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        hazard == Hazard::Unit && self.copies.thin.has(page.0)
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+        let mut units = Vec::new();
+        for page in (0..self.pages as u32).map(Page) {
+            units.clear();
+            units.extend((0..self.groups).map(|group| Unit {
+                member: Member(group),
+                page,
+                role: Role::Plain,
+            }));
+            visit(&units);
+        }
+    }
+
+    /// Only copies hold a page.
+    fn settled(&mut self, key: Key, view: &View<'_>) {
+        let page = key.0 as u32;
+        self.copies.copying -= 1;
+        self.copies.examine(page, self.groups, view);
+        // Its source could not be read: that is not tried again until something happens.
+        self.copies.todo.set(page, false);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.copies.thin.count() == 0
+    }
+
+    fn rebuilding(&self) -> bool {
+        self.is_copying()
+    }
+
+    fn member(&mut self, _: Member, change: Change, view: &View<'_>) {
+        self.sound = false;
+        let pages = match change {
+            Change::Damaged(page) | Change::Refused(page) => page.0..page.0 + 1,
+            _ => 0..self.pages as u32,
+        };
+        for page in pages.clone() {
+            self.copies.examine(page, self.groups, view);
+        }
+        if let Change::Refused(_) = change {
+            self.copies.todo.set(pages.start, false);
+        }
     }
 }

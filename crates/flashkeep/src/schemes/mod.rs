@@ -4,24 +4,75 @@
 //! pages.
 
 use crate::engine::{
-    Change, Command, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Verdict, View, Why,
+    Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Unit, Verdict,
+    View, Why,
 };
 
+use crate::spec::RedundancySpec;
+
+mod ds;
+mod dvs;
+mod fra;
+mod lifespan;
+mod log;
+mod members;
 mod mirror;
 mod none;
+mod parity;
+mod ppc;
+mod raid4;
+mod raid5;
+mod raid6;
+#[cfg(test)]
+mod tests;
+mod todo;
 
+pub use ds::Ds;
+pub use dvs::Dvs;
+pub use fra::Fra;
+pub use lifespan::Lifespan;
+pub use log::{Log, least_groups};
 pub use mirror::Mirror;
 pub use none::Plain;
+pub use parity::{Fixed, Layout, Parity, Rotated};
+pub use ppc::Ppc;
+pub use raid4::Raid4;
+pub use raid5::Raid5;
+pub use raid6::Raid6;
 
 /// What a scheme is made from.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// The keys of the drive file.
-    pub redundancy: &'a crate::spec::RedundancySpec,
+    pub redundancy: &'a RedundancySpec,
     /// Pages that each member offers.
     pub member_pages: u64,
-    /// How many members there are.
+    /// How many members there are, not counting a non-volatile memory.
     pub members: u8,
+    /// Pages that each member has beyond `member_pages`, at the addresses from there on: its shadow.
+    pub shadow_pages: u32,
+    /// Pages of the non-volatile memory, which is the member after the last; 0 where there is none.
+    pub memory_pages: u32,
+    /// Raw members only: pages of a group (the same block of every plane of a member, erased as one) in each member,
+    /// and how many groups there are.
+    pub group_pages: u32,
+    /// Raw members only: how many groups there are.
+    pub groups: u32,
+    /// Raw members only: groups are cleaned when no more than so many are free.
+    pub clean_below: u32,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+}
+
+/// What a scheme's members are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Members {
+    /// Each with an FTL of its own: pages can be written again anywhere.
+    Mapped,
+    /// The same, with room for old versions beyond its pages.
+    Shadowed,
+    /// Bare flash: the scheme decides where each page lies, and erases.
+    Raw,
 }
 
 /// A scheme as the table has it: what is known of it before it is made.
@@ -39,7 +90,21 @@ pub struct Entry {
     /// that cannot be. The level's name is for the message.
     pub members: fn(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String>,
     /// Of so many members, how many hold the host's data.
-    pub data_members: fn(members: u32) -> u32,
+    pub data_members: fn(members: u32, redundancy: &RedundancySpec) -> u32,
+    /// How many of the units that it runs over may fail, one after the other, before anything is lost.
+    pub survives: fn(members: u32) -> u32,
+    /// What its members are.
+    pub kind: Members,
+    /// Whether it has a non-volatile memory.
+    pub memory: bool,
+}
+
+impl Entry {
+    /// Whether it has but one member.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        !self.keys.contains(&"width")
+    }
 }
 
 impl std::fmt::Debug for Entry {
@@ -70,18 +135,28 @@ macro_rules! schemes {
         pub fn build(options: &Options<'_>) -> Option<Any> {
             let name = options.redundancy.scheme.as_str();
             $(if name == $module::ENTRY.name {
-                return Some(Any::$variant($module::$variant::new(options)));
+                return Some(Any::$variant($module::build(options)));
             })*
             None
         }
 
         impl Scheme for Any {
             fn capacity(&self) -> u64 { match self { $(Any::$variant(s) => s.capacity(),)* } }
+            #[inline(always)]
             fn grain(&self) -> u32 { match self { $(Any::$variant(s) => s.grain(),)* } }
+            #[inline(always)]
             fn read_grain(&self) -> u32 { match self { $(Any::$variant(s) => s.read_grain(),)* } }
-            fn rhythm(&self) -> Rhythm { match self { $(Any::$variant(s) => s.rhythm(),)* } }
-            fn lock(&self, c: &Command) -> Lock { match self { $(Any::$variant(s) => s.lock(c),)* } }
+            fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
+                match self { $(Any::$variant(s) => s.places(page, tell),)* }
+            }
             #[inline]
+            fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
+                match self { $(Any::$variant(s) => s.prefetch(page, ask),)* }
+            }
+            fn rhythm(&self) -> Rhythm { match self { $(Any::$variant(s) => s.rhythm(),)* } }
+            #[inline(always)]
+            fn lock(&self, c: &Command) -> Lock { match self { $(Any::$variant(s) => s.lock(c),)* } }
+            #[inline(always)]
             fn plan(&mut self, c: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
                 match self { $(Any::$variant(s) => s.plan(c, view, plan),)* }
             }
@@ -97,10 +172,24 @@ macro_rules! schemes {
             fn owner(&self, member: Member, page: Page) -> Option<Page> {
                 match self { $(Any::$variant(s) => s.owner(member, page),)* }
             }
+            fn is_whole(&self) -> bool { match self { $(Any::$variant(s) => s.is_whole(),)* } }
+            fn is_carefree(&self) -> bool { match self { $(Any::$variant(s) => s.is_carefree(),)* } }
+            #[inline(always)]
+            fn exposed(&self) -> u64 { match self { $(Any::$variant(s) => s.exposed(),)* } }
+            fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+                match self { $(Any::$variant(s) => s.is_exposed(page, hazard),)* }
+            }
+            fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+                match self { $(Any::$variant(s) => s.covers(visit),)* }
+            }
+            #[inline]
+            fn pressed(&self) -> bool { match self { $(Any::$variant(s) => s.pressed(),)* } }
             fn rebuilding(&self) -> bool { match self { $(Any::$variant(s) => s.rebuilding(),)* } }
-            fn settled(&mut self, key: Key) { match self { $(Any::$variant(s) => s.settled(key),)* } }
-            fn member(&mut self, member: Member, change: Change) {
-                match self { $(Any::$variant(s) => s.member(member, change),)* }
+            fn settled(&mut self, key: Key, view: &View<'_>) {
+                match self { $(Any::$variant(s) => s.settled(key, view),)* }
+            }
+            fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+                match self { $(Any::$variant(s) => s.member(member, change, view),)* }
             }
         }
     };
@@ -109,6 +198,14 @@ macro_rules! schemes {
 schemes! {
     none Plain;
     mirror Mirror;
+    raid4 Raid4;
+    raid5 Raid5;
+    raid6 Raid6;
+    ds Ds;
+    dvs Dvs;
+    fra Fra;
+    ppc Ppc;
+    lifespan Lifespan;
 }
 
 /// The manual page of a scheme: the doc comment at the head of its file.

@@ -1,5 +1,6 @@
 //! # What it does
-//! Nothing: each page is written once, wherever `ftl.allocation` puts it.
+//! Nothing: each page is written once, wherever `ftl.allocation` puts it. Where that is bound to the address
+//! (`ftl.allocation = "CWDP"`), pages are striped over the channels and chips, which is RAID-0.
 //!
 //! # What it costs
 //! Nothing.
@@ -11,10 +12,11 @@
 //! `flashkeep run 1CNM-64 synth:sirf-fin2 --set redundancy.scheme=none`
 //!
 //! # Source
-//! The baseline; over chips with a static allocation it is RAID-0.
+//! The baseline; with a static allocation it is the RAID-0 of Kim, Lee, Choi, Lee and Noh, "Enhancing SSD reliability
+//! through efficient RAID support".
 
-use super::{Entry, Options};
-use crate::engine::{Command, Member, Page, Plan, Scheme, Step, Verdict, View};
+use super::{Entry, Members, Options};
+use crate::engine::{Change, Command, Hazard, Member, Page, Plan, Scheme, Step, Verdict, View};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "none",
@@ -22,21 +24,30 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("none.rs"),
     keys: &[],
     members: |_, _, _| Ok(1),
-    data_members: |members| members,
+    data_members: |members, _| members,
+    survives: |_| 0,
+    kind: Members::Mapped,
+    memory: false,
 };
 
 /// No redundancy.
 #[derive(Clone, Debug)]
 pub struct Plain {
     pages: u64,
+    /// Something has failed, and with it what it held.
+    damaged: bool,
 }
 
 impl Plain {
     /// No redundancy over one member.
     #[must_use]
     pub fn new(options: &Options<'_>) -> Self {
-        Plain { pages: options.member_pages }
+        Plain { pages: options.member_pages, damaged: false }
     }
+}
+
+pub(super) fn build(options: &Options<'_>) -> Plain {
+    Plain::new(options)
 }
 
 impl Scheme for Plain {
@@ -45,12 +56,33 @@ impl Scheme for Plain {
     }
 
     #[inline]
+    fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
+        tell(Member(0), page);
+    }
+
+    #[inline]
     fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> Verdict {
         plan.push(Step::new(Member(0), *command, 0));
         Verdict::Go
     }
 
+    fn member(&mut self, _: Member, _: Change, _: &View<'_>) {
+        self.damaged = true;
+    }
+
+    fn is_whole(&self) -> bool {
+        !self.damaged
+    }
+
+    fn is_carefree(&self) -> bool {
+        true
+    }
+
     fn owner(&self, _: Member, page: Page) -> Option<Page> {
         Some(page)
+    }
+
+    fn is_exposed(&self, _: Page, _: Hazard) -> bool {
+        true
     }
 }

@@ -1,10 +1,9 @@
 //! What no key can know alone: sizes that fit each other, room to collect, schemes that suit the geometry.
 
 use super::allocation::Allocation;
-use super::keys::{Across, BusyUnit, DriveSpec, Existing};
+use super::keys::{BusyUnit, DriveSpec, Existing};
 use super::load::Given;
 use crate::error::DriveError;
-use crate::schemes;
 use serde_json::Value;
 
 /// Page addresses have 32 bits, and the lowest stands for no page.
@@ -105,36 +104,10 @@ impl Resolved {
         self.physical_pages() * self.page_bytes()
     }
 
-    /// Copies, or other parts that the redundancy is made of; 1 without redundancy.
-    #[must_use]
-    pub fn members(&self) -> u32 {
-        self.spec.redundancy.width.unwrap_or(1)
-    }
-
-    /// Pages of each member: those of its part of the flash, but for the over-provisioned ones.
-    #[must_use]
-    pub fn member_pages(&self) -> u64 {
-        let physical = self.physical_pages() / u64::from(self.members()) * self.page_sectors();
-        logical(physical, self.spec.ftl.over_provisioning).div_ceil(self.page_sectors())
-    }
-
-    /// Members that hold the host's data.
-    fn data_members(&self) -> u64 {
-        let scheme = schemes::named(&self.spec.redundancy.scheme);
-        u64::from(scheme.map_or(1, |scheme| (scheme.data_members)(self.members())))
-    }
-
     /// Pages that the host sees.
     #[must_use]
     pub fn logical_pages(&self) -> u64 {
         self.capacity_sectors().div_ceil(self.page_sectors())
-    }
-
-    /// Sectors that the host sees; as in SSDSim they need not fill the last page.
-    #[must_use]
-    pub fn capacity_sectors(&self) -> u64 {
-        let physical = self.physical_pages() / u64::from(self.members()) * self.page_sectors();
-        logical(physical, self.spec.ftl.over_provisioning) * self.data_members()
     }
 
     /// Bytes that the host sees.
@@ -173,14 +146,14 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     Ok(Resolved { spec, path: given.drive().into(), warnings, allocation, timing })
 }
 
-struct Check<'a> {
-    spec: DriveSpec,
-    given: &'a Given,
-    warnings: Vec<String>,
+pub(super) struct Check<'a> {
+    pub(super) spec: DriveSpec,
+    pub(super) given: &'a Given,
+    pub(super) warnings: Vec<String>,
 }
 
 impl Check<'_> {
-    fn wrong(&self, keys: &[&str], message: impl Into<String>) -> DriveError {
+    pub(super) fn wrong(&self, keys: &[&str], message: impl Into<String>) -> DriveError {
         self.given.error(keys, message)
     }
 
@@ -263,69 +236,6 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The scheme suits the geometry; another scheme's keys are pointed out.
-    fn redundancy(&mut self) -> Result<(), DriveError> {
-        let Some(scheme) = schemes::named(&self.spec.redundancy.scheme) else { return Ok(()) };
-        let all = ["across", "width", "read_policy", "acknowledge"];
-        let unread = all.into_iter().filter(|key| !scheme.keys.contains(key));
-        let unread = unread.map(|key| format!("redundancy.{key}")).filter(|key| self.given.by_user(key));
-        let unread: Vec<_> = unread.collect();
-        if !unread.is_empty() {
-            let keys = unread.join(", ");
-            self.warnings.push(format!("{keys}: no effect with redundancy.scheme = \"{}\"", scheme.name));
-        }
-        let flash = &self.spec.flash;
-        let (level, depth) = match self.spec.redundancy.across {
-            Across::Channel => ("channel", 1),
-            Across::Chip => ("chip", 2),
-            Across::Die => ("die", 3),
-        };
-        let parts = product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip][..depth]);
-        match (scheme.members)(parts, self.spec.redundancy.width, level) {
-            Ok(members) => {
-                self.spec.redundancy.width = scheme.keys.contains(&"width").then_some(members);
-                Ok(())
-            }
-            Err(message) => {
-                let geometry = ["flash.channels", "flash.chips_per_channel", "flash.dies_per_chip"];
-                let mut keys = vec!["redundancy.width", "redundancy.scheme", "redundancy.across"];
-                keys.extend_from_slice(&geometry[..depth]);
-                Err(self.wrong(&keys, message))
-            }
-        }
-    }
-
-    /// Each copy holds at least a page, and every plane keeps room to collect.
-    fn room(&self) -> Result<(), DriveError> {
-        let flash = &self.spec.flash;
-        let members = u64::from(self.spec.redundancy.width.unwrap_or(1));
-        let planes =
-            product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
-        let planes = planes / members;
-        let physical = planes * product(&[flash.blocks_per_plane, flash.pages_per_block]);
-        let logical = logical(physical, self.spec.ftl.over_provisioning);
-        let keys = ["ftl.over_provisioning", "flash.blocks_per_plane", "flash.pages_per_block"];
-        if logical == 0 {
-            return Err(self.wrong(&keys, "the drive holds no page: less over-provisioning, or more blocks"));
-        }
-        let spare = 2 * u64::from(flash.pages_per_block) * planes;
-        if physical - logical < spare {
-            let least = 2.0 / f64::from(flash.blocks_per_plane - 2);
-            // Rounded up to a figure that a user would write and that is still enough.
-            let least = (least * 1e6).ceil() / 1e6;
-            let message = format!(
-                "{} leaves {:.1} blocks free in a plane once all of the drive is written: existing data that \
-                 leave no room to collect; at least {least} is accepted with {} blocks in a plane, which \
-                 leaves the 2 that collection needs (one being written, one to collect into)",
-                self.spec.ftl.over_provisioning,
-                (physical - logical) as f64 / planes as f64 / f64::from(flash.pages_per_block),
-                flash.blocks_per_plane
-            );
-            return Err(self.wrong(&keys, message));
-        }
-        Ok(())
-    }
-
     /// With the drive full, collection can reach its threshold.
     fn threshold(&mut self) {
         let op = self.spec.ftl.over_provisioning;
@@ -374,17 +284,12 @@ fn timing(spec: &DriveSpec) -> Timing {
 
 /// A number that is whole but for the binary form of its decimal (16.1 µs are 16100.000000000002 ns) made
 /// whole.
-fn whole(number: f64) -> f64 {
+pub(super) fn whole(number: f64) -> f64 {
     let near = number.round();
     if (number - near).abs() <= near * 1e-12 { near } else { number }
 }
 
-/// Logical pages of so many physical ones.
-fn logical(physical: u64, over_provisioning: f64) -> u64 {
-    whole(physical as f64 / (1.0 + over_provisioning)).floor() as u64
-}
-
-fn page_bytes(spec: &DriveSpec) -> u64 {
+pub(super) fn page_bytes(spec: &DriveSpec) -> u64 {
     (spec.flash.page_kib * 1024.0) as u64
 }
 
@@ -397,7 +302,7 @@ fn units_per_channel(spec: &DriveSpec) -> u64 {
     }
 }
 
-fn product(counts: &[u32]) -> u64 {
+pub(super) fn product(counts: &[u32]) -> u64 {
     counts.iter().map(|&count| u64::from(count)).product()
 }
 

@@ -188,6 +188,18 @@ pub struct BufferSpec {
     /// What a request takes that the controller's memory serves alone, µs.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub hit_us: f64,
+    /// What is given up when it is full: the `page` used longest ago, or with it the rest of its `stripe`.
+    pub evict: Evict,
+}
+
+/// What the write buffer gives up when it is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evict {
+    /// The page used longest ago.
+    Page,
+    /// That page, and what the buffer holds of the same stripe.
+    Stripe,
 }
 
 /// The redundancy inside the drive.
@@ -206,6 +218,66 @@ pub struct RedundancySpec {
     pub read_policy: ReadPolicy,
     /// A mirror acknowledges a write when `all` copies are acknowledged, or the `first`.
     pub acknowledge: MirrorAcknowledge,
+    /// What of a stripe that has never been written in full: `zeros` (its other pages are known zeros, so it has
+    /// parity from its first page on) or `wait` (its parity is written when it is full, in idle time, or at the
+    /// end).
+    pub incomplete: Incomplete,
+    /// A stripe of `dvs` that has waited so long for more data is given a parity of its own, ms; 0: after each
+    /// request that leaves one open.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub timeout_ms: f64,
+    /// Without host requests for so long, parity that was put off is written, ms.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub idle_ms: f64,
+    /// Address space for old versions of pages, as a share of each member's pages; it is taken from the
+    /// over-provisioned ones.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub shadow: f64,
+    /// The non-volatile memory for partial parities, MiB.
+    #[schemars(range(max = 1_048_576.0), extend("exclusiveMinimum" = 0.0))]
+    pub nvram_mib: f64,
+    /// What one page takes to or from that memory, µs.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub nvram_us: f64,
+    /// A partial parity is committed when collection is about to move an old version that it needs.
+    pub commit_on_collection: bool,
+    /// The narrowest stripe of `lifespan`, parity included: it decides the capacity.
+    #[schemars(range(min = 2, max = 255))]
+    pub narrowest: u32,
+    /// The chance of losing a stripe that `lifespan` tolerates.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub stripe_loss: f64,
+    /// Raw bit error rate of a block that has never been erased.
+    #[schemars(range(max = 0.5), extend("exclusiveMinimum" = 0.0))]
+    pub rber_new: f64,
+    /// Raw bit error rate after `rber_cycles` erases; in between and beyond, it grows exponentially.
+    #[schemars(range(max = 0.5), extend("exclusiveMinimum" = 0.0))]
+    pub rber_worn: f64,
+    /// Erases after which a block's bit error rate is `rber_worn`.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub rber_cycles: u32,
+    /// Bits that the code of each 512 bytes corrects.
+    #[schemars(range(min = 0, max = 512))]
+    pub ecc_bits: u32,
+    /// What adding a page to a parity takes the controller, µs.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub xor_us: f64,
+    /// Units that are kept empty, each to stand in for a member that fails.
+    #[schemars(range(max = 254))]
+    pub spares: u32,
+    /// The share of its time that a rebuild works; the rest is the host's.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub rebuild_share: f64,
+}
+
+/// What of a stripe that has never been written in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Incomplete {
+    /// Its other pages are known zeros.
+    Zeros,
+    /// It waits for the rest, unprotected.
+    Wait,
 }
 
 /// The level over which redundancy runs.
@@ -341,7 +413,7 @@ impl Default for GcSpec {
 
 impl Default for BufferSpec {
     fn default() -> Self {
-        BufferSpec { dram_mib: 0.0, hit_us: 1.0 }
+        BufferSpec { dram_mib: 0.0, hit_us: 1.0, evict: Evict::Page }
     }
 }
 
@@ -353,6 +425,22 @@ impl Default for RedundancySpec {
             width: None,
             read_policy: ReadPolicy::RoundRobin,
             acknowledge: MirrorAcknowledge::All,
+            incomplete: Incomplete::Zeros,
+            timeout_ms: 50.0,
+            idle_ms: 10.0,
+            shadow: 0.02,
+            nvram_mib: 1.0,
+            nvram_us: 1.0,
+            commit_on_collection: false,
+            narrowest: 4,
+            stripe_loss: 1e-12,
+            rber_new: 1e-6,
+            rber_worn: 1e-4,
+            rber_cycles: 5000,
+            ecc_bits: 8,
+            xor_us: 0.0,
+            spares: 0,
+            rebuild_share: 0.5,
         }
     }
 }

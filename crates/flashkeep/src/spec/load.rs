@@ -17,16 +17,35 @@ use toml::de::{DeTable, DeValue};
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// Reads a drive by a preset's name or a path (it has a `/` or ends in `.toml`), lays `key=value` pairs over
-/// it, and checks it.
+/// it, and checks it. Such pairs may also follow the name, with commas between: `dvs-8chip,redundancy.scheme=raid5`.
 ///
 /// # Errors
 /// [`DriveError`] names the file, the line and the key, what was found and what is accepted.
 pub fn load(drive: &str, set: &[String]) -> Result<Resolved, DriveError> {
+    let (drive, own) = with_pairs(drive);
     let mut given = Given::new(drive);
     let source = Source::named(drive, None).map_err(|message| given.error(&[], message))?;
     let stem = source.stem();
     given.layer(source, &mut Vec::new())?;
-    given.finish(&stem, set)
+    if own.is_empty() {
+        return given.finish(&stem, set);
+    }
+    let set: Vec<String> = set.iter().cloned().chain(own.iter().map(|&pair| pair.to_owned())).collect();
+    let mut resolved = given.finish(&stem, &set)?;
+    // Several of a kind are told apart by what was set.
+    for pair in own {
+        let key = pair.split('=').next().unwrap_or_default();
+        resolved.spec.name += &format!(",{}", pair[key.rfind('.').map_or(0, |dot| dot + 1)..].trim());
+    }
+    Ok(resolved)
+}
+
+/// A drive's name, and the `key=value` pairs that follow it.
+fn with_pairs(drive: &str) -> (&str, Vec<&str>) {
+    let mut parts = drive.split(',');
+    let name = parts.next().unwrap_or_default();
+    let own: Vec<_> = parts.collect();
+    if own.iter().all(|pair| pair.contains('=')) { (name, own) } else { (drive, Vec::new()) }
 }
 
 /// Reads a drive from the text of a drive file; `name` stands for the path in messages.
@@ -87,6 +106,15 @@ impl Given {
     /// Whether a file or `--set` gave this key.
     pub(super) fn by_user(&self, key: &str) -> bool {
         self.entries.get(key).is_some_and(|entry| entry.giver != Giver::Echo)
+    }
+
+    /// Whether the user gave this key: in a file of their own, or with `--set`; a preset's keys are not theirs.
+    pub(super) fn by_hand(&self, key: &str) -> bool {
+        match self.entries.get(key).map(|entry| &entry.giver) {
+            Some(Giver::File { label, .. }) => label.contains('/') || label.ends_with(".toml"),
+            Some(Giver::Set) => true,
+            Some(Giver::Echo) | None => false,
+        }
     }
 
     /// Whether anything gave this key.

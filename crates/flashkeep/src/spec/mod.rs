@@ -7,6 +7,7 @@ mod keys;
 mod load;
 mod names;
 mod presets;
+mod redundancy;
 mod tree;
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ const TABLE: &[(&str, &str)] = table![
     "8CM-64",
     "4CNM-128",
     "8CM-256",
+    "dvs-8chip",
 ];
 
 /// The presets in the order of the table.

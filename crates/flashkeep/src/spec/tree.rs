@@ -1,7 +1,11 @@
 //! A drive drawn as the tree of nodes that it is.
 
 use super::check::Resolved;
-use super::keys::{Acknowledge, Across, BusUse, BusyUnit, GcRun, MirrorAcknowledge, ReadPolicy};
+use super::keys::{Acknowledge, Across, BusUse, BusyUnit, GcRun};
+use crate::schemes::Members;
+
+/// Settings of a scheme on one line.
+const LONGEST: usize = 76;
 
 /// Members beyond this number are not drawn one by one.
 const MOST_DRAWN: u32 = 4;
@@ -61,41 +65,79 @@ pub fn draw(drive: &Resolved) -> String {
 
 fn redundancy(drive: &Resolved) -> Node {
     let redundancy = &drive.spec.redundancy;
-    let members = drive.members();
-    if redundancy.scheme == "none" {
+    let (scheme, members) = (drive.scheme(), drive.members());
+    if scheme.is_plain() {
         return member(drive, 0);
     }
-    let read = match redundancy.read_policy {
-        ReadPolicy::RoundRobin => "in turn",
-        ReadPolicy::LeastBusy => "from the least busy",
+    let (survives, level) = drive.survives();
+    let may_fail = match survives {
+        1 => format!("any one {level} may fail"),
+        some => format!("any {some} {level}s may fail"),
     };
-    let acknowledge = match redundancy.acknowledge {
-        MirrorAcknowledge::All => "all copies are",
-        MirrorAcknowledge::First => "the first copy is",
-    };
-    let level = level(redundancy.across);
-    let lines = vec![
-        format!("{members} copies, each over its own {level}s; any one {level} may fail"),
-        format!("reads {read}; a write is done when {acknowledge}"),
-    ];
-    let children = match members {
+    let mut lines = vec![format!("{members} members, each over its own {level}s; {may_fail}")];
+    lines.extend(settings(drive));
+    let mut children: Vec<Node> = match members {
         0..=MOST_DRAWN => (0..members).map(|index| member(drive, index)).collect(),
         _ => {
             let rest = format!("{} more like it", members - 2);
             vec![member(drive, 0), Node::new("…", vec![rest], Vec::new()), member(drive, members - 1)]
         }
     };
+    for spare in members..drive.parts() {
+        children.push(Node::new("spare", vec![territory(drive, spare)], Vec::new()));
+    }
+    if scheme.memory {
+        let pages = count(drive.memory_pages(), "page");
+        let line = format!("{pages}, {} each", time((redundancy.nvram_us * 1e3) as u64));
+        children.push(Node::new("nvram", vec![line], Vec::new()));
+    }
     Node::new(&redundancy.scheme, lines, children)
+}
+
+/// What the scheme has been told, key by key.
+fn settings(drive: &Resolved) -> Vec<String> {
+    let keys = serde_json::to_value(&drive.spec.redundancy).unwrap_or_default();
+    let drawn = ["across", "width", "spares", "nvram_mib", "nvram_us"];
+    let mut lines: Vec<String> = Vec::new();
+    for key in drive.scheme().keys.iter().filter(|key| !drawn.contains(key)) {
+        let told = match &keys[*key] {
+            serde_json::Value::String(text) => format!("{key} {text}"),
+            other => format!("{key} {other}"),
+        };
+        match lines.last_mut() {
+            Some(line) if line.len() + told.len() < LONGEST => *line += &format!(", {told}"),
+            _ => lines.push(told),
+        }
+    }
+    lines
 }
 
 /// One translation layer and the flash below it.
 fn member(drive: &Resolved, index: u32) -> Node {
     let ftl = &drive.spec.ftl;
     let members = drive.members();
-    let title = if members == 1 { "ftl".into() } else { format!("ftl {index}") };
+    let raw = drive.scheme().kind == Members::Raw;
+    let layer = if raw { "log" } else { "ftl" };
+    let title = if members == 1 { layer.into() } else { format!("{layer} {index}") };
     if index > 0 {
         let territory = Node::new("flash", vec![territory(drive, index)], Vec::new());
-        return Node::new(&title, vec!["as ftl 0".into()], vec![territory]);
+        return Node::new(&title, vec![format!("as {layer} 0")], vec![territory]);
+    }
+    if raw {
+        let groups = count(drive.part_pages() / drive.group_pages(), "group");
+        let pages = count(drive.group_pages(), "page");
+        let lines = vec![
+            format!("{groups} of {pages} of {}, written in order", size(drive.page_bytes())),
+            format!(
+                "{} % over-provisioned; cleans when {} left",
+                round(ftl.over_provisioning * 100.0),
+                match drive.clean_below() {
+                    1 => "1 group is".to_owned(),
+                    groups => format!("{groups} groups are"),
+                }
+            ),
+        ];
+        return Node::new(&title, lines, vec![flash(drive)]);
     }
     let run = match ftl.gc.run {
         GcRun::Steps => "page by page",
@@ -104,7 +146,7 @@ fn member(drive: &Resolved, index: u32) -> Node {
     let lines = vec![
         format!(
             "{} in pages of {}, {} % over-provisioned; allocation {}",
-            size(drive.capacity_bytes()),
+            size(drive.member_bytes()),
             size(drive.page_bytes()),
             round(ftl.over_provisioning * 100.0),
             ftl.allocation
@@ -163,7 +205,7 @@ fn territory(drive: &Resolved, index: u32) -> String {
     let chips = count(flash.chips_per_channel.into(), "chip");
     let whole = [u64::from(flash.channels), flash.chips_per_channel.into(), flash.dies_per_chip.into()];
     let (level, parts) = match drive.spec.redundancy.across {
-        _ if drive.members() == 1 => {
+        _ if drive.parts() == 1 => {
             return format!(
                 "{}: {} × {chips} × {dies}",
                 size(drive.physical_bytes()),
@@ -174,7 +216,7 @@ fn territory(drive: &Resolved, index: u32) -> String {
         Across::Chip => ("chip", whole[0] * whole[1]),
         Across::Die => ("die", whole[0] * whole[1] * whole[2]),
     };
-    let share = parts / u64::from(drive.members());
+    let share = parts / u64::from(drive.parts());
     let first = share * u64::from(index);
     let which = match share {
         1 => format!("{level} {first}"),
@@ -185,14 +227,6 @@ fn territory(drive: &Resolved, index: u32) -> String {
         Across::Channel => format!("{which} of {parts}, {with} {chips} × {dies}"),
         Across::Chip => format!("{which} of {parts}, {with} {dies}"),
         Across::Die => format!("{which} of {parts}"),
-    }
-}
-
-fn level(across: Across) -> &'static str {
-    match across {
-        Across::Channel => "channel",
-        Across::Chip => "chip",
-        Across::Die => "die",
     }
 }
 

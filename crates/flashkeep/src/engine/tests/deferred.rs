@@ -271,7 +271,7 @@ impl Scheme for Deferred {
         }
     }
 
-    fn settled(&mut self, key: Key) {
+    fn settled(&mut self, key: Key, _: &View<'_>) {
         let stripe = key.0 as u32;
         // A repair holds the stripe too, but renews nothing.
         if !self.renewing.contains(&stripe) {
@@ -292,7 +292,7 @@ impl Scheme for Deferred {
         !self.todo.is_empty()
     }
 
-    fn member(&mut self, member: Member, change: Change) {
+    fn member(&mut self, member: Member, change: Change, _: &View<'_>) {
         self.failed.retain(|&other| other != member);
         if change == Change::Failed {
             self.failed.push(member);

@@ -311,7 +311,7 @@ impl Scheme for Log {
         self.owner[usize::from(member.0)][page.0 as usize].map(Page)
     }
 
-    fn settled(&mut self, key: Key) {
+    fn settled(&mut self, key: Key, _: &View<'_>) {
         let group = key.0 as u32;
         if let Some(Cleaning { moves, rows, .. }) = self.cleaning.take_if(|cleaning| cleaning.group == group)
         {

@@ -117,7 +117,7 @@ impl Scheme for Mirror {
         Some(page)
     }
 
-    fn settled(&mut self, key: Key) {
+    fn settled(&mut self, key: Key, _: &View<'_>) {
         self.copying.retain(|&copied| copied != key);
     }
 
@@ -125,7 +125,7 @@ impl Scheme for Mirror {
         !self.todo.is_empty() || !self.copying.is_empty()
     }
 
-    fn member(&mut self, member: Member, change: Change) {
+    fn member(&mut self, member: Member, change: Change, _: &View<'_>) {
         if change != Change::Failed {
             self.todo.extend((0..self.pages).rev().map(|page| (member, page)));
         }

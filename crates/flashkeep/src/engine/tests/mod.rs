@@ -6,8 +6,8 @@ mod log;
 mod mirror;
 mod partial;
 mod raid;
-mod rig;
-mod store;
+pub(crate) mod rig;
+pub(crate) mod store;
 mod stubs;
 
 mod arithmetic;
@@ -22,9 +22,11 @@ mod waiting;
 use super::{Contents, Key, Member, Role, Token, Tree, gf};
 use mirror::{Mirror, Plain};
 use raid::Raid;
-use rig::Rig;
 use store::{Report, Store};
 use stubs::Stub;
+
+/// A tree of stubs under test.
+type Rig<C> = rig::Rig<C, Stub>;
 
 /// Whether every stripe of a RAID over the first leaves has the parities that its data say, worked out here.
 fn parity_is_right(rig: &Rig<Token>, members: u8, parities: u8, stripes: u32) -> bool {

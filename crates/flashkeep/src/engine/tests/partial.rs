@@ -127,7 +127,7 @@ impl Scheme for Partial {
         true
     }
 
-    fn settled(&mut self, key: Key) {
+    fn settled(&mut self, key: Key, _: &View<'_>) {
         let done = self.committing.filter(|&slot| {
             self.entries[slot].as_ref().is_some_and(|entry| u64::from(entry.stripe) == key.0)
         });

@@ -283,7 +283,7 @@ impl Scheme for Raid {
         }
     }
 
-    fn settled(&mut self, key: Key) {
+    fn settled(&mut self, key: Key, _: &View<'_>) {
         for page in std::mem::take(&mut self.trimmed) {
             if u64::from(self.place(page).0) == key.0 {
                 self.written[page as usize] = false;
@@ -297,7 +297,7 @@ impl Scheme for Raid {
         !self.todo.is_empty()
     }
 
-    fn member(&mut self, member: Member, change: Change) {
+    fn member(&mut self, member: Member, change: Change, _: &View<'_>) {
         self.todo.retain(|&(other, _)| other != member);
         if change != Change::Failed {
             self.todo.extend((0..self.stripes).map(|stripe| (member, stripe)));

@@ -1,9 +1,8 @@
 //! What the tests drive: a tree over a store, a clock, and an oracle that knows what every read must return.
 
 use super::store::{Report, Store};
-use super::stubs::Stub;
 use crate::engine::{
-    Change, Command, Contents, Engine, Finished, Flags, LeafId, Merge, NodeId, Page, Tree, Verb, Why,
+    Change, Command, Contents, Engine, Finished, Flags, LeafId, Merge, NodeId, Page, Scheme, Tree, Verb, Why,
 };
 use crate::kernel::{SimTime, mix};
 
@@ -18,31 +17,33 @@ struct Expected {
 }
 
 /// A tree under test.
-pub(super) struct Rig<C: Contents> {
-    pub(super) engine: Engine<Stub, C>,
-    pub(super) store: Store<C>,
-    pub(super) now: SimTime,
+pub(crate) struct Rig<C: Contents, S> {
+    pub(crate) engine: Engine<S, C>,
+    pub(crate) store: Store<C>,
+    pub(crate) now: SimTime,
     /// All that each page has ever held, in the order of submission.
     history: Vec<Vec<u64>>,
     requests: Vec<Expected>,
     serial: u64,
     /// A read that was repaired may be newer than its submission, never older.
-    pub(super) lenient: bool,
+    pub(crate) lenient: bool,
     /// Whether a wrong read is counted instead of being the end, and how many there were.
-    pub(super) counts_wrong: bool,
-    pub(super) wrong: u32,
+    pub(crate) counts_wrong: bool,
+    pub(crate) wrong: u32,
     /// What was told: when it could go on and how many pages it lost, by request.
-    pub(super) told: Vec<Option<(SimTime, u32)>>,
+    pub(crate) told: Vec<Option<(SimTime, u32)>>,
     /// Pages that reads have reported as lost.
-    pub(super) lost: Vec<u32>,
+    pub(crate) lost: Vec<u32>,
     /// Everything that happened, as one number.
-    pub(super) trace: u64,
+    pub(crate) trace: u64,
 }
 
-impl<C: Contents> Rig<C> {
-    pub(super) fn new(tree: Tree<Stub>, store: Store<C>) -> Self {
+impl<C: Contents, S: Scheme> Rig<C, S> {
+    pub(crate) fn new(tree: Tree<S>, store: Store<C>) -> Self {
+        let mut engine = Engine::new(tree);
+        engine.controller.rebuild_permille = 0;
         Rig {
-            engine: Engine::new(tree),
+            engine,
             store,
             now: SimTime::ZERO,
             history: Vec::new(),
@@ -58,7 +59,7 @@ impl<C: Contents> Rig<C> {
     }
 
     /// `scheme` over `members` leaves of so many pages.
-    pub(super) fn flat(scheme: Stub, members: u16, pages: u32, report: Report, seed: u64) -> Self {
+    pub(crate) fn flat(scheme: S, members: u16, pages: u32, report: Report, seed: u64) -> Self {
         let mut store = Store::new(seed);
         let leaves = (0..members).map(|_| Tree::Leaf(store.add(pages, 0, report))).collect();
         Rig::new(Tree::Node(scheme, leaves), store)
@@ -73,7 +74,7 @@ impl<C: Contents> Rig<C> {
     }
 
     /// What the page holds once everything submitted has taken effect.
-    pub(super) fn latest(&mut self, page: u32) -> u64 {
+    pub(crate) fn latest(&mut self, page: u32) -> u64 {
         *self.versions(page).last().expect("every page has held zeros")
     }
 
@@ -89,7 +90,7 @@ impl<C: Contents> Rig<C> {
         mix(self.serial)
     }
 
-    pub(super) fn submit(&mut self, command: Command) -> usize {
+    pub(crate) fn submit(&mut self, command: Command) -> usize {
         let (start, count) = (command.start.0, command.count);
         let tag = self.request(start, count, Some(command.verb));
         let ticket = self.engine.open(tag as u32, u32::from(count));
@@ -110,27 +111,27 @@ impl<C: Contents> Rig<C> {
         tag
     }
 
-    pub(super) fn write(&mut self, start: u32, count: u16) -> usize {
+    pub(crate) fn write(&mut self, start: u32, count: u16) -> usize {
         self.submit(Command::new(Verb::Write, Page(start), count))
     }
 
-    pub(super) fn read(&mut self, start: u32, count: u16) -> usize {
+    pub(crate) fn read(&mut self, start: u32, count: u16) -> usize {
         self.submit(Command::new(Verb::Read, Page(start), count))
     }
 
-    pub(super) fn trim(&mut self, start: u32, count: u16) -> usize {
+    pub(crate) fn trim(&mut self, start: u32, count: u16) -> usize {
         self.submit(Command::new(Verb::Trim, Page(start), count))
     }
 
     /// Fills pages before time 0.
-    pub(super) fn fill(&mut self, start: u32, count: u16) {
+    pub(crate) fn fill(&mut self, start: u32, count: u16) {
         let flags = Flags::BEFORE;
         let tag = self.submit(Command { flags, ..Command::new(Verb::Write, Page(start), count) });
         assert!(self.told[tag].is_some(), "no time passes before time 0");
     }
 
     /// Writes a part of a page.
-    pub(super) fn merge(&mut self, page: u32) -> usize {
+    pub(crate) fn merge(&mut self, page: u32) -> usize {
         let tag = self.request(page, 1, None);
         let ticket = self.engine.open(tag as u32, 1);
         let old = self.latest(page);
@@ -186,12 +187,12 @@ impl<C: Contents> Rig<C> {
     }
 
     /// When something happens next.
-    pub(super) fn next(&self) -> SimTime {
+    pub(crate) fn next(&self) -> SimTime {
         self.engine.next_due().min(self.store.next())
     }
 
     /// On to the next instant at which something happens; false where nothing does any more.
-    pub(super) fn step(&mut self) -> bool {
+    pub(crate) fn step(&mut self) -> bool {
         let next = self.next();
         if next == SimTime::NEVER {
             return false;
@@ -201,7 +202,7 @@ impl<C: Contents> Rig<C> {
     }
 
     /// Everything up to an instant.
-    pub(super) fn until(&mut self, at: SimTime) {
+    pub(crate) fn until(&mut self, at: SimTime) {
         while self.next() <= at {
             self.now = self.now.max(self.next());
             self.store.deliver(self.now);
@@ -212,14 +213,21 @@ impl<C: Contents> Rig<C> {
     }
 
     /// Until nothing happens any more; then nothing may be left.
-    pub(super) fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         while self.step() {}
         assert!(self.requests.iter().all(|request| request.finished), "a request never finished");
         assert!(self.engine.is_quiet(), "something was left behind");
     }
 
+    /// Until nothing is under way; more may follow in idle time.
+    pub(crate) fn drain(&mut self) {
+        while !self.engine.is_quiet() {
+            assert!(self.step(), "a request never finished");
+        }
+    }
+
     /// Reads every page back.
-    pub(super) fn read_all(&mut self, pages: u32) {
+    pub(crate) fn read_all(&mut self, pages: u32) {
         self.lost.clear();
         for page in 0..pages {
             self.read(page, 1);
@@ -227,8 +235,9 @@ impl<C: Contents> Rig<C> {
         }
     }
 
-    pub(super) fn change(&mut self, node: u16, change: Change) {
+    pub(crate) fn change(&mut self, node: u16, change: Change) {
         self.engine.change(&mut self.store, self.now, NodeId(node), change);
+        self.engine.settle(&mut self.store, self.now);
         self.collect();
     }
 
@@ -236,36 +245,48 @@ impl<C: Contents> Rig<C> {
         self.engine.shape[usize::from(node)].leaf.expect("a leaf")
     }
 
+    /// Whether the node answers.
+    pub(crate) fn is_alive(&self, node: u16) -> bool {
+        self.engine.shape[usize::from(node)].alive
+    }
+
     /// The leaf at `node` fails.
-    pub(super) fn fail(&mut self, node: u16) {
+    pub(crate) fn fail(&mut self, node: u16) {
         let leaf = self.leaf_of(node);
         self.store.kill(leaf.0);
         self.change(node, Change::Failed);
     }
 
     /// An empty leaf stands at `node`.
-    pub(super) fn replace(&mut self, node: u16) {
+    pub(crate) fn replace(&mut self, node: u16) {
         let leaf = self.leaf_of(node);
         self.store.replace(leaf.0);
         self.change(node, Change::Replaced);
     }
 
     /// The leaf at `node` is back.
-    pub(super) fn bring_back(&mut self, node: u16) {
+    pub(crate) fn bring_back(&mut self, node: u16) {
         let leaf = self.leaf_of(node);
         self.store.revive(leaf.0);
         self.change(node, Change::Returned);
     }
 
-    pub(super) fn background(&mut self, node: u16, why: Why) -> bool {
+    /// The leaf at `node` goes on without a page.
+    pub(crate) fn damage(&mut self, node: u16, page: u32) {
+        let leaf = self.leaf_of(node);
+        self.store.damage(leaf, page);
+        self.engine.settle(&mut self.store, self.now);
+        self.collect();
+    }
+
+    pub(crate) fn background(&mut self, node: u16, why: Why) -> bool {
         let work = self.engine.background(&mut self.store, self.now, NodeId(node), why);
         self.collect();
         work
     }
 
     /// Rebuilds what the scheme at `node` can, a piece at a time.
-    pub(super) fn rebuild(&mut self, node: u16) {
-        use crate::engine::Scheme;
+    pub(crate) fn rebuild(&mut self, node: u16) {
         while self.engine.scheme(NodeId(node)).expect("a scheme").rebuilding() {
             let begun = self.background(node, Why::Rebuild);
             assert!(self.step() || begun || self.engine.is_quiet(), "the rebuild stands still");
@@ -274,7 +295,7 @@ impl<C: Contents> Rig<C> {
     }
 
     /// How often each cause made the flash work: pages read and pages written.
-    pub(super) fn pages(&self, verb: Verb, cause: crate::engine::Cause) -> u32 {
+    pub(crate) fn pages(&self, verb: Verb, cause: crate::engine::Cause) -> u32 {
         self.store.count(|_, command| command.verb == verb && command.cause == cause)
     }
 }

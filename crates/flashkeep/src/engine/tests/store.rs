@@ -1,5 +1,6 @@
 //! The leaves of the tests: pages in memory, which take effect when they are submitted and are done some time
-//! later, in any order; and raw chips, which assert that they are programmed as flash must be.
+//! later, in any order; and raw chips, which assert that they are programmed as flash must be, erase no page before
+//! its reads are served, and may have places that take no page any more.
 
 use crate::engine::{Below, Command, Contents, Done, Flags, LeafId, Leaves, Page, Part, Ticket, Verb};
 use crate::kernel::{Random, SimTime, Span};
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// How a leaf reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Report {
+pub(crate) enum Report {
     /// Everything at once, at the instant of submission.
     AtOnce,
     /// At once, with instants so far ahead.
@@ -25,89 +26,129 @@ struct Leaf<C> {
     pages: Vec<C>,
     /// Pages that cannot be read until they are written again.
     bad: Vec<bool>,
+    /// Raw pages that hold nothing they are given.
+    broken: Vec<bool>,
+    /// Pages that it has been given, and holds.
+    given: Vec<bool>,
     dead: bool,
     report: Report,
     backlog: Span,
     /// Pages of an erase block; 0 for memory that can be written anywhere.
     block: u32,
     programmed: Vec<bool>,
+    /// When the last read will have been reported.
+    served: SimTime,
 }
 
 /// All leaves of a tree.
 #[derive(Debug)]
-pub(super) struct Store<C> {
+pub(crate) struct Store<C> {
     leaves: Vec<Leaf<C>>,
     random: Random,
     pending: BTreeMap<(SimTime, u64), Done<C>>,
     reported: u64,
     done: Vec<Done<C>>,
+    /// The leaf whose read is being answered.
+    reading: Option<LeafId>,
     /// Every command, in the order of submission.
-    pub(super) log: Vec<(SimTime, LeafId, Command)>,
+    pub(crate) log: Vec<(SimTime, LeafId, Command)>,
 }
 
 impl<C: Contents> Store<C> {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Store {
             leaves: Vec::new(),
             random: Random::stream(seed, "store"),
             pending: BTreeMap::new(),
             reported: 0,
             done: Vec::new(),
+            reading: None,
             log: Vec::new(),
         }
     }
 
     /// A leaf with so many pages, in erase blocks of `block` pages.
-    pub(super) fn add(&mut self, pages: u32, block: u32, report: Report) -> LeafId {
+    pub(crate) fn add(&mut self, pages: u32, block: u32, report: Report) -> LeafId {
         let (n, backlog) = (pages as usize, Span::ZERO);
-        let (bad, programmed) = (vec![false; n], vec![false; n]);
-        let pages = vec![C::default(); n];
-        self.leaves.push(Leaf { pages, bad, dead: false, report, backlog, block, programmed });
+        let [bad, broken, given, programmed] = [(); 4].map(|()| vec![false; n]);
+        let (pages, served) = (vec![C::default(); n], SimTime::ZERO);
+        let dead = false;
+        self.leaves.push(Leaf {
+            pages,
+            bad,
+            broken,
+            given,
+            dead,
+            report,
+            backlog,
+            block,
+            programmed,
+            served,
+        });
         LeafId(self.leaves.len() as u16 - 1)
     }
 
-    pub(super) fn page(&self, leaf: u16, page: u32) -> C {
+    pub(crate) fn page(&self, leaf: u16, page: u32) -> C {
         self.leaves[usize::from(leaf)].pages[page as usize]
     }
 
-    pub(super) fn set_report(&mut self, leaf: u16, report: Report) {
+    pub(crate) fn set_report(&mut self, leaf: u16, report: Report) {
         self.leaves[usize::from(leaf)].report = report;
     }
 
-    pub(super) fn set_backlog(&mut self, leaf: u16, ns: u64) {
+    pub(crate) fn set_backlog(&mut self, leaf: u16, ns: u64) {
         self.leaves[usize::from(leaf)].backlog = Span(ns);
     }
 
     /// The page cannot be read until it is written again.
-    pub(super) fn lose_page(&mut self, leaf: u16, page: u32) {
+    pub(crate) fn lose_page(&mut self, leaf: u16, page: u32) {
         self.leaves[usize::from(leaf)].bad[page as usize] = true;
     }
 
+    /// The page of a raw chip cannot be read any more, nor be written; whoever it belongs to is told.
+    pub(crate) fn break_page(&mut self, leaf: u16, page: u32) {
+        let this = &mut self.leaves[usize::from(leaf)];
+        this.broken[page as usize] = true;
+        if this.programmed[page as usize] {
+            this.bad[page as usize] = true;
+            self.done.push(Done::gone(LeafId(leaf), Page(page)));
+        }
+    }
+
+    /// The page is lost, and the leaf says so.
+    pub(crate) fn damage(&mut self, leaf: LeafId, page: u32) {
+        let this = &mut self.leaves[usize::from(leaf.0)];
+        (this.bad[page as usize], this.given[page as usize]) = (true, false);
+        self.done.push(Done::gone(leaf, Page(page)));
+    }
+
     /// No page can be read any more.
-    pub(super) fn kill(&mut self, leaf: u16) {
+    pub(crate) fn kill(&mut self, leaf: u16) {
         self.leaves[usize::from(leaf)].dead = true;
     }
 
     /// An empty leaf in its place. What was read of the old one before is still on its way.
-    pub(super) fn replace(&mut self, leaf: u16) {
+    pub(crate) fn replace(&mut self, leaf: u16) {
         let leaf = &mut self.leaves[usize::from(leaf)];
         leaf.dead = false;
         leaf.pages.fill(C::default());
         leaf.bad.fill(false);
+        leaf.broken.fill(false);
+        leaf.given.fill(false);
         leaf.programmed.fill(false);
     }
 
     /// The same leaf again, with what it held.
-    pub(super) fn revive(&mut self, leaf: u16) {
+    pub(crate) fn revive(&mut self, leaf: u16) {
         self.leaves[usize::from(leaf)].dead = false;
     }
 
-    pub(super) fn next(&self) -> SimTime {
+    pub(crate) fn next(&self) -> SimTime {
         self.pending.first_key_value().map_or(SimTime::NEVER, |((at, _), _)| *at)
     }
 
     /// Reports what is done by `now`.
-    pub(super) fn deliver(&mut self, now: SimTime) {
+    pub(crate) fn deliver(&mut self, now: SimTime) {
         while self.next() <= now {
             let (_, done) = self.pending.pop_first().expect("something is pending");
             self.done.push(done);
@@ -115,12 +156,16 @@ impl<C: Contents> Store<C> {
     }
 
     /// Pages asked for by commands that `which` picks.
-    pub(super) fn count(&self, which: impl Fn(LeafId, &Command) -> bool) -> u32 {
+    pub(crate) fn count(&self, which: impl Fn(LeafId, &Command) -> bool) -> u32 {
         let picked = self.log.iter().filter(|(_, leaf, command)| which(*leaf, command));
         picked.map(|(_, _, command)| u32::from(command.count)).sum()
     }
 
     fn later(&mut self, at: SimTime, done: Done<C>) {
+        if let Some(leaf) = self.reading {
+            let served = &mut self.leaves[usize::from(leaf.0)].served;
+            *served = at.max(*served);
+        }
         self.reported += 1;
         self.pending.insert((at, self.reported), done);
     }
@@ -180,16 +225,18 @@ impl<C: Contents> Leaf<C> {
                 }
                 Verb::Write if self.block > 0 => self.program(page, contents.get(n).copied()),
                 Verb::Write => {
-                    self.bad[page] = false;
+                    (self.bad[page], self.given[page]) = (false, true);
                     self.pages[page] = contents.get(n).copied().unwrap_or_default();
                 }
                 Verb::Trim => {
-                    (self.bad[page], self.programmed[page], self.pages[page]) = (false, false, C::default());
+                    (self.bad[page], self.given[page]) = (false, false);
+                    (self.programmed[page], self.pages[page]) = (false, C::default());
                 }
                 Verb::Rename => {
                     assert_eq!(self.block, 0, "raw pages have no other address");
                     let to = command.to.0 as usize + n;
                     self.pages[to] = std::mem::take(&mut self.pages[page]);
+                    self.given[to] = std::mem::take(&mut self.given[page]);
                     self.bad[to] = std::mem::take(&mut self.bad[page]);
                 }
             }
@@ -201,7 +248,8 @@ impl<C: Contents> Leaf<C> {
         let first = page - page % self.block as usize;
         let rest = &self.programmed[page..first + self.block as usize];
         assert!(!rest.contains(&true), "page {page} is programmed out of order, or twice");
-        self.programmed[page] = true;
+        (self.programmed[page], self.given[page]) = (true, true);
+        self.bad[page] = self.broken[page];
         self.pages[page] = contents.unwrap_or_default();
     }
 }
@@ -216,6 +264,11 @@ impl<C: Contents> Below for Store<C> {
     fn room(&self, _: LeafId) -> u64 {
         u64::MAX
     }
+    fn holds(&self, leaf: LeafId, page: Page) -> bool {
+        let this = &self.leaves[usize::from(leaf.0)];
+        let raw = this.programmed[page.0 as usize] && !this.bad[page.0 as usize];
+        if this.block > 0 { raw } else { this.given[page.0 as usize] }
+    }
 }
 
 impl<C: Contents> Leaves<C> for Store<C> {
@@ -228,13 +281,25 @@ impl<C: Contents> Leaves<C> for Store<C> {
         let report = if command.flags.has(Flags::BEFORE) { Report::AtOnce } else { this.report };
         let read = this.take(command, contents);
         if command.verb != Verb::Read {
+            let broken = |page: &u32| command.verb == Verb::Write && this.broken[*page as usize];
+            let gone: Vec<u32> = (command.start.0..command.end()).filter(broken).collect();
+            // Raw pages are not erased before the reads of them are served.
+            let owed = if this.block > 0 && command.verb == Verb::Trim {
+                this.served.since(now)
+            } else {
+                Span::ZERO
+            };
+            let report = if owed > Span::ZERO { Report::After(owed.0) } else { report };
+            self.done.extend(gone.into_iter().map(|page| Done::refused(leaf, Page(page))));
             return self.report(now, report, Done::at(ticket, u32::from(command.count), now));
         }
+        self.reading = Some(leaf);
         for (n, (failed, contents)) in (0..).zip(read) {
             let failed = failed.then(|| (leaf, command.start.plus(n)));
             let done = Done { contents, failed, ..Done::at(ticket.plus(n), 1, now) };
             self.report(now, report, done);
         }
+        self.reading = None;
     }
 
     fn done(&mut self) -> &mut Vec<Done<C>> {

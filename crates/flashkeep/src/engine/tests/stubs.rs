@@ -50,14 +50,14 @@ macro_rules! stubs {
             fn owner(&self, member: Member, page: Page) -> Option<Page> {
                 match self { $(Stub::$variant(s) => s.owner(member, page),)* }
             }
-            fn settled(&mut self, key: Key) {
-                match self { $(Stub::$variant(s) => s.settled(key),)* }
+            fn settled(&mut self, key: Key, view: &View<'_>) {
+                match self { $(Stub::$variant(s) => s.settled(key, view),)* }
             }
             fn rebuilding(&self) -> bool {
                 match self { $(Stub::$variant(s) => s.rebuilding(),)* }
             }
-            fn member(&mut self, member: Member, change: Change) {
-                match self { $(Stub::$variant(s) => s.member(member, change),)* }
+            fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+                match self { $(Stub::$variant(s) => s.member(member, change, view),)* }
             }
         }
     };

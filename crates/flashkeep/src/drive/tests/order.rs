@@ -1,7 +1,6 @@
-//! A drive's leaves on their own: any order of writes, renames, trims and reads, against a list of what each page
-//! holds.
+//! Any order of writes, renames, trims and reads, against a list of what each page holds.
 
-use super::*;
+use crate::drive::*;
 use crate::engine::{Cause, Flags, Token};
 use crate::ftl::victim;
 use crate::media::scheduler;
@@ -21,7 +20,8 @@ fn drive(run: &str, allocation: &str) -> Drive<Token> {
         Geometry::new(&resolved.spec.flash).part(Across::Channel, 1, 0).expect("one part is all of it");
     let rule = scheduler::named("reads-first").expect("a scheduler");
     let victim = victim::named("greedy").expect("a policy");
-    Drive::new(&resolved, &[whole], PAGES, rule, victim)
+    let kind = LeafKind::Mapped { pages: PAGES, shadow: 0, notify_leaving: false };
+    Drive::new(&resolved, &[whole], kind, rule, victim)
 }
 
 /// What is done next, and how far time goes on before it.

@@ -2,20 +2,26 @@
 
 use crate::buffer::{Below, Buffer, Hits};
 use crate::drive::{Counters, Drive};
-use crate::engine::{Contents, Engine, Finished, LeafId, Page, Scheme, Ticket, Token, Tree};
+use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Scheme, Ticket, Token};
 use crate::error::{DriveError, Error};
-use crate::ftl::victim;
 use crate::host::{Addresses, Placement, Range, Span as Sectors, Window, fragments};
 use crate::job::{Job, Outcome, Progress, RequestRecord};
 use crate::kernel::{Arena, Id, SimTime, Span};
-use crate::media::{Domain, Geometry, scheduler};
+use crate::media::Domain;
 use crate::output;
-use crate::report::{Facts, Statistics, WorkloadFacts, summary};
+use crate::report::{Phases, Statistics, WorkloadFacts};
 use crate::schemes;
-use crate::spec::{self, Existing, LateRequests, Resolved};
+use crate::spec::{self, Evict, Existing, LateRequests, Resolved};
 use crate::workload::{Replay, Requests, Workload};
 use flashkeep_trace::{Op, Provenance, Request};
 use std::ops::ControlFlow;
+
+mod build;
+mod end;
+mod strike;
+
+pub use build::{Built, build};
+use strike::Blows;
 
 /// Requests between two looks at whether to stop.
 const LOOK: u64 = 8192;
@@ -138,6 +144,11 @@ struct Simulation<'a, C: Contents> {
     in_flight: Arena<InFlight<C>>,
     finished: Vec<Finished>,
     ranges: Vec<Range>,
+    /// What is still to happen to the drive.
+    blows: Blows,
+    phases: Phases,
+    domains: Vec<Domain>,
+    leaf_count: u16,
     statistics: Statistics,
     baseline: Baseline,
     facts: WorkloadFacts,
@@ -152,7 +163,7 @@ struct Simulation<'a, C: Contents> {
 
 impl<'a, C: Contents> Simulation<'a, C> {
     fn new(job: &'a Job, drive: &'a Resolved, workload: &'a Workload<'a>) -> Result<Self, Error> {
-        let (mut flash, tree) = build(drive)?;
+        let Built { mut flash, tree, controller, domains, leaf_count } = build(drive)?;
         if let Some(path) = &job.operations {
             flash.log_operations(output::operations(path, flash.geometry().clone())?);
         }
@@ -167,13 +178,22 @@ impl<'a, C: Contents> Simulation<'a, C> {
             },
         };
         let counters = Counters::new(usize::from(flash.ftl_count()));
+        let mut engine = Engine::new(tree);
+        engine.controller = controller;
+        let grain = engine.scheme(NodeId::ROOT).map_or(u32::MAX, Scheme::grain);
+        let stripe = (drive.spec.buffer.evict == Evict::Stripe && grain < u32::MAX).then_some(grain);
+        let spares = drive.members() as u16..drive.parts() as u16;
         let bytes = drive.page_bytes();
         Ok(Simulation {
             job,
             resolved: drive,
             workload,
-            engine: Engine::new(tree),
-            buffer: Buffer::new(pages, sectors, dram, drive.spec.start.existing),
+            engine,
+            blows: Blows::new(job, drive, workload, spares)?,
+            phases: Phases::default(),
+            domains,
+            leaf_count,
+            buffer: Buffer::new(pages, sectors, dram, stripe, drive.spec.start.existing),
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
             window: Window::new(depth),
             in_flight: Arena::default(),
@@ -209,6 +229,8 @@ impl<'a, C: Contents> Simulation<'a, C> {
         self.facts.provenance = requests.provenance.clone();
         self.prepare(progress)?;
         self.replay(&mut requests, progress)?;
+        let tally = self.tally();
+        self.phases.end(self.now.max(self.last), tally.clone());
         if self.admitted == 0 {
             let message = "holds no request that the drive could be asked".to_owned();
             let path = self.facts.provenance.name.clone();
@@ -220,11 +242,15 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 self.warmup, self.admitted
             ))));
         }
+        if !self.engine.is_untroubled() {
+            self.read_everything();
+        }
         if self.job.verify {
             self.drive.audit();
         }
         if let Some(path) = &self.job.map {
-            output::map(path, &self.drive)?;
+            let pages = self.buffer.pages().len();
+            output::map(path, &self.drive, pages, &|page| self.engine.places(page))?;
         }
         self.drive.close_log().map_err(Error::Output)?;
         self.facts.skipped = requests.skipped() + self.misplaced;
@@ -232,7 +258,10 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let mut warnings = self.resolved.warnings.clone();
         warnings.extend(notes.iter().cloned());
         warnings.extend(requests.warnings());
-        Ok(Outcome { summary: self.summary(warnings), requests: self.records })
+        warnings.extend(
+            self.blows.left().map(|event| format!("--fail {event}: the run ended before it happened")),
+        );
+        Ok(Outcome { summary: self.summary(&tally, warnings), requests: self.records })
     }
 
     // ---------------------------------------------------------------- before time 0
@@ -301,18 +330,29 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let mut next = self.next_placed(requests)?;
         loop {
             let event = self.drive.next_event().min(self.engine.next_due());
+            let blow = self.blows.next_at;
             let admission = match &next {
                 Some(_) if closed => self.window.room_at(self.now),
                 Some(request) => self.window.room_at(SimTime(request.arrival_ns).max(self.now)),
                 None => SimTime::NEVER,
             };
-            if event <= admission {
+            let limit = admission.min(blow);
+            if event <= limit {
                 if event == SimTime::NEVER {
                     break;
                 }
-                self.happen(admission);
+                self.happen(limit);
+            } else if blow <= admission {
+                // At the end, when nothing else is to come, nothing fails any more; what failed is still replaced.
+                if next.is_none() && event == SimTime::NEVER && !self.blows.replaces_next() {
+                    break;
+                }
+                self.strike_by_time();
             } else {
                 self.now = admission;
+                if self.admitted >= self.blows.next_count {
+                    self.strike_by_count();
+                }
                 let Some(request) = next else { break };
                 self.admit(&request, closed);
                 if self.admitted.is_multiple_of(LOOK) {
@@ -334,11 +374,14 @@ impl<'a, C: Contents> Simulation<'a, C> {
         if self.drive.has_done() {
             self.now = self.drive.now();
             self.engine.settle(&mut self.drive, self.now);
-        } else if due <= admission {
+        } else if due <= admission && due < SimTime::NEVER {
             self.now = due;
             self.engine.advance(&mut self.drive, due);
         }
         self.collect_finished();
+        if !self.phases.is_empty() {
+            self.watch_phase();
+        }
     }
 
     fn look(
@@ -373,8 +416,10 @@ impl<'a, C: Contents> Simulation<'a, C> {
             && self.workload.placement == Placement::AsIs
         {
             let page = Page((ahead.offset >> shift) as u32);
-            for leaf in 0..self.drive.ftl_count() {
-                self.drive.prefetch(LeafId(leaf), page);
+            if let Some(scheme) = self.engine.scheme(NodeId::ROOT) {
+                scheme.prefetch(page, |member, page| {
+                    self.drive.prefetch(LeafId(u16::from(member.0)), page);
+                });
             }
         }
     }
@@ -481,6 +526,10 @@ impl<'a, C: Contents> Simulation<'a, C> {
     }
 
     fn begin_counting(&mut self) {
+        if !self.blows.is_empty() {
+            let tally = self.tally();
+            self.phases.begin("before", None, self.now, tally);
+        }
         self.baseline = Baseline {
             at: if self.warmup == 0 { SimTime::ZERO } else { self.now },
             counters: self.drive.counters().clone(),
@@ -516,7 +565,6 @@ impl<'a, C: Contents> Simulation<'a, C> {
         this.record.response_ns = response.0;
         this.record.service_ns = service.0;
         let statistics = &mut self.statistics;
-        statistics.lost_pages += u64::from(finished.lost);
         if C::KEEP && finished.lost == 0 {
             let pages = self.engine.pages(finished.join);
             for &(slot, expected) in &this.expected {
@@ -526,6 +574,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
         }
         if this.counted {
             statistics.digest.add(this.number, acknowledged.0, service.0);
+            if !self.phases.is_empty() {
+                self.phases.add(this.record.op == Op::Read as u8, response);
+            }
             if this.record.op == Op::Read as u8 {
                 statistics.read_response.add(response.0);
                 statistics.read_service.add(service.0);
@@ -547,67 +598,4 @@ impl<'a, C: Contents> Simulation<'a, C> {
         self.engine.forget(finished.join);
         self.in_flight.release(id);
     }
-
-    // ---------------------------------------------------------------- the end
-
-    fn summary(&self, warnings: Vec<String>) -> serde_json::Value {
-        let since = |now: Vec<Span>, before: &[Span]| -> Vec<Span> {
-            let before = before.iter().copied().chain(std::iter::repeat(Span::ZERO));
-            now.into_iter().zip(before).map(|(now, before)| now - before).collect()
-        };
-        let [channels, units] = &self.baseline.busy;
-        let hits = self.buffer.hits;
-        let before = self.baseline.hits;
-        summary(&Facts {
-            drive: self.resolved,
-            seed: self.job.seed.unwrap_or(1),
-            workload: &self.facts,
-            statistics: &self.statistics,
-            counters: &self.drive.counters().since(&self.baseline.counters),
-            hits: Hits {
-                read_hits: hits.read_hits - before.read_hits,
-                read_misses: hits.read_misses - before.read_misses,
-                write_hits: hits.write_hits - before.write_hits,
-                write_misses: hits.write_misses - before.write_misses,
-            },
-            from: self.baseline.at,
-            until: self.last,
-            queue_max: self.window.most(),
-            busy: [since(self.drive.channel_busy(), channels), since(self.drive.unit_busy(), units)],
-            erases: self.drive.erases(),
-            filled: self.drive.filled(),
-            warnings,
-        })
-    }
-}
-
-/// The flash of a drive, and the tree of its redundancy over it.
-fn build<C: Contents>(drive: &Resolved) -> Result<(Drive<C>, Tree<schemes::Any>), Error> {
-    let redundancy = &drive.spec.redundancy;
-    let geometry = Geometry::new(&drive.spec.flash);
-    let width = drive.members();
-    let domains: Option<Vec<Domain>> =
-        (0..width).map(|index| geometry.part(redundancy.across, width, index)).collect();
-    let Some(domains) = domains else {
-        return Err(Error::Drive(DriveError {
-            path: drive.path.clone(),
-            line: None,
-            field: Some("redundancy.width".into()),
-            message: format!(
-                "{width} equal parts of the drive's {:?}s are not whole channels, nor whole chips of one channel, nor \
-                 whole dies of one chip; choose a width or a geometry that divides evenly",
-                redundancy.across
-            )
-            .to_lowercase(),
-        }));
-    };
-    let pages = u32::try_from(drive.member_pages()).expect("checked when the drive was resolved");
-    let rule = scheduler::named(&drive.spec.flash.scheduler).expect("checked when the drive was resolved");
-    let victim = victim::named(&drive.spec.ftl.gc.victim).expect("checked when the drive was resolved");
-    let flash = Drive::new(drive, &domains, pages, rule, victim);
-    let options = schemes::Options { redundancy, member_pages: u64::from(pages), members: width as u8 };
-    let scheme = schemes::build(&options).expect("checked when the drive was resolved");
-    debug_assert!(scheme.capacity() >= drive.logical_pages(), "a scheme offers what its table line declares");
-    let leaves = (0..flash.ftl_count()).map(|leaf| Tree::Leaf(LeafId(leaf))).collect();
-    Ok((flash, Tree::Node(scheme, leaves)))
 }

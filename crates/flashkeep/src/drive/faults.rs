@@ -1,0 +1,379 @@
+//! What fails, and what the drive does about it.
+//!
+//! A *lasting* fault is known at once: no operation is begun on what has failed, whoever waits for it is answered,
+//! and for every page that was there the drive says that it is gone ([`Part::Gone`](crate::engine::Part::Gone)),
+//! unless the whole leaf is dead ([`Drive::is_dead`]), which says it for all. What had been granted before is not
+//! taken back: its end was told when it was granted.
+//!
+//! Other faults spoil what pages hold, and nothing else. They are found when a page is read, by its check code: by the
+//! reader, who is told so, or by a collection, which then says that the page is gone.
+
+use super::media::Phase;
+use super::{Drive, Op};
+use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
+use crate::ftl::{Entry, Map};
+use crate::kernel::{Id, SimTime, Span};
+use crate::media::{Geometry, Place, PlaneId, Ppn, UnitId};
+use crate::spec::Level;
+use std::ops::Range;
+
+/// What a fault strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Planes that follow each other: those of a channel, a chip, a die, or one ([`Fault::of`]).
+    Planes {
+        /// The first.
+        first: PlaneId,
+        /// How many.
+        count: u32,
+    },
+    /// A block of a plane.
+    Block(PlaneId, u32),
+    /// A page.
+    Page(Ppn),
+    /// All of an NVRAM.
+    Nvram(LeafId),
+}
+
+impl Fault {
+    /// The channel, chip, die or plane that a place is in.
+    #[must_use]
+    pub fn of(geometry: &Geometry, level: Level, place: Place) -> Fault {
+        let planes = geometry.planes_of(level, place);
+        Fault::Planes { first: PlaneId(planes.start), count: planes.len() as u32 }
+    }
+
+    fn planes(self, geometry: &Geometry) -> Range<u32> {
+        let (first, count) = match self {
+            Fault::Planes { first, count } => (first, count),
+            Fault::Block(plane, _) => (plane, 1),
+            Fault::Page(ppn) => (geometry.plane_of(ppn), 1),
+            Fault::Nvram(_) => (PlaneId(0), 0),
+        };
+        first.0..first.0 + count
+    }
+
+    /// Whether it strikes a page.
+    #[must_use]
+    pub fn strikes(self, geometry: &Geometry, ppn: Ppn) -> bool {
+        self.planes(geometry).contains(&geometry.plane_of(ppn).0)
+            && match self {
+                Fault::Block(_, block) => geometry.block_of(ppn) == block,
+                Fault::Page(page) => page == ppn,
+                Fault::Planes { .. } | Fault::Nvram(_) => true,
+            }
+    }
+
+    /// The pages that it strikes in a plane.
+    fn pages(self, geometry: &Geometry, plane: PlaneId) -> Vec<Ppn> {
+        let blocks = match self {
+            Fault::Block(_, block) => block..block + 1,
+            Fault::Page(ppn) => return vec![ppn],
+            Fault::Planes { .. } | Fault::Nvram(_) => 0..geometry.blocks,
+        };
+        blocks
+            .flat_map(|block| (0..geometry.pages).map(move |page| geometry.ppn(plane, block, page)))
+            .collect()
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    /// Something fails at `now`: for good, or (not `lasting`) what it held cannot be read any more.
+    #[cold]
+    pub fn fail(&mut self, now: SimTime, what: Fault, lasting: bool) {
+        self.now = now;
+        (self.plain, self.damaged) = (false, true);
+        match what {
+            Fault::Nvram(leaf) => self.nvram_mut(leaf).fail(lasting),
+            _ if !lasting => self.blot(now, what),
+            Fault::Page(ppn) if self.blocks.is_last_good(ppn) => {
+                self.strike(now, Fault::Block(self.geometry.plane_of(ppn), self.geometry.block_of(ppn)));
+            }
+            _ => self.strike(now, what),
+        }
+        self.look_again(now);
+    }
+
+    /// At `now` new planes, erased and never worn, stand where those of `what` have failed, or a new and empty NVRAM.
+    /// What has not failed stays as it is, and a block or a page is not renewed by itself. A leaf that was dead begins
+    /// empty; one that was damaged uses the new planes too.
+    pub fn renew(&mut self, now: SimTime, what: Fault) {
+        self.now = now;
+        match what {
+            Fault::Nvram(leaf) => self.nvram_mut(leaf).renew(),
+            Fault::Planes { .. } => self.renew_planes(now, what),
+            Fault::Block(..) | Fault::Page(_) => {}
+        }
+        self.look_again(now);
+    }
+
+    /// Whether everything a leaf consists of has failed: nothing is to be asked of it until it is renewed.
+    #[must_use]
+    pub fn is_dead(&self, leaf: LeafId) -> bool {
+        match self.ftls.get(usize::from(leaf.0)) {
+            Some(ftl) => ftl.dead,
+            None => self.nvram(leaf).dead,
+        }
+    }
+
+    /// What has become free is given to those who wait.
+    fn look_again(&mut self, now: SimTime) {
+        for channel in 0..self.channels.len() {
+            self.visit(now, channel);
+        }
+        for ftl in 0..self.ftls.len() {
+            if self.ftls[ftl].rows.is_none() {
+                self.wake_all(now, ftl);
+            }
+        }
+    }
+
+    /// The leaves that some planes belong to.
+    fn leaves_of(&self, planes: &[PlaneId]) -> Vec<usize> {
+        let mut leaves: Vec<usize> = planes.iter().map(|&plane| self.ftl_of(plane)).collect();
+        leaves.dedup();
+        leaves
+    }
+
+    // ---------------------------------------------------------------- for good
+
+    fn strike(&mut self, now: SimTime, what: Fault) {
+        let planes = what.planes(&self.geometry).map(PlaneId);
+        let planes: Vec<PlaneId> = planes.filter(|&plane| !self.blocks.is_dead(plane)).collect();
+        for &plane in &planes {
+            self.abandon(now, plane, what);
+        }
+        let all = matches!(what, Fault::Planes { .. });
+        for leaf in self.leaves_of(&planes) {
+            let of_leaf = self.planes_of(leaf);
+            let struck = |plane: &PlaneId| planes.contains(plane);
+            let whole = all && of_leaf.iter().all(|plane| struck(plane) || self.blocks.is_dead(*plane));
+            for plane in of_leaf.into_iter().filter(struck) {
+                if !whole {
+                    self.lose_pages(plane, what);
+                }
+                self.retire(plane, what);
+            }
+            if whole {
+                self.bury(now, leaf);
+            } else if self.ftls[leaf].rows.is_some() {
+                self.void_raw(now, leaf, what);
+            } else {
+                self.set_limit(now, leaf);
+            }
+        }
+    }
+
+    fn retire(&mut self, plane: PlaneId, what: Fault) {
+        match what {
+            Fault::Planes { .. } => self.blocks.retire_plane(plane),
+            Fault::Block(_, block) if !self.blocks.is_failed_block(plane, block) => {
+                self.blocks.retire_block(plane, block);
+            }
+            Fault::Page(ppn) if !self.blocks.is_failed(ppn) => self.blocks.retire_page(ppn),
+            Fault::Block(..) | Fault::Page(_) | Fault::Nvram(_) => {}
+        }
+    }
+
+    /// Nobody holds the page any more.
+    pub(super) fn lose(&mut self, plane: PlaneId, lpn: u32, ppn: Ppn) {
+        let leaf = self.ftl_of(plane);
+        self.blocks.invalidate(ppn);
+        self.ftls[leaf].map.set(lpn, Entry::Unmapped);
+        self.count_unmapped(leaf);
+        self.done.push(Done::gone(LeafId(leaf as u16), Page(lpn)));
+    }
+
+    fn lose_pages(&mut self, plane: PlaneId, what: Fault) {
+        for ppn in what.pages(&self.geometry, plane) {
+            let lpn = self.blocks.owner(ppn);
+            if self.is_current(plane, lpn, ppn) {
+                self.lose(plane, lpn, ppn);
+            }
+        }
+    }
+
+    /// Reads that wait for what has failed fail.
+    pub(super) fn fail_waiting_reads(&mut self, now: SimTime, plane: PlaneId, what: Fault) {
+        let unit = self.unit_of[plane.0 as usize];
+        let geometry = self.geometry.clone();
+        let reads = &mut self.units[unit.0 as usize].reads;
+        let waiting = reads.take(&mut self.ops, |op| what.strikes(&geometry, op.ppn));
+        for op in waiting {
+            let sectors = self.ops[op].command.sectors;
+            let state = &mut self.units[unit.0 as usize];
+            state.queued = state.queued - (self.timing.read + self.timing.transfer(sectors));
+            self.fail_read(now, op);
+        }
+        let state = &self.units[unit.0 as usize];
+        if !state.reads.head.is_some() {
+            self.channels[state.channel as usize].waiting &= !state.bit;
+        }
+    }
+
+    /// Reads and collections of what has failed come to nothing.
+    fn abandon(&mut self, now: SimTime, plane: PlaneId, what: Fault) {
+        self.fail_waiting_reads(now, plane, what);
+        let unit = self.unit_of[plane.0 as usize];
+        match what {
+            Fault::Planes { .. } => {
+                self.stop_reading(now, unit, plane);
+                self.forget_collection(unit, plane);
+            }
+            Fault::Block(..) | Fault::Page(_) | Fault::Nvram(_) => self.spoil_reading(unit, what),
+        }
+        if let Fault::Block(_, block) = what
+            && self.collections[plane.0 as usize].victim == Some(block)
+        {
+            self.start_anew(plane);
+        }
+    }
+
+    /// A read that waited, or was being done, fails.
+    fn fail_read(&mut self, now: SimTime, op: Id<Op>) {
+        let Op { ticket, command, ftl, .. } = self.ops[op];
+        self.done.push(Done { failed: Some((LeafId(ftl), command.start)), ..Done::at(ticket, 1, now) });
+        self.ops.release(op);
+    }
+
+    /// A unit that reads a page of a plane that has failed is free: it may have other planes.
+    fn stop_reading(&mut self, now: SimTime, unit: UnitId, plane: PlaneId) {
+        let state = &mut self.units[unit.0 as usize];
+        if state.programs.is_some_and(|ppn| self.geometry.plane_of(ppn) == plane) {
+            state.programs = None;
+        }
+        let current = state.current;
+        let reads = match current {
+            op if op.is_some() => self.geometry.plane_of(self.ops[op].ppn) == plane,
+            _ => state.collect_head == Some(plane),
+        };
+        if state.phase == Phase::Free || !reads {
+            return;
+        }
+        (state.phase, state.current) = (Phase::Free, Id::NONE);
+        self.channels[state.channel as usize].ready &= !state.bit;
+        self.free_at[unit.0 as usize] = now;
+        self.agenda.set(unit.0 as usize, SimTime::NEVER);
+        if current.is_some() {
+            self.fail_read(now, current);
+        }
+    }
+
+    /// A read under way of a page that has failed ends in time, and finds nothing.
+    fn spoil_reading(&mut self, unit: UnitId, what: Fault) {
+        let current = self.units[unit.0 as usize].current;
+        if current.is_some() && what.strikes(&self.geometry, self.ops[current].ppn) {
+            self.blocks.blot(self.ops[current].ppn);
+        }
+    }
+
+    /// A raw leaf's operations that wait for what has failed: pages that are to be written are void, erases over.
+    fn void_raw(&mut self, now: SimTime, leaf: usize, what: Fault) {
+        let geometry = self.geometry.clone();
+        let block_goes_on = matches!(what, Fault::Page(_));
+        let struck =
+            |op: &Op| what.strikes(&geometry, op.ppn) && (op.command.verb != Verb::Trim || !block_goes_on);
+        for lane in self.ftls[leaf].lanes_range() {
+            for op in self.take_from_pool(self.lanes[lane].pool, struck) {
+                let Op { ticket, command, .. } = self.ops[op];
+                if command.verb == Verb::Trim {
+                    self.erased(op, now, Span::ZERO);
+                } else if self.ftls[leaf].map.get(command.start.0) == Entry::Pending(op.raw()) {
+                    self.void(now, leaf, command.start.0, ticket);
+                    self.ops.release(op);
+                } else {
+                    self.answer_unplaced(now, op);
+                }
+            }
+        }
+    }
+
+    /// A whole leaf is dead: what it was to write is void, and it holds nothing.
+    fn bury(&mut self, now: SimTime, leaf: usize) {
+        for lane in self.ftls[leaf].lanes_range() {
+            for op in self.take_from_pool(self.lanes[lane].pool, |_| true) {
+                if self.ops[op].command.verb == Verb::Trim {
+                    self.erased(op, now, Span::ZERO);
+                } else {
+                    self.answer_unplaced(now, op);
+                }
+            }
+        }
+        let this = &mut self.ftls[leaf];
+        this.map = Map::new(this.map.len());
+        this.renamed.clear();
+        (this.dead, this.limit) = (true, None);
+    }
+
+    /// What is asked of a dead leaf all the same.
+    pub(super) fn answer_for_dead(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket) {
+        if command.verb != Verb::Read {
+            return self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+        }
+        for n in 0..u32::from(command.count) {
+            let failed = Some((leaf, command.start.plus(n)));
+            self.done.push(Done { failed, ..Done::at(ticket.plus(n), 1, now) });
+        }
+    }
+
+    // ---------------------------------------------------------------- contents alone
+
+    /// What the pages hold cannot be read any more; those on their way to flash are not there yet.
+    fn blot(&mut self, now: SimTime, what: Fault) {
+        for plane in what.planes(&self.geometry).map(PlaneId) {
+            let leaf = self.ftl_of(plane);
+            let unit = self.unit_of[plane.0 as usize];
+            for ppn in what.pages(&self.geometry, plane) {
+                let programmed = match self.ftls[leaf].rows {
+                    Some(_) => self.is_current(plane, self.blocks.owner(ppn), ppn),
+                    None => self.blocks.is_programmed(ppn) && !self.blocks.is_failed(ppn),
+                };
+                if programmed && !self.is_being_programmed(now, unit, ppn) {
+                    self.blocks.blot(ppn);
+                }
+            }
+        }
+    }
+
+    /// Pages are written that cannot be read: that is over now. While one of them finds its place, a collection might
+    /// come upon the next one, and say that it is gone after its write was submitted.
+    pub(super) fn forget_unreadable(&mut self, ftl: usize, command: &Command) {
+        for page in command.start.0..command.end() {
+            if let Entry::At(ppn) = self.ftls[ftl].map.get(page)
+                && self.blocks.is_unreadable(ppn)
+            {
+                self.forget(ftl, page);
+                self.count_unmapped(ftl);
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- new for old
+
+    fn renew_planes(&mut self, now: SimTime, what: Fault) {
+        let planes = what.planes(&self.geometry).map(PlaneId);
+        let planes: Vec<PlaneId> = planes.filter(|&plane| self.blocks.is_dead(plane)).collect();
+        for &plane in &planes {
+            let leaf = self.ftl_of(plane);
+            self.ftls[leaf].erases -= self.blocks.renew_plane(plane);
+            if self.ftls[leaf].rows.is_some() {
+                let first = self.geometry.block_index(plane, 0);
+                self.raw_next[first..first + self.geometry.blocks as usize].fill(0);
+            }
+        }
+        for leaf in self.leaves_of(&planes) {
+            let whole = self.planes_of(leaf).iter().all(|plane| planes.contains(plane));
+            let was_dead = std::mem::take(&mut self.ftls[leaf].dead);
+            if self.ftls[leaf].rows.is_some() {
+                continue;
+            }
+            if was_dead && whole {
+                let domain = self.ftls[leaf].domain;
+                self.ftls[leaf].allocation = self.allocation_of(&domain);
+                self.assign_pools(leaf);
+            } else {
+                self.set_limit(now, leaf);
+            }
+        }
+    }
+}

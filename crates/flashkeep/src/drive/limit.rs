@@ -1,0 +1,242 @@
+//! How an FTL goes on that has lost part of its flash.
+//!
+//! It places pages wherever there is room, whatever its allocation was: what an address was bound to may be gone. And
+//! it maps only as many pages as it can always go on with: in every plane the good pages but for two blocks' worth.
+//!
+//! Why that is enough: a plane has no room once it is down to one block's worth of free pages (what collection keeps
+//! back), and collection finds nothing to gain in it once garbage is left only in the block being filled, at most
+//! one page less than a block. So a plane that is at its end holds more valid pages than all but two blocks' worth;
+//! where fewer are mapped, some plane has room or something to collect. A plane that lost its spare pages has none to
+//! collect into: its collection *lifts* pages into the controller's memory, from where they are written like the
+//! host's.
+
+use super::{Drive, Op};
+use crate::engine::{Cause, Command, Contents, Done, LeafId, Page, Ticket, Verb};
+use crate::ftl::{Allocation, Entry};
+use crate::kernel::{Id, SimTime, Span};
+use crate::media::{PlaneId, Ppn};
+
+/// The slot of a page that was lifted: nobody waits for it.
+const NOBODY: u32 = u32::MAX;
+
+/// How much a damaged FTL maps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    most: u32,
+    pub(super) mapped: u32,
+}
+
+impl<C: Contents> Drive<C> {
+    /// An FTL has lost or regained flash: what it can map is worked out anew, and writes that are beyond it are void.
+    #[cold]
+    pub(super) fn set_limit(&mut self, now: SimTime, ftl: usize) {
+        self.place_anywhere(ftl);
+        let spare = 2 * self.geometry.pages;
+        let planes = self.planes_of(ftl).into_iter();
+        let most = planes.map(|plane| self.blocks.good_pages(plane).saturating_sub(spare)).sum();
+        let mapped = self.ftls[ftl].map.mapped();
+        self.ftls[ftl].limit = Some(Limit { most, mapped });
+        self.cut_waiting_writes(now, ftl);
+        self.ask_planes_without_room(now, ftl);
+    }
+
+    pub(super) fn planes_of(&self, ftl: usize) -> Vec<PlaneId> {
+        self.lanes[self.ftls[ftl].lanes_range()].iter().flat_map(|lane| lane.planes.clone()).collect()
+    }
+
+    /// One pool for all, in it every write that waits, by age.
+    fn place_anywhere(&mut self, ftl: usize) {
+        if matches!(self.ftls[ftl].allocation, Allocation::Dynamic) {
+            return;
+        }
+        self.ftls[ftl].allocation = Allocation::Dynamic;
+        let mut waiting = Vec::new();
+        for lane in self.ftls[ftl].lanes_range() {
+            waiting.extend(self.take_from_pool(self.lanes[lane].pool, |_| true));
+        }
+        self.assign_pools(ftl);
+        waiting.sort_by_key(|&op| self.ops[op].sequence);
+        let pool = self.ftls[ftl].first_pool as usize;
+        self.pools_waiting += u32::from(!waiting.is_empty());
+        for op in waiting {
+            self.pools[pool].push(&mut self.ops, op);
+        }
+    }
+
+    fn set_mapped(&mut self, now: SimTime, ftl: usize, mapped: u32) {
+        let limit = self.ftls[ftl].limit.as_mut().expect("only a damaged FTL counts");
+        let was_beyond = limit.mapped > limit.most;
+        limit.mapped = mapped;
+        if was_beyond && mapped <= limit.most {
+            self.ask_planes_without_room(now, ftl);
+        }
+    }
+
+    /// A page of a damaged FTL is nowhere any more.
+    pub(super) fn count_unmapped(&mut self, ftl: usize) {
+        if let Some(Limit { mapped, .. }) = self.ftls[ftl].limit {
+            self.set_mapped(self.now, ftl, mapped - 1);
+        }
+    }
+
+    fn ask_planes_without_room(&mut self, now: SimTime, ftl: usize) {
+        for plane in self.planes_of(ftl) {
+            if !self.blocks.is_dead(plane) && self.blocks.plane(plane).free_pages < self.collect_below {
+                self.ask_for_collection(plane);
+                self.wake_collector(now, plane);
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- commands
+
+    /// A command for a damaged FTL, page by page.
+    pub(super) fn submit_damaged(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+    ) {
+        for n in 0..command.count {
+            let one = command.part(u32::from(n), 1);
+            match command.verb {
+                Verb::Read => self.submit_apart(now, ftl, &one, ticket.plus(u32::from(n)), contents),
+                Verb::Write => {
+                    let contents =
+                        if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
+                    self.write_damaged(now, ftl, &one, ticket.plus(u32::from(n)), contents);
+                }
+                Verb::Trim | Verb::Rename => self.change_damaged(now, ftl, &one),
+            }
+        }
+        if matches!(command.verb, Verb::Trim | Verb::Rename) {
+            self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+        }
+    }
+
+    fn is_mapped(&self, ftl: usize, page: Page) -> bool {
+        self.ftls[ftl].map.get(page.0) != Entry::Unmapped
+    }
+
+    fn write_damaged(&mut self, now: SimTime, ftl: usize, one: &Command, ticket: Ticket, contents: &[C]) {
+        let Some(Limit { most, mapped }) = self.ftls[ftl].limit else {
+            return self.submit_apart(now, ftl, one, ticket, contents);
+        };
+        let others = mapped - u32::from(self.is_mapped(ftl, one.start));
+        if others < most {
+            self.set_mapped(now, ftl, others + 1);
+            return self.submit_apart(now, ftl, one, ticket, contents);
+        }
+        self.give_up(ftl, one.start.0);
+        self.void(now, ftl, one.start.0, ticket);
+        self.set_mapped(now, ftl, others);
+    }
+
+    fn change_damaged(&mut self, now: SimTime, ftl: usize, one: &Command) {
+        let there = |this: &Self| {
+            let to = one.verb == Verb::Rename && one.to != one.start && this.is_mapped(ftl, one.to);
+            u32::from(to) + u32::from(this.is_mapped(ftl, one.start))
+        };
+        let before = there(self);
+        if one.verb == Verb::Trim {
+            self.trim(ftl, one)
+        } else {
+            self.rename(ftl, one)
+        }
+        if let Some(Limit { mapped, .. }) = self.ftls[ftl].limit {
+            self.set_mapped(now, ftl, mapped + there(self) - before);
+        }
+    }
+
+    /// A page has nowhere to go: its write is over, and it holds nothing.
+    pub(super) fn void(&mut self, now: SimTime, leaf: usize, page: u32, ticket: Ticket) {
+        self.ftls[leaf].map.set(page, Entry::Unmapped);
+        // Said first: whoever waits for the write may read the page as soon as that is answered.
+        self.done.push(Done::refused(LeafId(leaf as u16), Page(page)));
+        if ticket.slot != NOBODY {
+            self.answer(ticket, 1, now, Span::ZERO, C::default());
+        }
+    }
+
+    /// Of the writes that wait, the youngest pages that are beyond the limit are void; all of them where nothing is left
+    /// to write to, even those that have been written again since.
+    fn cut_waiting_writes(&mut self, now: SimTime, ftl: usize) {
+        let pool = self.ftls[ftl].first_pool;
+        while let Some(Limit { most, mapped }) = self.ftls[ftl].limit
+            && (mapped > most || most == 0)
+            && self.pools[pool as usize].tail.is_some()
+        {
+            let op = self.pools[pool as usize].tail;
+            let state = &mut self.ops[op];
+            state.command.count -= 1;
+            let n = state.command.count;
+            let (ticket, page) = (state.ticket.plus(u32::from(n)), state.command.start.0 + u32::from(n));
+            let owner = self.ftls[ftl].owners(op.raw()).map_or(Some(page), |owners| owners[usize::from(n)]);
+            match owner.filter(|&owner| self.ftls[ftl].map.get(owner) == Entry::Pending(op.raw())) {
+                Some(owner) => {
+                    self.void(now, ftl, owner, ticket);
+                    self.count_unmapped(ftl);
+                }
+                None if ticket.slot != NOBODY => self.answer(ticket, 1, now, Span::ZERO, C::default()),
+                None => {}
+            }
+            let Op { placed, command, sequence, .. } = self.ops[op];
+            if placed == command.count {
+                self.take_from_pool(pool, |other| other.sequence == sequence);
+                self.all_placed(op);
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- collection
+
+    /// Whether a victim cannot be collected: the plane has no pages to move its own to, and what would be lifted might
+    /// never be written again.
+    pub(super) fn is_stuck(&self, plane: PlaneId, victim: u32) -> bool {
+        let limit = self.ftls[self.ftl_of(plane)].limit;
+        limit.is_some_and(|limit| limit.mapped > limit.most)
+            && self.blocks.valid_in(plane, victim) > self.blocks.plane(plane).free_pages
+    }
+
+    /// A collection has read a page that cannot be moved within its plane: it cannot be read at all, or there is no
+    /// page to move it to. False where it can.
+    #[cold]
+    pub(super) fn cannot_move(&mut self, now: SimTime, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
+        if self.blocks.is_unreadable(from) {
+            self.lose(plane, lpn, from);
+            return true;
+        }
+        if self.blocks.plane(plane).free_pages == 0 {
+            self.lift(now, plane, lpn, from);
+            return true;
+        }
+        false
+    }
+
+    /// The page is in the controller's memory from now on, and written like the host's.
+    fn lift(&mut self, now: SimTime, plane: PlaneId, lpn: u32, from: Ppn) {
+        let ftl = self.ftl_of(plane);
+        let pool = self.ftls[ftl].first_pool as usize;
+        let last = self.pools[pool].tail;
+        let ticket = Ticket { slot: NOBODY, age: self.ops[last].ticket.age, ..Ticket::default() };
+        let command = Command::new(Verb::Write, Page(lpn), 1).because(Cause::Gc);
+        let op = self.claim(Op { ticket, command, ftl: ftl as u16, ..Op::default() });
+        if C::KEEP {
+            let contents = self.blocks.contents(from);
+            self.carry(op, &[contents]);
+        }
+        self.blocks.invalidate(from);
+        self.ftls[ftl].map.set(lpn, Entry::Pending(op.raw()));
+        self.pools_waiting += u32::from(!last.is_some());
+        self.pools[pool].push_last(&mut self.ops, op);
+        self.wake_all(now, ftl);
+    }
+
+    /// Whether nobody is told of a write: a page that was lifted, or one of which nothing is left.
+    #[cold]
+    pub(super) fn is_nobodys(&self, op: Id<Op>) -> bool {
+        self.ops[op].ticket.slot == NOBODY || self.ops[op].command.count == 0
+    }
+}

@@ -1,0 +1,112 @@
+//! NVRAM: a few pages that are written in place, keep what they hold without power, and are no flash.
+//!
+//! A command takes the latency for each of its pages, one page after the other; commands do not wait for each other.
+//! Nothing is counted.
+
+use super::Drive;
+use crate::engine::{Command, Contents, Done, Flags, LeafId, Ticket, Verb};
+use crate::kernel::{SimTime, Span};
+
+/// What a page of an NVRAM holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Cell<C> {
+    /// Zeros.
+    #[default]
+    Nothing,
+    Held(C),
+    /// Something that cannot be read.
+    Unreadable,
+}
+
+/// A leaf of its own.
+#[derive(Clone, Debug)]
+pub(super) struct Nvram<C> {
+    cells: Vec<Cell<C>>,
+    latency: Span,
+    pub(super) dead: bool,
+}
+
+impl<C: Contents> Nvram<C> {
+    pub(super) fn len(&self) -> u32 {
+        self.cells.len() as u32
+    }
+
+    pub(super) fn holds(&self, page: u32) -> bool {
+        self.cells[page as usize] != Cell::Nothing
+    }
+
+    pub(super) fn contents(&self, page: u32) -> Option<C> {
+        match self.cells[page as usize] {
+            Cell::Held(contents) => Some(contents),
+            Cell::Nothing | Cell::Unreadable => None,
+        }
+    }
+
+    /// All of it fails: for good, or what it held cannot be read.
+    pub(super) fn fail(&mut self, lasting: bool) {
+        self.dead |= lasting;
+        for cell in &mut self.cells {
+            *cell = if lasting || *cell == Cell::Nothing { Cell::Nothing } else { Cell::Unreadable };
+        }
+    }
+
+    /// An empty one stands in its place.
+    pub(super) fn renew(&mut self) {
+        self.dead = false;
+        self.cells.fill(Cell::Nothing);
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    /// Adds an NVRAM of `pages` pages, each of which takes `latency`, as the next leaf.
+    pub fn add_nvram(&mut self, pages: u32, latency: Span) -> LeafId {
+        self.plain = false;
+        self.nvrams.push(Nvram { cells: vec![Cell::default(); pages as usize], latency, dead: false });
+        LeafId((self.ftls.len() + self.nvrams.len() - 1) as u16)
+    }
+
+    pub(super) fn nvram(&self, leaf: LeafId) -> &Nvram<C> {
+        &self.nvrams[usize::from(leaf.0) - self.ftls.len()]
+    }
+
+    pub(super) fn nvram_mut(&mut self, leaf: LeafId) -> &mut Nvram<C> {
+        &mut self.nvrams[usize::from(leaf.0) - self.ftls.len()]
+    }
+
+    pub(super) fn ask_nvram(
+        &mut self,
+        now: SimTime,
+        leaf: LeafId,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+    ) {
+        let this = self.nvram_mut(leaf);
+        let each = if command.flags.has(Flags::BEFORE) { Span::ZERO } else { this.latency };
+        let pages = u32::from(command.count);
+        let done =
+            |n: u32| Done { service: each * u64::from(n), ..Done::at(ticket, n, now + each * u64::from(n)) };
+        if command.verb == Verb::Read {
+            let read = |n: u32| {
+                let page = command.start.plus(n);
+                let failed = this.dead || this.cells[page.0 as usize] == Cell::Unreadable;
+                let contents = this.contents(page.0).unwrap_or_default();
+                let failed = failed.then_some((leaf, page));
+                Done { ticket: ticket.plus(n), pages: 1, contents, failed, ..done(n + 1) }
+            };
+            let all: Vec<Done<C>> = (0..pages).map(read).collect();
+            return self.done.extend(all);
+        }
+        for n in (0..pages as usize).filter(|_| !this.dead) {
+            let at = command.start.0 as usize + n;
+            match command.verb {
+                Verb::Write => this.cells[at] = Cell::Held(contents.get(n).copied().unwrap_or_default()),
+                Verb::Trim => this.cells[at] = Cell::Nothing,
+                Verb::Rename => this.cells[command.to.0 as usize + n] = std::mem::take(&mut this.cells[at]),
+                Verb::Read => {}
+            }
+        }
+        let answer = done(pages);
+        self.done.push(answer);
+    }
+}

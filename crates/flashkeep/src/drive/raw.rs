@@ -1,0 +1,276 @@
+//! Raw leaves: pages by their physical numbers, for schemes that are their own FTL.
+//!
+//! The scheme decides where each page goes, and erases whole groups (the same block of every plane of the leaf) by
+//! trimming them. Programs and erases of a unit are done in the order in which they were submitted, so the physics
+//! is checked when they are: pages of a block ascending, each once after an erase. The map says of every page whether
+//! it is programmed, on its way or neither, as for other leaves, and the laws of order follow from it.
+
+use super::{Drive, Kind, Op};
+use crate::engine::{Command, Contents, Done, Flags, LeafId, Page, Ticket, Verb};
+use crate::ftl::Entry;
+use crate::kernel::{Id, SimTime, Span};
+use crate::media::{PlaneId, Ppn, Rows, UnitId};
+use crate::spec::BusUse;
+
+impl<C: Contents> Drive<C> {
+    /// Pages of a raw leaf's groups; a command must be able to trim one, so they ought to be 65,535 at most.
+    ///
+    /// # Panics
+    /// With a leaf that is not raw.
+    #[must_use]
+    pub fn raw_group_pages(&self, leaf: LeafId) -> u32 {
+        self.rows(usize::from(leaf.0)).group_pages()
+    }
+
+    /// Groups of a raw leaf.
+    ///
+    /// # Panics
+    /// With a leaf that is not raw.
+    #[must_use]
+    pub fn raw_groups(&self, leaf: LeafId) -> u32 {
+        self.rows(usize::from(leaf.0)).groups()
+    }
+
+    /// The physical page behind a raw leaf's address.
+    ///
+    /// # Panics
+    /// With a leaf that is not raw.
+    #[must_use]
+    pub fn raw_place(&self, leaf: LeafId, page: Page) -> Ppn {
+        self.raw_ppn(usize::from(leaf.0), page.0)
+    }
+
+    fn rows(&self, leaf: usize) -> &Rows {
+        self.ftls[leaf].rows.as_ref().expect("a raw leaf")
+    }
+
+    #[inline]
+    fn raw_ppn(&self, leaf: usize, page: u32) -> Ppn {
+        self.rows(leaf).ppn(&self.geometry, page)
+    }
+
+    // ---------------------------------------------------------------- programs
+
+    pub(super) fn write_raw(
+        &mut self,
+        now: SimTime,
+        leaf: usize,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+    ) {
+        for n in 0..command.count {
+            let one = command.over(command.start.plus(u32::from(n)), 1);
+            let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
+            self.write_raw_page(now, leaf, &one, ticket.plus(u32::from(n)), contents);
+        }
+    }
+
+    fn write_raw_page(
+        &mut self,
+        now: SimTime,
+        leaf: usize,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+    ) {
+        let page = command.start.0;
+        let ppn = self.raw_ppn(leaf, page);
+        if self.damaged && self.blocks.is_failed(ppn) {
+            return self.void(now, leaf, page, ticket);
+        }
+        let next = &mut self.raw_next[self.geometry.block_index_of(ppn)];
+        let number = self.geometry.page_of(ppn);
+        assert!(
+            number >= *next,
+            "page {page}: pages of a block are programmed in order, once after an erase"
+        );
+        *next = number + 1;
+        if command.flags.has(Flags::BEFORE) {
+            self.hurry(now, leaf, ppn, false);
+            self.blocks.program_at(ppn, page, if C::KEEP { contents[0] } else { C::default() });
+            self.blocks.validate(ppn);
+            self.ftls[leaf].map.set(page, Entry::At(ppn));
+            return self.answer(ticket, 1, now, Span::ZERO, C::default());
+        }
+        let op = self.claim(Op { ticket, command: *command, ftl: leaf as u16, ppn, ..Op::default() });
+        if C::KEEP {
+            self.carry(op, contents);
+        }
+        self.ftls[leaf].map.set(page, Entry::Pending(op.raw()));
+        self.queue_raw(now, leaf, op);
+    }
+
+    fn pool_of(&self, plane: PlaneId) -> u32 {
+        self.lanes[self.lane_of[plane.0 as usize] as usize].pool
+    }
+
+    fn queue_raw(&mut self, now: SimTime, leaf: usize, op: Id<Op>) {
+        let pool = self.pool_of(self.geometry.plane_of(self.ops[op].ppn));
+        let somebody_waits = self.pools[pool as usize].head.is_some();
+        self.pools_waiting += u32::from(!somebody_waits);
+        self.pools[pool as usize].push_last(&mut self.ops, op);
+        if !somebody_waits {
+            self.offer(now, leaf, pool, 1);
+        }
+    }
+
+    /// The plane that the first operation in a raw lane's pool is for, unless that must wait.
+    #[inline(never)]
+    pub(super) fn raw_plane_for(&self, unit: UnitId, op: Id<Op>) -> Option<PlaneId> {
+        let Op { ppn, command, .. } = self.ops[op];
+        let plane = self.geometry.plane_of(ppn);
+        let waits = command.verb == Verb::Trim && self.is_owed(unit, plane, self.geometry.block_of(ppn));
+        (!waits).then_some(plane)
+    }
+
+    /// Does what comes first in a raw lane's pool.
+    pub(super) fn grant_raw(&mut self, now: SimTime, channel: usize, lane: usize) -> UnitId {
+        let (unit, pool) = (self.lanes[lane].unit, self.lanes[lane].pool as usize);
+        let op = self.pools[pool].pop(&mut self.ops);
+        self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
+        match self.ops[op].command.verb {
+            Verb::Trim => self.erase_raw(now, channel, unit, op),
+            _ => self.program_raw(now, channel, unit, op),
+        }
+        unit
+    }
+
+    fn program_raw(&mut self, now: SimTime, channel: usize, unit: UnitId, op: Id<Op>) {
+        let Op { ppn, command, ftl, .. } = self.ops[op];
+        let page = command.start.0;
+        let contents = self.take_carried(op);
+        self.blocks.program_at(ppn, page, contents);
+        // A page whose group has been trimmed meanwhile is born invalid.
+        if self.ftls[usize::from(ftl)].map.arrive(page, op.raw(), ppn) {
+            self.blocks.validate(ppn);
+        }
+        let (acknowledged, durable) = self.program(now, channel, unit, command.sectors);
+        self.units[unit.0 as usize].programs = Some(ppn);
+        self.counters.count(ftl, Kind::Program, command.cause);
+        self.tell(now, durable, ppn, Kind::Program, command.cause);
+        let state = &mut self.ops[op];
+        (state.acknowledged, state.durable) = (acknowledged, durable);
+        state.service = acknowledged.since(now);
+        self.all_placed(op);
+    }
+
+    // ---------------------------------------------------------------- erases
+
+    /// Groups are erased: every block of them, each behind what its unit was given before.
+    pub(super) fn trim_raw(&mut self, now: SimTime, leaf: usize, command: &Command, ticket: Ticket) {
+        let group = self.rows(leaf).group_pages();
+        let whole = command.start.0.is_multiple_of(group) && u32::from(command.count).is_multiple_of(group);
+        assert!(whole, "whole groups are erased");
+        for page in command.start.0..command.end() {
+            if let Entry::At(ppn) = self.ftls[leaf].map.get(page) {
+                self.blocks.invalidate(ppn);
+            }
+            self.ftls[leaf].map.set(page, Entry::Unmapped);
+        }
+        let width = self.rows(leaf).planes().len() as u32;
+        let groups = (command.start.0..command.end()).step_by(group as usize);
+        let firsts = groups.flat_map(|first| first..first + width);
+        let blocks: Vec<(u32, Ppn)> = firsts.map(|page| (page, self.raw_ppn(leaf, page))).collect();
+        let good = |(_, ppn): &(u32, Ppn)| !self.damaged || !self.is_in_failed_block(*ppn);
+        let blocks: Vec<(u32, Ppn)> = blocks.into_iter().filter(good).collect();
+        for (_, ppn) in &blocks {
+            self.raw_next[self.geometry.block_index_of(*ppn)] = 0;
+        }
+        if command.flags.has(Flags::BEFORE) {
+            for &(_, ppn) in &blocks {
+                self.hurry(now, leaf, ppn, true);
+                self.erase_raw_block(leaf, ppn);
+            }
+        }
+        if command.flags.has(Flags::BEFORE) || blocks.is_empty() {
+            return self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+        }
+        self.queue_erases(now, leaf, command, ticket, &blocks);
+    }
+
+    fn is_in_failed_block(&self, ppn: Ppn) -> bool {
+        self.blocks.is_failed_block(self.geometry.plane_of(ppn), self.geometry.block_of(ppn))
+    }
+
+    /// The trim itself waits, as an operation that counts its erases down; each of those names it in `to`.
+    fn queue_erases(
+        &mut self,
+        now: SimTime,
+        leaf: usize,
+        command: &Command,
+        ticket: Ticket,
+        blocks: &[(u32, Ppn)],
+    ) {
+        let ftl = leaf as u16;
+        let placed = blocks.len() as u16;
+        let trim = self.claim(Op { ticket, command: *command, ftl, placed, ..Op::default() });
+        for &(page, ppn) in blocks {
+            let command = Command { to: Page(trim.raw()), ..command.over(Page(page), 1) };
+            let erase = self.claim(Op { ticket, command, ftl, ppn, ..Op::default() });
+            self.queue_raw(now, leaf, erase);
+        }
+    }
+
+    fn erase_raw(&mut self, now: SimTime, channel: usize, unit: UnitId, op: Id<Op>) {
+        let Op { ppn, command, ftl, .. } = self.ops[op];
+        let set_up = self.timing.erase_command;
+        let end = now + set_up + self.timing.erase;
+        let held = if self.bus == BusUse::Operations { end.since(now) } else { set_up };
+        self.occupy_channel(now, channel, held);
+        self.erase_raw_block(usize::from(ftl), ppn);
+        self.units[unit.0 as usize].programs = None;
+        self.occupy_unit(now, unit, end);
+        self.tell(now, end, ppn, Kind::Erase, command.cause);
+        self.counters.count(ftl, Kind::Erase, command.cause);
+        self.erased(op, end, end.since(now));
+    }
+
+    fn erase_raw_block(&mut self, leaf: usize, ppn: Ppn) {
+        self.blocks.erase_any(self.geometry.plane_of(ppn), self.geometry.block_of(ppn));
+        self.ftls[leaf].erases += 1;
+    }
+
+    /// One erase of a trim is over at `end`, or will not be; the last one answers for all.
+    pub(super) fn erased(&mut self, erase: Id<Op>, end: SimTime, service: Span) {
+        let trim = Id::new(self.ops[erase].command.to.0);
+        self.ops.release(erase);
+        let state = &mut self.ops[trim];
+        state.placed -= 1;
+        state.durable = state.durable.max(end);
+        state.service = state.service.max(service);
+        if state.placed > 0 {
+            return;
+        }
+        let Op { ticket, command, durable, service, .. } = *state;
+        self.done.push(Done { service, ..Done::at(ticket, u32::from(command.count), durable) });
+        self.ops.release(trim);
+    }
+
+    /// Something happens to a block before time 0, while operations wait for it: an erase among them has been done
+    /// by then, and what was to be programmed before that is void; with `all`, so is what was to be programmed since.
+    fn hurry(&mut self, now: SimTime, leaf: usize, ppn: Ppn, all: bool) {
+        let pool = self.pool_of(self.geometry.plane_of(ppn));
+        if !self.pools[pool as usize].head.is_some() {
+            return;
+        }
+        let block = self.geometry.block_index_of(ppn);
+        let geometry = self.geometry.clone();
+        let in_block = |op: &Op| geometry.block_index_of(op.ppn) == block;
+        let mut until = if all { u64::MAX } else { 0 };
+        self.pools[pool as usize].any(&self.ops, |op| {
+            if in_block(op) && op.command.verb == Verb::Trim {
+                until = until.max(op.sequence);
+            }
+            false
+        });
+        for op in self.take_from_pool(pool, |op| in_block(op) && op.sequence <= until) {
+            if self.ops[op].command.verb == Verb::Trim {
+                self.erase_raw_block(leaf, ppn);
+                self.erased(op, now, Span::ZERO);
+            } else {
+                self.answer_unplaced(now, op);
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Damage, step by step: what is told, what is answered when, and how much still fits.
+
+use super::*;
+use crate::media::Place;
+use crate::spec::Level;
+
+/// Two channels of one chip with one plane of six blocks of four pages each.
+const TWO: &str =
+    "channels = 2, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 6, pages_per_block = 4";
+
+fn channel(rig: &Rig, channel: u32) -> Fault {
+    Fault::of(rig.drive.geometry(), Level::Channel, Place { channel, ..Place::default() })
+}
+
+#[test]
+fn a_plane_is_lost_with_what_is_in_it_and_what_waits_for_it() {
+    let mut rig = Rig::new(TWO, "allocation = \"CWDP\"", 1, mapped(32));
+    rig.ask(0, before(write(0, 8)), 0, &tokens(100, 8));
+    rig.done();
+    // Even pages are on channel 0: one is being read, one waits; two writes wait for its chip, one for the other.
+    rig.ask(0, read(0), 0, &[]);
+    rig.ask(0, read(2), 1, &[]);
+    rig.ask(0, write(4, 1), 2, &tokens(7, 1));
+    rig.ask(0, write(1, 1), 3, &tokens(8, 1));
+    rig.ask(0, write(3, 1), 4, &tokens(9, 1));
+    rig.now = SimTime(10_000);
+    rig.go_on(rig.now);
+    rig.drive.fail(rig.now, channel(&rig, 0), true);
+    let at_once = rig.done();
+    let mut reads: Vec<_> = at_once.iter().filter(|d| d.part == Part::Both && d.failed.is_some()).collect();
+    reads.sort_by_key(|done| done.ticket.slot);
+    let answered: Vec<_> = reads.iter().map(|d| (d.ticket.slot, d.failed, d.durable.0)).collect();
+    let expected = [(0, Some((LeafId(0), Page(0))), 10_000), (1, Some((LeafId(0), Page(2))), 10_000)];
+    assert_eq!(answered, expected);
+    assert_eq!(told(&at_once, Part::Gone), [0, 2, 6]);
+    let later = rig.settle();
+    assert!(later.iter().all(|done| done.failed.is_none()));
+    let held: Vec<_> = (0..8).map(|p| rig.drive.contents_of(LeafId(0), Page(p)).map(|t| t.0)).collect();
+    let expected = [None, Some(8), None, Some(9), Some(7), Some(105), None, Some(107)];
+    assert_eq!(held, expected, "page 4 went to the other channel");
+    assert!(!rig.drive.is_dead(LeafId(0)));
+    rig.drive.audit();
+}
+
+#[test]
+fn what_is_left_holds_its_good_pages_but_for_two_blocks() {
+    for run in ["steps", "hold-channel"] {
+        for allocation in ["dynamic", "CWDP"] {
+            let ftl = format!("allocation = \"{allocation}\", gc = {{ threshold = 0.3, run = \"{run}\" }}");
+            let mut rig = Rig::new(TWO, &ftl, 1, mapped(32));
+            rig.ask(0, before(write(0, 32)), 0, &tokens(100, 32));
+            rig.done();
+            rig.drive.fail(rig.now, channel(&rig, 1), true);
+            let mut gone = told(&rig.done(), Part::Gone);
+            assert_eq!(gone.len(), 16);
+            for n in 0..320 {
+                let page = n * 7 % 32;
+                gone.retain(|&other| other != page);
+                rig.ask(0, write(page, 1), 0, &tokens(1_000, 1));
+                gone.extend(told(&rig.done(), Part::Refused));
+            }
+            gone.extend(told(&rig.settle(), Part::Refused));
+            let holds = (0..32).filter(|&page| rig.drive.holds(LeafId(0), Page(page))).count();
+            assert_eq!((holds, gone.len()), ((6 - 2) * 4, 16), "{allocation} {run}");
+            rig.drive.audit();
+        }
+    }
+}
+
+#[test]
+fn a_dead_leaf_answers_and_begins_anew_when_it_is_renewed() {
+    for kind in [mapped(16), LeafKind::Raw] {
+        let mut rig = Rig::new(TWO, "", 2, kind);
+        for leaf in 0..2 {
+            rig.ask(leaf, write(0, 4), 0, &tokens(1, 4));
+        }
+        rig.now = SimTime(5_000);
+        rig.go_on(rig.now);
+        rig.drive.fail(rig.now, channel(&rig, 1), true);
+        let done = rig.done();
+        assert!(rig.drive.is_dead(LeafId(1)) && !rig.drive.is_dead(LeafId(0)));
+        assert!(told(&done, Part::Gone).is_empty(), "the leaf is dead: that says it all");
+        assert!(done.iter().all(|d| d.durable == rig.now), "what waited is void");
+        rig.ask(1, read(0), 0, &[]);
+        rig.ask(1, write(8, 1), 1, &tokens(1, 1));
+        rig.ask(1, trim(0, 4), 2, &[]);
+        let failed: Vec<_> = rig.done().iter().map(|d| d.failed.is_some()).collect();
+        assert_eq!(failed, [true, false, false]);
+        rig.settle();
+        rig.now = SimTime(50_000_000);
+        rig.drive.renew(rig.now, channel(&rig, 1));
+        assert!(!rig.drive.is_dead(LeafId(1)) && !rig.drive.holds(LeafId(1), Page(0)));
+        rig.ask(1, write(0, 2), 0, &tokens(7, 2));
+        rig.settle();
+        assert_eq!(rig.drive.contents_of(LeafId(1), Page(1)), Some(Token(8)));
+        assert_eq!(rig.drive.contents_of(LeafId(0), Page(3)), Some(Token(4)));
+        rig.drive.audit();
+    }
+}
+
+#[test]
+fn new_planes_have_never_been_erased() {
+    let mut rig = Rig::new(TWO, "gc = { threshold = 0.5 }", 1, mapped(8));
+    for n in 0..200 {
+        rig.ask(0, write(n % 8, 1), 0, &tokens(1, 1));
+    }
+    rig.settle();
+    let erases =
+        |rig: &Rig| -> Vec<u32> { rig.drive.erases().chunks(6).map(|plane| plane.iter().sum()).collect() };
+    let worn = erases(&rig);
+    assert!(worn[0] > 0 && worn[1] > 0);
+    rig.now = SimTime(1 << 40);
+    rig.drive.fail(rig.now, channel(&rig, 0), true);
+    assert_eq!(erases(&rig), worn);
+    rig.drive.renew(rig.now, channel(&rig, 0));
+    assert_eq!(erases(&rig), [0, worn[1]]);
+    assert_eq!(rig.drive.wear(LeafId(0)), u64::from(worn[1]));
+    rig.settle();
+    rig.drive.audit();
+}
+
+#[test]
+fn a_page_that_cannot_be_read_is_found_by_its_reader() {
+    let mut rig = Rig::new(TWO, "", 1, mapped(16));
+    rig.ask(0, before(write(0, 4)), 0, &tokens(1, 4));
+    rig.done();
+    let Entry::At(ppn) = rig.drive.lookup(LeafId(0), Page(2)) else { panic!("it has been written") };
+    rig.drive.fail(rig.now, Fault::Page(ppn), false);
+    assert!(rig.done().is_empty(), "nobody knows yet");
+    assert!(rig.drive.holds(LeafId(0), Page(2)) && rig.drive.contents_of(LeafId(0), Page(2)).is_none());
+    rig.ask(0, read(2), 0, &[]);
+    let done = rig.settle();
+    assert_eq!((done[0].failed, done[0].durable.0), (Some((LeafId(0), Page(2))), COMMAND + READ + TRANSFER));
+    assert_eq!(rig.drive.counters().total(Kind::Read), 1);
+    rig.ask(0, before(read(2)), 0, &[]);
+    assert!(rig.done()[0].failed.is_some());
+    rig.ask(0, write(2, 1), 0, &tokens(9, 1));
+    rig.settle();
+    assert_eq!(rig.drive.contents_of(LeafId(0), Page(2)), Some(Token(9)), "written again");
+}
+
+#[test]
+fn a_page_that_cannot_be_read_is_found_by_a_collection() {
+    for run in ["steps", "hold-channel"] {
+        let mut rig = Rig::new(TWO, &format!("gc = {{ threshold = 0.4, run = \"{run}\" }}"), 1, mapped(16));
+        rig.ask(0, before(write(0, 16)), 0, &tokens(1, 16));
+        rig.done();
+        let Entry::At(ppn) = rig.drive.lookup(LeafId(0), Page(2)) else { panic!("it has been written") };
+        rig.drive.fail(rig.now, Fault::Page(ppn), false);
+        let mut gone = Vec::new();
+        for n in 0..200 {
+            let page = [0, 1, 3, 4, 5, 6, 7, 8, 9][n % 9];
+            rig.ask(0, write(page, 1), 0, &tokens(50, 1));
+            gone.extend(told(&rig.go_on(rig.now + Span(400_000)), Part::Gone));
+        }
+        gone.extend(told(&rig.settle(), Part::Gone));
+        assert_eq!(gone, [2], "{run}");
+        assert!(!rig.drive.holds(LeafId(0), Page(2)));
+        let (reads, programs) =
+            (rig.drive.counters().total(Kind::Read), rig.drive.counters().of(Kind::Program, Cause::Gc));
+        assert_eq!(reads, programs + 1, "it was read, and not programmed");
+        rig.drive.audit();
+    }
+}
+
+#[test]
+fn raw_pages_that_have_failed_are_void() {
+    let flash =
+        "channels = 2, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 3, pages_per_block = 4";
+    let mut rig = Rig::new(flash, "", 1, LeafKind::Raw);
+    let place = |rig: &Rig, page| rig.drive.raw_place(LeafId(0), Page(page));
+    rig.ask(0, write(0, 3), 0, &tokens(1, 3));
+    // Page 2 waits behind page 0; page 1 is being programmed on the other channel.
+    rig.drive.fail(rig.now, Fault::Page(place(&rig, 2)), true);
+    assert_eq!(told(&rig.done(), Part::Refused), [2]);
+    rig.drive.fail(rig.now, Fault::Block(PlaneId(1), 1), true);
+    rig.ask(0, write(8, 2), 3, &tokens(5, 2));
+    assert_eq!(told(&rig.done(), Part::Refused), [9]);
+    rig.ask(0, read(9), 5, &[]);
+    assert!(rig.done()[0].failed.is_some(), "lost, not zeros");
+    rig.ask(0, trim(8, 8), 6, &[]);
+    rig.ask(0, write(4, 1), 14, &tokens(7, 1));
+    rig.settle();
+    let erases = rig.operations.iter().filter(|o| o.kind == Kind::Erase);
+    assert_eq!(erases.map(|o| o.ppn).collect::<Vec<_>>(), [place(&rig, 8)], "the failed block is left out");
+    let held: Vec<_> = (0..5).map(|p| rig.drive.contents_of(LeafId(0), Page(p)).map(|t| t.0)).collect();
+    assert_eq!(held, [Some(1), Some(2), None, None, Some(7)]);
+    rig.drive.audit();
+}

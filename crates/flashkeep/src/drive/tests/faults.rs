@@ -1,0 +1,237 @@
+//! Anything may fail, at any instant, during any traffic: reads bring what was written last or fail, what is gone is
+//! told, nothing is done where something has failed, and nothing hangs.
+
+use super::model::{Model, fault};
+use super::*;
+use proptest::prelude::*;
+
+/// How a drive goes about its work.
+#[derive(Clone, Debug)]
+struct Ways {
+    flash: String,
+    ftl: String,
+    is_static: bool,
+    members: u32,
+    blocks: u32,
+    pages: u32,
+}
+
+fn ways() -> impl Strategy<Value = Ways> {
+    let names = |names: &'static [&'static str]| prop::sample::select(names);
+    let flash = (
+        names(&["chip", "die", "plane"]),
+        names(&["reads-first", "fifo", "ssdsim"]),
+        names(&["transfers", "operations"]),
+        names(&["transfer", "program"]),
+    );
+    let ftl = (
+        names(&["dynamic", "dynamic-in-channel", "CWDP", "PDWC"]),
+        names(&["steps", "hold-channel"]),
+        names(&["greedy", "fifo"]),
+        any::<bool>(),
+    );
+    let height = (4u32..8, 1u32..6);
+    (flash, ftl, height, 1u32..3, 1u32..3, 1u32..3).prop_map(|(flash, ftl, height, members, chips, dies)| {
+        let (blocks, pages) = height;
+        let (unit, rule, bus, acknowledge) = flash;
+        let (allocation, run, victim, coalesce) = ftl;
+        Ways {
+            flash: format!(
+                "channels = 2, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = 2, \
+                 blocks_per_plane = {blocks}, pages_per_block = {pages}, busy_unit = \"{unit}\", scheduler = \"{rule}\", \
+                 bus = \"{bus}\", acknowledge = \"{acknowledge}\""
+            ),
+            ftl: format!(
+                "allocation = \"{allocation}\", coalesce_reads = {coalesce}, \
+                 gc = {{ threshold = 0.3, run = \"{run}\", victim = \"{victim}\" }}"
+            ),
+            is_static: allocation.len() == 4,
+            members,
+            blocks,
+            pages,
+        }
+    })
+}
+
+/// What is done next; numbers are taken modulo what there is.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Write(u32, u16, bool),
+    Rename(u32, u32),
+    Trim(u32, u16),
+    Read(u32, bool),
+    Wait(u64),
+    Fail(u8, [u32; 6], bool),
+    Renew(u8, [u32; 6]),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let lasting = prop::sample::select(vec![true, true, false]);
+    prop_oneof![
+        20 => (any::<u32>(), 1u16..5, prop::bool::weighted(0.1)).prop_map(|(p, n, b)| Act::Write(p, n, b)),
+        4 => any::<(u32, u32)>().prop_map(|(from, to)| Act::Rename(from, to)),
+        3 => (any::<u32>(), 1u16..5).prop_map(|(page, count)| Act::Trim(page, count)),
+        14 => (any::<u32>(), prop::bool::weighted(0.1)).prop_map(|(page, before)| Act::Read(page, before)),
+        12 => (0u64..1_500_000).prop_map(Act::Wait),
+        2 => (0u8..7, any::<[u32; 6]>(), lasting).prop_map(|(k, at, lasting)| Act::Fail(k, at, lasting)),
+        1 => (0u8..4, any::<[u32; 6]>()).prop_map(|(kind, at)| Act::Renew(kind, at)),
+    ]
+}
+
+/// Half of the planes' usable pages, or all of them.
+fn pages(ways: &Ways, full: bool) -> u32 {
+    let rig = Rig::new(&ways.flash, &ways.ftl, ways.members, LeafKind::Raw);
+    let planes = rig.drive.geometry.plane_count() / ways.members;
+    (planes * (ways.blocks - 2) * ways.pages).div_ceil(if full { 1 } else { 2 })
+}
+
+fn act_on_mapped(model: &mut Model, act: Act, renames: bool) {
+    let leaves = model.leaves.len() as u32;
+    let pages = model.leaves[0].holds.len() as u32;
+    let place = |pick: u32| ((pick % leaves) as u16, pick / leaves % pages);
+    let within = |page: u32, count: u16| count.min((pages - page) as u16);
+    match act {
+        Act::Write(pick, count, early) => {
+            let (leaf, page) = place(pick);
+            let command = write(page, within(page, count));
+            model.write(leaf, if early { before(command) } else { command });
+        }
+        Act::Rename(from, to) => {
+            let ((leaf, from), (_, to)) = (place(from), place(to));
+            if from != to && renames {
+                model.rename(leaf, from, to);
+            }
+        }
+        Act::Trim(pick, count) => {
+            let (leaf, page) = place(pick);
+            model.trim(leaf, trim(page, within(page, count)));
+        }
+        Act::Read(pick, early) => {
+            let (leaf, page) = place(pick);
+            model.read(leaf, if early { before(read(page)) } else { read(page) });
+        }
+        Act::Wait(span) => model.go_on(span),
+        Act::Fail(kind, pick, lasting) => {
+            let what = fault(&model.rig.drive, kind, pick);
+            model.fail(what, lasting);
+        }
+        Act::Renew(kind, pick) => {
+            let what = fault(&model.rig.drive, kind, pick);
+            model.renew(what);
+        }
+    }
+}
+
+fn act_on_raw(model: &mut Model, cursors: &mut [Vec<u32>], act: Act) {
+    let leaves = model.leaves.len() as u32;
+    let group = model.rig.drive.raw_group_pages(LeafId(0));
+    let place = |pick: u32| ((pick % leaves) as u16, pick / leaves % model.rig.drive.pages(LeafId(0)));
+    match act {
+        Act::Write(pick, count, early) => {
+            // Of two groups that are open most of the time, the next page, or one that leaves some out.
+            let (leaf, at) = place(pick);
+            let (number, skip) = (at % 3, u32::from(at % 17 == 0));
+            let cursor = &mut cursors[usize::from(leaf)][number as usize];
+            let first = *cursor + skip;
+            let count = u32::from(count).min(group.saturating_sub(first));
+            if count > 0 {
+                *cursor = first + count;
+                let command = write(number * group + first, count as u16);
+                model.write(leaf, if early { before(command) } else { command });
+            }
+        }
+        Act::Trim(pick, count) => {
+            let (leaf, at) = place(pick);
+            let groups = 1 + u32::from(count == 1);
+            let first = at % 3;
+            (first..first + groups).for_each(|number| cursors[usize::from(leaf)][number as usize] = 0);
+            let command = trim(first * group, (groups * group) as u16);
+            model.trim(leaf, if count == 2 { before(command) } else { command });
+        }
+        Act::Read(pick, early) => {
+            let (leaf, page) = place(pick);
+            let expected = &model.leaves[usize::from(leaf)];
+            if expected.dead || expected.gone[page as usize] || expected.holds[page as usize] != 0 {
+                model.read(leaf, if early { before(read(page)) } else { read(page) });
+            }
+        }
+        Act::Wait(span) => model.go_on(span),
+        Act::Fail(kind, pick, lasting) => {
+            let what = fault(&model.rig.drive, kind, pick);
+            model.fail(what, lasting);
+        }
+        Act::Renew(kind, pick) => {
+            let dead: Vec<bool> = model.leaves.iter().map(|leaf| leaf.dead).collect();
+            let what = fault(&model.rig.drive, kind, pick);
+            model.renew(what);
+            for (leaf, was_dead) in dead.into_iter().enumerate() {
+                if was_dead && !model.leaves[leaf].dead {
+                    cursors[leaf].fill(0);
+                }
+            }
+        }
+        Act::Rename(..) => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn ftls_go_on_with_what_is_left(
+        ways in ways(),
+        acts in prop::collection::vec(act(), 1..250),
+        full in any::<bool>(),
+    ) {
+        let kind = mapped(pages(&ways, full));
+        let mut model = Model::new(Rig::new(&ways.flash, &ways.ftl, ways.members, kind));
+        // An address that is bound to a plane and renamed to one of another plane may fill that.
+        if full {
+            let fill = |leaf| model.write(leaf, before(write(0, pages(&ways, true) as u16)));
+            (0..ways.members as u16).for_each(fill);
+        }
+        let renames = !ways.is_static && !ways.ftl.contains("in-channel");
+        acts.into_iter().for_each(|act| act_on_mapped(&mut model, act, renames));
+        model.finish();
+    }
+
+    #[test]
+    fn raw_leaves_go_on_with_what_is_left(
+        ways in ways(),
+        acts in prop::collection::vec(act(), 1..250),
+    ) {
+        let mut model = Model::new(Rig::new(&ways.flash, &ways.ftl, ways.members, LeafKind::Raw));
+        let mut cursors = vec![vec![0; 8]; ways.members as usize];
+        acts.into_iter().for_each(|act| act_on_raw(&mut model, &mut cursors, act));
+        model.finish();
+    }
+
+    #[test]
+    fn a_full_leaf_goes_on_without_a_part(
+        ways in ways(),
+        strikes in prop::collection::vec((1u8..7, any::<[u32; 6]>()), 1..12),
+        order in any::<u32>(),
+    ) {
+        let pages = pages(&ways, true);
+        let mut model = Model::new(Rig::new(&ways.flash, &ways.ftl, ways.members, mapped(pages)));
+        let round = |model: &mut Model, step: u32, wait: u64| {
+            for n in 0..pages {
+                for leaf in 0..ways.members as u16 {
+                    let page = (n * step + order % pages) % pages;
+                    model.write(leaf, write(page, (1 + n % 4).min(pages - page) as u16));
+                }
+                model.go_on(wait);
+            }
+        };
+        round(&mut model, 1, 0);
+        for (kind, pick) in strikes {
+            model.go_on(u64::from(pick[0] % 3_000_000));
+            let what = fault(&model.rig.drive, kind, pick);
+            model.fail(what, true);
+            // All pages, in an order that leaves no two neighbours together.
+            let step = if pages.is_multiple_of(7) { 11 } else { 7 };
+            round(&mut model, step, u64::from(pick[1] % 300_000));
+        }
+        model.finish();
+    }
+}

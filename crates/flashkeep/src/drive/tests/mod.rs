@@ -1,0 +1,124 @@
+//! A drive's leaves on their own, driven through the trait that the executor drives them through.
+
+mod damage;
+mod faults;
+mod model;
+mod nvram;
+mod order;
+mod raw;
+mod shadow;
+
+use super::*;
+use crate::engine::{Cause, Flags, Part, Token};
+use crate::ftl::victim;
+use crate::media::scheduler;
+use crate::spec::{Across, load_text};
+use std::sync::mpsc;
+
+/// Sends every operation to the test.
+struct Wire(mpsc::Sender<Operation>);
+
+impl Log for Wire {
+    fn add(&mut self, operation: &Operation) {
+        self.0.send(*operation).expect("the test listens");
+    }
+
+    fn close(self: Box<Self>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A drive, the clock, and all that it has told.
+struct Rig {
+    drive: Drive<Token>,
+    now: SimTime,
+    wire: mpsc::Receiver<Operation>,
+    operations: Vec<Operation>,
+}
+
+/// Times in round numbers: a command cycle 1 µs, a transfer 10 µs, a read 20 µs, a program 200 µs, an erase 1,500 µs.
+const TIMES: &str = "timing = { read_us = 20, program_us = 200, erase_us = 1500, bus_ns_per_byte = 10, command_ns = \
+                     1000, erase_command_ns = 1000, erase_setup_ns = 0 }, page_kib = 1, sector_bytes = 1024";
+const COMMAND: u64 = 1_000;
+const TRANSFER: u64 = 10_240;
+const READ: u64 = 20_000;
+const PROGRAM: u64 = 200_000;
+const ERASE: u64 = 1_500_000;
+
+impl Rig {
+    /// A drive of `flash`, cut into `members` along its channels.
+    fn new(flash: &str, ftl: &str, members: u32, kind: LeafKind) -> Rig {
+        let text = format!("flash = {{ {TIMES}, {flash} }}\nftl = {{ over_provisioning = 5, {ftl} }}\n");
+        let resolved = load_text("small", &text, &[]).expect("a drive that makes sense");
+        let geometry = Geometry::new(&resolved.spec.flash);
+        let part = |index| geometry.part(Across::Channel, members, index).expect("equal parts");
+        let domains: Vec<Domain> = (0..members).map(part).collect();
+        let rule = scheduler::named(&resolved.spec.flash.scheduler).expect("a scheduler");
+        let victim = victim::named(&resolved.spec.ftl.gc.victim).expect("a policy");
+        let mut drive = Drive::new(&resolved, &domains, kind, rule, victim);
+        let (sender, wire) = mpsc::channel();
+        drive.log_operations(Box::new(Wire(sender)));
+        Rig { drive, now: SimTime::ZERO, wire, operations: Vec::new() }
+    }
+
+    fn ask(&mut self, leaf: u16, command: Command, slot: u32, contents: &[Token]) {
+        let ticket = Ticket { slot, ..Ticket::default() };
+        self.drive.submit(self.now, LeafId(leaf), &command, ticket, contents);
+    }
+
+    /// What has been done since the last call.
+    fn done(&mut self) -> Vec<Done<Token>> {
+        self.operations.extend(self.wire.try_iter());
+        std::mem::take(self.drive.done())
+    }
+
+    /// Lets time go on until `until`; what is done meanwhile.
+    fn go_on(&mut self, until: SimTime) -> Vec<Done<Token>> {
+        let mut done = self.done();
+        while self.drive.step(until) {
+            done.extend(self.done());
+        }
+        self.now = until;
+        done
+    }
+
+    fn settle(&mut self) -> Vec<Done<Token>> {
+        let mut done = self.done();
+        while self.drive.step(SimTime(u64::MAX - 1)) {
+            self.now = self.drive.now();
+            done.extend(self.done());
+        }
+        assert!(self.drive.is_quiet(), "everything that was asked is answered");
+        done
+    }
+}
+
+fn mapped(pages: u32) -> LeafKind {
+    LeafKind::Mapped { pages, shadow: 0, notify_leaving: false }
+}
+
+fn read(page: u32) -> Command {
+    Command::new(Verb::Read, Page(page), 1)
+}
+
+fn write(page: u32, count: u16) -> Command {
+    Command::new(Verb::Write, Page(page), count)
+}
+
+fn trim(page: u32, count: u16) -> Command {
+    Command::new(Verb::Trim, Page(page), count)
+}
+
+fn before(command: Command) -> Command {
+    Command { flags: Flags::BEFORE, ..command }
+}
+
+fn tokens(first: u64, count: u16) -> Vec<Token> {
+    (first..first + u64::from(count)).map(Token).collect()
+}
+
+/// The pages that have been told to be gone, or to be leaving.
+fn told(done: &[Done<Token>], part: Part) -> Vec<u32> {
+    let of_part = done.iter().filter(|done| done.part == part);
+    of_part.map(|done| done.failed.expect("a notice names its page").1.0).collect()
+}

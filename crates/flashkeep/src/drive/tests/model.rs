@@ -1,0 +1,250 @@
+//! What every page ought to hold, what every read ought to bring, and where nothing may be done any more.
+
+use super::*;
+use crate::media::Place;
+use crate::spec::Level;
+
+/// What a leaf's pages ought to hold: 0 for nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Expected {
+    pub(super) holds: Vec<u64>,
+    /// The leaf has told that nothing is left of it.
+    pub(super) gone: Vec<bool>,
+    pub(super) dead: bool,
+}
+
+/// A page of a command that was submitted.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    answered: bool,
+    /// What a read is owed; none where that is not known, or it is no read.
+    owed: Option<u64>,
+    leaf: u16,
+    page: u32,
+    read: bool,
+}
+
+/// A drive, and what is known of it.
+pub(super) struct Model {
+    pub(super) rig: Rig,
+    pub(super) leaves: Vec<Expected>,
+    asked: Vec<Asked>,
+    written: u64,
+    /// Something has failed, so reads may.
+    struck: bool,
+    /// Contents have been spoilt, so pages may turn out to be unreadable.
+    spoilt: bool,
+    failed: Vec<(Fault, SimTime)>,
+    seen: usize,
+}
+
+impl Model {
+    pub(super) fn new(rig: Rig) -> Model {
+        let leaf = |n: u16| {
+            let pages = rig.drive.ftls[usize::from(n)].map.len() as usize;
+            Expected { holds: vec![0; pages], gone: vec![false; pages], dead: false }
+        };
+        let leaves = (0..rig.drive.ftl_count()).map(leaf).collect();
+        let (asked, failed) = (Vec::new(), Vec::new());
+        Model { rig, leaves, asked, written: 0, struck: false, spoilt: false, failed, seen: 0 }
+    }
+
+    fn submit(&mut self, leaf: u16, command: Command, contents: &[Token]) {
+        let slot = self.asked.len() as u32;
+        let pages = command.start.0..command.end();
+        for page in pages {
+            let expected = &self.leaves[usize::from(leaf)];
+            let known = command.verb == Verb::Read && !expected.gone[page as usize] && !expected.dead;
+            let owed = known.then(|| expected.holds[page as usize]);
+            let read = command.verb == Verb::Read;
+            self.asked.push(Asked { answered: false, owed, leaf, page, read });
+        }
+        self.rig.ask(leaf, command, slot, contents);
+    }
+
+    pub(super) fn read(&mut self, leaf: u16, command: Command) {
+        self.submit(leaf, command, &[]);
+        self.take();
+    }
+
+    pub(super) fn write(&mut self, leaf: u16, command: Command) {
+        let contents = tokens(self.written + 1, command.count);
+        self.written += u64::from(command.count);
+        for (page, token) in (command.start.0..).zip(&contents) {
+            self.set(leaf, page, token.0);
+        }
+        self.submit(leaf, command, &contents);
+        self.take();
+    }
+
+    fn set(&mut self, leaf: u16, page: u32, token: u64) {
+        let expected = &mut self.leaves[usize::from(leaf)];
+        expected.holds[page as usize] = token;
+        expected.gone[page as usize] = false;
+    }
+
+    pub(super) fn trim(&mut self, leaf: u16, command: Command) {
+        (command.start.0..command.end()).for_each(|page| self.set(leaf, page, 0));
+        self.submit(leaf, command, &[]);
+        self.take();
+    }
+
+    pub(super) fn rename(&mut self, leaf: u16, from: u32, to: u32) {
+        let expected = &mut self.leaves[usize::from(leaf)];
+        expected.holds[to as usize] = std::mem::take(&mut expected.holds[from as usize]);
+        expected.gone[to as usize] = std::mem::take(&mut expected.gone[from as usize]);
+        let command = Command { to: Page(to), ..Command::new(Verb::Rename, Page(from), 1) };
+        self.submit(leaf, command, &[]);
+        self.take();
+    }
+
+    pub(super) fn go_on(&mut self, span: u64) {
+        let until = SimTime(self.rig.now.0.saturating_add(span));
+        loop {
+            let next = self.rig.drive.next_event();
+            if next > until || next == SimTime::NEVER {
+                break;
+            }
+            self.rig.drive.step(until);
+            self.take();
+        }
+        self.rig.now = until;
+    }
+
+    pub(super) fn fail(&mut self, what: Fault, lasting: bool) {
+        self.take();
+        self.struck = true;
+        self.spoilt |= !lasting;
+        if lasting {
+            self.failed.push((what, self.rig.now));
+        }
+        self.rig.drive.fail(self.rig.now, what, lasting);
+        self.take();
+        for leaf in 0..self.leaves.len() {
+            if self.rig.drive.is_dead(LeafId(leaf as u16)) {
+                self.leaves[leaf].dead = true;
+            }
+        }
+    }
+
+    pub(super) fn renew(&mut self, what: Fault) {
+        let Fault::Planes { first, count } = what else { return };
+        let planes = first.0..first.0 + count;
+        let renewed: Vec<u32> =
+            planes.filter(|&plane| self.rig.drive.blocks.is_dead(PlaneId(plane))).collect();
+        let mut still = Vec::new();
+        for (failed, since) in std::mem::take(&mut self.failed) {
+            match failed {
+                Fault::Planes { first, count } => {
+                    let left = (first.0..first.0 + count).filter(|plane| !renewed.contains(plane));
+                    still.extend(left.map(|n| (Fault::Planes { first: PlaneId(n), count: 1 }, since)));
+                }
+                Fault::Block(plane, _) if renewed.contains(&plane.0) => {}
+                Fault::Page(ppn) if renewed.contains(&self.rig.drive.geometry.plane_of(ppn).0) => {}
+                other => still.push((other, since)),
+            }
+        }
+        self.failed = still;
+        self.rig.drive.renew(self.rig.now, what);
+        for (leaf, expected) in (0..).map(LeafId).zip(&mut self.leaves) {
+            if expected.dead && !self.rig.drive.is_dead(leaf) {
+                expected.holds.fill(0);
+                expected.gone.fill(false);
+                expected.dead = false;
+            }
+        }
+        self.take();
+    }
+
+    /// Takes in what is done.
+    fn take(&mut self) {
+        for done in self.rig.done() {
+            match done.part {
+                Part::Gone | Part::Refused => {
+                    let (leaf, page) = done.failed.expect("a notice names its page");
+                    let expected = &mut self.leaves[usize::from(leaf.0)];
+                    expected.holds[page.0 as usize] = 0;
+                    expected.gone[page.0 as usize] = true;
+                }
+                Part::Leaving => {}
+                _ => (0..done.pages).for_each(|n| self.answered(done.ticket.slot + n, &done)),
+            }
+        }
+        for operation in &self.rig.operations[self.seen..] {
+            for &(what, since) in &self.failed {
+                let begun = operation.start > since || matches!(what, Fault::Planes { .. });
+                let struck = what.strikes(&self.rig.drive.geometry, operation.ppn);
+                // A block's erase is told with its first page, which alone may have failed.
+                let whole = operation.kind == Kind::Erase && matches!(what, Fault::Page(_));
+                assert!(!begun || !struck || whole, "{operation:?} in {what:?}, failed at {since:?}");
+            }
+        }
+        self.seen = self.rig.operations.len();
+    }
+
+    fn answered(&mut self, slot: u32, done: &Done<Token>) {
+        let asked = &mut self.asked[slot as usize];
+        assert!(!std::mem::replace(&mut asked.answered, true), "{asked:?} is answered once");
+        if let Some(failed) = done.failed {
+            assert!(asked.read && self.struck, "{asked:?} fails for nothing");
+            assert_eq!(failed, (LeafId(asked.leaf), Page(asked.page)));
+        } else if let Some(owed) = asked.owed {
+            assert_eq!(done.contents.0, owed, "{asked:?}");
+        }
+    }
+
+    /// Waits for everything, and looks at every page.
+    pub(super) fn finish(mut self) {
+        self.go_on(1 << 60);
+        assert!(self.rig.drive.is_quiet(), "nothing is left to be done");
+        self.rig.drive.audit();
+        assert!(self.asked.iter().all(|asked| asked.answered));
+        self.struck = self.spoilt;
+        for leaf in 0..self.leaves.len() as u16 {
+            if self.leaves[usize::from(leaf)].dead {
+                continue;
+            }
+            for page in 0..self.leaves[usize::from(leaf)].holds.len() as u32 {
+                self.look_at(leaf, page);
+            }
+        }
+        self.go_on(1 << 60);
+        assert!(self.asked.iter().all(|asked| asked.answered));
+    }
+
+    fn look_at(&mut self, leaf: u16, page: u32) {
+        let expected = &self.leaves[usize::from(leaf)];
+        let (holds, gone) = (expected.holds[page as usize], expected.gone[page as usize]);
+        let (id, drive) = (LeafId(leaf), &self.rig.drive);
+        assert_eq!(drive.holds(id, Page(page)), holds != 0, "page {page} of {leaf}");
+        match drive.contents_of(id, Page(page)) {
+            Some(found) => assert_eq!(found.0, holds, "page {page} of {leaf}"),
+            None => assert!(holds == 0 || self.spoilt, "page {page} of {leaf}"),
+        }
+        if holds != 0 && !gone {
+            self.read(leaf, read(page));
+        }
+    }
+}
+
+/// A fault somewhere: of any unit of flash, or of an erased block, of which a plane may have no other.
+pub(super) fn fault(drive: &Drive<Token>, kind: u8, pick: [u32; 6]) -> Fault {
+    let geometry = &drive.geometry;
+    let place = Place {
+        channel: pick[0] % geometry.channels,
+        chip: pick[1] % geometry.chips,
+        die: pick[2] % geometry.dies,
+        plane: pick[3] % geometry.planes,
+    };
+    let plane = geometry.plane_at(place);
+    match kind {
+        level @ 0..4 => Fault::of(geometry, Level::ALL[usize::from(level)], place),
+        4 => Fault::Block(plane, pick[4] % geometry.blocks),
+        5 => {
+            let scores = drive.blocks.scores(plane);
+            let erased = scores.iter().position(|&score| score == u16::MAX);
+            Fault::Block(plane, erased.unwrap_or(0) as u32)
+        }
+        _ => Fault::Page(geometry.ppn(plane, pick[4] % geometry.blocks, pick[5] % geometry.pages)),
+    }
+}

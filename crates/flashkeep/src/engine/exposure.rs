@@ -1,0 +1,82 @@
+//! For how long how many pages stood unprotected, and which ones are lost.
+
+use super::contents::Contents;
+use super::executor::Engine;
+use super::scheme::Scheme;
+use super::tree::NodeId;
+use crate::kernel::{Bits, SimTime};
+
+/// What one node's next failure would cost, added up over time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Exposed {
+    pages: u64,
+    since: SimTime,
+    page_ns: u128,
+}
+
+/// The same for all nodes, and what came of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Exposure {
+    nodes: Vec<Exposed>,
+    /// Pages of the whole tree that somebody read, or completed, in vain.
+    pub(super) lost: Bits,
+    /// Page reads for the host that a failed unit would have served.
+    pub(super) rescued: u64,
+}
+
+impl Exposure {
+    pub(super) fn new(nodes: usize) -> Self {
+        Exposure { nodes: vec![Exposed::default(); nodes], ..Exposure::default() }
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// The scheme at `node` may have changed its mind about what it exposes.
+    #[inline]
+    pub(super) fn note_exposure(&mut self, now: SimTime, node: NodeId) {
+        let Some(scheme) = &self.schemes[node.index()] else { return };
+        let pages = scheme.exposed();
+        let this = &mut self.exposure.nodes[node.index()];
+        if pages != this.pages {
+            this.page_ns += u128::from(this.pages) * u128::from(now.since(this.since).0);
+            (this.pages, this.since) = (pages, this.since.max(now));
+        }
+    }
+
+    /// Page-nanoseconds that stood unprotected until `now`: pages that the failure of one more unit would have cost.
+    #[must_use]
+    pub fn unprotected_page_ns(&self, now: SimTime) -> u128 {
+        let open = |this: &Exposed| u128::from(this.pages) * u128::from(now.since(this.since).0);
+        self.exposure.nodes.iter().map(|this| this.page_ns + open(this)).sum()
+    }
+
+    /// Pages that the failure of one more unit would cost now.
+    #[must_use]
+    pub fn exposed(&self) -> u64 {
+        self.exposure.nodes.iter().map(|this| this.pages).sum()
+    }
+
+    /// Whether no node ever failed or lost a page.
+    #[must_use]
+    pub fn is_untroubled(&self) -> bool {
+        !self.troubled
+    }
+
+    /// Whether everything is as redundant as it is meant to be.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.schemes.iter().flatten().all(Scheme::is_whole)
+    }
+
+    /// Pages that were asked for and that nothing could bring back, each once.
+    #[must_use]
+    pub fn lost(&self) -> &Bits {
+        &self.exposure.lost
+    }
+
+    /// Page reads for the host that a failed unit would have served, and another copy or parity did.
+    #[must_use]
+    pub fn rescued(&self) -> u64 {
+        self.exposure.rescued
+    }
+}

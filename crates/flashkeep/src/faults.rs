@@ -1,0 +1,302 @@
+//! What is to fail, and when: `--fail WHAT@WHEN[,transient][,replace_after=TIME]`, and scenario files of such events.
+
+use crate::drive::Fault;
+use crate::error::Error;
+use crate::kernel::{SimTime, Span};
+use crate::media::{Geometry, Place};
+use crate::spec::Resolved;
+use serde::Deserialize;
+use std::path::Path;
+use toml::Spanned;
+
+/// What fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A part of the flash.
+    Flash(Fault),
+    /// A member of the redundancy, whole.
+    Member(u32),
+    /// The non-volatile memory of the redundancy.
+    Memory,
+}
+
+/// When it fails.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum When {
+    /// At an instant.
+    At(SimTime),
+    /// When so many requests have been admitted.
+    After(u64),
+    /// When so many percent of the requests have been admitted.
+    Share(f64),
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// As the user wrote it: `chip:3.0@10s`.
+    pub text: String,
+    /// What fails.
+    pub what: What,
+    /// When.
+    pub when: When,
+    /// What it held cannot be read, but it goes on being used.
+    pub transient: bool,
+    /// So long afterwards an empty one stands in its place.
+    pub replace_after: Option<Span>,
+}
+
+/// All events that a job asks for, in the order in which it names them.
+///
+/// # Errors
+/// One that cannot be read or does not fit the drive: the option, or file, line and field.
+pub fn events(fail: &[String], scenario: Option<&Path>, drive: &Resolved) -> Result<Vec<Event>, Error> {
+    let mut events = Vec::new();
+    for text in fail {
+        let event = from_option(text, drive);
+        events.push(event.map_err(|problem| Error::Option(format!("--fail {text}: {problem}")))?);
+    }
+    if let Some(path) = scenario {
+        events.extend(from_file(path, drive)?);
+    }
+    Ok(events)
+}
+
+fn from_option(text: &str, drive: &Resolved) -> Result<Event, String> {
+    let mut parts = text.split(',');
+    let head = parts.next().unwrap_or_default();
+    let (what, when) = head.split_once('@').ok_or_else(|| {
+        "WHAT@WHEN is accepted, such as chip:3.0@10s, block:0.0.0.0.7@5000req or channel:1@50%".to_owned()
+    })?;
+    let mut event = event(what, when, drive)?;
+    for part in parts {
+        match part.split_once('=') {
+            None if part == "transient" => event.transient = true,
+            Some(("replace_after", time)) => event.replace_after = Some(span(time)?),
+            _ => {
+                return Err(format!(
+                    "found `{part}`; `transient` and `replace_after=TIME` are accepted after WHEN"
+                ));
+            }
+        }
+    }
+    consistent(event)
+}
+
+fn event(what: &str, when: &str, drive: &Resolved) -> Result<Event, String> {
+    let text = format!("{what}@{when}");
+    Ok(Event {
+        what: self::what(what, drive)?,
+        when: self::when(when)?,
+        text,
+        transient: false,
+        replace_after: None,
+    })
+}
+
+fn consistent(event: Event) -> Result<Event, String> {
+    if event.transient && event.replace_after.is_some() {
+        return Err(
+            "what fails only in passing is not replaced: `transient` and `replace_after` exclude each other"
+                .into(),
+        );
+    }
+    if event.replace_after.is_some() && matches!(event.what, What::Flash(Fault::Block(..) | Fault::Page(_))) {
+        return Err("`replace_after` is for channels, chips, dies, planes and members".into());
+    }
+    if event.transient && event.what == What::Memory {
+        return Err("the non-volatile memory has no check code: it fails for good".into());
+    }
+    Ok(event)
+}
+
+// ---------------------------------------------------------------- scenario files
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scenario {
+    #[serde(default)]
+    event: Vec<Spanned<Entry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    what: Spanned<String>,
+    when: Spanned<String>,
+    #[serde(default)]
+    transient: bool,
+    replace_after: Option<Spanned<String>>,
+}
+
+fn from_file(path: &Path, drive: &Resolved) -> Result<Vec<Event>, Error> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Error::Option(format!("--scenario: {name}: cannot be read: {error}")))?;
+    let line =
+        |at: usize| 1 + text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count();
+    let wrong = |at: usize, field: &str, problem: String| {
+        Error::Option(format!("--scenario: {name}:{}: {field}: {problem}", line(at)))
+    };
+    let scenario: Scenario = toml::from_str(&text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let accepted = "a list of [[event]] with `what`, `when`, `transient` and `replace_after` is accepted";
+        wrong(at, "event", format!("{}; {accepted}", error.message()))
+    })?;
+    let mut events = Vec::new();
+    for entry in scenario.event {
+        let start = entry.span().start;
+        let entry = entry.into_inner();
+        let at = |field: &Spanned<String>| field.span().start;
+        let what =
+            self::what(entry.what.get_ref(), drive).map_err(|why| wrong(at(&entry.what), "what", why))?;
+        let when = self::when(entry.when.get_ref()).map_err(|why| wrong(at(&entry.when), "when", why))?;
+        let replace_after = match &entry.replace_after {
+            Some(time) => Some(span(time.get_ref()).map_err(|why| wrong(at(time), "replace_after", why))?),
+            None => None,
+        };
+        let text = format!("{}@{}", entry.what.get_ref(), entry.when.get_ref());
+        let event = Event { text, what, when, transient: entry.transient, replace_after };
+        events.push(consistent(event).map_err(|why| wrong(start, "event", why))?);
+    }
+    if events.is_empty() {
+        return Err(Error::Option(format!(
+            "--scenario: {name}: no [[event]] in it; at least one is accepted"
+        )));
+    }
+    Ok(events)
+}
+
+// ---------------------------------------------------------------- what and when
+
+/// The levels that addresses name, and how many numbers each takes.
+const LEVELS: [&str; 6] = ["channel", "chip", "die", "plane", "block", "page"];
+
+fn what(text: &str, drive: &Resolved) -> Result<What, String> {
+    let accepted = || {
+        format!(
+            "found `{text}`; channel:C, chip:C.K, die:C.K.D, plane:C.K.D.P, block:C.K.D.P.B, page:C.K.D.P.B.N, \
+             member:M and nvram are accepted"
+        )
+    };
+    if text == "nvram" {
+        let has = drive.memory_pages() > 0;
+        return has.then_some(What::Memory).ok_or_else(|| {
+            format!("found `nvram`, but redundancy.scheme = \"{}\" has no such memory", drive.scheme().name)
+        });
+    }
+    let (level, address) = text.split_once(':').ok_or_else(accepted)?;
+    let numbers: Option<Vec<u32>> = address.split('.').map(|number| number.parse().ok()).collect();
+    let numbers = numbers.ok_or_else(accepted)?;
+    if level == "member" && numbers.len() == 1 {
+        let members = drive.members();
+        let known = numbers[0] < members;
+        let message = || format!("found `{text}`; the members of this drive are 0 to {}", members - 1);
+        return known.then_some(What::Member(numbers[0])).ok_or_else(message);
+    }
+    let depth = LEVELS.iter().position(|&known| known == level).ok_or_else(accepted)?;
+    if numbers.len() != depth + 1 {
+        return Err(accepted());
+    }
+    let geometry = Geometry::new(&drive.spec.flash);
+    let g = &geometry;
+    let counts = [g.channels, g.chips, g.dies, g.planes, g.blocks, g.pages];
+    for (at, (&number, count)) in numbers.iter().zip(counts).enumerate() {
+        if number >= count {
+            let level = LEVELS[at];
+            return Err(format!("{level} {number} of `{text}`: this drive has {level}s 0 to {}", count - 1));
+        }
+    }
+    let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
+    let place = Place { channel: number(0), chip: number(1), die: number(2), plane: number(3) };
+    let first = geometry.plane_at(place);
+    Ok(match depth {
+        4 => What::Flash(Fault::Block(first, number(4))),
+        5 => What::Flash(Fault::Page(geometry.ppn(first, number(4), number(5)))),
+        _ => What::Flash(Fault::Planes { first, count: counts[depth + 1..4].iter().product() }),
+    })
+}
+
+fn when(text: &str) -> Result<When, String> {
+    let accepted = || {
+        format!(
+            "found `{text}`; a simulated time (10s, 250ms, 30us), a number of requests (5000req) or a share of them \
+             (50%) is accepted"
+        )
+    };
+    if let Some(number) = text.strip_suffix("req") {
+        return number.parse().map(When::After).map_err(|_| accepted());
+    }
+    if let Some(share) = text.strip_suffix('%') {
+        let share: f64 = share.parse().map_err(|_| accepted())?;
+        let sound = (0.0..=100.0).contains(&share);
+        return sound.then_some(When::Share(share)).ok_or_else(accepted);
+    }
+    span(text).map(|span| When::At(SimTime(span.0))).map_err(|_| accepted())
+}
+
+/// A time such as `10s`, `250ms`, `30us` or `5ns`.
+fn span(text: &str) -> Result<Span, String> {
+    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let found = units.iter().find_map(|(unit, ns)| {
+        let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
+        let time = number * ns;
+        (time.is_finite() && (0.0..9e18).contains(&time)).then(|| Span(time.round() as u64))
+    });
+    found.ok_or_else(|| format!("found `{text}`; a time such as 10s, 250ms or 30us is accepted"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::load_text;
+
+    fn drive() -> Resolved {
+        let text = "[flash]\nchannels = 4\nchips_per_channel = 2\ndies_per_chip = 2\nplanes_per_die = 2\n";
+        load_text("d.toml", text, &["redundancy.scheme=\"mirror\"".to_owned()]).expect("a drive")
+    }
+
+    #[test]
+    fn events_are_read() {
+        let drive = drive();
+        let geometry = Geometry::new(&drive.spec.flash);
+        let plane = |channel, chip, die, plane| geometry.plane_at(Place { channel, chip, die, plane });
+        let planes = |first, count| What::Flash(Fault::Planes { first, count });
+        let read = |text: &str| from_option(text, &drive).expect("an event");
+        let event = read("channel:1@10s");
+        assert_eq!(
+            (event.what, event.when),
+            (planes(plane(1, 0, 0, 0), 8), When::At(SimTime(10_000_000_000)))
+        );
+        assert_eq!(read("chip:3.1@2.5ms").what, planes(plane(3, 1, 0, 0), 4));
+        assert_eq!(read("die:3.1.1@5000req").what, planes(plane(3, 1, 1, 0), 2));
+        assert_eq!(read("plane:0.0.0.1@0s").what, planes(plane(0, 0, 0, 1), 1));
+        assert_eq!(read("block:0.0.0.1.77@5000req").when, When::After(5000));
+        let event = read("page:3.0.1.0.77.5@50%,transient");
+        assert_eq!(event.what, What::Flash(Fault::Page(geometry.ppn(plane(3, 0, 1, 0), 77, 5))));
+        assert_eq!((event.when, event.transient), (When::Share(50.0), true));
+        assert_eq!(read("member:1@1s,replace_after=20s").replace_after, Some(Span(20_000_000_000)));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let drive = drive();
+        for (text, part) in [
+            ("chip:3.0", "WHAT@WHEN"),
+            ("chip:4.0@1s", "channel 4 of `chip:4.0`: this drive has channels 0 to 3"),
+            ("chip:3@1s", "chip:C.K"),
+            ("chop:3@1s", "channel:C"),
+            ("chip:3.0@1", "a simulated time"),
+            ("chip:3.0@-1s", "a simulated time"),
+            ("chip:3.0@101%", "50%"),
+            ("chip:3.0@5req,gently", "`transient`"),
+            ("page:0.0.0.0.0.0@1s,replace_after=1s", "for channels"),
+            ("chip:0.0@1s,transient,replace_after=1s", "exclude"),
+            ("member:2@1s", "0 to 1"),
+            ("nvram@1s", "no such memory"),
+        ] {
+            let message = from_option(text, &drive).expect_err(text);
+            assert!(message.contains(part), "{text}: {message}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What of the flash has failed: planes, blocks and pages that are never used again, and pages whose contents
+//! cannot be read. Nothing here is looked at as long as nothing has failed.
+//!
+//! A failed block has the score of one that is being filled, with no valid page, forever: it is neither a victim nor
+//! free. In a sealed block every failed page counts as a valid one, because collecting it gains nothing.
+
+use super::blocks::{Blocks, FREE, OPEN, Plane};
+use crate::engine::Contents;
+use crate::media::{PlaneId, Ppn};
+
+/// What has failed; each list in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Defects {
+    planes: Vec<PlaneId>,
+    /// Places in arrays of blocks; none of a failed plane.
+    blocks: Vec<usize>,
+    /// None of a failed block.
+    pub(super) pages: Vec<Ppn>,
+    /// A bit for every page; empty while every page can be read.
+    unreadable: Vec<u64>,
+}
+
+fn insert<T: Ord>(list: &mut Vec<T>, what: T) {
+    if let Err(at) = list.binary_search(&what) {
+        list.insert(at, what);
+    }
+}
+
+impl<C: Contents> Blocks<C> {
+    /// Whether a plane has failed.
+    #[must_use]
+    pub fn is_dead(&self, plane: PlaneId) -> bool {
+        self.defects.planes.binary_search(&plane).is_ok()
+    }
+
+    /// Whether a block has failed, by itself or with its plane.
+    #[must_use]
+    pub fn is_failed_block(&self, plane: PlaneId, block: u32) -> bool {
+        let index = self.geometry.block_index(plane, block);
+        self.is_dead(plane) || self.defects.blocks.binary_search(&index).is_ok()
+    }
+
+    /// Whether a page has failed, by itself or with its block.
+    #[must_use]
+    pub fn is_failed(&self, ppn: Ppn) -> bool {
+        let (plane, block) = (self.geometry.plane_of(ppn), self.geometry.block_of(ppn));
+        self.is_failed_block(plane, block) || self.defects.pages.binary_search(&ppn).is_ok()
+    }
+
+    /// Whether a page is the only one of its block that has not failed.
+    #[must_use]
+    pub fn is_last_good(&self, ppn: Ppn) -> bool {
+        let others = self.geometry.pages - 1;
+        u32::from(self.failed_in(self.geometry.block_index_of(ppn))) == others && !self.is_failed(ppn)
+    }
+
+    /// Whether what a page holds cannot be read.
+    #[must_use]
+    pub fn is_unreadable(&self, ppn: Ppn) -> bool {
+        let word = self.defects.unreadable.get(ppn.0 as usize / 64);
+        word.is_some_and(|word| word >> (ppn.0 % 64) & 1 == 1)
+    }
+
+    /// From now on what the page holds cannot be read, until its block is erased.
+    pub fn blot(&mut self, ppn: Ppn) {
+        if self.defects.unreadable.is_empty() {
+            self.defects.unreadable = vec![0; self.geometry.ppn_space().div_ceil(64)];
+        }
+        self.defects.unreadable[ppn.0 as usize / 64] |= 1 << (ppn.0 % 64);
+    }
+
+    /// What an erased block held is forgotten, unreadable or not.
+    pub(super) fn unblot(&mut self, plane: PlaneId, block: u32) {
+        if self.defects.unreadable.is_empty() {
+            return;
+        }
+        for page in 0..self.geometry.pages {
+            let ppn = self.geometry.ppn(plane, block, page);
+            self.defects.unreadable[ppn.0 as usize / 64] &= !(1 << (ppn.0 % 64));
+        }
+    }
+
+    /// Failed pages of a block.
+    pub(super) fn failed_in(&self, index: usize) -> u16 {
+        if self.defects.pages.is_empty() {
+            return 0;
+        }
+        let pages = &self.defects.pages;
+        let before = |end: usize| pages.partition_point(|&ppn| self.geometry.block_index_of(ppn) < end);
+        (before(index + 1) - before(index)) as u16
+    }
+
+    /// The first page of a block from `from` on that has not failed, and how many follow each other from there.
+    pub(super) fn good_pages_from(&self, from: Ppn) -> Option<(Ppn, u32)> {
+        let end = from.0 + (self.geometry.pages - self.geometry.page_of(from));
+        if self.defects.pages.is_empty() {
+            return Some((from, end - from.0));
+        }
+        let good = |ppn: &u32| self.defects.pages.binary_search(&Ppn(*ppn)).is_err();
+        let first = (from.0..end).find(good)?;
+        Some((Ppn(first), (first..end).take_while(good).count() as u32))
+    }
+
+    /// A page of a block that goes on is never programmed again; it is not valid.
+    pub fn retire_page(&mut self, ppn: Ppn) {
+        let (plane, index) = (self.geometry.plane_of(ppn), self.geometry.block_index_of(ppn));
+        insert(&mut self.defects.pages, ppn);
+        let score = &mut self.score[index];
+        let state = &mut self.planes[plane.0 as usize];
+        if *score & OPEN == 0 {
+            *score += 1;
+        } else if *score == FREE {
+            state.free_pages -= 1;
+        } else if let Some(next) = state.next
+            && next <= ppn
+            && self.geometry.block_index_of(next) == index
+        {
+            state.free_pages -= 1;
+            self.look_ahead(plane, next);
+        }
+    }
+
+    /// A page of the open block has failed that was to be programmed, from `next` on.
+    fn look_ahead(&mut self, plane: PlaneId, next: Ppn) {
+        match self.good_pages_from(next) {
+            Some((next, left)) => {
+                let state = &mut self.planes[plane.0 as usize];
+                (state.next, state.left) = (Some(next), left);
+            }
+            None => self.go_on_after(plane, next),
+        }
+    }
+
+    /// A block is never used again; none of its pages is valid.
+    pub fn retire_block(&mut self, plane: PlaneId, block: u32) {
+        let index = self.geometry.block_index(plane, block);
+        let next = self.planes[plane.0 as usize].next;
+        let first_free = match next.filter(|&next| self.geometry.block_index_of(next) == index) {
+            Some(next) => self.geometry.page_of(next),
+            None if self.score[index] == FREE => 0,
+            None => self.geometry.pages,
+        };
+        let pages = (first_free..self.geometry.pages).map(|page| self.geometry.ppn(plane, block, page));
+        let lost = pages.filter(|ppn| self.defects.pages.binary_search(ppn).is_err()).count() as u32;
+        let state = &mut self.planes[plane.0 as usize];
+        state.free_pages -= lost;
+        if self.score[index] == FREE {
+            state.free_blocks -= 1;
+        } else if first_free < self.geometry.pages {
+            (state.next, state.left) = (None, 0);
+        }
+        self.score[index] = OPEN;
+        self.defects.pages.retain(|&ppn| self.geometry.block_index_of(ppn) != index);
+        insert(&mut self.defects.blocks, index);
+    }
+
+    /// A plane is never used again; none of its pages is valid.
+    pub fn retire_plane(&mut self, plane: PlaneId) {
+        let first = self.geometry.block_index(plane, 0);
+        let blocks = first..first + self.geometry.blocks as usize;
+        self.score[blocks.clone()].fill(OPEN);
+        let state = &mut self.planes[plane.0 as usize];
+        *state = Plane { cursor: state.cursor, ..Plane::default() };
+        self.defects.pages.retain(|&ppn| self.geometry.plane_of(ppn) != plane);
+        self.defects.blocks.retain(|index| !blocks.contains(index));
+        insert(&mut self.defects.planes, plane);
+    }
+
+    /// A new plane, erased and never worn, stands where one has failed; how often the old one's blocks were erased.
+    pub fn renew_plane(&mut self, plane: PlaneId) -> u64 {
+        self.defects.planes.retain(|&dead| dead != plane);
+        let first = self.geometry.block_index(plane, 0);
+        let blocks = first..first + self.geometry.blocks as usize;
+        self.score[blocks.clone()].fill(FREE);
+        self.sealed[blocks.clone()].fill(0);
+        let old = self.erases[blocks.clone()].iter().copied().map(u64::from).sum();
+        self.erases[blocks].fill(0);
+        (0..self.geometry.blocks).for_each(|block| self.unblot(plane, block));
+        self.planes[plane.0 as usize] = Plane::erased(&self.geometry, plane);
+        old
+    }
+
+    /// Pages of a plane that have not failed.
+    #[must_use]
+    pub fn good_pages(&self, plane: PlaneId) -> u32 {
+        if self.is_dead(plane) {
+            return 0;
+        }
+        let first = self.geometry.block_index(plane, 0);
+        let plane_blocks = first..first + self.geometry.blocks as usize;
+        let blocks = self.defects.blocks.iter().filter(|index| plane_blocks.contains(index)).count() as u32;
+        let pages = self.defects.pages.iter().filter(|&&ppn| self.geometry.plane_of(ppn) == plane).count();
+        (self.geometry.blocks - blocks) * self.geometry.pages - pages as u32
+    }
+
+    /// Programmable pages of a plane that is filled in order, counted one by one.
+    ///
+    /// # Panics
+    /// Where fewer or more blocks are erased than are counted.
+    #[must_use]
+    pub fn count_free(&self, plane: PlaneId) -> u32 {
+        let state = self.plane(plane);
+        let block = |n: u32| (0..self.geometry.pages).map(move |page| self.geometry.ppn(plane, n, page));
+        let free = (0..).zip(self.scores(plane)).filter(|&(_, &score)| score == FREE);
+        let free: Vec<u32> = free.map(|(n, _)| n).collect();
+        assert_eq!(free.len() as u32, state.free_blocks, "erased blocks of {plane:?}");
+        let end = |next: Ppn| next.0 + self.geometry.pages - self.geometry.page_of(next);
+        let rest = state.next.into_iter().flat_map(|next| (next.0..end(next)).map(Ppn));
+        let pages = free.into_iter().flat_map(block).chain(rest);
+        pages.filter(|&ppn| !self.is_failed(ppn)).count() as u32
+    }
+}

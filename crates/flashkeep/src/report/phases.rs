@@ -1,0 +1,137 @@
+//! What a run was like before something failed, while it was missing, while it was rebuilt, and after.
+
+use super::Histogram;
+use super::summary::{operations, times};
+use crate::drive::Counters;
+use crate::kernel::{SimTime, Span};
+use serde_json::{Value, json};
+
+/// What has been counted by some instant.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Flash operations.
+    pub counters: Counters,
+    /// Page reads that a failed unit would have served.
+    pub reconstructed: u64,
+    /// Pages lost.
+    pub lost: u64,
+    /// Page-nanoseconds without protection.
+    pub unprotected_page_ns: u128,
+}
+
+/// A stretch of a run.
+#[derive(Clone, Debug)]
+struct Phase {
+    name: &'static str,
+    /// The event that began it.
+    event: Option<String>,
+    from: SimTime,
+    until: SimTime,
+    before: Tally,
+    after: Tally,
+    read: Histogram,
+    write: Histogram,
+}
+
+/// The phases of a run; none where nothing was asked to fail.
+#[derive(Clone, Debug, Default)]
+pub struct Phases {
+    all: Vec<Phase>,
+    /// When everything was last as redundant as it was meant to be, after some event.
+    whole_at: Option<SimTime>,
+    /// A rebuild has ended that could not bring everything back: what it tries again does not begin a phase.
+    in_vain: bool,
+    struck_at: Option<SimTime>,
+}
+
+impl Phases {
+    /// Whether there are any.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The name of the one that is under way.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.all.last().map_or("", |phase| phase.name)
+    }
+
+    /// The phase under way ends, and another begins.
+    pub fn begin(&mut self, name: &'static str, event: Option<&str>, now: SimTime, tally: Tally) {
+        self.end(now, tally.clone());
+        self.in_vain = event.is_none() && (self.in_vain || (self.name(), name) == ("rebuilding", "degraded"));
+        if event.is_some() {
+            (self.struck_at, self.whole_at) = (Some(now), None);
+        }
+        if name == "after" {
+            self.whole_at = Some(now);
+        }
+        self.all.push(Phase {
+            name,
+            event: event.map(str::to_owned),
+            from: now,
+            until: now,
+            before: tally,
+            after: Tally::default(),
+            read: Histogram::default(),
+            write: Histogram::default(),
+        });
+    }
+
+    /// Something has been replaced: a rebuild may do now what it could not do before.
+    pub fn hope(&mut self) {
+        self.in_vain = false;
+    }
+
+    /// Whether another phase begins where the drive is in the state `name`.
+    #[must_use]
+    pub fn is_news(&self, name: &str) -> bool {
+        name != self.name() && !(self.in_vain && name == "rebuilding")
+    }
+
+    /// The phase under way is over.
+    pub fn end(&mut self, now: SimTime, tally: Tally) {
+        if let Some(phase) = self.all.last_mut() {
+            (phase.until, phase.after) = (phase.from.max(now), tally);
+        }
+    }
+
+    /// A request was acknowledged.
+    pub fn add(&mut self, is_read: bool, response: Span) {
+        if let Some(phase) = self.all.last_mut() {
+            let times = if is_read { &mut phase.read } else { &mut phase.write };
+            times.add(response.0);
+        }
+    }
+
+    /// From the last event until everything was redundant again; none where that never came.
+    #[must_use]
+    pub fn recovery(&self) -> Option<Span> {
+        Some(self.whole_at?.since(self.struck_at?))
+    }
+
+    /// As the summary has them.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        self.all.iter().map(Phase::to_json).collect()
+    }
+}
+
+impl Phase {
+    fn to_json(&self) -> Value {
+        let counted = self.after.counters.since(&self.before.counters);
+        let seconds = |time: SimTime| time.0 as f64 / 1e9;
+        let unprotected = self.after.unprotected_page_ns - self.before.unprotected_page_ns;
+        json!({
+            "phase": self.name, "event": self.event,
+            "from_s": seconds(self.from), "until_s": seconds(self.until),
+            "response_us": times(&self.read, &self.write),
+            "operations": operations(|kind, cause| counted.of(kind, cause)),
+            "reconstructed_reads": self.after.reconstructed - self.before.reconstructed,
+            "lost_pages": self.after.lost - self.before.lost,
+            "unprotected_page_s": unprotected as f64 / 1e9,
+        })
+    }
+}

@@ -1,0 +1,254 @@
+//! # What it does
+//! Parity like RAID-5's, but flash-aware: a write is the write of its data and nothing else. The version that the parity
+//! knows is kept at another address of its member, so that the old parity goes on protecting the pages of the stripe
+//! that have not changed. Without host requests for `redundancy.idle_ms`, stripe after stripe is read as it is now, its
+//! parity is written, and the old versions are dropped. When a member has no room for another old version
+//! (`redundancy.shadow`), the write waits and parities are renewed at once; as long as a member is missing, parity is
+//! written with the data.
+//!
+//! # What it costs
+//! One member of flash for parity, and the shadow, which is taken from the over-provisioned pages. One program a page;
+//! later, for each stripe that was written in the meantime, a read of each of its pages and one program.
+//!
+//! # What it survives
+//! Any one of the units it runs over, but for pages that have been written since their stripe's parity was: those the
+//! failed unit held are lost. The summary counts how many there are, and for how long.
+//!
+//! # Example
+//! `flashkeep compare synth:sirf-build 8CM-64 --set redundancy.scheme=fra --set redundancy.idle_ms=5`
+//!
+//! # Source
+//! Lee, Jung and Song, "FRA: a flash-aware redundancy array of flash storage devices", CODES+ISSS 2009, of which the
+//! abstract is at hand: two maps a stripe, and parity written in idle time. When idle time begins, how old versions are
+//! kept, and what is done when there is no room for them or a member is missing, is this project's reading.
+
+use super::parity::{Settling, Versions, milliseconds};
+use super::todo::Todo;
+use super::{Entry, Members, Options, members};
+use crate::engine::{
+    Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme, Step, Unit,
+    Verb, Verdict, View, Why,
+};
+use crate::kernel::Span;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "fra",
+    summary: "FRA: one parity, written in idle time; old versions are kept until then",
+    source: include_str!("fra.rs"),
+    keys: &["across", "width", "idle_ms", "shadow", "xor_us", "spares", "rebuild_share"],
+    members: members::one_parity,
+    data_members: |members, _| members - 1,
+    survives: |_| 1,
+    kind: Members::Shadowed,
+    memory: false,
+};
+
+/// Parity written in idle time.
+#[derive(Clone, Debug)]
+pub struct Fra {
+    versions: Versions,
+    idle_after: Span,
+    /// Stripes whose parity is older than their data, and is not being written.
+    dirty: Todo,
+    /// Parities being written because a command waits.
+    renewing: u8,
+    members: u8,
+    /// Whether a member does not answer.
+    missing: bool,
+}
+
+impl Fra {
+    /// Deferred parity over the members that there are.
+    #[must_use]
+    pub fn new(options: &Options<'_>) -> Self {
+        Fra {
+            versions: Versions::new(options),
+            idle_after: milliseconds(options.redundancy.idle_ms),
+            dirty: Todo::default(),
+            renewing: 0,
+            members: options.members,
+            missing: false,
+        }
+    }
+
+    /// Whether parity of the stripe is written with its data: where it is weak already, nothing could be kept, or all
+    /// of that happened before time 0.
+    #[inline]
+    fn at_once(&self, command: &Command, stripe: u32) -> bool {
+        command.flags.has(Flags::BEFORE)
+            || self.missing
+            || self.versions.stripes.thin.has(stripe)
+            || self.versions.shadow.is_missing()
+    }
+
+    /// Writes or trims data and leaves the parity as it is.
+    fn put_off(&mut self, command: &Command, plan: &mut Plan) -> Verdict {
+        let place = self.versions.stripes.place(command);
+        let touch = self.versions.stripes.touch(command, place);
+        let stripe = place.seats.stripe;
+        if touch.touched.is_empty() {
+            return Verdict::Go;
+        }
+        if !self.versions.can_keep(place, self.versions.known(stripe, &touch)) {
+            return Verdict::Wait;
+        }
+        self.versions.recount(stripe, |versions| {
+            versions.write(command, place, &touch, plan, |step| step.role(Role::Plain));
+            versions.set_changed(stripe, touch.touched, command.verb == Verb::Trim, true);
+            // Everybody answers: what was lost of it is there again.
+            versions.stripes.set_gone(stripe, touch.touched, |_| false);
+        });
+        self.dirty.set(stripe, true);
+        Verdict::Go
+    }
+
+    /// Writes a stripe's parity anew, in the background.
+    fn renew(&mut self, stripe: u32, plan: &mut Plan) -> Settling {
+        plan.hold = Some(Key(u64::from(stripe)));
+        self.dirty.set(stripe, false);
+        self.versions.renew(stripe, None, None, plan)
+    }
+}
+
+pub(super) fn build(options: &Options<'_>) -> Fra {
+    Fra::new(options)
+}
+
+impl Scheme for Fra {
+    fn capacity(&self) -> u64 {
+        self.versions.stripes.capacity()
+    }
+
+    fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
+        self.versions.stripes.whereabouts(page, tell);
+    }
+
+    #[inline]
+    fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
+        self.versions.stripes.prefetch(page, ask);
+    }
+
+    fn grain(&self) -> u32 {
+        u32::from(self.versions.stripes.data())
+    }
+
+    fn rhythm(&self) -> Rhythm {
+        Rhythm { idle_after: Some(self.idle_after), wake_after: None }
+    }
+
+    /// A write submits all it does at once, so it only goes behind whoever writes the parity.
+    #[inline(never)]
+    fn lock(&self, command: &Command) -> Lock {
+        let stripe = self.versions.stripes.split(command.start).0;
+        let key = Key(u64::from(stripe));
+        if command.verb != Verb::Read && self.at_once(command, stripe) {
+            Lock::Hold(key)
+        } else {
+            Lock::Pass(key)
+        }
+    }
+
+    #[inline(never)]
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
+        let stripes = &self.versions.stripes;
+        if command.verb == Verb::Read {
+            stripes.read(command, stripes.place(command), view, plan);
+        } else if self.at_once(command, stripes.split(command.start).0) {
+            let place = stripes.place(command);
+            self.versions.write_through(command, place, None, view, plan);
+        } else {
+            return self.put_off(command, plan);
+        }
+        Verdict::Go
+    }
+
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        let (stripe, settling) = match why {
+            Why::Rebuild => match self.versions.rebuild(view, plan) {
+                Some((stripe, true)) => (stripe, Settling { rebuilds: true, ..self.renew(stripe, plan) }),
+                Some((stripe, false)) => (stripe, Settling { rebuilds: true, ..Settling::default() }),
+                None => return false,
+            },
+            // As many at once as there are members, so that each has something to do.
+            Why::Pressed if self.renewing >= self.members => return false,
+            Why::Idle | Why::Pressed => {
+                let Some(stripe) = self.dirty.next(|stripe| view.held(Key(u64::from(stripe)))) else {
+                    return false;
+                };
+                let makes_room = why == Why::Pressed;
+                self.renewing += u8::from(makes_room);
+                (stripe, Settling { makes_room, ..self.renew(stripe, plan) })
+            }
+            Why::Wake | Why::Leaving(..) => return false,
+        };
+        self.versions.stripes.settling.insert(stripe, settling);
+        true
+    }
+
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        self.versions.stripe_of(member, page).map(|stripe| Key(u64::from(stripe)))
+    }
+
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+        let wanted = failed[failed.len() - 1];
+        match self.versions.stripe_of(wanted.member, wanted.command.start) {
+            Some(stripe) => self.versions.repair(stripe, None, failed, view, plan),
+            None => Outcome::Lost,
+        }
+    }
+
+    fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        self.versions.stripes.owner(member, page)
+    }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.versions.exposed
+    }
+
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        self.versions.is_exposed(page, hazard)
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+        self.versions.covers(|_| None, visit);
+    }
+
+    #[inline(never)]
+    fn settled(&mut self, key: Key, view: &View<'_>) {
+        let settling = self.versions.stripes.settle(key);
+        if settling.is_none() && self.versions.stripes.sound {
+            return;
+        }
+        let (stripe, settling) = (key.0 as u32, settling.unwrap_or_default());
+        self.renewing -= u8::from(settling.makes_room);
+        if settling.renews {
+            self.dirty.set(stripe, false);
+        }
+        self.versions.settle(stripe, &settling, None, view);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.versions.is_whole()
+    }
+
+    fn rebuilding(&self) -> bool {
+        !self.versions.stripes.todo.is_empty()
+    }
+
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        self.missing = (0..self.members).any(|member| !view.alive(Member(member)));
+        let stripes = match change {
+            Change::Damaged(page) | Change::Refused(page) => match self.versions.stripe_of(member, page) {
+                Some(stripe) => stripe..stripe + 1,
+                None => return,
+            },
+            _ => 0..self.versions.stripes.count(),
+        };
+        self.versions.look(stripes.clone(), |_| None, view);
+        if let Change::Refused(_) = change {
+            self.versions.stripes.todo.set(stripes.start, false);
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! Cleaning: what a group still holds is copied, in order, into new stripes of an empty one; then it is erased. What
+//! is left of the other group is the host's.
+//!
+//! It goes piece by piece, one at a time, so that the host's requests come in between and the pages of a chip are
+//! programmed in order. A page that the host writes or forgets meanwhile has no use for its copy: the map moves
+//! only where it still leads to the old place.
+
+use super::front::Front;
+use super::groups::State;
+use super::places::Place;
+use super::{Hold, Log, data_in_row};
+use crate::engine::{Cause, Command, Member, Page, Plan, Role, Step, Verb};
+use std::ops::Range;
+
+/// Full rows that a piece copies at most.
+const PIECE_ROWS: usize = 4;
+
+/// A group on its way out.
+#[derive(Clone, Debug)]
+pub(super) struct Cleaning {
+    pub(super) victim: u32,
+    /// Its places that have not been looked at.
+    left: Range<u32>,
+    /// Groups that take what it holds: filled, being filled, to be filled.
+    filled: Vec<Front>,
+    to: Front,
+    more: Vec<Front>,
+    /// Rows are laid over the members that can take them, or over all: as there was room when it began.
+    roomy: bool,
+    /// Data slots that it can waste.
+    spare: u32,
+    pub(super) cause: Cause,
+    /// Only pages whose stripe lacks a unit are moved, and the group stays.
+    only_lacking: bool,
+    /// Pages that nothing brings back come last, in stripes of their own: they would take the parity of others with
+    /// them. Whether there are any.
+    lost_last: bool,
+    has_lost: bool,
+    /// The last piece has been begun.
+    is_last: bool,
+    /// All has been moved: the group is to be erased.
+    pub(super) is_over: bool,
+}
+
+impl Cleaning {
+    /// Rows are laid over all members from now on: over fewer, what is to be moved might not fit.
+    pub(super) fn lay_over_all(&mut self) {
+        self.roomy = false;
+    }
+
+    /// A place has turned out bad.
+    pub(super) fn waste_slot(&mut self) {
+        self.spare = self.spare.saturating_sub(1);
+        self.roomy &= self.spare > 0;
+    }
+}
+
+/// One piece of a cleaning.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Piece {
+    moves: Vec<Move>,
+    writes: Vec<Step>,
+    pub(super) written: Vec<Place>,
+    /// Stripes begun.
+    stripes: u16,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    page: u32,
+    from: Place,
+    to: Place,
+}
+
+/// What a cleaning is begun with.
+pub(super) struct Begin {
+    pub(super) victim: u32,
+    pub(super) cause: Cause,
+    pub(super) only_lacking: bool,
+    /// How many rests and how many free groups it is given.
+    pub(super) rests: usize,
+    pub(super) groups: usize,
+}
+
+impl Log {
+    /// Whether a cleaning is to be begun, or to go on, without anybody waiting for it.
+    #[inline]
+    pub(super) fn wants_to_clean(&self) -> bool {
+        match &self.cleaning {
+            Some(cleaning) => !self.moving && (cleaning.is_over || cleaning.cause == Cause::Gc),
+            None => self.wants_room && self.is_low() && self.groups.free() > 0,
+        }
+    }
+
+    /// Whether little is left that the host can be given.
+    fn is_low(&self) -> bool {
+        self.groups.free() + self.erasing + self.rests.len() <= self.clean_below
+    }
+
+    /// The next step towards room for the host.
+    pub(super) fn make_room(&mut self, plan: &mut Plan) -> bool {
+        if self.is_stuck() {
+            return self.close_early(plan);
+        }
+        if let Some(cleaning) = &self.cleaning {
+            // A rebuild has a pace of its own, unless somebody waits.
+            let goes_on = cleaning.cause == Cause::Gc || cleaning.is_over || self.is_starved();
+            return goes_on && self.go_on(plan);
+        }
+        let reason = self.is_starved() || self.wants_room && self.is_low();
+        let Some(victim) = reason.then(|| self.victim()).flatten() else {
+            self.wants_room = false;
+            return false;
+        };
+        self.groups.take_turn(victim);
+        if self.groups.current(victim) == 0 {
+            self.erase(victim, Cause::Gc, plan);
+            return true;
+        }
+        let (cause, only_lacking) = (Cause::Gc, false);
+        self.begin_cleaning(&Begin { victim, cause, only_lacking, rests: 0, groups: 1 });
+        self.go_on(plan)
+    }
+
+    /// The group that holds least. Cleaning it must give a row at least; only where somebody waits who cannot be helped
+    /// otherwise, a slot is enough.
+    pub(super) fn victim(&self) -> Option<u32> {
+        let victim = self.groups.least()?;
+        let current = self.groups.current(victim);
+        if current == 0 {
+            return Some(victim);
+        }
+        let room = self.room_of_free(0, self.is_roomy()).max(self.room_of_free(0, false));
+        let waits = self.is_starved() && self.erasing == 0;
+        let gain = if waits { 1 } else { self.data_slots(self.members).max(1) };
+        (current + gain <= room).then_some(victim)
+    }
+
+    /// Data slots of a row over so many members, at the narrowest.
+    pub(super) fn data_slots(&self, members: u8) -> u32 {
+        data_in_row(u32::from(members), u32::from(self.policy.widths.narrowest()))
+    }
+
+    /// Data slots of these rows, at the narrowest.
+    pub(super) fn room(&self, rows: Range<u32>, roomy: bool) -> u32 {
+        let count = rows.end - rows.start;
+        if !self.health.troubled || !roomy {
+            return count * self.data_slots(self.members);
+        }
+        let places = self.places.at(rows.start, 0).0..self.places.at(rows.end, 0).0;
+        // A row over a member fewer has a slot fewer at most.
+        (count * self.data_slots(self.health.living())).saturating_sub(self.health.bad_in(places))
+    }
+
+    /// Data slots of the free group that comes `n`th.
+    pub(super) fn room_of_free(&self, n: usize, roomy: bool) -> u32 {
+        self.groups.nth_free(n).map_or(0, |group| self.room(self.groups.rows(group), roomy))
+    }
+
+    /// Whether what the group holds can be moved to a rest: all that is to be moved, where that is little.
+    pub(super) fn is_usable(&self, rest: &Front, victim: u32, only_lacking: bool) -> bool {
+        let all = if only_lacking { self.health.lacking_in(victim) } else { 0 };
+        rest.group != victim && rest.has_rows() && self.room(rest.rows(), true) >= all
+    }
+
+    pub(super) fn begin_cleaning(&mut self, begin: &Begin) {
+        let Begin { victim, cause, only_lacking, .. } = *begin;
+        let mut to: Vec<Front> = Vec::with_capacity(begin.rests + begin.groups);
+        let mut pages = self.groups.current(victim);
+        if only_lacking {
+            pages = self.health.lacking_in(victim);
+        }
+        while to.len() < begin.rests
+            && let Some(at) = self.rests.iter().position(|rest| self.is_usable(rest, victim, only_lacking))
+        {
+            to.extend(self.rests.remove(at));
+        }
+        for _ in 0..begin.groups {
+            to.extend(self.open_group());
+        }
+        let room = |roomy| to.iter().map(|front| self.room(front.rows(), roomy)).sum::<u32>();
+        // Where it would not fit beside what cannot be written, the rows are laid over that, too.
+        let roomy = self.is_roomy() && room(true) >= pages;
+        let room = room(roomy);
+        self.groups.set_busy(victim, true);
+        to.reverse();
+        self.cleaning = Some(Cleaning {
+            victim,
+            left: self.places_of(victim),
+            filled: Vec::new(),
+            to: to.pop().expect("a cleaning is begun with room"),
+            more: to,
+            roomy,
+            spare: room.saturating_sub(pages),
+            cause,
+            only_lacking,
+            lost_last: self.health.troubled && !only_lacking && room >= pages + 2,
+            has_lost: false,
+            is_last: false,
+            is_over: false,
+        });
+    }
+
+    /// The next piece, or the erase.
+    pub(super) fn go_on(&mut self, plan: &mut Plan) -> bool {
+        if self.moving {
+            return false;
+        }
+        let Some(mut cleaning) = self.cleaning.take() else { return false };
+        if !cleaning.is_over {
+            let mut piece = std::mem::take(&mut self.piece);
+            self.copy(&mut cleaning, &mut piece, plan);
+            let (begun, is_last) = (!piece.moves.is_empty(), cleaning.is_last);
+            self.piece = piece;
+            self.cleaning = Some(cleaning);
+            if begun {
+                plan.hold = Some(Hold::Piece.key());
+                self.moving = true;
+                return true;
+            }
+            if is_last {
+                // The host has left nothing to be moved.
+                self.end_cleaning();
+            }
+            return self.cleaning.is_some() && self.go_on(plan);
+        }
+        self.erase(cleaning.victim, cleaning.cause, plan);
+        true
+    }
+
+    /// Copies so many of the group's pages that full stripes come of them, or all that is left.
+    fn copy(&mut self, cleaning: &mut Cleaning, piece: &mut Piece, plan: &mut Plan) {
+        piece.moves.clear();
+        piece.writes.clear();
+        piece.stripes = 0;
+        let stripe = usize::from(self.members) - 1;
+        while let Some(from) = self.places.next_current(cleaning.left.clone()) {
+            let full = piece.moves.len() + stripe > PIECE_ROWS * stripe;
+            if cleaning.to.pending == 0 && full {
+                break;
+            }
+            cleaning.left.start = from.0 + 1;
+            if cleaning.lost_last && self.is_lost(from) {
+                cleaning.has_lost = true;
+            } else if !cleaning.only_lacking || self.is_lacking(from) {
+                if !self.make_slot(cleaning) {
+                    // More has come to lack something: what is left is another cleaning's.
+                    cleaning.left.start = cleaning.left.end;
+                    break;
+                }
+                self.copy_page(cleaning, piece, from, plan);
+            }
+        }
+        cleaning.is_last = self.places.next_current(cleaning.left.clone()).is_none();
+        if cleaning.is_last && cleaning.has_lost {
+            (cleaning.left, cleaning.is_last) = (self.places_of(cleaning.victim), false);
+            (cleaning.lost_last, cleaning.has_lost) = (false, false);
+        }
+        if cleaning.to.pending > 0 && cleaning.is_last && self.hands_over(cleaning) {
+            plan.keep = Some(cleaning.to.sum());
+        } else if cleaning.to.pending > 0 {
+            self.copy_parity(cleaning, piece);
+        }
+        plan.steps.extend_from_slice(&piece.writes);
+    }
+
+    fn copy_page(&mut self, cleaning: &mut Cleaning, piece: &mut Piece, from: Place, plan: &mut Plan) {
+        let cause = cleaning.cause;
+        let one = |page| Command::new(Verb::Read, page, 1).because(cause);
+        let at = piece.moves.len() as u16;
+        let (member, page) = self.address(from);
+        plan.push(Step::new(member, one(page), at));
+        let role = Role::Data(cleaning.to.pending);
+        let to = self.places.at(cleaning.to.row, cleaning.to.place());
+        let (member, page) = self.address(to);
+        let write = Command { verb: Verb::Write, ..one(page) };
+        piece.writes.push(Step::new(member, write, at).role(role).row(piece.stripes).stage(1));
+        piece.moves.push(Move { page: self.places.owner(from), from, to });
+        piece.written.push(to);
+        self.occupy(to, cleaning.to.stripe, self.places.owner(from));
+        if cleaning.to.is_complete() {
+            self.copy_parity(cleaning, piece);
+        }
+    }
+
+    /// Makes the next slot of the groups that take what is moved ready. All of a group fits: that was seen to.
+    fn make_slot(&mut self, cleaning: &mut Cleaning) -> bool {
+        while cleaning.to.slots.is_empty() {
+            if cleaning.to.has_rows() {
+                self.open_row(&mut cleaning.to, cleaning.roomy);
+                continue;
+            }
+            let Some(next) = cleaning.more.pop() else {
+                assert!(cleaning.only_lacking, "what is moved fits where it is moved to");
+                return false;
+            };
+            cleaning.filled.push(std::mem::replace(&mut cleaning.to, next));
+        }
+        true
+    }
+
+    fn copy_parity(&mut self, cleaning: &mut Cleaning, piece: &mut Piece) {
+        let cause = if cleaning.cause == Cause::Gc { Cause::ParityGc } else { cleaning.cause };
+        let row = cleaning.to.row;
+        let (member, _) = cleaning.to.place_parity();
+        let store = Step::store(Member(member), Page(row), Role::P, cause);
+        piece.writes.push(store.row(piece.stripes).stage(1));
+        let place = self.places.at(row, member);
+        piece.written.push(place);
+        self.occupy_parity(place, cleaning.to.stripe);
+        cleaning.to.next_stripe();
+        piece.stripes += 1;
+    }
+
+    /// Whether the last stripe is left open for a write that waits: a parity of its own would take the only slot
+    /// that the cleaning has gained.
+    fn hands_over(&self, cleaning: &Cleaning) -> bool {
+        cleaning.to.slots.len() == 1
+            && !cleaning.to.has_rows()
+            && cleaning.more.is_empty()
+            && !cleaning.only_lacking
+            && self.erasing == 0
+            && self.is_starved()
+    }
+
+    /// A piece is durable: its pages are where they have been copied to.
+    pub(super) fn moved(&mut self) {
+        self.moving = false;
+        self.unchecked.append(&mut self.piece.written);
+        let open = self.cleaning.as_ref().is_some_and(|cleaning| cleaning.to.pending > 0);
+        if open && let Some(cleaning) = &mut self.cleaning {
+            // The host goes on with the stripe, and with what waits in it.
+            let to = std::mem::replace(&mut cleaning.to, Front::none());
+            self.leave_front();
+            self.front = to;
+        }
+        for at in 0..self.piece.moves.len() {
+            let Move { page, from, to } = self.piece.moves[at];
+            if self.places.is_current(from) {
+                self.remap(page, from, to);
+            }
+        }
+        if self.cleaning.as_ref().is_some_and(|cleaning| cleaning.is_last) {
+            self.end_cleaning();
+        }
+    }
+
+    /// All has been moved: what is left of the groups that took it is the host's.
+    fn end_cleaning(&mut self) {
+        let Some(mut cleaning) = self.cleaning.take() else { return };
+        let to = std::mem::replace(&mut cleaning.to, Front::none());
+        for front in cleaning.filled.drain(..).chain([to]).chain(cleaning.more.drain(..)) {
+            self.hand_on(front);
+        }
+        if cleaning.only_lacking {
+            let busy = self.groups.state(cleaning.victim) != State::Closed;
+            self.groups.set_busy(cleaning.victim, busy);
+        } else {
+            cleaning.is_over = true;
+            self.cleaning = Some(cleaning);
+        }
+    }
+
+    fn hand_on(&mut self, mut front: Front) {
+        if front.group == super::front::NONE {
+            return;
+        }
+        if front.rows() == self.groups.rows(front.group) {
+            return self.groups.give_back(front.group);
+        }
+        if self.health.troubled && self.is_roomy() {
+            for member in (0..self.members).filter(|&member| !self.health.alive(member)) {
+                front.leave_out(member);
+            }
+        }
+        if front.has_room() {
+            self.rests.push_back(front);
+        } else {
+            self.groups.close(front.group);
+        }
+    }
+
+    /// Erases a group that holds nothing any more.
+    pub(super) fn erase(&mut self, group: u32, cause: Cause, plan: &mut Plan) {
+        self.groups.erase(group);
+        self.erasing += 1;
+        let rows = self.groups.rows(group);
+        let all = Command::new(Verb::Trim, Page(rows.start), self.groups.pages() as u16).because(cause);
+        for member in 0..self.members {
+            plan.push(Step::new(Member(member), all, Step::NOWHERE));
+        }
+        plan.hold = Some(Hold::Erase(group).key());
+    }
+
+    /// The group is erased: one more is free.
+    pub(super) fn erased(&mut self, group: u32) {
+        let places = self.places_of(group);
+        self.places.erase(places.clone());
+        self.health.erased(group, places);
+        self.groups.erased(group);
+        self.erasing -= 1;
+        self.wants_room = true;
+    }
+}

@@ -1,0 +1,156 @@
+//! How much each group holds, how often it has been erased, which ones are free.
+
+use std::collections::VecDeque;
+
+/// What is happening to a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Erased, and empty.
+    Free,
+    /// Being filled.
+    Open,
+    /// Full, or left as it is.
+    Closed,
+    /// On its way to be free.
+    Erasing,
+}
+
+/// The bit of a score that says that the group is not to be cleaned now.
+const BUSY: u32 = 1 << 31;
+
+#[derive(Clone, Debug)]
+pub(super) struct Groups {
+    /// Rows of a group.
+    pages: u32,
+    /// Current pages of each group, and whether it must be left alone: what victims are chosen by.
+    scores: Vec<u32>,
+    states: Vec<State>,
+    erases: Vec<u32>,
+    /// The free ones, the longest free first.
+    free: VecDeque<u32>,
+    /// Of equals, the first from here on is the victim.
+    hand: usize,
+}
+
+impl Groups {
+    pub(super) fn new(groups: u32, pages: u32) -> Self {
+        assert!(pages > 0 && pages <= u32::from(u16::MAX), "a group is erased by one command");
+        Groups {
+            pages,
+            scores: vec![BUSY; groups as usize],
+            states: vec![State::Free; groups as usize],
+            erases: vec![0; groups as usize],
+            free: (0..groups).collect(),
+            hand: 0,
+        }
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        self.states.len() as u32
+    }
+
+    /// Rows of each.
+    pub(super) fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    #[inline]
+    pub(super) fn of_row(&self, row: u32) -> u32 {
+        row / self.pages
+    }
+
+    pub(super) fn rows(&self, group: u32) -> std::ops::Range<u32> {
+        group * self.pages..(group + 1) * self.pages
+    }
+
+    pub(super) fn state(&self, group: u32) -> State {
+        self.states[group as usize]
+    }
+
+    /// How often it has been erased.
+    pub(super) fn erases(&self, group: u32) -> u32 {
+        self.erases[group as usize]
+    }
+
+    /// Its current pages.
+    pub(super) fn current(&self, group: u32) -> u32 {
+        self.scores[group as usize] & !BUSY
+    }
+
+    #[inline]
+    pub(super) fn more(&mut self, group: u32) {
+        self.scores[group as usize] += 1;
+    }
+
+    #[inline]
+    pub(super) fn less(&mut self, group: u32) {
+        self.scores[group as usize] -= 1;
+    }
+
+    /// Whether somebody works on it, or it is not closed.
+    pub(super) fn is_busy(&self, group: u32) -> bool {
+        self.scores[group as usize] & BUSY != 0
+    }
+
+    /// Somebody works on a closed group, or does not any more.
+    pub(super) fn set_busy(&mut self, group: u32, busy: bool) {
+        let score = &mut self.scores[group as usize];
+        *score = if busy { *score | BUSY } else { *score & !BUSY };
+    }
+
+    /// The group that has been free for longest is filled from now on.
+    pub(super) fn open(&mut self) -> Option<u32> {
+        let group = self.free.pop_front()?;
+        self.states[group as usize] = State::Open;
+        Some(group)
+    }
+
+    /// A group that was opened and not touched is free again.
+    pub(super) fn give_back(&mut self, group: u32) {
+        self.states[group as usize] = State::Free;
+        self.free.push_front(group);
+    }
+
+    pub(super) fn close(&mut self, group: u32) {
+        self.states[group as usize] = State::Closed;
+        self.set_busy(group, false);
+    }
+
+    pub(super) fn erase(&mut self, group: u32) {
+        assert_eq!(self.current(group), 0, "only groups without current pages are erased");
+        self.states[group as usize] = State::Erasing;
+        self.set_busy(group, true);
+    }
+
+    pub(super) fn erased(&mut self, group: u32) {
+        self.states[group as usize] = State::Free;
+        self.erases[group as usize] += 1;
+        self.free.push_back(group);
+    }
+
+    pub(super) fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// The free group that comes `n`th.
+    pub(super) fn nth_free(&self, n: usize) -> Option<u32> {
+        self.free.get(n).copied()
+    }
+
+    /// The group with the fewest current pages, of those that may be cleaned; of equals, each in its turn.
+    pub(super) fn least(&self) -> Option<u32> {
+        let least = self.scores.iter().copied().fold(u32::MAX, u32::min);
+        if least >= BUSY {
+            return None;
+        }
+        let (before, after) = self.scores.split_at(self.hand);
+        let find = |scores: &[u32]| scores.iter().position(|&score| score == least);
+        let found = find(after).map(|at| at + self.hand).or_else(|| find(before));
+        found.map(|at| at as u32)
+    }
+
+    /// The group is the victim: the next of its equals is the one after it.
+    pub(super) fn take_turn(&mut self, group: u32) {
+        self.hand = (group as usize + 1) % self.scores.len();
+    }
+}

@@ -1,0 +1,308 @@
+//! Units that stripes lack, because a member is gone or a page cannot be read, and what that exposes.
+
+use super::Log;
+use super::groups::State;
+use super::places::Place;
+use crate::engine::{Role, Unit, View};
+use crate::kernel::Bits;
+use std::ops::Range;
+
+#[derive(Clone, Debug)]
+pub(super) struct Health {
+    /// Whether anything has ever been missing: as long as nothing has, nobody looks.
+    pub(super) troubled: bool,
+    members: Vec<Condition>,
+    living: u8,
+    /// Places that are programmed, as far as their stripe is concerned, and cannot be read.
+    pub(super) missing: Bits,
+    /// Places that have turned out to be bad: they are not used again as long as there is room without them.
+    pub(super) bad: Bits,
+    /// Current pages of each group that the failure of one more unit would cost, and of all.
+    lacking_of: Vec<u32>,
+    pub(super) lacking: u64,
+    /// Groups that cannot be made whole in place.
+    pub(super) to_be_moved: Bits,
+    /// Groups that have been given in place what they could be, since a member was replaced.
+    pub(super) mended: Bits,
+}
+
+/// How it stands with a member.
+#[derive(Clone, Copy, Debug)]
+struct Condition {
+    alive: bool,
+    /// It has been replaced, and is being filled: where pages of it are missing, its blocks are erased.
+    fresh: bool,
+    /// Groups have been erased while it was gone, which it still holds.
+    stale: bool,
+    /// It is back like that: it must not be written to.
+    barred: bool,
+}
+
+/// How it stands with a stripe.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StripeHealth {
+    /// Units that cannot be read.
+    pub(super) missing: u8,
+    /// Whether it has a parity, be it readable or not.
+    pub(super) parity: bool,
+    /// Its data that are their pages' current copies, and how many of those cannot be read.
+    pub(super) current: u8,
+    current_missing: u8,
+}
+
+impl StripeHealth {
+    /// Pages that the failure of one more unit would cost: where a unit is missing, all of them; what is lost
+    /// already is not counted.
+    fn lacking(&self) -> u32 {
+        match (self.missing, self.parity) {
+            (0, true) => 0,
+            (1, true) => u32::from(self.current),
+            _ => u32::from(self.current - self.current_missing),
+        }
+    }
+}
+
+impl Health {
+    pub(super) fn new(members: u8) -> Self {
+        let condition = Condition { alive: true, fresh: false, stale: false, barred: false };
+        Health {
+            troubled: false,
+            members: vec![condition; usize::from(members)],
+            living: members,
+            missing: Bits::default(),
+            bad: Bits::default(),
+            lacking_of: Vec::new(),
+            lacking: 0,
+            to_be_moved: Bits::default(),
+            mended: Bits::default(),
+        }
+    }
+
+    pub(super) fn alive(&self, member: u8) -> bool {
+        self.members[usize::from(member)].alive
+    }
+
+    /// How many members answer.
+    pub(super) fn living(&self) -> u8 {
+        self.living
+    }
+
+    pub(super) fn is_fresh(&self, member: u8) -> bool {
+        let condition = self.members[usize::from(member)];
+        condition.fresh && condition.alive
+    }
+
+    pub(super) fn has_fresh(&self) -> bool {
+        (0..self.members.len()).any(|member| self.is_fresh(member as u8))
+    }
+
+    /// Members that stand in have been given what they could be.
+    pub(super) fn end_mending(&mut self) {
+        for condition in self.members.iter_mut().filter(|condition| condition.alive) {
+            condition.fresh = false;
+        }
+        self.mended = Bits::default();
+    }
+
+    /// Whether a member would take a page there.
+    pub(super) fn takes(&self, place: Place, member: u8) -> bool {
+        self.alive(member) && !self.bad.has(place.0)
+    }
+
+    /// Whether it came back with blocks that should have been erased: it must not be written to.
+    pub(super) fn is_barred(&self, member: u8) -> bool {
+        self.members[usize::from(member)].barred
+    }
+
+    pub(super) fn bad_in(&self, places: Range<u32>) -> u32 {
+        if self.bad.count() == 0 { 0 } else { places.filter(|&place| self.bad.has(place)).count() as u32 }
+    }
+
+    pub(super) fn lacking_in(&self, group: u32) -> u32 {
+        self.lacking_of.get(group as usize).copied().unwrap_or(0)
+    }
+
+    pub(super) fn count(&mut self, group: u32, change: i32) {
+        let of = &mut self.lacking_of[group as usize];
+        *of = of.checked_add_signed(change).expect("what is taken back was counted");
+        self.lacking = self.lacking.checked_add_signed(change.into()).expect("the sum of its parts");
+    }
+
+    /// Something is missing: from now on, things are looked at.
+    pub(super) fn trouble(&mut self, groups: u32) {
+        self.troubled = true;
+        self.lacking_of.resize(groups as usize, 0);
+    }
+
+    pub(super) fn fail(&mut self, member: u8) {
+        let condition = &mut self.members[usize::from(member)];
+        self.living -= u8::from(condition.alive);
+        (condition.alive, condition.fresh, condition.barred) = (false, false, false);
+    }
+
+    /// Another one stands in its place, or it is back with what it held. One that has missed an erase stays out.
+    pub(super) fn stand_in(&mut self, member: u8, fresh: bool) {
+        let condition = &mut self.members[usize::from(member)];
+        condition.barred = !fresh && condition.stale;
+        if condition.barred {
+            return;
+        }
+        self.living += u8::from(!condition.alive);
+        (condition.alive, condition.stale) = (true, false);
+        condition.fresh = fresh;
+    }
+
+    /// The group's places are erased, where their member answers.
+    pub(super) fn erased(&mut self, group: u32, places: Range<u32>) {
+        if !self.troubled {
+            return;
+        }
+        for place in places {
+            self.missing.set(place, false);
+        }
+        self.to_be_moved.set(group, false);
+        self.mended.set(group, false);
+        for condition in self.members.iter_mut().filter(|condition| !condition.alive) {
+            condition.stale = true;
+        }
+    }
+}
+
+impl Log {
+    pub(super) fn stripe_health(&self, place: Place) -> StripeHealth {
+        let mut health = StripeHealth::default();
+        for unit in self.places.units(place) {
+            let missing = u8::from(self.health.missing.has(unit.0));
+            health.missing += missing;
+            health.parity |= self.places.is_parity(unit);
+            if self.places.is_current(unit) {
+                health.current += 1;
+                health.current_missing += missing;
+            }
+        }
+        health
+    }
+
+    /// Whether the failure of one more unit would cost what lies here, if it is current.
+    pub(super) fn is_lacking(&self, place: Place) -> bool {
+        if self.is_pending(place) {
+            return false;
+        }
+        let health = self.stripe_health(place);
+        match (health.missing, health.parity) {
+            (0, true) => false,
+            (1, true) => true,
+            _ => !self.health.missing.has(place.0),
+        }
+    }
+
+    /// Whether nothing brings back what lies here.
+    pub(super) fn is_lost(&self, place: Place) -> bool {
+        let health = self.stripe_health(place);
+        self.health.missing.has(place.0) && (health.missing > 1 || !health.parity)
+    }
+
+    /// A stripe has been closed, or left without parity: what it lacks counts from now on.
+    pub(super) fn count_stripe(&mut self, place: Place) {
+        let lacking = self.stripe_health(place).lacking();
+        self.health.count(self.group_of(place), lacking as i32);
+    }
+
+    /// A programmed place cannot be read any more, or again.
+    pub(super) fn set_missing(&mut self, place: Place, missing: bool) {
+        if self.health.missing.has(place.0) == missing {
+            return;
+        }
+        self.health.trouble(self.groups.count());
+        let before = self.stripe_health(place).lacking();
+        self.health.missing.set(place.0, missing);
+        let after = self.stripe_health(place).lacking();
+        if !self.is_pending(place) {
+            self.health.count(self.group_of(place), after as i32 - before as i32);
+        }
+    }
+
+    /// The programmed places of a member, in groups that are not on their way out.
+    pub(super) fn programmed(&self, member: u8) -> Vec<Place> {
+        let groups = (0..self.groups.count())
+            .filter(|&group| matches!(self.groups.state(group), State::Open | State::Closed));
+        let places = groups.flat_map(|group| self.groups.rows(group)).map(|row| self.places.at(row, member));
+        places.filter(|&place| self.places.stripe(place) != 0).collect()
+    }
+
+    /// What has been written in the background is looked at again: what could not be brought back on the way is
+    /// missing where it was copied to, and so is the parity that it would have gone into.
+    pub(super) fn look_back(&mut self, view: &View<'_>) {
+        for at in 0..self.unchecked.len() {
+            let place = self.unchecked[at];
+            let (member, page) = self.address(place);
+            let lacks = !view.has(member, page);
+            if self.places.stripe(place) == 0 || lacks == self.health.missing.has(place.0) {
+                continue;
+            }
+            self.set_missing(place, lacks);
+            if lacks {
+                self.health.to_be_moved.set(self.group_of(place), true);
+            }
+            if lacks && self.is_pending(place) && view.alive(member) {
+                // What the controller keeps of the stripe is not its parity.
+                self.front.next_stripe();
+                self.count_stripe(place);
+            }
+        }
+        self.unchecked.clear();
+    }
+
+    /// Whether all that is held, and a group more, fits where nothing is missing: then rows are laid over the
+    /// members that can take them. Otherwise they are laid over all, and stripes lack a unit from the start.
+    pub(super) fn is_roomy(&self) -> bool {
+        let living = self.health.living();
+        if living < 2 {
+            return false;
+        }
+        let kept = if living == self.members { 2 } else { 4 };
+        let groups = u64::from(self.groups.count().saturating_sub(kept));
+        let room = groups * u64::from(self.groups.pages() * self.data_slots(living));
+        self.places.mapped() + self.health.bad.count() <= room
+    }
+
+    /// A member is gone, as far as rows that are open are concerned.
+    pub(super) fn leave_out(&mut self, member: u8) {
+        if !self.is_roomy() {
+            return;
+        }
+        self.front.leave_out(member);
+        for mut rest in std::mem::take(&mut self.rests) {
+            rest.leave_out(member);
+            if rest.has_room() {
+                self.rests.push_back(rest);
+            } else {
+                self.groups.close(rest.group);
+            }
+        }
+    }
+
+    pub(super) fn visit_covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+        let whole = |place: &Place| {
+            let health = self.stripe_health(*place);
+            health.missing == 0 && health.parity && health.current > 0 && !self.is_pending(*place)
+        };
+        let mut units = Vec::new();
+        let groups = (0..self.groups.count())
+            .filter(|&group| matches!(self.groups.state(group), State::Open | State::Closed));
+        for row in groups.flat_map(|group| self.groups.rows(group)) {
+            for stripe in self.places.stripes(row).filter(whole) {
+                let mut data = 0;
+                units.clear();
+                for unit in self.places.units(stripe) {
+                    let (member, page) = self.address(unit);
+                    let parity = self.places.is_parity(unit);
+                    let role = if parity { Role::P } else { Role::Data(data) };
+                    data += u8::from(!parity);
+                    units.push(Unit { member, page, role });
+                }
+                visit(&units);
+            }
+        }
+    }
+}

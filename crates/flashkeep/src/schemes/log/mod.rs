@@ -1,0 +1,399 @@
+//! The engine of the log-striped schemes: stripes of one page a member, filled in the order in which data arrive.
+//!
+//! Members are raw: the scheme decides where each page lies, and erases. *Row* r is page r of every member, a *group*
+//! the rows that are erased as one. Data fill the row that is open, member by member; a *stripe* is some of them and
+//! the parity that covers them, which is worked out from what the controller keeps and needs no read. A page that is
+//! written again leaves an obsolete copy behind, which still serves its stripe until the group is cleaned: what it
+//! still holds is copied into new stripes, and it is erased.
+//!
+//! | file | part |
+//! |---|---|
+//! | `places` | which page lies where, and which stripe each place belongs to |
+//! | `groups` | how much each group holds, how often it has been erased, which ones are free |
+//! | `front` | a group that is being filled: slots, stripes, rows |
+//! | `write` | what the host asks, and stripes that are closed early |
+//! | `clean` | cleaning, piece by piece |
+//! | `health` | units that stripes lack, and what that exposes |
+//! | `repair` | a page that cannot be read, had from the rest of its stripe |
+//! | `rebuild` | members that fail and are replaced, stripes made whole in place or elsewhere |
+//! | `wear` | how wide a stripe may be, by wear |
+//!
+//! # Room
+//! The host is never given the last empty group: cleaning needs it. A write that finds no slot waits, and then the
+//! group with the fewest current pages is cleaned, which must leave at least one slot. With G groups of R rows and d
+//! data slots in a row, of which the host may fill M·d (M pages a member), all of them then stand in G − 1 closed
+//! groups, and the least of those has a slot to spare as long as M·d < (G − 1)·R·d: [`least_groups`].
+
+use super::Options;
+use crate::engine::{
+    Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Unit, Verb,
+    Verdict, View, Why,
+};
+use crate::kernel::Span;
+use clean::{Cleaning, Piece};
+use front::Front;
+use groups::Groups;
+use health::Health;
+use places::{Place, Places};
+use rebuild::Mend;
+use std::collections::VecDeque;
+pub(super) use wear::{Reliability, Widths};
+
+mod clean;
+mod front;
+mod groups;
+mod health;
+mod places;
+mod rebuild;
+mod repair;
+#[cfg(test)]
+mod tests;
+mod wear;
+mod write;
+
+/// What one log-striped scheme does differently from another.
+#[derive(Clone, Debug)]
+pub(super) struct Policy {
+    /// A stripe that has waited so long for more data is closed early.
+    pub(super) timeout: Option<Span>,
+    /// How wide a stripe may be.
+    pub(super) widths: Widths,
+}
+
+/// What plans hold, so that the engine learns when they are durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hold {
+    /// The stripe that is open, while its parity waits for the controller.
+    Open,
+    /// A piece of a cleaning.
+    Piece,
+    /// The erase of a group.
+    Erase(u32),
+    /// A piece of a group that is made whole in place.
+    Mend(u32),
+}
+
+impl Hold {
+    fn key(self) -> Key {
+        let (kind, group) = match self {
+            Hold::Open => (0, 0),
+            Hold::Piece => (1, 0),
+            Hold::Erase(group) => (2, group),
+            Hold::Mend(group) => (3, group),
+        };
+        Key(kind << 32 | u64::from(group))
+    }
+
+    fn of(key: Key) -> Self {
+        let group = key.0 as u32;
+        match key.0 >> 32 {
+            0 => Hold::Open,
+            1 => Hold::Piece,
+            2 => Hold::Erase(group),
+            _ => Hold::Mend(group),
+        }
+    }
+}
+
+/// A log of stripes over raw members.
+#[derive(Clone, Debug)]
+pub struct Log {
+    pages: u64,
+    members: u8,
+    policy: Policy,
+    /// Cleaning begins when no more groups than this are left.
+    clean_below: usize,
+    /// The controller takes time to add pages up: parities are submitted later than the data before them.
+    adds_slowly: bool,
+    places: Places,
+    groups: Groups,
+    /// The group that the host fills, and those that it will go on with.
+    front: Front,
+    rests: VecDeque<Front>,
+    cleaning: Option<Cleaning>,
+    /// The piece of a cleaning that is under way, and whether one is.
+    piece: Piece,
+    moving: bool,
+    /// Erases under way.
+    erasing: usize,
+    /// Whether there may be a reason to clean that nobody has looked at.
+    wants_room: bool,
+    /// The last command happened before time 0, and so does what follows from it.
+    before: bool,
+    health: Health,
+    /// Places written in the background that nobody has looked at since.
+    unchecked: Vec<Place>,
+    mends: Vec<Mend>,
+}
+
+impl Log {
+    pub(super) fn new(options: &Options<'_>, policy: Policy) -> Self {
+        let members = options.members;
+        let row = data_in_row(u32::from(members), u32::from(policy.widths.narrowest()));
+        let pages = options.member_pages * u64::from(row);
+        let rows = options.group_pages * options.groups;
+        Log {
+            pages,
+            members,
+            policy,
+            clean_below: options.clean_below.max(1) as usize,
+            adds_slowly: options.redundancy.xor_us > 0.0,
+            places: Places::new(members, rows, pages),
+            groups: Groups::new(options.groups, options.group_pages),
+            front: Front::none(),
+            rests: VecDeque::new(),
+            cleaning: None,
+            piece: Piece::default(),
+            moving: false,
+            erasing: 0,
+            wants_room: false,
+            before: false,
+            health: Health::new(members),
+            unchecked: Vec::new(),
+            mends: Vec::new(),
+        }
+    }
+
+    // ---------------------------------------------------------------- pages and their places
+
+    /// The page has no current place any more.
+    #[inline]
+    fn release(&mut self, page: u32) {
+        let Some(place) = self.places.find(page) else { return };
+        self.count_less(place);
+        self.places.unmap(page, place);
+    }
+
+    /// The page's current place is this one from now on; it had none.
+    #[inline]
+    fn take(&mut self, page: u32, place: Place) {
+        self.places.map(page, place);
+        self.count_more(place);
+    }
+
+    /// The page's current place is another from now on.
+    #[inline]
+    fn remap(&mut self, page: u32, from: Place, to: Place) {
+        self.count_less(from);
+        self.places.remap(page, from, to);
+        self.count_more(to);
+    }
+
+    /// A place is about to be current no more.
+    #[inline]
+    fn count_less(&mut self, place: Place) {
+        let group = self.group_of(place);
+        self.groups.less(group);
+        if self.is_pending(place) {
+            self.front.current -= 1;
+        } else if self.health.troubled && self.is_lacking(place) {
+            self.health.count(group, -1);
+        }
+    }
+
+    /// A place has become current.
+    #[inline]
+    fn count_more(&mut self, place: Place) {
+        let group = self.group_of(place);
+        self.groups.more(group);
+        if self.is_pending(place) {
+            self.front.current += 1;
+        } else if self.health.troubled && self.is_lacking(place) {
+            self.health.count(group, 1);
+        }
+    }
+
+    /// The place is programmed, as a unit of this stripe. A member that is gone does not take it.
+    #[inline]
+    fn occupy(&mut self, place: Place, stripe: u8, page: u32) {
+        self.places.occupy(place, stripe, page);
+        if self.health.troubled && !self.health.alive(self.places.member(place)) {
+            self.health.missing.set(place.0, true);
+        }
+    }
+
+    #[inline]
+    fn group_of(&self, place: Place) -> u32 {
+        self.groups.of_row(self.places.row(place))
+    }
+
+    /// Whether it is part of the host's open stripe, which no parity on flash covers yet.
+    #[inline]
+    fn is_pending(&self, place: Place) -> bool {
+        self.places.row(place) == self.front.row
+            && self.front.pending > 0
+            && self.places.stripe(place) == self.front.stripe
+    }
+
+    /// The places of a group, as places are numbered.
+    fn places_of(&self, group: u32) -> std::ops::Range<u32> {
+        let rows = self.groups.rows(group);
+        self.places.at(rows.start, 0).0..self.places.at(rows.end, 0).0
+    }
+
+    /// The page of a member that a place is.
+    fn address(&self, place: Place) -> (Member, Page) {
+        (Member(self.places.member(place)), Page(self.places.row(place)))
+    }
+}
+
+impl Scheme for Log {
+    fn capacity(&self) -> u64 {
+        self.pages
+    }
+
+    fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
+        if let Some(place) = self.places.find(page.0) {
+            let (member, page) = self.address(place);
+            tell(member, page);
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, page: Page, _: impl FnMut(Member, Page)) {
+        self.places.prefetch(page.0);
+    }
+
+    fn grain(&self) -> u32 {
+        1
+    }
+
+    fn read_grain(&self) -> u32 {
+        u32::MAX
+    }
+
+    fn rhythm(&self) -> Rhythm {
+        Rhythm { idle_after: None, wake_after: self.policy.timeout }
+    }
+
+    #[inline]
+    fn lock(&self, command: &Command) -> Lock {
+        if self.adds_slowly { self.lock_open(command) } else { Lock::Free }
+    }
+
+    #[inline]
+    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> Verdict {
+        match command.verb {
+            Verb::Read => self.read(command, plan),
+            Verb::Write => return self.write(command, plan),
+            Verb::Trim | Verb::Rename => self.forget(command),
+        }
+        Verdict::Go
+    }
+
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        self.look_back(view);
+        // What pages that were there before time 0 make necessary takes no time either; a rebuild does.
+        self.before &= why != Why::Rebuild;
+        let begun = match why {
+            Why::Wake => self.close_early(plan),
+            Why::Pressed => self.make_room(plan),
+            Why::Rebuild => self.rebuild(view, plan),
+            Why::Idle | Why::Leaving(..) => false,
+        };
+        if self.before {
+            for step in &mut plan.steps {
+                step.command.flags = step.command.flags.with(Flags::BEFORE);
+            }
+        }
+        begun
+    }
+
+    #[inline]
+    fn pressed(&self) -> bool {
+        !self.unchecked.is_empty() || self.is_stuck() || self.wants_to_clean()
+    }
+
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        self.repair_lock(self.places.at(page.0, member.0))
+    }
+
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+        self.bring_back(failed, view, plan)
+    }
+
+    fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        let place = self.places.at(page.0, member.0);
+        self.places.is_data(place).then(|| Page(self.places.owner(place)))
+    }
+
+    fn settled(&mut self, key: Key, _: &View<'_>) {
+        match Hold::of(key) {
+            Hold::Open => {}
+            Hold::Piece => self.moved(),
+            Hold::Erase(group) => self.erased(group),
+            Hold::Mend(group) => self.mended(group),
+        }
+    }
+
+    fn rebuilding(&self) -> bool {
+        self.can_rebuild()
+    }
+
+    fn is_whole(&self) -> bool {
+        self.health.lacking == 0
+    }
+
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        self.change(member, change, view);
+    }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        u64::from(self.front.current) + self.health.lacking
+    }
+
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        let Some(place) = self.places.find(page.0) else { return false };
+        let lacks = self.health.troubled && self.stripe_health(place).missing > 0;
+        if self.is_pending(place) {
+            return lacks || hazard == Hazard::Power;
+        }
+        lacks || self.health.troubled && !self.stripe_health(place).parity
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+        self.visit_covers(visit);
+    }
+}
+
+// -------------------------------------------------------------------- for the table and the checks
+
+/// A log-striped scheme takes all parts of its level, or `width` of equal size; with fewer than three members, a
+/// stripe would be a page and its copy.
+pub(super) fn members(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
+    let width = width.map_or(parts, u64::from);
+    if width < 3 {
+        return Err(format!(
+            "stripes over {width} {level}s: at least 3 members are accepted (data and parity)"
+        ));
+    }
+    if width > 255 {
+        return Err(format!(
+            "stripes over {width} {level}s: at most 255 members are accepted; set redundancy.width"
+        ));
+    }
+    if !parts.is_multiple_of(width) {
+        return Err(format!(
+            "stripes over {width} members of {parts} {level}s: every member takes the same number of {level}s, so \
+             {width} must divide {parts}"
+        ));
+    }
+    Ok(width as u32)
+}
+
+/// Data slots in a row of so many members that is cut into stripes of `width`, parity included; the last one may be
+/// narrower, and a single slot that is left over goes to waste.
+pub(super) fn data_in_row(members: u32, width: u32) -> u32 {
+    let width = width.clamp(2, members.max(2));
+    let rest = members % width;
+    members / width * (width - 1) + rest.saturating_sub(1)
+}
+
+/// The fewest groups with which members that offer `member_pages` pages each can always be cleaned: all that they
+/// offer, a slot to spare, and the group that is kept empty. A drive with a failed member that is not replaced can be
+/// made redundant again only where there are some more (see `Log::is_roomy`).
+#[must_use]
+pub fn least_groups(member_pages: u64, group_pages: u32) -> u64 {
+    (member_pages + 1).div_ceil(u64::from(group_pages)) + 1
+}

@@ -1,0 +1,74 @@
+//! A page that cannot be read: the page's current copy where that is another, and else what the rest of its stripe
+//! says it was. Obsolete copies serve for that as well as current ones.
+
+use super::groups::State;
+use super::places::Place;
+use super::{Hold, Log};
+use crate::engine::{Key, Outcome, Plan, Role, Step, View};
+
+impl Log {
+    /// The stripe that was closed last may have a parity that the controller has not submitted yet.
+    pub(super) fn repair_lock(&self, place: Place) -> Option<Key> {
+        let last = self.adds_slowly && self.front.pending == 0 && self.places.row(place) == self.front.row;
+        last.then(|| Hold::Open.key())
+    }
+
+    /// A plan that brings back what the last of `failed` should have read.
+    pub(super) fn bring_back(&self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+        let wanted = &failed[failed.len() - 1];
+        let place = self.places.at(wanted.command.start.0, wanted.member.0);
+        let tried = |place: Place| {
+            let (member, page) = self.address(place);
+            failed.iter().any(|step| (step.member, step.command.start) == (member, page))
+        };
+        // Somebody wants the page itself, not what the place adds to a stripe.
+        let page_itself = wanted.at != Step::NOWHERE;
+        if page_itself && !self.places.is_current(place) {
+            let Some(now) = self.places.find(self.places.owner(place)) else { return Outcome::Planned };
+            if tried(now) {
+                return Outcome::Lost;
+            }
+            let (member, page) = self.address(now);
+            plan.push(Step::new(member, wanted.command.over(page, 1), 0));
+            return Outcome::Planned;
+        }
+        let there = matches!(self.groups.state(self.group_of(place)), State::Open | State::Closed);
+        if !there || self.places.stripe(place) == 0 {
+            return Outcome::Lost;
+        }
+        let others = || self.places.units(place).filter(|&unit| unit != place);
+        let has = |unit: Place| {
+            let (member, page) = self.address(unit);
+            view.has(member, page) && !tried(unit)
+        };
+        let parity = self.places.units(place).any(|unit| self.places.is_parity(unit));
+        if self.is_pending(place) {
+            plan.peek = Some(self.front.sum());
+        } else if !parity {
+            return Outcome::Lost;
+        }
+        if !others().all(has) {
+            return Outcome::Lost;
+        }
+        let lost = if self.places.is_parity(place) { Role::LostP } else { Role::Lost(0) };
+        self.fetch_others(place, Step { command: wanted.command, ..Step::default() }, &mut plan.steps);
+        plan.push(Step::new(wanted.member, wanted.command, 0).role(lost).stage(1));
+        Outcome::Planned
+    }
+
+    /// Reads all units of a stripe but one, which is its data page 0 if it is one: for the row of the sums, and for
+    /// the cause, of `like`.
+    pub(super) fn fetch_others(&self, place: Place, like: Step, steps: &mut Vec<Step>) {
+        let mut index = 0;
+        for unit in self.places.units(place).filter(|&unit| unit != place) {
+            let (member, page) = self.address(unit);
+            let role = if self.places.is_parity(unit) {
+                Role::P
+            } else {
+                index += 1;
+                Role::Data(index)
+            };
+            steps.push(Step::fetch(member, page, role, like.command.cause).row(like.row));
+        }
+    }
+}

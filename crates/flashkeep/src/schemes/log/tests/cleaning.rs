@@ -1,0 +1,157 @@
+//! Groups that are cleaned.
+
+use super::*;
+use crate::schemes::least_groups;
+
+#[test]
+fn the_worked_example_of_cleaning() {
+    // N = 5. The first group holds five pages still, the second is full of them; the third is empty.
+    let mut rig: Rig<Token, _> = Setup::new("ds", 5, 3, 5, 7).rig();
+    rig.write(0, 20);
+    rig.write(5, 20);
+    rig.run();
+    assert_eq!(rig.store.count(|_, c| c.verb == Verb::Trim), 0, "as long as nobody waits, it is too little");
+    rig.store.log.clear();
+    rig.write(0, 1);
+    rig.run();
+    // One full stripe, its parity at member 4, and in the next row one page at member 0, its parity beside it.
+    assert_eq!((rig.pages(Verb::Read, Cause::Gc), rig.pages(Verb::Write, Cause::Gc)), (5, 5));
+    assert_eq!(written(&rig, &[Cause::Gc]), [(0, 10), (1, 10), (2, 10), (3, 10), (0, 11)]);
+    assert_eq!(written(&rig, &[Cause::ParityGc]), [(4, 10), (1, 11)]);
+    // The host goes on behind it.
+    assert_eq!(written(&rig, &[Cause::Host]), [(2, 11)]);
+    let erased = rig.store.log.iter().filter(|(_, _, c)| c.verb == Verb::Trim);
+    assert_eq!(
+        erased.map(|(_, leaf, c)| (leaf.0, c.start.0, c.count)).collect::<Vec<_>>(),
+        [(0, 0, 5), (1, 0, 5), (2, 0, 5), (3, 0, 5), (4, 0, 5)]
+    );
+    audit(&rig);
+    covers_are_right(&rig);
+}
+
+#[test]
+fn histories_in_any_order() {
+    for seed in 0..300 {
+        let mut random = Random::stream(seed, "cleaning");
+        let members = 3 + (seed % 4) as u8;
+        let name = ["ds", "dvs", "lifespan"][seed as usize % 3];
+        let groups = 5 + random.below(5) as u32;
+        let group_pages = 1 + random.below(6) as u32;
+        let spare = 2 + random.below(2) as u32;
+        let mut setup =
+            Setup::new(name, members, groups, group_pages, u64::from((groups - spare) * group_pages));
+        setup.clean_below = 1 + random.below(3) as u32;
+        setup.redundancy.narrowest = 2 + random.below(u64::from(members) - 1) as u32;
+        setup.redundancy.stripe_loss = 1e-12;
+        setup.redundancy.rber_cycles = 10;
+        let setup = setup.timeout_ns(random.below(90)).reporting(Report::Random(30), seed);
+        let mut rig: Rig<Token, _> = setup.rig();
+        let upto = pages(&rig);
+        if upto < 8 {
+            continue;
+        }
+        if seed % 2 == 0 {
+            rig.fill(0, upto as u16);
+        }
+        for _ in 0..400 {
+            disturb(&mut rig, &mut random, upto);
+            audit(&rig);
+        }
+        rig.run();
+        assert!(rig.store.count(|_, c| c.verb == Verb::Trim) > 0);
+        covers_are_right(&rig);
+        audit(&rig);
+        rig.read_all(upto);
+        rig.fail(1 + (seed % u64::from(members)) as u16);
+        rig.read_all(upto);
+        assert!(rig.lost.is_empty(), "seed {seed}");
+    }
+}
+
+/// With the fewest groups that `least_groups` allows, a full drive can be written again and again.
+#[test]
+fn the_last_page_of_a_full_drive() {
+    for (name, seed) in ["ds", "dvs", "lifespan"].into_iter().zip(0..).cycle().take(60).collect::<Vec<_>>() {
+        for round in 0..4 {
+            let mut random = Random::stream(seed * 10 + round, "full");
+            let members = 3 + random.below(4) as u8;
+            let group_pages = 1 + random.below(7) as u32;
+            let member_pages = 3 + random.below(40);
+            let groups = least_groups(member_pages, group_pages) as u32;
+            let mut setup = Setup::new(name, members, groups, group_pages, member_pages);
+            setup.redundancy.narrowest = 2 + random.below(u64::from(members) - 1) as u32;
+            setup.redundancy.stripe_loss = 1e-12;
+            setup.redundancy.rber_cycles = 10;
+            let setup = setup.timeout_ns([0, 70][round as usize % 2]).reporting(Report::Random(30), seed);
+            let mut rig: Rig<Token, _> = setup.rig();
+            let upto = pages(&rig);
+            rig.write(0, upto as u16);
+            rig.run();
+            for _ in 0..300 {
+                rig.write(random.below(upto.into()) as u32, 1);
+                while random.below(2) == 0 && rig.step() {}
+            }
+            rig.run();
+            audit(&rig);
+            covers_are_right(&rig);
+            rig.read_all(upto);
+            assert!(rig.lost.is_empty());
+        }
+    }
+}
+
+#[test]
+fn cleaning_begins_before_anybody_waits() {
+    let mut setup = Setup::new("ds", 5, 20, 8, 128);
+    setup.clean_below = 4;
+    let mut rig: Rig<(), _> = setup.rig();
+    let upto = pages(&rig);
+    rig.fill(0, upto as u16);
+    let mut random = Random::stream(3, "ahead");
+    for _ in 0..4000 {
+        rig.write(random.below(upto.into()) as u32, 1);
+        rig.until(crate::kernel::SimTime(rig.now.0 + 100));
+        assert!(rig.told.last().expect("asked").is_some(), "at this pace, no write waits for a cleaning");
+    }
+    assert!(rig.store.count(|_, c| c.verb == Verb::Trim) > 100);
+    rig.run();
+    audit(&rig);
+}
+
+#[test]
+fn groups_wear_evenly() {
+    let mut rig: Rig<(), _> = Setup::new("ds", 4, 12, 4, 32).rig();
+    let upto = pages(&rig);
+    let mut random = Random::stream(3, "wear");
+    for _ in 0..6000 {
+        rig.write(random.below(upto.into()) as u32, 1);
+        rig.run();
+    }
+    let erases: Vec<u32> = (0..12).map(|group| log(&rig).groups.erases(group)).collect();
+    let mean = erases.iter().sum::<u32>() / 12;
+    assert!(mean > 50 && erases.iter().all(|&n| n > mean / 2 && n < mean * 2), "{erases:?}");
+}
+
+#[test]
+fn stripes_narrow_as_groups_wear() {
+    let mut setup = Setup::new("lifespan", 6, 8, 4, 20);
+    setup.redundancy.narrowest = 3;
+    setup.redundancy.ecc_bits = 8;
+    (setup.redundancy.rber_new, setup.redundancy.rber_worn) = (1e-4, 1e-3);
+    (setup.redundancy.rber_cycles, setup.redundancy.stripe_loss) = (200, 1e-7);
+    let mut rig: Rig<Token, _> = setup.rig();
+    let upto = pages(&rig);
+    let mut widths = std::collections::BTreeSet::new();
+    let mut random = Random::stream(3, "narrow");
+    for _ in 0..20_000 {
+        rig.write(random.below(upto.into()) as u32, 1);
+        rig.run();
+        let log = log(&rig);
+        let erases = log.groups.erases(log.front.group);
+        let width = log.policy.widths.after(erases);
+        scheme(&rig).covers(&mut |units| assert!(units.len() <= 6));
+        widths.insert(width);
+    }
+    assert_eq!(widths.into_iter().collect::<Vec<_>>(), [3, 4, 5, 6], "one after the other");
+    covers_are_right(&rig);
+}

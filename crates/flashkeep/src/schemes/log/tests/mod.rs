@@ -1,0 +1,148 @@
+//! Log-striped schemes on memory that completes in any order: worked examples, closed forms, random histories, and
+//! everything that may break.
+
+mod cleaning;
+mod failures;
+mod striping;
+
+use super::data_in_row;
+use crate::engine::tests::rig::Rig;
+use crate::engine::tests::store::{Report, Store};
+use crate::engine::{Cause, Contents, Hazard, NodeId, Page, Role, Scheme, Token, Tree, Unit, Verb};
+use crate::kernel::Random;
+use crate::schemes::{Any, Options, build};
+use crate::spec::RedundancySpec;
+
+/// A drive to be made.
+#[derive(Clone, Debug)]
+struct Setup {
+    redundancy: RedundancySpec,
+    members: u8,
+    groups: u32,
+    group_pages: u32,
+    member_pages: u64,
+    clean_below: u32,
+    report: Report,
+    seed: u64,
+}
+
+impl Setup {
+    fn new(scheme: &str, members: u8, groups: u32, group_pages: u32, member_pages: u64) -> Self {
+        let redundancy = RedundancySpec { scheme: scheme.into(), ..RedundancySpec::default() };
+        let redundancy = RedundancySpec { xor_us: 0.0, ..redundancy };
+        let (clean_below, report, seed) = (1, Report::After(10), 0);
+        Setup { redundancy, members, groups, group_pages, member_pages, clean_below, report, seed }
+    }
+
+    fn timeout_ns(mut self, ns: u64) -> Self {
+        self.redundancy.timeout_ms = ns as f64 / 1e6;
+        self
+    }
+
+    fn reporting(self, report: Report, seed: u64) -> Self {
+        Setup { report, seed, ..self }
+    }
+
+    fn rig<C: Contents>(&self) -> Rig<C, Any> {
+        let options = Options {
+            redundancy: &self.redundancy,
+            member_pages: self.member_pages,
+            members: self.members,
+            shadow_pages: 0,
+            memory_pages: 0,
+            group_pages: self.group_pages,
+            groups: self.groups,
+            clean_below: self.clean_below,
+            page_bytes: 4096,
+        };
+        let scheme = build(&options).expect("a scheme");
+        let mut store = Store::new(self.seed);
+        let pages = self.groups * self.group_pages;
+        let leaf = |_| Tree::Leaf(store.add(pages, self.group_pages, self.report));
+        let leaves = (0..self.members).map(leaf).collect();
+        Rig::new(Tree::Node(scheme, leaves), store)
+    }
+}
+
+/// The scheme under test.
+fn scheme<C: Contents>(rig: &Rig<C, Any>) -> &Any {
+    rig.engine.scheme(NodeId::ROOT).expect("the root has one")
+}
+
+/// Its engine.
+fn log<C: Contents>(rig: &Rig<C, Any>) -> &super::Log {
+    match scheme(rig) {
+        Any::Ds(log) | Any::Dvs(log) | Any::Lifespan(log) => log,
+        other => panic!("{other:?} has no log"),
+    }
+}
+
+fn pages<C: Contents>(rig: &Rig<C, Any>) -> u32 {
+    scheme(rig).capacity() as u32
+}
+
+/// The members and rows that were written for these causes.
+fn written<C: Contents>(rig: &Rig<C, Any>, causes: &[Cause]) -> Vec<(u16, u32)> {
+    let writes = rig.store.log.iter().filter(|(_, _, c)| c.verb == Verb::Write && causes.contains(&c.cause));
+    writes.map(|(_, leaf, command)| (leaf.0, command.start.0)).collect()
+}
+
+fn programs<C: Contents>(rig: &Rig<C, Any>) -> u32 {
+    rig.store.count(|_, command| command.verb == Verb::Write)
+}
+
+/// Every stripe that is said to be whole is: its parity is the sum of its data.
+fn covers_are_right(rig: &Rig<Token, Any>) {
+    scheme(rig).covers(&mut |units: &[Unit]| {
+        let sum = units
+            .iter()
+            .fold(Token(0), |sum, unit| sum.plus(1, rig.store.page(u16::from(unit.member.0), unit.page.0)));
+        assert_eq!(sum, Token(0), "{units:?}");
+        assert_eq!(units.iter().filter(|unit| unit.role == Role::P).count(), 1);
+    });
+}
+
+/// The state, derived anew.
+fn audit<C: Contents>(rig: &Rig<C, Any>) {
+    let log = log(rig);
+    let mut current = vec![0; log.groups.count() as usize];
+    let mut lacking = vec![0; log.groups.count() as usize];
+    let (mut mapped, mut pending) = (0, 0);
+    for page in 0..pages(rig) {
+        let Some(place) = log.places.find(page) else { continue };
+        assert!(log.places.is_current(place) && log.places.is_data(place) && log.places.owner(place) == page);
+        let group = log.group_of(place) as usize;
+        (mapped, current[group]) = (mapped + 1, current[group] + 1);
+        pending += u32::from(log.is_pending(place));
+        lacking[group] += u32::from(log.health.troubled && log.is_lacking(place));
+    }
+    assert_eq!(log.places.mapped(), mapped);
+    for group in 0..log.groups.count() {
+        assert_eq!(log.groups.current(group), current[group as usize], "group {group}");
+        assert_eq!(log.health.lacking_in(group), lacking[group as usize], "group {group}");
+    }
+    // One group is always kept, or on its way.
+    assert!(log.groups.free() > 0 || log.erasing > 0 || log.cleaning.is_some(), "no group is free");
+    let exposed = pending + lacking.iter().sum::<u32>();
+    assert_eq!(scheme(rig).exposed(), u64::from(exposed));
+    // The declared sets: what stripes lack a unit for, and what waits.
+    let declared =
+        |hazard| (0..pages(rig)).filter(|&page| scheme(rig).is_exposed(Page(page), hazard)).count();
+    assert!(declared(Hazard::Unit) <= declared(Hazard::Power));
+    if !log.health.troubled {
+        assert_eq!((declared(Hazard::Unit), declared(Hazard::Power)), (0, pending as usize));
+    }
+}
+
+/// A step of a random history.
+fn disturb<C: Contents>(rig: &mut Rig<C, Any>, random: &mut Random, upto: u32) {
+    let page = random.below(u64::from(upto) - 3) as u32;
+    let count = 1 + random.below(3) as u16;
+    match random.below(12) {
+        0 => rig.trim(page, count),
+        1..4 => rig.read(page, count),
+        4 => rig.merge(page),
+        _ => rig.write(page, count),
+    };
+    while random.below(3) == 0 && rig.step() {}
+}

@@ -1,0 +1,90 @@
+//! What the host asks, and stripes that are closed early.
+
+use super::places::Place;
+use super::{Hold, Log};
+use crate::engine::{Cause, Command, Flags, Lock, Member, Page, Plan, Release, Role, Step, Verb, Verdict};
+
+impl Log {
+    /// Every page from its current place. A page without one is a known zero.
+    pub(super) fn read(&self, command: &Command, plan: &mut Plan) {
+        for n in 0..command.count {
+            if let Some(place) = self.places.find(command.start.0 + u32::from(n)) {
+                let (member, page) = self.address(place);
+                plan.push(Step::new(member, command.over(page, 1), n));
+            }
+        }
+    }
+
+    /// The page goes to the next slot, and with it what it adds to the stripe's parity; the last of a stripe brings
+    /// the parity along, for which the host does not wait.
+    #[inline]
+    pub(super) fn write(&mut self, command: &Command, plan: &mut Plan) -> Verdict {
+        self.before = command.flags.has(Flags::BEFORE);
+        if !self.has_slot() {
+            return Verdict::Wait;
+        }
+        let page = command.start.0;
+        let Log { front, places, .. } = self;
+        plan.carry = (front.pending > 0).then(|| front.sum());
+        let role = Role::Data(front.pending);
+        let place = places.at(front.row, front.place());
+        plan.push(Step::new(Member(places.member(place)), command.over(Page(front.row), 1), 0).role(role));
+        self.release(page);
+        self.occupy(place, self.front.stripe, page);
+        self.take(page, place);
+        if self.front.is_complete() {
+            self.write_parity(Cause::Parity, plan);
+        } else {
+            plan.keep = Some(self.front.sum());
+        }
+        if self.adds_slowly {
+            plan.release = Release::Submitted;
+        }
+        Verdict::Go
+    }
+
+    pub(super) fn forget(&mut self, command: &Command) {
+        self.before = command.flags.has(Flags::BEFORE);
+        for page in command.start.0..command.end() {
+            self.release(page);
+        }
+    }
+
+    /// Closes the host's open stripe. What ends a row is its parity, whatever it covers.
+    fn write_parity(&mut self, inside: Cause, plan: &mut Plan) {
+        let row = self.front.row;
+        let (member, last) = self.front.place_parity();
+        let cause = if last { Cause::Parity } else { inside };
+        plan.push(Step::store(Member(member), Page(row), Role::P, cause).later());
+        let place = self.places.at(row, member);
+        self.occupy_parity(place, self.front.stripe);
+        self.front.next_stripe();
+        if self.health.troubled {
+            self.count_stripe(place);
+        }
+    }
+
+    /// The place is programmed, as the parity of this stripe.
+    pub(super) fn occupy_parity(&mut self, place: Place, stripe: u8) {
+        self.occupy(place, stripe, 0);
+        self.places.occupy_parity(place, stripe);
+    }
+
+    /// Nothing has come for a while: what waits for its parity is given one.
+    pub(super) fn close_early(&mut self, plan: &mut Plan) -> bool {
+        if self.front.pending == 0 {
+            return false;
+        }
+        plan.carry = Some(self.front.sum());
+        self.write_parity(Cause::PartialParity, plan);
+        true
+    }
+
+    /// While the controller adds up a parity that has not been submitted, nobody writes behind it (pages of a chip are
+    /// programmed in order), and nobody overtakes a write that waits for that.
+    pub(super) fn lock_open(&self, command: &Command) -> Lock {
+        let key = Hold::Open.key();
+        let closes = command.verb == Verb::Write && self.front.may_complete();
+        if closes { Lock::Hold(key) } else { Lock::Pass(key) }
+    }
+}

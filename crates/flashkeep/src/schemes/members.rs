@@ -1,0 +1,72 @@
+//! How many members a scheme makes of the parts that there are.
+
+/// The members of a mirror: every group takes the same number of parts.
+pub(super) fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
+    let width = width.unwrap_or(2);
+    if parts.is_multiple_of(u64::from(width)) {
+        return Ok(width);
+    }
+    let mirror = match width {
+        2 => format!("a mirror over an odd number of {level}s ({parts})"),
+        _ => format!("a mirror of {width} copies over {parts} {level}s"),
+    };
+    Err(format!("{mirror}: every copy takes the same number of {level}s, so {width} must divide {parts}"))
+}
+
+/// The members of stripes with one parity, which are all parts where nothing is said.
+pub(super) fn one_parity(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
+    stripe(parts, width, level, 3, "two data units and their parity")
+}
+
+/// The members of stripes with two parities, which are all parts where nothing is said.
+pub(super) fn two_parities(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
+    stripe(parts, width, level, 4, "two data units and their two parities")
+}
+
+fn stripe(parts: u64, width: Option<u32>, level: &str, least: u64, units: &str) -> Result<u32, String> {
+    const MOST: u64 = 255;
+    let members = width.map_or(parts, u64::from);
+    if members < least {
+        let found = match width {
+            Some(width) => format!("a stripe of {width} {level}s"),
+            None => format!("a stripe over {parts} {level}s"),
+        };
+        return Err(format!("{found}: it needs {least}, for {units}"));
+    }
+    if members > MOST {
+        return Err(format!(
+            "a stripe over {members} {level}s: at most {MOST} are accepted; a width that divides {parts} makes \
+             each of its members of several {level}s"
+        ));
+    }
+    if !parts.is_multiple_of(members) {
+        return Err(format!(
+            "a stripe of {members} members over {parts} {level}s: every member takes the same number of {level}s, \
+             so {members} must divide {parts}"
+        ));
+    }
+    Ok(members as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_equal_parts() {
+        assert_eq!(groups(8, None, "channel"), Ok(2));
+        assert_eq!((one_parity(8, None, "channel"), one_parity(8, Some(4), "channel")), (Ok(8), Ok(4)));
+        assert_eq!((two_parities(4, None, "chip"), one_parity(255, None, "die")), (Ok(4), Ok(255)));
+        let message = |result: Result<u32, String>| result.expect_err("a refusal");
+        assert_eq!(
+            message(one_parity(2, None, "channel")),
+            "a stripe over 2 channels: it needs 3, for two data units and their parity"
+        );
+        assert_eq!(
+            message(two_parities(8, Some(3), "chip")),
+            "a stripe of 3 chips: it needs 4, for two data units and their two parities"
+        );
+        assert!(message(one_parity(512, None, "die")).contains("at most 255 are accepted"));
+        assert!(message(one_parity(8, Some(3), "chip")).contains("3 must divide 8"));
+    }
+}

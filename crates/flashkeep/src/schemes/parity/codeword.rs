@@ -1,0 +1,166 @@
+//! A stripe as its parities know it, and how what is missing of it is worked out.
+
+use super::layout::Seats;
+use super::units::Units;
+use crate::engine::{Cause, Member, Outcome, Page, Plan, Role, Step, View};
+
+/// A stripe as its parities know it. Where nothing but known zeros is in it, it has no parity either.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Codeword<F> {
+    pub(crate) seats: Seats,
+    /// The data units that are no known zeros.
+    pub(crate) units: Units,
+    /// Which of its member's pages a data unit is.
+    pub(crate) page: F,
+    /// Where its parity is.
+    pub(crate) parity: Parity,
+}
+
+/// Where a codeword's parity is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parity {
+    /// On the members that the layout says.
+    Seated,
+    /// On another one.
+    At(Member, Page),
+    /// Nowhere yet: the controller keeps the running sum.
+    Carried,
+}
+
+/// Units that are to be done without. At most two can be.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Missing {
+    roles: [Role; 2],
+    pub(crate) count: usize,
+}
+
+impl Missing {
+    pub(crate) fn roles(&self) -> &[Role] {
+        &self.roles[..self.count.min(2)]
+    }
+
+    pub(crate) fn has(&self, role: Role) -> bool {
+        self.roles().contains(&role)
+    }
+
+    fn add(&mut self, role: Role) {
+        if let Some(place) = self.roles.get_mut(self.count) {
+            *place = role;
+        }
+        self.count += 1;
+    }
+}
+
+impl<F: Fn(u8) -> Page> Codeword<F> {
+    /// Who has a unit, and as which page.
+    #[inline]
+    pub(crate) fn at(&self, role: Role) -> (Member, Page) {
+        match (role, self.parity) {
+            (Role::Data(index), _) => (self.seats.data(index), (self.page)(index)),
+            (_, Parity::At(member, page)) => (member, page),
+            _ => (self.seats.member(role), self.seats.page()),
+        }
+    }
+
+    /// A read of a unit for the sums.
+    #[inline]
+    pub(crate) fn fetch(&self, role: Role, cause: Cause) -> Step {
+        let (member, page) = self.at(role);
+        Step::fetch(member, page, role, cause)
+    }
+
+    /// Its units: the data that are no known zeros, and the parities of those.
+    pub(crate) fn roles(&self) -> impl Iterator<Item = Role> + use<F> {
+        let none = self.parity == Parity::Carried || self.units.is_empty();
+        let parities = if none { &[] } else { self.seats.parities() };
+        self.units.iter().map(Role::Data).chain(parities.iter().copied())
+    }
+
+    /// The units that are not to be had.
+    pub(crate) fn missing(&self, gone: impl Fn(Member, Page) -> bool) -> Missing {
+        let mut missing = Missing::default();
+        for role in self.roles() {
+            let (member, page) = self.at(role);
+            if gone(member, page) {
+                missing.add(role);
+            }
+        }
+        missing
+    }
+
+    /// Whether what is missing can be worked out.
+    pub(crate) fn can_do_without(&self, missing: &Missing) -> bool {
+        missing.count <= self.seats.parities().len()
+    }
+
+    /// Reads what is needed to work out what is missing.
+    pub(crate) fn read_around(&self, missing: &Missing, cause: Cause, plan: &mut Plan) {
+        let several = missing.count > 1;
+        for role in self.roles().filter(|&role| !missing.has(role)) {
+            let needed = match role {
+                Role::P => several || matches!(missing.roles()[0], Role::Data(_)),
+                Role::Q => several,
+                _ => true,
+            };
+            if needed {
+                plan.push(self.fetch(role, cause));
+            }
+        }
+    }
+
+    /// Brings back the page that the last of `failed` should have read, which is this unit, and gives it to its
+    /// member again if that answers.
+    pub(crate) fn bring_back(
+        &self,
+        role: Role,
+        failed: &[Step],
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) -> Outcome {
+        let wanted = failed[failed.len() - 1];
+        let found = Step::new(wanted.member, wanted.command, 0).role(role.lost()).stage(1);
+        let known_zero = match role {
+            Role::Data(index) => !self.units.has(index),
+            _ => self.units.is_empty(),
+        };
+        if known_zero {
+            plan.push(found);
+            return Outcome::Planned;
+        }
+        let tried = |member, page| failed.iter().any(|s| (s.member, s.command.start) == (member, page));
+        let missing = self.missing(|member, page| tried(member, page) || !view.has(member, page));
+        if !self.can_do_without(&missing) {
+            return Outcome::Lost;
+        }
+        let cause = wanted.command.cause;
+        self.read_around(&missing, cause, plan);
+        for other in missing.roles().iter().filter(|&&other| other != role) {
+            plan.push(self.fetch(*other, cause).role(other.lost()));
+        }
+        plan.push(found);
+        if view.alive(wanted.member) {
+            let store = Step::store(wanted.member, wanted.command.start, role.lost(), Cause::Rebuild);
+            plan.push(store.stage(1).later());
+        }
+        Outcome::Planned
+    }
+
+    /// Gives what is missing to those members that answer; false where there is nothing of that kind to be done.
+    pub(crate) fn rebuild(&self, view: &View<'_>, plan: &mut Plan) -> bool {
+        let missing = self.missing(|member, page| !view.has(member, page));
+        let answers = |role: &Role| view.alive(self.at(*role).0);
+        if !self.can_do_without(&missing) || !missing.roles().iter().any(answers) {
+            return false;
+        }
+        self.read_around(&missing, Cause::Rebuild, plan);
+        for role in missing.roles().iter().filter(|role| !answers(role)) {
+            plan.push(self.fetch(*role, Cause::Rebuild).role(role.lost()));
+        }
+        for role in missing.roles().iter().filter(|role| answers(role)) {
+            let (member, page) = self.at(*role);
+            plan.push(Step::store(member, page, role.lost(), Cause::Rebuild).stage(1));
+        }
+        plan.hold = Some(self.seats.key());
+        true
+    }
+}

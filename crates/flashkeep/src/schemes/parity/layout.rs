@@ -1,0 +1,225 @@
+//! Where the units of a stripe are.
+
+use crate::engine::{Key, Member, Page, Role};
+use std::fmt::Debug;
+
+/// Which members have the parities of each stripe. Stripe `s` is page `s` of every member; its data units count upwards
+/// over the members and skip the parities.
+pub trait Layout: Clone + Copy + Debug + Send + 'static {
+    /// How many parities a stripe has, 1 or 2. The second is on the member after the first.
+    const PARITIES: u8;
+
+    /// The layout over so many members.
+    fn over(members: u8) -> Self;
+
+    /// How many members there are.
+    fn members(&self) -> u8;
+
+    /// The member that has the first parity of a stripe.
+    fn parity(&self, stripe: u32) -> u8;
+}
+
+/// Parity moves one member to the left from stripe to stripe, beginning with the last one.
+#[derive(Clone, Copy, Debug)]
+pub struct Rotated<const PARITIES: u8> {
+    members: u8,
+    by_members: Divisor,
+}
+
+impl<const PARITIES: u8> Layout for Rotated<PARITIES> {
+    const PARITIES: u8 = PARITIES;
+
+    fn over(members: u8) -> Self {
+        Rotated { members, by_members: Divisor::new(u32::from(members)) }
+    }
+
+    fn members(&self) -> u8 {
+        self.members
+    }
+
+    #[inline]
+    fn parity(&self, stripe: u32) -> u8 {
+        self.members - 1 - self.by_members.split(stripe).1 as u8
+    }
+}
+
+/// The last member has all parity.
+#[derive(Clone, Copy, Debug)]
+pub struct Fixed {
+    members: u8,
+}
+
+impl Layout for Fixed {
+    const PARITIES: u8 = 1;
+
+    fn over(members: u8) -> Self {
+        Fixed { members }
+    }
+
+    fn members(&self) -> u8 {
+        self.members
+    }
+
+    fn parity(&self, _: u32) -> u8 {
+        self.members - 1
+    }
+}
+
+/// Who has what of one stripe.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seats {
+    pub(crate) stripe: u32,
+    members: u8,
+    parities: u8,
+    /// The member with the first parity.
+    parity: u8,
+}
+
+impl Seats {
+    #[inline]
+    pub(crate) fn of<L: Layout>(layout: &L, stripe: u32) -> Self {
+        Seats { stripe, members: layout.members(), parities: L::PARITIES, parity: layout.parity(stripe) }
+    }
+
+    /// The page that each member has of the stripe.
+    pub(crate) fn page(self) -> Page {
+        Page(self.stripe)
+    }
+
+    /// What a lock on the stripe is on.
+    pub(crate) fn key(self) -> Key {
+        Key(u64::from(self.stripe))
+    }
+
+    /// Whether the second parity stands at the front, because the first one is on the last member.
+    fn wraps(self) -> bool {
+        self.parities == 2 && self.parity == self.members - 1
+    }
+
+    /// Who has a data unit.
+    #[inline]
+    pub(crate) fn data(self, index: u8) -> Member {
+        let before = index < self.parity && !self.wraps();
+        Member(index + if before { 0 } else { self.parities - u8::from(self.wraps()) })
+    }
+
+    /// Who has a unit.
+    #[inline]
+    pub(crate) fn member(self, role: Role) -> Member {
+        match role {
+            Role::Data(index) => self.data(index),
+            Role::Q if self.wraps() => Member(0),
+            Role::Q => Member(self.parity + 1),
+            _ => Member(self.parity),
+        }
+    }
+
+    /// What a member has.
+    pub(crate) fn role(self, member: Member) -> Role {
+        let Member(m) = member;
+        if m == self.parity {
+            Role::P
+        } else if self.parities == 2 && member == self.member(Role::Q) {
+            Role::Q
+        } else if self.wraps() {
+            Role::Data(m - 1)
+        } else {
+            Role::Data(m - if m < self.parity { 0 } else { self.parities })
+        }
+    }
+
+    /// The parities that there are.
+    pub(crate) fn parities(self) -> &'static [Role] {
+        &[Role::P, Role::Q][..usize::from(self.parities)]
+    }
+}
+
+/// Division by a number that is known when the scheme is made, as a multiplication (Lemire, Kaser and Kurz, "Faster
+/// remainder by direct computation", 2019). Exact for all 32-bit numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Divisor {
+    by: u32,
+    inverse: u64,
+}
+
+impl Divisor {
+    /// Division by `by`, which is more than 1.
+    pub(crate) fn new(by: u32) -> Self {
+        debug_assert!(by > 1, "nothing is divided by 0 or 1");
+        Divisor { by, inverse: u64::MAX / u64::from(by) + 1 }
+    }
+
+    /// Quotient and remainder.
+    #[inline]
+    pub(crate) fn split(self, number: u32) -> (u32, u32) {
+        let quotient = ((u128::from(self.inverse) * u128::from(number)) >> 64) as u32;
+        (quotient, number - quotient * self.by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn division_is_exact() {
+        for by in (2..300).chain([65_535, 65_536, u32::MAX]) {
+            let near = |n: u32| [n.wrapping_sub(1), n, n.wrapping_add(1)];
+            for number in (0..1000).chain((1..40).flat_map(|n| near(by.wrapping_mul(n)))).chain(near(0)) {
+                assert_eq!(Divisor::new(by).split(number), (number / by, number % by));
+            }
+        }
+    }
+
+    /// Every member has one unit of every stripe, and both ways to look that up agree.
+    fn seats_are_right<L: Layout>(members: u8) {
+        let layout = L::over(members);
+        for stripe in 0..3 * u32::from(members) {
+            let seats = Seats::of(&layout, stripe);
+            let data = (0..members - L::PARITIES).map(Role::Data);
+            let mut taken = vec![false; usize::from(members)];
+            let mut last = None;
+            for role in data {
+                let member = seats.member(role);
+                assert_eq!((member, seats.role(member)), (seats.data(data_index(role)), role));
+                assert!(last.replace(member) < Some(member), "data units count upwards");
+                assert!(!std::mem::replace(&mut taken[usize::from(member.0)], true));
+            }
+            for &role in seats.parities() {
+                let member = seats.member(role);
+                assert_eq!(seats.role(member), role);
+                assert!(!std::mem::replace(&mut taken[usize::from(member.0)], true));
+            }
+        }
+    }
+
+    fn data_index(role: Role) -> u8 {
+        match role {
+            Role::Data(index) => index,
+            _ => panic!("a data unit"),
+        }
+    }
+
+    #[test]
+    fn every_member_has_one_unit() {
+        for members in 3..20 {
+            seats_are_right::<Rotated<1>>(members);
+            seats_are_right::<Fixed>(members);
+        }
+        for members in (4..20).chain([255]) {
+            seats_are_right::<Rotated<2>>(members);
+        }
+    }
+
+    #[test]
+    fn parity_is_rotated_to_the_left() {
+        // The paper's two examples with five chips: page 3 has its parity on chip 1, page 60 on chip 4.
+        let parity = |stripe| Rotated::<1>::over(5).parity(stripe);
+        assert_eq!((parity(3), parity(60)), (1, 4));
+        let seats = Seats::of(&Rotated::<2>::over(6), 0);
+        assert_eq!(
+            (seats.member(Role::P), seats.member(Role::Q), seats.data(0)),
+            (Member(5), Member(0), Member(1))
+        );
+    }
+}

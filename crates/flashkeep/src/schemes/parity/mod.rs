@@ -1,0 +1,249 @@
+//! The parity engine: which layout × when the parity is written × how many parities there are.
+//!
+//! `Parity` writes parity with the data, and is RAID-4, -5 and -6 by its layout; `Versions` is what schemes have in
+//! common that put the parity off and keep old versions meanwhile. Both stand on `Stripes`, which knows which pages
+//! are known zeros and what is lacking where, and on `Codeword`, which works out what is missing.
+
+mod codeword;
+mod layout;
+mod shadow;
+mod stripes;
+mod units;
+mod update;
+mod versions;
+mod waiting;
+
+pub use layout::{Fixed, Layout, Rotated};
+pub(super) use stripes::Settling;
+pub(super) use units::Units;
+pub(super) use update::{fetch, read_old};
+pub(super) use versions::Versions;
+
+use super::Options;
+use crate::engine::{
+    Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Unit, Verb,
+    Verdict, View, Why,
+};
+use crate::kernel::Span;
+use crate::spec::Incomplete;
+use stripes::{Place, Stripes};
+use waiting::Waiting;
+
+/// Milliseconds of a drive file as a span of time.
+pub(super) fn milliseconds(ms: f64) -> Span {
+    Span((ms * 1e6).round() as u64)
+}
+
+/// Data and parity written together.
+#[derive(Clone, Debug)]
+pub struct Parity<L> {
+    stripes: Stripes<L>,
+    /// Stripes whose parity waits until they are full, where that is the rule.
+    waiting: Option<Waiting>,
+    exposed: u64,
+}
+
+impl<L: Layout> Parity<L> {
+    /// Parity over the members that there are.
+    #[must_use]
+    pub fn new(options: &Options<'_>) -> Self {
+        let idle = milliseconds(options.redundancy.idle_ms);
+        let waits = options.redundancy.incomplete == Incomplete::Wait;
+        Parity { stripes: Stripes::new(options), waiting: waits.then(|| Waiting::new(idle)), exposed: 0 }
+    }
+
+    #[inline]
+    fn waits(&self, stripe: u32) -> bool {
+        self.waiting.as_ref().is_some_and(|waiting| waiting.has(stripe))
+    }
+
+    /// How many pages of a stripe one more failure would cost.
+    fn at_risk(&self, stripe: u32) -> u64 {
+        let units = if self.waits(stripe) {
+            self.stripes.written(stripe).without(self.stripes.units(&self.stripes.gone, stripe))
+        } else {
+            self.stripes.at_risk(stripe)
+        };
+        u64::from(units.count())
+    }
+
+    /// Does something that may change what a stripe exposes.
+    fn recount(&mut self, stripe: u32, change: impl FnOnce(&mut Self)) {
+        self.exposed -= self.at_risk(stripe);
+        change(self);
+        self.exposed += self.at_risk(stripe);
+    }
+
+    fn examine(&mut self, stripe: u32, view: &View<'_>, try_again: bool) {
+        if self.waits(stripe) {
+            Waiting::examine(&mut self.stripes, stripe, view);
+        } else {
+            self.stripes.examine(stripe, view, try_again);
+        }
+    }
+
+    /// A write or trim of a stripe that waits.
+    fn hold_back(&mut self, command: &Command, place: Place, view: &View<'_>, plan: &mut Plan) {
+        let touch = self.stripes.touch(command, place);
+        if touch.touched.is_empty() {
+            return;
+        }
+        self.recount(place.seats.stripe, |this| {
+            let waiting = this.waiting.as_mut().expect("it waits");
+            let submitted = waiting.write(command, &mut this.stripes, place, &touch, plan);
+            if submitted && !this.stripes.sound {
+                let lost = |index: &u8| !view.alive(place.seats.data(*index));
+                this.stripes.set_gone(place.seats.stripe, touch.touched, lost);
+            }
+        });
+    }
+}
+
+/// Whether it is the first of its stripe's pages that were there before time 0: their parity was there too.
+fn is_first_before<L: Layout>(command: &Command, stripes: &Stripes<L>) -> bool {
+    command.flags.has(Flags::BEFORE) && stripes.written(stripes.split(command.start).0).is_empty()
+}
+
+impl<L: Layout> Scheme for Parity<L> {
+    fn capacity(&self) -> u64 {
+        self.stripes.capacity()
+    }
+
+    fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
+        self.stripes.whereabouts(page, tell);
+    }
+
+    #[inline]
+    fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
+        self.stripes.prefetch(page, ask);
+    }
+
+    fn grain(&self) -> u32 {
+        u32::from(self.stripes.data())
+    }
+
+    fn rhythm(&self) -> Rhythm {
+        Rhythm { idle_after: self.waiting.as_ref().map(|waiting| waiting.idle_after), wake_after: None }
+    }
+
+    /// An update keeps its stripe to itself until it is durable. Reads go behind it, because it may put its data off
+    /// until it has read what they replace.
+    #[inline(never)]
+    fn lock(&self, command: &Command) -> Lock {
+        let key = Key(u64::from(self.stripes.split(command.start).0));
+        if command.verb == Verb::Read {
+            return Lock::Pass(key);
+        }
+        match &self.waiting {
+            Some(waiting)
+                if !is_first_before(command, &self.stripes)
+                    && waiting.adds(command, &self.stripes, self.stripes.place(command)) =>
+            {
+                Lock::Pass(key)
+            }
+            _ => Lock::Hold(key),
+        }
+    }
+
+    #[inline(never)]
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
+        let place = self.stripes.place(command);
+        if command.verb == Verb::Read {
+            self.stripes.read(command, place, view, plan);
+            return Verdict::Go;
+        }
+        if let Some(waiting) = self.waiting.as_mut().filter(|_| is_first_before(command, &self.stripes)) {
+            waiting.close(place.seats.stripe);
+        }
+        if self.waits(place.seats.stripe) {
+            self.hold_back(command, place, view, plan);
+        } else {
+            self.stripes.update(command, place, view, plan);
+        }
+        Verdict::Go
+    }
+
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        match (why, &mut self.waiting) {
+            (Why::Rebuild, _) => self.stripes.rebuild(view, plan),
+            (Why::Idle, Some(waiting)) => waiting.flush(&mut self.stripes, view, plan),
+            _ => false,
+        }
+    }
+
+    fn repair_key(&self, _: Member, page: Page) -> Option<Key> {
+        Some(Key(u64::from(page.0)))
+    }
+
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+        self.stripes.sound = false;
+        let wanted = failed[failed.len() - 1];
+        let word = self.stripes.codeword(wanted.command.start.0);
+        let role = word.seats.role(wanted.member);
+        match &mut self.waiting {
+            Some(waiting) if waiting.has(word.seats.stripe) => waiting.repair(word, role, failed, view, plan),
+            _ => word.bring_back(role, failed, view, plan),
+        }
+    }
+
+    fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        self.stripes.owner(member, page)
+    }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.exposed
+    }
+
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        let stripe = self.stripes.split(page).0;
+        let thin = hazard == Hazard::Unit && self.stripes.thin.has(stripe);
+        self.stripes.written.has(page.0) && (thin || self.waits(stripe))
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+        let whole = |stripe: &u32| !self.waits(*stripe) && !self.stripes.thin.has(*stripe);
+        for stripe in (0..self.stripes.count()).filter(whole) {
+            self.stripes.cover(&self.stripes.codeword(stripe), visit);
+        }
+    }
+
+    #[inline(never)]
+    fn settled(&mut self, key: Key, view: &View<'_>) {
+        let settling = self.stripes.settle(key);
+        if settling.is_none() && self.stripes.sound {
+            return;
+        }
+        let (stripe, settling) = (key.0 as u32, settling.unwrap_or_default());
+        self.recount(stripe, |this| {
+            this.stripes.set_written(stripe, settling.touched, settling.trims);
+            if let Some(waiting) = this.waiting.as_mut().filter(|_| settling.renews) {
+                waiting.close(stripe);
+            }
+            if !this.stripes.sound {
+                this.examine(stripe, view, !settling.rebuilds);
+            }
+        });
+    }
+
+    fn is_whole(&self) -> bool {
+        self.stripes.thin.count() == 0
+    }
+
+    fn rebuilding(&self) -> bool {
+        !self.stripes.todo.is_empty()
+    }
+
+    fn member(&mut self, _: Member, change: Change, view: &View<'_>) {
+        self.stripes.sound = false;
+        let stripes = match change {
+            Change::Damaged(page) | Change::Refused(page) => page.0..page.0 + 1,
+            _ => 0..self.stripes.count(),
+        };
+        let helps = !matches!(change, Change::Refused(_));
+        for stripe in stripes {
+            self.recount(stripe, |this| this.examine(stripe, view, helps));
+        }
+    }
+}

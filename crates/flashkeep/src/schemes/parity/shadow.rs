@@ -1,0 +1,79 @@
+//! Where old versions of pages are kept: addresses that each member has beyond those it offers.
+
+use crate::engine::{FixedMap, Member, Page};
+use crate::schemes::Options;
+
+/// The old versions of pages. A page and its old version are on the same member.
+#[derive(Clone, Debug)]
+pub(crate) struct Shadow {
+    first: u32,
+    size: u32,
+    members: Vec<Room>,
+    /// Where the old version of a page is.
+    kept: FixedMap<u32, Page>,
+}
+
+/// One member's part of it.
+#[derive(Clone, Debug, Default)]
+struct Room {
+    /// Which page's old version each address had last; those from here on were never used.
+    pages: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl Shadow {
+    pub(crate) fn new(options: &Options<'_>) -> Self {
+        Shadow {
+            first: options.member_pages as u32,
+            size: options.shadow_pages,
+            members: vec![Room::default(); usize::from(options.members)],
+            kept: FixedMap::default(),
+        }
+    }
+
+    /// Whether there is none at all.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.size == 0
+    }
+
+    /// Whether the member can keep one more.
+    pub(crate) fn has_room(&self, member: Member) -> bool {
+        let room = &self.members[usize::from(member.0)];
+        !room.free.is_empty() || (room.pages.len() as u32) < self.size
+    }
+
+    /// An address for the old version of a page.
+    pub(crate) fn take(&mut self, member: Member, number: u32) -> Page {
+        let room = &mut self.members[usize::from(member.0)];
+        let slot = match room.free.pop() {
+            Some(slot) => slot,
+            None => {
+                room.pages.push(number);
+                room.pages.len() as u32 - 1
+            }
+        };
+        room.pages[slot as usize] = number;
+        let page = Page(self.first + slot);
+        self.kept.insert(number, page);
+        page
+    }
+
+    /// Where the old version of a page is.
+    pub(crate) fn of(&self, number: u32) -> Option<Page> {
+        self.kept.get(&number).copied()
+    }
+
+    /// The old version of a page is needed no more.
+    pub(crate) fn release(&mut self, member: Member, number: u32) {
+        if let Some(page) = self.kept.remove(&number) {
+            self.members[usize::from(member.0)].free.push(page.0 - self.first);
+        }
+    }
+
+    /// Which page's old version is at an address of a member.
+    pub(crate) fn page_at(&self, member: Member, page: Page) -> Option<u32> {
+        let slot = page.0.checked_sub(self.first)?;
+        let number = *self.members.get(usize::from(member.0))?.pages.get(slot as usize)?;
+        (self.of(number) == Some(page)).then_some(number)
+    }
+}

@@ -1,0 +1,298 @@
+//! What every parity scheme knows of its stripes: which pages are known zeros, what is lacking where, and what one
+//! more failure would cost.
+
+use super::codeword::{Codeword, Parity};
+use super::layout::{Divisor, Layout, Seats};
+use super::units::Units;
+use crate::engine::FixedMap;
+use crate::engine::{Command, Key, Member, Page, Plan, Role, Unit, Verb, View};
+use crate::kernel::Bits;
+use crate::schemes::Options;
+use crate::schemes::todo::Todo;
+
+/// A command's part of a stripe: data units `first..end`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) seats: Seats,
+    pub(crate) first: u8,
+    pub(crate) end: u8,
+}
+
+/// What a command makes of its stripe: data units that are no known zeros.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub(crate) before: Units,
+    /// Those that it writes, or makes zeros of.
+    pub(crate) touched: Units,
+    pub(crate) after: Units,
+}
+
+impl Touch {
+    /// Those that it replaces.
+    #[inline]
+    pub(crate) fn old(&self) -> Units {
+        self.before.within(self.touched)
+    }
+
+    /// Those that it leaves as they are.
+    #[inline]
+    pub(crate) fn rest(&self) -> Units {
+        self.before.without(self.touched)
+    }
+}
+
+/// What is so once a plan that holds its stripe is durable.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settling {
+    /// Data units that it gives new contents, or makes zeros of.
+    pub(crate) touched: Units,
+    pub(crate) trims: bool,
+    /// The parity on the media does not know them.
+    pub(crate) puts_off: bool,
+    /// The parity on the media knows everything.
+    pub(crate) renews: bool,
+    /// It was to bring back what is missing; once tried, it is not tried again until something happens.
+    pub(crate) rebuilds: bool,
+    /// It makes room for a command that waits.
+    pub(crate) makes_room: bool,
+}
+
+/// What every parity scheme knows of its stripes.
+#[derive(Clone, Debug)]
+pub(crate) struct Stripes<L> {
+    layout: L,
+    data: u8,
+    by_data: Divisor,
+    count: u32,
+    /// Data pages that are no known zeros.
+    pub(crate) written: Bits,
+    /// Nothing ever failed: nobody lacks anything.
+    pub(crate) sound: bool,
+    /// Stripes whose parities lack one of their units.
+    pub(crate) thin: Bits,
+    /// Stripes whose parities lack as many as they can work out.
+    pub(crate) bare: Bits,
+    /// Data pages that nothing brings back now.
+    pub(crate) gone: Bits,
+    /// Stripes where something can be brought back.
+    pub(crate) todo: Todo,
+    /// What plans under way will have changed, by stripe.
+    pub(crate) settling: FixedMap<u32, Settling>,
+}
+
+impl<L: Layout> Stripes<L> {
+    pub(crate) fn new(options: &Options<'_>) -> Self {
+        let data = options.members - L::PARITIES;
+        Stripes {
+            layout: L::over(options.members),
+            data,
+            by_data: Divisor::new(u32::from(data)),
+            count: u32::try_from(options.member_pages).expect("page addresses have 32 bits"),
+            written: Bits::default(),
+            sound: true,
+            thin: Bits::default(),
+            bare: Bits::default(),
+            gone: Bits::default(),
+            todo: Todo::default(),
+            settling: FixedMap::default(),
+        }
+    }
+
+    /// Where a data page is.
+    #[inline]
+    pub(crate) fn whereabouts(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
+        let (stripe, index) = self.split(page);
+        let seats = Seats::of(&self.layout, stripe);
+        tell(seats.data(index), seats.page());
+    }
+
+    /// What an update of a data page will want to know.
+    #[inline]
+    pub(crate) fn prefetch(&self, page: Page, mut ask: impl FnMut(Member, Page)) {
+        let (stripe, index) = self.split(page);
+        let seats = Seats::of(&self.layout, stripe);
+        self.written.prefetch(page.0);
+        ask(seats.data(index), seats.page());
+        for &role in seats.parities() {
+            ask(seats.member(role), seats.page());
+        }
+    }
+
+    pub(crate) fn capacity(&self) -> u64 {
+        u64::from(self.count) * u64::from(self.data)
+    }
+
+    /// Data units of a stripe.
+    #[inline]
+    pub(crate) fn data(&self) -> u8 {
+        self.data
+    }
+
+    /// How many stripes there are, each a page of every member.
+    #[inline]
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    #[inline]
+    pub(crate) fn seats(&self, stripe: u32) -> Seats {
+        Seats::of(&self.layout, stripe)
+    }
+
+    /// The stripe of a page, and which of its data units that is.
+    #[inline]
+    pub(crate) fn split(&self, page: Page) -> (u32, u8) {
+        let (stripe, index) = self.by_data.split(page.0);
+        (stripe, index as u8)
+    }
+
+    #[inline]
+    pub(crate) fn place(&self, command: &Command) -> Place {
+        let (stripe, first) = self.split(command.start);
+        Place { seats: self.seats(stripe), first, end: first + command.count as u8 }
+    }
+
+    /// The scheme's page that a data unit is.
+    #[inline]
+    pub(crate) fn number(&self, stripe: u32, index: u8) -> u32 {
+        stripe * u32::from(self.data) + u32::from(index)
+    }
+
+    /// Those of a stripe's data units that are in a set of pages.
+    #[inline]
+    pub(crate) fn units(&self, pages: &Bits, stripe: u32) -> Units {
+        Units::of(pages, self.number(stripe, 0), self.data)
+    }
+
+    /// Data units of a stripe that are no known zeros.
+    #[inline]
+    pub(crate) fn written(&self, stripe: u32) -> Units {
+        self.units(&self.written, stripe)
+    }
+
+    #[inline]
+    pub(crate) fn touch(&self, command: &Command, place: Place) -> Touch {
+        let before = self.written(place.seats.stripe);
+        let named = Units::range(place.first, place.end);
+        if command.verb == Verb::Trim {
+            Touch { before, touched: named.within(before), after: before.without(named) }
+        } else {
+            Touch { before, touched: named, after: before.with(named) }
+        }
+    }
+
+    /// The page that a member's page holds, if it holds data.
+    pub(crate) fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        match self.seats(page.0).role(member) {
+            Role::Data(index) if page.0 < self.count => Some(Page(self.number(page.0, index))),
+            _ => None,
+        }
+    }
+
+    /// A stripe all of whose parity is as new as its data.
+    pub(crate) fn codeword(&self, stripe: u32) -> Codeword<impl Fn(u8) -> Page + use<L>> {
+        let page = Page(stripe);
+        Codeword {
+            seats: self.seats(stripe),
+            units: self.written(stripe),
+            page: move |_| page,
+            parity: Parity::Seated,
+        }
+    }
+
+    /// Puts units into a set of pages, or takes them out of it.
+    pub(crate) fn mark(pages: &mut Bits, first: u32, units: Units, present: bool) {
+        for index in units.iter() {
+            pages.set(first + u32::from(index), present);
+        }
+    }
+
+    /// Notes what a plan changes: at once where it submits everything at once, so that nobody can find the stripe in
+    /// between, else when it is durable.
+    pub(crate) fn begin(&mut self, place: Place, touch: &Touch, in_stages: bool) {
+        if touch.before == touch.after && self.sound {
+            return;
+        }
+        let Touch { before, touched, after } = *touch;
+        let trims = before.without(after) == touched && !touched.is_empty();
+        if in_stages || !self.sound {
+            let settling = Settling { touched, trims, ..Settling::default() };
+            self.settling.insert(place.seats.stripe, settling);
+        } else {
+            self.set_written(place.seats.stripe, touched, trims);
+        }
+    }
+
+    /// From now on these units are no known zeros, or are.
+    pub(crate) fn set_written(&mut self, stripe: u32, units: Units, trims: bool) {
+        let first = self.number(stripe, 0);
+        Self::mark(&mut self.written, first, units, !trims);
+    }
+
+    /// What the plan that held `key` was to change; none where it changed nothing, or nothing that is not so already.
+    #[inline]
+    pub(crate) fn settle(&mut self, key: Key) -> Option<Settling> {
+        if self.settling.is_empty() { None } else { self.settling.remove(&(key.0 as u32)) }
+    }
+
+    /// One piece of a rebuild: a stripe where something can be brought back.
+    pub(crate) fn rebuild(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
+        while let Some(stripe) = self.todo.next(|stripe| view.held(Key(u64::from(stripe)))) {
+            self.todo.set(stripe, false);
+            if self.codeword(stripe).rebuild(view, plan) {
+                self.settling.insert(stripe, Settling { rebuilds: true, ..Settling::default() });
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Looks at a stripe with one version of everything: what it lacks, and what of that is lost.
+    pub(crate) fn examine(&mut self, stripe: u32, view: &View<'_>, try_again: bool) {
+        let word = self.codeword(stripe);
+        let missing = word.missing(|member, page| !view.has(member, page));
+        let mut gone = Units::default();
+        if !word.can_do_without(&missing) {
+            let lacks = |index: &u8| !view.has(word.seats.data(*index), word.seats.page());
+            word.units.iter().filter(lacks).for_each(|index| gone.add(index));
+        }
+        let answers = missing.roles().iter().any(|&role| view.alive(word.seats.member(role)));
+        self.note(stripe, missing.count, gone, answers && try_again);
+    }
+
+    /// How many units the parities of a stripe lack, which data units are lost, and whether it can be helped.
+    pub(crate) fn note(&mut self, stripe: u32, missing: usize, gone: Units, helps: bool) {
+        self.set_gone(stripe, Units::range(0, self.data), |index| gone.has(*index));
+        self.thin.set(stripe, missing > 0);
+        self.bare.set(stripe, missing >= usize::from(L::PARITIES));
+        self.todo.set(stripe, helps && gone.is_empty());
+    }
+
+    /// Which of some data units are lost.
+    pub(crate) fn set_gone(&mut self, stripe: u32, units: Units, lost: impl Fn(&u8) -> bool) {
+        let first = self.number(stripe, 0);
+        for index in units.iter() {
+            self.gone.set(first + u32::from(index), lost(&index));
+        }
+    }
+
+    /// Pages of a bare stripe that are not lost already: what one more failure would cost.
+    pub(crate) fn at_risk(&self, stripe: u32) -> Units {
+        if !self.bare.has(stripe) {
+            return Units::default();
+        }
+        self.written(stripe).without(self.units(&self.gone, stripe))
+    }
+
+    /// Visits the units of a codeword that lacks none, unless its stripe is being worked on.
+    pub(crate) fn cover<F: Fn(u8) -> Page>(&self, word: &Codeword<F>, visit: &mut dyn FnMut(&[Unit])) {
+        if word.units.is_empty() || self.settling.contains_key(&word.seats.stripe) {
+            return;
+        }
+        let unit = |role| {
+            let (member, page) = word.at(role);
+            Unit { member, page, role }
+        };
+        visit(&word.roles().map(unit).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,125 @@
+//! Sets of a stripe's data units.
+
+use crate::kernel::Bits;
+
+/// Some of a stripe's data units, of which there are at most 254.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Units([u64; 4]);
+
+impl Units {
+    /// Units `first..end`.
+    #[inline]
+    pub(crate) fn range(first: u8, end: u8) -> Self {
+        Units([0, 64, 128, 192].map(|base: u16| {
+            let below = |number: u8| match u16::from(number).saturating_sub(base) {
+                0 => 0,
+                bits @ 1..64 => (1u64 << bits) - 1,
+                _ => u64::MAX,
+            };
+            below(end) & !below(first)
+        }))
+    }
+
+    /// The `count` members of a set from `first` on.
+    #[inline]
+    pub(crate) fn of(bits: &Bits, first: u32, count: u8) -> Self {
+        let mut words = [0; 4];
+        for (word, base) in words.iter_mut().zip([0, 64, 128, 192]) {
+            if count <= base {
+                break;
+            }
+            *word = bits.mask(first + u32::from(base), u32::from(count - base).min(64));
+        }
+        Units(words)
+    }
+
+    fn each(self, other: Units, join: impl Fn(u64, u64) -> u64) -> Self {
+        let mut words = self.0;
+        for (word, other) in words.iter_mut().zip(other.0) {
+            *word = join(*word, other);
+        }
+        Units(words)
+    }
+
+    /// Those of this set or the other.
+    #[inline]
+    pub(crate) fn with(self, other: Units) -> Self {
+        self.each(other, |a, b| a | b)
+    }
+
+    /// Those of this set and not of the other.
+    #[inline]
+    pub(crate) fn without(self, other: Units) -> Self {
+        self.each(other, |a, b| a & !b)
+    }
+
+    /// Those of this set and the other.
+    #[inline]
+    pub(crate) fn within(self, other: Units) -> Self {
+        self.each(other, |a, b| a & b)
+    }
+
+    /// Takes a unit in.
+    pub(crate) fn add(&mut self, index: u8) {
+        self.0[usize::from(index / 64)] |= 1 << (index % 64);
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == [0; 4]
+    }
+
+    #[inline]
+    pub(crate) fn count(self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    #[inline]
+    pub(crate) fn has(self, index: u8) -> bool {
+        self.0[usize::from(index / 64)] >> (index % 64) & 1 != 0
+    }
+
+    /// Its units, ascending.
+    #[inline]
+    pub(crate) fn iter(self) -> impl Iterator<Item = u8> {
+        let mut words = self.0;
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            while at < 4 {
+                let word = &mut words[at];
+                if *word != 0 {
+                    let index = at as u8 * 64 + word.trailing_zeros() as u8;
+                    *word &= *word - 1;
+                    return Some(index);
+                }
+                at += 1;
+            }
+            None
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_units() {
+        for (first, end) in [(0, 0), (0, 64), (3, 5), (60, 70), (0, 254), (64, 128), (130, 193), (191, 192)] {
+            let units = Units::range(first, end);
+            assert_eq!(units.iter().collect::<Vec<_>>(), (first..end).collect::<Vec<_>>());
+            assert_eq!(units.count(), u32::from(end - first));
+            assert!((0..254).all(|index| units.has(index) == (first..end).contains(&index)));
+        }
+        let (some, others) = (Units::range(60, 70), Units::range(65, 72));
+        assert_eq!(some.with(others), Units::range(60, 72));
+        assert_eq!((some.without(others), some.within(others)), (Units::range(60, 65), Units::range(65, 70)));
+        assert!(some.without(some).is_empty() && !some.is_empty());
+        let mut bits = Bits::default();
+        (500..600).for_each(|number| {
+            bits.set(number, true);
+        });
+        assert_eq!(Units::of(&bits, 490, 254), Units::range(10, 110));
+        assert_eq!(Units::of(&bits, 490, 7), Units::default());
+    }
+}

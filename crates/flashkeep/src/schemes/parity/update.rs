@@ -1,0 +1,164 @@
+//! Reads, and updates that write data and parity together: read-modify-write or reconstruct-write, whichever reads
+//! fewer pages.
+
+use super::layout::{Layout, Seats};
+use super::stripes::{Place, Stripes, Touch};
+use super::units::Units;
+use crate::engine::{Cause, Command, Flags, Member, Page, Plan, Role, Step, Verb, View};
+
+/// What a page counts that cannot simply be read: reading it means reading all of its stripe.
+const REPAIR: u32 = 1000;
+
+impl<L: Layout> Stripes<L> {
+    /// Every page from its member; a known zero from nobody, where its member lacks it.
+    #[inline]
+    pub(crate) fn read(&self, command: &Command, place: Place, view: &View<'_>, plan: &mut Plan) {
+        let Place { seats, first, end } = place;
+        for (n, index) in (0..).zip(first..end) {
+            let (member, page) = (seats.data(index), seats.page());
+            let number = command.start.plus(u32::from(n));
+            if self.sound || view.has(member, page) || self.written.has(number.0) {
+                plan.push(Step::new(member, command.over(page, 1), n));
+            }
+        }
+    }
+
+    /// Writes or trims data and brings the parity along.
+    pub(crate) fn update(&mut self, command: &Command, place: Place, view: &View<'_>, plan: &mut Plan) {
+        let touch = self.touch(command, place);
+        if !touch.touched.is_empty() {
+            let reads = self.cheapest(command, place.seats, &touch, view);
+            self.update_by(reads, command, place, &touch, view, plan);
+        }
+    }
+
+    /// The same, with the reads that are given.
+    pub(crate) fn update_by(
+        &mut self,
+        reads: Reads,
+        command: &Command,
+        place: Place,
+        touch: &Touch,
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) {
+        let seats = place.seats;
+        let modify = reads == Reads::Replaced;
+        let answers = |role: &&Role| self.sound || view.alive(seats.member(**role));
+        match reads {
+            Reads::Nothing => {}
+            Reads::Staying => fetch(seats, touch.rest(), plan),
+            Reads::Replaced => {
+                read_old(command, place, touch.old(), plan);
+                for &role in seats.parities().iter().filter(answers) {
+                    plan.push(Step::fetch(seats.member(role), seats.page(), role, Cause::Parity));
+                }
+            }
+        }
+        let stage = u8::from(!plan.steps.is_empty());
+        // A parity whose member does not answer is not worked out: from now on it is lacking there.
+        for &role in seats.parities().iter().filter(|role| !answers(role)) {
+            plan.push(drop_page(seats.member(role), seats.page()));
+        }
+        let has = |member| self.sound || view.has(member, seats.page());
+        for index in touch.touched.iter() {
+            let step = give(command, place, index);
+            let read = modify && touch.before.has(index) && has(step.member);
+            plan.push(in_old_hand(step, read).stage(stage));
+        }
+        for &role in seats.parities().iter().filter(answers) {
+            let step = parity(seats, role, touch.after.is_empty());
+            plan.push(in_old_hand(step, modify && has(step.member)).stage(stage));
+        }
+        self.begin(place, touch, stage > 0);
+    }
+
+    /// Whichever reads fewer pages: what is replaced, if u + 1 ≤ N − 1 − u in the words of the paper, or what stays.
+    #[inline]
+    fn cheapest(&self, command: &Command, seats: Seats, touch: &Touch, view: &View<'_>) -> Reads {
+        if touch.before.is_empty() {
+            return Reads::Nothing;
+        }
+        let in_hand = command.flags.has(Flags::OLD_IN_HAND);
+        let old = if in_hand { Units::default() } else { touch.old() };
+        let (mut replaced, mut staying) = (old.count() + u32::from(L::PARITIES), touch.rest().count());
+        if !self.sound {
+            let alive = seats.parities().iter().filter(|role| view.alive(seats.member(**role)));
+            let parities: u32 = alive.map(|&role| price(seats.member(role), seats, view)).sum();
+            if parities == 0 {
+                return Reads::Nothing;
+            }
+            let all =
+                |units: Units| units.iter().map(|index| price(seats.data(index), seats, view)).sum::<u32>();
+            (replaced, staying) = (all(old) + parities, all(touch.rest()));
+        }
+        if replaced <= staying { Reads::Replaced } else { Reads::Staying }
+    }
+}
+
+/// What is read for an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// Nothing: all of the stripe is written, or nobody has a parity of it.
+    Nothing,
+    /// The old data and parity: read-modify-write.
+    Replaced,
+    /// The other data: reconstruct-write.
+    Staying,
+}
+
+/// What reading a member's page of a stripe costs.
+fn price(member: Member, seats: Seats, view: &View<'_>) -> u32 {
+    if view.has(member, seats.page()) { 1 } else { REPAIR }
+}
+
+/// Reads data units of a stripe for the sums.
+pub(crate) fn fetch(seats: Seats, units: Units, plan: &mut Plan) {
+    for index in units.iter() {
+        plan.push(Step::fetch(seats.data(index), seats.page(), Role::Data(index), Cause::Parity));
+    }
+}
+
+/// Reads what a command replaces, unless whoever writes has it in hand.
+pub(crate) fn read_old(command: &Command, place: Place, old: Units, plan: &mut Plan) {
+    let Place { seats, first, .. } = place;
+    if !command.flags.has(Flags::OLD_IN_HAND) {
+        return fetch(seats, old, plan);
+    }
+    for index in old.iter() {
+        let at = u16::from(index - first);
+        plan.push(Step::in_hand(seats.data(index), seats.page(), at, Role::Data(index)));
+    }
+}
+
+/// Gives its member a data unit that a command writes or trims.
+#[inline]
+pub(crate) fn give(command: &Command, place: Place, index: u8) -> Step {
+    let Place { seats, first, .. } = place;
+    let mut command = command.over(seats.page(), 1);
+    command.flags = command.flags.without(Flags::OLD_IN_HAND);
+    Step::new(seats.data(index), command, u16::from(index - first)).role(Role::Data(index))
+}
+
+/// Writes the parities from the sums; of a stripe of known zeros they are known zeros too.
+pub(crate) fn parities(seats: Seats, empty: bool) -> impl Iterator<Item = Step> {
+    seats.parities().iter().map(move |&role| parity(seats, role, empty))
+}
+
+fn parity(seats: Seats, role: Role, empty: bool) -> Step {
+    let (member, page) = (seats.member(role), seats.page());
+    if empty { drop_page(member, page) } else { Step::store(member, page, role, Cause::Parity) }
+}
+
+/// A member forgets a page that only the scheme knows.
+pub(crate) fn drop_page(member: Member, page: Page) -> Step {
+    Step::new(member, Command::new(Verb::Trim, page, 1).because(Cause::Parity), Step::NOWHERE)
+}
+
+/// Says whether the plan has read what the step writes: a member that is a tree itself need not read it again.
+fn in_old_hand(mut step: Step, read: bool) -> Step {
+    if read && step.command.verb == Verb::Write {
+        step.command.flags = step.command.flags.with(Flags::OLD_IN_HAND);
+    }
+    step
+}

@@ -1,0 +1,354 @@
+//! What schemes have in common that put the parity off: data are written at once, and the version that the parity knows
+//! is kept at another address of its member, so that the old parity goes on protecting what has not changed.
+//!
+//! A stripe then has two codewords: the old parity with the old versions and all that has not changed, and, where there
+//! is a memory for it, the partial parity with what has.
+
+use super::codeword::{Codeword, Parity};
+use super::layout::Rotated;
+use super::shadow::Shadow;
+use super::stripes::{Place, Settling, Stripes, Touch};
+use super::units::Units;
+use super::update::{Reads, drop_page, fetch, give, parities};
+use crate::engine::{
+    Cause, Command, Flags, Hazard, Key, Member, Outcome, Page, Plan, Role, Step, Unit, Verb, View,
+};
+use crate::kernel::Bits;
+use crate::schemes::Options;
+
+/// Where the partial parity of a stripe is.
+pub(crate) type Partial = Option<(Member, Page)>;
+
+/// Stripes with two versions of some pages.
+#[derive(Clone, Debug)]
+pub(crate) struct Versions {
+    pub(crate) stripes: Stripes<Rotated<1>>,
+    /// Data pages whose current version the parity on the media does not know.
+    changed: Bits,
+    /// The versions that it knows instead; none where that is a known zero.
+    pub(crate) shadow: Shadow,
+    /// Stripes of whose changed pages one more failure would cost some.
+    blind: Bits,
+    pub(crate) exposed: u64,
+}
+
+impl Versions {
+    pub(crate) fn new(options: &Options<'_>) -> Self {
+        Versions {
+            stripes: Stripes::new(options),
+            changed: Bits::default(),
+            shadow: Shadow::new(options),
+            blind: Bits::default(),
+            exposed: 0,
+        }
+    }
+
+    /// The data units of a stripe whose current version its parity does not know.
+    pub(crate) fn changed(&self, stripe: u32) -> Units {
+        self.stripes.units(&self.changed, stripe)
+    }
+
+    /// A stripe as the parity on the media knows it.
+    pub(crate) fn codeword(&self, stripe: u32) -> Codeword<impl Fn(u8) -> Page + use<'_>> {
+        let changed = self.changed(stripe);
+        let kept = move |index: u8| {
+            let page = self.shadow.of(self.stripes.number(stripe, index));
+            page.filter(|_| changed.has(index))
+        };
+        let mut units = self.stripes.written(stripe).without(changed);
+        changed.iter().filter(|&index| kept(index).is_some()).for_each(|index| units.add(index));
+        let page = move |index| kept(index).unwrap_or(Page(stripe));
+        Codeword { seats: self.stripes.seats(stripe), units, page, parity: Parity::Seated }
+    }
+
+    /// What a stripe's partial parity knows.
+    fn partial_codeword(&self, stripe: u32, (member, page): (Member, Page)) -> Codeword<impl Fn(u8) -> Page> {
+        let units = self.stripes.written(stripe).within(self.changed(stripe));
+        let parity = Parity::At(member, page);
+        Codeword { seats: self.stripes.seats(stripe), units, page: move |_| Page(stripe), parity }
+    }
+
+    // ---------------------------------------------------------------- writing
+
+    /// Those of the data units that a command replaces whose version the parity knows.
+    pub(crate) fn known(&self, stripe: u32, touch: &Touch) -> Units {
+        touch.old().without(self.changed(stripe))
+    }
+
+    /// Whether their members can keep these versions.
+    pub(crate) fn can_keep(&self, place: Place, known: Units) -> bool {
+        known.iter().all(|index| self.shadow.has_room(place.seats.data(index)))
+    }
+
+    /// Writes or trims data, and keeps the versions that the parity knows.
+    pub(crate) fn write(
+        &mut self,
+        command: &Command,
+        place: Place,
+        touch: &Touch,
+        plan: &mut Plan,
+        dress: impl Fn(Step) -> Step,
+    ) {
+        let (seats, known) = (place.seats, self.known(place.seats.stripe, touch));
+        for index in touch.touched.iter() {
+            let step = dress(give(command, place, index));
+            if known.has(index) {
+                let to = self.shadow.take(step.member, self.stripes.number(seats.stripe, index));
+                let rename = Command { to, ..Command::new(Verb::Rename, seats.page(), 1) };
+                let rename = Step { command: rename.because(Cause::Parity), ..step };
+                plan.push(rename.role(Role::Plain));
+            }
+            // What has been moved away is a known zero.
+            if command.verb == Verb::Write || !known.has(index) {
+                plan.push(step);
+            }
+        }
+    }
+
+    /// Writes or trims data, and the parity with them.
+    pub(crate) fn write_through(
+        &mut self,
+        command: &Command,
+        place: Place,
+        partial: Partial,
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) {
+        let stripe = place.seats.stripe;
+        let changed = self.changed(stripe);
+        if changed.is_empty() {
+            return self.stripes.update(command, place, view, plan);
+        }
+        let touch = self.stripes.touch(command, place);
+        let known = self.codeword(stripe).units;
+        if command.flags.has(Flags::BEFORE) && touch.touched.within(touch.before.with(changed)).is_empty() {
+            // It was always there: the parity knew it, and goes on knowing what it knows of the others.
+            let touch = Touch { before: known, after: known.with(touch.touched), ..touch };
+            let reads = if known.is_empty() { Reads::Nothing } else { Reads::Replaced };
+            return self.stripes.update_by(reads, command, place, &touch, view, plan);
+        }
+        let settling = self.renew(stripe, Some((command, place)), partial, plan);
+        self.stripes.settling.insert(stripe, settling);
+    }
+
+    /// Writes the parity of a stripe from all of its data as they are now, with those of a command, if there is one.
+    pub(crate) fn renew(
+        &mut self,
+        stripe: u32,
+        command: Option<(&Command, Place)>,
+        partial: Partial,
+        plan: &mut Plan,
+    ) -> Settling {
+        let seats = self.stripes.seats(stripe);
+        let written = self.stripes.written(stripe);
+        let Some((command, place)) = command else {
+            fetch(seats, written, plan);
+            self.close(stripe, written.is_empty(), partial, plan);
+            return Settling { renews: true, ..Settling::default() };
+        };
+        let touch = self.stripes.touch(command, place);
+        fetch(seats, touch.rest(), plan);
+        for index in touch.touched.iter() {
+            plan.push(give(command, place, index).stage(1));
+        }
+        self.close(stripe, touch.after.is_empty(), partial, plan);
+        Settling {
+            touched: touch.touched,
+            trims: command.verb == Verb::Trim,
+            renews: true,
+            ..Settling::default()
+        }
+    }
+
+    /// The parity is what the sums come to; once it is durable, old versions and partial parity are dropped.
+    pub(crate) fn close(&self, stripe: u32, empty: bool, partial: Partial, plan: &mut Plan) {
+        let seats = self.stripes.seats(stripe);
+        parities(seats, empty).for_each(|step| plan.push(step.stage(1)));
+        for index in self.changed(stripe).iter() {
+            if let Some(kept) = self.shadow.of(self.stripes.number(stripe, index)) {
+                plan.push(drop_page(seats.data(index), kept).stage(2));
+            }
+        }
+        if let Some((member, page)) = partial {
+            plan.push(drop_page(member, page).stage(2));
+        }
+    }
+
+    // ---------------------------------------------------------------- what is so
+
+    /// Does something that may change what a stripe exposes.
+    pub(crate) fn recount(&mut self, stripe: u32, change: impl FnOnce(&mut Self)) {
+        self.exposed -= self.at_risk(stripe);
+        change(self);
+        self.exposed += self.at_risk(stripe);
+    }
+
+    fn at_risk(&self, stripe: u32) -> u64 {
+        let (thin, blind) = (self.stripes.thin.has(stripe), self.blind.has(stripe));
+        if !thin && !blind {
+            return 0;
+        }
+        let changed = self.changed(stripe);
+        let there = self.stripes.written(stripe).without(self.stripes.units(&self.stripes.gone, stripe));
+        let of = |at_risk: bool, units: Units| if at_risk { u64::from(units.count()) } else { 0 };
+        of(blind, there.within(changed)) + of(thin, there.without(changed))
+    }
+
+    /// The parity on the media does not know these units any more.
+    pub(crate) fn set_changed(&mut self, stripe: u32, touched: Units, trims: bool, blind: bool) {
+        let first = self.stripes.number(stripe, 0);
+        Stripes::<Rotated<1>>::mark(&mut self.changed, first, touched, true);
+        self.stripes.set_written(stripe, touched, trims);
+        self.blind.set(stripe, blind);
+    }
+
+    /// The parity on the media knows everything.
+    fn set_unchanged(&mut self, stripe: u32) {
+        let seats = self.stripes.seats(stripe);
+        for index in self.changed(stripe).iter() {
+            let number = self.stripes.number(stripe, index);
+            self.changed.set(number, false);
+            self.shadow.release(seats.data(index), number);
+        }
+        self.blind.set(stripe, false);
+    }
+
+    /// A plan that held the stripe is durable.
+    pub(crate) fn settle(&mut self, stripe: u32, settling: &Settling, partial: Partial, view: &View<'_>) {
+        self.recount(stripe, |this| {
+            if settling.puts_off {
+                this.set_changed(stripe, settling.touched, settling.trims, false);
+            } else {
+                this.stripes.set_written(stripe, settling.touched, settling.trims);
+            }
+            if settling.renews {
+                this.set_unchanged(stripe);
+            }
+            if !this.stripes.sound {
+                this.examine(stripe, partial.filter(|_| !settling.renews), view, !settling.rebuilds);
+            }
+        });
+    }
+
+    /// Looks at a stripe: what each of its codewords lacks, and what of that is lost.
+    fn examine(&mut self, stripe: u32, partial: Partial, view: &View<'_>, try_again: bool) {
+        let changed = self.changed(stripe);
+        if changed.is_empty() {
+            return self.stripes.examine(stripe, view, try_again);
+        }
+        let word = self.codeword(stripe);
+        let seats = word.seats;
+        let missing = word.missing(|member, page| !view.has(member, page));
+        let lacks = |index: &u8| !view.has(seats.data(*index), seats.page());
+        let current = self.stripes.written(stripe);
+        let in_memory = partial.is_some_and(|(member, page)| view.has(member, page));
+        let new = current.within(changed).iter().filter(lacks).count();
+        let (old_lost, new_lost) = (!word.can_do_without(&missing), new > 1 || !in_memory);
+        // Writing the parity anew gives every member that answers what it lacks.
+        let helps = missing.roles().iter().any(|&role| view.alive(word.at(role).0))
+            || current.iter().filter(lacks).any(|index| view.alive(seats.data(index)))
+            || (partial.is_some() && !in_memory);
+        drop(word);
+        let mut gone = Units::default();
+        for index in current.iter().filter(lacks) {
+            if if changed.has(index) { new_lost } else { old_lost } {
+                gone.add(index);
+            }
+        }
+        self.stripes.note(stripe, missing.count, gone, helps && try_again);
+        self.blind.set(stripe, new > 0 || !in_memory);
+    }
+
+    /// Something happened to a member: looks at these stripes.
+    pub(crate) fn look(
+        &mut self,
+        stripes: std::ops::Range<u32>,
+        partial: impl Fn(u32) -> Partial,
+        view: &View<'_>,
+    ) {
+        self.stripes.sound = false;
+        for stripe in stripes {
+            self.recount(stripe, |this| this.examine(stripe, partial(stripe), view, true));
+        }
+    }
+
+    /// The stripe that a member's page belongs to, current or old version.
+    pub(crate) fn stripe_of(&self, member: Member, page: Page) -> Option<u32> {
+        if page.0 < self.stripes.count() {
+            return Some(page.0);
+        }
+        self.shadow.page_at(member, page).map(|number| self.stripes.split(Page(number)).0)
+    }
+
+    /// Whether no codeword lacks anything that a failure took. (In a stripe that is only blind because its parity is
+    /// put off, nothing is missing.)
+    pub(crate) fn is_whole(&self) -> bool {
+        self.stripes.thin.count() == 0
+    }
+
+    pub(crate) fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        let stripe = self.stripes.split(page).0;
+        let weak = if self.changed.has(page.0) { &self.blind } else { &self.stripes.thin };
+        hazard == Hazard::Unit && self.stripes.written.has(page.0) && weak.has(stripe)
+    }
+
+    pub(crate) fn covers(&self, partial: impl Fn(u32) -> Partial, visit: &mut dyn FnMut(&[Unit])) {
+        for stripe in 0..self.stripes.count() {
+            if !self.stripes.thin.has(stripe) {
+                self.stripes.cover(&self.codeword(stripe), visit);
+            }
+            if let Some(at) = partial(stripe).filter(|_| !self.blind.has(stripe)) {
+                self.stripes.cover(&self.partial_codeword(stripe, at), visit);
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- bringing back
+
+    /// Brings back a page of a member, current or old version, or a partial parity.
+    pub(crate) fn repair(
+        &mut self,
+        stripe: u32,
+        partial: Partial,
+        failed: &[Step],
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) -> Outcome {
+        self.stripes.sound = false;
+        let Step { member, command, .. } = failed[failed.len() - 1];
+        let partial = partial.map(|at| self.partial_codeword(stripe, at));
+        if let Some(word) = &partial
+            && word.parity == Parity::At(member, command.start)
+        {
+            return word.bring_back(Role::P, failed, view, plan);
+        }
+        let mut word = self.codeword(stripe);
+        let role = word.seats.role(member);
+        if command.start == word.seats.page()
+            && let Role::Data(index) = role
+            && self.changed(stripe).has(index)
+        {
+            if !self.stripes.written(stripe).has(index) {
+                word.units = Units::default();
+                return word.bring_back(role, failed, view, plan);
+            }
+            return partial.map_or(Outcome::Lost, |word| word.bring_back(role, failed, view, plan));
+        }
+        word.bring_back(role, failed, view, plan)
+    }
+
+    /// The next stripe of a rebuild. One with a single version of everything is rebuilt by what it lacks; of another the
+    /// parity is to be written anew, which brings back whatever that has to read. Whether that is so.
+    pub(crate) fn rebuild(&mut self, view: &View<'_>, plan: &mut Plan) -> Option<(u32, bool)> {
+        while let Some(stripe) = self.stripes.todo.next(|stripe| view.held(Key(u64::from(stripe)))) {
+            self.stripes.todo.set(stripe, false);
+            if !self.changed(stripe).is_empty() {
+                return Some((stripe, true));
+            }
+            if self.stripes.codeword(stripe).rebuild(view, plan) {
+                return Some((stripe, false));
+            }
+        }
+        None
+    }
+}

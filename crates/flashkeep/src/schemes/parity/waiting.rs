@@ -1,0 +1,154 @@
+//! The rule that parity waits until its stripe is full.
+//!
+//! Data of a stripe that has never been written in full are programmed and acknowledged, but no parity is: the
+//! controller keeps their running sum. With the last page the sum becomes the parity, and nothing is read for it; in
+//! idle time it becomes the parity of what is there, and the stripe is one like the others from then on.
+
+use super::codeword::{Codeword, Parity};
+use super::layout::Layout;
+use super::stripes::{Place, Settling, Stripes, Touch};
+use super::units::Units;
+use super::update::{fetch, give, parities, read_old};
+use crate::engine::{Command, Outcome, Page, Plan, Role, Step, Verb, View};
+use crate::kernel::{Bits, Span};
+use crate::schemes::todo::Todo;
+
+/// Which stripes wait.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    pub(super) idle_after: Span,
+    /// Stripes that have their parity, once and for all.
+    closed: Bits,
+    /// Stripes that have data and no parity yet.
+    open: Todo,
+    /// Stripes in whose running sum something is missing that could not be read.
+    broken: Bits,
+}
+
+impl Waiting {
+    pub(super) fn new(idle_after: Span) -> Self {
+        Waiting { idle_after, closed: Bits::default(), open: Todo::default(), broken: Bits::default() }
+    }
+
+    #[inline]
+    pub(super) fn has(&self, stripe: u32) -> bool {
+        !self.closed.has(stripe)
+    }
+
+    pub(super) fn close(&mut self, stripe: u32) {
+        self.closed.set(stripe, true);
+        self.open.set(stripe, false);
+        self.broken.set(stripe, false);
+    }
+
+    /// Whether a command only adds pages to a stripe that goes on waiting: nothing is read, and nobody need be kept from
+    /// the stripe.
+    pub(super) fn adds<L: Layout>(&self, command: &Command, stripes: &Stripes<L>, place: Place) -> bool {
+        let stripe = place.seats.stripe;
+        if command.verb != Verb::Write || !self.has(stripe) || self.broken.has(stripe) {
+            return false;
+        }
+        let touch = stripes.touch(command, place);
+        touch.old().is_empty() && !is_full(stripes, touch.after)
+    }
+
+    /// Writes or trims data of a stripe that waits, and its parity if that is the end of it; whether everything is
+    /// submitted at once and the stripe goes on waiting.
+    pub(super) fn write<L: Layout>(
+        &mut self,
+        command: &Command,
+        stripes: &mut Stripes<L>,
+        place: Place,
+        touch: &Touch,
+        plan: &mut Plan,
+    ) -> bool {
+        let (seats, stripe, key) = (place.seats, place.seats.stripe, place.seats.key());
+        let broken = self.broken.has(stripe);
+        let closes = broken || is_full(stripes, touch.after);
+        if broken {
+            fetch(seats, touch.rest(), plan);
+        } else {
+            read_old(command, place, touch.old(), plan);
+            // What is read may have to be worked out from the sum as it was.
+            let kept = (!touch.before.is_empty()).then_some(key);
+            if plan.steps.is_empty() {
+                plan.carry = kept
+            } else {
+                plan.peek = kept
+            }
+            plan.keep = (!closes).then_some(key);
+        }
+        let stage = u8::from(!plan.steps.is_empty());
+        for index in touch.touched.iter() {
+            plan.push(give(command, place, index).stage(stage));
+        }
+        if closes {
+            parities(seats, touch.after.is_empty()).for_each(|step| plan.push(step.stage(stage)));
+        }
+        self.open.set(stripe, true);
+        let (touched, trims) = (touch.touched, command.verb == Verb::Trim);
+        if stage == 0 && !closes {
+            stripes.set_written(stripe, touched, trims);
+            return true;
+        }
+        stripes.settling.insert(stripe, Settling { touched, trims, renews: closes, ..Settling::default() });
+        false
+    }
+
+    /// Writes the parity of a stripe that waits; false where none does that could be had now.
+    pub(super) fn flush<L: Layout>(
+        &mut self,
+        stripes: &mut Stripes<L>,
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) -> bool {
+        let Some(stripe) = self.open.next(|stripe| view.held(stripes.seats(stripe).key())) else {
+            return false;
+        };
+        let (seats, written) = (stripes.seats(stripe), stripes.written(stripe));
+        plan.hold = Some(seats.key());
+        if self.broken.has(stripe) {
+            fetch(seats, written, plan);
+        } else {
+            plan.carry = plan.hold;
+        }
+        let stage = u8::from(!plan.steps.is_empty());
+        parities(seats, written.is_empty()).for_each(|step| plan.push(step.stage(stage)));
+        self.open.set(stripe, false);
+        stripes.settling.insert(stripe, Settling { renews: true, ..Settling::default() });
+        true
+    }
+
+    /// A page of a stripe that waits cannot be read. To a reader it is lost: no parity has it. Where the running sum
+    /// needs it, the sum itself, less the other pages, is it.
+    pub(super) fn repair<F: Fn(u8) -> Page>(
+        &mut self,
+        word: Codeword<F>,
+        role: Role,
+        failed: &[Step],
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) -> Outcome {
+        let (stripe, wanted) = (word.seats.stripe, failed[failed.len() - 1]);
+        if !matches!(wanted.role, Role::Data(_)) || self.broken.has(stripe) {
+            return Outcome::Lost;
+        }
+        plan.peek = Some(word.seats.key());
+        let outcome = Codeword { parity: Parity::Carried, ..word }.bring_back(role, failed, view, plan);
+        self.broken.set(stripe, outcome == Outcome::Lost);
+        outcome
+    }
+
+    /// Looks at a stripe that waits: nothing of it can be brought back, but by writing it.
+    pub(super) fn examine<L: Layout>(stripes: &mut Stripes<L>, stripe: u32, view: &View<'_>) {
+        let seats = stripes.seats(stripe);
+        let mut gone = Units::default();
+        let lacks = |index: &u8| !view.has(seats.data(*index), seats.page());
+        stripes.written(stripe).iter().filter(lacks).for_each(|index| gone.add(index));
+        stripes.note(stripe, 0, gone, false);
+    }
+}
+
+fn is_full<L: Layout>(stripes: &Stripes<L>, units: Units) -> bool {
+    units == Units::range(0, stripes.data())
+}

@@ -1,0 +1,454 @@
+//! # What it does
+//! Parity like RAID-5's, but put off: a non-volatile memory (`redundancy.nvram_mib`) holds, for each stripe that was
+//! written lately, the parity of what is new in it. A write is the write of its data; the partial parity in the memory
+//! is brought along, for which the version before is read if it was new already. The versions that the parity on flash
+//! knows are kept at other addresses (`redundancy.shadow`), so that it goes on protecting what has not changed.
+//!
+//! A stripe's parity is *committed* to flash when the memory is full (that of the stripe not written for the longest
+//! time), when there is no room for another old version, and, with `redundancy.commit_on_collection`, when
+//! collection is about to move an old version: from the partial parity and the untouched pages, or from the partial
+//! parity, the old parity and the old versions, whichever reads fewer pages.
+//!
+//! # What it costs
+//! One member of flash for parity, the memory, and the shadow, which is taken from the over-provisioned pages. One
+//! program a page, a read for each page written again before the commit, and a commit's reads and one program for each
+//! stripe that leaves the memory. The memory's own operations take `redundancy.nvram_us` and are not counted as flash
+//! operations.
+//!
+//! # What it survives
+//! Any one of the units it runs over, at any time; or the memory, after which every stripe it knew is given its parity
+//! as soon as possible, and parity is written with the data. Until then new pages are exposed.
+//!
+//! # Example
+//! `flashkeep compare synth:sirf-build 8CM-64 --set redundancy.scheme=ppc --set redundancy.nvram_mib=4`
+//!
+//! # Source
+//! Im and Shin, "Flash-aware RAID techniques for dependable and high-performance flash memory SSD", IEEE Transactions on
+//! Computers 60 (1), 2011, of which the abstract is at hand; what an entry holds, when one is committed and how follows
+//! descriptions of the scheme and a RAID-4 code that implements it. Its collector may not erase an old version before
+//! the commit; here it moves it, unless it is told to commit.
+
+use super::parity::{Settling, Units, Versions, fetch, read_old};
+use super::{Entry, Members, Options, members};
+use crate::engine::{
+    Cause, Change, Command, FixedMap, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Role, Scheme,
+    Step, Unit, Verb, Verdict, View, Why,
+};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "ppc",
+    summary: "PPC: one parity; that of new data stands in a non-volatile memory until it is committed",
+    source: include_str!("ppc.rs"),
+    keys: &[
+        "across",
+        "width",
+        "shadow",
+        "nvram_mib",
+        "nvram_us",
+        "commit_on_collection",
+        "xor_us",
+        "spares",
+        "rebuild_share",
+    ],
+    members: members::one_parity,
+    data_members: |members, _| members - 1,
+    survives: |_| 1,
+    kind: Members::Shadowed,
+    memory: true,
+};
+
+/// What a page counts in a commit that cannot simply be read.
+const REPAIR: u32 = 1000;
+
+/// Parity of new data in a memory.
+#[derive(Clone, Debug)]
+pub struct Ppc {
+    versions: Versions,
+    entries: Entries,
+    commit_on_collection: bool,
+    /// Commits under way because a command waits.
+    committing: u8,
+    members: u8,
+}
+
+impl Ppc {
+    /// Partial parity over the members that there are, and the memory after them.
+    #[must_use]
+    pub fn new(options: &Options<'_>) -> Self {
+        Ppc {
+            versions: Versions::new(options),
+            entries: Entries::new(options.memory_pages),
+            commit_on_collection: options.redundancy.commit_on_collection,
+            committing: 0,
+            members: options.members,
+        }
+    }
+
+    fn memory(&self) -> Member {
+        Member(self.members)
+    }
+
+    /// Where the partial parity of a stripe is, if it has one.
+    fn partial(&self, stripe: u32) -> Option<(Member, Page)> {
+        self.entries.of(stripe).map(|slot| (self.memory(), Page(slot)))
+    }
+
+    /// The stripe that a member's page belongs to.
+    fn stripe_of(&self, member: Member, page: Page) -> Option<u32> {
+        if member == self.memory() {
+            self.entries.stripe_at(page.0)
+        } else {
+            self.versions.stripe_of(member, page)
+        }
+    }
+
+    /// Whether the memory can take the partial parity of a stripe, and has the one it has been given.
+    fn is_usable(&self, stripe: u32, view: &View<'_>) -> bool {
+        let configured = self.entries.capacity > 0 && !self.versions.shadow.is_missing();
+        let has = |(member, page)| view.has(member, page);
+        configured && view.alive(self.memory()) && self.partial(stripe).is_none_or(has)
+    }
+
+    fn write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        let place = self.versions.stripes.place(command);
+        let touch = self.versions.stripes.touch(command, place);
+        let stripe = place.seats.stripe;
+        if touch.touched.is_empty() {
+            return Verdict::Go;
+        }
+        if command.flags.has(Flags::BEFORE) || !self.is_usable(stripe, view) {
+            self.versions.write_through(command, place, self.partial(stripe), view, plan);
+            return Verdict::Go;
+        }
+        if !self.versions.can_keep(place, self.versions.known(stripe, &touch)) {
+            return Verdict::Wait;
+        }
+        let known = self.entries.of(stripe).is_some();
+        let Some(slot) = self.entries.renew(stripe) else { return Verdict::Wait };
+        let (memory, slot) = (self.memory(), Page(slot));
+        if known {
+            plan.push(Step::fetch(memory, slot, Role::P, Cause::PartialParity));
+            let new = touch.old().within(self.versions.changed(stripe));
+            read_old(command, place, new, plan);
+        }
+        self.versions.write(command, place, &touch, plan, |step| step.stage(1));
+        plan.push(Step::store(memory, slot, Role::P, Cause::PartialParity).stage(1));
+        let trims = command.verb == Verb::Trim;
+        let settling = Settling { touched: touch.touched, trims, puts_off: true, ..Settling::default() };
+        self.versions.stripes.settling.insert(stripe, settling);
+        Verdict::Go
+    }
+
+    /// Writes a stripe's parity from what the memory has of it, and drops that.
+    fn commit(&mut self, stripe: u32, view: &View<'_>, plan: &mut Plan) -> Settling {
+        plan.hold = Some(Key(u64::from(stripe)));
+        let partial = self.partial(stripe);
+        let Some((memory, slot)) = partial.filter(|&(member, page)| view.has(member, page)) else {
+            return self.versions.renew(stripe, None, partial, plan);
+        };
+        plan.push(Step::fetch(memory, slot, Role::P, Cause::PartialParity));
+        let (word, changed) = (self.versions.codeword(stripe), self.versions.changed(stripe));
+        let written = self.versions.stripes.written(stripe);
+        let (rest, old) = (written.without(changed), word.units.within(changed));
+        let cost = |role: Role| {
+            let (member, page) = word.at(role);
+            if view.has(member, page) { 1 } else { REPAIR }
+        };
+        let all = |units: Units| units.iter().map(|index| cost(Role::Data(index))).sum::<u32>();
+        if !word.units.is_empty() && cost(Role::P) + all(old) <= all(rest) {
+            let roles = old.iter().map(Role::Data).chain([Role::P]);
+            roles.for_each(|role| plan.push(word.fetch(role, Cause::Parity)));
+        } else {
+            fetch(word.seats, rest, plan);
+        }
+        self.versions.close(stripe, written.is_empty(), partial, plan);
+        Settling { renews: true, ..Settling::default() }
+    }
+
+    /// One stripe of a rebuild, or one whose partial parity is gone.
+    fn rebuild(&mut self, view: &View<'_>, plan: &mut Plan) -> Option<(u32, Settling)> {
+        let (stripe, renew) = self.versions.rebuild(view, plan)?;
+        let settling = if renew {
+            plan.hold = Some(Key(u64::from(stripe)));
+            self.versions.renew(stripe, None, self.partial(stripe), plan)
+        } else {
+            Settling::default()
+        };
+        Some((stripe, Settling { rebuilds: true, ..settling }))
+    }
+
+    /// The commit of the stripe that has not been written for the longest time.
+    fn make_room(&mut self, view: &View<'_>, plan: &mut Plan) -> Option<(u32, Settling)> {
+        // As many at once as there are members, so that each has something to do.
+        if self.committing >= self.members {
+            return None;
+        }
+        let stripe = self.entries.oldest(|stripe| view.held(Key(u64::from(stripe))))?;
+        self.committing += 1;
+        Some((stripe, Settling { makes_room: true, ..self.commit(stripe, view, plan) }))
+    }
+
+    /// The commit of the stripe whose old version is about to be moved.
+    fn forestall(
+        &mut self,
+        member: Member,
+        page: Page,
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) -> Option<(u32, Settling)> {
+        let stripe = self.versions.stripe_of(member, page).filter(|_| self.commit_on_collection)?;
+        let free = self.entries.of(stripe).is_some() && !view.held(Key(u64::from(stripe)));
+        free.then(|| (stripe, self.commit(stripe, view, plan)))
+    }
+}
+
+pub(super) fn build(options: &Options<'_>) -> Ppc {
+    Ppc::new(options)
+}
+
+impl Scheme for Ppc {
+    fn capacity(&self) -> u64 {
+        self.versions.stripes.capacity()
+    }
+
+    fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
+        self.versions.stripes.whereabouts(page, tell);
+    }
+
+    #[inline]
+    fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
+        self.versions.stripes.prefetch(page, ask);
+    }
+
+    fn grain(&self) -> u32 {
+        u32::from(self.versions.stripes.data())
+    }
+
+    #[inline(never)]
+    fn lock(&self, command: &Command) -> Lock {
+        let key = Key(u64::from(self.versions.stripes.split(command.start).0));
+        if command.verb == Verb::Read { Lock::Pass(key) } else { Lock::Hold(key) }
+    }
+
+    #[inline(never)]
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
+        if command.verb != Verb::Read {
+            return self.write(command, view, plan);
+        }
+        let stripes = &self.versions.stripes;
+        stripes.read(command, stripes.place(command), view, plan);
+        Verdict::Go
+    }
+
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        let work = match why {
+            Why::Rebuild => self.rebuild(view, plan),
+            Why::Pressed => self.make_room(view, plan),
+            Why::Leaving(member, page) => self.forestall(member, page, view, plan),
+            Why::Idle | Why::Wake => None,
+        };
+        let Some((stripe, settling)) = work else { return false };
+        self.versions.stripes.settling.insert(stripe, settling);
+        true
+    }
+
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        self.stripe_of(member, page).map(|stripe| Key(u64::from(stripe)))
+    }
+
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+        let wanted = failed[failed.len() - 1];
+        match self.stripe_of(wanted.member, wanted.command.start) {
+            Some(stripe) => self.versions.repair(stripe, self.partial(stripe), failed, view, plan),
+            None => Outcome::Lost,
+        }
+    }
+
+    fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        if member == self.memory() { None } else { self.versions.stripes.owner(member, page) }
+    }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.versions.exposed
+    }
+
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        self.versions.is_exposed(page, hazard)
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+        self.versions.covers(|stripe| self.partial(stripe), visit);
+    }
+
+    #[inline(never)]
+    fn settled(&mut self, key: Key, view: &View<'_>) {
+        let settling = self.versions.stripes.settle(key);
+        if settling.is_none() && self.versions.stripes.sound {
+            return;
+        }
+        let (stripe, settling) = (key.0 as u32, settling.unwrap_or_default());
+        self.committing -= u8::from(settling.makes_room);
+        self.versions.settle(stripe, &settling, self.partial(stripe), view);
+        if settling.renews {
+            self.entries.remove(stripe);
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.versions.is_whole()
+    }
+
+    fn rebuilding(&self) -> bool {
+        !self.versions.stripes.todo.is_empty()
+    }
+
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        let stripes = match change {
+            Change::Damaged(page) | Change::Refused(page) => match self.stripe_of(member, page) {
+                Some(stripe) => stripe..stripe + 1,
+                None => return,
+            },
+            _ => 0..self.versions.stripes.count(),
+        };
+        let (entries, memory) = (&self.entries, self.memory());
+        let partial = |stripe| entries.of(stripe).map(|slot| (memory, Page(slot)));
+        self.versions.look(stripes.clone(), partial, view);
+        if let Change::Refused(_) = change {
+            self.versions.stripes.todo.set(stripes.start, false);
+        }
+    }
+}
+
+/// Which stripes the memory knows, by the time they were written last.
+#[derive(Clone, Debug)]
+struct Entries {
+    capacity: u32,
+    /// A page of the memory each; grown as they are used.
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    of: FixedMap<u32, u32>,
+    newest: u32,
+    oldest: u32,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    stripe: u32,
+    newer: u32,
+    older: u32,
+}
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+impl Entries {
+    fn new(capacity: u32) -> Self {
+        Entries {
+            capacity,
+            slots: Vec::new(),
+            free: Vec::new(),
+            of: FixedMap::default(),
+            newest: NONE,
+            oldest: NONE,
+        }
+    }
+
+    fn of(&self, stripe: u32) -> Option<u32> {
+        self.of.get(&stripe).copied()
+    }
+
+    fn stripe_at(&self, slot: u32) -> Option<u32> {
+        let stripe = self.slots.get(slot as usize)?.stripe;
+        (self.of(stripe) == Some(slot)).then_some(stripe)
+    }
+
+    /// The stripe is written: it is the newest from now on. None where it is not known and there is no room.
+    fn renew(&mut self, stripe: u32) -> Option<u32> {
+        let slot = match self.of(stripe) {
+            Some(slot) => {
+                self.unlink(slot);
+                slot
+            }
+            None => self.claim(stripe)?,
+        };
+        let older = std::mem::replace(&mut self.newest, slot);
+        self.slots[slot as usize] = Slot { stripe, newer: NONE, older };
+        match self.slots.get_mut(older as usize) {
+            Some(older) => older.newer = slot,
+            None => self.oldest = slot,
+        }
+        Some(slot)
+    }
+
+    fn claim(&mut self, stripe: u32) -> Option<u32> {
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None if (self.slots.len() as u32) < self.capacity => {
+                self.slots.push(Slot { stripe, newer: NONE, older: NONE });
+                self.slots.len() as u32 - 1
+            }
+            None => return None,
+        };
+        self.of.insert(stripe, slot);
+        Some(slot)
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let Slot { newer, older, .. } = self.slots[slot as usize];
+        match self.slots.get_mut(newer as usize) {
+            Some(newer) => newer.older = older,
+            None => self.newest = older,
+        }
+        match self.slots.get_mut(older as usize) {
+            Some(older) => older.newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+
+    fn remove(&mut self, stripe: u32) {
+        if let Some(slot) = self.of.remove(&stripe) {
+            self.unlink(slot);
+            self.free.push(slot);
+        }
+    }
+
+    /// The stripe that has not been written for the longest time, of those nobody works on.
+    fn oldest(&self, busy: impl Fn(u32) -> bool) -> Option<u32> {
+        let mut at = self.oldest;
+        while let Some(slot) = self.slots.get(at as usize) {
+            if !busy(slot.stripe) {
+                return Some(slot.stripe);
+            }
+            at = slot.newer;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stripe_not_written_for_the_longest_time_goes_first() {
+        let mut entries = Entries::new(3);
+        for stripe in [7, 8, 9, 7] {
+            assert!(entries.renew(stripe).is_some());
+        }
+        assert!(entries.renew(10).is_none(), "there is room for three");
+        assert_eq!((entries.oldest(|_| false), entries.oldest(|s| s == 8)), (Some(8), Some(9)));
+        let slot = entries.of(8);
+        entries.remove(8);
+        assert_eq!((entries.of(8), entries.renew(10)), (None, slot));
+        assert_eq!(entries.stripe_at(slot.expect("it had one")), Some(10));
+        for stripe in [9, 7, 10] {
+            assert_eq!(entries.oldest(|_| false), Some(stripe));
+            entries.remove(stripe);
+        }
+        assert_eq!((entries.oldest(|_| false), entries.stripe_at(0)), (None, None));
+        assert!([1, 2, 3].map(|stripe| entries.renew(stripe)).iter().all(Option::is_some));
+    }
+}

@@ -1,0 +1,47 @@
+//! # What it does
+//! Stripes across all members, of one page each: data, and their XOR, written together. Parity moves one member to the
+//! left from stripe to stripe; the data count upwards over the members and skip it. An update of a part of a stripe
+//! reads what it must to work the parity out: the old data and the old parity (read-modify-write), or the data that
+//! stay (reconstruct-write), whichever are fewer pages. Pages that were never written, or trimmed, are known zeros and
+//! read by nobody. The old version of a page that is written in part has just been read and is not read again.
+//!
+//! With `redundancy.incomplete = "wait"`, a stripe that has never been full has no parity until it is, which then costs
+//! no reads, or until the host has been idle for `redundancy.idle_ms`.
+//!
+//! # What it costs
+//! One member of flash. A stripe written in full costs one program more; a single page written at random costs two
+//! reads and two programs.
+//!
+//! # What it survives
+//! Any one of the units it runs over, at any time; with `incomplete = "wait"` not the pages that wait.
+//!
+//! # Example
+//! `flashkeep compare synth:sirf-build 8CM-64 --set redundancy.scheme=raid5 --set redundancy.across=chip`
+//!
+//! # Source
+//! Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988; inside a drive,
+//! as the baseline of Kim, Lee, Choi, Lee and Noh, "Enhancing SSD reliability through efficient RAID support" (DVS-RAID),
+//! whose figure 1 gives the rotation and the choice between the two ways to update, and whose stripes wait until they
+//! are full.
+
+use super::parity::{Parity, Rotated};
+use super::{Entry, Members, Options, members};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "raid5",
+    summary: "RAID-5: one parity, rotated over the members",
+    source: include_str!("raid5.rs"),
+    keys: &["across", "width", "incomplete", "idle_ms", "xor_us", "spares", "rebuild_share"],
+    members: members::one_parity,
+    data_members: |members, _| members - 1,
+    survives: |_| 1,
+    kind: Members::Mapped,
+    memory: false,
+};
+
+/// One parity, rotated.
+pub type Raid5 = Parity<Rotated<1>>;
+
+pub(super) fn build(options: &Options<'_>) -> Raid5 {
+    Raid5::new(options)
+}

@@ -1,0 +1,40 @@
+//! # What it does
+//! RAID-5 with two parities: P, the XOR of the data, and Q, the sum of the data each multiplied by another power of the
+//! generator of GF(2⁸). P moves one member to the left from stripe to stripe, Q stands on the member after it. Updates
+//! are read-modify-write, with both parities read, or reconstruct-write, whichever reads fewer pages.
+//!
+//! # What it costs
+//! Two members of flash. A stripe written in full costs two programs more; a single page written at random costs three
+//! reads and three programs.
+//!
+//! # What it survives
+//! Any two of the units it runs over, at any time; with `redundancy.incomplete = "wait"` not the pages of stripes that
+//! have never been full.
+//!
+//! # Example
+//! `flashkeep compare synth:sirf-build 8CM-64 --set redundancy.scheme=raid6`
+//!
+//! # Source
+//! Anvin, "The mathematics of RAID-6", 2004.
+
+use super::parity::{Parity, Rotated};
+use super::{Entry, Members, Options, members};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "raid6",
+    summary: "RAID-6: two parities, rotated over the members",
+    source: include_str!("raid6.rs"),
+    keys: &["across", "width", "incomplete", "idle_ms", "xor_us", "spares", "rebuild_share"],
+    members: members::two_parities,
+    data_members: |members, _| members - 2,
+    survives: |_| 2,
+    kind: Members::Mapped,
+    memory: false,
+};
+
+/// Two parities, rotated.
+pub type Raid6 = Parity<Rotated<2>>;
+
+pub(super) fn build(options: &Options<'_>) -> Raid6 {
+    Raid6::new(options)
+}

@@ -1,0 +1,172 @@
+//! The schemes over leaves in memory: what they cost in pages, that what they say protects something does, that no
+//! failure costs more than they declare, and that a rebuild makes them whole again.
+
+mod costs;
+mod failures;
+mod histories;
+mod pressure;
+mod rebuilds;
+
+use super::{Any, Options, build, named};
+use crate::engine::tests::rig;
+use crate::engine::tests::store::{Report, Store};
+use crate::engine::{Contents, Hazard, NodeId, Page, Role, Scheme, Token, Tree, Unit, gf};
+use crate::kernel::Random;
+use crate::spec::{Incomplete, RedundancySpec};
+
+type Rig<C = Token> = rig::Rig<C, Any>;
+
+/// A scheme and its size.
+#[derive(Clone, Copy, Debug)]
+struct Setup {
+    scheme: &'static str,
+    members: u8,
+    stripes: u32,
+    shadow: u32,
+    memory: u32,
+    waits: bool,
+    /// When idle time begins, ns.
+    idle: u64,
+    /// Whether pages are written in part.
+    merges: bool,
+}
+
+const RAID5: Setup = Setup {
+    scheme: "raid5",
+    members: 5,
+    stripes: 6,
+    shadow: 0,
+    memory: 0,
+    waits: false,
+    idle: 1_000,
+    merges: true,
+};
+const RAID4: Setup = Setup { scheme: "raid4", ..RAID5 };
+const RAID6: Setup = Setup { scheme: "raid6", members: 6, ..RAID5 };
+const WAITING: Setup = Setup { waits: true, ..RAID5 };
+const WAITING6: Setup = Setup { waits: true, ..RAID6 };
+const FRA: Setup = Setup { scheme: "fra", shadow: 3, ..RAID5 };
+const PPC: Setup = Setup { scheme: "ppc", shadow: 3, memory: 3, ..RAID5 };
+const MIRROR: Setup = Setup { scheme: "mirror", members: 2, stripes: 16, ..RAID5 };
+const MIRROR3: Setup = Setup { members: 3, ..MIRROR };
+
+const ALL: [Setup; 9] = [RAID4, RAID5, RAID6, WAITING, WAITING6, FRA, PPC, MIRROR, MIRROR3];
+
+impl Setup {
+    fn build(&self) -> Any {
+        let incomplete = if self.waits { Incomplete::Wait } else { Incomplete::Zeros };
+        let redundancy = RedundancySpec {
+            scheme: self.scheme.into(),
+            incomplete,
+            idle_ms: self.idle as f64 / 1e6,
+            commit_on_collection: true,
+            ..RedundancySpec::default()
+        };
+        let options = Options {
+            redundancy: &redundancy,
+            member_pages: u64::from(self.stripes),
+            members: self.members,
+            shadow_pages: self.shadow,
+            memory_pages: self.memory,
+            group_pages: 0,
+            groups: 0,
+            clean_below: 0,
+            page_bytes: 4096,
+        };
+        build(&options).expect("a scheme of the table")
+    }
+
+    fn rig<C: Contents>(&self, report: Report, seed: u64) -> Rig<C> {
+        let mut store = Store::new(seed);
+        let pages = self.stripes + self.shadow;
+        let mut leaves: Vec<_> = (0..self.members).map(|_| Tree::Leaf(store.add(pages, 0, report))).collect();
+        if self.memory > 0 {
+            leaves.push(Tree::Leaf(store.add(self.memory, 0, report)));
+        }
+        Rig::new(Tree::Node(self.build(), leaves), store)
+    }
+
+    fn pages(&self) -> u32 {
+        self.build().capacity() as u32
+    }
+
+    /// Data units of a stripe.
+    fn data(&self) -> u32 {
+        self.pages() / self.stripes
+    }
+
+    /// The nodes that are members.
+    fn nodes(&self) -> std::ops::RangeInclusive<u16> {
+        1..=u16::from(self.members) + u16::from(self.memory > 0)
+    }
+
+    fn survives(&self) -> u32 {
+        (named(self.scheme).expect("in the table").survives)(u32::from(self.members))
+    }
+}
+
+fn scheme<C: Contents>(rig: &Rig<C>) -> &Any {
+    rig.engine.scheme(NodeId::ROOT).expect("a scheme at the root")
+}
+
+/// Pages that may be lost to the next failure.
+fn declared(rig: &Rig, setup: &Setup) -> Vec<u32> {
+    (0..setup.pages()).filter(|&page| scheme(rig).is_exposed(Page(page), Hazard::Unit)).collect()
+}
+
+/// Reads, writes, trims and merges at random, several at a time.
+fn shake<C: Contents>(rig: &mut Rig<C>, setup: &Setup, random: &mut Random, commands: u32) {
+    for _ in 0..commands {
+        let start = random.below(u64::from(setup.pages())) as u32;
+        let count =
+            (1 + random.below(u64::from(setup.data()) + 3)).min(u64::from(setup.pages() - start)) as u16;
+        match random.below(12) {
+            0..3 => rig.write(start, 1),
+            3..6 => rig.write(start, count),
+            6..9 => rig.read(start, count),
+            9 => rig.trim(start, count),
+            _ if setup.merges => rig.merge(start),
+            _ => rig.write(start, 1),
+        };
+        while random.below(3) == 0 && rig.step() {}
+    }
+}
+
+/// Checks what the scheme says protects what against what the members hold; the units it named.
+fn check_covers(rig: &Rig) -> Vec<Unit> {
+    let mut all = Vec::new();
+    scheme(rig).covers(&mut |units| {
+        let contents = |unit: &Unit| rig.store.page(u16::from(unit.member.0), unit.page.0);
+        let sum = |factor: fn(u8) -> u8| {
+            units.iter().fold(Token(0), |sum, unit| match unit.role {
+                Role::Data(index) => sum.plus(factor(index), contents(unit)),
+                _ => sum,
+            })
+        };
+        for unit in units {
+            let expected = match unit.role {
+                Role::P => sum(|_| 1),
+                Role::Q => sum(gf::coefficient),
+                Role::Plain => contents(&units[0]),
+                _ => contents(unit),
+            };
+            assert_eq!(contents(unit), expected, "{unit:?} of {units:?}");
+        }
+        all.extend_from_slice(units);
+    });
+    all
+}
+
+/// Reads every page, one after the other, without waiting for idle time; those that were lost. (A mirror does not know
+/// which pages are known zeros.)
+fn read_all(rig: &mut Rig, setup: &Setup) -> Vec<u32> {
+    rig.lost.clear();
+    for page in 0..setup.pages() {
+        let read = rig.read(page, 1);
+        while rig.told[read].is_none() {
+            rig.step();
+        }
+    }
+    let lost = std::mem::take(&mut rig.lost);
+    lost.into_iter().filter(|&page| rig.latest(page) != 0).collect()
+}

@@ -1,0 +1,166 @@
+//! Rebuilds: afterwards everything is protected again.
+
+use super::*;
+use crate::engine::{Cause, Change, Verb, Why};
+use crate::kernel::SimTime;
+
+fn rebuilding(rig: &Rig) -> bool {
+    scheme(rig).rebuilding()
+}
+
+#[test]
+fn rebuilt_it_survives_the_next_failure() {
+    for setup in ALL {
+        for seed in 0..12 {
+            let mut random = Random::stream(seed, "rebuilds");
+            let mut rig: Rig = setup.rig(Report::Random(30), seed);
+            rig.lenient = true;
+            rig.fill(0, setup.pages() as u16);
+            for node in setup.nodes() {
+                shake(&mut rig, &setup, &mut random, 6);
+                rig.run();
+                assert!(setup.waits || scheme(&rig).exposed() == 0, "{setup:?}, seed {seed}");
+                rig.fail(node);
+                shake(&mut rig, &setup, &mut random, 8);
+                rig.run();
+                if random.below(2) == 0 {
+                    rig.replace(node)
+                } else {
+                    rig.bring_back(node)
+                }
+                // The foreground goes on while it is rebuilt, several pieces at a time.
+                while rebuilding(&rig) {
+                    for _ in 0..3 {
+                        rig.background(0, Why::Rebuild);
+                    }
+                    shake(&mut rig, &setup, &mut random, 1);
+                    rig.step();
+                }
+                rig.rebuild(0);
+                check_covers(&rig);
+                assert_eq!(scheme(&rig).exposed(), 0, "{setup:?}, seed {seed}, node {node}");
+                assert!(declared(&rig, &setup).is_empty() && !rebuilding(&rig));
+                assert!(read_all(&mut rig, &setup).is_empty());
+            }
+            let data_lost = rig.pages(Verb::Write, Cause::Rebuild) > 0;
+            assert!(data_lost, "something was rebuilt");
+        }
+    }
+}
+
+#[test]
+fn a_second_member_fails_during_the_rebuild() {
+    for setup in ALL {
+        for seed in 0..12 {
+            let mut random = Random::stream(seed, "second");
+            let mut rig: Rig = setup.rig(Report::Random(30), seed);
+            rig.lenient = true;
+            rig.fill(0, setup.pages() as u16);
+            rig.run();
+            rig.fail(1);
+            rig.replace(1);
+            for _ in 0..random.below(5) {
+                rig.background(0, Why::Rebuild);
+                rig.step();
+            }
+            let exposed = declared(&rig, &setup);
+            rig.fail(2);
+            // What is left cannot be brought back, or can; at any rate it comes to an end.
+            rig.rebuild(0);
+            let lost = read_all(&mut rig, &setup);
+            assert!(lost.iter().all(|page| exposed.contains(page)), "{setup:?}, seed {seed}");
+            assert!(setup.survives() < 2 || lost.is_empty());
+            // The member that failed last comes back with what it held: now everything can be.
+            rig.bring_back(2);
+            rig.rebuild(0);
+            assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
+            assert_eq!(scheme(&rig).exposed(), 0, "{setup:?}, seed {seed}");
+            check_covers(&rig);
+        }
+    }
+}
+
+#[test]
+fn lost_for_good_until_written() {
+    for setup in [RAID5, RAID6, FRA, PPC] {
+        let mut rig: Rig = setup.rig(Report::After(3), 0);
+        rig.lenient = true;
+        rig.fill(0, setup.pages() as u16);
+        rig.run();
+        for node in 1..=setup.survives() as u16 + 1 {
+            rig.fail(node);
+        }
+        let lost = read_all(&mut rig, &setup);
+        assert!(!lost.is_empty());
+        for node in 1..=setup.survives() as u16 + 1 {
+            rig.replace(node);
+        }
+        rig.rebuild(0);
+        assert!(!rebuilding(&rig), "what is lost is not waited for");
+        assert_eq!(read_all(&mut rig, &setup), lost);
+        for &page in &lost {
+            rig.write(page, 1);
+            rig.run();
+        }
+        rig.rebuild(0);
+        assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}");
+        check_covers(&rig);
+        assert_eq!(scheme(&rig).exposed(), 0, "{setup:?}");
+    }
+}
+
+#[test]
+fn many_damaged_pages_one_after_the_other() {
+    for setup in ALL {
+        let setup = Setup { stripes: 300, shadow: setup.shadow * 40, ..setup };
+        let mut rig: Rig = setup.rig(Report::After(3), 0);
+        rig.fill(0, 900.min(setup.pages()) as u16);
+        rig.run();
+        (0..300).for_each(|page| rig.damage(1, page));
+        assert!(rebuilding(&rig) && (setup.survives() > 1 || scheme(&rig).exposed() > 0), "{setup:?}");
+        rig.rebuild(0);
+        assert_eq!(scheme(&rig).exposed(), 0);
+        assert!(read_all(&mut rig, &setup).is_empty());
+    }
+}
+
+#[test]
+fn the_executor_paces_it_to_the_end() {
+    for setup in ALL {
+        let mut rig: Rig = setup.rig(Report::After(20), 0);
+        rig.lenient = true;
+        rig.engine.controller.rebuild_permille = 500;
+        rig.fill(0, setup.pages() as u16);
+        rig.run();
+        rig.fail(1);
+        rig.until(SimTime(rig.now.0 + 5));
+        rig.replace(1);
+        assert!(rig.engine.is_rebuilding(), "{setup:?}");
+        let mut random = Random::stream(7, "paced");
+        shake(&mut rig, &setup, &mut random, 20);
+        rig.run();
+        assert!(!rig.engine.is_rebuilding() && !rebuilding(&rig));
+        assert_eq!(rig.engine.exposed(), 0, "{setup:?}");
+        assert_eq!(rig.engine.unprotected_page_ns(rig.now) > 0, setup.survives() == 1, "{setup:?}");
+        check_covers(&rig);
+    }
+}
+
+#[test]
+fn reads_that_a_failed_unit_would_have_served() {
+    for setup in ALL {
+        let mut rig: Rig = setup.rig(Report::After(20), 0);
+        rig.fill(0, setup.pages() as u16);
+        rig.run();
+        rig.change(1, Change::Failed);
+        let on_it =
+            (0..setup.stripes).filter_map(|page| scheme(&rig).owner(crate::engine::Member(0), Page(page)));
+        let on_it = on_it.count() as u64;
+        let before = rig.engine.rescued();
+        read_all(&mut rig, &setup);
+        let rescued = rig.engine.rescued() - before;
+        // A mirror's failed copy would have served its share.
+        let share = if setup.scheme == "mirror" { u64::from(setup.members) } else { 1 };
+        assert!(rescued.abs_diff(on_it / share) <= 1, "{setup:?}: {rescued} of {on_it}");
+    }
+}

@@ -1,0 +1,84 @@
+//! What is still to be done: pages or stripes, taken in turn.
+
+use crate::kernel::Bits;
+
+/// Pages or stripes that something is still to be done about. Whoever takes them goes round, upwards, so that a
+/// rebuild reads its members in order and nothing is passed over for long.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Todo {
+    left: Bits,
+    /// Where the search goes on.
+    at: u32,
+    /// No number from here on was ever taken in.
+    end: u32,
+}
+
+impl Todo {
+    /// Takes a number in, or out.
+    #[inline]
+    pub(super) fn set(&mut self, number: u32, present: bool) {
+        if self.left.set(number, present) && present {
+            self.end = self.end.max(number + 1);
+        }
+    }
+
+    /// Whether nothing is left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.left.count() == 0
+    }
+
+    /// The next number that nobody works on; it stays until it is taken out.
+    pub(super) fn next(&mut self, busy: impl Fn(u32) -> bool) -> Option<u32> {
+        if self.is_empty() {
+            return None;
+        }
+        let found =
+            self.search(self.at, self.end, &busy).or_else(|| self.search(0, self.at.min(self.end), &busy));
+        self.at = found? + 1;
+        found
+    }
+
+    fn search(&self, from: u32, to: u32, busy: &impl Fn(u32) -> bool) -> Option<u32> {
+        let mut first = from - from % 64;
+        while first < to {
+            let mut mask = self.left.mask(first, 64);
+            if first < from {
+                mask &= u64::MAX << (from - first);
+            }
+            while mask != 0 {
+                let number = first + mask.trailing_zeros();
+                if number < to && !busy(number) {
+                    return Some(number);
+                }
+                mask &= mask - 1;
+            }
+            first += 64;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_taken_in_turn() {
+        let mut todo = Todo::default();
+        assert!(todo.is_empty() && todo.next(|_| false).is_none());
+        for number in [700, 3, 64, 65, 3] {
+            todo.set(number, true);
+        }
+        let free = |_| false;
+        assert_eq!([0; 5].map(|_| todo.next(free)), [Some(3), Some(64), Some(65), Some(700), Some(3)]);
+        // Those somebody works on are passed over, and found later.
+        assert_eq!([0; 3].map(|_| todo.next(|n| n == 64 || n == 700)), [Some(65), Some(3), Some(65)]);
+        assert!(todo.next(|_| true).is_none());
+        for number in [3, 64, 700, 700] {
+            todo.set(number, false);
+        }
+        assert_eq!([0; 2].map(|_| todo.next(free)), [Some(65), Some(65)]);
+        todo.set(65, false);
+        assert!(todo.is_empty());
+    }
+}

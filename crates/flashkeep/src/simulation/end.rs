@@ -1,0 +1,69 @@
+//! The end of a run: what is left of the data, and what is said about it all.
+
+use super::Simulation;
+use crate::buffer::{Below, Hits};
+use crate::engine::Contents;
+use crate::kernel::Span;
+use crate::report::{Facts, Tally, summary};
+
+impl<C: Contents> Simulation<'_, C> {
+    /// Reads every page that there is, without time and without counting: what cannot be read is lost, whether
+    /// anybody has asked for it or not.
+    pub(super) fn read_everything(&mut self) {
+        for page in 0..self.buffer.pages().len() {
+            if !self.buffer.is_in_flash(page) {
+                continue;
+            }
+            let request = self.engine.open(u32::MAX, 0);
+            let mut expected = Vec::new();
+            let Simulation { engine, drive, buffer, now, .. } = self;
+            let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut expected };
+            buffer.read_back(page, &mut below);
+            self.engine.close(&mut self.drive, self.now, request);
+            for finished in std::mem::take(self.engine.finished()) {
+                if C::KEEP && finished.lost == 0 {
+                    let pages = self.engine.pages(finished.join);
+                    let wrong =
+                        expected.iter().filter(|&&(slot, token)| pages[slot as usize] != token).count();
+                    self.statistics.checked_reads += expected.len() as u64;
+                    self.statistics.wrong_reads += wrong as u64;
+                }
+                self.engine.forget(finished.join);
+            }
+        }
+    }
+
+    pub(super) fn summary(&self, tally: &Tally, warnings: Vec<String>) -> serde_json::Value {
+        let since = |now: Vec<Span>, before: &[Span]| -> Vec<Span> {
+            let before = before.iter().copied().chain(std::iter::repeat(Span::ZERO));
+            now.into_iter().zip(before).map(|(now, before)| now - before).collect()
+        };
+        let [channels, units] = &self.baseline.busy;
+        let hits = self.buffer.hits;
+        let before = self.baseline.hits;
+        summary(&Facts {
+            drive: self.resolved,
+            seed: self.job.seed.unwrap_or(1),
+            workload: &self.facts,
+            statistics: &self.statistics,
+            counters: &self.drive.counters().since(&self.baseline.counters),
+            hits: Hits {
+                read_hits: hits.read_hits - before.read_hits,
+                read_misses: hits.read_misses - before.read_misses,
+                write_hits: hits.write_hits - before.write_hits,
+                write_misses: hits.write_misses - before.write_misses,
+            },
+            from: self.baseline.at,
+            until: self.last,
+            queue_max: self.window.most(),
+            busy: [since(self.drive.channel_busy(), channels), since(self.drive.unit_busy(), units)],
+            erases: self.drive.erases(),
+            filled: self.drive.filled(),
+            lost_pages: self.engine.lost().count(),
+            reconstructed_reads: tally.reconstructed,
+            unprotected_page_ns: (self.resolved.survives().0 > 0).then_some(tally.unprotected_page_ns),
+            phases: &self.phases,
+            warnings,
+        })
+    }
+}

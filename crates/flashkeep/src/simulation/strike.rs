@@ -1,0 +1,247 @@
+//! What happens to the drive while it works: failures, replacements, and the phases that they divide a run into.
+
+use super::Simulation;
+use crate::drive::Fault;
+use crate::engine::{Change, Contents, LeafId};
+use crate::error::Error;
+use crate::faults::{Event, What, When, events};
+use crate::kernel::SimTime;
+use crate::media::Domain;
+use crate::report::Tally;
+use crate::schemes::Members;
+use crate::workload::Workload;
+use std::collections::VecDeque;
+
+/// Something that is to happen.
+#[derive(Clone, Debug)]
+enum Blow {
+    /// It fails.
+    Fail(Event),
+    /// An empty one stands in its place.
+    Renew(Event),
+}
+
+/// What is still to happen, and when.
+#[derive(Debug, Default)]
+pub(super) struct Blows {
+    /// By time, the next one last.
+    timed: Vec<(SimTime, Blow)>,
+    /// By requests admitted, the next one first.
+    counted: VecDeque<(u64, Event)>,
+    /// The next instant, and the next number of requests, at which something happens.
+    pub(super) next_at: SimTime,
+    pub(super) next_count: u64,
+    /// Spare leaves.
+    spares: VecDeque<LeafId>,
+}
+
+impl Blows {
+    /// What a job asks for.
+    pub(super) fn new(
+        job: &crate::job::Job,
+        drive: &crate::spec::Resolved,
+        workload: &Workload<'_>,
+        spares: std::ops::Range<u16>,
+    ) -> Result<Self, Error> {
+        let mut this = Blows { spares: spares.map(LeafId).collect(), ..Blows::default() };
+        let mut counted = Vec::new();
+        for event in events(&job.fail, job.scenario.as_deref(), drive)? {
+            match event.when {
+                When::At(at) => this.timed.push((at, Blow::Fail(event))),
+                When::After(requests) => counted.push((requests, event)),
+                When::Share(share) => {
+                    let all = workload.length(&format!("fail {}", event.text))?;
+                    counted.push(((all as f64 * share / 100.0) as u64, event));
+                }
+            }
+        }
+        counted.sort_by_key(|&(requests, _)| requests);
+        this.timed.sort_by_key(|&(at, _)| at);
+        this.timed.reverse();
+        this.counted = counted.into();
+        this.look_ahead();
+        Ok(this)
+    }
+
+    fn look_ahead(&mut self) {
+        self.next_at = self.timed.last().map_or(SimTime::NEVER, |&(at, _)| at);
+        self.next_count = self.counted.front().map_or(u64::MAX, |&(requests, _)| requests);
+    }
+
+    /// Whether what happens next by time is a replacement.
+    pub(super) fn replaces_next(&self) -> bool {
+        matches!(self.timed.last(), Some((_, Blow::Renew(_))))
+    }
+
+    /// Whether there is nothing left to happen.
+    pub(super) fn is_empty(&self) -> bool {
+        self.timed.is_empty() && self.counted.is_empty()
+    }
+
+    /// What has not happened by the end.
+    pub(super) fn left(&self) -> impl Iterator<Item = &str> {
+        let failing = |blow: &Blow| matches!(blow, Blow::Fail(_));
+        let timed = self.timed.iter().filter(move |(_, blow)| failing(blow)).map(|(_, blow)| match blow {
+            Blow::Fail(event) | Blow::Renew(event) => event.text.as_str(),
+        });
+        timed.chain(self.counted.iter().map(|(_, event)| event.text.as_str()))
+    }
+
+    fn later(&mut self, at: SimTime, blow: Blow) {
+        let place = self.timed.partition_point(|&(other, _)| other > at);
+        self.timed.insert(place, (at, blow));
+        self.look_ahead();
+    }
+}
+
+impl<C: Contents> Simulation<'_, C> {
+    /// What happens when so many requests have been admitted.
+    #[cold]
+    pub(super) fn strike_by_count(&mut self) {
+        while self.blows.next_count <= self.admitted
+            && let Some((_, event)) = self.blows.counted.pop_front()
+        {
+            self.blows.look_ahead();
+            self.fail(&event);
+        }
+    }
+
+    /// What happens next by time.
+    #[cold]
+    pub(super) fn strike_by_time(&mut self) {
+        let Some((at, blow)) = self.blows.timed.pop() else { return };
+        self.blows.look_ahead();
+        self.now = self.now.max(at);
+        match blow {
+            Blow::Fail(event) => self.fail(&event),
+            Blow::Renew(event) => self.renew(&event),
+        }
+    }
+
+    fn fail(&mut self, event: &Event) {
+        let now = self.now;
+        let alive: Vec<_> = self.leaves().filter(|&leaf| !self.drive.is_dead(leaf)).collect();
+        for fault in self.faults(event.what, !event.transient) {
+            self.drive.fail(now, fault, !event.transient);
+        }
+        let dead: Vec<_> = alive.into_iter().filter(|&leaf| self.drive.is_dead(leaf)).collect();
+        for &leaf in &dead {
+            self.blows.spares.retain(|&spare| spare != leaf);
+            if let Some(node) = self.engine.node_of(leaf) {
+                self.engine.change(&mut self.drive, now, node, Change::Failed);
+            }
+        }
+        self.engine.settle(&mut self.drive, now);
+        for leaf in dead {
+            self.stand_in(leaf);
+        }
+        self.collect_finished();
+        let tally = self.tally();
+        self.phases.begin(self.phase(), Some(&event.text), now, tally);
+        if let Some(span) = event.replace_after {
+            self.blows.later(now + span, Blow::Renew(event.clone()));
+        }
+    }
+
+    /// A spare leaf takes a dead one's place, if there is one.
+    fn stand_in(&mut self, dead: LeafId) {
+        let (Some(node), Some(spare)) = (self.engine.node_of(dead), self.blows.spares.front().copied())
+        else {
+            return;
+        };
+        self.blows.spares.pop_front();
+        self.engine.replace(&mut self.drive, self.now, node, spare);
+        self.engine.settle(&mut self.drive, self.now);
+    }
+
+    /// Empty ones stand where something failed; a leaf that a spare has replaced becomes a spare itself.
+    fn renew(&mut self, event: &Event) {
+        let now = self.now;
+        let dead: Vec<_> = self.leaves().filter(|&leaf| self.drive.is_dead(leaf)).collect();
+        for fault in self.faults(event.what, true) {
+            self.drive.renew(now, fault);
+        }
+        for leaf in self.leaves().collect::<Vec<_>>() {
+            if self.drive.is_dead(leaf) {
+                continue;
+            }
+            match self.engine.node_of(leaf) {
+                Some(node) if dead.contains(&leaf) => {
+                    self.engine.change(&mut self.drive, now, node, Change::Replaced);
+                }
+                // Some of it is new: what did not fit before may fit now.
+                Some(node) => self.engine.change(&mut self.drive, now, node, Change::Returned),
+                None if dead.contains(&leaf) => self.blows.spares.push_back(leaf),
+                None => {}
+            }
+        }
+        self.engine.settle(&mut self.drive, now);
+        self.collect_finished();
+        self.phases.hope();
+        self.watch_phase();
+    }
+
+    fn leaves(&self) -> impl Iterator<Item = LeafId> + use<C> {
+        (0..self.leaf_count).map(LeafId)
+    }
+
+    /// What of the drive an event is about. A raw member that is to lose one of its planes for good is given up whole:
+    /// what a log erases as one is the same block of every plane.
+    fn faults(&self, what: What, lasting: bool) -> Vec<Fault> {
+        let whole = |domain: &Domain| {
+            let first = domain.plane(self.drive.geometry(), [0; 4]);
+            Fault::Planes { first, count: domain.plane_count() }
+        };
+        match what {
+            What::Flash(Fault::Planes { first, count }) if lasting && self.is_raw() => {
+                let struck = first.0..first.0 + count;
+                let touched = |domain: &&Domain| {
+                    let start = domain.plane(self.drive.geometry(), [0; 4]).0;
+                    start < struck.end && struck.start < start + domain.plane_count()
+                };
+                self.domains.iter().filter(touched).map(whole).collect()
+            }
+            What::Flash(fault) => vec![fault],
+            What::Memory => vec![Fault::Nvram(LeafId(self.leaf_count - 1))],
+            What::Member(member) => vec![whole(&self.domains[member as usize])],
+        }
+    }
+
+    fn is_raw(&self) -> bool {
+        self.resolved.scheme().kind == Members::Raw
+    }
+
+    // ---------------------------------------------------------------- phases
+
+    /// The name of the phase that the drive is in, once something has failed.
+    fn phase(&self) -> &'static str {
+        match (self.engine.is_rebuilding(), self.engine.is_whole()) {
+            (true, _) => "rebuilding",
+            (false, true) => "after",
+            (false, false) => "degraded",
+        }
+    }
+
+    /// Notices where one phase ends and another begins.
+    #[cold]
+    pub(super) fn watch_phase(&mut self) {
+        if matches!(self.phases.name(), "" | "before") {
+            return;
+        }
+        let phase = self.phase();
+        if self.phases.is_news(phase) {
+            let tally = self.tally();
+            self.phases.begin(phase, None, self.now, tally);
+        }
+    }
+
+    /// What has been counted so far.
+    pub(super) fn tally(&self) -> Tally {
+        Tally {
+            counters: self.drive.counters().clone(),
+            reconstructed: self.engine.rescued(),
+            lost: self.engine.lost().count(),
+            unprotected_page_ns: self.engine.unprotected_page_ns(self.now),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+"""`--fail` and `--scenario`: what the command says, and its exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Command
+
+WORKLOAD = "synth:random,requests=2000,write=0.5,size=4KiB,rate=1k"
+
+DRIVE = """\
+[flash]
+channels = 5
+chips_per_channel = 1
+dies_per_chip = 1
+planes_per_die = 1
+blocks_per_plane = 24
+pages_per_block = 16
+page_kib = 4
+
+[ftl]
+over_provisioning = 0.4
+
+[start]
+existing = "all"
+"""
+
+SCENARIO = """\
+# A channel fails and is replaced; a page cannot be read, once.
+[[event]]
+what = "channel:1"
+when = "40%"
+replace_after = "30ms"
+
+[[event]]
+what = "page:0.0.0.0.2.3"
+when = "1800req"
+transient = true
+"""
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("failing") / "plain.toml"
+    path.write_text(DRIVE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def raid5(plain: Path) -> Path:
+    path = plain.with_name("raid5.toml")
+    path.write_text(DRIVE + '\n[redundancy]\nscheme = "raid5"\n')
+    return path
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "scenario.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_lost_pages_are_exit_code_3(flashkeep: Command, plain: Path) -> None:
+    """Whatever was asked to fail; the results are there all the same."""
+    code, out, err = flashkeep("run", plain, WORKLOAD, "--fail", "channel:1@50%", "--json")
+    assert (code, err) == (3, "")
+    found = json.loads(out)
+    assert found["integrity"]["lost_pages"] > 0
+    assert found["integrity"]["unprotected_page_s"] is None, "nothing was protected to begin with"
+    assert [phase["phase"] for phase in found["phases"]] == ["before", "degraded"]
+    assert found["phases"][1]["lost_pages"] <= found["integrity"]["lost_pages"]
+    code, out, _ = flashkeep("run", plain, WORKLOAD, "--fail", "channel:1@50%")
+    assert code == 3
+    assert "lost" in out
+
+
+def test_with_redundancy_nothing_is_lost(flashkeep: Command, raid5: Path) -> None:
+    found = flashkeep.json("run", raid5, WORKLOAD, "--fail", "channel:1@50%", "--verify")
+    assert (found["integrity"]["lost_pages"], found["integrity"]["wrong_reads"]) == (0, 0)
+    assert found["integrity"]["checked_reads"] > 0
+    assert found["integrity"]["reconstructed_reads"] > 0
+    assert found["integrity"]["unprotected_page_s"] > 0
+    assert found["integrity"]["time_to_full_redundancy_s"] is None, "nobody replaced it"
+    assert [phase["phase"] for phase in found["phases"]] == ["before", "degraded"]
+    assert found["phases"][1]["event"] == "channel:1@50%"
+
+
+def test_what_is_replaced_is_rebuilt(flashkeep: Command, raid5: Path) -> None:
+    found = flashkeep.json("run", raid5, WORKLOAD, "--fail", "channel:1@0.5s,replace_after=50ms")
+    phases = found["phases"]
+    assert [phase["phase"] for phase in phases] == ["before", "degraded", "rebuilding", "after"]
+    assert phases[1]["from_s"] == pytest.approx(0.5, abs=0.001)
+    assert phases[2]["from_s"] - phases[1]["from_s"] == pytest.approx(0.05)
+    full = phases[3]["from_s"] - phases[1]["from_s"]
+    assert found["integrity"]["time_to_full_redundancy_s"] == pytest.approx(full)
+    assert phases[2]["operations"]["program"]["rebuild"] > 0
+    assert phases[3]["operations"]["program"]["rebuild"] == 0
+    assert sum(phase["response_us"]["all"]["count"] for phase in phases) == 2000
+
+
+def test_phases_are_in_the_table(flashkeep: Command, raid5: Path) -> None:
+    code, out, err = flashkeep("run", raid5, WORKLOAD, "--fail", "channel:1@0.5s,replace_after=50ms")
+    assert (code, err) == (0, "")
+    for words in ("before", "degraded", "rebuilding", "after"):
+        assert words in out
+    assert max(map(len, out.splitlines())) < 120
+
+
+def test_without_failures_there_are_no_phases(flashkeep: Command, raid5: Path) -> None:
+    found = flashkeep.json("run", raid5, WORKLOAD)
+    assert found["phases"] == []
+    assert found["integrity"]["reconstructed_reads"] == found["integrity"]["lost_pages"] == 0
+
+
+def test_a_scenario_is_many_events(flashkeep: Command, raid5: Path, scenario: Path) -> None:
+    from_file = flashkeep.json("run", raid5, WORKLOAD, "--scenario", scenario)
+    events = ["channel:1@40%,replace_after=30ms", "page:0.0.0.0.2.3@1800req,transient"]
+    options = flashkeep.json("run", raid5, WORKLOAD, "--fail", events[0], "--fail", events[1])
+    assert from_file["digest"] == options["digest"]
+    assert from_file["phases"] == options["phases"]
+    told = [phase["event"] for phase in from_file["phases"] if phase["event"]]
+    assert told == ["channel:1@40%", "page:0.0.0.0.2.3@1800req"]
+
+
+def test_a_scenario_and_options_add_up(flashkeep: Command, plain: Path, scenario: Path) -> None:
+    code, out, _ = flashkeep("run", plain, WORKLOAD, "--scenario", scenario, "--fail", "chip:4.0@20%", "--json")
+    told = [phase["event"] for phase in json.loads(out)["phases"] if phase["event"]]
+    assert (code, told) == (3, ["chip:4.0@20%", "channel:1@40%", "page:0.0.0.0.2.3@1800req"])
+
+
+def test_what_never_happens_is_said(flashkeep: Command, raid5: Path) -> None:
+    found = flashkeep.json("run", raid5, WORKLOAD, "--fail", "channel:1@3000req", "--fail", "channel:2@1000s")
+    for event in ("channel:1@3000req", "channel:2@1000s"):
+        assert f"--fail {event}: the run ended before it happened" in found["warnings"]
+    assert found["integrity"]["lost_pages"] == 0
+
+
+def test_drives_are_compared_under_the_same_failure(flashkeep: Command, plain: Path) -> None:
+    code, out, err = flashkeep(
+        "compare", WORKLOAD, plain, f"{plain},redundancy.scheme=raid5", "--fail", "channel:1@50%", "--json"
+    )
+    assert (code, err) == (3, ""), "the first of them lost pages"
+    lost, kept = (run["integrity"]["lost_pages"] for run in json.loads(out)["runs"])
+    assert lost > 0
+    assert kept == 0
+
+
+def test_a_share_needs_a_length(flashkeep: Command, raid5: Path, trace: Path) -> None:
+    piped = trace.read_text()
+    code, out, err = flashkeep("run", raid5, "-", "--fail", "channel:1@50%", stdin=piped)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "channel:1@50%" in err
+    assert flashkeep("run", raid5, "-", "--fail", "channel:1@200req", stdin=piped).code == 0
