@@ -4,7 +4,7 @@ use crate::drive::Fault;
 use crate::error::Error;
 use crate::kernel::{SimTime, Span};
 use crate::media::{Geometry, Place};
-use crate::spec::Resolved;
+use crate::spec::{Level, Resolved};
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -213,7 +213,7 @@ fn what(text: &str, drive: &Resolved) -> Result<What, String> {
     Ok(match depth {
         4 => What::Flash(Fault::Block(first, number(4))),
         5 => What::Flash(Fault::Page(geometry.ppn(first, number(4), number(5)))),
-        _ => What::Flash(Fault::Planes { first, count: counts[depth + 1..4].iter().product() }),
+        _ => What::Flash(Fault::of(&geometry, Level::ALL[depth], place)),
     })
 }
 

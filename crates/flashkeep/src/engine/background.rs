@@ -94,6 +94,11 @@ impl Clock {
         &mut self.alarms[node.index()].rebuilders
     }
 
+    /// Whether any node is being rebuilt.
+    pub(super) fn is_rebuilding(&self) -> bool {
+        self.alarms.iter().any(|alarm| alarm.rebuilders > 0)
+    }
+
     /// When the node's idle work may begin.
     fn idle_at(&self, node: NodeId) -> Option<SimTime> {
         self.alarms[node.index()].rhythm.idle_after.map(|span: Span| self.idle_since + span)

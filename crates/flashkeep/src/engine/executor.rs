@@ -62,8 +62,6 @@ pub struct Engine<S, C> {
     pub controller: Controller,
     /// When the controller is through with the sums it has been given.
     pub(super) xor_free: SimTime,
-    /// Rebuilds under way, counted in pieces that follow each other.
-    pub(super) rebuilding: u32,
     /// Requests opened so far: the age of the next.
     pub(super) opened: u32,
     inbox: Vec<Done<C>>,
@@ -100,7 +98,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             exposure: Exposure::new(nodes),
             controller: Controller::default(),
             xor_free: SimTime::ZERO,
-            rebuilding: 0,
             opened: 0,
             inbox: Vec::new(),
         }

@@ -33,7 +33,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether something is being rebuilt.
     #[must_use]
     pub fn is_rebuilding(&self) -> bool {
-        self.rebuilding > 0
+        self.clock.is_rebuilding()
     }
 
     /// The scheme at `node` may have something to rebuild.
@@ -43,7 +43,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return;
         }
         *self.clock.rebuilders(node) = AT_ONCE;
-        self.rebuilding += AT_ONCE;
         for _ in 0..AT_ONCE {
             self.due.push(now, Due::Rebuild(node));
         }
@@ -60,7 +59,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return self.due.push(now + AGAIN, Due::Rebuild(node));
         }
         *self.clock.rebuilders(node) -= 1;
-        self.rebuilding -= 1;
     }
 
     /// A piece that was begun at `since` is over: the next one comes after a pause.

@@ -217,11 +217,7 @@ impl Scheme for Fra {
 
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
-        let settling = self.versions.stripes.settle(key);
-        if settling.is_none() && self.versions.stripes.sound {
-            return;
-        }
-        let (stripe, settling) = (key.0 as u32, settling.unwrap_or_default());
+        let Some((stripe, settling)) = self.versions.stripes.settle(key) else { return };
         self.renewing -= u8::from(settling.makes_room);
         if settling.renews {
             self.dirty.set(stripe, false);
@@ -246,9 +242,6 @@ impl Scheme for Fra {
             },
             _ => 0..self.versions.stripes.count(),
         };
-        self.versions.look(stripes.clone(), |_| None, view);
-        if let Change::Refused(_) = change {
-            self.versions.stripes.todo.set(stripes.start, false);
-        }
+        self.versions.look(stripes, change, |_| None, view);
     }
 }

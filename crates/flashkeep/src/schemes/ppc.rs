@@ -284,11 +284,7 @@ impl Scheme for Ppc {
 
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
-        let settling = self.versions.stripes.settle(key);
-        if settling.is_none() && self.versions.stripes.sound {
-            return;
-        }
-        let (stripe, settling) = (key.0 as u32, settling.unwrap_or_default());
+        let Some((stripe, settling)) = self.versions.stripes.settle(key) else { return };
         self.committing -= u8::from(settling.makes_room);
         self.versions.settle(stripe, &settling, self.partial(stripe), view);
         if settling.renews {
@@ -314,10 +310,7 @@ impl Scheme for Ppc {
         };
         let (entries, memory) = (&self.entries, self.memory());
         let partial = |stripe| entries.of(stripe).map(|slot| (memory, Page(slot)));
-        self.versions.look(stripes.clone(), partial, view);
-        if let Change::Refused(_) = change {
-            self.versions.stripes.todo.set(stripes.start, false);
-        }
+        self.versions.look(stripes, change, partial, view);
     }
 }
 

@@ -211,11 +211,7 @@ impl<L: Layout> Scheme for Parity<L> {
 
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
-        let settling = self.stripes.settle(key);
-        if settling.is_none() && self.stripes.sound {
-            return;
-        }
-        let (stripe, settling) = (key.0 as u32, settling.unwrap_or_default());
+        let Some((stripe, settling)) = self.stripes.settle(key) else { return };
         self.recount(stripe, |this| {
             this.stripes.set_written(stripe, settling.touched, settling.trims);
             if let Some(waiting) = this.waiting.as_mut().filter(|_| settling.renews) {

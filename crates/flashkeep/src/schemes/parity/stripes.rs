@@ -229,10 +229,15 @@ impl<L: Layout> Stripes<L> {
         Self::mark(&mut self.written, first, units, !trims);
     }
 
-    /// What the plan that held `key` was to change; none where it changed nothing, or nothing that is not so already.
+    /// The stripe of a plan that held `key`, and what that was to change; none where nothing is to be looked at.
     #[inline]
-    pub(crate) fn settle(&mut self, key: Key) -> Option<Settling> {
-        if self.settling.is_empty() { None } else { self.settling.remove(&(key.0 as u32)) }
+    pub(crate) fn settle(&mut self, key: Key) -> Option<(u32, Settling)> {
+        let stripe = key.0 as u32;
+        let settling = if self.settling.is_empty() { None } else { self.settling.remove(&stripe) };
+        if settling.is_none() && self.sound {
+            return None;
+        }
+        Some((stripe, settling.unwrap_or_default()))
     }
 
     /// One piece of a rebuild: a stripe where something can be brought back.

@@ -11,7 +11,7 @@ use super::stripes::{Place, Settling, Stripes, Touch};
 use super::units::Units;
 use super::update::{Reads, drop_page, fetch, give, parities};
 use crate::engine::{
-    Cause, Command, Flags, Hazard, Key, Member, Outcome, Page, Plan, Role, Step, Unit, Verb, View,
+    Cause, Change, Command, Flags, Hazard, Key, Member, Outcome, Page, Plan, Role, Step, Unit, Verb, View,
 };
 use crate::kernel::Bits;
 use crate::schemes::Options;
@@ -259,16 +259,18 @@ impl Versions {
         self.blind.set(stripe, new > 0 || !in_memory);
     }
 
-    /// Something happened to a member: looks at these stripes.
+    /// Something happened to a member: looks at these stripes. What it has refused is not tried again.
     pub(crate) fn look(
         &mut self,
         stripes: std::ops::Range<u32>,
+        change: Change,
         partial: impl Fn(u32) -> Partial,
         view: &View<'_>,
     ) {
         self.stripes.sound = false;
+        let helps = !matches!(change, Change::Refused(_));
         for stripe in stripes {
-            self.recount(stripe, |this| this.examine(stripe, partial(stripe), view, true));
+            self.recount(stripe, |this| this.examine(stripe, partial(stripe), view, helps));
         }
     }
 
