@@ -65,6 +65,7 @@ def trace_info(
     *,
     format: str | None = None,
     sector_bytes: int | None = None,
+    columns: str | None = None,
     bad_records: str | None = None,
     limit: int | None = None,
     seed: int | None = None,
@@ -72,6 +73,21 @@ def trace_info(
     set: Sequence[str] = (),
 ) -> str:
     """What is in a trace: the keys of `trace info --json`. `drive` is what a synthetic workload fills."""
+
+def trace_convert(
+    trace: str,
+    out: str,
+    *,
+    to: str | None = None,
+    format: str | None = None,
+    sector_bytes: int | None = None,
+    columns: str | None = None,
+    bad_records: str | None = None,
+    limit: int | None = None,
+    merge_devices: bool = False,
+) -> str:
+    """Rewrites a trace (`-`: to standard output): `{"requests", "from", "format", "lost", "warnings"}`. The ending of
+    `out` gives the format where `to` does not."""
 
 def trace_synth(
     workload: str,
@@ -82,8 +98,8 @@ def trace_synth(
     drive: str | None = None,
     set: Sequence[str] = (),
 ) -> str:
-    """Makes a workload and writes it as a trace (`-`: to standard output): `{"requests", "format"}`. The ending of
-    `out` gives the format where `to` does not."""
+    """Makes a workload and writes it as a trace (`-`: to standard output): `{"requests", "format"}`, and `"lost"`
+    where something was. The ending of `out` gives the format where `to` does not."""
 
 def arrow_stream(columns: Sequence[tuple[str, str, bytes]], /) -> object:
     """A capsule with an Arrow C stream of columns: each its name, NumPy's name of its type, and its memory."""

@@ -133,7 +133,7 @@ def _toml(value: object) -> str:
     raise TypeError(f"a drive's values are numbers, strings and booleans, not {type(value).__name__}")
 
 
-READING = ("format", "sector_bytes", "bad_records", "limit")
+READING = ("format", "sector_bytes", "columns", "bad_records", "limit")
 """The options of a trace that say how its file is read; the others say how it is laid on a drive."""
 
 
@@ -281,6 +281,7 @@ def trace(
     *paths: str | os.PathLike[str],
     format: str | None = None,
     sector_bytes: int | None = None,
+    columns: str | Mapping[str, object] | None = None,
     limit: int | None = None,
     time_scale: float | None = None,
     compact: bool = False,
@@ -288,12 +289,17 @@ def trace(
     merge_devices: bool = False,
     bad_records: str | None = None,
 ) -> Trace:
-    """A workload: trace files (several are merged by time), or `synth:random,requests=1M,…`."""
+    """A workload: trace files (several are merged by time), or `synth:random,requests=1M,…`.
+
+    `columns="time=0:us,op=3,offset=1:sectors,size=2"`, or the same as a mapping, says which column of a comma-separated
+    trace is which (`flashkeep formats csv`).
+    """
     if not paths:
         raise TypeError("a trace needs at least one path or synth:… workload")
     options = {
         "format": format,
         "sector_bytes": sector_bytes,
+        "columns": columns if columns is None or isinstance(columns, str) else _column_map(columns),
         "limit": limit,
         "time_scale": time_scale,
         "compact": compact,
@@ -302,6 +308,10 @@ def trace(
         "bad_records": bad_records,
     }
     return Trace(tuple(os.fspath(path) for path in paths), options)
+
+
+def _column_map(columns: Mapping[str, object]) -> str:
+    return ",".join(f"{field}={place}" for field, place in columns.items())
 
 
 def _as_drive(given: Drive | str | os.PathLike[str]) -> Drive:

@@ -18,8 +18,8 @@ DONE, FAILED, WRONG_INPUT, DATA_LOST, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130,
 """The exit codes."""
 
 JOB_KEYS = (
-    "set", "seed", "limit", "format", "sector_bytes", "bad_records", "replay", "depth", "time_scale", "compact",
-    "wrap", "merge_devices", "existing", "warmup", "verify", "fail", "scenario",
+    "set", "seed", "limit", "format", "sector_bytes", "columns", "bad_records", "replay", "depth", "time_scale",
+    "compact", "wrap", "merge_devices", "existing", "warmup", "verify", "fail", "scenario",
 )  # fmt: skip
 """The options that a job has under the same names."""
 
@@ -248,6 +248,33 @@ def _trace_info(arguments: dict[str, Any]) -> int:
     return DONE
 
 
+def _trace_convert(arguments: dict[str, Any]) -> int:
+    import json
+
+    from . import _flashkeep
+
+    _hear_termination()
+    trace, out, as_json = (arguments.pop(key) for key in ("in", "out", "json"))
+    if out == "-" and as_json:
+        raise UsageError("flashkeep trace convert: --json and the trace cannot both go to standard output")
+    made = json.loads(_flashkeep.trace_convert(trace, out, **arguments))
+    if as_json:
+        _print_json(made)
+        return DONE
+    lines = [f"{out}: {made['requests']:,} requests, {made['from']} to {made['format']}"] if out != "-" else []
+    lines += [f"lost: {loss}" for loss in made["lost"]] + [f"note: {warning}" for warning in made["warnings"]]
+    _tell(lines, out)
+    return DONE
+
+
+def _tell(lines: list[str], out: str) -> None:
+    """Says what was written, on standard error where the trace itself is on standard output."""
+    if out == "-":
+        sys.stderr.writelines(f"flashkeep: {line}\n" for line in lines)
+    else:
+        _say("\n".join(lines))
+
+
 def _trace_synth(arguments: dict[str, Any]) -> int:
     import json
 
@@ -260,8 +287,9 @@ def _trace_synth(arguments: dict[str, Any]) -> int:
     made = json.loads(_flashkeep.trace_synth(workload, out, **arguments))
     if as_json:
         _print_json(made)
-    elif out != "-":
-        _say(f"{out}: {made['requests']:,} requests, {made['format']}")
+    else:
+        lines = [f"{out}: {made['requests']:,} requests, {made['format']}"] if out != "-" else []
+        _tell(lines + [f"lost: {loss}" for loss in made.get("lost", ())], out)
     return DONE
 
 
@@ -280,6 +308,7 @@ HANDLERS = {
     "schemes": _schemes,
     "formats": _formats,
     "trace info": _trace_info,
+    "trace convert": _trace_convert,
     "trace synth": _trace_synth,
     "schema": _schema,
 }

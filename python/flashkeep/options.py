@@ -131,9 +131,12 @@ SET = Option("--set", "set a value of the drive: redundancy.scheme=mirror; repea
 SEED = Option("--seed", "seed of every random stream (default 1)", "N", whole(0))
 FORMAT = Option("--format", "format of the trace; detected where left out", "NAME", filled)
 SECTOR = Option("--sector-bytes", "bytes in a sector of the trace (default 512)", "N", whole(1))
+COLUMNS = Option("--columns", "which column of a CSV trace is which: time=0:us,op=3,offset=1:sectors,size=2:B", "MAP",
+                 assignment)  # fmt: skip
 BAD = Option("--bad-records", "refuse records that cannot be read (default), or skip and count them", "refuse|skip",
              one_of("refuse", "skip"))  # fmt: skip
 QUIET = Option("--quiet", "no progress")
+MERGE = Option("--merge-devices", "lay the trace's devices over each other")
 LIMIT = Option("--limit", "at most so many requests", "N", whole(1))
 
 WORKLOAD = (
@@ -141,6 +144,7 @@ WORKLOAD = (
     LIMIT,
     FORMAT,
     SECTOR,
+    COLUMNS,
     BAD,
     Option("--replay", "open: a request comes when its time comes; closed: when one of --depth has ended",
            "open|closed", one_of("open", "closed")),
@@ -148,7 +152,7 @@ WORKLOAD = (
     Option("--time-scale", "multiply arrival times: 0.5 is twice the load", "F", factor),
     Option("--compact", "place addresses beyond the drive: 1 MiB extents in order of first touch"),
     Option("--wrap", "take addresses modulo the capacity, as old simulators do"),
-    Option("--merge-devices", "lay the trace's devices over each other"),
+    MERGE,
     Option("--existing", "what is on the drive before time 0: pages that are read, all, or none",
            "reads|all|none", one_of("reads", "all", "none")),
     Option("--warmup", "the first requests count in no statistic: a number, or a share", "N|P%", warmup),
@@ -176,8 +180,14 @@ COMMANDS = (
     Command("schemes", "list the redundancy schemes; show one's manual page", "[NAME]", (JSON,)),
     Command("formats", "list the trace formats; show one's manual page", "[NAME]", (JSON,)),
     Command("trace info", "what is in a trace", "TRACE", (
-        FORMAT, SECTOR, BAD, LIMIT, SEED,
+        FORMAT, SECTOR, COLUMNS, BAD, LIMIT, SEED,
         Option("--drive", "the drive that a synthetic workload fills", "DRIVE", filled), SET, JSON)),
+    Command("trace convert", "rewrite a trace in another format", "IN OUT", (
+        Option("--to", "format to write; by the ending of OUT where left out", "FORMAT", filled),
+        FORMAT, SECTOR, COLUMNS,
+        Option("--bad-records", "refuse records that cannot be read, or written in the new format (default), "
+               "or skip and count them", "refuse|skip", one_of("refuse", "skip")),
+        MERGE, LIMIT, JSON)),
     Command("trace synth", "make a workload and write it as a trace", "WORKLOAD OUT", (
         SEED,
         Option("--to", "format to write; by the ending of OUT where left out", "FORMAT", filled),

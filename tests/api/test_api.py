@@ -150,6 +150,18 @@ def test_trace_info(trace: Path) -> None:
     assert (info.format, info.requests) == ("ssdsim", 400)
 
 
+def test_columns_of_a_csv(tmp_path: Path, drive: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("7,R,0,4096\n9,W,8,512\n")
+    text = "time=0:us,op=1,offset=2:sectors,size=3"
+    trace = fk.trace(path, columns={"time": "0:us", "op": 1, "offset": "2:sectors", "size": 3})
+    assert trace == fk.trace(path, columns=text)
+    assert (trace.info().format, trace.info().writes, trace.info().max_address) == ("csv", 1, 4608)
+    assert fk.run(drive, trace).workload.requests == 2
+    with pytest.raises(ValueError, match="--columns: `size` is missing"):
+        fk.trace(path, columns="time=0:us,op=1,offset=2").info()
+
+
 def test_equal_runs_are_equal_whatever_runs_beside_them(drive: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda seed: fk.run(drive, WORKLOAD, seed), [1, 2, 1, 2]))

@@ -16,7 +16,16 @@ def test_help_and_version(flashkeep: Command) -> None:
         assert (code, err) == (0, "")
         assert "flashkeep compare TRACE DRIVE..." in out
     assert flashkeep("--version").out.startswith("flashkeep 0.")
-    for command in (["run"], ["compare"], ["check"], ["drives"], ["trace", "info"], ["trace", "synth"], ["schema"]):
+    for command in (
+        ["run"],
+        ["compare"],
+        ["check"],
+        ["drives"],
+        ["trace", "info"],
+        ["trace", "convert"],
+        ["trace", "synth"],
+        ["schema"],
+    ):
         code, out, err = flashkeep(*command, "--help")
         assert (code, err) == (0, "")
         assert out.startswith(f"usage: flashkeep {' '.join(command)}")

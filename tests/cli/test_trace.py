@@ -1,4 +1,4 @@
-"""`flashkeep trace info` and `synth`."""
+"""`flashkeep trace info`, `convert` and `synth`."""
 
 from __future__ import annotations
 
@@ -64,6 +64,9 @@ REAL = {
     "iozone-100k.disksim.zst": ("disksim", 100_000),
     "msr-hm0-1k.csv.zst": ("msr", 1_000),
     "cloudphysics-2h.vscsi.zst": ("vscsi", 113_872),
+    "hadoop-9s.blkparse.zst": ("blkparse", 15_524),
+    "systor17-1k.csv.zst": ("systor", 999),
+    "tencent-cbs-50k.csv.zst": ("tencent", 50_000),
 }
 
 
@@ -78,6 +81,62 @@ def test_a_real_trace_on_a_preset(flashkeep: Command, real_traces: Path) -> None
     found = flashkeep.json("compare", trace, "1CNM-64", "2CM-128", "--compact")["runs"]
     assert all(run["workload"]["requests"] == 10_000 for run in found)
     assert found[1]["response_us"]["read"]["mean"] < found[0]["response_us"]["read"]["mean"]
+
+
+def test_convert_and_back_is_the_same_trace(flashkeep: Command, drive: Path, trace: Path, tmp_path: Path) -> None:
+    figures = flashkeep.json("trace", "info", trace)
+    response = flashkeep.json("run", drive, trace)["response_us"]
+    for ending in ("blkparse", "fio.zst", "csv.gz", "alibaba", "systor", "disksim"):
+        out, back = tmp_path / f"there.{ending}", tmp_path / "back.ssdsim"
+        made = flashkeep.json("trace", "convert", trace, out)
+        name = ending.partition(".")[0]
+        assert made == {"requests": 400, "from": "ssdsim", "format": name, "lost": [], "warnings": []}
+        assert flashkeep.json("trace", "info", out) == {**figures, "format": name}
+        assert flashkeep.json("run", drive, out)["response_us"] == response
+        code, said, err = flashkeep("trace", "convert", out, back, "--to", "ssdsim")
+        assert (code, said, err) == (0, f"{back}: 400 requests, {name} to ssdsim\n", "")
+        assert back.read_bytes() == trace.read_bytes()
+
+
+def test_convert_says_what_is_lost(flashkeep: Command, trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "coarse.tencent"
+    lost = "399 times were cut to the clock of tencent, 1.0 s, by up to 39.9 ms"
+    assert flashkeep.json("trace", "convert", trace, out)["lost"] == [lost]
+    assert f"\nlost: {lost}\n" in flashkeep("trace", "convert", trace, out).out
+    assert "coarse" in flashkeep.json("trace", "info", out)["warnings"][0]
+    code, text, err = flashkeep("trace", "convert", trace, "-", "--to", "tencent", "--limit", 2)
+    assert (code, text) == (0, "0,0,8,1,0\n0,8,8,0,0\n")
+    assert err == "flashkeep: lost: 1 times were cut to the clock of tencent, 1.0 s, by up to 100.0 µs\n"
+
+
+def test_convert_refuses_or_leaves_out_what_cannot_be_said(flashkeep: Command, tmp_path: Path) -> None:
+    source, out = tmp_path / "in.fio", tmp_path / "out.ssdsim"
+    source.write_text("fio version 3 iolog\n1 a read 0 512\n2 a trim 0 4096\n3 b write 0 512\n")
+    code, said, err = flashkeep("trace", "convert", source, out)
+    assert (code, said, out.exists()) == (2, "", False)
+    assert f"{source}:2: cannot be written as ssdsim: this format has no trims; --bad-records skip" in err
+    made = flashkeep.json("trace", "convert", source, out, "--bad-records", "skip", "--merge-devices")
+    assert made["lost"] == ["2 devices were laid over each other", "1 trims were left out, which ssdsim cannot say"]
+    assert out.read_text() == "0 0 0 1 1\n2000 0 0 1 0\n"
+
+
+def test_columns_of_any_csv(flashkeep: Command, drive: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("At,Kind,Where,Bytes\n1.5,1,8,4096\n1.25,0,0,512\n")
+    by_name = "time=At:s,op=Kind:read=0/write=1,offset=Where:sectors,size=Bytes"
+    by_index = "time=0:s,op=1:read=0/write=1,offset=2:sectors,size=3"
+    found = flashkeep.json("trace", "info", path, "--columns", by_name)
+    assert (found["format"], found["reads"], found["writes"], found["span_s"]) == ("csv", 1, 1, 0.25)
+    assert found["max_address"] == 8 * 512 + 4096
+    assert flashkeep.json("trace", "info", path, "--columns", by_index) == found
+    assert flashkeep.json("run", drive, path, "--columns", by_name)["workload"]["requests"] == 2
+    out = tmp_path / "out.ssdsim"
+    assert flashkeep("trace", "convert", path, out, "--columns", by_index).code == 0
+    assert out.read_text() == "0 0 0 1 1\n250000000 0 8 8 0\n"
+    code, _, err = flashkeep("run", drive, path, "--columns", by_name.replace("Bytes", "Byte"))
+    assert code == 2
+    assert "size: unknown column `Byte`; did you mean `Bytes`?" in err
+    assert flashkeep("trace", "info", path, "--format", "csv").code == 2
 
 
 def test_a_workload_with_a_footprint_of_its_own_needs_no_drive(flashkeep: Command) -> None:

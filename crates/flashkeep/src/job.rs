@@ -17,6 +17,8 @@ pub struct Job {
     pub format: Option<String>,
     /// Bytes in a sector of the trace file, where it is not 512.
     pub sector_bytes: Option<u32>,
+    /// Which column of a comma-separated trace is which: `time=0:us,op=3,offset=1:sectors,size=2`.
+    pub columns: Option<String>,
     /// The run's seed (1 where left out).
     pub seed: Option<u64>,
     /// At most so many requests.

@@ -5,8 +5,8 @@ use crate::host::{AddressError, Placement};
 use crate::job::Job;
 use crate::spec::Resolved;
 use flashkeep_trace::{
-    BadRecords, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError, is_synthetic, merge,
-    open, synthetic,
+    BadRecords, Columns, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError,
+    is_synthetic, merge, open, synthetic,
 };
 
 /// How requests are admitted.
@@ -48,6 +48,8 @@ impl<'a> Workload<'a> {
         }
         let format =
             job.format.as_deref().map(Format::parse).transpose().map_err(|why| option("format", why))?;
+        let columns =
+            job.columns.as_deref().map(Columns::parse).transpose().map_err(|why| option("columns", why))?;
         let bad_records = match job.bad_records.as_deref() {
             None | Some("refuse") => BadRecords::Refuse,
             Some("skip") => BadRecords::Skip,
@@ -77,7 +79,7 @@ impl<'a> Workload<'a> {
         let mut this = Workload {
             job,
             size: DriveSize { capacity_bytes: drive.capacity_bytes(), page_bytes },
-            options: OpenOptions { format, sector_bytes: job.sector_bytes, bad_records },
+            options: OpenOptions { format, sector_bytes: job.sector_bytes, columns, bad_records },
             seed: job.seed.unwrap_or(1),
             scale,
             replay: Replay::Open,

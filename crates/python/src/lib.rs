@@ -28,7 +28,7 @@ mod _flashkeep {
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]
-    use super::traces::{has_footprint, trace_info, trace_synth};
+    use super::traces::{has_footprint, trace_convert, trace_info, trace_synth};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -3,8 +3,8 @@
 use crate::errors::{OptionError, detached, raise_drive, raise_trace};
 use flashkeep::spec;
 use flashkeep_trace::{
-    BadRecords, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError, WriteError, create,
-    info, is_synthetic, open, synthetic, write,
+    BadRecords, Columns, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError, WriteError,
+    WriteOptions, Written, convert, create, info, is_synthetic, open, synthetic,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 /// What is in a trace: the keys of `trace info --json`.
 #[pyfunction]
 #[pyo3(signature = (
-    trace, *, format=None, sector_bytes=None, bad_records=None, limit=None, seed=None, drive=None, set=Vec::new()
+    trace, *, format=None, sector_bytes=None, columns=None, bad_records=None, limit=None, seed=None, drive=None,
+    set=Vec::new()
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub(crate) fn trace_info(
@@ -22,6 +23,7 @@ pub(crate) fn trace_info(
     trace: &str,
     format: Option<&str>,
     sector_bytes: Option<u32>,
+    columns: Option<&str>,
     bad_records: Option<&str>,
     limit: Option<u64>,
     seed: Option<u64>,
@@ -32,16 +34,86 @@ pub(crate) fn trace_info(
         let mut source = workload(py, trace, seed, drive, &set)?;
         return Ok(json!(source.read(py, |source| info(source, limit))?).to_string());
     }
-    let options = OpenOptions {
-        format: format.map(Format::parse).transpose().map_err(OptionError::new_err)?,
-        sector_bytes,
-        bad_records: if bad_records == Some("skip") { BadRecords::Skip } else { BadRecords::Refuse },
-    };
+    let options = reading(format, sector_bytes, columns, bad_records)?;
     let source = detached(py, || open(trace, &options))?.map_err(|error| raise_trace(py, &error))?;
     Ok(json!(Heard::new(source).read(py, |source| info(source, limit))?).to_string())
 }
 
-/// Makes a workload and writes it as a trace: `{"requests", "format"}`.
+/// How a trace is to be read.
+fn reading(
+    format: Option<&str>,
+    sector_bytes: Option<u32>,
+    columns: Option<&str>,
+    bad_records: Option<&str>,
+) -> PyResult<OpenOptions> {
+    let unmapped = |message| OptionError::new_err(format!("--columns: {message}"));
+    Ok(OpenOptions {
+        format: format.map(Format::parse).transpose().map_err(OptionError::new_err)?,
+        sector_bytes,
+        columns: columns.map(Columns::parse).transpose().map_err(unmapped)?,
+        bad_records: if bad_records == Some("skip") { BadRecords::Skip } else { BadRecords::Refuse },
+    })
+}
+
+/// Rewrites a trace in another format: `{"requests", "from", "format", "lost", "warnings"}`.
+#[pyfunction]
+#[pyo3(signature = (
+    trace, out, *, to=None, format=None, sector_bytes=None, columns=None, bad_records=None, limit=None,
+    merge_devices=false
+))]
+#[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
+pub(crate) fn trace_convert(
+    py: Python<'_>,
+    trace: &str,
+    out: &str,
+    to: Option<&str>,
+    format: Option<&str>,
+    sector_bytes: Option<u32>,
+    columns: Option<&str>,
+    bad_records: Option<&str>,
+    limit: Option<u64>,
+    merge_devices: bool,
+) -> PyResult<String> {
+    if is_synthetic(trace) {
+        return Err(OptionError::new_err(format!(
+            "{trace} is a workload; `flashkeep trace synth` writes it"
+        )));
+    }
+    let target = format_of(out, to)?;
+    let reading = reading(format, sector_bytes, columns, bad_records)?;
+    let writing = WriteOptions { unsayable: reading.bad_records, merge_devices, limit };
+    let source = detached(py, || open(trace, &reading))?.map_err(|error| raise_trace(py, &error))?;
+    let mut source = Heard::new(source);
+    let written = write_out(py, &mut source, target, &writing, out)?;
+    Ok(json!({
+        "requests": written.requests,
+        "from": source.provenance().format,
+        "format": target.name(),
+        "lost": written.lost,
+        "warnings": source.warnings(),
+    })
+    .to_string())
+}
+
+/// Writes a source to a file, which is there only if all of it is.
+fn write_out(
+    py: Python<'_>,
+    source: &mut Heard,
+    format: Format,
+    options: &WriteOptions,
+    out: &str,
+) -> PyResult<Written> {
+    let unwritable = |error: std::io::Error| PyOSError::new_err(format!("{out}: {error}"));
+    let mut output = create(out).map_err(unwritable)?;
+    let written = source.read(py, |source| match convert(source, format, options, &mut output) {
+        Ok(written) => Ok(Ok(written)),
+        Err(WriteError::Output(error)) => Ok(Err(error)),
+        Err(WriteError::Trace(error)) => Err(error),
+    })?;
+    written.and_then(|written| output.finish().map(|()| written)).map_err(unwritable)
+}
+
+/// Makes a workload and writes it as a trace: `{"requests", "format"}`, and `"lost"` where something was.
 #[pyfunction]
 #[pyo3(signature = (workload, out, *, to=None, seed=None, drive=None, set=Vec::new()))]
 pub(crate) fn trace_synth(
@@ -55,15 +127,12 @@ pub(crate) fn trace_synth(
 ) -> PyResult<String> {
     let format = format_of(out, to)?;
     let mut source = self::workload(py, workload, seed, drive, &set)?;
-    let unwritable = |error: std::io::Error| PyOSError::new_err(format!("{out}: {error}"));
-    let mut output = create(out).map_err(unwritable)?;
-    let requests = source.read(py, |source| match write(source, format, &mut output) {
-        Ok(requests) => Ok(Ok(requests)),
-        Err(WriteError::Output(error)) => Ok(Err(error)),
-        Err(WriteError::Trace(error)) => Err(error),
-    })?;
-    let requests = requests.and_then(|requests| output.finish().map(|()| requests)).map_err(unwritable)?;
-    Ok(json!({ "requests": requests, "format": format.name() }).to_string())
+    let written = write_out(py, &mut source, format, &WriteOptions::default(), out)?;
+    let mut made = json!({ "requests": written.requests, "format": format.name() });
+    if !written.lost.is_empty() {
+        made["lost"] = json!(written.lost);
+    }
+    Ok(made.to_string())
 }
 
 /// The format to write: as asked, else by the ending of the file's name (that of a compression apart).

@@ -26,6 +26,9 @@ const REQUESTS_PER_SECOND_MAX: u128 = 10_000_000;
 /// A longer recording than anybody makes.
 const SPAN_NS_MAX: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
+/// The step of the coarsest clock that any format has.
+const COARSE_NS: u64 = 1_000_000_000;
+
 /// How many requests "soon" is.
 const SOON: u64 = 64;
 
@@ -117,9 +120,11 @@ impl Hints {
         }
     }
 
-    pub(crate) fn warnings(&self) -> Vec<String> {
+    /// What looks wrong. Where the clock is `coarse`, that many requests share an instant is known and no wonder.
+    pub(crate) fn warnings(&self, coarse: bool) -> Vec<String> {
         let inverted = self.pairs.as_ref().and_then(|pairs| pairs.warning());
-        self.unit_warning().into_iter().chain(inverted).collect()
+        let unit = if coarse && self.last_ns <= COARSE_NS { None } else { self.unit_warning() };
+        unit.into_iter().chain(inverted).collect()
     }
 
     fn unit_warning(&self) -> Option<String> {
@@ -165,7 +170,7 @@ mod tests {
     fn warnings(requests: impl Iterator<Item = Request>) -> String {
         let mut hints = Hints::new(true);
         requests.for_each(|request| hints.observe(&request));
-        hints.warnings().join("\n")
+        hints.warnings(false).join("\n")
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! makes a trace of one.
 #![forbid(unsafe_code)]
 
+mod devices;
 mod error;
 mod formats;
 mod frames;
@@ -14,6 +15,7 @@ mod info;
 mod input;
 mod line;
 mod merge;
+mod order;
 mod reader;
 mod request;
 mod source;
@@ -24,11 +26,11 @@ mod write;
 pub mod random;
 
 pub use error::TraceError;
-pub use formats::Format;
+pub use formats::{Columns, Format};
 pub use info::{Info, info};
 pub use merge::merge;
 pub use reader::{BadRecords, OpenOptions, open, open_reader};
 pub use request::{Op, Request};
 pub use source::{BATCH, Provenance, Source};
 pub use synthetic::{DriveSize, has_footprint, is_synthetic, synthetic, workloads};
-pub use write::{Output, WriteError, create, write};
+pub use write::{Output, WriteError, WriteOptions, Written, convert, create, write};

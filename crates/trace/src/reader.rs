@@ -1,13 +1,12 @@
 //! Reads a trace in a known format: records to requests, with times from the first request on and devices numbered.
 
-use std::collections::HashMap;
-
-use crate::formats::{Device, Format, Framing, Layout, content};
+use crate::devices::Devices;
+use crate::formats::{Columns, Format, Framing, Layout, content};
 use crate::frames::{Frame, Frames};
-use crate::hasher::FixedState;
 use crate::hints::Hints;
 use crate::input::Input;
 use crate::line::Flaw;
+use crate::order::{WINDOW, Window};
 use crate::{BATCH, Provenance, Request, Source, TraceError};
 
 /// What to do with records that cannot be read.
@@ -27,6 +26,8 @@ pub struct OpenOptions {
     pub format: Option<Format>,
     /// Bytes in a sector, for formats that count sectors; 512 where none is given.
     pub sector_bytes: Option<u32>,
+    /// Which column is which, for `csv`; implies that format.
+    pub columns: Option<Columns>,
     /// What to do with records that cannot be read.
     pub bad_records: BadRecords,
 }
@@ -37,7 +38,8 @@ const SECTOR_BYTES_MAX: u32 = 1 << 20;
 /// Opens the trace at `path` (`-` for standard input), whatever its compression, in constant memory.
 ///
 /// Requests come with their time since the first one and with devices numbered in order of appearance. A record
-/// that is earlier than the one before it arrives with that one; a warning counts such records.
+/// that is earlier than the one before it arrives with that one; a warning counts such records. Formats that are known
+/// not to be in order are sorted first, over 65,536 records.
 ///
 /// # Errors
 /// No such file, no known format, more than one format that fits, a damaged file, no requests.
@@ -70,9 +72,14 @@ fn open_input(input: Input, options: &OpenOptions) -> Result<Box<dyn Source>, Tr
     if sample.is_empty() {
         return Err(TraceError::new(&path, "the trace is empty: 0 bytes when decompressed"));
     }
-    let format = match options.format {
-        Some(format) => format,
-        None => Format::detect(&path, sample)?,
+    let format = match (options.format, &options.columns) {
+        (None | Some(Format::Csv), Some(_)) => Format::Csv,
+        (Some(other), Some(_)) => {
+            let message = format!("means nothing in {other}, whose columns are known; it is for csv");
+            return Err(TraceError::new(&path, message).field("columns"));
+        }
+        (Some(format), None) => format,
+        (None, None) => Format::detect(&path, sample)?,
     };
     format.read(frames, options)
 }
@@ -86,6 +93,8 @@ pub(crate) struct Trace<L> {
     bad_records: BadRecords,
     clock: Clock,
     devices: Devices,
+    /// Requests that are being sorted, in a format that needs it.
+    window: Window,
     hints: Hints,
     /// Lines or records so far.
     line: u64,
@@ -94,6 +103,8 @@ pub(crate) struct Trace<L> {
     first_skipped: Option<TraceError>,
     /// Sound records that are no requests.
     passed_over: u64,
+    /// Why the records that are being sorted end early.
+    unsorted: Option<Box<TraceError>>,
     /// Why reading has ended early; told again if somebody asks again.
     failed: Option<Box<TraceError>>,
 }
@@ -109,18 +120,47 @@ impl<L: Layout> Trace<L> {
             bad_records,
             clock: Clock::default(),
             devices: Devices::default(),
+            window: Window::default(),
             hints: Hints::new(L::OP_CODED),
             line: 0,
             skipped: 0,
             first_skipped: None,
             passed_over: 0,
+            unsorted: None,
             failed: None,
         }
     }
 
-    /// The next request, past records that are none.
+    /// The next request in order of arrival.
     #[inline]
     fn next(&mut self) -> Result<Option<Request>, Box<TraceError>> {
+        let request = if L::UNORDERED { self.next_sorted()? } else { self.next_record()? };
+        let Some(mut request) = request else {
+            return if self.hints.requests() == 0 { Err(self.nothing()) } else { Ok(None) };
+        };
+        request.arrival_ns = self.clock.arrival_ns(request.arrival_ns);
+        self.hints.observe(&request);
+        Ok(Some(request))
+    }
+
+    /// The next request of a sorted format. What could be read before an error is handed out first.
+    fn next_sorted(&mut self) -> Result<Option<Request>, Box<TraceError>> {
+        loop {
+            if let Some(request) = self.window.pop() {
+                return Ok(Some(request));
+            }
+            if self.window.has_ended() {
+                return self.unsorted.take().map_or(Ok(None), Err);
+            }
+            let mut window = std::mem::take(&mut self.window);
+            self.unsorted = window.refill(|| self.next_record()).err();
+            self.window = window;
+        }
+    }
+
+    /// The next request as it stands in the trace, its time included, past records that are none.
+    #[inline]
+    fn next_record(&mut self) -> Result<Option<Request>, Box<TraceError>> {
         loop {
             let frame = match self.framing {
                 Framing::Lines => self.frames.line(),
@@ -133,7 +173,6 @@ impl<L: Layout> Trace<L> {
                     self.bad(*unwhole(&other, self.framing))?;
                     continue;
                 }
-                None if self.hints.requests() == 0 => return Err(self.nothing()),
                 None => return Ok(None),
             };
             self.line += 1;
@@ -146,17 +185,15 @@ impl<L: Layout> Trace<L> {
             }
             match self.layout.parse(record) {
                 Ok(Some(record)) => {
-                    let request = Request {
-                        arrival_ns: self.clock.arrival_ns(record.time_ns),
+                    return Ok(Some(Request {
+                        arrival_ns: record.time_ns,
                         offset: record.offset,
                         length: record.length,
                         device: self.devices.number(record.device),
                         op: record.op,
-                    };
-                    self.hints.observe(&request);
-                    return Ok(Some(request));
+                    }));
                 }
-                Ok(None) => self.passed_over += 1,
+                Ok(None) => self.passed_over += u64::from(!self.layout.is_expected(record)),
                 Err(flaw) => self.bad(*flaw)?,
             }
         }
@@ -242,13 +279,15 @@ impl<L: Layout> Source for Trace<L> {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.hints.warnings();
-        warnings.extend(self.clock.warning());
+        let note = self.layout.clock_note();
+        let mut warnings = self.hints.warnings(note.is_some());
+        warnings.extend(note.map(str::to_owned));
+        warnings.extend(self.clock.warning(L::UNORDERED));
         if let Some(first) = &self.first_skipped {
             warnings.push(format!("{} bad records skipped; the first: {first}", self.skipped));
         }
         if self.passed_over > 0 {
-            warnings.push(format!("{} commands that move no data passed over", self.passed_over));
+            warnings.push(format!("{} {} passed over", self.passed_over, L::PASSED_OVER));
         }
         warnings
     }
@@ -285,76 +324,14 @@ impl Clock {
         self.previous_ns - first_ns
     }
 
-    fn warning(&self) -> Option<String> {
+    fn warning(&self, sorted: bool) -> Option<String> {
         (self.backwards > 0).then(|| {
+            let even = if sorted { format!(", sorted over {WINDOW} records,") } else { String::new() };
             format!(
-                "{} records were earlier than the one before them, by up to {}; they arrive with it",
+                "{} records{even} were earlier than the one before them, by up to {}; they arrive with it",
                 self.backwards,
                 crate::hints::time(self.largest_step_ns)
             )
         })
     }
-}
-
-/// Numbers devices in order of first appearance.
-struct Devices {
-    count: u32,
-    /// The device with a small number, plus 1; 0 where it has not appeared.
-    small: [u32; Devices::SMALL],
-    numbered: HashMap<u64, u32, FixedState>,
-    named: HashMap<Box<[u8]>, u32, FixedState>,
-    /// The last named one, because most traces stay with a device.
-    last: (Box<[u8]>, u32),
-}
-
-impl Default for Devices {
-    fn default() -> Self {
-        Devices {
-            count: 0,
-            small: [0; Devices::SMALL],
-            numbered: HashMap::default(),
-            named: HashMap::default(),
-            last: Default::default(),
-        }
-    }
-}
-
-impl Devices {
-    const SMALL: usize = 256;
-
-    #[inline]
-    fn number(&mut self, device: Device<'_>) -> u32 {
-        match device {
-            Device::Number(number) if number < Devices::SMALL as u64 => {
-                let slot = &mut self.small[number as usize];
-                if *slot == 0 {
-                    self.count += 1;
-                    *slot = self.count;
-                }
-                *slot - 1
-            }
-            Device::Number(number) => {
-                let count = &mut self.count;
-                *self.numbered.entry(number).or_insert_with(|| next(count))
-            }
-            Device::Name(name) if *name == *self.last.0 => self.last.1,
-            Device::Name(name) => self.other_name(name),
-        }
-    }
-
-    fn other_name(&mut self, name: &[u8]) -> u32 {
-        let known = self.named.get(name).copied();
-        let device = known.unwrap_or_else(|| {
-            let device = next(&mut self.count);
-            self.named.insert(name.into(), device);
-            device
-        });
-        self.last = (name.into(), device);
-        device
-    }
-}
-
-fn next(count: &mut u32) -> u32 {
-    *count += 1;
-    *count - 1
 }

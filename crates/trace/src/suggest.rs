@@ -9,7 +9,7 @@ pub(crate) fn unknown(kind: &str, found: &str, known: &[&str]) -> String {
 /// The name that is nearest to what was found, where one is near at all.
 fn nearest<'a>(found: &str, known: &[&'a str]) -> Option<&'a str> {
     let lower = found.to_ascii_lowercase();
-    let distance = |name: &str| strsim::damerau_levenshtein(&lower, name);
+    let distance = |name: &str| strsim::damerau_levenshtein(&lower, &name.to_ascii_lowercase());
     let best = known.iter().copied().min_by_key(|name| distance(name))?;
     let prefix = lower.len() > 1 && (best.starts_with(&lower) || lower.starts_with(best));
     (distance(best) <= 1 + best.len() / 4 || prefix).then_some(best)

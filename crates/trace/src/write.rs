@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::{Format, Source, TraceError};
+use crate::{BadRecords, Format, Op, Request, Source, TraceError};
 
 /// Why a trace could not be written.
 #[derive(Debug)]
@@ -27,28 +27,148 @@ impl fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
+/// How a trace is to be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// What to do with requests that the format has no way to say (a trim, half a sector).
+    pub unsayable: BadRecords,
+    /// Lay all devices over each other.
+    pub merge_devices: bool,
+    /// At most so many requests.
+    pub limit: Option<u64>,
+}
+
+/// What has been written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Requests written.
+    pub requests: u64,
+    /// What the source had and the trace has not, a line each.
+    pub lost: Vec<String>,
+}
+
 /// Writes all of `source` to `out` in a format; how many requests there were.
 ///
 /// # Errors
-/// A record that cannot be read; a request that the format has no way to say (a trim, half a sector, a second
-/// device); an output that takes nothing more.
+/// As [`convert`].
 pub fn write(source: &mut dyn Source, format: Format, out: &mut dyn Write) -> Result<u64, WriteError> {
-    let (mut batch, mut bytes) = (Vec::new(), Vec::new());
-    let mut written = 0;
-    while source.fill(&mut batch).map_err(WriteError::Trace)? > 0 {
-        for request in &batch {
-            written += 1;
-            format.write(request, &mut bytes).map_err(|message| {
-                let message = format!("cannot be written as {}: {message}", format.name());
-                WriteError::Trace(TraceError::new(&source.provenance().name, message).at(written))
-            })?;
+    convert(source, format, &WriteOptions::default(), out).map(|written| written.requests)
+}
+
+/// Writes `source` to `out` in a format, and says what was lost on the way.
+///
+/// # Errors
+/// A record that cannot be read; a request that the format has no way to say (a trim, half a sector, a second
+/// device), unless such ones are to be skipped; an output that takes nothing more.
+pub fn convert(
+    source: &mut dyn Source,
+    format: Format,
+    options: &WriteOptions,
+    out: &mut dyn Write,
+) -> Result<Written, WriteError> {
+    let (mut batch, mut bytes) = (Vec::new(), format.header().as_bytes().to_vec());
+    let mut tally = Losses::default();
+    let mut introduced = Vec::new();
+    let (mut read, limit) = (0, options.limit.unwrap_or(u64::MAX));
+    while read < limit && source.fill(&mut batch).map_err(WriteError::Trace)? > 0 {
+        batch.truncate(usize::try_from(limit - read).unwrap_or(usize::MAX));
+        for request in &mut batch {
+            read += 1;
+            tally.devices = tally.devices.max(request.device + 1);
+            if options.merge_devices {
+                request.device = 0;
+            }
+            let before = bytes.len();
+            let device = request.device as usize;
+            if introduced.len() <= device {
+                introduced.resize(device + 1, false);
+            }
+            if !introduced[device] {
+                format.introduce(request, &mut bytes);
+            }
+            match format.write(request, &mut bytes) {
+                Ok(()) => {
+                    introduced[device] = true;
+                    tally.wrote(request, format);
+                }
+                Err(message) if options.unsayable == BadRecords::Skip => {
+                    bytes.truncate(before);
+                    tally.left_out(request, read, message);
+                }
+                Err(message) => return Err(unsayable(source, format, read, &message)),
+            }
         }
         out.write_all(&bytes).map_err(WriteError::Output)?;
         batch.clear();
         bytes.clear();
     }
+    out.write_all(&bytes).map_err(WriteError::Output)?;
     out.flush().map_err(WriteError::Output)?;
-    Ok(written)
+    Ok(Written { requests: tally.written, lost: tally.told(format, options.merge_devices) })
+}
+
+fn unsayable(source: &dyn Source, format: Format, number: u64, message: &str) -> WriteError {
+    let provenance = source.provenance();
+    // A workload is written with other sizes instead.
+    let hint = if provenance.synthetic { "" } else { "; --bad-records skip leaves such requests out" };
+    let message = format!("cannot be written as {format}: {message}{hint}");
+    WriteError::Trace(TraceError::new(&provenance.name, message).at(number))
+}
+
+/// What gets lost on the way into a format.
+#[derive(Default)]
+struct Losses {
+    written: u64,
+    devices: u32,
+    /// Requests whose time was cut, and the most that was cut off.
+    cut: u64,
+    cut_most_ns: u64,
+    trims: u64,
+    others: u64,
+    /// The first of the others, and why.
+    first_other: Option<(u64, String)>,
+}
+
+impl Losses {
+    #[inline]
+    fn wrote(&mut self, request: &Request, format: Format) {
+        self.written += 1;
+        let finer_ns = request.arrival_ns % format.tick_ns();
+        self.cut += u64::from(finer_ns > 0);
+        self.cut_most_ns = self.cut_most_ns.max(finer_ns);
+    }
+
+    #[cold]
+    fn left_out(&mut self, request: &Request, number: u64, message: String) {
+        if request.op == Op::Trim {
+            self.trims += 1;
+        } else {
+            self.others += 1;
+            self.first_other.get_or_insert((number, message));
+        }
+    }
+
+    fn told(self, format: Format, merged: bool) -> Vec<String> {
+        let mut lost = Vec::new();
+        if self.cut > 0 {
+            let (cut, most) = (self.cut, crate::hints::time(self.cut_most_ns));
+            let tick = crate::hints::time(format.tick_ns());
+            lost.push(format!("{cut} times were cut to the clock of {format}, {tick}, by up to {most}"));
+        }
+        if merged && self.devices > 1 {
+            lost.push(format!("{} devices were laid over each other", self.devices));
+        }
+        if self.trims > 0 {
+            lost.push(format!("{} trims were left out, which {format} cannot say", self.trims));
+        }
+        if let Some((number, message)) = self.first_other {
+            let others = self.others;
+            lost.push(format!(
+                "{others} requests were left out, which {format} cannot say; the first, request {number}: {message}"
+            ));
+        }
+        lost
+    }
 }
 
 /// A file being written, compressed as its name's ending says (`.zst`, `.gz`, else plain). It has its name only once

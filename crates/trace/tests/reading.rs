@@ -3,7 +3,8 @@
 use std::io::{Read, Write};
 
 use flashkeep_trace::{
-    BATCH, BadRecords, Format, Op, OpenOptions, Request, Source, TraceError, open, open_reader, write,
+    BATCH, BadRecords, Columns, Format, Op, OpenOptions, Request, Source, TraceError, WriteOptions, convert,
+    open, open_reader, write,
 };
 use proptest::prelude::*;
 
@@ -246,6 +247,81 @@ fn progress_and_provenance_are_told() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
+#[test]
+fn formats_that_are_out_of_order_are_sorted() {
+    let text = "5,8,8,0,70\n4,16,8,0,71\n5,24,8,1,70\n4,32,8,1,71\n";
+    let mut source = from_bytes(text, &OpenOptions::default()).unwrap();
+    let found: Vec<_> = drain(&mut *source)
+        .unwrap()
+        .iter()
+        .map(|request| (request.arrival_ns, request.offset / 512, request.device))
+        .collect();
+    let second = 1_000_000_000;
+    assert_eq!(found, [(0, 16, 0), (0, 32, 0), (second, 8, 1), (second, 24, 1)], "devices by appearance");
+    let warnings = source.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].starts_with("the clock is coarse"));
+    // Further out of order than can be sorted: told, and late.
+    let far: String = (0..200_000)
+        .chain([0])
+        .map(|s| format!("{},8,8,0,1\n", 10 + s))
+        .chain(["3,8,8,0,1\n".into()])
+        .collect();
+    let mut source = from_bytes(far, &OpenOptions::default()).unwrap();
+    assert_eq!(drain(&mut *source).unwrap().len(), 200_002);
+    let warnings = source.warnings().join("\n");
+    assert!(
+        warnings.contains("2 records, sorted over 65536 records, were earlier than the one before"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn what_could_be_read_of_a_sorted_format_comes_before_its_error() {
+    let mut source = from_bytes("5,8,8,0,1\n4,8,8,0,1\nrubbish\n", &OpenOptions::default()).unwrap();
+    let mut batch = Vec::new();
+    assert_eq!(source.fill(&mut batch).unwrap(), 2);
+    assert_eq!(batch[1].arrival_ns, 1_000_000_000);
+    let error = source.fill(&mut batch).unwrap_err();
+    assert_eq!((error.line, error.field.as_deref()), (Some(3), Some("time")));
+    assert_eq!(source.fill(&mut batch).unwrap_err(), error);
+}
+
+#[test]
+fn what_is_no_request_is_counted_only_where_it_matters() {
+    let warnings = |text: &str| {
+        let mut source = from_bytes(text, &OpenOptions::default()).unwrap();
+        assert_eq!(drain(&mut *source).unwrap().len(), 1, "{text}");
+        source.warnings().join("\n")
+    };
+    assert_eq!(warnings("8,0 0 1 0.5 7 Q W 8 + 8 [x]\n8,0 0 2 0.6 7 C W 8 + 8 [0]\nCPU0 (8,0):\n"), "");
+    let header = "Timestamp,Response,IOType,LUN,Offset,Size\n";
+    assert_eq!(warnings(&format!("{header}1.5,,R,0,0,512\n")), "");
+    let empty = warnings(&format!("{header}1.5,,R,0,0,512\n1.6,0.1,,0,0,512\n"));
+    assert_eq!(empty, "1 records with an empty time, op, LUN, offset or size passed over");
+    assert_eq!(warnings("fio version 3 iolog\n1 f add\n2 f open\n3 f read 0 512\n4 f close\n"), "");
+    let synced = warnings("fio version 3 iolog\n3 f read 0 512\n4 f sync 0 0\n");
+    assert_eq!(synced, "1 syncs, which move no data, passed over");
+    assert!(warnings("fio version 2 iolog\nf read 0 512\n").contains("has no times"));
+}
+
+#[test]
+fn columns_are_for_csv() {
+    let columns = Columns::parse("time=0:us,op=1,offset=2,size=3").unwrap();
+    let options = OpenOptions { columns: Some(columns), ..OpenOptions::default() };
+    let found = read("7,R,512,1024\n9,W,0,512\n", &options).unwrap();
+    assert_eq!((found.len(), found[1].arrival_ns, found[0].offset), (2, 2000, 512));
+    let error =
+        read("0 0 8 8 1\n", &OpenOptions { format: Some(Format::Ssdsim), ..options.clone() }).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "t: columns: means nothing in ssdsim, whose columns are known; it is for csv"
+    );
+    let error = read("7,R,512,1024\n9,X,0,512\n", &options).unwrap_err();
+    assert_eq!((error.line, error.field.as_deref()), (Some(2), Some("op")));
+    assert!(read("7,R\n", &as_format(Format::Csv)).unwrap_err().to_string().contains("csv needs --columns"));
+}
+
 /// A reader that yields a few bytes at a time, as a slow pipe does.
 struct Trickle(std::io::Cursor<Vec<u8>>, usize);
 
@@ -268,14 +344,11 @@ fn how_the_bytes_arrive_changes_nothing() {
 }
 
 fn any_request(format: Format) -> impl Strategy<Value = Request> {
-    // What a format keeps exactly: MSR to 100 ns, vscsi to 1 µs and one device.
-    let (tick_ns, devices) = match format {
-        Format::Msr => (100, 4),
-        Format::Vscsi => (1000, 1),
-        _ => (1, 4),
-    };
+    // What a format keeps exactly.
+    let tick_ns = format.tick_ns();
+    let devices = if format == Format::Vscsi { 1 } else { 4 };
     let op = prop_oneof![Just(Op::Read), Just(Op::Write)];
-    (0..1_u64 << 40, 0..1_u64 << 44, 1..1_u32 << 20, 0..devices as u32, op).prop_map(
+    (0..(1_u64 << 50) / tick_ns, 0..1_u64 << 44, 1..1_u32 << 20, 0..devices as u32, op).prop_map(
         move |(ticks, sector, sectors, device, op)| Request {
             arrival_ns: ticks * tick_ns,
             offset: sector * 512,
@@ -326,7 +399,59 @@ impl Source for Given {
     }
 }
 
+/// Formats in which a list of requests, all of whole sectors, can be said.
+fn can_say(format: Format, requests: &[Request]) -> bool {
+    let trims = matches!(format, Format::Vscsi | Format::Blkparse | Format::Fio | Format::Csv);
+    (trims || requests.iter().all(|request| request.op != Op::Trim))
+        && (format != Format::Vscsi || requests.iter().all(|request| request.device == 0))
+}
+
+fn written(requests: &[Request], format: Format) -> (Vec<u8>, Vec<String>) {
+    let mut bytes = Vec::new();
+    let requests: Vec<Request> = requests.into();
+    let source = &mut Given(requests.into_iter());
+    let lost = convert(source, format, &WriteOptions::default(), &mut bytes).unwrap().lost;
+    (bytes, lost)
+}
+
 proptest! {
+    /// There and back again: the same requests, their times cut to the coarser of the two clocks, and a line of what
+    /// was lost exactly where something was.
+    #[test]
+    fn conversion_loses_only_what_it_says(
+        (first, requests) in any_trace(),
+        second in proptest::sample::select(Format::ALL),
+        trim: bool,
+        finer_ns in 0..2_000_000_000_u64,
+    ) {
+        let mut requests = requests;
+        for request in &mut requests[1..] {
+            request.arrival_ns += finer_ns;
+            if trim && request.length % 1024 == 0 {
+                request.op = Op::Trim;
+            }
+        }
+        let (first_says, second_says) = (can_say(first, &requests), can_say(second, &requests));
+        for (format, says) in [(first, first_says), (second, second_says)] {
+            let result = write(&mut Given(requests.clone().into_iter()), format, &mut Vec::new());
+            prop_assert_eq!(result.is_ok(), says);
+        }
+        prop_assume!(first_says && second_says);
+        let cut = |requests: &[Request], tick_ns: u64| -> Vec<Request> {
+            let floor = |ns: u64| ns / tick_ns * tick_ns;
+            requests.iter().map(|each| Request { arrival_ns: floor(each.arrival_ns), ..*each }).collect()
+        };
+        let mut now = requests.clone();
+        for format in [first, second, first] {
+            let (bytes, lost) = written(&now, format);
+            let kept = cut(&now, format.tick_ns());
+            prop_assert_eq!(lost.is_empty(), kept == now);
+            now = read(bytes, &as_format(format)).unwrap();
+            prop_assert_eq!(&now, &kept);
+        }
+        prop_assert_eq!(now, cut(&requests, first.tick_ns().max(second.tick_ns())));
+    }
+
     #[test]
     fn what_is_written_is_read_back((format, requests) in any_trace()) {
         let mut bytes = Vec::new();
@@ -345,14 +470,28 @@ proptest! {
         skip: bool,
     ) {
         let bad_records = if skip { BadRecords::Skip } else { BadRecords::Refuse };
-        let _ = read(bytes, &OpenOptions { format, bad_records, sector_bytes: None });
+        let _ = read(bytes, &OpenOptions { format, bad_records, ..OpenOptions::default() });
+    }
+
+    #[test]
+    fn no_bytes_make_a_mapped_csv_panic(
+        text in "([0-9]{1,21}|[.,;rRwW# \n\"-]|Read|t,o,a,s){0,60}",
+        map in "(time|op|offset|size)=[0-9a]{1,3}(:(us|s|sectors|read=0))?",
+    ) {
+        // The rest of the map, so that some are sound.
+        for rest in ["", ",op=1,offset=2,size=3", ",time=0:us,offset=2,size=3"] {
+            if let Ok(columns) = Columns::parse(&format!("{map}{rest}")) {
+                let _ = read(text.as_bytes(), &OpenOptions { columns: Some(columns), ..skipping() });
+            }
+        }
     }
 
     #[test]
     fn no_text_that_is_nearly_a_trace_makes_a_reader_panic(
-        text in "([0-9]{1,21}|[.,rRwW# \n-]|0x|Read){0,60}",
+        text in "([0-9]{1,21}|[.,rRwW# \n+-]|0x|Read|8,0 0 1 0.5 7 Q W 8 \\+ |7 f write ){0,60}",
         format in proptest::sample::select(Format::ALL),
     ) {
+        let text = if format == Format::Fio { format!("fio version 3 iolog\n{text}") } else { text };
         if let Ok(requests) = read(text, &as_format(format)) {
             prop_assert!(requests.iter().all(|request| request.length > 0));
             prop_assert!(requests.windows(2).all(|two| two[0].arrival_ns <= two[1].arrival_ns));

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use flashkeep_trace::{
-    DriveSize, Format, OpenOptions, Request, Source, WriteError, create, merge, open, open_reader, synthetic,
-    write,
+    BadRecords, DriveSize, Format, OpenOptions, Request, Source, WriteError, WriteOptions, convert, create,
+    merge, open, open_reader, synthetic, write,
 };
 
 const DRIVE: DriveSize = DriveSize { capacity_bytes: 8 << 30, page_bytes: 4096 };
@@ -77,10 +77,48 @@ fn what_a_format_cannot_say_is_named() {
     let error = write(&mut *source("0 0 0 8 1\n0 1 0 8 1\n"), Format::Vscsi, &mut Vec::new()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "t:2: cannot be written as vscsi: this format has one device, and the request is for another"
+        "t:2: cannot be written as vscsi: this format has one device, and the request is for another; --bad-records \
+         skip leaves such requests out"
     );
     let error = write(&mut *source("1,a,0,Read,1,512,1\n"), Format::Spc, &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("512 bytes at 1 are no whole sectors of 512 bytes"), "{error}");
+}
+
+#[test]
+fn what_a_format_cannot_say_can_be_left_out_and_is_counted() {
+    let text = "0 f read 0 512\n1500 f trim 0 4096\n2500000 g write 512 512\n2600000 f read 1 512\n";
+    let text = format!("fio version 3 iolog\n{text}");
+    let source = || {
+        let bytes = std::io::Cursor::new(text.clone().into_bytes());
+        open_reader("t", Box::new(bytes), &OpenOptions::default()).unwrap()
+    };
+    let error =
+        convert(&mut *source(), Format::Tencent, &WriteOptions::default(), &mut Vec::new()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "t:2: cannot be written as tencent: this format has no trims; --bad-records skip leaves such requests out"
+    );
+    let options =
+        WriteOptions { unsayable: BadRecords::Skip, merge_devices: true, ..WriteOptions::default() };
+    let mut bytes = Vec::new();
+    let written = convert(&mut *source(), Format::Tencent, &options, &mut bytes).unwrap();
+    assert_eq!(std::str::from_utf8(&bytes).unwrap(), "0,0,1,0,0\n2,1,1,1,0\n");
+    let lost = [
+        "1 times were cut to the clock of tencent, 1.0 s, by up to 500.0 ms",
+        "2 devices were laid over each other",
+        "1 trims were left out, which tencent cannot say",
+        "1 requests were left out, which tencent cannot say; the first, request 4: 512 bytes at 1 are no whole \
+         sectors of 512 bytes, which this format counts in",
+    ];
+    assert_eq!((written.requests, written.lost), (2, lost.map(str::to_owned).to_vec()));
+    let options = WriteOptions { limit: Some(3), ..WriteOptions::default() };
+    bytes.clear();
+    let written = convert(&mut *source(), Format::Fio, &options, &mut bytes).unwrap();
+    assert_eq!((written.requests, written.lost), (3, Vec::new()));
+    let expected = "fio version 3 iolog\n0 device0 add\n0 device0 open\n0 device0 read 0 512\n\
+                    1500 device0 trim 0 4096\n2500000 device1 add\n2500000 device1 open\n\
+                    2500000 device1 write 512 512\n";
+    assert_eq!(std::str::from_utf8(&bytes).unwrap(), expected);
 }
 
 #[test]

@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn sectors_are_as_large_as_the_user_says() {
-        let layout = Reader::new(&Context { sector_bytes: Some(64), sample: b"" }).unwrap();
+        let layout = Reader::new(&Context { sector_bytes: Some(64), ..Context::default() }).unwrap();
         let record = layout.parse(b"165916000 0 128 1024 0").unwrap().unwrap();
         assert_eq!((record.time_ns, record.offset, record.length), (165_916_000, 8192, 65_536));
     }

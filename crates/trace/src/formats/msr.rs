@@ -30,11 +30,10 @@ const TICK_NS: u64 = 100;
 const EPOCH_TICKS: u64 = 128_120_832_000_000_000;
 
 impl Layout for Reader {
+    const TICK_NS: u64 = TICK_NS;
+
     fn new(context: &Context<'_>) -> Result<Self, String> {
-        match context.sector_bytes {
-            None => Ok(Reader),
-            Some(_) => Err("msr counts bytes, so --sector-bytes means nothing there; leave it away".into()),
-        }
+        context.counts_its_own_units("msr", "bytes").map(|()| Reader)
     }
 
     #[inline]
@@ -107,7 +106,7 @@ mod tests {
 
     #[test]
     fn sector_sizes_are_refused() {
-        assert!(Reader::new(&Context { sector_bytes: Some(512), sample: b"" }).is_err());
+        assert!(Reader::new(&Context { sector_bytes: Some(512), ..Context::default() }).is_err());
     }
 
     #[test]

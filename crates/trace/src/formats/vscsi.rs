@@ -25,7 +25,10 @@
 //! Waldspurger, Park, Garthwaite and Ahmad: Efficient MRC construction with SHARDS. FAST 2015; the record as in
 //! the CloudPhysics traces that libCacheSim (Yang, 2020) publishes.
 
-use super::{Context, Device, Framing, Layout, Record, beyond, extent_of_bytes, read_or_write, sectors_of};
+use super::{
+    Context, Device, Framing, Layout, Record, beyond, extent_of_bytes, microseconds, read_or_write,
+    sectors_of,
+};
 use crate::line::Flaw;
 use crate::{Op, Request};
 
@@ -77,6 +80,8 @@ fn u64_at(record: &[u8], at: usize) -> u64 {
 }
 
 impl Layout for Reader {
+    const TICK_NS: u64 = 1000;
+
     fn new(context: &Context<'_>) -> Result<Self, String> {
         let sector_bytes = context.sector_bytes();
         let versions = [VERSION_2, VERSION_1];
@@ -109,9 +114,7 @@ impl Layout for Reader {
         let offset = block.checked_mul(self.sector_bytes).ok_or_else(|| beyond("block", block, "sectors"))?;
         let (offset, length) = extent_of_bytes(offset, bytes.into(), ["block", "bytes"])?;
         let us = u64_at(record, ARRIVAL);
-        let time_ns = us.checked_mul(1000).ok_or_else(|| {
-            Flaw::new("arrival", format!("found {us}; accepted: microseconds, up to 2^64 nanoseconds"))
-        })?;
+        let time_ns = microseconds("arrival", us)?;
         Ok(Some(Record { time_ns, device: Device::Number(0), offset, length, op }))
     }
 
@@ -144,7 +147,7 @@ mod tests {
     ];
 
     fn reader(sample: &[u8]) -> Reader {
-        Reader::new(&Context { sector_bytes: None, sample }).unwrap()
+        Reader::new(&Context { sample, ..Context::default() }).unwrap()
     }
 
     fn first_as_version_2() -> Vec<u8> {
@@ -181,8 +184,8 @@ mod tests {
     #[test]
     fn a_text_is_no_vscsi_trace() {
         let text = b"0 0 303567 7 0\n0 1 55590 6 0\n26214000 0 303574 7 0\n";
-        assert!(Reader::new(&Context { sector_bytes: None, sample: text }).is_err());
-        assert!(Reader::new(&Context { sector_bytes: None, sample: b"" }).is_err());
+        assert!(Reader::new(&Context { sample: text, ..Context::default() }).is_err());
+        assert!(Reader::new(&Context::default()).is_err());
     }
 
     #[test]

@@ -1,0 +1,69 @@
+//! Devices as numbers 0, 1, …, whatever a trace calls them.
+
+use std::collections::HashMap;
+
+use crate::formats::Device;
+use crate::hasher::FixedState;
+
+/// Numbers devices in order of first appearance.
+pub(crate) struct Devices {
+    count: u32,
+    /// The device with a small number, plus 1; 0 where it has not appeared.
+    small: [u32; Devices::SMALL],
+    numbered: HashMap<u64, u32, FixedState>,
+    named: HashMap<Box<[u8]>, u32, FixedState>,
+    /// The last named one, because most traces stay with a device.
+    last: (Box<[u8]>, u32),
+}
+
+impl Default for Devices {
+    fn default() -> Self {
+        Devices {
+            count: 0,
+            small: [0; Devices::SMALL],
+            numbered: HashMap::default(),
+            named: HashMap::default(),
+            last: Default::default(),
+        }
+    }
+}
+
+impl Devices {
+    const SMALL: usize = 256;
+
+    #[inline]
+    pub(crate) fn number(&mut self, device: Device<'_>) -> u32 {
+        match device {
+            Device::Number(number) if number < Devices::SMALL as u64 => {
+                let slot = &mut self.small[number as usize];
+                if *slot == 0 {
+                    self.count += 1;
+                    *slot = self.count;
+                }
+                *slot - 1
+            }
+            Device::Number(number) => {
+                let count = &mut self.count;
+                *self.numbered.entry(number).or_insert_with(|| next(count))
+            }
+            Device::Name(name) if *name == *self.last.0 => self.last.1,
+            Device::Name(name) => self.other_name(name),
+        }
+    }
+
+    fn other_name(&mut self, name: &[u8]) -> u32 {
+        let known = self.named.get(name).copied();
+        let device = known.unwrap_or_else(|| {
+            let device = next(&mut self.count);
+            self.named.insert(name.into(), device);
+            device
+        });
+        self.last = (name.into(), device);
+        device
+    }
+}
+
+fn next(count: &mut u32) -> u32 {
+    *count += 1;
+    *count - 1
+}

@@ -1,0 +1,201 @@
+//! The text that blkparse makes of a recording of blktrace, with its usual columns.
+//!
+//! ## What it looks like
+//! A text; a line an event, columns parted by blanks: device (major,minor), processor, sequence number, time,
+//! process, action, kind of request, and for most actions first sector, `+`, number of sectors, command.
+//! ```text
+//!   8,16   5        2     0.000001850 18615  Q   R 1444645666 + 256 [java]
+//! ```
+//! The requests are the events whose action is `Q` (queued), because that is what the host asked for: what is merged,
+//! sorted, issued and completed later says it again. Of the kind, `D` is a trim, else `R` reads and `W` writes; what
+//! has none of these or no sectors (a flush) is no request. All other events, and the summary at the end, are passed
+//! over. Each pair of major and minor number is a device; of a stack of devices each one queues the request anew, so
+//! record the one that is meant.
+//!
+//! ## Units
+//! Time in seconds with nine decimals; sectors of 512 bytes, whatever the device's are.
+//!
+//! ## Source
+//! The manual page blkparse(1), default output; Brunelle: blktrace user guide, 2007.
+
+use super::{
+    Context, Device, Layout, Record, SCORED, SECTOR, Score, extent, sample_lines, score, sectors_of,
+};
+use crate::line::{BLANKS, Flaw, Line};
+use crate::{Op, Request};
+
+/// Reads and writes the format.
+pub(crate) struct Reader;
+
+impl Layout for Reader {
+    fn new(context: &Context<'_>) -> Result<Self, String> {
+        context.counts_its_own_units("blkparse", "sectors of 512 bytes").map(|()| Reader)
+    }
+
+    #[inline]
+    fn parse<'a>(&self, record: &'a [u8]) -> Result<Option<Record<'a>>, Box<Flaw>> {
+        if !record.first().is_some_and(u8::is_ascii_digit) {
+            return summary(record);
+        }
+        let mut line = Line::<BLANKS>::new(record);
+        let device = line.word("device", DEVICE)?;
+        if !is_device(device) {
+            return Err(Flaw::found("device", device, DEVICE));
+        }
+        line.integer("CPU")?;
+        line.integer("sequence")?;
+        let time_ns = line.decimal::<9>("time")?;
+        line.integer("process")?;
+        if line.word("action", "a letter such as Q")? != b"Q" {
+            return Ok(None);
+        }
+        let op = op(line.word("kind", "letters such as R, WS or D")?);
+        let (Some(op), true) = (op, record.get(line.position()).is_some_and(u8::is_ascii_digit)) else {
+            return Ok(None);
+        };
+        let sector = line.integer("sector")?;
+        match line.word("`+`", "`+` between sector and sectors")? {
+            b"+" => {}
+            other => return Err(Flaw::found("`+`", other, "`+` between sector and sectors")),
+        }
+        let sectors = line.integer("sectors")?;
+        let (offset, length) = extent(sector, sectors, SECTOR, ["sector", "sectors"])?;
+        Ok(Some(Record { time_ns, device: Device::Name(device), offset, length, op }))
+    }
+
+    /// Other events and the summary are what every such text has.
+    fn is_expected(&self, _record: &[u8]) -> bool {
+        true
+    }
+
+    /// All on processor 0, in process 0, as numbers 1: nobody counts them here.
+    fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
+        let (sector, sectors) = sectors_of(request)?;
+        let kind = match request.op {
+            Op::Read => 'R',
+            Op::Write => 'W',
+            Op::Trim => 'D',
+        };
+        // A whole disk has every sixteenth minor number.
+        let minor = u64::from(request.device) * 16;
+        let (s, ns) = (request.arrival_ns / 1_000_000_000, request.arrival_ns % 1_000_000_000);
+        let line = format!(
+            "  8,{minor:<3} 0        1 {s:5}.{ns:09}     0  Q   {kind} {sector} + {sectors} [flashkeep]\n"
+        );
+        out.extend_from_slice(line.as_bytes());
+        Ok(())
+    }
+
+    /// Only events tell: a summary looks like any prose.
+    fn score(sample: &[u8]) -> Score {
+        score(sample_lines(sample).take(SCORED), |line| {
+            line.first().is_some_and(u8::is_ascii_digit) && Reader.parse(line).is_ok()
+        })
+    }
+}
+
+const DEVICE: &str = "major and minor number, such as 8,16";
+
+/// Whether it is two numbers and a comma.
+#[inline]
+fn is_device(word: &[u8]) -> bool {
+    let mut commas = 0;
+    let plain = word.iter().all(|&byte| {
+        commas += usize::from(byte == b',');
+        byte.is_ascii_digit() || byte == b','
+    });
+    plain && commas == 1 && word.last() != Some(&b',')
+}
+
+/// The op of a kind of request, where it moves or trims data.
+#[inline]
+fn op(kind: &[u8]) -> Option<Op> {
+    let has = |letter| kind.contains(&letter);
+    match () {
+        () if has(b'D') => Some(Op::Trim),
+        () if has(b'R') => Some(Op::Read),
+        () if has(b'W') => Some(Op::Write),
+        () => None,
+    }
+}
+
+/// A line that is no event: what blkparse says before and after them, or rubbish.
+#[cold]
+fn summary<'a>(record: &[u8]) -> Result<Option<Record<'a>>, Box<Flaw>> {
+    let known = record.contains(&b':')
+        || record.starts_with(b"=")
+        || record.starts_with(b"Input file")
+        || record.ends_with(b")");
+    if known { Ok(None) } else { Err(Flaw::found("device", record, DEVICE)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{flaw, flaws_of, record};
+    use super::*;
+
+    fn is_passed_over(line: &[u8]) -> bool {
+        Reader.parse(line).unwrap().is_none()
+    }
+
+    #[test]
+    fn a_queued_event_is_a_request() {
+        let line = b"8,16   5        2     0.000001850 18615  Q   R 1444645666 + 256 [java]";
+        let expected = Request {
+            arrival_ns: 1850,
+            offset: 1_444_645_666 * 512,
+            length: 131_072,
+            device: 0,
+            op: Op::Read,
+        };
+        assert_eq!(record::<Reader>(line), expected);
+        assert!(matches!(Reader.parse(line).unwrap().unwrap().device, Device::Name(b"8,16")));
+        for (kind, op) in [("WBS", Op::Write), ("RA", Op::Read), ("FWFS", Op::Write), ("DS", Op::Trim)] {
+            let line = format!("259,0 0 1 12.5 1 Q {kind} 8 + 8 [jbd2/sda1-8]");
+            assert_eq!(record::<Reader>(line.as_bytes()).op, op, "{kind}");
+        }
+    }
+
+    #[test]
+    fn other_events_and_the_summary_are_passed_over() {
+        for line in [
+            "8,16   2    41138     9.378427223 16766  A   W 3428327338 + 8 <- (8,17) 3428327304",
+            "8,16   5        0     0.000012990     0  m   N cfq18615S / insert_request",
+            "8,16   0        6     0.631916111     0 UT   N [swapper] 1",
+            "8,16   0        7     0.631916111     0  Q FWS [jbd2/sda1-8]",
+            "8,16   0        8     0.631916111     0  Q   N 8 + 8 [swapper]",
+            "CPU0 (8,16):",
+            "Reads Queued:          12,       48KiB\t Writes Queued:           3,       12KiB",
+            "Throughput (R/W): 1KiB/s / 2KiB/s",
+            "Skips: 0 forward (0 -   0.0%)",
+            "Input file sda.blktrace.0 added",
+            "java (18615)",
+        ] {
+            assert!(is_passed_over(line.as_bytes()), "{line}");
+        }
+    }
+
+    #[test]
+    fn bad_lines_name_the_field() {
+        assert!(flaw::<Reader>(b"rubbish").starts_with("device: found `rubbish`; accepted: major and minor"));
+        assert!(flaw::<Reader>(b"8 5 2 0.1 1 Q R 8 + 8").starts_with("device: found `8`"));
+        assert!(flaw::<Reader>(b"8,0 x 2 0.1 1 Q R 8 + 8").starts_with("CPU: found `x`"));
+        assert!(flaw::<Reader>(b"8,0 0 1 -0.1 1 Q R 8 + 8").starts_with("time: found `-0.1`"));
+        assert!(flaw::<Reader>(b"8,0 0 1 0.1 1 Q R 8 / 8").starts_with("`+`: found `/`"));
+        assert_eq!(flaw::<Reader>(b"8,0 0 1 0.1 1 Q R 8 + 0"), "sectors: found 0; accepted: at least 1");
+        assert!(Reader::new(&Context { sector_bytes: Some(512), ..Context::default() }).is_err());
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for op in [Op::Read, Op::Write, Op::Trim] {
+            let request = Request { arrival_ns: 1_000_000_001, offset: 4096, length: 512, device: 3, op };
+            let mut out = Vec::new();
+            Reader::write(&request, &mut out).unwrap();
+            let line = out.trim_ascii();
+            assert_eq!(record::<Reader>(line), Request { device: 0, ..request });
+            assert!(line.starts_with(b"8,48 "), "a whole disk's number");
+        }
+        flaws_of::<Reader>(&["offset 1"]);
+    }
+}

@@ -1,0 +1,317 @@
+//! Any text of comma-separated values, once the user says which column is which.
+//!
+//! ## What it looks like
+//! A line a request, fields parted by commas, in any order, with any others between them. Which is which says
+//! `--columns`: for each of `time`, `op`, `offset`, `size` and, if there are several, `device` its column, counted from
+//! 0 or named as in the first line, and its unit.
+//! ```text
+//! --format csv --columns time=0:us,op=3,offset=1:sectors,size=2:B,device=4
+//! --format csv --columns time=Timestamp:s,op=IOType:read=0/write=1,offset=Offset:sectors,size=Size:sectors
+//! ```
+//! | field | units | where none is given |
+//! |---|---|---|
+//! | `time` | `ns`, `us`, `ms`, `s`, `filetime` (100 ns), with decimals | none: say it |
+//! | `offset`, `size` | `B`, `KiB`, `MiB`, `sectors` (of 512 bytes, or as `--sector-bytes` says) | `B` |
+//! | `op` | `read=WORD/write=WORD/trim=WORD`, in any number, regardless of case | R or Read, W or Write, T, Trim, D, Discard or Unmap |
+//! | `device` | any word is a name | one device |
+//!
+//! Digits for ops must be spelt out, since 0 writes in some tools and reads in others. Fields may stand in double
+//! quotes, but no comma in them. A first line whose time, offset and size do not begin with a digit is taken for the
+//! columns' names. `--columns` alone implies `--format csv`.
+//!
+//! What is written has the columns `time_ns,device,op,offset_B,size_B`, ops R, W and T: nothing is lost. A text that
+//! begins with that line is known by it, and needs no `--columns`.
+//!
+//! Lines may be out of order: they are sorted by time, equal times staying as they are. Up to 65,536 lines of disorder
+//! are undone, in constant memory; what is further away arrives with what is before it, and is counted in a warning.
+//!
+//! ## Units
+//! As the user says.
+//!
+//! ## Source
+//! Ours.
+
+use super::columns::{Columns, DEVICE, EXAMPLE, FIELDS, OFFSET, OP, Place, SIZE, TIME, TimeUnit, Unit};
+use super::{Context, Device, Layout, Record, extent_of_bytes, sample_lines};
+use crate::line::{COMMA, Flaw, Line, quoted};
+use crate::suggest::unknown;
+use crate::{Op, Request};
+
+/// Reads and writes the format.
+pub(crate) struct Reader {
+    /// Which field each column holds, up to the last one that is needed; [`NONE`] for the others.
+    columns: Vec<u8>,
+    time_unit: TimeUnit,
+    offset_bytes: u64,
+    size_bytes: u64,
+    has_device: bool,
+    spellings: Vec<(String, Op)>,
+    /// The line that names the columns, where there is one.
+    header: Option<Box<[u8]>>,
+}
+
+/// A column that nobody needs.
+const NONE: u8 = u8::MAX;
+
+/// What a written trace begins with.
+const OWN: &str = "time_ns,device,op,offset_B,size_B";
+const OWN_COLUMNS: &str = "time=time_ns:ns,device=device,op=op,offset=offset_B,size=size_B";
+
+impl Layout for Reader {
+    const OP_CODED: bool = true;
+    const UNORDERED: bool = true;
+    const HEADER: &'static str = "time_ns,device,op,offset_B,size_B\n";
+
+    fn new(context: &Context<'_>) -> Result<Self, String> {
+        let first = sample_lines(context.sample).next().unwrap_or_default();
+        let columns = match context.columns {
+            Some(columns) => columns.clone(),
+            None if first == OWN.as_bytes() => Columns::parse(OWN_COLUMNS)?,
+            None => {
+                return Err(format!(
+                    "csv needs --columns: which column is which, such as {EXAMPLE}; the first line is {}",
+                    quoted(first)
+                ));
+            }
+        };
+        Reader::of(&columns, first, context.sector_bytes())
+    }
+
+    #[inline]
+    fn parse<'a>(&self, record: &'a [u8]) -> Result<Option<Record<'a>>, Box<Flaw>> {
+        match self.request(record) {
+            Ok(request) => Ok(Some(request)),
+            Err(_) if self.is_expected(record) => Ok(None),
+            Err(flaw) => Err(flaw),
+        }
+    }
+
+    /// The names of the columns.
+    fn is_expected(&self, record: &[u8]) -> bool {
+        self.header.as_deref() == Some(record)
+    }
+
+    fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
+        let op = match request.op {
+            Op::Read => 'R',
+            Op::Write => 'W',
+            Op::Trim => 'T',
+        };
+        let Request { arrival_ns, device, offset, length, .. } = request;
+        out.extend_from_slice(format!("{arrival_ns},{device},{op},{offset},{length}\n").as_bytes());
+        Ok(())
+    }
+}
+
+impl Reader {
+    /// A reader of a text whose first line is `first`.
+    fn of(columns: &Columns, first: &[u8], sector_bytes: u64) -> Result<Self, String> {
+        let names: Vec<&[u8]> = first.split(|&byte| byte == COMMA).map(bare).collect();
+        let mut held = Vec::new();
+        for (field, place) in columns.places.iter().enumerate() {
+            let index = match place {
+                None => continue,
+                Some(Place::Index(index)) => *index,
+                Some(Place::Name(name)) => {
+                    index_of(name, &names).map_err(|message| format!("{}: {message}", FIELDS[field]))?
+                }
+            };
+            if held.len() <= index {
+                held.resize(index + 1, NONE);
+            }
+            if held[index] != NONE {
+                let other = FIELDS[usize::from(held[index])];
+                return Err(format!("{other} and {} are the same column, {index}", FIELDS[field]));
+            }
+            held[index] = field as u8;
+        }
+        let is_number = |field: usize| {
+            let index = held.iter().position(|&held| usize::from(held) == field);
+            index.and_then(|index| names.get(index)?.first()).is_some_and(u8::is_ascii_digit)
+        };
+        let is_header = !first.is_empty() && ![TIME, OFFSET, SIZE].into_iter().any(is_number);
+        let bytes = |unit| match unit {
+            Unit::Bytes(bytes) => bytes,
+            Unit::Sectors => sector_bytes,
+        };
+        Ok(Reader {
+            header: is_header.then(|| first.into()),
+            columns: held,
+            time_unit: columns.time_unit,
+            offset_bytes: bytes(columns.offset_unit),
+            size_bytes: bytes(columns.size_unit),
+            has_device: columns.places[DEVICE].is_some(),
+            spellings: columns.spellings.clone(),
+        })
+    }
+
+    #[inline]
+    fn request<'a>(&self, record: &'a [u8]) -> Result<Record<'a>, Box<Flaw>> {
+        let mut fields: [&[u8]; 5] = [&[]; 5];
+        let mut start = 0;
+        for &field in &self.columns {
+            let Some(rest) = record.get(start..) else { break };
+            let length = rest.iter().position(|&byte| byte == COMMA).unwrap_or(rest.len());
+            if let Some(field) = fields.get_mut(usize::from(field)) {
+                *field = bare(&rest[..length]);
+            }
+            start += length + 1;
+        }
+        let time_ns = self.time_ns(fields[TIME])?;
+        let op = self.op(fields[OP])?;
+        let scaled = |field: usize, unit: u64| {
+            let found = Line::<COMMA>::new(fields[field]).integer(FIELDS[field])?;
+            found.checked_mul(unit).ok_or_else(|| {
+                Flaw::found(FIELDS[field], fields[field], "requests that end below 2^64 bytes")
+            })
+        };
+        let (offset, bytes) = (scaled(OFFSET, self.offset_bytes)?, scaled(SIZE, self.size_bytes)?);
+        let (offset, length) = extent_of_bytes(offset, bytes, ["offset", "size"])?;
+        let device = match fields[DEVICE] {
+            [] if self.has_device => return Err(Flaw::found("device", b"", "a name or number")),
+            name => Device::Name(name),
+        };
+        Ok(Record { time_ns, device, offset, length, op })
+    }
+
+    #[inline]
+    fn time_ns(&self, field: &[u8]) -> Result<u64, Box<Flaw>> {
+        let mut line = Line::<COMMA>::new(field);
+        match self.time_unit {
+            TimeUnit::Ns => line.decimal::<0>("time"),
+            TimeUnit::FileTime => line.decimal::<2>("time"),
+            TimeUnit::Us => line.decimal::<3>("time"),
+            TimeUnit::Ms => line.decimal::<6>("time"),
+            TimeUnit::S => line.decimal::<9>("time"),
+        }
+    }
+
+    #[inline]
+    fn op(&self, field: &[u8]) -> Result<Op, Box<Flaw>> {
+        let known = self.spellings.iter().find(|(word, _)| word.as_bytes().eq_ignore_ascii_case(field));
+        known.map(|(_, op)| *op).ok_or_else(|| self.unknown_op(field))
+    }
+
+    #[cold]
+    fn unknown_op(&self, field: &[u8]) -> Box<Flaw> {
+        let words: Vec<&str> = self.spellings.iter().map(|(word, _)| word.as_str()).collect();
+        let hint = if matches!(field, [b'0'..=b'9']) {
+            "; digits are spelt out in --columns, as in op=3:read=0/write=1"
+        } else {
+            ""
+        };
+        Flaw::found("op", field, &format!("{}{hint}", words.join(", ")))
+    }
+}
+
+/// A field without blanks and quotes around it.
+#[inline]
+fn bare(field: &[u8]) -> &[u8] {
+    let field = field.trim_ascii();
+    match field {
+        [b'"', inner @ .., b'"'] => inner.trim_ascii(),
+        field => field,
+    }
+}
+
+/// The column called `name`.
+fn index_of(name: &str, names: &[&[u8]]) -> Result<usize, String> {
+    if let Some(index) = names.iter().position(|known| *known == name.as_bytes()) {
+        return Ok(index);
+    }
+    let known: Vec<String> = names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    Err(unknown("column", name, &known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(columns: &str, sample: &str) -> Result<Reader, String> {
+        let columns = Columns::parse(columns).unwrap();
+        let context = Context { columns: Some(&columns), sample: sample.as_bytes(), ..Context::default() };
+        Reader::new(&context)
+    }
+
+    fn flaw(columns: &str, line: &str) -> String {
+        let flaw = reader(columns, line).unwrap().parse(line.as_bytes()).err().expect("a bad record");
+        format!("{}: {}", flaw.field.unwrap_or_default(), flaw.message)
+    }
+
+    #[test]
+    fn columns_by_index_in_any_unit() {
+        let line = "17.5, 3 ,4096,\"w\",vol-7,extra";
+        let reader = reader("time=0:us,op=3,offset=1:sectors,size=2:B,device=4", line).unwrap();
+        let record = reader.parse(line.as_bytes()).unwrap().unwrap();
+        assert_eq!(
+            (record.time_ns, record.offset, record.length, record.op),
+            (17_500, 1536, 4096, Op::Write)
+        );
+        assert!(matches!(record.device, Device::Name(b"vol-7")));
+        let odd = super::Reader::new(&Context {
+            sector_bytes: Some(64),
+            columns: Some(
+                &Columns::parse("time=3:filetime,op=2:read=0/write=1,offset=1:sectors,size=0:KiB").unwrap(),
+            ),
+            sample: b"",
+        })
+        .unwrap();
+        let record = odd.parse(b"4,2,1,15").unwrap().unwrap();
+        assert_eq!((record.time_ns, record.offset, record.length, record.op), (1500, 128, 4096, Op::Write));
+    }
+
+    #[test]
+    fn columns_by_name() {
+        let header = "Kind,\"When\",At,Len";
+        let map = "time=When:s,op=Kind,offset=At,size=Len";
+        let reader = reader(map, header).unwrap();
+        assert!(reader.parse(header.as_bytes()).unwrap().is_none());
+        assert_eq!(reader.parse(b"Read,1.5,0,512").unwrap().unwrap().time_ns, 1_500_000_000);
+        let message = super::tests::reader("time=Wen:s,op=Kind,offset=At,size=Len", header).err().unwrap();
+        assert_eq!(message, "time: unknown column `Wen`; did you mean `When`? accepted: Kind, When, At, Len");
+        let twice = super::tests::reader("time=1:s,op=Kind,offset=When,size=Len", header).err().unwrap();
+        assert_eq!(twice, "time and offset are the same column, 1");
+    }
+
+    #[test]
+    fn a_header_is_known_by_its_numbers_that_are_none() {
+        let map = "time=0:us,op=1,offset=2,size=3";
+        assert!(reader(map, "t,o,a,s\n1,R,0,512\n").unwrap().parse(b"t,o,a,s").unwrap().is_none());
+        assert!(reader(map, "1,X,0,512\n").unwrap().parse(b"1,X,0,512").is_err(), "a bad first record");
+    }
+
+    #[test]
+    fn bad_lines_name_the_field() {
+        let map = "time=0:us,op=1,offset=2,size=3,device=4";
+        assert!(flaw(map, "1,X,0,512,a").starts_with("op: found `X`; accepted: R, Read, W, Write, T, Trim"));
+        assert!(flaw(map, "1,0,0,512,a").ends_with("as in op=3:read=0/write=1"));
+        assert_eq!(flaw(map, "1,R,0,0,a"), "size: found 0; accepted: at least 1");
+        assert!(flaw(map, "1,R,0,512").starts_with("device: missing"));
+        assert!(flaw(map, "1,R,0").starts_with("size: missing"));
+        assert!(flaw(map, "-1,R,0,512,a").starts_with("time: found `-1`"));
+        assert!(flaw(map, "1,R,-8,512,a").starts_with("offset: found `-8`; accepted: an integer"));
+        let map = "time=0:us,op=1,offset=2:MiB,size=3";
+        assert!(flaw(map, "1,R,18446744073709551615,512").contains("end below 2^64"));
+        let none = Reader::new(&Context { sample: b"1,2,3\n", ..Context::default() }).err().unwrap();
+        assert!(
+            none.starts_with("csv needs --columns: ") && none.ends_with("the first line is `1,2,3`"),
+            "{none}"
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let context = Context { sample: Reader::HEADER.as_bytes(), ..Context::default() };
+        let reader = Reader::new(&context).unwrap();
+        assert!(reader.parse(OWN.as_bytes()).unwrap().is_none());
+        for op in [Op::Read, Op::Write, Op::Trim] {
+            let mut out = Vec::new();
+            Reader::write(&Request { arrival_ns: 7, offset: 4097, length: 513, device: 3, op }, &mut out)
+                .unwrap();
+            let record = reader.parse(out.trim_ascii()).unwrap().unwrap();
+            assert_eq!((record.time_ns, record.offset, record.length, record.op), (7, 4097, 513, op));
+            assert!(matches!(record.device, Device::Name(b"3")));
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Which format a trace is in, by its first records.
+
+use super::{Format, content, ssdsim};
+use crate::TraceError;
+
+/// How many records decide on the format.
+pub(super) const SCORED: usize = 200;
+
+/// How well a format fits a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Score {
+    fitting: usize,
+    records: usize,
+}
+
+impl Score {
+    /// Whether a format that reads so many records may be the right one.
+    pub(super) fn is_enough(self) -> bool {
+        self.fitting > 0 && self.fitting * 4 >= self.records
+    }
+}
+
+pub(super) fn score<'a>(records: impl Iterator<Item = &'a [u8]>, fits: impl Fn(&'a [u8]) -> bool) -> Score {
+    records.fold(Score::default(), |score, record| Score {
+        fitting: score.fitting + usize::from(fits(record)),
+        records: score.records + 1,
+    })
+}
+
+/// The sample's lines that hold something, without its last one where that may be cut short.
+pub(super) fn sample_lines(sample: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = match memchr::memrchr(b'\n', sample) {
+        Some(end) if sample.len() > SAMPLE_SURELY_WHOLE => &sample[..end],
+        _ => sample,
+    };
+    whole.split(|&byte| byte == b'\n').map(content).filter(|line| !line.is_empty())
+}
+
+/// A sample shorter than this is the whole trace, so its last line is not cut short.
+const SAMPLE_SURELY_WHOLE: usize = 32 * 1024;
+
+impl Format {
+    /// The format that `sample`, the head of a trace, is in.
+    ///
+    /// The one that reads the most of the first 200 records, and at least a quarter of them. A text of five columns
+    /// of integers with op codes of 0 and 1 is SSDSim's (MQSim's are the same) unless its times make no sense as
+    /// nanoseconds: then it may be DiskSim's in whole milliseconds, and only the user can tell.
+    pub(crate) fn detect(path: &str, sample: &[u8]) -> Result<Format, TraceError> {
+        let mut best: Option<(Format, Score)> = None;
+        let mut equal = None;
+        for &format in Format::ALL {
+            let score = format.score(sample);
+            if !score.is_enough() {
+                continue;
+            }
+            match best {
+                Some((_, best)) if score.fitting < best.fitting => {}
+                Some((_, best)) if score.fitting == best.fitting => equal = Some(format),
+                _ => (best, equal) = (Some((format, score)), None),
+            }
+        }
+        let Some(format) = best.map(|(format, _)| format).or_else(|| by_shape(sample)) else {
+            return Err(TraceError::new(path, none_fits(sample)));
+        };
+        if let Some(other) = equal {
+            return Err(TraceError::new(
+                path,
+                format!(
+                    "two formats fit: {format} and {other}; choose with --format {format} or --format {other}"
+                ),
+            ));
+        }
+        if format == Format::Ssdsim && ssdsim::times_look_like_ms(sample) {
+            return Err(TraceError::new(
+                path,
+                "two formats fit: ssdsim, whose times would be nanoseconds and make more than 10 million \
+                 requests a second, and disksim, whose times would be milliseconds; \
+                 choose with --format ssdsim or --format disksim",
+            ));
+        }
+        Ok(format)
+    }
+}
+
+/// Where no record can be read: the format that the first one has the shape of, whose reader then says what is wrong
+/// with which field. A negative time or a size of 0 is no reason not to know a format.
+fn by_shape(sample: &[u8]) -> Option<Format> {
+    let first = std::str::from_utf8(sample_lines(sample).next()?).ok()?;
+    let is_number = |field: &str| field.parse::<f64>().is_ok();
+    let words: Vec<&str> = first.split_ascii_whitespace().collect();
+    let columns: Vec<&str> = first.split(',').map(str::trim).collect();
+    match (words.len(), columns.len()) {
+        (5, 1) if words.iter().all(|word| is_number(word)) => {
+            Some(if words[0].contains('.') { Format::Disksim } else { Format::Ssdsim })
+        }
+        (_, 5) if columns.iter().all(|column| is_number(column)) => Some(Format::Tencent),
+        (_, 5) if columns[0].parse::<u64>().is_ok() && !is_number(columns[3]) => Some(Format::Spc),
+        (_, 5) if columns[0].parse::<u64>().is_ok() && !is_number(columns[1]) => Some(Format::Alibaba),
+        (_, 6) if is_number(columns[0]) && !is_number(columns[2]) => Some(Format::Systor),
+        (6.., 2) if is_number(columns[0]) && is_number(words[3]) => Some(Format::Blkparse),
+        (_, 7) if is_number(columns[0]) && !is_number(columns[3]) => Some(Format::Msr),
+        _ => None,
+    }
+}
+
+/// The message for a trace that no format reads.
+fn none_fits(sample: &[u8]) -> String {
+    let Some(first) = sample_lines(sample).next() else {
+        return "no requests: nothing but blank lines and comments at its head; \
+                name the format with --format if that is so"
+            .into();
+    };
+    let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+    format!(
+        "no known format fits; its first record is {}; accepted: {}; name the right one with --format, \
+         or map its columns with --columns (flashkeep formats csv)",
+        crate::line::quoted(first),
+        names.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_content_tells_the_format() {
+        let found = |sample: &str| Format::detect("t", sample.as_bytes()).map_err(|error| error.message);
+        assert_eq!(found("0 0 303567 7 0\n0 1 55590 6 0\n"), Ok(Format::Ssdsim));
+        assert_eq!(found("# a comment\r\n\r\n0\t0\t8\t8\t1\r\n"), Ok(Format::Ssdsim));
+        assert_eq!(found("5265.313 0 6357144 8 0\n"), Ok(Format::Disksim));
+        assert_eq!(found("5265 0 6357144 8 2\n"), Ok(Format::Disksim), "flags beyond 0 and 1");
+        assert_eq!(found("0 0 8 8 1\n0.5 0 8 8 1\n"), Ok(Format::Disksim), "the one that reads more");
+        assert_eq!(found("0,20941264,8192,W,0.551706\n"), Ok(Format::Spc));
+        assert_eq!(found("128166385295514663,hm,0,Write,9056014336,2048,2833\n"), Ok(Format::Msr));
+        assert_eq!(
+            found("8,16   5        1     0.000000000 18615  A   R 8 + 8 <- (8,17) 0\n"),
+            Ok(Format::Blkparse)
+        );
+        assert_eq!(found("1538323200,4247200,128,1,1058\n"), Ok(Format::Tencent));
+        let systor = "Timestamp,Response,IOType,LUN,Offset,Size\n1456095145.13,0.0008,R,0,8960,512\n";
+        assert_eq!(found(systor), Ok(Format::Systor));
+        assert_eq!(found("fio version 2 iolog\n/dev/sdb add\n"), Ok(Format::Fio));
+        assert_eq!(found("fio version 3 iolog\n7 /dev/sdb read 0 512\n"), Ok(Format::Fio));
+        assert_eq!(found("419,W,8792731648,16384,1577808144360767\n"), Ok(Format::Alibaba));
+        assert_eq!(found("time_ns,device,op,offset_B,size_B\n0,0,R,0,512\n"), Ok(Format::Csv));
+        assert_eq!(
+            found("0 0 8 8 1\nrubbish\n1 0 8 8 1\n"),
+            Ok(Format::Ssdsim),
+            "bad records are named later"
+        );
+    }
+
+    #[test]
+    fn one_bad_record_is_known_by_its_shape() {
+        for (record, format) in [
+            ("-5 0 0 8 1\n", Format::Ssdsim),
+            ("0 0 0 0 1\n", Format::Ssdsim),
+            ("nan 0 0 8 1\n", Format::Ssdsim),
+            ("-0.5 0 0 8 1\n", Format::Disksim),
+            ("0,20941264,0,W,0.5\n", Format::Spc),
+            ("128166385295514663,hm,0,Write,9056014336,0,2833\n", Format::Msr),
+            ("1538323200,4247200,128,7,1058\n", Format::Tencent),
+            ("419,W,8792731648,0,1577808144360767\n", Format::Alibaba),
+            ("1456095145.13,0.0008,R,0,8960,0\n", Format::Systor),
+            ("8,16 5 1 0.1 18615 Q R 8 + 0 [x]\n", Format::Blkparse),
+        ] {
+            assert_eq!(Format::detect("t", record.as_bytes()).ok(), Some(format), "{record}");
+        }
+    }
+
+    #[test]
+    fn what_no_format_fits_says_so() {
+        let message = Format::detect("t", b"1538323200;4247200;128;1;1058\n").unwrap_err().message;
+        assert!(message.starts_with("no known format fits; its first record is `1538323200;"), "{message}");
+        assert!(message.contains("ssdsim, mqsim, disksim, vscsi, msr, spc, blkparse, tencent"), "{message}");
+        assert!(message.contains("or map its columns with --columns (flashkeep formats csv)"), "{message}");
+        assert!(Format::detect("t", b"# nothing\n\n").unwrap_err().message.starts_with("no requests"));
+    }
+
+    #[test]
+    fn whole_milliseconds_are_asked_about() {
+        let trace: String = (0..200).map(|ms| format!("{ms} 0 {} 8 0\n", ms * 8)).collect();
+        let message = Format::detect("t", trace.as_bytes()).unwrap_err().message;
+        assert!(message.contains("two formats fit") && message.contains("--format disksim"), "{message}");
+        let at_once: String = (0..200).map(|place| format!("0 0 {place} 8 0\n")).collect();
+        assert_eq!(Format::detect("t", at_once.as_bytes()), Ok(Format::Ssdsim));
+    }
+}

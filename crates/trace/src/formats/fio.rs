@@ -1,0 +1,231 @@
+//! The input and output logs of fio (`write_iolog`, `read_iolog`), versions 2 and 3.
+//!
+//! ## What it looks like
+//! A text; its first line names the version. Then a line an action, words parted by blanks: file, action, and for
+//! actions on data offset and length. In version 3 each line begins with its time.
+//! ```text
+//! fio version 3 iolog
+//! 2 /dev/sdb add
+//! 872 /dev/sdb open
+//! 878 /dev/sdb write 0 16384
+//! 10001677 /dev/sdb close
+//! ```
+//! `read`, `write` and `trim` are requests; each file is a device. `add`, `open`, `close` and `unlink` move no data and
+//! are passed over; so are `sync`, `datasync` and `sync_file_range`, which a warning counts. In version 2 time goes on
+//! only at `wait`, whose offset says by how much; version 3 has no `wait`.
+//!
+//! Without waits, as fio itself writes it, version 2 has no times at all: replay it with `--replay closed`. Version 3 is
+//! what is written, by files called `device0`, `device1`, ….
+//!
+//! ## Units
+//! Times and waits in microseconds: fio writes and replays version 3 in microseconds since its start, and its manual
+//! says that a wait of version 2 is in microseconds since the previous wait. (Its program has taken the waits of
+//! version 2 as milliseconds since the start; then `--time-scale 1000` is near the mark.) Offset and length in bytes.
+//!
+//! ## Source
+//! Axboe: fio, its manual on the trace file format; version 3 is of 2022.
+
+use std::cell::Cell;
+
+use super::{Context, Device, Layout, Record, extent_of_bytes, microseconds, sample_lines};
+use crate::line::{BLANKS, Flaw, Line, quoted};
+use crate::{Op, Request};
+
+/// Reads both versions, writes version 3.
+pub(crate) struct Reader {
+    version: Version,
+}
+
+enum Version {
+    /// So many microseconds have been waited for.
+    Two(Cell<u64>),
+    Three,
+}
+
+const VERSION_2: &[u8] = b"fio version 2 iolog";
+const VERSION_3: &[u8] = b"fio version 3 iolog";
+
+impl Layout for Reader {
+    const TICK_NS: u64 = 1000;
+    const PASSED_OVER: &'static str = "syncs, which move no data,";
+    const HEADER: &'static str = "fio version 3 iolog\n";
+
+    fn new(context: &Context<'_>) -> Result<Self, String> {
+        context.counts_its_own_units("fio", "bytes")?;
+        match sample_lines(context.sample).next() {
+            Some(VERSION_2) => Ok(Reader { version: Version::Two(Cell::new(0)) }),
+            Some(VERSION_3) => Ok(Reader { version: Version::Three }),
+            first => Err(format!(
+                "no iolog of fio: its first line is {}; accepted: `fio version 2 iolog` or `fio version 3 iolog`",
+                quoted(first.unwrap_or_default())
+            )),
+        }
+    }
+
+    #[inline]
+    fn parse<'a>(&self, record: &'a [u8]) -> Result<Option<Record<'a>>, Box<Flaw>> {
+        if is_header(record) {
+            return Ok(None);
+        }
+        let mut line = Line::<BLANKS>::new(record);
+        let us = match &self.version {
+            Version::Three => line.integer("time")?,
+            Version::Two(waited_us) => waited_us.get(),
+        };
+        let file = line.word("file", "a name")?;
+        let op = match line.word("action", ACTIONS)? {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"trim" => Op::Trim,
+            b"wait" => return self.wait(&mut line),
+            other if FILES.contains(&other) || SYNCS.contains(&other) => return Ok(None),
+            other => return Err(Flaw::found("action", other, ACTIONS)),
+        };
+        let offset = line.integer("offset")?;
+        let bytes = line.integer("length")?;
+        line.end("file, action, offset, length")?;
+        let time_ns = microseconds("time", us)?;
+        let (offset, length) = extent_of_bytes(offset, bytes, ["offset", "length"])?;
+        Ok(Some(Record { time_ns, device: Device::Name(file), offset, length, op }))
+    }
+
+    /// All but syncs.
+    fn is_expected(&self, record: &[u8]) -> bool {
+        is_header(record) || !record.split(u8::is_ascii_whitespace).any(|word| SYNCS.contains(&word))
+    }
+
+    fn clock_note(&self) -> Option<&'static str> {
+        match &self.version {
+            Version::Two(waited_us) if waited_us.get() == 0 => Some(
+                "an iolog of version 2 without waits has no times: all its requests arrive at the same instant; \
+                 --replay closed issues them one after the other",
+            ),
+            _ => None,
+        }
+    }
+
+    fn introduce(request: &Request, out: &mut Vec<u8>) {
+        let (us, device) = (request.arrival_ns / 1000, request.device);
+        out.extend_from_slice(format!("{us} device{device} add\n{us} device{device} open\n").as_bytes());
+    }
+
+    /// Version 3. Times lose what is finer than 1 µs.
+    fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
+        let action = match request.op {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Trim => "trim",
+        };
+        let us = request.arrival_ns / 1000;
+        let Request { device, offset, length, .. } = request;
+        out.extend_from_slice(format!("{us} device{device} {action} {offset} {length}\n").as_bytes());
+        Ok(())
+    }
+}
+
+impl Reader {
+    /// Time goes on.
+    #[cold]
+    fn wait<'a>(&self, line: &mut Line<'_, BLANKS>) -> Result<Option<Record<'a>>, Box<Flaw>> {
+        let Version::Two(waited_us) = &self.version else {
+            return Err(Flaw::found("action", b"wait", "a time at each action, as version 3 has it"));
+        };
+        let us = line.integer("offset")?;
+        let waited = waited_us.get().checked_add(us).filter(|&us| microseconds("", us).is_ok());
+        waited_us.set(waited.ok_or_else(|| too_long(us))?);
+        Ok(None)
+    }
+}
+
+fn too_long(us: u64) -> Box<Flaw> {
+    Flaw::new("offset", format!("found {us}; accepted: waits that make less than 2^64 nanoseconds together"))
+}
+
+/// Files of several logs may have been joined.
+#[inline]
+fn is_header(record: &[u8]) -> bool {
+    record.len() == VERSION_3.len() && (record == VERSION_3 || record == VERSION_2)
+}
+
+const FILES: [&[u8]; 4] = [b"add", b"open", b"close", b"unlink"];
+const SYNCS: [&[u8]; 3] = [b"sync", b"datasync", b"sync_file_range"];
+const ACTIONS: &str = "read, write, trim, wait, sync, datasync, sync_file_range, add, open, close or unlink";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(version: u8) -> Reader {
+        let header = format!("fio version {version} iolog\n");
+        Reader::new(&Context { sample: header.as_bytes(), ..Context::default() }).unwrap()
+    }
+
+    fn request(reader: &Reader, line: &str) -> Option<(u64, u64, u32, Op)> {
+        let record = reader.parse(line.as_bytes()).unwrap();
+        record.map(|record| (record.time_ns, record.offset, record.length, record.op))
+    }
+
+    fn flaw(version: u8, line: &str) -> String {
+        let flaw = reader(version).parse(line.as_bytes()).err().expect("a bad record");
+        format!("{}: {}", flaw.field.unwrap_or_default(), flaw.message)
+    }
+
+    #[test]
+    fn version_3_has_times() {
+        let reader = reader(3);
+        assert_eq!(
+            request(&reader, "878 /dev/sdb write 8192 16384"),
+            Some((878_000, 8192, 16_384, Op::Write))
+        );
+        assert_eq!(request(&reader, "879 /dev/sdb trim 0 512"), Some((879_000, 0, 512, Op::Trim)));
+        for line in ["2 /dev/sdb add", "3 /dev/sdb open", "fio version 3 iolog", "9 /dev/sdb close"] {
+            assert_eq!(request(&reader, line), None);
+            assert!(reader.is_expected(line.as_bytes()), "{line}");
+        }
+        for line in ["9 /dev/sdb sync 0 0", "9 /dev/sdb datasync 0 0", "9 x sync_file_range 0 4096"] {
+            assert_eq!(request(&reader, line), None);
+            assert!(!reader.is_expected(line.as_bytes()), "{line}");
+        }
+        assert_eq!(reader.clock_note(), None);
+    }
+
+    #[test]
+    fn version_2_waits() {
+        let reader = reader(2);
+        assert_eq!(request(&reader, "/dev/sdb read 0 4096"), Some((0, 0, 4096, Op::Read)));
+        assert!(reader.clock_note().unwrap().contains("no times"));
+        assert_eq!(request(&reader, "/dev/sdb wait 150 0"), None);
+        assert_eq!(request(&reader, "/dev/sdb wait 50"), None);
+        assert_eq!(request(&reader, "/dev/sdb read 0 4096"), Some((200_000, 0, 4096, Op::Read)));
+        assert_eq!(reader.clock_note(), None);
+    }
+
+    #[test]
+    fn bad_lines_name_the_field() {
+        assert!(
+            flaw(3, "1 /dev/sdb erase 0 512").starts_with("action: found `erase`; accepted: read, write")
+        );
+        assert_eq!(flaw(3, "1 /dev/sdb read 0 0"), "length: found 0; accepted: at least 1");
+        assert!(flaw(3, "1 /dev/sdb read 0").starts_with("length: missing"));
+        assert!(flaw(3, "/dev/sdb read 0 512").starts_with("time: found `/dev/sdb`"));
+        assert!(flaw(3, "1 /dev/sdb wait 5 0").contains("a time at each action"));
+        assert!(flaw(3, "1 /dev/sdb read 0 512 9").contains("too many fields"));
+        assert!(flaw(2, "/dev/sdb wait 18446744073709551615").starts_with("offset: found 1844"));
+        let other = Reader::new(&Context { sample: b"0 0 8 8 1\n", ..Context::default() }).err().unwrap();
+        assert!(other.contains("its first line is `0 0 8 8 1`; accepted: `fio version 2 iolog`"), "{other}");
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for op in [Op::Read, Op::Write, Op::Trim] {
+            let mut out = Vec::new();
+            let sent = Request { arrival_ns: 7000, offset: 4097, length: 513, device: 3, op };
+            Reader::introduce(&sent, &mut out);
+            assert_eq!(out, b"7 device3 add\n7 device3 open\n");
+            out.clear();
+            Reader::write(&sent, &mut out).unwrap();
+            let line = std::str::from_utf8(out.trim_ascii()).unwrap();
+            assert_eq!(request(&reader(3), line), Some((7000, 4097, 513, op)));
+        }
+    }
+}

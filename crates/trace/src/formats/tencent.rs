@@ -1,0 +1,131 @@
+//! The traces of Tencent's cloud block store (5,584 volumes, ten days in October 2018).
+//!
+//! ## What it looks like
+//! A text; a line a request, five fields parted by commas: time, first sector, number of sectors, op code, volume.
+//! ```text
+//! 1538323200,4247200,128,1,1058
+//! ```
+//! Op code **0 reads, 1 writes**: the opposite of SSDSim's. Each volume is a device. There are no trims. A first line
+//! with the names of the columns is passed over.
+//!
+//! The clock ticks once a second, and the lines of neighbouring seconds are mixed: they are sorted by time, those of
+//! one second staying as they are. Up to 65,536 lines of disorder are undone; what is further away arrives with what
+//! is before it, and is counted in a warning. All requests of a second arrive at the same instant: rates and
+//! response times within a second mean nothing, which a warning says.
+//!
+//! ## Units
+//! Time in whole seconds since 1970; sectors of 512 bytes, or as `--sector-bytes` says.
+//!
+//! ## Source
+//! Zhang, Huang, Zhou, Hu, Yu, Cheng, Li: OSCA: An online-model based cache allocation scheme in cloud block storage
+//! systems. USENIX ATC 2020; the traces and their description are at SNIA's IOTTA repository.
+
+use super::{Context, Device, Layout, Record, extent, read_or_write, sectors_of};
+use crate::line::{COMMA, Flaw, Line};
+use crate::{Op, Request};
+
+/// Reads and writes the format.
+pub(crate) struct Reader {
+    sector_bytes: u64,
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+impl Layout for Reader {
+    const OP_CODED: bool = true;
+    const TICK_NS: u64 = SECOND_NS;
+    const UNORDERED: bool = true;
+
+    fn new(context: &Context<'_>) -> Result<Self, String> {
+        Ok(Reader { sector_bytes: context.sector_bytes() })
+    }
+
+    #[inline]
+    fn parse<'a>(&self, record: &'a [u8]) -> Result<Option<Record<'a>>, Box<Flaw>> {
+        if self.is_expected(record) {
+            return Ok(None);
+        }
+        let mut line = Line::<COMMA>::new(record);
+        let seconds = line.integer("time")?;
+        let sector = line.integer("sector")?;
+        let sectors = line.integer("sectors")?;
+        let op = match line.word("op", OPS)? {
+            b"0" => Op::Read,
+            b"1" => Op::Write,
+            other => return Err(Flaw::found("op", other, OPS)),
+        };
+        let volume = line.integer("volume")?;
+        line.end("time, sector, sectors, op, volume")?;
+        let time_ns = seconds.checked_mul(SECOND_NS).ok_or_else(|| {
+            Flaw::new("time", format!("found {seconds}; accepted: seconds since 1970, before 2554"))
+        })?;
+        let (offset, length) = extent(sector, sectors, self.sector_bytes, ["sector", "sectors"])?;
+        Ok(Some(Record { time_ns, device: Device::Number(volume), offset, length, op }))
+    }
+
+    /// The names of the columns.
+    #[inline]
+    fn is_expected(&self, record: &[u8]) -> bool {
+        matches!(record.first(), Some(b'T' | b't'))
+            && record.eq_ignore_ascii_case(b"Timestamp,Offset,Size,IOType,VolumeID")
+    }
+
+    fn clock_note(&self) -> Option<&'static str> {
+        Some(
+            "the clock is coarse: it ticks once a second, so all requests of a second arrive at the same instant, and \
+             rates and response times within a second mean nothing",
+        )
+    }
+
+    /// Times lose what is finer than 1 s.
+    fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
+        let (sector, sectors) = sectors_of(request)?;
+        let op = read_or_write(request.op, 0, 1)?;
+        let (seconds, volume) = (request.arrival_ns / SECOND_NS, request.device);
+        out.extend_from_slice(format!("{seconds},{sector},{sectors},{op},{volume}\n").as_bytes());
+        Ok(())
+    }
+}
+
+const OPS: &str = "0 (read) or 1 (write)";
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{flaw, flaws_of, read_back, record};
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_request() {
+        let expected = Request {
+            arrival_ns: 1_538_323_200 * SECOND_NS,
+            offset: 4_247_200 * 512,
+            length: 65_536,
+            device: 1058,
+            op: Op::Write,
+        };
+        assert_eq!(record::<Reader>(b"1538323200,4247200,128,1,1058"), expected);
+        assert_eq!(record::<Reader>(b"1538323199,13896880,128,0,1063").op, Op::Read);
+    }
+
+    #[test]
+    fn bad_lines_name_the_field() {
+        assert_eq!(flaw::<Reader>(b"1,8,8,2,7"), "op: found `2`; accepted: 0 (read) or 1 (write)");
+        assert_eq!(flaw::<Reader>(b"1,8,0,1,7"), "sectors: found 0; accepted: at least 1");
+        assert!(flaw::<Reader>(b"1,8,8,1").starts_with("volume: missing"));
+        assert!(flaw::<Reader>(b"1,8,8,1,7,9").starts_with("too many fields"));
+        assert!(flaw::<Reader>(b"1.5,8,8,1,7").starts_with("time: found `1.5`; accepted: an integer"));
+        assert!(flaw::<Reader>(b"99999999999,8,8,1,7").contains("before 2554"));
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        read_back::<Reader>(Request {
+            arrival_ns: 7 * SECOND_NS,
+            offset: 4096,
+            length: 512,
+            device: 3,
+            op: Op::Write,
+        });
+        flaws_of::<Reader>(&["offset 1", "trim"]);
+    }
+}

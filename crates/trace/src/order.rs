@@ -1,0 +1,121 @@
+//! Puts requests in order of arrival whose records are nearly so, in constant memory.
+
+use crate::Request;
+
+/// How many records of disorder are undone.
+pub(crate) const WINDOW: usize = 1 << 16;
+
+/// Requests that wait until no earlier one can come: twice the window is filled and sorted, stably, and all but the
+/// window's length handed out. Their times are as the records have them.
+#[derive(Default)]
+pub(crate) struct Window {
+    waiting: Vec<Request>,
+    /// How many have been handed out, and how many may be.
+    next: usize,
+    ready: usize,
+    /// The numbers of devices in the order in which they are handed out, plus 1; 0 where they have not been.
+    devices: Vec<u32>,
+    numbered: u32,
+    ended: bool,
+}
+
+impl Window {
+    /// The next request that is certain to be the earliest.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Request> {
+        if self.next == self.ready {
+            return None;
+        }
+        let mut request = self.waiting[self.next];
+        self.next += 1;
+        request.device = self.number(request.device);
+        Some(request)
+    }
+
+    /// Whether nothing more will come.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Takes requests from `read` until there are enough, or it yields no more, and sorts them.
+    pub(crate) fn refill<E>(
+        &mut self,
+        mut read: impl FnMut() -> Result<Option<Request>, E>,
+    ) -> Result<(), E> {
+        self.waiting.drain(..self.next);
+        let mut failed = Ok(());
+        while self.waiting.len() < 2 * WINDOW && !self.ended {
+            match read() {
+                Ok(Some(request)) => self.waiting.push(request),
+                Ok(None) => self.ended = true,
+                Err(error) => (self.ended, failed) = (true, Err(error)),
+            }
+        }
+        self.waiting.sort_by_key(|request| request.arrival_ns);
+        self.next = 0;
+        self.ready = if self.ended { self.waiting.len() } else { self.waiting.len() - WINDOW };
+        failed
+    }
+
+    /// Devices are numbered in order of first appearance, which is another one after sorting.
+    #[inline]
+    fn number(&mut self, device: u32) -> u32 {
+        let device = device as usize;
+        if device >= self.devices.len() {
+            self.devices.resize(device + 1, 0);
+        }
+        if self.devices[device] == 0 {
+            self.numbered += 1;
+            self.devices[device] = self.numbered;
+        }
+        self.devices[device] - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Op;
+    use crate::random::Random;
+
+    fn sorted(times: &[u64]) -> Vec<(u64, u64)> {
+        let mut given = times.iter().zip(0..).map(|(&arrival_ns, offset)| Request {
+            arrival_ns,
+            offset,
+            length: 1,
+            device: 0,
+            op: Op::Read,
+        });
+        let (mut window, mut all) = (Window::default(), Vec::new());
+        loop {
+            while let Some(request) = window.pop() {
+                all.push((request.arrival_ns, request.offset));
+            }
+            if window.has_ended() {
+                return all;
+            }
+            window.refill(|| Ok::<_, ()>(given.next())).unwrap();
+        }
+    }
+
+    #[test]
+    fn disorder_within_the_window_is_undone_and_equal_times_stay() {
+        let mut random = Random::stream(1, "order");
+        let times: Vec<u64> = (0..5 * WINDOW as u64).map(|n| (n + random.below(WINDOW as u64)) / 7).collect();
+        let mut expected: Vec<(u64, u64)> = times.iter().copied().zip(0..).collect();
+        expected.sort_unstable();
+        assert!(sorted(&times) == expected);
+    }
+
+    #[test]
+    fn what_is_further_away_comes_late_but_comes() {
+        let count = 3 * WINDOW as u64;
+        let times: Vec<u64> = (1..count).chain([0]).collect();
+        let found = sorted(&times);
+        assert_eq!(found.len() as u64, count);
+        let late = found.iter().position(|&(time, _)| time == 0);
+        assert!(late.is_some_and(|at| at > 0), "it was too far away: {late:?}");
+        assert_eq!(sorted(&[3, 1, 2]), [(1, 1), (2, 2), (3, 0)]);
+        assert_eq!(sorted(&[]), []);
+    }
+}
