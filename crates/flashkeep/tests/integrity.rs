@@ -24,7 +24,7 @@ proptest! {
         seed in 0u64..10_000,
         (channels, chips, dies, planes) in (1u32..4, 1u32..3, 1u32..3, 1u32..3),
         unit in prop::sample::select(vec!["chip", "die", "plane"]),
-        allocation in prop::sample::select(vec!["dynamic", "dynamic-in-channel", "CWDP", "PDWC", "WCPD"]),
+        allocation in prop::sample::select(vec!["dynamic", "dynamic-in-channel", "CWDP", "PDWC", "WCPD", "CW", "P"]),
         scheduler in prop::sample::select(vec!["reads-first", "ssdsim", "fifo"]),
         (victim, run) in prop::sample::select(vec![("greedy", "steps"), ("fifo", "hold-channel"), ("fifo", "steps")]),
         (existing, dram) in prop::sample::select(vec![("all", "0"), ("reads", "0"), ("none", "0.03125"), ("all", "0.0625"), ("reads", "0.03125")]),

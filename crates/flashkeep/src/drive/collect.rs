@@ -8,7 +8,7 @@ use crate::engine::{Cause, Contents, Done, LeafId, Page};
 use crate::ftl::Entry;
 use crate::kernel::{SimTime, Span};
 use crate::media::{PlaneId, Ppn, UnitId};
-use crate::spec::{BusUse, GcRun};
+use crate::spec::{BusUse, GcRun, MultiPlane};
 
 impl<C: Contents> Drive<C> {
     /// A plane is short of free pages: it waits to be collected, once.
@@ -89,7 +89,7 @@ impl<C: Contents> Drive<C> {
         false
     }
 
-    fn victim_of(&mut self, plane: PlaneId) -> Option<u32> {
+    pub(super) fn victim_of(&mut self, plane: PlaneId) -> Option<u32> {
         let this = &self.collections[plane.0 as usize];
         if this.victim.is_some() {
             return this.victim;
@@ -169,7 +169,7 @@ impl<C: Contents> Drive<C> {
         self.counters.count(self.ftl_of(plane) as u16, Kind::Read, Cause::Gc);
         let end = now + self.timing.command + self.timing.read + self.timing.transfer(0);
         self.tell(now, end, from, Kind::Read, Cause::Gc);
-        self.start_array_read(now, channel, unit);
+        self.start_array_read(now, channel, unit, 1);
     }
 
     fn program_move(
@@ -227,10 +227,18 @@ impl<C: Contents> Drive<C> {
         if self.is_owed(unit, plane, victim) {
             return false;
         }
-        let command = self.timing.erase_command;
+        let join = self.commands.multi_plane != MultiPlane::Off;
+        let others = if join { self.joining_erases(unit, plane) } else { Vec::new() };
+        let command = self.timing.erase_command * (1 + others.len() as u64);
         let whole = self.bus == BusUse::Operations;
         let held = if whole { command + self.timing.erase } else { command };
         self.occupy_channel(now, channel, held);
+        for (plane, victim) in others {
+            self.reclaim(now, now + command + self.timing.erase, plane, victim);
+            if self.blocks.has_room(plane) {
+                self.forget_collection(unit, plane);
+            }
+        }
         self.finish_erase(now, now + command, unit, plane, victim);
         true
     }
@@ -238,13 +246,18 @@ impl<C: Contents> Drive<C> {
     /// The erase itself, from `start` on; then the next collection, if the plane still keeps the host waiting.
     fn finish_erase(&mut self, granted: SimTime, start: SimTime, unit: UnitId, plane: PlaneId, victim: u32) {
         let end = start + self.timing.erase;
-        self.erase(plane, victim);
-        self.start_anew(plane);
+        self.reclaim(granted, end, plane, victim);
         if self.blocks.has_room(plane) {
             self.collected(unit, plane);
         }
         self.units[unit.0 as usize].programs = None;
         self.occupy_unit(granted, unit, end);
+    }
+
+    /// A victim is erased by `end`, and its plane has none now.
+    fn reclaim(&mut self, granted: SimTime, end: SimTime, plane: PlaneId, victim: u32) {
+        self.erase(plane, victim);
+        self.start_anew(plane);
         self.tell(granted, end, self.geometry.ppn(plane, victim, 0), Kind::Erase, Cause::Gc);
         self.counters.count(self.ftl_of(plane) as u16, Kind::Erase, Cause::Gc);
     }

@@ -34,6 +34,12 @@ pub struct Counters {
     by_member: Vec<[[u64; Cause::ALL.len()]; 3]>,
     /// Reads of pages that hold nothing: no flash was asked.
     pub reads_of_nothing: u64,
+    /// Commands of more than one plane, by kind.
+    pub multi_plane: [u64; 3],
+    /// Reads and programs that overlapped with the one before by a cache register, by kind.
+    pub cache: [u64; 3],
+    /// Pages that planes left out to program together with others.
+    pub wasted_pages: u64,
     /// Reads served from the controller's memory, because the page was on its way to flash or already on its way up.
     pub reads_from_memory: u64,
 }
@@ -84,6 +90,13 @@ impl Counters {
                 *count -= old;
             }
         }
+        for (count, old) in difference.multi_plane.iter_mut().zip(before.multi_plane) {
+            *count -= old;
+        }
+        for (count, old) in difference.cache.iter_mut().zip(before.cache) {
+            *count -= old;
+        }
+        difference.wasted_pages -= before.wasted_pages;
         difference.reads_of_nothing -= before.reads_of_nothing;
         difference.reads_from_memory -= before.reads_from_memory;
         difference

@@ -8,7 +8,7 @@
 //! Other faults spoil what pages hold, and nothing else. They are found when a page is read, by its check code: by the
 //! reader, who is told so, or by a collection, which then says that the page is gone.
 
-use super::media::Phase;
+use super::media::{Phase, Unit};
 use super::{Drive, Op};
 use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
 use crate::ftl::{Entry, Map};
@@ -242,28 +242,42 @@ impl<C: Contents> Drive<C> {
         if state.programs.is_some_and(|ppn| self.geometry.plane_of(ppn) == plane) {
             state.programs = None;
         }
-        let current = state.current;
-        let reads = match current {
-            op if op.is_some() => self.geometry.plane_of(self.ops[op].ppn) == plane,
-            _ => state.collect_head == Some(plane),
-        };
-        if state.phase == Phase::Free || !reads {
+        let collects = !state.current.is_some() && state.collect_head == Some(plane);
+        if state.phase == Phase::Free {
             return;
         }
-        (state.phase, state.current) = (Phase::Free, Id::NONE);
-        self.channels[state.channel as usize].ready &= !state.bit;
-        self.free_at[unit.0 as usize] = now;
-        self.agenda.set(unit.0 as usize, SimTime::NEVER);
-        if current.is_some() {
-            self.fail_read(now, current);
+        let gone = self.empty_registers(unit, plane);
+        let state = &mut self.units[unit.0 as usize];
+        if state.current.is_some() || !(collects || !gone.is_empty()) {
+            // Nothing of it was read, or other planes' pages still are.
+        } else if state.cached.is_some() {
+            state.current = std::mem::replace(&mut state.cached, Id::NONE);
+            state.phase = Phase::Ready;
+            self.agenda.set(unit.0 as usize, SimTime::NEVER);
+        } else {
+            state.phase = Phase::Free;
+            self.channels[state.channel as usize].ready &= !state.bit;
+            self.free_at[unit.0 as usize] = now;
+            self.agenda.set(unit.0 as usize, SimTime::NEVER);
+        }
+        for op in gone {
+            self.fail_read(now, op);
         }
     }
 
     /// A read under way of a page that has failed ends in time, and finds nothing.
     fn spoil_reading(&mut self, unit: UnitId, what: Fault) {
-        let current = self.units[unit.0 as usize].current;
-        if current.is_some() && what.strikes(&self.geometry, self.ops[current].ppn) {
-            self.blocks.blot(self.ops[current].ppn);
+        let Unit { cached, current, .. } = &self.units[unit.0 as usize];
+        let (cached, current) = (*cached, *current);
+        for first in [cached, current] {
+            let mut at = first;
+            while at.is_some() {
+                let Op { ppn, next, .. } = self.ops[at];
+                if what.strikes(&self.geometry, ppn) {
+                    self.blocks.blot(ppn);
+                }
+                at = next;
+            }
         }
     }
 

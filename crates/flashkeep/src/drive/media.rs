@@ -29,10 +29,14 @@ pub(super) struct Unit {
     /// Reads that wait for it, and how long they will take.
     pub reads: Queue,
     pub queued: Span,
-    /// The read it does; none while it reads for a collection.
+    /// The read it does, and by their links those that joined it; none while it reads for a collection.
     pub current: Id<Op>,
+    /// A page that has been read and makes way for the next one, with cache reads.
+    pub cached: Id<Op>,
     /// The page it programs, or programmed last.
     pub programs: Option<Ppn>,
+    /// All pages of a multi-plane program, that one first.
+    pub together: Vec<Ppn>,
     /// Planes that wait to be collected.
     pub collect_head: Option<PlaneId>,
     pub collect_tail: Option<PlaneId>,
@@ -121,6 +125,9 @@ impl<C: Contents> Drive<C> {
         state.phase = Phase::Free;
         state.busy += until.since(now);
         self.free_at[unit.0 as usize] = until;
+        if self.commands.cache_program {
+            self.accepts_at[unit.0 as usize] = until;
+        }
         // Whichever pool writes wait in, it may be one of the unit's: to look is dearer than to wake in vain.
         if self.pools_waiting > 0 || state.reads.head.is_some() || state.collect_head.is_some() {
             self.agenda.set(unit.0 as usize, until);

@@ -6,11 +6,13 @@
 //! falls free with nobody waiting is a number, not an event.
 
 mod audit;
+mod cache;
 mod collect;
 mod counters;
 mod faults;
 mod limit;
 mod media;
+mod multiplane;
 mod nvram;
 mod raw;
 mod read;
@@ -24,13 +26,14 @@ pub use faults::Fault;
 pub use media::Operation;
 
 use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};
-use crate::ftl::allocation::{Order, Pooling};
+use crate::ftl::allocation::Order;
 use crate::ftl::{Allocation, Blocks, Entry, Map, Victim};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
 use crate::media::{Domain, Geometry, PlaneId, Ppn, Rows, Scheduler, Timing, UnitId};
-use crate::spec::{Acknowledge, BusUse, GcRun, Level, Resolved};
+use crate::spec::{Acknowledge, BusUse, CommandsSpec, GcRun, Level, MultiPlane, Resolved};
 use limit::Limit;
 use media::{Channel, Unit};
+use multiplane::Share;
 use nvram::Nvram;
 
 /// Whoever is told of each flash operation.
@@ -140,13 +143,24 @@ impl Queue {
     #[inline]
     fn pop(&mut self, ops: &mut Arena<Op>) -> Id<Op> {
         let head = self.head;
-        self.head = ops[head].next;
+        self.head = std::mem::replace(&mut ops[head].next, Id::NONE);
         if self.head.is_some() {
             ops[self.head].previous = Id::NONE;
         } else {
             self.tail = Id::NONE;
         }
         head
+    }
+
+    /// Takes one out, wherever it stands.
+    fn remove(&mut self, ops: &mut Arena<Op>, op: Id<Op>) {
+        let Op { previous, next, .. } = ops[op];
+        if previous.is_some() {
+            ops[previous].next = next
+        } else {
+            self.head = next
+        }
+        if next.is_some() { ops[next].previous = previous } else { self.tail = previous }
     }
 
     /// Sends every operation that waits for a page elsewhere, where `elsewhere` says so.
@@ -267,6 +281,11 @@ pub struct Drive<C> {
     victim: Victim,
     acknowledge: Acknowledge,
     bus: BusUse,
+    commands: CommandsSpec,
+    /// Whether programs take the way of several pages at once, or through a cache register.
+    joins: bool,
+    /// `flash.commands.register_ns`.
+    register: Span,
     gc: GcRun,
     coalesce: bool,
     /// A plane with fewer free pages collects.
@@ -286,6 +305,8 @@ pub struct Drive<C> {
     units: Vec<Unit>,
     /// When each unit is free; [`SimTime::NEVER`] while it reads or holds a page for the channel.
     free_at: Vec<SimTime>,
+    /// With cache programs: when each unit can take the data of its next program.
+    accepts_at: Vec<SimTime>,
     units_per_channel: usize,
     /// Which unit each plane is in.
     unit_of: Vec<UnitId>,
@@ -294,6 +315,9 @@ pub struct Drive<C> {
     ops: Arena<Op>,
     /// The pages of writes in flight; untouched where contents are nothing.
     carried: Vec<Vec<C>>,
+    /// What one multi-plane program takes, and planes that could take more: empty in between.
+    shares: Vec<Share>,
+    free_planes: Vec<PlaneId>,
     agenda: Agenda,
     done: Vec<Done<C>>,
     sequence: u64,
@@ -317,6 +341,7 @@ impl<C: Contents> Drive<C> {
         let geometry = Geometry::new(&drive.spec.flash);
         let threshold = drive.spec.ftl.gc.threshold * geometry.pages_per_plane() as f64;
         let raw = kind == LeafKind::Raw;
+        let commands = &drive.spec.flash.commands;
         let mut this = Drive {
             plain: !raw,
             damaged: false,
@@ -324,7 +349,7 @@ impl<C: Contents> Drive<C> {
             notify_leaving: matches!(kind, LeafKind::Mapped { notify_leaving: true, .. }),
             // The order in which the rows of a raw leaf go over its planes, each of which takes its own.
             configured: if raw {
-                Allocation::Static(Order::new(Level::ALL))
+                Allocation::Static(Order::new(&Level::ALL))
             } else {
                 drive.allocation.into()
             },
@@ -333,6 +358,9 @@ impl<C: Contents> Drive<C> {
             victim,
             acknowledge: drive.spec.flash.acknowledge,
             bus: drive.spec.flash.bus,
+            commands: commands.clone(),
+            joins: !raw && (commands.multi_plane != MultiPlane::Off || commands.cache_program),
+            register: Span(drive.timing.register_ns),
             gc: drive.spec.ftl.gc.run,
             coalesce: drive.spec.ftl.coalesce_reads,
             // A block's worth of free pages is kept from the host, so collection starts before it is reached.
@@ -347,12 +375,15 @@ impl<C: Contents> Drive<C> {
             pools_waiting: 0,
             units: media::units(&geometry),
             free_at: vec![SimTime::ZERO; geometry.unit_count() as usize],
+            accepts_at: vec![SimTime::ZERO; geometry.unit_count() as usize],
             units_per_channel: geometry.units_per_channel() as usize,
             unit_of: (0..geometry.plane_count()).map(|plane| geometry.unit_of(PlaneId(plane))).collect(),
             channels: media::channels(&geometry),
             collections: vec![Collection::default(); geometry.plane_count() as usize],
             ops: Arena::default(),
             carried: Vec::new(),
+            shares: Vec::new(),
+            free_planes: Vec::new(),
             agenda: Agenda::new((geometry.unit_count() + geometry.channels) as usize),
             done: Vec::new(),
             sequence: 0,
@@ -416,10 +447,13 @@ impl<C: Contents> Drive<C> {
         let mut needed = self.pools.len();
         for at in lanes.clone() {
             let lane = &mut self.lanes[at as usize];
-            let pool = match allocation.pooling() {
-                Pooling::Domain => 0,
-                Pooling::Channel => self.units[lane.unit.0 as usize].channel - domain.first.channel,
-                Pooling::Unit => at - lanes.start,
+            let place = self.geometry.place(lane.planes[0]);
+            let pool = match allocation {
+                Allocation::Dynamic => 0,
+                Allocation::Partial(order) => {
+                    order.index(domain, self.geometry.unit_levels(), domain.within(place))
+                }
+                Allocation::Static(_) => at - lanes.start,
             };
             lane.pool = first_pool + pool;
             needed = needed.max(lane.pool as usize + 1);

@@ -4,9 +4,9 @@ use super::media::Phase;
 use super::{Drive, Kind, Op};
 use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket};
 use crate::ftl::Entry;
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{SimTime, Span};
 use crate::media::{Ppn, UnitId};
-use crate::spec::BusUse;
+use crate::spec::{BusUse, MultiPlane};
 
 impl<C: Contents> Drive<C> {
     pub(super) fn read(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket) {
@@ -66,7 +66,9 @@ impl<C: Contents> Drive<C> {
     }
 
     pub(super) fn is_being_programmed(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
-        self.units[unit.0 as usize].programs == Some(ppn) && self.free_at[unit.0 as usize] > now
+        let programs = self.units[unit.0 as usize].programs == Some(ppn)
+            || (self.commands.multi_plane != MultiPlane::Off && self.is_programmed_along(unit, ppn));
+        programs && self.free_at[unit.0 as usize] > now
     }
 
     /// With coalescing, a page that another read is bringing up soon will be in memory. As in SSDSim, the old part of
@@ -75,9 +77,8 @@ impl<C: Contents> Drive<C> {
         if !self.coalesce || cause == Cause::Update || (self.damaged && self.blocks.is_unreadable(ppn)) {
             return false;
         }
-        let state = &self.units[unit.0 as usize];
-        let in_service = state.phase != Phase::Free && state.current.is_some();
-        (in_service && self.ops[state.current].ppn == ppn) || state.reads.any(&self.ops, |op| op.ppn == ppn)
+        let same = |op: &Op| op.ppn == ppn;
+        self.any_read(unit, same) || self.units[unit.0 as usize].reads.any(&self.ops, same)
     }
 
     fn wait_to_read(
@@ -106,12 +107,12 @@ impl<C: Contents> Drive<C> {
 
     /// Starts the first read that waits for an idle unit.
     pub(super) fn grant_read(&mut self, now: SimTime, channel: usize, unit: UnitId) {
+        if self.commands.cache_read {
+            self.make_way(unit);
+        }
         let state = &mut self.units[unit.0 as usize];
         let op = state.reads.pop(&mut self.ops);
         state.queued = state.queued - (self.timing.read + self.timing.transfer(self.ops[op].command.sectors));
-        if !state.reads.head.is_some() {
-            self.channels[channel].waiting &= !state.bit;
-        }
         state.current = op;
         // A read's field for the end holds its start until the end is known.
         self.ops[op].acknowledged = now;
@@ -119,12 +120,19 @@ impl<C: Contents> Drive<C> {
         // Reads of raw pages were checked when they were submitted.
         assert!(self.blocks.is_programmed(ppn) || self.raw, "only programmed pages are read");
         self.counters.count(ftl, Kind::Read, command.cause);
-        self.start_array_read(now, channel, unit);
+        let joined =
+            if self.commands.multi_plane == MultiPlane::Off { 1 } else { self.join_reads(now, unit, op) };
+        let state = &self.units[unit.0 as usize];
+        if !state.reads.head.is_some() {
+            self.channels[channel].waiting &= !state.bit;
+        }
+        self.start_array_read(now, channel, unit, joined);
     }
 
-    /// Command on the channel, then the array; the channel is free meanwhile unless it is held for operations.
-    pub(super) fn start_array_read(&mut self, now: SimTime, channel: usize, unit: UnitId) {
-        let (command, read) = (self.timing.command, self.timing.read);
+    /// A command for each page on the channel, then the array; the channel is free meanwhile unless it is held for
+    /// operations.
+    pub(super) fn start_array_read(&mut self, now: SimTime, channel: usize, unit: UnitId, pages: u64) {
+        let (command, read) = (self.timing.command * pages, self.timing.read);
         let in_register = now + command + read;
         let state = &mut self.units[unit.0 as usize];
         state.phase = Phase::Array;
@@ -138,14 +146,15 @@ impl<C: Contents> Drive<C> {
 
     /// The page in the unit's register goes over the channel.
     pub(super) fn grant_data_out(&mut self, now: SimTime, channel: usize, unit: UnitId) {
-        let state = &mut self.units[unit.0 as usize];
-        self.channels[channel].ready &= !state.bit;
-        let op = std::mem::replace(&mut state.current, Id::NONE);
+        let op = self.leaving(unit);
+        let last = self.let_go(channel, unit, op);
         let sectors = if op.is_some() { self.ops[op].command.sectors } else { 0 };
         let transfer = self.timing.transfer(sectors);
         let end = now + transfer;
         self.occupy_channel(now, channel, transfer);
-        self.occupy_unit(now, unit, end);
+        if last {
+            self.occupy_unit(now, unit, end);
+        }
         if !op.is_some() {
             return;
         }

@@ -27,6 +27,9 @@ impl<C: Contents> Drive<C> {
             self.channels[channel].ready |= bit;
         }
         self.visit(now, channel);
+        if self.commands.cache_program {
+            self.come_back(now, unit);
+        }
     }
 
     /// Grants what can be granted.
@@ -41,7 +44,8 @@ impl<C: Contents> Drive<C> {
         // Now in use: will it have something to do when it falls free?
         let state = &self.channels[channel];
         let wanted = (state.waiting | state.collecting) & idle != 0 || (idle != 0 && self.pools_waiting > 0);
-        if wanted || state.ready != 0 {
+        let accepted = self.commands.cache_program && self.pools_waiting > 0;
+        if wanted || accepted || state.ready != 0 {
             self.arm_channel(channel);
         }
     }
@@ -94,8 +98,20 @@ impl<C: Contents> Drive<C> {
         if self.raw {
             return self.try_raw(now, channel, idle);
         }
+        if self.joins {
+            return self.try_writes(now, channel, idle);
+        }
         match self.next_write(channel, idle) {
             Some((lane, plane, turn)) => Turn::Granted(self.grant_write(now, channel, lane, plane, turn)),
+            None => Turn::Nothing,
+        }
+    }
+
+    #[inline(never)]
+    fn try_writes(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
+        let idle = if self.commands.cache_program { idle | self.accepting(now, channel) } else { idle };
+        match self.next_write(channel, idle) {
+            Some((lane, plane, turn)) => Turn::Granted(self.grant_writes(now, channel, lane, plane, turn)),
             None => Turn::Nothing,
         }
     }
@@ -126,8 +142,9 @@ impl<C: Contents> Drive<C> {
     #[inline]
     fn next_read(&self, channel: usize, idle: u64) -> Option<UnitId> {
         let Channel { waiting, first_unit, .. } = self.channels[channel];
+        let able = if self.commands.cache_read { idle | self.overlapping(channel) } else { idle };
         let age = |unit: &UnitId| self.ops[self.units[unit.0 as usize].reads.head].sequence;
-        bits(waiting & idle).map(|bit| UnitId(first_unit + bit)).min_by_key(age)
+        bits(waiting & able).map(|bit| UnitId(first_unit + bit)).min_by_key(age)
     }
 
     /// The unit whose page has waited longest in the register; a collection's comes last.
@@ -138,8 +155,8 @@ impl<C: Contents> Drive<C> {
             return None;
         }
         let age = |unit: &UnitId| {
-            let current = self.units[unit.0 as usize].current;
-            if current.is_some() { self.ops[current].sequence } else { u64::MAX }
+            let leaving = self.leaving(*unit);
+            if leaving.is_some() { self.ops[leaving].sequence } else { u64::MAX }
         };
         bits(ready).map(|bit| UnitId(first + bit)).min_by_key(age)
     }
@@ -173,7 +190,7 @@ impl<C: Contents> Drive<C> {
     fn oldest_class(&mut self, channel: usize, idle: u64) -> Option<Class> {
         let sequence = |op| self.ops[op].sequence;
         let read = self.next_read(channel, idle).map(|u| sequence(self.units[u.0 as usize].reads.head));
-        let data = self.next_data(channel).map(|u| self.units[u.0 as usize].current);
+        let data = self.next_data(channel).map(|unit| self.leaving(unit));
         let data = data.map(|op| if op.is_some() { sequence(op) } else { 0 });
         let turn = self.channels[channel].turn;
         let write = self.next_write(channel, idle).map(|(lane, _, _)| {

@@ -4,8 +4,8 @@ use super::{Drive, Ftl, Kind, Lane, Op};
 use crate::engine::{Command, Contents, Done, Flags, Ticket};
 use crate::ftl::{Allocation, Entry};
 use crate::kernel::{Id, SimTime, Span};
-use crate::media::{PlaneId, UnitId};
-use crate::spec::{Acknowledge, BusUse};
+use crate::media::{PlaneId, Ppn, UnitId};
+use crate::spec::{Acknowledge, BusUse, Level};
 
 impl<C: Contents> Drive<C> {
     pub(super) fn write(
@@ -20,26 +20,37 @@ impl<C: Contents> Drive<C> {
             return self.write_before(now, ftl, command, ticket, contents);
         }
         let channels = self.ftls[ftl].domain.extent[0];
-        if self.ftls[ftl].allocation.channel(&self.ftls[ftl].domain, command.start.0).is_none() {
-            let pool = self.ftls[ftl].first_pool;
-            self.pool_write(now, ftl, command, ticket, contents, pool, channels);
-            return;
-        }
+        let channels = match &self.ftls[ftl].allocation {
+            Allocation::Dynamic => {
+                let pool = self.ftls[ftl].first_pool;
+                self.pool_write(now, ftl, command, ticket, contents, pool, channels);
+                return;
+            }
+            Allocation::Partial(order) if !order.binds(Level::Channel) => channels,
+            Allocation::Partial(_) | Allocation::Static(_) => 1,
+        };
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));
             let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
             let pool = self.bound_pool(ftl, page.0);
             let (one, ticket) = (command.over(page, 1), ticket.plus(u32::from(n)));
-            self.pool_write(now, ftl, &one, ticket, contents, pool, 1);
+            self.pool_write(now, ftl, &one, ticket, contents, pool, channels);
         }
     }
 
-    /// The pool of an address that is bound to a channel or a plane.
+    /// The pool of an address of which some levels are bound.
     fn bound_pool(&self, ftl: usize, lpn: u32) -> u32 {
         let this = &self.ftls[ftl];
-        match this.allocation.plane(&self.geometry, &this.domain, lpn) {
-            Some(plane) => self.lanes[self.lane_of[plane.0 as usize] as usize].pool,
-            None => this.first_pool + this.allocation.channel(&this.domain, lpn).unwrap_or(0),
+        match &this.allocation {
+            Allocation::Dynamic => this.first_pool,
+            Allocation::Partial(order) => {
+                let at = order.coordinates(&this.domain, lpn);
+                this.first_pool + order.index(&this.domain, self.geometry.unit_levels(), at)
+            }
+            Allocation::Static(order) => {
+                let plane = this.domain.plane(&self.geometry, order.coordinates(&this.domain, lpn));
+                self.lanes[self.lane_of[plane.0 as usize] as usize].pool
+            }
         }
     }
 
@@ -94,13 +105,15 @@ impl<C: Contents> Drive<C> {
 
     fn channel_of_pool(&self, ftl: usize, pool: u32) -> u32 {
         let this = &self.ftls[ftl];
-        match this.allocation {
-            Allocation::Static(_) => {
-                let lane = this.lanes.start + (pool - this.first_pool);
-                self.units[self.lanes[lane as usize].unit.0 as usize].channel
-            }
-            _ => this.domain.first.channel + (pool - this.first_pool),
-        }
+        let lane = match this.allocation {
+            Allocation::Static(_) => this.lanes.start + (pool - this.first_pool),
+            _ => this
+                .lanes
+                .clone()
+                .find(|&lane| self.lanes[lane as usize].pool == pool)
+                .expect("some lane takes it"),
+        };
+        self.units[self.lanes[lane as usize].unit.0 as usize].channel
     }
 
     /// Whoever may take the pool's writes is told to come back for them.
@@ -111,8 +124,12 @@ impl<C: Contents> Drive<C> {
             }
             let unit = self.lanes[lane as usize].unit;
             self.arm_unit(now, unit);
+            if self.commands.cache_program && self.accepts_at[unit.0 as usize] > now {
+                self.agenda.set(unit.0 as usize, self.accepts_at[unit.0 as usize]);
+            }
             let channel = self.units[unit.0 as usize].channel as usize;
-            if self.is_idle(now, unit) && self.channels[channel].free_at > now {
+            let able = self.is_idle(now, unit) || self.accepts(now, unit);
+            if able && self.channels[channel].free_at > now {
                 self.arm_channel(channel);
             }
         }
@@ -138,16 +155,28 @@ impl<C: Contents> Drive<C> {
             return None;
         }
         let ftl = &self.ftls[usize::from(lane.ftl)];
-        if matches!(ftl.allocation, Allocation::Static(_)) {
+        if !matches!(ftl.allocation, Allocation::Dynamic) {
             if self.raw {
                 return self.raw_plane_for(lane.unit, head).map(|plane| (plane, lane.turn));
             }
             let op = &self.ops[head];
             let lpn = op.command.start.0 + u32::from(op.placed);
+            if matches!(ftl.allocation, Allocation::Partial(_)) {
+                return self.allowed_plane(lane, lpn);
+            }
             let bound = ftl.allocation.plane(&self.geometry, &ftl.domain, lpn);
             return bound.filter(|&plane| self.blocks.has_room(plane)).map(|plane| (plane, lane.turn));
         }
         Allocation::next_plane(&lane.planes, lane.turn, |plane| self.blocks.has_room(plane))
+    }
+
+    /// The plane of a lane that comes first among those where a page of which some levels are bound may go.
+    #[inline(never)]
+    fn allowed_plane(&self, lane: &Lane, lpn: u32) -> Option<(PlaneId, u32)> {
+        let Ftl { allocation, domain, .. } = &self.ftls[usize::from(lane.ftl)];
+        Allocation::next_plane(&lane.planes, lane.turn, |plane| {
+            allocation.allows(&self.geometry, domain, lpn, plane) && self.blocks.has_room(plane)
+        })
     }
 
     /// Places the first page of the lane's pool and programs it.
@@ -186,13 +215,13 @@ impl<C: Contents> Drive<C> {
         unit
     }
 
-    fn next_turn(&mut self, ftl: usize) {
+    pub(super) fn next_turn(&mut self, ftl: usize) {
         let this = &mut self.ftls[ftl];
         this.turn = if this.turn + 1 >= this.domain.extent[0] { 0 } else { this.turn + 1 };
     }
 
     /// A page of a plane for a page of a write. One that has been written again meanwhile is born invalid.
-    fn place(&mut self, ftl: usize, plane: PlaneId, lpn: u32, op: Id<Op>, contents: C) -> crate::media::Ppn {
+    pub(super) fn place(&mut self, ftl: usize, plane: PlaneId, lpn: u32, op: Id<Op>, contents: C) -> Ppn {
         let this = &mut self.ftls[ftl];
         let first = self.ops[op].command.start.0;
         let owner = if this.renamed.is_empty() {
@@ -268,33 +297,33 @@ impl<C: Contents> Drive<C> {
             self.make_room(plane);
             return plane;
         }
-        let bound =
-            this.allocation.channel(&this.domain, lpn).map(|channel| this.domain.first.channel + channel);
         let count = this.in_turn.len();
         let mut at = this.untimed_turn;
         for _ in 0..count {
             let lane = this.in_turn[at] as usize;
             at = if at + 1 == count { 0 } else { at + 1 };
-            let Lane { planes, turn, unit, .. } = &self.lanes[lane];
-            if bound.is_some_and(|channel| channel != self.units[unit.0 as usize].channel) {
-                continue;
-            }
-            if let Some((plane, next)) =
-                Allocation::next_plane(planes, *turn, |plane| self.blocks.has_room(plane))
-            {
+            let found = match this.allocation {
+                Allocation::Partial(_) => self.allowed_plane(&self.lanes[lane], lpn),
+                _ => {
+                    let Lane { planes, turn, .. } = &self.lanes[lane];
+                    Allocation::next_plane(planes, *turn, |plane| self.blocks.has_room(plane))
+                }
+            };
+            if let Some((plane, next)) = found {
                 self.lanes[lane].turn = next;
                 self.ftls[ftl].untimed_turn = at;
                 return plane;
             }
         }
-        self.plane_with_garbage(ftl)
+        self.plane_with_garbage(ftl, lpn)
     }
 
     /// Every plane is down to what collection keeps back: one of those that have something to collect.
-    fn plane_with_garbage(&mut self, ftl: usize) -> PlaneId {
+    fn plane_with_garbage(&mut self, ftl: usize, lpn: u32) -> PlaneId {
         loop {
-            let lanes = self.ftls[ftl].lanes.clone();
-            let mut planes = lanes.flat_map(|lane| &self.lanes[lane as usize].planes);
+            let Ftl { lanes, allocation, domain, .. } = &self.ftls[ftl];
+            let planes = lanes.clone().flat_map(|lane| &self.lanes[lane as usize].planes);
+            let mut planes = planes.filter(|plane| allocation.allows(&self.geometry, domain, lpn, **plane));
             let garbage =
                 |&&plane: &&PlaneId| self.victim.of(&self.blocks, plane, self.geometry.pages).is_some();
             let plane = *planes.find(garbage).expect("the resolved drive leaves room to collect");

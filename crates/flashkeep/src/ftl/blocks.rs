@@ -120,6 +120,17 @@ impl<C: Contents> Blocks<C> {
         ppn
     }
 
+    /// The number, within its block, of the page that a plane programs next, as long as nothing of it has failed.
+    #[must_use]
+    pub fn next_number(&self, plane: PlaneId) -> u32 {
+        self.plane(plane).next.map_or(0, |next| self.geometry.page_of(next))
+    }
+
+    /// A plane leaves its next page out: it stays empty until its block is erased.
+    pub fn leave_out(&mut self, plane: PlaneId) {
+        self.program(plane, 0, C::default());
+    }
+
     /// The open block of a plane has been filled up to `last`: it goes on beyond pages that have failed, or is full.
     #[inline(never)]
     pub(super) fn go_on_after(&mut self, plane: PlaneId, last: Ppn) {

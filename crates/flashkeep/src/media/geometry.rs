@@ -190,6 +190,16 @@ impl Geometry {
         unit.0 / self.units_per_channel()
     }
 
+    /// The levels that tell one unit from another, outermost first.
+    #[must_use]
+    pub fn unit_levels(&self) -> &'static [Level] {
+        match self.planes_per_unit {
+            1 => &Level::ALL,
+            planes if planes == self.planes => &Level::ALL[..3],
+            _ => &Level::ALL[..2],
+        }
+    }
+
     /// The drive cut into `width` equal parts along a level: part `index`. None where that is no box of whole
     /// channels, of whole chips of one channel, or of whole dies of one chip.
     #[must_use]
@@ -248,6 +258,13 @@ impl Domain {
             die: self.first.die + at[2],
             plane: at[3],
         })
+    }
+
+    /// Coordinates relative to the box.
+    #[must_use]
+    pub fn within(&self, place: Place) -> [u32; 4] {
+        let Place { channel, chip, die, plane } = place;
+        [channel - self.first.channel, chip - self.first.chip, die - self.first.die, plane - self.first.plane]
     }
 
     /// All its planes, unit by unit, dies varying fastest within a chip (the order in which they take turns).

@@ -5,7 +5,7 @@ use crate::buffer::Hits;
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
 use crate::kernel::{SimTime, Span};
-use crate::spec::Resolved;
+use crate::spec::{CommandsSpec, Resolved};
 use flashkeep_trace::Provenance;
 use serde_json::{Map, Value, json};
 
@@ -133,6 +133,9 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         "redundancy": redundancy(facts.drive),
         "phases": facts.phases.to_json(),
     });
+    if facts.drive.spec.flash.commands != CommandsSpec::default() {
+        summary["commands"] = commands(facts.counters);
+    }
     summary["digest"] = json!(statistics.digest.finish(&summary));
     summary
 }
@@ -178,6 +181,20 @@ pub(super) fn operations(of: impl Fn(Kind, Cause) -> u64) -> Value {
     let none = Cause::ALL.into_iter().map(|cause| (cause.name().to_owned(), json!(0)));
     all.insert("copyback".to_owned(), Value::Object(none.collect()));
     Value::Object(all)
+}
+
+/// How often planes worked side by side and cache registers overlapped, and what was left out for it.
+fn commands(counters: &Counters) -> Value {
+    let of = |counts: [u64; 3], kind: Kind| counts[kind as usize];
+    let (multi_plane, cache) = (counters.multi_plane, counters.cache);
+    json!({
+        "multi_plane": {
+            "read": of(multi_plane, Kind::Read), "program": of(multi_plane, Kind::Program),
+            "erase": of(multi_plane, Kind::Erase),
+        },
+        "cache": { "read": of(cache, Kind::Read), "program": of(cache, Kind::Program) },
+        "wasted_pages": counters.wasted_pages,
+    })
 }
 
 /// Pages programmed for each page that the host wrote: 1 and the parts add up to the total.

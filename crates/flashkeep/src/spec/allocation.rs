@@ -32,15 +32,33 @@ impl Level {
     }
 }
 
-/// How a page finds its plane.
+/// How a page finds its plane: some levels by its address, the others by what is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allocation {
+pub struct Allocation {
+    order: [Level; 4],
+    bound: usize,
+}
+
+impl Allocation {
     /// Any idle chip, chosen when it falls free.
-    Dynamic,
-    /// The channel by the address, the rest as [`Allocation::Dynamic`].
-    DynamicInChannel,
-    /// All four levels by the address, the one that varies fastest first.
-    Static([Level; 4]),
+    pub const DYNAMIC: Allocation = Allocation { order: Level::ALL, bound: 0 };
+
+    /// These levels by the address, the one that varies fastest first; of each at most one.
+    #[must_use]
+    pub fn bound(levels: &[Level]) -> Allocation {
+        let others = Level::ALL.into_iter().filter(|level| !levels.contains(level));
+        let mut order = Level::ALL;
+        for (place, level) in order.iter_mut().zip(levels.iter().copied().chain(others)) {
+            *place = level;
+        }
+        Allocation { order, bound: levels.len() }
+    }
+
+    /// The levels that the address decides, the one that varies fastest first.
+    #[must_use]
+    pub fn levels(&self) -> &[Level] {
+        &self.order[..self.bound]
+    }
 }
 
 impl FromStr for Allocation {
@@ -48,15 +66,15 @@ impl FromStr for Allocation {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "dynamic" => return Ok(Allocation::Dynamic),
-            "dynamic-in-channel" => return Ok(Allocation::DynamicInChannel),
+            "dynamic" => return Ok(Allocation::DYNAMIC),
+            "dynamic-in-channel" => return Ok(Allocation::bound(&[Level::Channel])),
             _ => {}
         }
-        let place = |level: Level| text.find(level.letter());
-        let mut order = Level::ALL;
-        if text.len() == 4 && order.iter().all(|&level| place(level).is_some()) {
-            order.sort_by_key(|&level| place(level));
-            return Ok(Allocation::Static(order));
+        let level = |letter: char| Level::ALL.into_iter().find(|level| level.letter() == letter);
+        let levels: Vec<Level> = text.chars().filter_map(level).collect();
+        let once = Level::ALL.iter().all(|level| levels.iter().filter(|one| *one == level).count() <= 1);
+        if !levels.is_empty() && levels.len() == text.chars().count() && once {
+            return Ok(Allocation::bound(&levels));
         }
         let upper = text.to_uppercase();
         let meant = if upper == text { None } else { upper.parse::<Allocation>().ok() };
@@ -65,19 +83,19 @@ impl FromStr for Allocation {
             None => super::fields::did_you_mean(text, ["dynamic", "dynamic-in-channel"]),
         };
         Err(format!(
-            "found \"{text}\"; `dynamic`, `dynamic-in-channel`, or the letters C (channel), W (chip), D \
-             (die), P (plane), each once, the one that varies fastest first, such as `CWDP`, are \
-             accepted{hint}"
+            "found \"{text}\"; `dynamic`, `dynamic-in-channel`, or some of the letters C (channel), W (chip), D \
+             (die), P (plane), each at most once, the one that varies fastest first, such as `CWDP` (the levels \
+             left out are chosen when the page is written), are accepted{hint}"
         ))
     }
 }
 
 impl fmt::Display for Allocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Allocation::Dynamic => f.write_str("dynamic"),
-            Allocation::DynamicInChannel => f.write_str("dynamic-in-channel"),
-            Allocation::Static(order) => order.iter().try_for_each(|level| write!(f, "{}", level.letter())),
+        match self.levels() {
+            [] => f.write_str("dynamic"),
+            [Level::Channel] => f.write_str("dynamic-in-channel"),
+            levels => levels.iter().try_for_each(|level| write!(f, "{}", level.letter())),
         }
     }
 }

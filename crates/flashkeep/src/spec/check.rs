@@ -1,7 +1,8 @@
 //! What no key can know alone: sizes that fit each other, room to collect, schemes that suit the geometry.
 
 use super::allocation::Allocation;
-use super::keys::{BusyUnit, DriveSpec, Existing};
+use super::commands::MultiPlane;
+use super::keys::{BusUse, BusyUnit, DriveSpec, Existing};
 use super::load::Given;
 use crate::error::DriveError;
 use serde_json::Value;
@@ -45,6 +46,8 @@ pub struct Timing {
     pub erase_command_ns: u64,
     /// Between an erase command and the erase.
     pub erase_setup_ns: u64,
+    /// Between the transfers of a multi-plane program, and until a cache register is free.
+    pub register_ns: u64,
     /// What a request takes that the controller's memory serves alone.
     pub hit_ns: u64,
     /// One byte over the channel, in fs: fractions of a ns add up before they are rounded.
@@ -141,6 +144,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.threshold();
     check.buffer()?;
     check.start();
+    check.commands();
     let timing = timing(&check.spec);
     let Check { spec, warnings, .. } = check;
     Ok(Resolved { spec, path: given.drive().into(), warnings, allocation, timing })
@@ -266,6 +270,20 @@ impl Check<'_> {
             self.warnings.push(text.into());
         }
     }
+
+    fn commands(&mut self) {
+        let flash = &self.spec.flash;
+        let alone = flash.planes_per_die == 1 || flash.busy_unit == BusyUnit::Plane;
+        if flash.commands.multi_plane != MultiPlane::Off && alone {
+            let text =
+                "flash.commands.multi_plane: no effect where a unit that is busy as one has one plane a die";
+            self.warnings.push(text.into());
+        }
+        if (flash.commands.cache_program || flash.commands.cache_read) && flash.bus == BusUse::Operations {
+            let text = "flash.commands: cache registers have no effect with flash.bus = \"operations\"";
+            self.warnings.push(text.into());
+        }
+    }
 }
 
 fn timing(spec: &DriveSpec) -> Timing {
@@ -277,6 +295,7 @@ fn timing(spec: &DriveSpec) -> Timing {
         command_ns: whole(timing.command_ns).ceil() as u64,
         erase_command_ns: whole(timing.erase_command_ns).ceil() as u64,
         erase_setup_ns: whole(timing.erase_setup_ns).ceil() as u64,
+        register_ns: whole(spec.flash.commands.register_ns).ceil() as u64,
         hit_ns: whole(spec.buffer.hit_us * 1e3).ceil() as u64,
         bus_fs_per_byte: whole(timing.bus_ns_per_byte * 1e6).ceil() as u64,
     }

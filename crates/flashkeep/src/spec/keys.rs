@@ -2,6 +2,7 @@
 //! JSON Schema. Every default, every limit of a single key and every choice of names stands here and nowhere
 //! else: the checks, the messages and the schema all read them from these types.
 
+use super::commands::CommandsSpec;
 use super::names::{schedulers, schemes, victims};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,6 +76,8 @@ pub struct FlashSpec {
     pub scheduler: String,
     /// Times of the operations.
     pub timing: TimingSpec,
+    /// What the chips can do besides one page at a time.
+    pub commands: CommandsSpec,
 }
 
 /// Times of the flash operations.
@@ -143,10 +146,10 @@ pub struct FtlSpec {
     /// (physical − logical) / logical pages, of what one copy can use.
     #[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0.0))]
     pub over_provisioning: f64,
-    /// `dynamic` (any idle chip, placed late), `dynamic-in-channel` (the channel fixed by the address), or a
-    /// static order: a permutation of the letters C (channel), W (chip), D (die), P (plane), the one that
-    /// varies fastest first, such as `CWDP`.
-    #[schemars(extend("pattern" = "^(dynamic|dynamic-in-channel|[CWDP]{4})$"))]
+    /// `dynamic` (any idle chip, placed late), `dynamic-in-channel` (the channel fixed by the address), or the
+    /// levels that the address fixes: letters of C (channel), W (chip), D (die), P (plane), each at most once, the
+    /// one that varies fastest first. `CWDP` leaves no choice, `CWD` one (the plane), `CW` two.
+    #[schemars(extend("pattern" = "^(dynamic|dynamic-in-channel|[CWDP]{1,4})$"))]
     pub allocation: String,
     /// A read of a page that is already being read on the same channel rides along (SSDSim).
     pub coalesce_reads: bool,
@@ -376,6 +379,7 @@ impl Default for FlashSpec {
             acknowledge: Acknowledge::Program,
             scheduler: "reads-first".into(),
             timing: TimingSpec::default(),
+            commands: CommandsSpec::default(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod check;
+mod commands;
 mod fields;
 mod keys;
 mod load;
@@ -15,6 +16,7 @@ mod tests;
 
 pub use allocation::{Allocation, Level};
 pub use check::{Resolved, Timing};
+pub use commands::{CommandsSpec, MultiPlane};
 pub use fields::schema;
 pub use keys::*;
 pub use load::{from_json, load, load_text};

@@ -397,7 +397,7 @@ fn set_goes_over_the_file() {
     let drive = load_text("d.toml", text, &set).unwrap();
     assert_eq!((drive.spec.flash.channels, drive.spec.flash.page_kib), (6, 8.0));
     assert_eq!((drive.spec.ftl.gc.victim.as_str(), drive.spec.name.as_str()), ("greedy", "42"));
-    assert_eq!(drive.allocation, Allocation::Static([Level::Channel, Level::Chip, Level::Die, Level::Plane]));
+    assert_eq!(drive.allocation, Allocation::bound(&Level::ALL));
     assert_eq!((drive.buffer_bytes(), drive.spec.start.scan), (512 << 10, true));
     assert_eq!((drive.timing.read_ns, drive.timing.program_ns), (30_000, 300_000));
 }
@@ -469,12 +469,12 @@ fn times_are_rounded_up_once() {
 
 #[test]
 fn allocations_are_parsed_and_printed() {
-    for name in ["dynamic", "dynamic-in-channel", "CWDP", "PDWC", "CPWD"] {
+    for name in ["dynamic", "dynamic-in-channel", "CWDP", "PDWC", "CPWD", "CWD", "PW", "D"] {
         assert_eq!(name.parse::<Allocation>().unwrap().to_string(), name);
     }
-    let order = Allocation::Static([Level::Plane, Level::Die, Level::Chip, Level::Channel]);
+    let order = Allocation::bound(&[Level::Plane, Level::Die, Level::Chip, Level::Channel]);
     assert_eq!("PDWC".parse(), Ok(order));
-    for name in ["", "CWD", "CWDPX", "CCWD", "Dynamic", "ÄÄ"] {
+    for name in ["", "CWX", "CWDPX", "CCWD", "Dynamic", "ÄÄ"] {
         assert!(name.parse::<Allocation>().is_err(), "{name}");
     }
 }

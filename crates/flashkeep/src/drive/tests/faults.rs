@@ -23,9 +23,10 @@ fn ways() -> impl Strategy<Value = Ways> {
         names(&["reads-first", "fifo", "ssdsim"]),
         names(&["transfers", "operations"]),
         names(&["transfer", "program"]),
+        (names(&["off", "match", "skip"]), any::<bool>(), any::<bool>()),
     );
     let ftl = (
-        names(&["dynamic", "dynamic-in-channel", "CWDP", "PDWC"]),
+        names(&["dynamic", "dynamic-in-channel", "CWDP", "PDWC", "WP"]),
         names(&["steps", "hold-channel"]),
         names(&["greedy", "fifo"]),
         any::<bool>(),
@@ -33,19 +34,20 @@ fn ways() -> impl Strategy<Value = Ways> {
     let height = (4u32..8, 1u32..6);
     (flash, ftl, height, 1u32..3, 1u32..3, 1u32..3).prop_map(|(flash, ftl, height, members, chips, dies)| {
         let (blocks, pages) = height;
-        let (unit, rule, bus, acknowledge) = flash;
+        let (unit, rule, bus, acknowledge, (multi_plane, cache_program, cache_read)) = flash;
         let (allocation, run, victim, coalesce) = ftl;
         Ways {
             flash: format!(
                 "channels = 2, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = 2, \
                  blocks_per_plane = {blocks}, pages_per_block = {pages}, busy_unit = \"{unit}\", scheduler = \"{rule}\", \
-                 bus = \"{bus}\", acknowledge = \"{acknowledge}\""
+                 bus = \"{bus}\", acknowledge = \"{acknowledge}\", commands = {{ multi_plane = \"{multi_plane}\", \
+                 cache_program = {cache_program}, cache_read = {cache_read} }}"
             ),
             ftl: format!(
                 "allocation = \"{allocation}\", coalesce_reads = {coalesce}, \
                  gc = {{ threshold = 0.3, run = \"{run}\", victim = \"{victim}\" }}"
             ),
-            is_static: allocation.len() == 4,
+            is_static: allocation != "dynamic",
             members,
             blocks,
             pages,
@@ -190,7 +192,7 @@ proptest! {
             let fill = |leaf| model.write(leaf, before(write(0, pages(&ways, true) as u16)));
             (0..ways.members as u16).for_each(fill);
         }
-        let renames = !ways.is_static && !ways.ftl.contains("in-channel");
+        let renames = !ways.is_static;
         acts.into_iter().for_each(|act| act_on_mapped(&mut model, act, renames));
         model.finish();
     }

@@ -1,5 +1,6 @@
 //! A drive's leaves on their own, driven through the trait that the executor drives them through.
 
+mod commands;
 mod damage;
 mod faults;
 mod model;

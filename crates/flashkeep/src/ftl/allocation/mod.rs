@@ -16,60 +16,41 @@ use crate::spec;
 pub enum Allocation {
     /// Any idle die takes the oldest write ([`dynamic`]).
     Dynamic,
-    /// The address fixes the channel; within it any idle die.
-    DynamicInChannel,
+    /// The address fixes some levels ([`order`]); within them as [`Allocation::Dynamic`].
+    Partial(Order),
     /// The address fixes the plane ([`order`]).
     Static(Order),
 }
 
-/// How writes are pooled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pooling {
-    /// One pool for the whole domain.
-    Domain,
-    /// One for each channel.
-    Channel,
-    /// One for each unit.
-    Unit,
-}
-
 impl From<spec::Allocation> for Allocation {
     fn from(named: spec::Allocation) -> Self {
-        match named {
-            spec::Allocation::Dynamic => Allocation::Dynamic,
-            spec::Allocation::DynamicInChannel => Allocation::DynamicInChannel,
-            spec::Allocation::Static(levels) => Allocation::Static(Order::new(levels)),
+        match named.levels() {
+            [] => Allocation::Dynamic,
+            levels @ [_, _, _, _] => Allocation::Static(Order::new(levels)),
+            levels => Allocation::Partial(Order::new(levels)),
         }
     }
 }
 
 impl Allocation {
-    /// How writes are pooled.
-    #[must_use]
-    pub fn pooling(&self) -> Pooling {
-        match self {
-            Allocation::Dynamic => Pooling::Domain,
-            Allocation::DynamicInChannel => Pooling::Channel,
-            Allocation::Static(_) => Pooling::Unit,
-        }
-    }
-
-    /// The channel, within the domain, that the address is bound to.
-    #[must_use]
-    pub fn channel(&self, domain: &Domain, lpn: u32) -> Option<u32> {
-        match self {
-            Allocation::Dynamic => None,
-            Allocation::DynamicInChannel => Some(lpn % domain.extent[0]),
-            Allocation::Static(order) => Some(order.coordinates(domain, lpn)[0]),
-        }
-    }
-
     /// The plane that the address is bound to.
     #[must_use]
+    #[inline]
     pub fn plane(&self, geometry: &Geometry, domain: &Domain, lpn: u32) -> Option<PlaneId> {
         match self {
-            Allocation::Dynamic | Allocation::DynamicInChannel => None,
+            Allocation::Dynamic | Allocation::Partial(_) => None,
             Allocation::Static(order) => Some(domain.plane(geometry, order.coordinates(domain, lpn))),
+        }
+    }
+
+    /// Whether an address may go to a plane.
+    #[must_use]
+    pub fn allows(&self, geometry: &Geometry, domain: &Domain, lpn: u32, plane: PlaneId) -> bool {
+        match self {
+            Allocation::Dynamic => true,
+            Allocation::Partial(order) | Allocation::Static(order) => {
+                order.allows(domain, lpn, geometry.place(plane))
+            }
         }
     }
 

@@ -1,51 +1,81 @@
 //! # What it does
 //! The address fixes the place: a mixed-radix number whose digits are channel, chip, die and plane, in any order,
-//! the first varying fastest. `CWDP` is channel, then chip (way), then die, then plane.
+//! the first varying fastest. `CWDP` is channel, then chip (way), then die, then plane. Levels that are left out are
+//! free: whichever die and plane that agree in the others come first take the page.
 //!
 //! # What it costs
-//! Nothing to decide; a page waits for its die even when others are idle.
+//! Nothing to decide; a page waits for its die even when others are idle, the less so the more levels are free.
 //!
 //! # Source
 //! Hu et al., ICS 2011 (SSDSim's `static_allocation`: 0 is `WDPC`, 1 `CWDP`, 2 `CPWD`, 3 `CDWP`, 4 `CPDW`,
-//! 5 `CDPW`); Tavakkol et al., MQSim, FAST 2018, for the letters.
+//! 5 `CDPW`); Tavakkol et al., MQSim, FAST 2018, for the letters; Tavakkol et al., SIGMETRICS 2014, for
+//! one and two free choices.
 
-use crate::media::Domain;
+use crate::media::{Domain, Place};
 use crate::spec::Level;
 
-/// A static order: indices into channel, chip, die, plane, fastest first.
+/// The levels that an address decides, fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Order([usize; 4]);
+pub struct Order {
+    levels: [usize; 4],
+    bound: usize,
+}
 
 impl Order {
-    /// The order of these levels, fastest first.
+    /// The order of these levels, fastest first, of each at most one.
     #[must_use]
-    pub fn new(levels: [Level; 4]) -> Order {
-        Order(levels.map(|level| level as usize))
+    pub fn new(levels: &[Level]) -> Order {
+        let mut order = Order { levels: [0; 4], bound: levels.len() };
+        for (place, level) in order.levels.iter_mut().zip(levels) {
+            *place = *level as usize;
+        }
+        order
     }
 
-    /// Channel, chip, die and plane, within the domain, of an address.
+    /// Whether it decides this level.
     #[must_use]
+    pub fn binds(&self, level: Level) -> bool {
+        self.levels[..self.bound].contains(&(level as usize))
+    }
+
+    /// Channel, chip, die and plane, within the domain, of an address; 0 where it does not decide.
+    #[must_use]
+    #[inline]
     pub fn coordinates(&self, domain: &Domain, lpn: u32) -> [u32; 4] {
         let mut rest = lpn;
         let mut at = [0; 4];
-        for level in self.0 {
+        for &level in &self.levels[..self.bound] {
             at[level] = rest % domain.extent[level];
             rest /= domain.extent[level];
         }
         at
+    }
+
+    /// Whether an address may go to a place.
+    #[must_use]
+    pub fn allows(&self, domain: &Domain, lpn: u32, place: Place) -> bool {
+        let (at, there) = (self.coordinates(domain, lpn), domain.within(place));
+        self.levels[..self.bound].iter().all(|&level| at[level] == there[level])
+    }
+
+    /// A number for the levels among `levels` that it decides, the same for all addresses and places that agree in
+    /// them.
+    #[must_use]
+    pub fn index(&self, domain: &Domain, levels: &[Level], at: [u32; 4]) -> u32 {
+        let decided = levels.iter().filter(|&&level| self.binds(level));
+        decided.fold(0, |index, &level| index * domain.extent[level as usize] + at[level as usize])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::Place;
 
     #[test]
     fn the_published_example() {
         // SSDSim's static allocation 2, two of everything, address 13: channel 1, plane 0, chip 1, die 1.
         let domain = Domain { first: Place::default(), extent: [2, 2, 2, 2] };
-        let order = Order::new([Level::Channel, Level::Plane, Level::Chip, Level::Die]);
+        let order = Order::new(&[Level::Channel, Level::Plane, Level::Chip, Level::Die]);
         assert_eq!(order.coordinates(&domain, 13), [1, 1, 1, 0]);
     }
 }

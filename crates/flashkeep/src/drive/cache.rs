@@ -1,0 +1,149 @@
+//! Cache registers: a unit takes the data of its next program while it still programs, and reads its next page while
+//! the one before leaves over the channel. So its array works all the time.
+//!
+//! Source: ONFI's page cache program and read cache random, with tCBSY and tRCBSY as `flash.commands.register_ns`.
+
+use super::media::{Phase, Unit};
+use super::{Drive, Kind, Op};
+use crate::engine::Contents;
+use crate::kernel::{Id, SimTime};
+use crate::media::{PlaneId, UnitId};
+
+impl<C: Contents> Drive<C> {
+    /// The array starts to program when the data are there and what it does is done; when it is over.
+    pub(super) fn start_program(&mut self, now: SimTime, unit: UnitId, sent: SimTime) -> SimTime {
+        let at = unit.0 as usize;
+        if !self.commands.cache_program {
+            let durable = sent + self.timing.program;
+            self.occupy_unit(now, unit, durable);
+            return durable;
+        }
+        let before = self.free_at[at];
+        let follows = before > now;
+        self.counters.cache[Kind::Program as usize] += u64::from(follows);
+        // The cache register is empty again when its page has gone into the array's.
+        let starts = if follows { sent.max(before) } else { sent } + self.register;
+        let durable = starts + self.timing.program;
+        self.occupy_unit(now.max(before), unit, durable);
+        self.accepts_at[at] = starts;
+        if self.pools_waiting > 0 {
+            self.agenda.set(at, starts);
+        }
+        durable
+    }
+
+    /// Units of a channel that still program but can take the data of another page, a bit each: not those that
+    /// somebody else waits for, who would never get his turn.
+    #[inline(never)]
+    pub(super) fn accepting(&self, now: SimTime, channel: usize) -> u64 {
+        let state = &self.channels[channel];
+        let accepts = |&n: &usize| self.accepts(now, UnitId(state.first_unit + n as u32));
+        let units = (0..self.units_per_channel).filter(accepts);
+        units.fold(0, |mask, n| mask | 1 << n) & !(state.waiting | state.collecting)
+    }
+
+    pub(super) fn accepts(&self, now: SimTime, unit: UnitId) -> bool {
+        let at = unit.0 as usize;
+        self.commands.cache_program
+            && self.units[at].phase == Phase::Free
+            && self.accepts_at[at] <= now
+            && self.free_at[at] > now
+    }
+
+    /// A unit that was woken to take data for its cache register will be woken again when it is free.
+    #[inline(never)]
+    pub(super) fn come_back(&mut self, now: SimTime, unit: UnitId) {
+        let at = unit.0 as usize;
+        if self.agenda.at(at) <= now && self.units[at].phase == Phase::Free {
+            self.arm_unit(now, unit);
+        }
+    }
+
+    /// Units of a channel whose page is in the register and can make room for another one, a bit each.
+    pub(super) fn overlapping(&self, channel: usize) -> u64 {
+        let first = self.channels[channel].first_unit as usize;
+        let overlaps = |&n: &usize| {
+            let Unit { phase, current, cached, .. } = &self.units[first + n];
+            *phase == Phase::Ready && current.is_some() && !cached.is_some()
+        };
+        (0..self.units_per_channel).filter(overlaps).fold(0, |mask, n| mask | 1 << n)
+    }
+
+    /// What a unit has read goes into its cache register, if another read is about to start.
+    pub(super) fn make_way(&mut self, unit: UnitId) {
+        let state = &mut self.units[unit.0 as usize];
+        if state.phase == Phase::Ready {
+            state.cached = std::mem::replace(&mut state.current, Id::NONE);
+            self.counters.cache[Kind::Read as usize] += 1;
+        }
+    }
+
+    /// The page of a unit that leaves next: none where that is a collection's.
+    #[inline]
+    pub(super) fn leaving(&self, unit: UnitId) -> Id<Op> {
+        let Unit { cached, current, .. } = &self.units[unit.0 as usize];
+        if cached.is_some() { *cached } else { *current }
+    }
+
+    /// That page is on its way; whether the unit has nothing else to do.
+    #[inline]
+    pub(super) fn let_go(&mut self, channel: usize, unit: UnitId, op: Id<Op>) -> bool {
+        let rest = if op.is_some() { self.ops[op].next } else { Id::NONE };
+        let state = &mut self.units[unit.0 as usize];
+        if state.cached.is_some() {
+            state.cached = rest;
+            if !rest.is_some() && state.phase != Phase::Ready {
+                self.channels[channel].ready &= !state.bit;
+            }
+            return false;
+        }
+        state.current = rest;
+        if !rest.is_some() {
+            self.channels[channel].ready &= !state.bit;
+        }
+        !rest.is_some()
+    }
+
+    /// Whether any page that a unit has read, or is reading, passes a test.
+    pub(super) fn any_read(&self, unit: UnitId, test: impl Fn(&Op) -> bool) -> bool {
+        let Unit { phase, cached, current, .. } = &self.units[unit.0 as usize];
+        [*cached, *current].into_iter().any(|first| {
+            let mut at = if *phase == Phase::Free { Id::NONE } else { first };
+            while at.is_some() {
+                if test(&self.ops[at]) {
+                    return true;
+                }
+                at = self.ops[at].next;
+            }
+            false
+        })
+    }
+
+    /// Takes the pages of a plane out of a unit's registers.
+    pub(super) fn empty_registers(&mut self, unit: UnitId, plane: PlaneId) -> Vec<Id<Op>> {
+        let Unit { cached, current, .. } = &self.units[unit.0 as usize];
+        let mut gone = Vec::new();
+        let [cached, current] = [*cached, *current].map(|first| {
+            let (mut kept, mut last, mut at) = (Id::NONE, Id::NONE, first);
+            while at.is_some() {
+                let Op { next, ppn, .. } = self.ops[at];
+                self.ops[at].next = Id::NONE;
+                if self.geometry.plane_of(ppn) == plane {
+                    gone.push(at);
+                } else {
+                    if last.is_some() {
+                        self.ops[last].next = at
+                    } else {
+                        kept = at
+                    }
+                    last = at;
+                }
+                at = next;
+            }
+            kept
+        });
+        let state = &mut self.units[unit.0 as usize];
+        (state.cached, state.current) = (cached, current);
+        gone
+    }
+}

@@ -1,0 +1,255 @@
+//! Multi-plane commands: planes of one die work side by side. They program or read pages of the same number, each in
+//! a block of its own, and erase a block each. Commands and data cross the channel one after the other, and the array
+//! works once.
+//!
+//! Source: ONFI's multi-plane operations; Hu et al., ICS 2011, for planes that leave pages out to catch up.
+
+use super::{Drive, Kind, Op};
+use crate::engine::Contents;
+use crate::ftl::Allocation;
+use crate::kernel::{Id, SimTime, Span};
+use crate::media::{PlaneId, Ppn, UnitId};
+use crate::spec::{Acknowledge, BusUse, MultiPlane};
+
+/// How many waiting writes are looked at for one that another plane of the die may take.
+const LOOK_AHEAD: usize = 64;
+
+/// A page of a write in a pool, and the plane that takes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    op: Id<Op>,
+    /// Which page of the write.
+    n: u16,
+    plane: PlaneId,
+}
+
+impl<C: Contents> Drive<C> {
+    /// Programs the first page of the lane's pool, and with it what the other planes of the die can take.
+    #[inline(never)]
+    pub(super) fn grant_writes(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        lane: usize,
+        plane: PlaneId,
+        turn: u32,
+    ) -> UnitId {
+        self.lanes[lane].turn = turn;
+        let (unit, ftl) = (self.lanes[lane].unit, usize::from(self.lanes[lane].ftl));
+        let mut shares = std::mem::take(&mut self.shares);
+        self.share_out(lane, plane, &mut shares);
+        let durable = self.program_shares(now, channel, unit, &shares);
+        let mut start = now;
+        for share in &shares {
+            let sectors = self.ops[share.op].command.sectors;
+            let sent = start + self.timing.command + self.timing.transfer(sectors);
+            let acknowledged = if self.acknowledge == Acknowledge::Transfer { sent } else { durable };
+            let ppn = self.place_share(ftl, share, now, [acknowledged, durable]);
+            self.note_programmed(unit, ppn, share.op == shares[0].op && share.n == shares[0].n);
+            let cause = self.ops[share.op].command.cause;
+            self.counters.count(ftl as u16, Kind::Program, cause);
+            self.tell(start, durable, ppn, Kind::Program, cause);
+            start = sent + self.register;
+        }
+        for share in &shares {
+            self.take_if_placed(lane, share);
+        }
+        self.counters.multi_plane[Kind::Program as usize] += u64::from(shares.len() > 1);
+        shares.clear();
+        self.shares = shares;
+        self.next_turn(ftl);
+        unit
+    }
+
+    /// Which waiting pages are programmed together: the first one in `plane`, the others in planes of the same die
+    /// that stand at, or can get to, the page of that number.
+    fn share_out(&mut self, lane: usize, plane: PlaneId, shares: &mut Vec<Share>) {
+        let head = self.pools[self.lanes[lane].pool as usize].head;
+        shares.push(Share { op: head, n: self.ops[head].placed, plane });
+        if self.commands.multi_plane == MultiPlane::Off || self.damaged {
+            return;
+        }
+        let number = self.blocks.next_number(plane);
+        let mut free = std::mem::take(&mut self.free_planes);
+        let siblings = self.lanes[lane].planes.iter().copied();
+        free.extend(siblings.filter(|&other| self.can_join(plane, number, other)));
+        let (mut op, mut n) = (head, self.ops[head].placed + 1);
+        for _ in 0..LOOK_AHEAD {
+            if free.is_empty() {
+                break;
+            }
+            if n == self.ops[op].command.count {
+                op = self.ops[op].next;
+                if !op.is_some() {
+                    break;
+                }
+                n = self.ops[op].placed;
+            }
+            if let Some(at) = self.plane_among(lane, op, n, &free) {
+                let plane = free.remove(at);
+                self.catch_up(plane, number);
+                shares.push(Share { op, n, plane });
+            }
+            n += 1;
+        }
+        free.clear();
+        self.free_planes = free;
+    }
+
+    /// Whether a plane can program the page of that number of a block together with `first`.
+    fn can_join(&self, first: PlaneId, number: u32, other: PlaneId) -> bool {
+        let die = |plane: PlaneId| plane.0 / self.geometry.planes;
+        if other == first || die(other) != die(first) {
+            return false;
+        }
+        let stands = self.blocks.next_number(other);
+        let lag = number.saturating_sub(stands);
+        let reachable = stands == number || (self.commands.multi_plane == MultiPlane::Skip && lag > 0);
+        reachable && self.blocks.plane(other).free_pages > self.geometry.pages + lag
+    }
+
+    /// Which of the planes a page of a waiting write may go to: any, unless its address says which.
+    fn plane_among(&self, lane: usize, op: Id<Op>, n: u16, free: &[PlaneId]) -> Option<usize> {
+        let ftl = &self.ftls[usize::from(self.lanes[lane].ftl)];
+        if matches!(ftl.allocation, Allocation::Dynamic) {
+            return Some(0);
+        }
+        let lpn = self.ops[op].command.start.0 + u32::from(n);
+        free.iter().position(|&plane| ftl.allocation.allows(&self.geometry, &ftl.domain, lpn, plane))
+    }
+
+    /// A plane leaves pages out until its next one has that number.
+    fn catch_up(&mut self, plane: PlaneId, number: u32) {
+        while self.blocks.next_number(plane) != number {
+            self.blocks.leave_out(plane);
+            self.counters.wasted_pages += 1;
+        }
+    }
+
+    /// Commands and data cross the channel; then the array works, once. When the programs are over.
+    fn program_shares(&mut self, now: SimTime, channel: usize, unit: UnitId, shares: &[Share]) -> SimTime {
+        let mut sent = Span::ZERO;
+        for (at, share) in shares.iter().enumerate() {
+            if at > 0 {
+                sent += self.register;
+            }
+            sent += self.timing.command + self.timing.transfer(self.ops[share.op].command.sectors);
+        }
+        let durable = self.start_program(now, unit, now + sent);
+        let held = if self.bus == BusUse::Operations { durable.since(now) } else { sent };
+        self.occupy_channel(now, channel, held);
+        durable
+    }
+
+    fn place_share(
+        &mut self,
+        ftl: usize,
+        share: &Share,
+        now: SimTime,
+        [acknowledged, durable]: [SimTime; 2],
+    ) -> Ppn {
+        let Share { op, n, plane } = *share;
+        let lpn = self.ops[op].command.start.0 + u32::from(n);
+        let contents = if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() };
+        let ppn = self.place(ftl, plane, lpn, op, contents);
+        let state = &mut self.ops[op];
+        state.placed += 1;
+        state.acknowledged = state.acknowledged.max(acknowledged);
+        state.durable = state.durable.max(durable);
+        state.service = state.service.max(acknowledged.since(now));
+        ppn
+    }
+
+    /// A write whose pages all have their places leaves its pool; with several of its pages in one command, the last
+    /// of them finds it gone.
+    fn take_if_placed(&mut self, lane: usize, share: &Share) {
+        let state = &self.ops[share.op];
+        if share.n + 1 < state.command.count {
+            return;
+        }
+        let pool = self.lanes[lane].pool as usize;
+        self.pools[pool].remove(&mut self.ops, share.op);
+        self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
+        self.all_placed(share.op);
+    }
+
+    // ---------------------------------------------------------------- reads
+
+    /// Reads that wait for pages of the same number in other planes of the die join one that starts. How many there
+    /// are in all.
+    #[inline(never)]
+    pub(super) fn join_reads(&mut self, now: SimTime, unit: UnitId, first: Id<Op>) -> u64 {
+        let geometry = &self.geometry;
+        let number = geometry.page_of(self.ops[first].ppn);
+        let plane = geometry.plane_of(self.ops[first].ppn).0;
+        let die = plane / geometry.planes;
+        let mut planes = 1_u128 << (plane % geometry.planes);
+        let (mut last, mut count) = (first, 1);
+        let mut at = self.units[unit.0 as usize].reads.head;
+        while at.is_some() {
+            let Op { ppn, next, command, ftl, .. } = self.ops[at];
+            let plane = self.geometry.plane_of(ppn).0;
+            let bit = 1 << (plane % self.geometry.planes);
+            if self.geometry.page_of(ppn) == number
+                && plane / self.geometry.planes == die
+                && planes & bit == 0
+            {
+                planes |= bit;
+                let state = &mut self.units[unit.0 as usize];
+                state.queued = state.queued - (self.timing.read + self.timing.transfer(command.sectors));
+                state.reads.remove(&mut self.ops, at);
+                self.ops[at].next = Id::NONE;
+                self.ops[at].acknowledged = now;
+                self.ops[last].next = at;
+                self.counters.count(ftl, Kind::Read, command.cause);
+                (last, count) = (at, count + 1);
+            }
+            at = next;
+        }
+        self.counters.multi_plane[Kind::Read as usize] += u64::from(count > 1);
+        count
+    }
+
+    // ---------------------------------------------------------------- erases
+
+    /// Planes of the same die whose victims are ready to be erased too.
+    #[inline(never)]
+    pub(super) fn joining_erases(&mut self, unit: UnitId, first: PlaneId) -> Vec<(PlaneId, u32)> {
+        let die = first.0 / self.geometry.planes;
+        let mut ready = Vec::new();
+        let mut at = self.units[unit.0 as usize].collect_head;
+        while let Some(plane) = at {
+            at = self.collections[plane.0 as usize].next;
+            if plane == first || plane.0 / self.geometry.planes != die {
+                continue;
+            }
+            if let Some(victim) = self.victim_of(plane)
+                && self.collections[plane.0 as usize].moving.is_none()
+                && self.blocks.is_garbage(plane, victim)
+                && !self.is_owed(unit, plane, victim)
+            {
+                ready.push((plane, victim));
+            }
+        }
+        self.counters.multi_plane[Kind::Erase as usize] += u64::from(!ready.is_empty());
+        ready
+    }
+
+    /// The unit programs the page; with `first`, it starts to.
+    fn note_programmed(&mut self, unit: UnitId, ppn: Ppn, first: bool) {
+        let state = &mut self.units[unit.0 as usize];
+        if first {
+            state.programs = Some(ppn);
+            state.together.clear();
+        }
+        state.together.push(ppn);
+    }
+
+    /// Whether the page is one of those that the unit programs together.
+    pub(super) fn is_programmed_along(&self, unit: UnitId, ppn: Ppn) -> bool {
+        let state = &self.units[unit.0 as usize];
+        state.programs.is_some()
+            && state.programs == state.together.first().copied()
+            && state.together.contains(&ppn)
+    }
+}

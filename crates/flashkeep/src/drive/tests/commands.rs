@@ -1,0 +1,170 @@
+//! Planes side by side, and cache registers, to the nanosecond.
+
+use super::*;
+use proptest::prelude::*;
+
+/// A channel with one chip of two dies of two planes, a die being busy as one.
+const FLASH: &str = "channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 16, \
+                     pages_per_block = 4";
+/// Consecutive pages go to the planes in turn.
+const FTL: &str = "allocation = \"PDWC\"";
+const GAP: u64 = 500;
+
+fn rig(commands: &str) -> Rig {
+    let flash = format!("{FLASH}, commands = {{ register_ns = 500, {commands} }}");
+    Rig::new(&flash, FTL, 1, mapped(40))
+}
+
+fn ends(done: &[Done<Token>]) -> Vec<u64> {
+    done.iter().map(|done| done.durable.0).collect()
+}
+
+#[test]
+fn two_planes_program_in_the_time_of_one() {
+    let sent = COMMAND + TRANSFER;
+    let mut apart = rig("multi_plane = \"off\"");
+    apart.ask(0, write(0, 2), 0, &tokens(1, 2));
+    let last = ends(&apart.settle()).into_iter().max();
+    assert_eq!(last, Some(2 * (sent + PROGRAM)), "one after the other");
+
+    let mut joined = rig("multi_plane = \"match\"");
+    joined.ask(0, write(0, 2), 0, &tokens(1, 2));
+    let done = joined.settle();
+    // A static order cuts a write into pages, and the first of them goes as soon as it comes.
+    let one = sent + PROGRAM;
+    assert_eq!(ends(&done), [one, 2 * one]);
+    joined.ask(0, write(2, 2), 0, &tokens(3, 2));
+    joined.ask(0, write(4, 4), 1, &tokens(5, 4));
+    let done = joined.settle();
+    // Page 2 goes alone again, and page 3 finds its neighbour a page ahead; then the planes are in step.
+    let two = 2 * sent + GAP + PROGRAM;
+    let all = [one, 2 * one, 2 * one + two, 2 * one + two, 2 * one + 2 * two, 2 * one + 2 * two];
+    assert_eq!(ends(&done), all.map(|end| 2 * one + end));
+    assert_eq!(joined.drive.counters().multi_plane[Kind::Program as usize], 2);
+}
+
+#[test]
+fn planes_that_stand_apart_do_not_join_unless_they_may_leave_pages_out() {
+    for (mode, joined, wasted) in [("match", 0, 0), ("skip", 1, 2)] {
+        let mut rig = rig(&format!("multi_plane = \"{mode}\""));
+        for page in [0, 2] {
+            rig.ask(0, write(page, 1), 0, &tokens(1, 1));
+            rig.settle();
+        }
+        // Plane 0 stands at page 2, plane 1 at page 0. A write in the unit lets both wait.
+        rig.ask(0, write(4, 1), 0, &tokens(7, 1));
+        rig.ask(0, write(6, 1), 0, &tokens(8, 1));
+        rig.ask(0, write(1, 1), 0, &tokens(9, 1));
+        rig.settle();
+        let counters = rig.drive.counters();
+        assert_eq!(counters.multi_plane[Kind::Program as usize], joined, "{mode}");
+        assert_eq!(counters.wasted_pages, wasted + joined, "{mode}: up to the page of number 3");
+        rig.drive.audit();
+    }
+}
+
+#[test]
+fn two_planes_read_together_and_send_their_pages_one_after_the_other() {
+    let mut rig = rig("multi_plane = \"match\"");
+    rig.ask(0, before(write(0, 6)), 0, &tokens(1, 6));
+    rig.settle();
+    // The first read keeps the die busy; those of pages 2 and 3 wait, and have the same number in their blocks.
+    for page in [4, 2, 3] {
+        rig.ask(0, read(page), page, &[]);
+    }
+    let done = rig.settle();
+    let first = COMMAND + READ + TRANSFER;
+    let array = first + 2 * COMMAND + READ;
+    assert_eq!(ends(&done), [first, array + TRANSFER, array + 2 * TRANSFER]);
+    let contents: Vec<_> = done.iter().map(|done| done.contents).collect();
+    assert_eq!(contents, [Token(5), Token(3), Token(4)]);
+    assert_eq!(rig.drive.counters().multi_plane[Kind::Read as usize], 1);
+}
+
+#[test]
+fn a_cache_register_takes_data_while_the_array_programs() {
+    let mut rig = rig("cache_program = true");
+    for n in 0..3 {
+        rig.ask(0, write(n, 1), n, &tokens(1, 1));
+    }
+    let sent = COMMAND + TRANSFER;
+    let first = sent + GAP + PROGRAM;
+    let step = GAP + PROGRAM;
+    assert_eq!(ends(&rig.settle()), [first, first + step, first + 2 * step]);
+    assert_eq!(rig.drive.counters().cache[Kind::Program as usize], 2);
+}
+
+#[test]
+fn a_read_waits_for_the_program_but_not_for_the_next_one() {
+    let mut rig = rig("cache_program = true");
+    rig.ask(0, before(write(8, 1)), 0, &tokens(1, 1));
+    for n in 0..3 {
+        rig.ask(0, write(n, 1), n, &tokens(1, 1));
+    }
+    let second = rig.now + Span(COMMAND + TRANSFER + GAP);
+    // Before the second write's data are taken, a read comes: the unit stops taking data.
+    rig.go_on(SimTime(second.0 - 1));
+    rig.ask(0, read(8), 9, &[]);
+    let done = rig.settle();
+    let program = COMMAND + TRANSFER + GAP + PROGRAM;
+    let read = done.iter().find(|done| done.ticket.slot == 9).expect("it is answered");
+    assert_eq!(read.durable.0, program + COMMAND + READ + TRANSFER);
+}
+
+#[test]
+fn a_unit_reads_its_next_page_while_the_one_before_leaves() {
+    let mut rig = rig("cache_read = true");
+    rig.ask(0, before(write(0, 6)), 0, &tokens(1, 6));
+    rig.settle();
+    for page in [0, 2, 4] {
+        rig.ask(0, read(page), page, &[]);
+    }
+    // Reads first: the next command goes out before the data do, and the array is read meanwhile.
+    let first = COMMAND + READ;
+    let done = rig.settle();
+    let array = first + COMMAND + READ;
+    assert_eq!(
+        ends(&done),
+        [first + COMMAND + TRANSFER, array + COMMAND + TRANSFER, array + COMMAND + READ + TRANSFER]
+    );
+    assert_eq!(rig.drive.counters().cache[Kind::Read as usize], 2);
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_lost_whatever_the_chips_can_do(
+        multi_plane in prop::sample::select(vec!["off", "match", "skip"]),
+        (cache_program, cache_read) in any::<(bool, bool)>(),
+        allocation in prop::sample::select(vec!["dynamic", "dynamic-in-channel", "CWPD", "PDWC", "CW", "P", "DC"]),
+        steps in prop::collection::vec((0_u32..40, 1_u16..6, 0_u8..4), 1..400),
+    ) {
+        let flash = format!(
+            "channels = 2, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 6, \
+             pages_per_block = 4, commands = {{ multi_plane = \"{multi_plane}\", cache_program = {cache_program}, \
+             cache_read = {cache_read}, register_ns = 500 }}"
+        );
+        let mut rig = Rig::new(&flash, &format!("allocation = \"{allocation}\""), 1, mapped(45));
+        let mut held = [Token(0); 45];
+        for (n, (page, count, what)) in steps.into_iter().enumerate() {
+            if what == 0 {
+                rig.ask(0, read(page), n as u32, &[]);
+                let now = rig.now;
+                rig.go_on(now + Span(5_000));
+            } else {
+                let contents = tokens(n as u64 * 100 + 1, count);
+                held[page as usize..][..usize::from(count)].copy_from_slice(&contents);
+                rig.ask(0, write(page, count), n as u32, &contents);
+            }
+            if what == 3 {
+                rig.settle();
+                rig.drive.audit();
+            }
+        }
+        rig.settle();
+        rig.drive.audit();
+        for (page, held) in (0..).zip(held) {
+            let found = rig.drive.contents_of(LeafId(0), Page(page)).unwrap_or_default();
+            prop_assert_eq!(found, held, "page {}", page);
+        }
+    }
+}
