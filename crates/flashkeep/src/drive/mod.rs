@@ -625,11 +625,11 @@ impl<C: Contents> Drive<C> {
         self.free_at[unit.0 as usize] <= now
     }
 
+    #[inline(always)]
     fn claim(&mut self, op: Op) -> Id<Op> {
         let id = self.ops.claim();
-        self.ops[id] = op;
         self.sequence += 1;
-        self.ops[id].sequence = self.sequence;
+        self.ops[id] = Op { sequence: self.sequence, ..op };
         id
     }
 

@@ -156,8 +156,30 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         piece: Command,
         ticket: Ticket,
     ) -> bool {
-        let carefree = self.is_carefree(node);
-        let wanted = match if carefree { Lock::Free } else { self.scheme_mut(node).lock(&piece) } {
+        if self.is_carefree(node) {
+            let mut plan = self.blank_plan();
+            let goes = self.plan(leaves, node, &piece, &mut plan);
+            if goes {
+                self.carry_out(leaves, now, node, &piece, &mut plan, ticket, None);
+            }
+            self.plans.push(plan);
+            goes
+        } else {
+            self.attempt_with_care(leaves, now, node, piece, ticket)
+        }
+    }
+
+    /// The same for a scheme that must be looked after.
+    #[inline(never)]
+    fn attempt_with_care<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        piece: Command,
+        ticket: Ticket,
+    ) -> bool {
+        let wanted = match self.scheme_mut(node).lock(&piece) {
             Lock::Free => None,
             Lock::Pass(key) => Some((key, Mode::Pass)),
             Lock::Share(key) => Some((key, Mode::Share)),
@@ -170,37 +192,55 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return true;
         }
         let mut plan = self.blank_plan();
-        let (scheme, view) = self.consult(leaves, node);
-        let verdict = scheme.plan(&piece, &view, &mut plan);
-        if verdict == Verdict::Go {
-            if !carefree {
-                self.exposure.rescued += u64::from(plan.rescued);
-                if piece.verb != Verb::Read {
-                    self.note_change(now, node);
-                }
+        let goes = self.plan(leaves, node, &piece, &mut plan);
+        if goes {
+            self.exposure.rescued += u64::from(plan.rescued);
+            if piece.verb != Verb::Read {
+                self.note_change(now, node);
             }
             let taken = wanted.filter(|&(_, mode)| mode != Mode::Pass);
-            if taken.is_none() && plan.is_simple::<C>() {
-                self.pass_on(leaves, now, node, &piece, &plan, ticket);
-            } else {
-                self.account(ticket, u32::from(piece.count));
-                if let Some((key, mode)) = taken {
-                    self.locks.take(node, key, mode);
-                }
-                let key = taken.map(|(key, _)| key);
-                let start = Start { key, ..Start::new(node, piece, ticket) };
-                self.start(leaves, now, start, &mut plan);
-            }
+            self.carry_out(leaves, now, node, &piece, &mut plan, ticket, taken);
         }
         self.plans.push(plan);
-        if !carefree && verdict == Verdict::Go && piece.verb != Verb::Read {
+        if goes && piece.verb != Verb::Read {
             self.press(leaves, now, node);
         }
-        verdict == Verdict::Go
+        goes
+    }
+
+    /// Has the scheme plan a command; false where it says to wait.
+    #[inline(always)]
+    fn plan<L: Leaves<C>>(&mut self, leaves: &L, node: NodeId, piece: &Command, plan: &mut Plan) -> bool {
+        let (scheme, view) = self.consult(leaves, node);
+        scheme.plan(piece, &view, plan) == Verdict::Go
+    }
+
+    /// Does what has been planned, and takes the stripe for it.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn carry_out<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        piece: &Command,
+        plan: &mut Plan,
+        ticket: Ticket,
+        taken: Option<(Key, Mode)>,
+    ) {
+        if taken.is_none() && plan.is_simple::<C>() {
+            return self.pass_on(leaves, now, node, piece, plan, ticket);
+        }
+        self.account(ticket, u32::from(piece.count));
+        if let Some((key, mode)) = taken {
+            self.locks.take(node, key, mode);
+        }
+        let key = taken.map(|(key, _)| key);
+        self.start(leaves, now, Start { key, ..Start::new(node, *piece, ticket) }, plan);
     }
 
     /// A plan of one plain stage: its steps count with the caller.
-    #[inline]
+    #[inline(always)]
     fn pass_on<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,

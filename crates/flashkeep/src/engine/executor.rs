@@ -146,8 +146,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Takes in what the leaves have done, and asks again for those who were told to wait, until nothing moves.
-    #[inline]
+    #[inline(always)]
     pub fn settle<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
+        if !leaves.done().is_empty() || !self.parked.is_empty() {
+            self.take_all_in(leaves, now);
+        }
+    }
+
+    /// There is something to be settled: kept apart, because often there is nothing.
+    #[inline(never)]
+    fn take_all_in<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
         loop {
             while !leaves.done().is_empty() {
                 std::mem::swap(leaves.done(), &mut self.inbox);

@@ -1,6 +1,6 @@
 //! How plans run that need more than their caller's counter: stages, a stripe, sums, steps nobody waits for.
 //!
-//! A frame has two counters. Its join's `undurable` drives the stages: the next one starts when all that was
+//! A frame's join has two counters. `undurable` drives the stages: the next one starts when all that was
 //! submitted is durable. `unacknowledged` drives the caller: it is told when all that it waits for is
 //! acknowledged, at once with the durable instant where that is known by then too, otherwise in two parts.
 
@@ -38,11 +38,8 @@ pub(super) struct Frame {
     tell: Tell,
     /// Nothing from this step on is waited for.
     awaited: usize,
-    /// Pages submitted and waited for.
-    unacknowledged: u32,
     /// How far each step is, where that matters.
     progress: Vec<Progress>,
-    acknowledged: SimTime,
     service: Span,
     told: bool,
     /// Continuations that still name this frame.
@@ -58,12 +55,20 @@ pub(super) struct Frame {
     /// Whether the plan needs the second sum.
     pub(super) second: bool,
     pub(super) keep: Option<Key>,
-    /// What could not be read, where this plan is to bring it, and the failed steps before it.
-    pub(super) repairs: Option<FailedPage>,
-    pub(super) failed: Vec<Step>,
+    /// What it is to bring, where that could not be read.
+    pub(super) repair: Option<Box<Repair>>,
     /// Places that nothing below could bring; how many of them the caller has been told of.
     pub(super) lost: Vec<u32>,
     lost_told: usize,
+}
+
+/// What a plan repairs.
+#[derive(Debug)]
+pub(super) struct Repair {
+    /// The page that could not be read.
+    pub(super) wanted: FailedPage,
+    /// The step that failed, and those before it that this repair is a part of.
+    pub(super) failed: Vec<Step>,
 }
 
 /// How far a step is.
@@ -76,6 +81,55 @@ struct Progress {
 }
 
 impl Frame {
+    /// Begins a plan where another one was, whose buffers are used again; how many places its pages take.
+    fn begin(&mut self, start: Start, plan: &mut Plan) -> u32 {
+        self.node = start.node;
+        self.caller = start.caller;
+        self.command = start.command;
+        self.background = !start.caller.owner.is_some();
+        self.next = 0;
+        self.key = start.key;
+        self.holding = start.key.is_some();
+        self.sheltered = start.sheltered || start.key.is_some();
+        self.release = plan.release;
+        self.tell = plan.tell;
+        self.service = Span::ZERO;
+        self.told = false;
+        self.due = 0;
+        self.over = false;
+        self.rebuilds = start.rebuilds;
+        self.adding = false;
+        self.peeked = plan.peek.is_some();
+        self.keep = plan.keep;
+        self.repair = start.repair;
+        self.lost.clear();
+        self.lost_told = 0;
+        self.take_steps(plan)
+    }
+
+    /// Takes a plan's steps; how many places their pages take.
+    fn take_steps(&mut self, plan: &mut Plan) -> u32 {
+        self.steps.clear();
+        std::mem::swap(&mut self.steps, &mut plan.steps);
+        self.bases.clear();
+        self.awaited = 0;
+        let mut places = 0;
+        let mut tracked = plan.tell == Tell::First;
+        for (at, step) in self.steps.iter().enumerate() {
+            self.bases.push(places);
+            places += u32::from(step.command.count);
+            tracked |= step.later;
+            if !step.later {
+                self.awaited = at + 1;
+            }
+        }
+        self.progress.clear();
+        if tracked {
+            self.progress.resize(self.steps.len(), Progress::default());
+        }
+        places
+    }
+
     /// The step that a place belongs to.
     #[inline]
     pub(super) fn step_of(&self, place: u32) -> usize {
@@ -109,6 +163,18 @@ impl Frame {
         known.map(|(progress, _)| progress.acknowledged).min()
     }
 
+    /// Pages of the step that a place belongs to are acknowledged: whether anybody waits for them, and when that step
+    /// was done, if it is now and one is all that the caller waits for.
+    #[inline(never)]
+    fn note_progress(&mut self, place: u32, pages: u32, acknowledged: SimTime) -> (bool, Option<SimTime>) {
+        let at = self.step_of(place);
+        let progress = &mut self.progress[at];
+        progress.left -= pages;
+        progress.acknowledged = progress.acknowledged.max(acknowledged);
+        let first = progress.left == 0 && !progress.void && self.tell == Tell::First;
+        (!self.steps[at].later, first.then_some(progress.acknowledged))
+    }
+
     fn tracks_steps(&self) -> bool {
         !self.progress.is_empty()
     }
@@ -122,15 +188,13 @@ pub(super) struct Start {
     /// The stripe, already taken.
     pub(super) key: Option<Key>,
     pub(super) sheltered: bool,
-    pub(super) repairs: Option<FailedPage>,
-    pub(super) failed: Vec<Step>,
+    pub(super) repair: Option<Box<Repair>>,
     pub(super) rebuilds: Option<SimTime>,
 }
 
 impl Start {
     pub(super) fn new(node: NodeId, command: Command, caller: Ticket) -> Self {
-        let (repairs, failed, rebuilds) = (None, Vec::new(), None);
-        Start { node, command, caller, key: None, sheltered: false, repairs, failed, rebuilds }
+        Start { node, command, caller, key: None, sheltered: false, repair: None, rebuilds: None }
     }
 }
 
@@ -162,48 +226,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let takes_time = self.controller.xor > Span::ZERO && !flags.has(Flags::BEFORE);
         let id = self.frames.claim();
         let frame = &mut self.frames[id];
-        let Frame { mut steps, mut bases, mut progress, mut lost, .. } = std::mem::take(frame);
-        steps.clear();
-        std::mem::swap(&mut steps, &mut plan.steps);
-        bases.clear();
-        let mut places = 0;
-        for step in &steps {
-            bases.push(places);
-            places += u32::from(step.command.count);
-        }
-        progress.clear();
-        if plan.tell == Tell::First || steps.iter().any(|step| step.later) {
-            progress.resize(steps.len(), Progress::default());
-        }
-        lost.clear();
-        *frame = Frame {
-            node: start.node,
-            caller: start.caller,
-            command: start.command,
-            background: !start.caller.owner.is_some(),
-            awaited: steps.iter().rposition(|step| !step.later).map_or(0, |last| last + 1),
-            second: C::KEEP && steps.iter().any(|s| matches!(s.role, Role::Q | Role::LostQ | Role::Lost(_))),
-            summed: if takes_time { summed(&steps) } else { 0 },
-            steps,
-            bases,
-            progress,
-            lost,
-            key: start.key,
-            holding: start.key.is_some(),
-            sheltered: start.sheltered || start.key.is_some(),
-            release: plan.release,
-            tell: plan.tell,
-            acknowledged: now,
-            keep: plan.keep,
-            peeked: plan.peek.is_some(),
-            rebuilds: start.rebuilds,
-            repairs: start.repairs,
-            failed: start.failed,
-            ..Frame::default()
-        };
+        let places = frame.begin(start, plan);
+        frame.summed = if takes_time { summed(&frame.steps) } else { 0 };
+        frame.second = C::KEEP && frame.steps.iter().any(Step::is_of_second_sum);
         let join = self.claim_join(places);
-        self.joins[join] = Join::of(id);
-        self.frames[id].join = join;
+        let frame = &mut self.frames[id];
+        frame.join = join;
+        self.joins[join] = Join::of(id, frame.tracks_steps(), now);
         self.lay_out(id, plan.carry, plan.peek);
         self.run_stage(leaves, now, id);
     }
@@ -214,19 +243,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (join, node) = (frame.join, frame.node);
         frame.adding = false;
         if !frame.told {
-            frame.acknowledged = frame.acknowledged.max(now);
+            let join = &mut self.joins[join];
+            join.acknowledged = join.acknowledged.max(now);
         }
         let Some(stage) = frame.steps.get(frame.next).map(|step| step.stage) else {
             return self.finish(leaves, now, id);
         };
-        while let Some(step) = self.frames[id].steps.get(self.frames[id].next)
-            && step.stage == stage
-        {
-            let at = self.frames[id].next;
-            if self.frames[id].summed > 0 && step.is_from_sums() {
+        loop {
+            let frame = &mut self.frames[id];
+            let at = frame.next;
+            let Some(step) = frame.steps.get(at).filter(|step| step.stage == stage) else { break };
+            if frame.summed > 0 && step.is_from_sums() {
                 return self.add_up(now, id);
             }
-            self.frames[id].next += 1;
+            frame.next += 1;
             self.submit_step(leaves, now, id, at);
         }
         self.keep_sums(id);
@@ -281,20 +311,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A frame waits for so many pages more (or fewer, where they are about to be counted anew).
+    /// A plan whose steps are tracked waits for so many pages more (or fewer, where they are about to be counted anew).
     #[inline(never)]
-    pub(super) fn expect(&mut self, id: Id<Frame>, place: u32, change: i32) {
-        let frame = &mut self.frames[id];
-        let at = if frame.tracks_steps() { frame.step_of(place) } else { 0 };
-        if frame.tracks_steps() {
-            let left = &mut frame.progress[at].left;
-            *left = left.checked_add_signed(change).expect("what is taken back was counted");
-            if frame.steps[at].later {
-                return;
-            }
+    pub(super) fn track(&mut self, ticket: Ticket, change: i32) {
+        let join = &mut self.joins[ticket.owner];
+        let frame = &mut self.frames[join.frame];
+        let at = frame.step_of(ticket.slot);
+        let count = |pages: &mut u32| {
+            *pages = pages.checked_add_signed(change).expect("what is taken back was counted");
+        };
+        count(&mut frame.progress[at].left);
+        if !frame.steps[at].later {
+            count(&mut join.unacknowledged);
         }
-        frame.unacknowledged =
-            frame.unacknowledged.checked_add_signed(change).expect("what is taken back was counted");
     }
 
     /// A member that does not answer has been given something: whoever tells its caller of the first that is
@@ -323,18 +352,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut first = None;
         if done.part != Part::Durable {
             join.service = join.service.max(done.service);
-            let at = if frame.tracks_steps() { frame.step_of(done.ticket.slot) } else { 0 };
-            if frame.tracks_steps() {
-                let progress = &mut frame.progress[at];
-                progress.left -= done.pages;
-                progress.acknowledged = progress.acknowledged.max(done.acknowledged);
-                if progress.left == 0 && !progress.void && frame.tell == Tell::First {
-                    first = Some(progress.acknowledged);
-                }
+            let mut awaited = true;
+            if join.tracked {
+                (awaited, first) = frame.note_progress(done.ticket.slot, done.pages, done.acknowledged);
             }
-            if !frame.steps[at].later {
-                frame.unacknowledged -= done.pages;
-                frame.acknowledged = frame.acknowledged.max(done.acknowledged);
+            if awaited {
+                join.unacknowledged -= done.pages;
+                join.acknowledged = join.acknowledged.max(done.acknowledged);
             }
         }
         if done.part != Part::Acknowledged {
@@ -345,8 +369,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if stage_over && frame.next == frame.steps.len() {
             return self.finish(leaves, now, id);
         }
-        if let Some(when) = first {
-            self.later(leaves, now, when, id, Due::First(id.raw()), Self::first);
+        if let Some(when) = first
+            && !self.put_off(now, when, id, Due::First(id.raw()))
+        {
+            self.first(leaves, now, id);
         }
         self.tell_if_acknowledged(leaves, now, id);
         if stage_over {
@@ -357,7 +383,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The caller goes on as soon as nothing that it waits for is missing, though more is to come.
     fn tell_if_acknowledged<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &self.frames[id];
-        let complete = frame.unacknowledged == 0 && frame.next >= frame.awaited;
+        let complete = self.joins[frame.join].unacknowledged == 0 && frame.next >= frame.awaited;
         if complete && !frame.told && frame.tell == Tell::All {
             self.tell(leaves, now, id, Part::Acknowledged, now);
         }
@@ -369,26 +395,31 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let join = &mut self.joins[frame.join];
         frame.service += std::mem::take(&mut join.service);
         let when = join.durable;
-        self.later(leaves, now, when, id, Due::Stage(id.raw()), Self::run_stage);
+        if !self.put_off(now, when, id, Due::Stage(id.raw())) {
+            self.run_stage(leaves, now, id);
+        }
     }
 
     /// Every step is done: the caller is told, and once that is durable the stripe is let go.
     fn finish<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &mut self.frames[id];
-        let durable = self.joins[frame.join].durable.max(now);
+        let join = &mut self.joins[frame.join];
+        let durable = join.durable.max(now);
         let part = if frame.told { Part::Durable } else { Part::Both };
         if !frame.told && frame.tell == Tell::First {
-            frame.acknowledged = frame.first().unwrap_or(durable);
+            join.acknowledged = frame.first().unwrap_or(durable);
         }
         self.tell(leaves, now, id, part, durable);
-        self.later(leaves, now, durable, id, Due::Over(id.raw()), Self::over);
+        if !self.put_off(now, durable, id, Due::Over(id.raw())) {
+            self.over(leaves, now, id);
+        }
     }
 
     /// The first step of a plan that waits for one only is acknowledged.
     pub(super) fn first<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
-        let frame = &mut self.frames[id];
+        let frame = &self.frames[id];
         if !frame.told {
-            frame.acknowledged = frame.first().unwrap_or(now);
+            self.joins[frame.join].acknowledged = frame.first().unwrap_or(now);
             self.tell(leaves, now, id, Part::Acknowledged, now);
         }
     }
@@ -411,8 +442,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             frame.lost_told = frame.lost.len();
         }
         let (caller, command, node, lost) = (frame.caller, frame.command, frame.node, frame.lost_told > 0);
-        let service = frame.service + self.joins[frame.join].service;
-        let done = Done { acknowledged: frame.acknowledged, service, part, ..Done::at(caller, 1, durable) };
+        let Join { acknowledged, service, .. } = self.joins[frame.join];
+        let service = frame.service + service;
+        let done = Done { acknowledged, service, part, ..Done::at(caller, 1, durable) };
         if command.verb != Verb::Read {
             self.joins[caller.owner].lost += u32::from(lost && node == NodeId::HOST && !again);
             leaves.done().push(Done { pages: u32::from(command.count), ..done });
@@ -423,8 +455,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if !lost || !self.is_lost_to_caller(id, n) {
                 leaves.done().push(Done { ticket, contents: self.read_for_caller(id, n), ..done });
             } else if !again {
-                match self.frames[id].repairs {
-                    Some(wanted) => self.lose(leaves, now, wanted),
+                match &self.frames[id].repair {
+                    Some(repair) => self.lose(leaves, now, repair.wanted),
                     None => {
                         let page = command.start.plus(u32::from(n));
                         self.failed(leaves, now, FailedPage { child: node, page, ticket });
@@ -479,22 +511,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Does something for a frame at `when`: at once where that is now.
-    fn later<L: Leaves<C>>(
-        &mut self,
-        leaves: &mut L,
-        now: SimTime,
-        when: SimTime,
-        id: Id<Frame>,
-        due: Due,
-        what: fn(&mut Self, &mut L, SimTime, Id<Frame>),
-    ) {
-        if when > now {
+    /// Has something done for a frame at `when`; false where that is now.
+    #[inline(always)]
+    fn put_off(&mut self, now: SimTime, when: SimTime, id: Id<Frame>, due: Due) -> bool {
+        let later = when > now;
+        if later {
             self.frames[id].due += 1;
             self.due.push(when, due);
-        } else {
-            what(self, leaves, now, id);
         }
+        later
     }
 
     /// What was to be done for a frame later is due now; one that is over was only kept for that.

@@ -6,7 +6,7 @@ use super::plan::Key;
 use super::repair::FailedPage;
 use super::requests::Merge;
 use super::tree::NodeId;
-use flashkeep_trace::random::mix;
+use crate::kernel::{Arena, Id, mix};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -62,32 +62,45 @@ pub(super) enum Mode {
 /// A stripe that somebody works on.
 #[derive(Debug, Default)]
 struct Stripe {
+    node: NodeId,
+    key: Key,
     /// How many share it; nobody, where one has it to itself.
     sharers: u32,
     waiting: VecDeque<Waiting>,
+    /// The next one in its chain.
+    next: Id<Stripe>,
 }
 
-/// The stripes that are held, and who waits for them.
-#[derive(Debug, Default)]
+/// The stripes that are held, and who waits for them: in chains by their hash, as many as there were ever stripes.
+#[derive(Debug)]
 pub(super) struct Locks {
-    held: FixedMap<(NodeId, Key), Stripe>,
+    stripes: Arena<Stripe>,
+    /// Where each chain begins. Their number is a power of two.
+    chains: Vec<Id<Stripe>>,
     spare: Vec<VecDeque<Waiting>>,
+}
+
+impl Default for Locks {
+    fn default() -> Self {
+        Locks { stripes: Arena::default(), chains: vec![Id::NONE; 64], spare: Vec::new() }
+    }
 }
 
 impl Locks {
     /// Whether somebody works on the stripe.
     #[inline]
     pub(super) fn is_held(&self, node: NodeId, key: Key) -> bool {
-        !self.held.is_empty() && self.held.contains_key(&(node, key))
+        self.find(node, key).is_some()
     }
 
     /// Goes behind whoever is in the way; false where nobody is.
     #[inline]
     pub(super) fn queue(&mut self, node: NodeId, key: Key, mode: Mode, what: Waiting) -> bool {
-        if self.held.is_empty() {
+        let id = self.find(node, key);
+        if !id.is_some() {
             return false;
         }
-        let Some(stripe) = self.held.get_mut(&(node, key)) else { return false };
+        let stripe = &mut self.stripes[id];
         if stripe.sharers > 0 && stripe.waiting.is_empty() && mode != Mode::Hold {
             return false;
         }
@@ -102,28 +115,91 @@ impl Locks {
             Mode::Share => 1,
             Mode::Hold => 0,
         };
-        if let Some(stripe) = self.held.get_mut(&(node, key)) {
+        let held = self.find(node, key);
+        if held.is_some() {
+            let stripe = &mut self.stripes[held];
             assert!(sharers == 1 && stripe.sharers > 0, "a stripe has one holder");
             stripe.sharers += 1;
-        } else {
-            let waiting = self.spare.pop().unwrap_or_default();
-            self.held.insert((node, key), Stripe { sharers, waiting });
+            return;
         }
+        if self.stripes.live() == self.chains.len() {
+            self.grow();
+        }
+        let id = self.stripes.claim();
+        let stripe = &mut self.stripes[id];
+        (stripe.node, stripe.key, stripe.sharers) = (node, key, sharers);
+        self.link(id);
     }
 
     /// Lets the stripe go; those who waited, in order, if it is free now.
     pub(super) fn release(&mut self, node: NodeId, key: Key) -> Option<VecDeque<Waiting>> {
-        let stripe = self.held.get_mut(&(node, key)).expect("only a held stripe is let go");
+        let id = self.find(node, key);
+        assert!(id.is_some(), "only a held stripe is let go");
+        let stripe = &mut self.stripes[id];
         stripe.sharers = stripe.sharers.saturating_sub(1);
         if stripe.sharers > 0 {
             return None;
         }
-        self.held.remove(&(node, key)).map(|stripe| stripe.waiting)
+        let waited = !stripe.waiting.is_empty();
+        let waiting =
+            waited.then(|| std::mem::replace(&mut stripe.waiting, self.spare.pop().unwrap_or_default()));
+        self.unlink(id);
+        self.stripes.release(id);
+        waiting
     }
 
     /// Gives an emptied list back for use again.
     pub(super) fn recycle(&mut self, list: VecDeque<Waiting>) {
         debug_assert!(list.is_empty());
         self.spare.push(list);
+    }
+
+    #[inline]
+    fn chain(&self, node: NodeId, key: Key) -> usize {
+        mix(key.0 ^ u64::from(node.0) << 48) as usize & (self.chains.len() - 1)
+    }
+
+    #[inline]
+    fn find(&self, node: NodeId, key: Key) -> Id<Stripe> {
+        let mut at = self.chains[self.chain(node, key)];
+        while at.is_some() && (self.stripes[at].key, self.stripes[at].node) != (key, node) {
+            at = self.stripes[at].next;
+        }
+        at
+    }
+
+    #[inline]
+    fn link(&mut self, id: Id<Stripe>) {
+        let chain = self.chain(self.stripes[id].node, self.stripes[id].key);
+        self.stripes[id].next = std::mem::replace(&mut self.chains[chain], id);
+    }
+
+    #[inline]
+    fn unlink(&mut self, id: Id<Stripe>) {
+        let Stripe { node, key, next, .. } = self.stripes[id];
+        let chain = self.chain(node, key);
+        if self.chains[chain] == id {
+            self.chains[chain] = next;
+            return;
+        }
+        let mut before = self.chains[chain];
+        while self.stripes[before].next != id {
+            before = self.stripes[before].next;
+        }
+        self.stripes[before].next = next;
+    }
+
+    /// Twice as many chains.
+    #[cold]
+    fn grow(&mut self) {
+        let twice = vec![Id::NONE; 2 * self.chains.len()];
+        for first in std::mem::replace(&mut self.chains, twice) {
+            let mut at = first;
+            while at.is_some() {
+                let next = self.stripes[at].next;
+                self.link(at);
+                at = next;
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::contents::Contents;
 pub struct Member(pub u8);
 
 /// What a lock is on: a stripe's number, as the scheme counts them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(pub u64);
 
 /// What a step's page is within its stripe. The executor does the arithmetic from this alone:
@@ -139,6 +139,11 @@ impl Step {
     pub(super) fn is_from_sums(&self) -> bool {
         let parity = matches!(self.role, Role::P | Role::Q) && self.command.verb == Verb::Write;
         parity || self.role.is_lost()
+    }
+
+    /// Whether it needs the second sum.
+    pub(super) fn is_of_second_sum(&self) -> bool {
+        matches!(self.role, Role::Q | Role::LostQ | Role::Lost(_))
     }
 
     /// Whether the member below has anything to do for it.

@@ -4,7 +4,7 @@
 use super::command::{Cause, Command, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::frames::Start;
+use super::frames::{Repair, Start};
 use super::leaves::{Done, Leaves, Ticket};
 use super::locks::{Mode, Waiting};
 use super::plan::{Outcome, Step};
@@ -47,7 +47,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if own {
                 let asked = frame.steps[frame.step_of(ticket.slot)];
                 step = Step { command: asked.command.over(page, 1), ..asked };
-                failed.extend_from_slice(&frame.failed);
+                if let Some(repair) = &frame.repair {
+                    failed.extend_from_slice(&repair.failed);
+                }
             }
         }
         let again = |tried: &Step| (tried.member, tried.command.start) == (member, page);
@@ -63,9 +65,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 if let Some(key) = key {
                     self.locks.take(node, key, Mode::Hold);
                 }
-                let repairs = Some(what);
-                let command = step.command;
-                let start = Start { key, sheltered, repairs, failed, ..Start::new(node, command, ticket) };
+                let repair = Some(Box::new(Repair { wanted: what, failed }));
+                let start = Start { key, sheltered, repair, ..Start::new(node, step.command, ticket) };
                 self.start(leaves, now, start, &mut plan);
             }
             Outcome::Lost => self.lose(leaves, now, what),

@@ -21,6 +21,8 @@ pub struct Join {
     pub(super) service: Span,
     /// The plan that it counts for; none where it is a request.
     pub(super) frame: Id<Frame>,
+    /// It counts for each step of that plan by itself, too.
+    pub(super) tracked: bool,
     pub(super) lost: u32,
     tag: u32,
     told: bool,
@@ -28,9 +30,9 @@ pub struct Join {
 }
 
 impl Join {
-    /// The counter of a plan.
-    pub(super) fn of(frame: Id<Frame>) -> Self {
-        Join { frame, ..Join::default() }
+    /// The counter of a plan that begins now.
+    pub(super) fn of(frame: Id<Frame>, tracked: bool, now: SimTime) -> Self {
+        Join { frame, tracked, acknowledged: now, ..Join::default() }
     }
 }
 
@@ -169,9 +171,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn account(&mut self, ticket: Ticket, pages: u32) {
         let join = &mut self.joins[ticket.owner];
         join.undurable += pages;
-        if join.frame.is_some() {
-            let frame = join.frame;
-            self.expect(frame, ticket.slot, pages as i32);
+        if join.tracked {
+            self.track(ticket, pages as i32);
         } else {
             join.unacknowledged += pages;
         }
@@ -182,16 +183,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn unaccount(&mut self, ticket: Ticket, pages: u32) {
         let join = &mut self.joins[ticket.owner];
         join.undurable -= pages;
-        if join.frame.is_some() {
-            let frame = join.frame;
-            self.expect(frame, ticket.slot, -(pages as i32));
+        if join.tracked {
+            self.track(ticket, -(pages as i32));
         } else {
             join.unacknowledged -= pages;
         }
     }
 
     /// Counts pages off a request, which is finished when the last is acknowledged.
-    #[inline]
+    #[inline(always)]
     pub(super) fn count_off(&mut self, done: &Done<C>) {
         let owner = done.ticket.owner;
         let join = &mut self.joins[owner];
@@ -203,12 +203,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if done.part != Part::Acknowledged {
             join.undurable -= done.pages;
         }
-        if join.unacknowledged == 0 && !std::mem::replace(&mut join.told, true) {
-            let Join { tag, acknowledged, service, lost, .. } = *join;
-            self.finished.push(Finished { tag, join: owner, acknowledged, service, lost });
-            self.foreground_done(acknowledged);
+        if join.unacknowledged == 0 && !join.told {
+            self.finish_request(owner);
         } else if join.undurable == 0 && join.forgotten {
             self.joins.release(owner);
         }
+    }
+
+    /// The last page of a request is acknowledged.
+    fn finish_request(&mut self, owner: Id<Join>) {
+        let join = &mut self.joins[owner];
+        join.told = true;
+        let Join { tag, acknowledged, service, lost, .. } = *join;
+        self.finished.push(Finished { tag, join: owner, acknowledged, service, lost });
+        self.foreground_done(acknowledged);
     }
 }

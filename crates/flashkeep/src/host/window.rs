@@ -11,7 +11,9 @@ pub struct Window {
     inside: usize,
     /// The most that had arrived and were not done, the one that arrives included.
     most: usize,
-    /// With a bound, requests wait outside: when those leave that were not done when the last one arrived.
+    /// Whether requests may have arrived before they come in.
+    waits_outside: bool,
+    /// If so, when those leave that were not done when the last one arrived.
     since_arrival: BinaryHeap<Reverse<u64>>,
     entered: usize,
     /// When those leave that are known to; the end of a granted operation is known before it comes.
@@ -19,11 +21,12 @@ pub struct Window {
 }
 
 impl Window {
-    /// A queue of `depth` requests; 0 for no bound.
+    /// A queue of `depth` requests; 0 for no bound. In a closed loop requests arrive when there is room.
     #[must_use]
-    pub fn new(depth: u32) -> Self {
+    pub fn new(depth: u32, closed: bool) -> Self {
+        let waits_outside = depth > 0 && !closed;
         let depth = if depth == 0 { usize::MAX } else { depth as usize };
-        Window { depth, ..Window::default() }
+        Window { depth, waits_outside, ..Window::default() }
     }
 
     /// The first instant, not before `earliest`, at which there is room; [`SimTime::NEVER`] where that is not
@@ -43,11 +46,11 @@ impl Window {
         self.inside -= left_by(&mut self.departures, now);
         self.inside += 1;
         debug_assert!(self.inside <= self.depth);
-        if self.is_bounded() {
+        if self.waits_outside {
             self.entered -= left_by(&mut self.since_arrival, arrival);
             self.entered += 1;
         }
-        let present = if self.is_bounded() { self.entered } else { self.inside };
+        let present = if self.waits_outside { self.entered } else { self.inside };
         self.most = self.most.max(present);
     }
 
@@ -55,13 +58,9 @@ impl Window {
     #[inline]
     pub fn leave(&mut self, at: SimTime) {
         self.departures.push(Reverse(at.0));
-        if self.is_bounded() {
+        if self.waits_outside {
             self.since_arrival.push(Reverse(at.0));
         }
-    }
-
-    fn is_bounded(&self) -> bool {
-        self.depth != usize::MAX
     }
 
     /// The most there have been at once, those outside included.
@@ -88,7 +87,7 @@ mod tests {
 
     #[test]
     fn room_when_the_first_leaves() {
-        let mut window = Window::new(2);
+        let mut window = Window::new(2, false);
         window.enter(SimTime(0), SimTime(0));
         assert_eq!(window.room_at(SimTime(3)), SimTime(3));
         window.enter(SimTime(3), SimTime(3));

@@ -4,12 +4,12 @@
 //! [`SimTime::NEVER`]. Setting a slot is a store and a walk up a tree of minima; the next event is at its
 //! root. Equal instants are served in order of slot number, so the order is total.
 //!
-//! [`Deadlines`]: a small heap for what has no slot of its own (a plan's next stage, a request that leaves),
+//! [`Deadlines`]: a small queue for what has no slot of its own (a plan's next stage, a request that leaves),
 //! in order of instant and then of insertion.
 
 use super::SimTime;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Children of each node of the tree.
 const FAN: usize = 4;
@@ -21,6 +21,8 @@ pub struct Agenda {
     tree: Vec<[u64; FAN]>,
     /// Where the leaves begin, in groups of four.
     leaves: usize,
+    /// The minimum of them all.
+    next: SimTime,
 }
 
 impl Agenda {
@@ -32,7 +34,7 @@ impl Agenda {
             inner += groups;
             groups *= FAN;
         }
-        Agenda { tree: vec![[u64::MAX; FAN]; inner + groups], leaves: inner }
+        Agenda { tree: vec![[u64::MAX; FAN]; inner + groups], leaves: inner, next: SimTime::NEVER }
     }
 
     /// Puts the slot's event at `at`, in place of what it held.
@@ -48,6 +50,7 @@ impl Agenda {
             }
             self.tree[group][place] = least;
         }
+        self.next = SimTime(least(&self.tree[0]));
     }
 
     /// When the slot's event is.
@@ -61,14 +64,14 @@ impl Agenda {
     #[must_use]
     #[inline]
     pub fn next(&self) -> SimTime {
-        SimTime(least(&self.tree[0]))
+        self.next
     }
 
     /// The instant of the next event, if it is due by `until`, and its slot: the lowest of those at that instant.
     #[must_use]
     #[inline]
     pub fn first(&self, until: SimTime) -> Option<(SimTime, usize)> {
-        let earliest = least(&self.tree[0]);
+        let SimTime(earliest) = self.next;
         if earliest > until.0 || earliest == u64::MAX {
             return None;
         }
@@ -93,40 +96,60 @@ fn least(four: &[u64; FAN]) -> u64 {
     four[0].min(four[1]).min(four[2].min(four[3]))
 }
 
-/// Things due at an instant, in order of instant and then of insertion.
+/// Things due at an instant, in order of instant and then of insertion. What is inserted in order, as most is, goes to
+/// the end of a list; only the rest needs a heap.
 #[derive(Clone, Debug)]
 pub struct Deadlines<T> {
-    heap: BinaryHeap<Reverse<(u64, u64, T)>>,
+    next: SimTime,
+    list: VecDeque<(SimTime, u64, T)>,
+    heap: BinaryHeap<Reverse<(SimTime, u64, T)>>,
     inserted: u64,
 }
 
 impl<T: Ord + Copy> Default for Deadlines<T> {
     fn default() -> Self {
-        Deadlines { heap: BinaryHeap::new(), inserted: 0 }
+        Deadlines { next: SimTime::NEVER, list: VecDeque::new(), heap: BinaryHeap::new(), inserted: 0 }
     }
 }
 
 impl<T: Ord + Copy> Deadlines<T> {
     /// Adds `what`, due at `at`.
     pub fn push(&mut self, at: SimTime, what: T) {
+        self.next = self.next.min(at);
         self.inserted += 1;
-        self.heap.push(Reverse((at.0, self.inserted, what)));
+        let entry = (at, self.inserted, what);
+        if self.list.back().is_none_or(|last| last.0 <= at) {
+            self.list.push_back(entry);
+        } else {
+            self.heap.push(Reverse(entry));
+        }
     }
 
     /// When the next one is due, [`SimTime::NEVER`] where there is none.
     #[must_use]
     #[inline]
     pub fn next(&self) -> SimTime {
-        self.heap.peek().map_or(SimTime::NEVER, |Reverse((at, _, _))| SimTime(*at))
+        self.next
     }
 
     /// Takes out the next one that is due by `now`.
-    #[inline]
+    #[inline(always)]
     pub fn pop_due(&mut self, now: SimTime) -> Option<T> {
-        if self.next() > now {
-            return None;
-        }
-        self.heap.pop().map(|Reverse((_, _, what))| what)
+        if self.next > now { None } else { self.pop() }
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        let before = |listed: &(SimTime, u64, T), heaped: &(SimTime, u64, T)| {
+            (listed.0, listed.1) < (heaped.0, heaped.1)
+        };
+        let in_list = match (self.list.front(), self.heap.peek()) {
+            (Some(listed), Some(Reverse(heaped))) => before(listed, heaped),
+            (_, heaped) => heaped.is_none(),
+        };
+        let (_, _, what) = if in_list { self.list.pop_front()? } else { self.heap.pop()?.0 };
+        let listed = self.list.front().map_or(SimTime::NEVER, |listed| listed.0);
+        self.next = self.heap.peek().map_or(listed, |Reverse(heaped)| heaped.0.min(listed));
+        Some(what)
     }
 }
 
@@ -160,6 +183,25 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn deadlines_come_in_the_order_a_stable_sort_would(times in prop::collection::vec(0u64..20, 1..70)) {
+            let (mut deadlines, mut expected) = (Deadlines::default(), Vec::new());
+            for (n, &at) in times.iter().enumerate() {
+                deadlines.push(SimTime(at), n);
+                expected.push((at, n));
+                expected.sort_unstable();
+                prop_assert_eq!(deadlines.next(), SimTime(expected[0].0));
+                if at % 3 == 0 {
+                    prop_assert_eq!(deadlines.pop_due(SimTime(20)), Some(expected.remove(0).1));
+                }
+            }
+            for (at, n) in expected {
+                prop_assert!(at == 0 || deadlines.pop_due(SimTime(at - 1)).is_none());
+                prop_assert_eq!(deadlines.pop_due(SimTime(at)), Some(n));
+            }
+            prop_assert_eq!((deadlines.next(), deadlines.pop_due(SimTime::NEVER)), (SimTime::NEVER, None));
+        }
+
         #[test]
         fn comes_in_the_order_a_sort_would(times in prop::collection::vec(0u64..20, 1..70)) {
             let mut agenda = Agenda::new(times.len());

@@ -195,7 +195,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
             leaf_count,
             buffer: Buffer::new(pages, sectors, dram, stripe, drive.spec.start.existing),
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
-            window: Window::new(depth),
+            window: Window::new(depth, workload.replay != Replay::Open),
             in_flight: Arena::default(),
             finished: Vec::new(),
             ranges: Vec::new(),
@@ -538,11 +538,15 @@ impl<'a, C: Contents> Simulation<'a, C> {
         };
     }
 
-    #[inline]
+    #[inline(always)]
     fn collect_finished(&mut self) {
-        if self.engine.finished().is_empty() {
-            return;
+        if !self.engine.finished().is_empty() {
+            self.finish_all();
         }
+    }
+
+    #[inline(never)]
+    fn finish_all(&mut self) {
         std::mem::swap(self.engine.finished(), &mut self.finished);
         for at in 0..self.finished.len() {
             let finished = self.finished[at];

@@ -10,6 +10,10 @@ impl Units {
     /// Units `first..end`.
     #[inline]
     pub(crate) fn range(first: u8, end: u8) -> Self {
+        // Most stripes have no more units than a word has bits.
+        if first < end && end <= 64 {
+            return Units([u64::MAX << first & u64::MAX >> (64 - end), 0, 0, 0]);
+        }
         Units([0, 64, 128, 192].map(|base: u16| {
             let below = |number: u8| match u16::from(number).saturating_sub(base) {
                 0 => 0,
