@@ -51,6 +51,14 @@ SUMMARY: dict[str, Any] = {
         "checked_reads": 0, "wrong_reads": 0, "lost_pages": 0, "reconstructed_reads": 0, "unprotected_page_s": 0.0,
     },
     "phases": [],
+    "energy": {
+        "total_j": 0.5, "mean_w": 0.5, "per_gib_written_j": 262.1,
+        "flash_j": {
+            "total": 0.4, "read": 0.1, "program": 0.1, "erase": 0.0, "transfer": 0.1, "standby": 0.1,
+        },
+        "operations_j": {"read": {"host": 0.15}, "program": {"host": 0.15}, "erase": {"gc": 0.0}},
+        "dram_j": 0.1,
+    },
     "run": {
         "wall_s": 0.5, "requests_per_s": 2000.0, "page_operations_per_s": 2000.0, "peak_rss_mib": 20.0, "threads": 1,
     },

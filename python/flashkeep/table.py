@@ -87,6 +87,11 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         Row("dies busy, busiest", "utilization.die_max", share, NEITHER),
         Row("channels busy, mean", "utilization.channel", share, NEITHER),
     )),
+    ("Energy", (
+        Row("in all, J", "energy.total_j", micros, LOWER),
+        Row("mean power, W", "energy.mean_w", micros, LOWER),
+        Row("for a GiB written, J", "energy.per_gib_written_j", micros, LOWER),
+    )),
     ("Integrity", (
         Row("reads reconstructed", "integrity.reconstructed_reads", count, LOWER),
         Row("reads checked", "integrity.checked_reads", count, NEITHER),

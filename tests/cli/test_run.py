@@ -23,7 +23,7 @@ def test_json_has_the_keys_of_the_interface(flashkeep: Command, drive: Path) -> 
     found = flashkeep.json("run", drive, WORKLOAD)
     for key, wanted in SUMMARY.items():
         assert key in found
-        if key not in ("drive", "operations"):  # open sets: a drive's keys, the causes that occur
+        if key not in ("drive", "operations", "energy"):  # open sets: a drive's keys, the causes that occur; or null
             missing = keys(shape(wanted)) - keys(shape(found[key]))
             assert not missing, f"{key}: {missing}"
     assert set(SUMMARY["operations"]) <= set(found["operations"])
@@ -67,6 +67,26 @@ def test_the_table_is_for_people(flashkeep: Command, drive: Path) -> None:
         assert words in out
     assert "\033" not in out, "no colour where standard output is no terminal"
     assert max(map(len, out.splitlines())) < 120
+
+
+def test_energy_is_told_where_currents_are_given(flashkeep: Command, drive: Path) -> None:
+    assert flashkeep.json("run", drive, WORKLOAD)["energy"] is None
+    assert "mean power" not in flashkeep("run", drive, WORKLOAD).out
+    energy = flashkeep.json("run", "ssdsim-basic", WORKLOAD)["energy"]
+    assert energy["flash_j"]["read"] > 0
+    assert energy["flash_j"]["standby"] is None, "SSDSim has no such current"
+    operations = sum(joules for causes in energy["operations_j"].values() for joules in causes.values())
+    assert energy["total_j"] == pytest.approx(operations + energy["dram_j"])
+    assert "mean power, W" in flashkeep("run", "ssdsim-basic", WORKLOAD).out
+
+
+def test_page_types_are_lists_on_the_command_line_too(flashkeep: Command, drive: Path) -> None:
+    programs = "flash.timing.program_us=[200, 400, 900]"
+    listed = flashkeep.json("run", drive, WORKLOAD, "--set", programs)
+    assert listed["drive"]["flash"]["timing"]["program_us"] == [200, 400, 900]
+    named = flashkeep.json("run", f"{drive},{programs.replace(' ', '')}", WORKLOAD)
+    assert named["response_us"] == listed["response_us"]
+    assert "program 200 µs to 900 µs" in flashkeep("check", drive, "--set", programs).out
 
 
 def test_collection_that_never_ran_is_said(flashkeep: Command, drive: Path) -> None:

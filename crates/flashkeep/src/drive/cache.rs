@@ -6,15 +6,21 @@
 use super::media::{Phase, Unit};
 use super::{Drive, Kind, Op};
 use crate::engine::Contents;
-use crate::kernel::{Id, SimTime};
+use crate::kernel::{Id, SimTime, Span};
 use crate::media::{PlaneId, UnitId};
 
 impl<C: Contents> Drive<C> {
     /// The array starts to program when the data are there and what it does is done; when it is over.
-    pub(super) fn start_program(&mut self, now: SimTime, unit: UnitId, sent: SimTime) -> SimTime {
+    pub(super) fn start_program(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        sent: SimTime,
+        array: Span,
+    ) -> SimTime {
         let at = unit.0 as usize;
         if !self.commands.cache_program {
-            let durable = sent + self.timing.program;
+            let durable = sent + array;
             self.occupy_unit(now, unit, durable);
             return durable;
         }
@@ -23,7 +29,7 @@ impl<C: Contents> Drive<C> {
         self.counters.cache[Kind::Program as usize] += u64::from(follows);
         // The cache register is empty again when its page has gone into the array's.
         let starts = if follows { sent.max(before) } else { sent } + self.register;
-        let durable = starts + self.timing.program;
+        let durable = starts + array;
         self.occupy_unit(now.max(before), unit, durable);
         self.accepts_at[at] = starts;
         if self.pools_waiting > 0 {

@@ -167,9 +167,9 @@ impl<C: Contents> Drive<C> {
     fn read_move(&mut self, now: SimTime, channel: usize, unit: UnitId, plane: PlaneId, from: Ppn) {
         self.collections[plane.0 as usize].moving = Some(from);
         self.counters.count(self.ftl_of(plane) as u16, Kind::Read, Cause::Gc);
-        let end = now + self.timing.command + self.timing.read + self.timing.transfer(0);
-        self.tell(now, end, from, Kind::Read, Cause::Gc);
-        self.start_array_read(now, channel, unit, 1);
+        let end = now + self.timing.command + self.array_read(from) + self.timing.transfer(0);
+        self.tell(now, end, from, Kind::Read, Cause::Gc, 0);
+        self.start_array_read(now, channel, unit, from, 1);
     }
 
     fn program_move(
@@ -182,10 +182,10 @@ impl<C: Contents> Drive<C> {
         from: Ppn,
     ) {
         let to = self.move_page(unit, plane, lpn, from);
-        let (_, durable) = self.program(now, channel, unit, 0);
+        let (_, durable) = self.program(now, channel, unit, to, 0);
         self.units[unit.0 as usize].programs = Some(to);
         self.counters.count(self.ftl_of(plane) as u16, Kind::Program, Cause::Gc);
-        self.tell(now, durable, to, Kind::Program, Cause::Gc);
+        self.tell(now, durable, to, Kind::Program, Cause::Gc, 0);
     }
 
     /// The page is elsewhere in its plane from now on; reads that wait for it go there.
@@ -258,7 +258,7 @@ impl<C: Contents> Drive<C> {
     fn reclaim(&mut self, granted: SimTime, end: SimTime, plane: PlaneId, victim: u32) {
         self.erase(plane, victim);
         self.start_anew(plane);
-        self.tell(granted, end, self.geometry.ppn(plane, victim, 0), Kind::Erase, Cause::Gc);
+        self.tell(granted, end, self.geometry.ppn(plane, victim, 0), Kind::Erase, Cause::Gc, 0);
         self.counters.count(self.ftl_of(plane) as u16, Kind::Erase, Cause::Gc);
     }
 
@@ -291,18 +291,18 @@ impl<C: Contents> Drive<C> {
         let ftl = self.ftl_of(plane) as u16;
         let mut held = Span::ZERO;
         while let Some((lpn, from)) = self.next_valid(plane, victim) {
-            let read = self.timing.command + self.timing.read + self.timing.transfer(0);
-            let program = self.timing.command + self.timing.transfer(0) + self.timing.program;
+            let read = self.timing.command + self.array_read(from) + self.timing.transfer(0);
             let start = now + held;
             self.counters.count(ftl, Kind::Read, Cause::Gc);
-            self.tell(start, start + read, from, Kind::Read, Cause::Gc);
+            self.tell(start, start + read, from, Kind::Read, Cause::Gc, 0);
             if self.damaged && self.cannot_move(now, plane, lpn, from) {
                 held += read;
                 continue;
             }
             let to = self.move_page(unit, plane, lpn, from);
+            let program = self.timing.command + self.timing.transfer(0) + self.array_program(to);
             self.counters.count(ftl, Kind::Program, Cause::Gc);
-            self.tell(start + read, start + read + program, to, Kind::Program, Cause::Gc);
+            self.tell(start + read, start + read + program, to, Kind::Program, Cause::Gc, 0);
             held += read + program;
         }
         held += self.timing.erase_command;

@@ -200,9 +200,8 @@ impl<C: Contents> Drive<C> {
         let reads = &mut self.units[unit.0 as usize].reads;
         let waiting = reads.take(&mut self.ops, |op| what.strikes(&geometry, op.ppn));
         for op in waiting {
-            let sectors = self.ops[op].command.sectors;
             let state = &mut self.units[unit.0 as usize];
-            state.queued = state.queued - (self.timing.read + self.timing.transfer(sectors));
+            state.queued = state.queued - self.ops[op].service;
             self.fail_read(now, op);
         }
         let state = &self.units[unit.0 as usize];

@@ -155,14 +155,4 @@ impl<C: Contents> Drive<C> {
         };
         wait + state.queued
     }
-
-    pub(super) fn tell(&mut self, start: SimTime, end: SimTime, ppn: Ppn, kind: Kind, cause: Cause) {
-        debug_assert!(
-            !self.damaged || !self.blocks.is_dead(self.geometry.plane_of(ppn)),
-            "nothing is done in a plane that has failed"
-        );
-        if let Some(log) = &mut self.log {
-            log.add(&Operation { start, end, ppn, kind, cause });
-        }
-    }
 }

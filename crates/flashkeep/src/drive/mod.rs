@@ -19,11 +19,13 @@ mod read;
 #[cfg(test)]
 mod tests;
 mod visit;
+mod work;
 mod write;
 
 pub use counters::{Counters, Kind};
 pub use faults::Fault;
 pub use media::Operation;
+pub use work::Work;
 
 use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};
 use crate::ftl::allocation::Order;
@@ -35,6 +37,7 @@ use limit::Limit;
 use media::{Channel, Unit};
 use multiplane::Share;
 use nvram::Nvram;
+use work::Watch;
 
 /// Whoever is told of each flash operation.
 pub trait Log: Send {
@@ -286,6 +289,8 @@ pub struct Drive<C> {
     joins: bool,
     /// `flash.commands.register_ns`.
     register: Span,
+    /// Whether all pages take as long to program, and the channel is held for transfers only.
+    uniform: bool,
     gc: GcRun,
     coalesce: bool,
     /// A plane with fewer free pages collects.
@@ -325,7 +330,7 @@ pub struct Drive<C> {
     /// When the last request was admitted.
     admitted: SimTime,
     counters: Counters,
-    log: Option<Box<dyn Log>>,
+    watch: Option<Box<Watch>>,
 }
 
 impl<C: Contents> Drive<C> {
@@ -361,6 +366,7 @@ impl<C: Contents> Drive<C> {
             commands: commands.clone(),
             joins: !raw && (commands.multi_plane != MultiPlane::Off || commands.cache_program),
             register: Span(drive.timing.register_ns),
+            uniform: drive.page_types.is_single() && drive.spec.flash.bus == BusUse::Transfers,
             gc: drive.spec.ftl.gc.run,
             coalesce: drive.spec.ftl.coalesce_reads,
             // A block's worth of free pages is kept from the host, so collection starts before it is reached.
@@ -390,7 +396,7 @@ impl<C: Contents> Drive<C> {
             now: SimTime::ZERO,
             admitted: SimTime::ZERO,
             counters: Counters::new(domains.len()),
-            log: None,
+            watch: drive.draws().then(|| Box::new(Watch { work: Some(Work::default()), ..Watch::default() })),
             geometry,
         };
         for domain in domains {
@@ -479,7 +485,7 @@ impl<C: Contents> Drive<C> {
 
     /// Where each flash operation is told.
     pub fn log_operations(&mut self, log: Box<dyn Log>) {
-        self.log = Some(log);
+        self.watch.get_or_insert_default().log = Some(log);
     }
 
     /// Ends the log of operations.
@@ -487,7 +493,8 @@ impl<C: Contents> Drive<C> {
     /// # Errors
     /// What could not be written of it.
     pub fn close_log(&mut self) -> Result<(), String> {
-        self.log.take().map_or(Ok(()), |log| log.close())
+        let log = self.watch.as_mut().and_then(|watch| watch.log.take());
+        log.map_or(Ok(()), |log| log.close())
     }
 
     /// What the controller's memory takes to serve.

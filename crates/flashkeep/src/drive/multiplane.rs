@@ -48,7 +48,7 @@ impl<C: Contents> Drive<C> {
             self.note_programmed(unit, ppn, share.op == shares[0].op && share.n == shares[0].n);
             let cause = self.ops[share.op].command.cause;
             self.counters.count(ftl as u16, Kind::Program, cause);
-            self.tell(start, durable, ppn, Kind::Program, cause);
+            self.tell(start, durable, ppn, Kind::Program, cause, sectors);
             start = sent + self.register;
         }
         for share in &shares {
@@ -135,7 +135,8 @@ impl<C: Contents> Drive<C> {
             }
             sent += self.timing.command + self.timing.transfer(self.ops[share.op].command.sectors);
         }
-        let durable = self.start_program(now, unit, now + sent);
+        let number = self.blocks.next_number(shares[0].plane);
+        let durable = self.start_program(now, unit, now + sent, self.timing.program_of(number));
         let held = if self.bus == BusUse::Operations { durable.since(now) } else { sent };
         self.occupy_channel(now, channel, held);
         durable
@@ -196,7 +197,7 @@ impl<C: Contents> Drive<C> {
             {
                 planes |= bit;
                 let state = &mut self.units[unit.0 as usize];
-                state.queued = state.queued - (self.timing.read + self.timing.transfer(command.sectors));
+                state.queued = state.queued - self.ops[at].service;
                 state.reads.remove(&mut self.ops, at);
                 self.ops[at].next = Id::NONE;
                 self.ops[at].acknowledged = now;

@@ -145,10 +145,10 @@ impl<C: Contents> Drive<C> {
         if self.ftls[usize::from(ftl)].map.arrive(page, op.raw(), ppn) {
             self.blocks.validate(ppn);
         }
-        let (acknowledged, durable) = self.program(now, channel, unit, command.sectors);
+        let (acknowledged, durable) = self.program(now, channel, unit, ppn, command.sectors);
         self.units[unit.0 as usize].programs = Some(ppn);
         self.counters.count(ftl, Kind::Program, command.cause);
-        self.tell(now, durable, ppn, Kind::Program, command.cause);
+        self.tell(now, durable, ppn, Kind::Program, command.cause, command.sectors);
         let state = &mut self.ops[op];
         (state.acknowledged, state.durable) = (acknowledged, durable);
         state.service = acknowledged.since(now);
@@ -221,7 +221,7 @@ impl<C: Contents> Drive<C> {
         self.erase_raw_block(usize::from(ftl), ppn);
         self.units[unit.0 as usize].programs = None;
         self.occupy_unit(now, unit, end);
-        self.tell(now, end, ppn, Kind::Erase, command.cause);
+        self.tell(now, end, ppn, Kind::Erase, command.cause, 0);
         self.counters.count(ftl, Kind::Erase, command.cause);
         self.erased(op, end, end.since(now));
     }

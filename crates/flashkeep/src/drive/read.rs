@@ -90,7 +90,9 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         ppn: Ppn,
     ) {
-        let op = self.claim(Op { ticket, command, ftl: ftl as u16, ppn, ..Op::default() });
+        // A read's service, but for its command, is what it adds to the queue of its unit.
+        let service = self.array_read(ppn) + self.timing.transfer(command.sectors);
+        let op = self.claim(Op { ticket, command, ftl: ftl as u16, ppn, service, ..Op::default() });
         if C::KEEP {
             // The first law: it reads what the page holds now, whatever is written before its turn comes.
             let contents = self.blocks.contents(ppn);
@@ -98,7 +100,7 @@ impl<C: Contents> Drive<C> {
         }
         let state = &mut self.units[unit.0 as usize];
         state.reads.push(&mut self.ops, op);
-        state.queued += self.timing.read + self.timing.transfer(command.sectors);
+        state.queued += service;
         let (channel, bit) = (state.channel as usize, state.bit);
         self.channels[channel].waiting |= bit;
         self.arm_unit(now, unit);
@@ -112,7 +114,7 @@ impl<C: Contents> Drive<C> {
         }
         let state = &mut self.units[unit.0 as usize];
         let op = state.reads.pop(&mut self.ops);
-        state.queued = state.queued - (self.timing.read + self.timing.transfer(self.ops[op].command.sectors));
+        state.queued = state.queued - self.ops[op].service;
         state.current = op;
         // A read's field for the end holds its start until the end is known.
         self.ops[op].acknowledged = now;
@@ -126,13 +128,20 @@ impl<C: Contents> Drive<C> {
         if !state.reads.head.is_some() {
             self.channels[channel].waiting &= !state.bit;
         }
-        self.start_array_read(now, channel, unit, joined);
+        self.start_array_read(now, channel, unit, ppn, joined);
     }
 
     /// A command for each page on the channel, then the array; the channel is free meanwhile unless it is held for
     /// operations.
-    pub(super) fn start_array_read(&mut self, now: SimTime, channel: usize, unit: UnitId, pages: u64) {
-        let (command, read) = (self.timing.command * pages, self.timing.read);
+    pub(super) fn start_array_read(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        ppn: Ppn,
+        pages: u64,
+    ) {
+        let (command, read) = (self.timing.command * pages, self.array_read(ppn));
         let in_register = now + command + read;
         let state = &mut self.units[unit.0 as usize];
         state.phase = Phase::Array;
@@ -159,7 +168,7 @@ impl<C: Contents> Drive<C> {
             return;
         }
         let Op { ticket, ppn, command, acknowledged: start, .. } = self.ops[op];
-        let service = self.timing.command + self.timing.read + transfer;
+        let service = self.timing.command + self.array_read(ppn) + transfer;
         if self.damaged && self.blocks.is_unreadable(ppn) {
             let failed = Some((LeafId(self.ops[op].ftl), command.start));
             self.done.push(Done { failed, service, ..Done::at(ticket, 1, end) });
@@ -168,6 +177,6 @@ impl<C: Contents> Drive<C> {
             self.answer(ticket, 1, end, service, contents);
         }
         self.ops.release(op);
-        self.tell(start, end, ppn, Kind::Read, command.cause);
+        self.tell(start, end, ppn, Kind::Read, command.cause, sectors);
     }
 }

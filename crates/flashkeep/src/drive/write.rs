@@ -197,10 +197,10 @@ impl<C: Contents> Drive<C> {
         let lpn = start.0 + u32::from(n);
         let contents = if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() };
         let ppn = self.place(ftl, plane, lpn, op, contents);
-        let (acknowledged, durable) = self.program(now, channel, unit, sectors);
+        let (acknowledged, durable) = self.program(now, channel, unit, ppn, sectors);
         self.units[unit.0 as usize].programs = Some(ppn);
         self.counters.count(ftl as u16, Kind::Program, cause);
-        self.tell(now, durable, ppn, Kind::Program, cause);
+        self.tell(now, durable, ppn, Kind::Program, cause, sectors);
         self.next_turn(ftl);
         let state = &mut self.ops[op];
         state.placed += 1;
@@ -240,17 +240,22 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Command and data on the channel, then the array; when the program is acknowledged, and when it is over.
-    #[inline]
+    #[inline(always)]
     pub(super) fn program(
         &mut self,
         now: SimTime,
         channel: usize,
         unit: UnitId,
+        ppn: Ppn,
         sectors: u16,
     ) -> (SimTime, SimTime) {
         let bus = self.timing.command + self.timing.transfer(sectors);
-        let durable = now + bus + self.timing.program;
-        let held = if self.bus == BusUse::Operations { bus + self.timing.program } else { bus };
+        let (mut array, mut held) = (self.timing.program, bus);
+        if !self.uniform {
+            array = self.array_program(ppn);
+            held = if self.bus == BusUse::Operations { bus + array } else { bus };
+        }
+        let durable = now + bus + array;
         self.occupy_channel(now, channel, held);
         self.occupy_unit(now, unit, durable);
         let acknowledged = if self.acknowledge == Acknowledge::Transfer { now + bus } else { durable };

@@ -6,10 +6,11 @@ use crate::spec::Resolved;
 /// The times of a drive's flash operations.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    /// Array to register.
-    pub read: Span,
-    /// Register to array.
+    read: Span,
+    /// Register to array, where all pages are alike.
     pub program: Span,
+    /// Both of every page of a block; empty where all pages are alike.
+    by_page: Vec<[Span; 2]>,
     /// Erase of a block, set-up included.
     pub erase: Span,
     /// Command and address cycles of a page operation.
@@ -30,7 +31,14 @@ impl Timing {
         let sectors = drive.page_sectors();
         let bytes = u64::from(drive.spec.flash.pin_bytes_per_sector);
         let transfer = |sectors: u64| Span(timing.transfer_ns(sectors * bytes));
+        let types = &drive.page_types;
+        let of_page = |page: u32| {
+            let kind = types.of(page);
+            [Span(types.read_ns[kind]), Span(types.program_ns[kind])]
+        };
+        let pages = if types.is_single() { 0 } else { drive.spec.flash.pages_per_block };
         Timing {
+            by_page: (0..pages).map(of_page).collect(),
             read: Span(timing.read_ns),
             program: Span(timing.program_ns),
             erase: Span(timing.erase_setup_ns + timing.erase_ns),
@@ -39,6 +47,20 @@ impl Timing {
             memory: Span(timing.hit_ns),
             transfer: std::iter::once(sectors).chain(1..=sectors).map(transfer).collect(),
         }
+    }
+
+    /// Array to register, of a page of a block.
+    #[must_use]
+    #[inline]
+    pub fn read_of(&self, page: u32) -> Span {
+        if self.by_page.is_empty() { self.read } else { self.by_page[page as usize][0] }
+    }
+
+    /// Register to array, of a page of a block.
+    #[must_use]
+    #[inline]
+    pub fn program_of(&self, page: u32) -> Span {
+        if self.by_page.is_empty() { self.program } else { self.by_page[page as usize][1] }
     }
 
     /// Time on the channel of `sectors` sectors; 0 means a whole page.

@@ -2,7 +2,7 @@
 
 use super::{Digest, Histogram, Phases};
 use crate::buffer::Hits;
-use crate::drive::{Counters, Kind};
+use crate::drive::{Counters, Kind, Work};
 use crate::engine::Cause;
 use crate::kernel::{SimTime, Span};
 use crate::spec::{CommandsSpec, Resolved};
@@ -63,6 +63,8 @@ pub struct Facts<'a> {
     pub statistics: &'a Statistics,
     /// What the flash did for the counted requests.
     pub counters: &'a Counters,
+    /// How long arrays and pins worked for them, where the drive says what they draw.
+    pub work: Option<Work>,
     /// What the DRAM had.
     pub hits: Hits,
     /// From where counting began.
@@ -137,6 +139,8 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         summary["commands"] = commands(facts.counters);
     }
     summary["digest"] = json!(statistics.digest.finish(&summary));
+    // After the digest: it follows from what went in, and from what the drive file says of currents.
+    summary["energy"] = super::energy::energy(facts);
     summary
 }
 

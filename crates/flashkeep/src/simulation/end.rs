@@ -47,6 +47,7 @@ impl<C: Contents> Simulation<'_, C> {
             workload: &self.facts,
             statistics: &self.statistics,
             counters: &self.drive.counters().since(&self.baseline.counters),
+            work: self.drive.work().map(|work| work.since(&self.baseline.work)),
             hits: Hits {
                 read_hits: hits.read_hits - before.read_hits,
                 read_misses: hits.read_misses - before.read_misses,

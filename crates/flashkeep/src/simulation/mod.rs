@@ -1,7 +1,7 @@
 //! Wires the house: workload → host → buffer → redundancy → FTLs → flash → report, and turns the clock.
 
 use crate::buffer::{Below, Buffer, Hits};
-use crate::drive::{Counters, Drive};
+use crate::drive::{Counters, Drive, Work};
 use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Scheme, Ticket, Token};
 use crate::error::{DriveError, Error};
 use crate::host::{Addresses, Placement, Range, Span as Sectors, Window, fragments};
@@ -127,6 +127,7 @@ struct InFlight<C> {
 struct Baseline {
     at: SimTime,
     counters: Counters,
+    work: Work,
     hits: Hits,
     busy: [Vec<Span>; 2],
 }
@@ -533,6 +534,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
         self.baseline = Baseline {
             at: if self.warmup == 0 { SimTime::ZERO } else { self.now },
             counters: self.drive.counters().clone(),
+            work: self.drive.work().cloned().unwrap_or_default(),
             hits: self.buffer.hits,
             busy: [self.drive.channel_busy(), self.drive.unit_busy()],
         };

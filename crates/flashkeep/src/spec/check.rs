@@ -2,8 +2,10 @@
 
 use super::allocation::Allocation;
 use super::commands::MultiPlane;
+use super::energy::FlashEnergySpec;
 use super::keys::{BusUse, BusyUnit, DriveSpec, Existing};
 use super::load::Given;
+use super::page_types::PageTypes;
 use crate::error::DriveError;
 use serde_json::Value;
 
@@ -29,14 +31,16 @@ pub struct Resolved {
     pub allocation: Allocation,
     /// The times in whole ns.
     pub timing: Timing,
+    /// Which pages take which times.
+    pub page_types: PageTypes,
 }
 
 /// The times of a drive in whole ns, rounded up once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Array to page register.
+    /// Array to page register, of pages of the first type.
     pub read_ns: u64,
-    /// Page register to array.
+    /// Page register to array, of pages of the first type.
     pub program_ns: u64,
     /// A block's erase.
     pub erase_ns: u64,
@@ -125,6 +129,14 @@ impl Resolved {
         (self.spec.buffer.dram_mib * 1_048_576.0) as u64
     }
 
+    /// Whether anything is known of what the flash draws.
+    #[must_use]
+    pub fn draws(&self) -> bool {
+        let energy = &self.spec.flash.energy;
+        energy.voltage_v.is_some()
+            && *energy != FlashEnergySpec { voltage_v: energy.voltage_v, ..Default::default() }
+    }
+
     /// Busy units (chips, dies or planes, by `flash.busy_unit`) on a channel.
     #[must_use]
     pub fn units_per_channel(&self) -> u64 {
@@ -145,9 +157,11 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.buffer()?;
     check.start();
     check.commands();
-    let timing = timing(&check.spec);
+    check.energy()?;
+    let page_types = check.page_types()?;
+    let timing = timing(&check.spec, &page_types);
     let Check { spec, warnings, .. } = check;
-    Ok(Resolved { spec, path: given.drive().into(), warnings, allocation, timing })
+    Ok(Resolved { spec, path: given.drive().into(), warnings, allocation, timing, page_types })
 }
 
 pub(super) struct Check<'a> {
@@ -286,11 +300,11 @@ impl Check<'_> {
     }
 }
 
-fn timing(spec: &DriveSpec) -> Timing {
+fn timing(spec: &DriveSpec, page_types: &PageTypes) -> Timing {
     let timing = &spec.flash.timing;
     Timing {
-        read_ns: whole(timing.read_us * 1e3).ceil() as u64,
-        program_ns: whole(timing.program_us * 1e3).ceil() as u64,
+        read_ns: page_types.read_ns[0],
+        program_ns: page_types.program_ns[0],
         erase_ns: whole(timing.erase_us * 1e3).ceil() as u64,
         command_ns: whole(timing.command_ns).ceil() as u64,
         erase_command_ns: whole(timing.erase_command_ns).ceil() as u64,

@@ -37,6 +37,8 @@ pub(super) enum Kind {
     Table(Vec<String>),
     Whole(Option<Limit>, Option<Limit>),
     Number(Option<Limit>, Option<Limit>),
+    /// A number, or a list of up to so many of them.
+    Numbers(Option<Limit>, Option<Limit>, usize),
     Flag,
     Text,
     Choice(Vec<String>),
@@ -49,6 +51,8 @@ pub(super) enum Scalar {
     Number(f64),
     Flag(bool),
     Text(String),
+    /// Numbers in brackets.
+    List(Vec<f64>),
     /// Nothing a drive file has a place for: an array, a date, a table where a value belongs.
     Other(&'static str),
 }
@@ -91,12 +95,13 @@ fn leaf(node: &Value) -> Kind {
         Some(Value::Array(types)) => types.iter().any(|one| one == name),
         other => other.is_some_and(|one| one == name),
     };
-    let limit = |closed: &str, open: &str| {
-        let at = |name: &str| node.get(name).and_then(Value::as_f64);
-        at(open).map(Limit::Open).or(at(closed).map(Limit::Closed))
-    };
-    let (low, high) = (limit("minimum", "exclusiveMinimum"), limit("maximum", "exclusiveMaximum"));
+    let (low, high) = limits(node);
     match () {
+        () if node.get("anyOf").is_some() => {
+            let list = &node["anyOf"][1];
+            let (low, high) = limits(&list["items"]);
+            Kind::Numbers(low, high, list["maxItems"].as_u64().unwrap_or_default() as usize)
+        }
         () if is("integer") => Kind::Whole(low, high),
         () if is("number") => Kind::Number(low, high),
         () if is("boolean") => Kind::Flag,
@@ -104,13 +109,29 @@ fn leaf(node: &Value) -> Kind {
     }
 }
 
+fn limits(node: &Value) -> (Option<Limit>, Option<Limit>) {
+    let limit = |closed: &str, open: &str| {
+        let at = |name: &str| node.get(name).and_then(Value::as_f64);
+        at(open).map(Limit::Open).or(at(closed).map(Limit::Closed))
+    };
+    (limit("minimum", "exclusiveMinimum"), limit("maximum", "exclusiveMaximum"))
+}
+
 impl Kind {
     /// Whether this kind of key takes the value; what is wrong with it otherwise.
     pub(super) fn check(&self, value: &Scalar, raw: &str) -> Result<(), String> {
         let fits = match (self, value) {
             (Kind::Whole(low, high), Scalar::Whole(number)) => within(*number as f64, *low, *high),
-            (Kind::Number(low, high), Scalar::Whole(number)) => within(*number as f64, *low, *high),
-            (Kind::Number(low, high), Scalar::Number(number)) => within(*number, *low, *high),
+            (Kind::Number(low, high) | Kind::Numbers(low, high, _), Scalar::Whole(number)) => {
+                within(*number as f64, *low, *high)
+            }
+            (Kind::Number(low, high) | Kind::Numbers(low, high, _), Scalar::Number(number)) => {
+                within(*number, *low, *high)
+            }
+            (Kind::Numbers(low, high, most), Scalar::List(numbers)) => {
+                let all = numbers.iter().all(|&number| within(number, *low, *high));
+                all && (1..=*most).contains(&numbers.len())
+            }
             (Kind::Choice(names), Scalar::Text(text)) => names.contains(text),
             (Kind::Flag, Scalar::Flag(_)) | (Kind::Text, Scalar::Text(_)) => true,
             _ => false,
@@ -122,7 +143,11 @@ impl Kind {
             (Kind::Choice(names), Scalar::Text(text)) => did_you_mean(text, names.iter().map(String::as_str)),
             _ => String::new(),
         };
-        Err(format!("found {}; {} is accepted{hint}", value.describe(raw), self.accepts()))
+        let found = match (self, value) {
+            (Kind::Numbers(..), Scalar::List(_)) => raw.to_string(),
+            _ => value.describe(raw),
+        };
+        Err(format!("found {found}; {} is accepted{hint}", self.accepts()))
     }
 
     /// What it accepts, in words.
@@ -131,6 +156,10 @@ impl Kind {
             Kind::Table(names) => format!("a table with the keys {}", listed(names)),
             Kind::Whole(low, high) => format!("a whole number{}", range(*low, *high)),
             Kind::Number(low, high) => format!("a number{}", range(*low, *high)),
+            Kind::Numbers(low, high, most) => {
+                let range = range(*low, *high);
+                format!("a number{range}, or a list in brackets of 1 to {most} such numbers")
+            }
             Kind::Flag => "`true` or `false`".into(),
             Kind::Text => "text in quotes".into(),
             Kind::Choice(names) => format!("one of {}", listed(names)),
@@ -144,6 +173,7 @@ impl Scalar {
             Scalar::Whole(_) | Scalar::Number(_) => raw.to_string(),
             Scalar::Flag(flag) => format!("`{flag}`"),
             Scalar::Text(text) => format!("the text {text:?}"),
+            Scalar::List(_) => "an array".into(),
             Scalar::Other(what) => (*what).into(),
         }
     }

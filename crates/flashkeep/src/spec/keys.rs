@@ -3,7 +3,9 @@
 //! else: the checks, the messages and the schema all read them from these types.
 
 use super::commands::CommandsSpec;
+use super::energy::{DramEnergySpec, FlashEnergySpec};
 use super::names::{schedulers, schemes, victims};
+use super::page_types::PerType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,22 +76,26 @@ pub struct FlashSpec {
     /// Who goes first when a channel is free.
     #[schemars(extend("enum" = schedulers()))]
     pub scheduler: String,
+    /// Which type each page of a block is of, where `timing` tells several apart: `interleaved` (page mod types), or
+    /// types as digits that repeat, those of a block's first pages before a colon (`00000011:001122`).
+    #[schemars(extend("pattern" = "^(interleaved|([0-7]*:)?[0-7]+)$"))]
+    pub page_types: String,
     /// Times of the operations.
     pub timing: TimingSpec,
     /// What the chips can do besides one page at a time.
     pub commands: CommandsSpec,
+    /// What the operations draw.
+    pub energy: FlashEnergySpec,
 }
 
 /// Times of the flash operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TimingSpec {
-    /// Array to page register, µs.
-    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
-    pub read_us: f64,
-    /// Page register to array, µs.
-    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
-    pub program_us: f64,
+    /// Array to page register, µs; a list: one for each type of page.
+    pub read_us: PerType,
+    /// Page register to array, µs; a list: one for each type of page.
+    pub program_us: PerType,
     /// A block's erase, µs.
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
     pub erase_us: f64,
@@ -193,6 +199,8 @@ pub struct BufferSpec {
     pub hit_us: f64,
     /// What is given up when it is full: the `page` used longest ago, or with it the rest of its `stripe`.
     pub evict: Evict,
+    /// What it draws.
+    pub energy: DramEnergySpec,
 }
 
 /// What the write buffer gives up when it is full.
@@ -378,8 +386,10 @@ impl Default for FlashSpec {
             bus: BusUse::Transfers,
             acknowledge: Acknowledge::Program,
             scheduler: "reads-first".into(),
+            page_types: "interleaved".into(),
             timing: TimingSpec::default(),
             commands: CommandsSpec::default(),
+            energy: FlashEnergySpec::default(),
         }
     }
 }
@@ -387,8 +397,8 @@ impl Default for FlashSpec {
 impl Default for TimingSpec {
     fn default() -> Self {
         TimingSpec {
-            read_us: 25.0,
-            program_us: 200.0,
+            read_us: PerType::All(25.0),
+            program_us: PerType::All(200.0),
             erase_us: 1500.0,
             bus_ns_per_byte: 3.0,
             command_ns: 0.0,
@@ -417,7 +427,7 @@ impl Default for GcSpec {
 
 impl Default for BufferSpec {
     fn default() -> Self {
-        BufferSpec { dram_mib: 0.0, hit_us: 1.0, evict: Evict::Page }
+        BufferSpec { dram_mib: 0.0, hit_us: 1.0, evict: Evict::Page, energy: DramEnergySpec::default() }
     }
 }
 

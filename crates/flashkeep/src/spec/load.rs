@@ -42,7 +42,12 @@ pub fn load(drive: &str, set: &[String]) -> Result<Resolved, DriveError> {
 
 /// A drive's name, and the `key=value` pairs that follow it.
 fn with_pairs(drive: &str) -> (&str, Vec<&str>) {
-    let mut parts = drive.split(',');
+    // A comma within brackets is a list's.
+    let mut depth = 0_i32;
+    let mut parts = drive.split(|letter| {
+        depth += i32::from(letter == '[') - i32::from(letter == ']');
+        letter == ',' && depth == 0
+    });
     let name = parts.next().unwrap_or_default();
     let own: Vec<_> = parts.collect();
     if own.iter().all(|pair| pair.contains('=')) { (name, own) } else { (drive, Vec::new()) }
@@ -220,7 +225,7 @@ impl Given {
             Value::Null => return Ok(()),
             Value::Bool(flag) => Scalar::Flag(*flag),
             Value::String(text) => Scalar::Text(text.clone()),
-            Value::Array(_) => Scalar::Other("an array"),
+            Value::Array(items) => list(items.iter().map(Value::as_f64)),
             Value::Number(number) => match number.as_i128() {
                 Some(whole) => Scalar::Whole(whole),
                 None => Scalar::Number(number.as_f64().unwrap_or(f64::NAN)),
@@ -327,7 +332,7 @@ fn known_table(key: &str) -> (&str, &str) {
 /// A value of `--set` that is no TOML: a bare word, or a number as shells and people write it (`.5`).
 fn bare_word(raw: &str, kind: &Kind) -> Scalar {
     match (kind, raw.parse::<f64>()) {
-        (Kind::Whole(..) | Kind::Number(..), Ok(number)) => Scalar::Number(number),
+        (Kind::Whole(..) | Kind::Number(..) | Kind::Numbers(..), Ok(number)) => Scalar::Number(number),
         _ => Scalar::Text(raw.into()),
     }
 }
@@ -344,16 +349,34 @@ fn scalar(value: &Spanned<DeValue<'_>>) -> (Scalar, String) {
             Scalar::Whole(whole(digits.as_str(), digits.radix()).unwrap_or(i128::MAX))
         }
         DeValue::Float(digits) => Scalar::Number(digits.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Array(_) => Scalar::Other("an array"),
+        DeValue::Array(items) => list(items.iter().map(|item| number(item.get_ref()))),
         DeValue::Table(_) => Scalar::Other("a table"),
         DeValue::Datetime(_) => Scalar::Other("a date or time"),
     };
     let raw = match value {
         DeValue::Integer(digits) => digits.to_string(),
         DeValue::Float(digits) => digits.to_string(),
+        DeValue::Array(items) => {
+            format!("[{}]", items.iter().map(|item| self::scalar(item).1).collect::<Vec<_>>().join(", "))
+        }
         _ => String::new(),
     };
     (scalar, raw)
+}
+
+/// A list of numbers; anything else in brackets has no place in a drive file.
+fn list(items: impl Iterator<Item = Option<f64>>) -> Scalar {
+    items.collect::<Option<_>>().map_or(Scalar::Other("an array"), Scalar::List)
+}
+
+fn number(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Integer(digits) => {
+            i64::from_str_radix(digits.as_str(), digits.radix()).ok().map(|n| n as f64)
+        }
+        DeValue::Float(digits) => digits.as_str().parse().ok(),
+        _ => None,
+    }
 }
 
 impl Scalar {
@@ -363,6 +386,7 @@ impl Scalar {
             Scalar::Number(number) => Value::from(*number),
             Scalar::Flag(flag) => Value::from(*flag),
             Scalar::Text(text) => Value::from(text.as_str()),
+            Scalar::List(numbers) => Value::from(numbers.as_slice()),
             Scalar::Other(_) => Value::Null,
         }
     }

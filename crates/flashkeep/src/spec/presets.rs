@@ -36,6 +36,8 @@ const TABLE: &[(&str, &str)] = table![
     "4CNM-128",
     "8CM-256",
     "dvs-8chip",
+    "tlc-client",
+    "qlc-capacity",
 ];
 
 /// The presets in the order of the table.

@@ -50,7 +50,7 @@ fn refused_set(set: &[&str]) -> DriveError {
 #[test]
 fn every_preset_loads_and_is_described() {
     let presets = presets();
-    assert_eq!(presets.len(), 13);
+    assert_eq!(presets.len(), 15);
     for preset in presets {
         let drive = load(preset.name, &[]).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(drive.spec.name, preset.name);
@@ -97,6 +97,18 @@ fn the_other_presets_have_their_sources_sizes() {
     assert_eq!((basic.physical_bytes(), basic.page_sectors(), basic.buffer_bytes()), (4 << 30, 4, 131_072));
     assert_eq!(basic.timing.command_ns + basic.timing.transfer_ns(2048), 51_375);
     assert_eq!((basic.timing.erase_command_ns, basic.timing.erase_setup_ns), (125, 100));
+    assert_eq!(
+        (basic.spec.flash.energy.read_ma, basic.spec.buffer.energy.active_ma),
+        (Some(25.0), Some(125.0))
+    );
+    let tlc = preset("tlc-client", &[]);
+    assert_eq!((tlc.capacity_bytes() + 5_000_000_000) / 10_000_000_000, 51, "512 GB");
+    assert_eq!(tlc.page_types.read_ns, [52_000, 72_000, 98_000]);
+    let types = [0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14].map(|page| tlc.page_types.of(page));
+    assert_eq!(types, [0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 0], "MQSim's");
+    let qlc = preset("qlc-capacity", &[]);
+    assert_eq!((qlc.capacity_bytes() / 10_000_000_000, qlc.page_types.program_ns.len()), (384, 4));
+    assert!(tlc.warnings.is_empty() && qlc.warnings.is_empty(), "{:?} {:?}", tlc.warnings, qlc.warnings);
     let aging = preset("aging-8gb", &[]);
     assert_eq!((aging.physical_bytes(), aging.spec.ftl.gc.threshold), (8 << 30, 0.30));
     assert!(aging.warnings[0].starts_with("ftl.gc.threshold: 0.3 cannot be met with the drive full"));
@@ -153,6 +165,38 @@ fn bad_keys_are_named_with_their_line() {
         ),
         ("flash.timing.read_us = inf", 1, "flash.timing.read_us", "found inf;"),
         ("flash.timing.read_us = 1e400", 1, "flash.timing.read_us", "found 1e400;"),
+        (
+            "flash.timing.read_us = [40, 0]",
+            1,
+            "flash.timing.read_us",
+            "found [40, 0]; a number above 0 up to 1000000000, or a list in brackets of 1 to 8 such numbers is accepted",
+        ),
+        ("flash.timing.program_us = []", 1, "flash.timing.program_us", "found []; a number above 0"),
+        ("flash.timing.program_us = [[1]]", 1, "flash.timing.program_us", "found an array; a number above 0"),
+        (
+            "flash.timing.program_us = [1, 2, 3]\nflash.timing.read_us = [1, 2]",
+            2,
+            "flash.timing.read_us",
+            "found 2 times of reads and 3 of programs; as many of both are accepted",
+        ),
+        (
+            "flash.timing.read_us = [1, 2]\nflash.page_types = \"012\"",
+            2,
+            "flash.page_types",
+            "found \"012\"; `interleaved` is accepted, or",
+        ),
+        (
+            "flash.timing.read_us = [1, 2]\nflash.page_types = \"0:\"",
+            2,
+            "flash.page_types",
+            "found \"0:\"; `interleaved` is",
+        ),
+        (
+            "flash.energy.read_ma = 25",
+            1,
+            "flash.energy.read_ma",
+            "found 25; flash.energy.voltage_v is needed with it",
+        ),
         ("flash.timing.erase_us = 0", 1, "flash.timing.erase_us", "found 0; a number above 0"),
         ("flash.timing.bus_ns_per_byte = -1", 1, "flash.timing.bus_ns_per_byte", "found -1; a number from 0"),
         (

@@ -181,20 +181,24 @@ fn flash(drive: &Resolved) -> Node {
         format!("scheduler {}; a program is done {done}", flash.scheduler),
     ];
     let block = format!("{} × {}", count(flash.pages_per_block.into(), "page"), size(drive.page_bytes()));
-    let die = vec![
-        format!(
-            "{} × {} × {block}",
-            count(flash.planes_per_die.into(), "plane"),
-            count(flash.blocks_per_plane.into(), "block")
-        ),
-        format!(
-            "read {}, program {}, erase {}; a page crosses the channel in {}",
-            time(timing.read_ns),
-            time(timing.program_ns),
-            time(timing.erase_ns),
-            time(timing.command_ns + timing.transfer_ns(drive.pin_bytes()))
-        ),
-    ];
+    let times = format!(
+        "read {}, program {}, erase {}",
+        times(&drive.page_types.read_ns),
+        times(&drive.page_types.program_ns),
+        time(timing.erase_ns)
+    );
+    let transfer = time(timing.command_ns + timing.transfer_ns(drive.pin_bytes()));
+    let transfer = format!("a page crosses the channel in {transfer}");
+    let mut die = vec![format!(
+        "{} × {} × {block}",
+        count(flash.planes_per_die.into(), "plane"),
+        count(flash.blocks_per_plane.into(), "block")
+    )];
+    if drive.page_types.is_single() {
+        die.push(format!("{times}; {transfer}"));
+    } else {
+        die.extend([times, transfer]);
+    }
     Node::new("flash", lines, vec![Node::new("die", die, Vec::new())])
 }
 
@@ -243,6 +247,14 @@ fn size(bytes: u64) -> String {
 }
 
 /// A time, in the largest unit that it fills.
+/// The time of all pages, or from the quickest type of page to the slowest.
+fn times(ns: &[u64]) -> String {
+    match (ns.iter().min(), ns.iter().max()) {
+        (Some(&least), Some(&most)) if least < most => format!("{} to {}", time(least), time(most)),
+        _ => time(ns[0]),
+    }
+}
+
 fn time(ns: u64) -> String {
     let (unit, name) = match ns {
         0..1_000 => (1.0, "ns"),

@@ -1,0 +1,111 @@
+//! How long arrays and pins worked, by kind and cause: what the report turns into energy. Counted only where a drive
+//! file says what operations draw.
+
+use super::{Drive, Kind, Log, Operation};
+use crate::engine::{Cause, Contents};
+use crate::kernel::{SimTime, Span};
+use crate::media::Ppn;
+
+type ByKindAndCause = [[u64; Cause::ALL.len()]; Kind::ALL.len()];
+
+/// Time in the arrays and on the pins, ns; an erase has no data to move.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    array: ByKindAndCause,
+    pins: ByKindAndCause,
+}
+
+impl Work {
+    fn add(&mut self, kind: Kind, cause: Cause, array: Span, pins: Span) {
+        self.array[kind as usize][cause as usize] += array.0;
+        self.pins[kind as usize][cause as usize] += pins.0;
+    }
+
+    /// Time that arrays worked, ns, each page or block on its own.
+    #[must_use]
+    pub fn array_ns(&self, kind: Kind, cause: Cause) -> u64 {
+        self.array[kind as usize][cause as usize]
+    }
+
+    /// Time that data crossed the channels, ns.
+    #[must_use]
+    pub fn pins_ns(&self, kind: Kind, cause: Cause) -> u64 {
+        self.pins[kind as usize][cause as usize]
+    }
+
+    /// What has been done since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Work) -> Work {
+        let mut difference = self.clone();
+        for (all, old) in [(&mut difference.array, &before.array), (&mut difference.pins, &before.pins)] {
+            for (ns, old) in all.as_flattened_mut().iter_mut().zip(old.as_flattened()) {
+                *ns -= old;
+            }
+        }
+        difference
+    }
+}
+
+/// Who wants to hear of each operation.
+#[derive(Default)]
+pub(super) struct Watch {
+    pub log: Option<Box<dyn Log>>,
+    pub work: Option<Work>,
+}
+
+impl<C: Contents> Drive<C> {
+    /// Reading this page takes its array so long.
+    #[inline]
+    pub(super) fn array_read(&self, ppn: Ppn) -> Span {
+        self.timing.read_of(self.geometry.page_of(ppn))
+    }
+
+    /// Programming this page takes its array so long.
+    #[inline]
+    pub(super) fn array_program(&self, ppn: Ppn) -> Span {
+        self.timing.program_of(self.geometry.page_of(ppn))
+    }
+
+    /// An operation whose end is known; `sectors` cross the channel, 0 for a whole page.
+    #[inline]
+    pub(super) fn tell(
+        &mut self,
+        start: SimTime,
+        end: SimTime,
+        ppn: Ppn,
+        kind: Kind,
+        cause: Cause,
+        sectors: u16,
+    ) {
+        debug_assert!(
+            !self.damaged || !self.blocks.is_dead(self.geometry.plane_of(ppn)),
+            "nothing is done in a plane that has failed"
+        );
+        if self.watch.is_some() {
+            self.tell_watch(&Operation { start, end, ppn, kind, cause }, sectors);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_watch(&mut self, operation: &Operation, sectors: u16) {
+        let Operation { ppn, kind, cause, .. } = *operation;
+        let (array, pins) = match kind {
+            Kind::Read => (self.array_read(ppn), self.timing.transfer(sectors)),
+            Kind::Program => (self.array_program(ppn), self.timing.transfer(sectors)),
+            Kind::Erase => (self.timing.erase, Span::ZERO),
+        };
+        let Some(watch) = &mut self.watch else { return };
+        if let Some(work) = &mut watch.work {
+            work.add(kind, cause, array, pins);
+        }
+        if let Some(log) = &mut watch.log {
+            log.add(operation);
+        }
+    }
+
+    /// Time that arrays and pins have worked; none where nobody wants to know.
+    #[must_use]
+    pub fn work(&self) -> Option<&Work> {
+        self.watch.as_ref()?.work.as_ref()
+    }
+}

@@ -1,0 +1,116 @@
+//! Energy: power, as the drive file gives it, times the time that the run took. Integers (nW · ns) until it is told.
+
+use super::Facts;
+use crate::drive::{Kind, Work};
+use crate::engine::Cause;
+use crate::spec::nanowatts;
+use serde_json::{Map, Value, json};
+
+/// The energy of a run; null where the drive file gives no current.
+pub(super) fn energy(facts: &Facts<'_>) -> Value {
+    let dram = dram(facts);
+    if facts.work.is_none() && dram.is_none() {
+        return Value::Null;
+    }
+    let flash = facts.work.as_ref().map(|work| Flash::new(facts, work));
+    let flash_total = flash.as_ref().and_then(|flash| sum(flash.parts()));
+    let total = sum([flash_total, dram]);
+    let seconds = facts.until.since(facts.from).0 as f64 / 1e9;
+    let gib = facts.statistics.bytes_written as f64 / f64::from(1 << 30);
+    let per = |whole: f64| total.filter(|_| whole > 0.0).map(|total| joules(total) / whole);
+    json!({
+        "total_j": total.map(joules), "mean_w": per(seconds), "per_gib_written_j": per(gib),
+        "flash_j": flash.as_ref().map(|flash| flash.to_json(flash_total)),
+        "operations_j": flash.as_ref().map(Flash::operations),
+        "dram_j": dram.map(joules),
+    })
+}
+
+/// nW · ns.
+fn joules(attojoules: u128) -> f64 {
+    attojoules as f64 / 1e18
+}
+
+/// What is given of some parts; none where none is.
+fn sum(parts: impl IntoIterator<Item = Option<u128>>) -> Option<u128> {
+    parts.into_iter().flatten().reduce(|all, part| all + part)
+}
+
+struct Flash<'a> {
+    work: &'a Work,
+    /// By kind, what arrays draw, and what the pins draw, nW.
+    array_nw: [Option<u128>; Kind::ALL.len()],
+    pins_nw: Option<u128>,
+    standby: Option<u128>,
+}
+
+impl<'a> Flash<'a> {
+    fn new(facts: &Facts<'_>, work: &'a Work) -> Self {
+        let energy = &facts.drive.spec.flash.energy;
+        let power = |current| nanowatts(current, energy.voltage_v);
+        let busy =
+            |kind, cause| u128::from(work.array_ns(kind, cause)) + u128::from(work.pins_ns(kind, cause));
+        let busy: u128 = pairs().map(|(kind, cause)| busy(kind, cause)).sum();
+        let dies = facts.drive.planes() / u64::from(facts.drive.spec.flash.planes_per_die);
+        let all = u128::from(dies) * u128::from(facts.until.since(facts.from).0);
+        Flash {
+            work,
+            array_nw: [energy.read_ma, energy.program_ma, energy.erase_ma].map(power),
+            pins_nw: power(energy.transfer_ma),
+            standby: power(energy.standby_ma).map(|power| power * all.saturating_sub(busy)),
+        }
+    }
+
+    fn array(&self, kind: Kind, cause: Cause) -> Option<u128> {
+        Some(self.array_nw[kind as usize]? * u128::from(self.work.array_ns(kind, cause)))
+    }
+
+    fn pins(&self, kind: Kind, cause: Cause) -> Option<u128> {
+        Some(self.pins_nw? * u128::from(self.work.pins_ns(kind, cause)))
+    }
+
+    /// Reads, programs, erases, transfers, standby.
+    fn parts(&self) -> [Option<u128>; 5] {
+        let array = |kind| sum(Cause::ALL.map(|cause| self.array(kind, cause)));
+        let pins = sum(pairs().map(|(kind, cause)| self.pins(kind, cause)));
+        [array(Kind::Read), array(Kind::Program), array(Kind::Erase), pins, self.standby]
+    }
+
+    fn to_json(&self, total: Option<u128>) -> Value {
+        let [read, program, erase, transfer, standby] = self.parts().map(|part| part.map(joules));
+        json!({
+            "total": total.map(joules), "read": read, "program": program, "erase": erase, "transfer": transfer,
+            "standby": standby,
+        })
+    }
+
+    /// By kind and cause, array and pins together; null where the array's current is not given.
+    fn operations(&self) -> Value {
+        let kinds = Kind::ALL.map(|kind| {
+            let whole = |cause| Some(self.array(kind, cause)? + self.pins(kind, cause).unwrap_or_default());
+            let energy = |cause: Cause| whole(cause).map(joules);
+            let causes = Cause::ALL.map(|cause| (cause.name().to_owned(), json!(energy(cause))));
+            (kind.name().to_owned(), Value::Object(Map::from_iter(causes)))
+        });
+        Value::Object(Map::from_iter(kinds))
+    }
+}
+
+fn pairs() -> impl Iterator<Item = (Kind, Cause)> {
+    Kind::ALL.into_iter().flat_map(|kind| Cause::ALL.into_iter().map(move |cause| (kind, cause)))
+}
+
+/// Standby and refresh all the time; active while sectors go in or out. A sector that a write adds also leaves.
+fn dram(facts: &Facts<'_>) -> Option<u128> {
+    let energy = &facts.drive.spec.buffer.energy;
+    let power = |current| nanowatts(current, energy.voltage_v);
+    let span = u128::from(facts.until.since(facts.from).0);
+    let sectors = facts.hits.read_hits + facts.hits.write_hits + 2 * facts.hits.write_misses;
+    let bytes = u128::from(sectors) * u128::from(facts.drive.spec.flash.sector_bytes);
+    let fs_per_byte = (energy.active_ns_per_byte * 1e6).round() as u128;
+    sum([
+        power(energy.standby_ma).map(|power| power * span),
+        power(energy.refresh_ma).map(|power| power * span),
+        power(energy.active_ma).map(|power| power * bytes * fs_per_byte / 1_000_000),
+    ])
+}
