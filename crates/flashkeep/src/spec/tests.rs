@@ -290,7 +290,7 @@ fn values_that_do_not_fit_each_other_are_refused() {
             "flash.blocks_per_plane",
             "count as the next power of two (2097152 and 64); at most 2147483646 (32 bits)",
         ),
-        ("ftl.allocation = \"CWDD\"", 1, "ftl.allocation", "each once, the one that varies fastest first"),
+        ("ftl.allocation = \"CWDD\"", 1, "ftl.allocation", "each at most once, the one that varies fastest first"),
         ("ftl.allocation = \"cwdp\"", 1, "ftl.allocation", "did you mean `CWDP`?"),
         ("ftl.allocation = \"dynamyc\"", 1, "ftl.allocation", "did you mean `dynamic`?"),
         (
