@@ -51,6 +51,13 @@ pub struct Event {
 /// # Errors
 /// One that cannot be read or does not fit the drive: the option, or file, line and field.
 pub fn events(fail: &[String], scenario: Option<&Path>, drive: &Resolved) -> Result<Vec<Event>, Error> {
+    if (!fail.is_empty() || scenario.is_some()) && drive.spec.ftl.map != "page" {
+        return Err(Error::Option(format!(
+            "{}: ftl.map = \"{}\" does not go on after a failure; `page` is accepted",
+            if fail.is_empty() { "--scenario" } else { "--fail" },
+            drive.spec.ftl.map
+        )));
+    }
     let mut events = Vec::new();
     for text in fail {
         let event = from_option(text, drive);

@@ -1,6 +1,6 @@
 //! The model: a deterministic simulator and reliability lab for flash storage.
 //!
-//! `kernel` ← `engine` ← `media`, `ftl`, `schemes`, `drive`, `buffer`, `host` ← `simulation`: dependencies run one way.
+//! `kernel` ← `engine` ← `media`, `ftl`, `mapping`, `schemes`, `drive`, `buffer`, `host` ← `simulation`: dependencies run one way.
 
 pub mod buffer;
 pub mod drive;
@@ -11,6 +11,7 @@ pub mod ftl;
 pub mod host;
 pub mod job;
 pub mod kernel;
+pub mod mapping;
 pub mod media;
 pub mod output;
 pub mod report;

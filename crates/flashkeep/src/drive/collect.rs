@@ -182,6 +182,7 @@ impl<C: Contents> Drive<C> {
         from: Ppn,
     ) {
         let to = self.move_page(unit, plane, lpn, from);
+        self.tell_moved(plane, lpn);
         let (_, durable) = self.program(now, channel, unit, to, 0);
         self.units[unit.0 as usize].programs = Some(to);
         self.counters.count(self.ftl_of(plane) as u16, Kind::Program, Cause::Gc);
@@ -198,6 +199,13 @@ impl<C: Contents> Drive<C> {
         let reads = self.units[unit.0 as usize].reads;
         reads.redirect(&mut self.ops, |ppn| (ppn == from).then_some(to));
         to
+    }
+
+    /// Whoever keeps where pages are elsewhere learns that one has moved.
+    fn tell_moved(&mut self, plane: PlaneId, lpn: u32) {
+        if self.notify_moves {
+            self.done.push(Done::moved(LeafId(self.ftl_of(plane) as u16), Page(lpn)));
+        }
     }
 
     /// Whether a read waits for a page of the victim that has been written again since: it is owed the old
@@ -301,6 +309,7 @@ impl<C: Contents> Drive<C> {
             }
             let to = self.move_page(unit, plane, lpn, from);
             let program = self.timing.command + self.timing.transfer(0) + self.array_program(to);
+            self.tell_moved(plane, lpn);
             self.counters.count(ftl, Kind::Program, Cause::Gc);
             self.tell(start + read, start + read + program, to, Kind::Program, Cause::Gc, 0);
             held += read + program;

@@ -63,11 +63,15 @@ pub enum LeafKind {
         /// Whether it says of each page of the shadow that its block is about to be collected
         /// ([`Part::Leaving`](crate::engine::Part::Leaving)).
         notify_leaving: bool,
+        /// Whether it says of each page that collection has moved it ([`Part::Moved`](crate::engine::Part::Moved)).
+        notify_moves: bool,
     },
     /// Pages by their physical numbers ([`Rows`]): a group after the other, a group being the same block of every
     /// plane. A group's pages are written in ascending order (which may leave some out) and are erased together, by
     /// trimming whole groups.
     Raw,
+    /// The same, but a group is a single block; they go over the planes in turn.
+    Blocks,
 }
 
 /// What waits or is being done: a read of one page, or the rest of a run of writes. In a raw leaf also an erase, or
@@ -276,6 +280,8 @@ pub struct Drive<C> {
     raw: bool,
     /// Whether FTLs tell of pages of their shadow that are about to be collected.
     notify_leaving: bool,
+    /// Whether FTLs tell of pages that collection moves.
+    notify_moves: bool,
     /// Where FTLs place pages as long as all of their planes are there.
     configured: Allocation,
     geometry: Geometry,
@@ -345,13 +351,14 @@ impl<C: Contents> Drive<C> {
     ) -> Self {
         let geometry = Geometry::new(&drive.spec.flash);
         let threshold = drive.spec.ftl.gc.threshold * geometry.pages_per_plane() as f64;
-        let raw = kind == LeafKind::Raw;
+        let raw = matches!(kind, LeafKind::Raw | LeafKind::Blocks);
         let commands = &drive.spec.flash.commands;
         let mut this = Drive {
             plain: !raw,
             damaged: false,
             raw,
             notify_leaving: matches!(kind, LeafKind::Mapped { notify_leaving: true, .. }),
+            notify_moves: matches!(kind, LeafKind::Mapped { notify_moves: true, .. }),
             // The order in which the rows of a raw leaf go over its planes, each of which takes its own.
             configured: if raw {
                 Allocation::Static(Order::new(&Level::ALL))
@@ -423,8 +430,10 @@ impl<C: Contents> Drive<C> {
         let lanes = first_lane..self.lanes.len() as u32;
         let (pages, shadow, rows) = match kind {
             LeafKind::Mapped { pages, shadow, .. } => (pages, shadow, None),
-            LeafKind::Raw => {
+            LeafKind::Raw | LeafKind::Blocks => {
+                let single = kind == LeafKind::Blocks;
                 let rows = Rows::new(&self.geometry, domain);
+                let rows = if single { rows.by_block() } else { rows };
                 (rows.pages(), 0, Some(rows))
             }
         };

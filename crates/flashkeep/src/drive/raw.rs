@@ -168,7 +168,7 @@ impl<C: Contents> Drive<C> {
             }
             self.ftls[leaf].map.set(page, Entry::Unmapped);
         }
-        let width = self.rows(leaf).planes().len() as u32;
+        let width = self.rows(leaf).group_blocks();
         let groups = (command.start.0..command.end()).step_by(group as usize);
         let firsts = groups.flat_map(|first| first..first + width);
         let blocks: Vec<(u32, Ppn)> = firsts.map(|page| (page, self.raw_ppn(leaf, page))).collect();

@@ -15,7 +15,7 @@ use super::frames::Frame;
 use super::gaps::Gaps;
 use super::leaves::{Done, LeafId, Leaves, Part};
 use super::locks::Locks;
-use super::plan::{Plan, Why};
+use super::plan::{Member, Plan, Why};
 use super::rebuild::Controller;
 use super::requests::{Finished, Join};
 use super::scheme::{Change, Scheme, View};
@@ -109,18 +109,27 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.schemes[node.index()].as_ref()
     }
 
-    /// The leaves' pages that a page of the root lies on, where the root's members are leaves.
+    /// The schemes of all nodes, in pre-order.
+    pub fn schemes(&self) -> impl Iterator<Item = &S> {
+        self.schemes.iter().flatten()
+    }
+
+    /// The leaves' pages that a page of the root lies on.
     #[must_use]
     pub fn places(&self, page: Page) -> Vec<(LeafId, Page)> {
         let mut places = Vec::new();
-        let children = &self.shape[NodeId::ROOT.index()].children;
-        if let Some(scheme) = self.scheme(NodeId::ROOT) {
+        self.find_places(NodeId::ROOT, page, &mut places);
+        places
+    }
+
+    fn find_places(&self, node: NodeId, page: Page, places: &mut Vec<(LeafId, Page)>) {
+        let shape = &self.shape[node.index()];
+        places.extend(shape.leaf.map(|leaf| (leaf, page)));
+        if let Some(scheme) = self.scheme(node) {
             scheme.places(page, |member, page| {
-                let child = children[usize::from(member.0)];
-                places.extend(self.shape[child.index()].leaf.map(|leaf| (leaf, page)));
+                self.find_places(shape.children[usize::from(member.0)], page, places);
             });
         }
-        places
     }
 
     /// When the engine itself next has something to do.
@@ -212,10 +221,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[cold]
     fn hear<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, (leaf, page): (LeafId, Page), part: Part) {
         let Some(node) = self.node_of(leaf) else { return };
-        if part == Part::Leaving {
-            let parent = self.shape[node.index()].parent;
-            if let Some((parent, member)) = parent {
-                self.ask(leaves, now, parent, Why::Leaving(member, page));
+        let why: Option<fn(Member, Page) -> Why> = match part {
+            Part::Leaving => Some(Why::Leaving),
+            Part::Moved => Some(Why::Moved),
+            _ => None,
+        };
+        if let Some(why) = why {
+            if let Some((parent, member)) = self.shape[node.index()].parent {
+                self.ask(leaves, now, parent, why(member, page));
             }
         } else if !leaves.holds(leaf, page) {
             // Whatever has been written there since is there.
@@ -269,7 +282,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[inline]
     fn complete<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, done: &Done<C>) {
         if let Some((leaf, page)) = done.failed {
-            if matches!(done.part, Part::Gone | Part::Refused | Part::Leaving) {
+            let asked = matches!(done.part, Part::Both | Part::Acknowledged | Part::Durable);
+            if !asked {
                 return self.hear(leaves, now, (leaf, page), done.part);
             }
             let child = self.leaf_nodes[usize::from(leaf.0)];

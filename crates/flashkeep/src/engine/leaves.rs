@@ -46,6 +46,8 @@ pub enum Part {
     Refused,
     /// Nobody asked: the page that [`Done::failed`] names, one of a shadow, is about to be collected.
     Leaving,
+    /// Nobody asked: collection has moved the page that [`Done::failed`] names.
+    Moved,
 }
 
 /// Pages are done. The instants may lie ahead: the end of a granted operation is known when it is granted.
@@ -111,6 +113,12 @@ impl<C: Contents> Done<C> {
     #[must_use]
     pub fn leaving(leaf: LeafId, page: Page) -> Self {
         Done { part: Part::Leaving, ..Done::gone(leaf, page) }
+    }
+
+    /// Nobody asked: collection has moved a leaf's page.
+    #[must_use]
+    pub fn moved(leaf: LeafId, page: Page) -> Self {
+        Done { part: Part::Moved, ..Done::gone(leaf, page) }
     }
 
     /// So many pages are done at `now`, without any service.

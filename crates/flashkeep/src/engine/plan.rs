@@ -269,6 +269,8 @@ pub enum Why {
     Rebuild,
     /// A member is about to collect this page of its shadow: what still needs it there may want to hurry.
     Leaving(Member, Page),
+    /// A member's collection has moved this page: what keeps its place elsewhere is out of date.
+    Moved(Member, Page),
     /// A command waits for this scheme to make room, or it has said itself that its work is not to wait
     /// (`Scheme::pressed`). False once the room is on its way.
     Pressed,

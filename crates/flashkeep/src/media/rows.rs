@@ -11,6 +11,8 @@ pub struct Rows {
     /// Pages of a block.
     height: Divisor,
     groups: u32,
+    /// A group is a single block.
+    by_block: bool,
 }
 
 impl Rows {
@@ -27,7 +29,19 @@ impl Rows {
             }
         }
         let (width, height) = (Divisor::new(domain.plane_count()), Divisor::new(geometry.pages));
-        Rows { planes: all, width, height, groups: geometry.blocks }
+        Rows { planes: all, width, height, groups: geometry.blocks, by_block: false }
+    }
+
+    /// The same, numbered block by block, planes in turn: a group is a single block.
+    #[must_use]
+    pub fn by_block(self) -> Self {
+        Rows { groups: self.groups * self.width.by, by_block: true, ..self }
+    }
+
+    /// Blocks of a group.
+    #[must_use]
+    pub fn group_blocks(&self) -> u32 {
+        if self.by_block { 1 } else { self.width.by }
     }
 
     /// Its planes, in the order in which a row goes over them.
@@ -45,7 +59,7 @@ impl Rows {
     /// Pages of a group.
     #[must_use]
     pub fn group_pages(&self) -> u32 {
-        self.width.by * self.height.by
+        self.group_blocks() * self.height.by
     }
 
     /// Pages in all.
@@ -58,8 +72,15 @@ impl Rows {
     #[must_use]
     #[inline]
     pub fn ppn(&self, geometry: &Geometry, number: u32) -> Ppn {
-        let (row, plane) = self.width.split(number);
-        let (block, page) = self.height.split(row);
+        let (block, page, plane) = if self.by_block {
+            let (group, page) = self.height.split(number);
+            let (block, plane) = self.width.split(group);
+            (block, page, plane)
+        } else {
+            let (row, plane) = self.width.split(number);
+            let (block, page) = self.height.split(row);
+            (block, page, plane)
+        };
         geometry.ppn(self.planes[plane as usize], block, page)
     }
 }

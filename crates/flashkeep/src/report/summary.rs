@@ -5,6 +5,7 @@ use crate::buffer::Hits;
 use crate::drive::{Counters, Kind, Work};
 use crate::engine::Cause;
 use crate::kernel::{SimTime, Span};
+use crate::mapping::Counts;
 use crate::spec::{CommandsSpec, Resolved};
 use flashkeep_trace::Provenance;
 use serde_json::{Map, Value, json};
@@ -87,6 +88,8 @@ pub struct Facts<'a> {
     pub unprotected_page_ns: Option<u128>,
     /// Before, during and after what failed.
     pub phases: &'a Phases,
+    /// What the map did, where it is not a page map: its name, and its counts.
+    pub mapping: Option<(&'static str, Counts)>,
     /// What is to be said besides.
     pub warnings: Vec<String>,
 }
@@ -137,6 +140,10 @@ pub fn summary(facts: &Facts<'_>) -> Value {
     });
     if facts.drive.spec.flash.commands != CommandsSpec::default() {
         summary["commands"] = commands(facts.counters);
+    }
+    // A page map does nothing that would have to be counted.
+    if let Some((name, counts)) = facts.mapping {
+        summary["mapping"] = mapping(name, &counts);
     }
     summary["digest"] = json!(statistics.digest.finish(&summary));
     // After the digest: it follows from what went in, and from what the drive file says of currents.
@@ -216,6 +223,18 @@ fn write_amplification(counters: &Counters, host_pages: u64) -> Value {
         "wear": part(&[Cause::Wear, Cause::Migrate]),
         "metadata": part(&[Cause::Metadata]),
         "rebuild": part(&[Cause::Rebuild]),
+    })
+}
+
+/// How pages were found.
+fn mapping(name: &str, counts: &Counts) -> Value {
+    let asked = counts.hits + counts.misses;
+    json!({
+        "map": name,
+        "hits": counts.hits, "misses": counts.misses, "miss_rate": per(counts.misses as f64, asked as f64),
+        "evictions": counts.evictions, "write_backs": counts.write_backs, "moved_updates": counts.moved_updates,
+        "switch_merges": counts.switch_merges, "partial_merges": counts.partial_merges,
+        "full_merges": counts.full_merges,
     })
 }
 

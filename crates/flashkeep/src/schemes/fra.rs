@@ -180,7 +180,7 @@ impl Scheme for Fra {
                 self.renewing += u8::from(makes_room);
                 (stripe, Settling { makes_room, ..self.renew(stripe, plan) })
             }
-            Why::Wake | Why::Leaving(..) => return false,
+            Why::Wake | Why::Leaving(..) | Why::Moved(..) => return false,
         };
         self.versions.stripes.settling.insert(stripe, settling);
         true

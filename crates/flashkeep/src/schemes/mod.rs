@@ -8,6 +8,7 @@ use crate::engine::{
     View, Why,
 };
 
+use crate::mapping::Mapping;
 use crate::spec::RedundancySpec;
 
 mod ds;
@@ -125,6 +126,8 @@ macro_rules! schemes {
         #[derive(Clone, Debug)]
         pub enum Any {
             $(#[doc = concat!("See the file `", stringify!($module), ".rs`.")] $variant($module::$variant),)*
+            /// Below a scheme: how one of its members finds its pages.
+            Mapped(Box<Mapping>),
         }
 
         /// The table of schemes.
@@ -141,55 +144,55 @@ macro_rules! schemes {
         }
 
         impl Scheme for Any {
-            fn capacity(&self) -> u64 { match self { $(Any::$variant(s) => s.capacity(),)* } }
+            fn capacity(&self) -> u64 { match self { $(Any::$variant(s) => s.capacity(),)* Any::Mapped(s) => s.capacity() } }
             #[inline(always)]
-            fn grain(&self) -> u32 { match self { $(Any::$variant(s) => s.grain(),)* } }
+            fn grain(&self) -> u32 { match self { $(Any::$variant(s) => s.grain(),)* Any::Mapped(s) => s.grain() } }
             #[inline(always)]
-            fn read_grain(&self) -> u32 { match self { $(Any::$variant(s) => s.read_grain(),)* } }
+            fn read_grain(&self) -> u32 { match self { $(Any::$variant(s) => s.read_grain(),)* Any::Mapped(s) => s.read_grain() } }
             fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
-                match self { $(Any::$variant(s) => s.places(page, tell),)* }
+                match self { $(Any::$variant(s) => s.places(page, tell),)* Any::Mapped(s) => s.places(page, tell) }
             }
             #[inline]
             fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
-                match self { $(Any::$variant(s) => s.prefetch(page, ask),)* }
+                match self { $(Any::$variant(s) => s.prefetch(page, ask),)* Any::Mapped(s) => s.prefetch(page, ask) }
             }
-            fn rhythm(&self) -> Rhythm { match self { $(Any::$variant(s) => s.rhythm(),)* } }
+            fn rhythm(&self) -> Rhythm { match self { $(Any::$variant(s) => s.rhythm(),)* Any::Mapped(s) => s.rhythm() } }
             #[inline(always)]
-            fn lock(&self, c: &Command) -> Lock { match self { $(Any::$variant(s) => s.lock(c),)* } }
+            fn lock(&self, c: &Command) -> Lock { match self { $(Any::$variant(s) => s.lock(c),)* Any::Mapped(s) => s.lock(c) } }
             #[inline(always)]
             fn plan(&mut self, c: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
-                match self { $(Any::$variant(s) => s.plan(c, view, plan),)* }
+                match self { $(Any::$variant(s) => s.plan(c, view, plan),)* Any::Mapped(s) => s.plan(c, view, plan) }
             }
             fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-                match self { $(Any::$variant(s) => s.background(why, view, plan),)* }
+                match self { $(Any::$variant(s) => s.background(why, view, plan),)* Any::Mapped(s) => s.background(why, view, plan) }
             }
             fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-                match self { $(Any::$variant(s) => s.repair_key(member, page),)* }
+                match self { $(Any::$variant(s) => s.repair_key(member, page),)* Any::Mapped(s) => s.repair_key(member, page) }
             }
             fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
-                match self { $(Any::$variant(s) => s.repair(failed, view, plan),)* }
+                match self { $(Any::$variant(s) => s.repair(failed, view, plan),)* Any::Mapped(s) => s.repair(failed, view, plan) }
             }
             fn owner(&self, member: Member, page: Page) -> Option<Page> {
-                match self { $(Any::$variant(s) => s.owner(member, page),)* }
+                match self { $(Any::$variant(s) => s.owner(member, page),)* Any::Mapped(s) => s.owner(member, page) }
             }
-            fn is_whole(&self) -> bool { match self { $(Any::$variant(s) => s.is_whole(),)* } }
-            fn is_carefree(&self) -> bool { match self { $(Any::$variant(s) => s.is_carefree(),)* } }
+            fn is_whole(&self) -> bool { match self { $(Any::$variant(s) => s.is_whole(),)* Any::Mapped(s) => s.is_whole() } }
+            fn is_carefree(&self) -> bool { match self { $(Any::$variant(s) => s.is_carefree(),)* Any::Mapped(s) => s.is_carefree() } }
             #[inline(always)]
-            fn exposed(&self) -> u64 { match self { $(Any::$variant(s) => s.exposed(),)* } }
+            fn exposed(&self) -> u64 { match self { $(Any::$variant(s) => s.exposed(),)* Any::Mapped(s) => s.exposed() } }
             fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-                match self { $(Any::$variant(s) => s.is_exposed(page, hazard),)* }
+                match self { $(Any::$variant(s) => s.is_exposed(page, hazard),)* Any::Mapped(s) => s.is_exposed(page, hazard) }
             }
             fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
-                match self { $(Any::$variant(s) => s.covers(visit),)* }
+                match self { $(Any::$variant(s) => s.covers(visit),)* Any::Mapped(s) => s.covers(visit) }
             }
             #[inline]
-            fn pressed(&self) -> bool { match self { $(Any::$variant(s) => s.pressed(),)* } }
-            fn rebuilding(&self) -> bool { match self { $(Any::$variant(s) => s.rebuilding(),)* } }
+            fn pressed(&self) -> bool { match self { $(Any::$variant(s) => s.pressed(),)* Any::Mapped(s) => s.pressed() } }
+            fn rebuilding(&self) -> bool { match self { $(Any::$variant(s) => s.rebuilding(),)* Any::Mapped(s) => s.rebuilding() } }
             fn settled(&mut self, key: Key, view: &View<'_>) {
-                match self { $(Any::$variant(s) => s.settled(key, view),)* }
+                match self { $(Any::$variant(s) => s.settled(key, view),)* Any::Mapped(s) => s.settled(key, view) }
             }
             fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
-                match self { $(Any::$variant(s) => s.member(member, change, view),)* }
+                match self { $(Any::$variant(s) => s.member(member, change, view),)* Any::Mapped(s) => s.member(member, change, view) }
             }
         }
     };

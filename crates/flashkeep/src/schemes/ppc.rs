@@ -246,7 +246,7 @@ impl Scheme for Ppc {
             Why::Rebuild => self.rebuild(view, plan),
             Why::Pressed => self.make_room(view, plan),
             Why::Leaving(member, page) => self.forestall(member, page, view, plan),
-            Why::Idle | Why::Wake => None,
+            Why::Idle | Why::Wake | Why::Moved(..) => None,
         };
         let Some((stripe, settling)) = work else { return false };
         self.versions.stripes.settling.insert(stripe, settling);

@@ -5,6 +5,7 @@ use crate::engine::{Contents, Controller, LeafId, Scheme, Tree};
 use crate::error::{DriveError, Error};
 use crate::ftl::victim;
 use crate::kernel::Span;
+use crate::mapping::{self, Below};
 use crate::media::{Domain, Geometry, scheduler};
 use crate::schemes::{self, Any, Members};
 use crate::spec::Resolved;
@@ -33,9 +34,14 @@ pub fn build<C: Contents>(drive: &Resolved) -> Result<Built<C>, Error> {
     let (pages, shadow) = (narrow(drive.member_pages()), narrow(drive.shadow_pages()));
     let (scheme, redundancy) = (drive.scheme(), &drive.spec.redundancy);
     let notify_leaving = shadow > 0 && redundancy.commit_on_collection;
+    let (map, tables) = (drive.map(), narrow(drive.translation_pages()));
+    let notify_moves = map.below == Below::Mapped;
     let kind = match scheme.kind {
-        Members::Mapped | Members::Shadowed => LeafKind::Mapped { pages, shadow, notify_leaving },
         Members::Raw => LeafKind::Raw,
+        _ if map.below == Below::Blocks => LeafKind::Blocks,
+        Members::Mapped | Members::Shadowed => {
+            LeafKind::Mapped { pages: pages + tables, shadow, notify_leaving, notify_moves }
+        }
     };
     let rule = scheduler::named(&drive.spec.flash.scheduler).expect("checked when the drive was resolved");
     let victim = victim::named(&drive.spec.ftl.gc.victim).expect("checked when the drive was resolved");
@@ -57,7 +63,11 @@ pub fn build<C: Contents>(drive: &Resolved) -> Result<Built<C>, Error> {
     };
     let root = schemes::build(&options).expect("checked when the drive was resolved");
     debug_assert!(root.capacity() >= drive.logical_pages(), "a scheme offers what its table line declares");
-    let mut leaves: Vec<_> = (0..drive.members() as u16).map(|leaf| Tree::Leaf(LeafId(leaf))).collect();
+    let member = |leaf| match (map.build)(&mapping_options(drive)) {
+        Some(mapping) => Tree::Node(Any::Mapped(Box::new(mapping)), vec![Tree::Leaf(LeafId(leaf))]),
+        None => Tree::Leaf(LeafId(leaf)),
+    };
+    let mut leaves: Vec<_> = (0..drive.members() as u16).map(member).collect();
     if scheme.memory {
         let latency = Span((redundancy.nvram_us * 1e3).round() as u64);
         leaves.push(Tree::Leaf(flash.add_nvram(memory_pages, latency)));
@@ -68,6 +78,18 @@ pub fn build<C: Contents>(drive: &Resolved) -> Result<Built<C>, Error> {
         rebuild_permille: ((redundancy.rebuild_share * 1e3).round() as u32).max(1),
     };
     Ok(Built { flash, tree: Tree::Node(root, leaves), controller, domains, leaf_count })
+}
+
+fn mapping_options(drive: &Resolved) -> mapping::Options {
+    mapping::Options {
+        pages: drive.member_pages() as u32,
+        page_bytes: drive.page_bytes(),
+        cache_entries: drive.cache_entries(),
+        planes: (drive.planes() / u64::from(drive.parts())) as u32,
+        blocks: drive.spec.flash.blocks_per_plane,
+        block_pages: drive.spec.flash.pages_per_block,
+        log_blocks: drive.spec.ftl.log_blocks,
+    }
 }
 
 fn domains(drive: &Resolved) -> Result<Vec<Domain>, Error> {

@@ -4,7 +4,9 @@ use super::Simulation;
 use crate::buffer::{Below, Hits};
 use crate::engine::Contents;
 use crate::kernel::Span;
+use crate::mapping::Counts;
 use crate::report::{Facts, Tally, summary};
+use crate::schemes::Any;
 
 impl<C: Contents> Simulation<'_, C> {
     /// Reads every page that there is, without time and without counting: what cannot be read is lost, whether
@@ -31,6 +33,15 @@ impl<C: Contents> Simulation<'_, C> {
                 self.engine.forget(finished.join);
             }
         }
+    }
+
+    /// What the maps of all members have done; none where they are the leaves' own.
+    pub(super) fn mapping_counts(&self) -> Option<Counts> {
+        let maps = self.engine.schemes().filter_map(|scheme| match scheme {
+            Any::Mapped(map) => Some(map.counts()),
+            _ => None,
+        });
+        maps.reduce(|all, one| all.with(one, |all, one| all + one))
     }
 
     pub(super) fn summary(&self, tally: &Tally, warnings: Vec<String>) -> serde_json::Value {
@@ -64,6 +75,9 @@ impl<C: Contents> Simulation<'_, C> {
             reconstructed_reads: tally.reconstructed,
             unprotected_page_ns: (self.resolved.survives().0 > 0).then_some(tally.unprotected_page_ns),
             phases: &self.phases,
+            mapping: self.mapping_counts().map(|counts| {
+                (self.resolved.map().name, counts.with(self.baseline.mapping, |now, before| now - before))
+            }),
             warnings,
         })
     }

@@ -7,6 +7,7 @@ use crate::error::{DriveError, Error};
 use crate::host::{Addresses, Placement, Range, Span as Sectors, Window, fragments};
 use crate::job::{Job, Outcome, Progress, RequestRecord};
 use crate::kernel::{Arena, Id, SimTime, Span};
+use crate::mapping;
 use crate::media::Domain;
 use crate::output;
 use crate::report::{Phases, Statistics, WorkloadFacts};
@@ -129,6 +130,7 @@ struct Baseline {
     counters: Counters,
     work: Work,
     hits: Hits,
+    mapping: mapping::Counts,
     busy: [Vec<Span>; 2],
 }
 
@@ -536,6 +538,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
             counters: self.drive.counters().clone(),
             work: self.drive.work().cloned().unwrap_or_default(),
             hits: self.buffer.hits,
+            mapping: self.mapping_counts().unwrap_or_default(),
             busy: [self.drive.channel_busy(), self.drive.unit_busy()],
         };
     }

@@ -153,6 +153,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     let allocation = allocation.map_err(|message: String| check.wrong(&["ftl.allocation"], message))?;
     check.redundancy()?;
     check.room()?;
+    check.mapping()?;
     check.threshold();
     check.buffer()?;
     check.start();
@@ -256,6 +257,9 @@ impl Check<'_> {
 
     /// With the drive full, collection can reach its threshold.
     fn threshold(&mut self) {
+        if self.spec.ftl.map != "page" && self.spec.ftl.map != "dftl" {
+            return;
+        }
         let op = self.spec.ftl.over_provisioning;
         let (threshold, share) = (self.spec.ftl.gc.threshold, op / (1.0 + op));
         if threshold >= share {

@@ -4,7 +4,7 @@
 
 use super::commands::CommandsSpec;
 use super::energy::{DramEnergySpec, FlashEnergySpec};
-use super::names::{schedulers, schemes, victims};
+use super::names::{maps, schedulers, schemes, victims};
 use super::page_types::PerType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -159,6 +159,17 @@ pub struct FtlSpec {
     pub allocation: String,
     /// A read of a page that is already being read on the same channel rides along (SSDSim).
     pub coalesce_reads: bool,
+    /// How pages are found: `page` (an entry a page, in memory), `dftl` (the same in flash, cached), `block` (an entry
+    /// a block), or `hybrid` (an entry a block, and logs of pages).
+    #[schemars(extend("enum" = maps()))]
+    pub map: String,
+    /// The cache of `dftl`, in KiB for each member: 8 bytes an entry.
+    #[schemars(range(min = 0.03125, max = 16_777_216.0))]
+    pub cache_kib: f64,
+    /// Blocks of each plane that `hybrid` gives to logs, or `block` to replacements; all that are not needed otherwise
+    /// where left out.
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub log_blocks: Option<u32>,
     /// Collection.
     pub gc: GcSpec,
 }
@@ -414,6 +425,9 @@ impl Default for FtlSpec {
             over_provisioning: 0.15,
             allocation: "dynamic".into(),
             coalesce_reads: false,
+            map: "page".into(),
+            cache_kib: 64.0,
+            log_blocks: None,
             gc: GcSpec::default(),
         }
     }

@@ -7,6 +7,7 @@ mod energy;
 mod fields;
 mod keys;
 mod load;
+mod mapping;
 mod names;
 mod page_types;
 mod presets;

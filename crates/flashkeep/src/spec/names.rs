@@ -1,6 +1,7 @@
 //! The names that a drive file may choose from, where the choice is a policy with a table of its own.
 
 use crate::ftl::victim::VICTIMS;
+use crate::mapping::MAPS;
 use crate::media::scheduler::SCHEDULERS;
 use crate::schemes::SCHEMES;
 
@@ -8,6 +9,12 @@ use crate::schemes::SCHEMES;
 #[must_use]
 pub fn schemes() -> Vec<&'static str> {
     SCHEMES.iter().map(|scheme| scheme.name).collect()
+}
+
+/// What `ftl.map` may be.
+#[must_use]
+pub(super) fn maps() -> Vec<&'static str> {
+    MAPS.iter().map(|map| map.name).collect()
 }
 
 /// What `ftl.gc.victim` may be.

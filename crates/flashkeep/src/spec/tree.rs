@@ -2,6 +2,7 @@
 
 use super::check::Resolved;
 use super::keys::{Acknowledge, Across, BusUse, BusyUnit, GcRun};
+use crate::mapping::Below;
 use crate::schemes::Members;
 
 /// Settings of a scheme on one line.
@@ -143,20 +144,33 @@ fn member(drive: &Resolved, index: u32) -> Node {
         GcRun::Steps => "page by page",
         GcRun::HoldChannel => "the channel held for a whole block",
     };
-    let lines = vec![
-        format!(
-            "{} in pages of {}, {} % over-provisioned; allocation {}",
-            size(drive.member_bytes()),
-            size(drive.page_bytes()),
-            round(ftl.over_provisioning * 100.0),
-            ftl.allocation
-        ),
+    let sizes = format!(
+        "{} in pages of {}, {} % over-provisioned",
+        size(drive.member_bytes()),
+        size(drive.page_bytes()),
+        round(ftl.over_provisioning * 100.0)
+    );
+    let mut lines = vec![format!("map {}: {}", ftl.map, drive.map().summary)];
+    match drive.map().below {
+        Below::Itself => lines.clear(),
+        Below::Mapped => {
+            let (entries, tables) = (drive.cache_entries(), drive.translation_pages());
+            lines.push(format!("{entries} entries in the cache; tables of {}", count(tables, "page")));
+        }
+        Below::Blocks => {
+            let logs = ftl.log_blocks.map_or("all that there are".into(), |logs| logs.to_string());
+            lines.extend([sizes, format!("log blocks of a plane: {logs}")]);
+            return Node::new(&title, lines, vec![flash(drive)]);
+        }
+    }
+    lines.extend([
+        format!("{sizes}; allocation {}", ftl.allocation),
         format!(
             "collects below {} % free, {} victims, {run}",
             round(ftl.gc.threshold * 100.0),
             ftl.gc.victim
         ),
-    ];
+    ]);
     Node::new(&title, lines, vec![flash(drive)])
 }
 

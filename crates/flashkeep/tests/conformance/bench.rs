@@ -6,6 +6,7 @@ use flashkeep::engine::{
     Verb, gf,
 };
 use flashkeep::kernel::SimTime;
+use flashkeep::mapping::Below;
 use flashkeep::media::{PlaneId, Ppn};
 use flashkeep::schemes::Any;
 use flashkeep::simulation::{Built, build};
@@ -270,7 +271,10 @@ impl Bench {
     /// them, every operation counted under its cause, none on what had failed.
     pub(crate) fn audit(&self) {
         self.flash.audit();
-        self.scheme().covers(&mut |units| self.audit_stripe(units));
+        // Below other maps a member's pages are not its leaf's.
+        if self.drive.map().below != Below::Blocks {
+            self.scheme().covers(&mut |units| self.audit_stripe(units));
+        }
         let told = self.operations.0.lock().expect("one thread");
         for kind in Kind::ALL {
             let counted = self.flash.counters().total(kind);

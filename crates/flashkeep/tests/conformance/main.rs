@@ -6,7 +6,8 @@ use bench::Bench;
 use flashkeep::drive::Fault;
 use flashkeep::engine::{Hazard, Verb};
 use flashkeep::kernel::Random;
-use flashkeep::schemes::SCHEMES;
+use flashkeep::mapping::{Below, MAPS};
+use flashkeep::schemes::{Members, SCHEMES};
 use std::collections::BTreeSet;
 
 /// A small drive: `channels` of one chip.
@@ -280,5 +281,26 @@ fn the_same_history_takes_the_same_course() {
             (bench.steps, bench.read_all())
         };
         assert_eq!(course(), course(), "{}", entry.name);
+    }
+}
+
+/// A map is a node between a scheme and its member: whatever scheme that is, every read brings what was written.
+#[test]
+fn every_map_serves_every_scheme_over_mapped_members() {
+    let maps = MAPS.iter().filter(|map| map.below != Below::Itself);
+    for (map, scheme) in maps.flat_map(|map| SCHEMES.iter().map(move |scheme| (map, scheme))) {
+        if scheme.kind != Members::Mapped {
+            continue;
+        }
+        for seed in 0..12 {
+            let channels = if scheme.name == "mirror" { 2 } else { 5 };
+            let map = format!("ftl.map=\"{}\"", map.name);
+            let more = [map.as_str(), "ftl.cache_kib=0.03125"];
+            let mut bench = Bench::new(&text(channels, 1 + seed as u32 % 2), &set(scheme.name, &more));
+            history(&mut bench, seed, 150, u32::MAX);
+            bench.run();
+            bench.audit();
+            assert!(bench.read_all().is_empty(), "{map} under {scheme:?}: a page is lost");
+        }
     }
 }

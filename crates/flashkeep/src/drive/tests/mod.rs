@@ -95,7 +95,7 @@ impl Rig {
 }
 
 fn mapped(pages: u32) -> LeafKind {
-    LeafKind::Mapped { pages, shadow: 0, notify_leaving: false }
+    LeafKind::Mapped { pages, shadow: 0, notify_leaving: false, notify_moves: false }
 }
 
 fn read(page: u32) -> Command {

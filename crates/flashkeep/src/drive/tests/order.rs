@@ -20,7 +20,7 @@ fn drive(run: &str, allocation: &str) -> Drive<Token> {
         Geometry::new(&resolved.spec.flash).part(Across::Channel, 1, 0).expect("one part is all of it");
     let rule = scheduler::named("reads-first").expect("a scheduler");
     let victim = victim::named("greedy").expect("a policy");
-    let kind = LeafKind::Mapped { pages: PAGES, shadow: 0, notify_leaving: false };
+    let kind = LeafKind::Mapped { pages: PAGES, shadow: 0, notify_leaving: false, notify_moves: false };
     Drive::new(&resolved, &[whole], kind, rule, victim)
 }
 

@@ -6,7 +6,7 @@ use super::*;
 fn rig(run: &str) -> Rig {
     let flash =
         "channels = 1, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 9, pages_per_block = 4";
-    let kind = LeafKind::Mapped { pages: 8, shadow: 8, notify_leaving: true };
+    let kind = LeafKind::Mapped { pages: 8, shadow: 8, notify_leaving: true, notify_moves: false };
     let mut rig =
         Rig::new(flash, &format!("gc = {{ threshold = 0.2, victim = \"fifo\", run = \"{run}\" }}"), 1, kind);
     for page in 0..8 {

@@ -289,7 +289,7 @@ impl Scheme for Log {
             Why::Wake => self.close_early(plan),
             Why::Pressed => self.make_room(plan),
             Why::Rebuild => self.rebuild(view, plan),
-            Why::Idle | Why::Leaving(..) => false,
+            Why::Idle | Why::Leaving(..) | Why::Moved(..) => false,
         };
         if self.before {
             for step in &mut plan.steps {

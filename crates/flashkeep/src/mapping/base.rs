@@ -1,0 +1,96 @@
+//! What maps of blocks share. Logical blocks go over the planes in turn; each plane has its own free blocks, and who
+//! changes anything in a plane has the plane to himself, so a plan may count on what it finds.
+
+use super::{Counts, LEAF, Options};
+use crate::engine::{Command, Key, Lock, Page, Plan, Step, Verb};
+use crate::kernel::Bits;
+use std::collections::VecDeque;
+
+/// No block; blocks are stored plus one, so that zero is the empty state.
+pub(super) const NONE: u32 = 0;
+
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    pub(super) pages: u32,
+    pub(super) planes: u32,
+    pub(super) block_pages: u32,
+    /// Blocks of each plane beyond those for the logical blocks.
+    pub(super) spare: u32,
+    /// Logical pages that hold something.
+    pub(super) valid: Bits,
+    /// Erased blocks, plane by plane, the one erased longest ago first.
+    free: Vec<VecDeque<u32>>,
+    pub(super) counts: Counts,
+}
+
+impl Base {
+    pub(super) fn new(options: &Options) -> Self {
+        let Options { pages, planes, blocks, block_pages, .. } = *options;
+        let free = (0..planes).map(|plane| (0..blocks).map(|block| block * planes + plane).collect());
+        let logical = pages.div_ceil(block_pages).div_ceil(planes);
+        let (valid, counts) = (Bits::default(), Counts::default());
+        Base { pages, planes, block_pages, spare: blocks - logical, valid, free: free.collect(), counts }
+    }
+
+    pub(super) fn capacity(&self) -> u64 {
+        u64::from(self.pages)
+    }
+
+    pub(super) fn logical_blocks(&self) -> usize {
+        self.pages.div_ceil(self.block_pages) as usize
+    }
+
+    /// The logical block of a page, and the page's place in it.
+    pub(super) fn split(&self, page: u32) -> (u32, u32) {
+        (page / self.block_pages, page % self.block_pages)
+    }
+
+    pub(super) fn plane_of(&self, logical: u32) -> usize {
+        (logical % self.planes) as usize
+    }
+
+    /// A page of a block that is stored plus one.
+    pub(super) fn address(&self, stored: u32, offset: u32) -> u32 {
+        (stored - 1) * self.block_pages + offset
+    }
+
+    /// Changes have the plane to themselves until all of them are submitted.
+    pub(super) fn lock(&self, command: &Command) -> Lock {
+        let key = Key(self.plane_of(self.split(command.start.0).0) as u64);
+        if command.verb == Verb::Read { Lock::Pass(key) } else { Lock::Hold(key) }
+    }
+
+    /// Takes an erased block, which is stored plus one.
+    pub(super) fn take(&mut self, plane: usize) -> u32 {
+        1 + self.free[plane].pop_front().expect("as many spare blocks as the map needs")
+    }
+
+    /// A block is being erased.
+    pub(super) fn give(&mut self, plane: usize, stored: u32) {
+        self.free[plane].push_back(stored - 1);
+    }
+
+    pub(super) fn set_valid(&mut self, command: &Command, valid: bool) {
+        for page in command.start.0..command.end() {
+            self.valid.set(page, valid);
+        }
+    }
+
+    /// Whether any of a logical block's pages in `offsets` holds something.
+    pub(super) fn any_valid(&self, logical: u32, mut offsets: std::ops::Range<u32>) -> bool {
+        offsets.any(|offset| self.valid.has(logical * self.block_pages + offset))
+    }
+
+    /// Reads pages from where they are, neighbours together; one that is nowhere is a known zero.
+    pub(super) fn read(command: &Command, plan: &mut Plan, find: impl Fn(u32) -> Option<u32>) {
+        for n in 0..command.count {
+            let Some(place) = find(command.start.0 + u32::from(n)) else { continue };
+            match plan.steps.last_mut() {
+                Some(Step { command: last, at, .. }) if last.end() == place && *at + last.count == n => {
+                    last.count += 1
+                }
+                _ => plan.push(Step::new(LEAF, command.over(Page(place), 1), n)),
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! # What it does
+//! Each logical block lies in one block of flash, every page at its own place in it (*in-place offset*): the map has an
+//! entry a block. Pages of a block are programmed in ascending order, so a page that cannot be programmed any more goes
+//! to a *replacement block* at the same offset, behind copies of the pages before it. Whoever goes on behind it costs
+//! nothing more, pages that are left out are copied. A page that the replacement is already beyond ends it: the rest of
+//! the old block is copied too, the old block is erased, and the next replacement begins. A plane has at most
+//! `ftl.log_blocks` replacements; the one begun longest ago is ended for a new one.
+//!
+//! # What it costs
+//! A page written again at random: the other G − 1 pages of its block are read and programmed, and a block is erased. A
+//! block written again in order: an erase (*switch merge*). An entry of memory a block.
+//!
+//! # Source
+//! Ban, "Flash file system optimized for page-mode flash technologies", United States Patent 5,937,425, 1999; the block
+//! map that Kim, Park and Shin, "Improving SSD simulator for high reliability of performance evaluation", name beside
+//! the page map. Ours: logical blocks go over the planes in turn, each kept in its plane; a plane does one such thing
+//! at a time.
+
+use super::base::{Base, NONE};
+use super::work::Work;
+use super::{Below, Entry, Mapping, Options};
+use crate::engine::{Command, Plan, Verb};
+use std::collections::VecDeque;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "block",
+    summary: "an entry for each block, every page at its own place in it",
+    below: Below::Blocks,
+    least_spare: (2, "one being replaced, one to go on with"),
+    build: |options| Some(Mapping::Block(BlockMap::new(options))),
+};
+
+/// A logical block. Blocks are stored plus one; up to `next` a block cannot be programmed any more.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    data: u32,
+    data_next: u32,
+    replacement: u32,
+    replacement_next: u32,
+    /// The replacement began with copies.
+    copied: bool,
+}
+
+/// A map of blocks.
+#[derive(Clone, Debug)]
+pub struct BlockMap {
+    pub(super) base: Base,
+    blocks: Vec<Block>,
+    /// Logical blocks with a replacement, plane by plane, the one begun longest ago first.
+    open: Vec<VecDeque<u32>>,
+    /// Most of them in a plane.
+    most: usize,
+}
+
+impl BlockMap {
+    /// With nothing written.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        let base = Base::new(options);
+        let room = base.spare - 1;
+        BlockMap {
+            blocks: vec![Block::default(); base.logical_blocks()],
+            open: vec![VecDeque::new(); base.planes as usize],
+            most: options.log_blocks.map_or(room, |most| most.min(room)) as usize,
+            base,
+        }
+    }
+
+    /// Where a page is.
+    pub(super) fn find(&self, page: u32) -> Option<u32> {
+        let (logical, offset) = self.base.split(page);
+        let block = &self.blocks[logical as usize];
+        let replaced = block.replacement != NONE && offset < block.replacement_next;
+        let stored = if replaced { block.replacement } else { block.data };
+        self.base.valid.has(page).then(|| self.base.address(stored, offset))
+    }
+
+    pub(super) fn plan(&mut self, command: &Command, plan: &mut Plan) {
+        match command.verb {
+            Verb::Read => Base::read(command, plan, |page| self.find(page)),
+            Verb::Write => {
+                let mut work = Work::new(plan, command, self.base.block_pages);
+                self.write(command, &mut work);
+                work.end();
+            }
+            Verb::Trim | Verb::Rename => self.base.set_valid(command, false),
+        }
+    }
+
+    fn write(&mut self, command: &Command, work: &mut Work<'_>) {
+        let (logical, offset) = self.base.split(command.start.0);
+        let end = offset + u32::from(command.count);
+        let at = logical as usize;
+        if self.blocks[at].replacement != NONE && offset < self.blocks[at].replacement_next {
+            self.finish(logical, work);
+        }
+        if self.blocks[at].replacement == NONE && self.fits_in_place(logical, offset) {
+            let data = self.blocks[at].data;
+            work.write(0, command.count, self.base.address(data, offset));
+            self.blocks[at].data_next = end;
+            return self.base.set_valid(command, true);
+        }
+        if self.blocks[at].replacement == NONE {
+            self.begin(logical, work);
+        }
+        let from = self.blocks[at].replacement_next;
+        self.blocks[at].copied |= self.copy(logical, from..offset, work);
+        work.write(0, command.count, self.base.address(self.blocks[at].replacement, offset));
+        self.blocks[at].replacement_next = end;
+        self.base.set_valid(command, true);
+        // With nothing left behind it, the old block is done with.
+        if !self.base.any_valid(logical, end..self.blocks[at].data_next.max(end)) {
+            self.finish(logical, work);
+        }
+    }
+
+    /// Whether the pages from `offset` on can be programmed where they belong; a new block is taken where there is none.
+    fn fits_in_place(&mut self, logical: u32, offset: u32) -> bool {
+        let at = logical as usize;
+        if self.blocks[at].data == NONE {
+            self.blocks[at].data = self.base.take(self.base.plane_of(logical));
+        }
+        offset >= self.blocks[at].data_next
+    }
+
+    fn begin(&mut self, logical: u32, work: &mut Work<'_>) {
+        let plane = self.base.plane_of(logical);
+        if self.open[plane].len() == self.most
+            && let Some(&oldest) = self.open[plane].front()
+        {
+            self.finish(oldest, work);
+        }
+        self.open[plane].push_back(logical);
+        let replacement = self.base.take(plane);
+        let block = &mut self.blocks[logical as usize];
+        *block = Block { replacement, replacement_next: 0, copied: false, ..*block };
+    }
+
+    /// Copies pages from the old block to its replacement; whether there were any.
+    fn copy(&self, logical: u32, offsets: std::ops::Range<u32>, work: &mut Work<'_>) -> bool {
+        let Block { data, replacement, .. } = self.blocks[logical as usize];
+        for offset in offsets {
+            if self.base.valid.has(logical * self.base.block_pages + offset) {
+                work.copy(self.base.address(data, offset), self.base.address(replacement, offset));
+            }
+        }
+        work.copied()
+    }
+
+    /// The replacement takes the place of the old block, with what is left in that.
+    fn finish(&mut self, logical: u32, work: &mut Work<'_>) {
+        let Block { data, data_next, replacement, replacement_next, copied } = self.blocks[logical as usize];
+        let rest = self.copy(logical, replacement_next..data_next.max(replacement_next), work);
+        let counts = &mut self.base.counts;
+        match (copied, rest) {
+            (false, false) => counts.switch_merges += 1,
+            (false, true) => counts.partial_merges += 1,
+            (true, _) => counts.full_merges += 1,
+        }
+        let next = if rest { data_next } else { replacement_next };
+        self.blocks[logical as usize] = Block { data: replacement, data_next: next, ..Block::default() };
+        let plane = self.base.plane_of(logical);
+        self.open[plane].retain(|&open| open != logical);
+        work.erase(data);
+        self.base.give(plane, data);
+    }
+}

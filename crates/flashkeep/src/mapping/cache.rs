@@ -1,0 +1,186 @@
+//! Entries of a map that are in memory: a segmented LRU list, and the changed ones by translation page.
+//!
+//! What is new stands in the *probationary* segment; what is asked for again moves to the *protected* one, which has
+//! half of the room, and whose oldest entry then goes back. The oldest probationary entry is given up first
+//! (Karedla, Love and Wherry, "Caching strategies to improve disk system performance", 1994; that it is half is ours).
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    page: u32,
+    protected: bool,
+    dirty: bool,
+    older: u32,
+    newer: u32,
+    /// The changed entries of the same translation page.
+    next_dirty: u32,
+    last_dirty: u32,
+}
+
+/// One segment, by age.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    newest: u32,
+    oldest: u32,
+    len: u32,
+}
+
+/// What was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Evicted {
+    pub(super) page: u32,
+    pub(super) dirty: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Cache {
+    capacity: u32,
+    /// Entries of a translation page.
+    per_page: u32,
+    slots: Vec<Slot>,
+    /// The slot of each page, plus one.
+    slot_of: Vec<u32>,
+    /// Probationary and protected.
+    segments: [Segment; 2],
+    /// The first changed entry of each translation page, plus one.
+    dirty: Vec<u32>,
+}
+
+impl Cache {
+    pub(super) fn new(capacity: u32, pages: u32, per_page: u32) -> Self {
+        let empty = Segment { newest: NONE, oldest: NONE, len: 0 };
+        Cache {
+            capacity,
+            per_page,
+            slots: Vec::new(),
+            slot_of: vec![0; pages as usize],
+            segments: [empty; 2],
+            dirty: vec![0; pages.div_ceil(per_page) as usize],
+        }
+    }
+
+    #[inline]
+    pub(super) fn has(&self, page: u32) -> bool {
+        self.slot_of[page as usize] != 0
+    }
+
+    /// The page is asked for again; false where it has no entry here.
+    #[inline]
+    pub(super) fn touch(&mut self, page: u32) -> bool {
+        let Some(slot) = self.slot_of[page as usize].checked_sub(1) else { return false };
+        self.unlink(slot);
+        self.link(slot, true);
+        if self.segments[1].len > self.capacity / 2 {
+            let oldest = self.segments[1].oldest;
+            self.unlink(oldest);
+            self.link(oldest, false);
+        }
+        true
+    }
+
+    /// Takes in the entry of a page that has none; what had to go for it.
+    pub(super) fn insert(&mut self, page: u32) -> Option<Evicted> {
+        let mut evicted = None;
+        let mut slot = self.slots.len() as u32;
+        if slot < self.capacity {
+            let (older, newer) = (NONE, NONE);
+            let new = Slot {
+                page,
+                protected: false,
+                dirty: false,
+                older,
+                newer,
+                next_dirty: NONE,
+                last_dirty: NONE,
+            };
+            self.slots.push(new);
+        } else {
+            let segment = if self.segments[0].len > 0 { 0 } else { 1 };
+            slot = self.segments[segment].oldest;
+            let Slot { page: victim, dirty, .. } = self.slots[slot as usize];
+            self.clear_dirty(slot);
+            self.unlink(slot);
+            self.slot_of[victim as usize] = 0;
+            self.slots[slot as usize].page = page;
+            evicted = Some(Evicted { page: victim, dirty });
+        }
+        self.slot_of[page as usize] = slot + 1;
+        self.link(slot, false);
+        evicted
+    }
+
+    /// The page's entry, if it is here, is not what its translation page says any more.
+    #[inline]
+    pub(super) fn mark(&mut self, page: u32) {
+        let Some(slot) = self.slot_of[page as usize].checked_sub(1) else { return };
+        if std::mem::replace(&mut self.slots[slot as usize].dirty, true) {
+            return;
+        }
+        let first = &mut self.dirty[(page / self.per_page) as usize];
+        let next = first.checked_sub(1).unwrap_or(NONE);
+        *first = slot + 1;
+        let state = &mut self.slots[slot as usize];
+        (state.next_dirty, state.last_dirty) = (next, NONE);
+        if next != NONE {
+            self.slots[next as usize].last_dirty = slot;
+        }
+    }
+
+    /// The translation page has been written with all that changed.
+    pub(super) fn clean(&mut self, translation: u32) {
+        let mut slot = std::mem::take(&mut self.dirty[translation as usize]).checked_sub(1).unwrap_or(NONE);
+        while slot != NONE {
+            let state = &mut self.slots[slot as usize];
+            state.dirty = false;
+            slot = state.next_dirty;
+        }
+    }
+
+    fn clear_dirty(&mut self, slot: u32) {
+        let Slot { page, next_dirty, last_dirty, dirty, .. } = self.slots[slot as usize];
+        if !dirty {
+            return;
+        }
+        self.slots[slot as usize].dirty = false;
+        if next_dirty != NONE {
+            self.slots[next_dirty as usize].last_dirty = last_dirty;
+        }
+        if last_dirty != NONE {
+            self.slots[last_dirty as usize].next_dirty = next_dirty;
+        } else {
+            self.dirty[(page / self.per_page) as usize] = next_dirty.wrapping_add(1);
+        }
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let Slot { older, newer, protected, .. } = self.slots[slot as usize];
+        let segment = &mut self.segments[usize::from(protected)];
+        segment.len -= 1;
+        if older == NONE {
+            segment.oldest = newer;
+        } else {
+            self.slots[older as usize].newer = newer;
+        }
+        if newer == NONE {
+            segment.newest = older;
+        } else {
+            self.slots[newer as usize].older = older;
+        }
+    }
+
+    /// Makes it the newest of a segment.
+    fn link(&mut self, slot: u32, protected: bool) {
+        let segment = &mut self.segments[usize::from(protected)];
+        let older = std::mem::replace(&mut segment.newest, slot);
+        segment.len += 1;
+        if older == NONE {
+            segment.oldest = slot;
+        } else {
+            self.slots[older as usize].newer = slot;
+        }
+        let state = &mut self.slots[slot as usize];
+        (state.older, state.newer, state.protected) = (older, NONE, protected);
+    }
+}

@@ -1,0 +1,225 @@
+//! # What it does
+//! The whole page map lies in flash, in *translation pages* of as many 4-byte entries as fit; memory holds a directory
+//! of those, and a cache of entries (`ftl.cache_kib`, 8 bytes each: page and place). A page whose entry is in the cache
+//! costs nothing more. Otherwise an entry is given up for it, and if that had changed, its translation page is read and
+//! written first, with all of its other changed entries; then the page's own translation page is read.
+//!
+//! Collection changes where pages are: entries in the cache are marked, the others are kept until their translation page
+//! is written, for whatever reason; each write of the host has one such page, the one that has waited longest, brought
+//! up to date behind it. A translation page that collection moves costs nothing more: the directory is in memory.
+//!
+//! # What it costs
+//! A miss: one page read, and a read and a program more where what is given up has changed; with collection a read and a
+//! program for each write, at most; and the pages that the map takes, which come out of the over-provisioned ones.
+//!
+//! # Source
+//! Gupta, Kim and Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of page-level
+//! address mappings", ASPLOS 2009. Ours: neighbouring pages asked for by one command (64 at most, within 64 that are
+//! aligned) are brought by one read; translation pages lie among the data, by the leaf's own allocation, where the paper
+//! gives them blocks of their own; and for that reason what collection has moved is put off, where the paper updates it
+//! with each block: pages that are written so often, among the others, take the room that collection lives on.
+
+use super::cache::Cache;
+use super::{Below, Counts, Entry, LEAF, Mapping, Options};
+use crate::engine::{Cause, Command, Flags, Key, Lock, Page, Plan, Release, Role, Step, Verb, View, Why};
+use crate::kernel::Bits;
+use std::collections::VecDeque;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "dftl",
+    summary: "a page map in flash, of which a cache of entries is in memory",
+    below: Below::Mapped,
+    least_spare: (0, ""),
+    build: |options| Some(Mapping::Dftl(Dftl::new(options))),
+};
+
+/// Bytes of an entry in a translation page.
+const ENTRY_BYTES: u64 = 4;
+
+/// Most pages that one read of a translation page serves.
+const LONGEST: u32 = 64;
+
+/// Entries of a translation page.
+fn per_page(page_bytes: u64) -> u32 {
+    (page_bytes / ENTRY_BYTES) as u32
+}
+
+/// Translation pages of a map of so many pages.
+#[must_use]
+pub fn translation_pages(pages: u64, page_bytes: u64) -> u64 {
+    pages.div_ceil(u64::from(per_page(page_bytes)))
+}
+
+/// A page map in flash, cached.
+#[derive(Clone, Debug)]
+pub struct Dftl {
+    pages: u32,
+    per_page: u32,
+    /// Commands are cut so that they touch one translation page, and no more entries than can be taken in at once.
+    pub(super) grain: u32,
+    cache: Cache,
+    /// Translation pages of which collection has moved pages that are not in the cache.
+    stale: VecDeque<u32>,
+    is_stale: Bits,
+    /// A write has been planned since the last one was brought up to date.
+    is_due: bool,
+    /// Translation pages to be written back; empty between plans.
+    leaving: Vec<u32>,
+    pub(super) counts: Counts,
+}
+
+impl Dftl {
+    /// With nothing in the cache.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        let per_page = per_page(options.page_bytes);
+        // A command's own entries and those that they push out of the protected half must fit the other half.
+        let most = LONGEST.min(options.cache_entries / 4).max(1);
+        let grain = (1..=most).rev().find(|grain| per_page.is_multiple_of(*grain)).unwrap_or(1);
+        Dftl {
+            pages: options.pages,
+            per_page,
+            grain,
+            cache: Cache::new(options.cache_entries, options.pages, per_page),
+            stale: VecDeque::new(),
+            is_stale: Bits::default(),
+            is_due: false,
+            leaving: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    pub(super) fn capacity(&self) -> u64 {
+        u64::from(self.pages)
+    }
+
+    fn translation_of(&self, page: u32) -> u32 {
+        page / self.per_page
+    }
+
+    /// Whoever must wait for entries keeps others from overtaking; who has all of them only goes behind.
+    pub(super) fn lock(&self, command: &Command) -> Lock {
+        let key = Key(u64::from(command.start.0 / self.grain));
+        let cached = (command.start.0..command.end()).all(|page| self.cache.has(page));
+        if cached || command.flags.has(Flags::BEFORE) { Lock::Pass(key) } else { Lock::Hold(key) }
+    }
+
+    pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) {
+        let wanted = self.translation_of(command.start.0);
+        let host = Step::new(LEAF, *command, 0);
+        if command.flags.has(Flags::BEFORE) {
+            plan.push(host);
+            if command.verb == Verb::Write && !self.exists(wanted, view) {
+                plan.push(self.store(wanted, 0));
+            }
+            return;
+        }
+        self.is_due |= command.verb != Verb::Read;
+        let misses = self.counts.misses;
+        for page in command.start.0..command.end() {
+            self.want(page);
+            if command.verb != Verb::Read {
+                self.cache.mark(page);
+            }
+        }
+        if self.counts.misses == misses {
+            return plan.push(host);
+        }
+        plan.release = Release::Submitted;
+        let leaving = std::mem::take(&mut self.leaving);
+        let mut stage = self.rewrite(&leaving, view, plan);
+        if self.exists(wanted, view) && !leaving.contains(&wanted) {
+            plan.push(self.fetch(wanted, stage));
+            stage += 1;
+        }
+        self.leaving = leaving;
+        self.leaving.clear();
+        plan.push(host.stage(stage));
+    }
+
+    /// The entry of a page is asked for.
+    fn want(&mut self, page: u32) {
+        if self.cache.touch(page) {
+            self.counts.hits += 1;
+            return;
+        }
+        self.counts.misses += 1;
+        let Some(evicted) = self.cache.insert(page) else { return };
+        self.counts.evictions += 1;
+        if evicted.dirty {
+            self.counts.write_backs += 1;
+            let translation = self.translation_of(evicted.page);
+            self.bring_up_to_date(translation);
+            self.leaving.push(translation);
+        }
+    }
+
+    /// What collection has moved; and, where a write has been planned, the next translation page that this has made
+    /// out of date.
+    pub(super) fn hear(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        match why {
+            Why::Moved(_, page) if page.0 < self.pages => {
+                let translation = self.translation_of(page.0);
+                if self.cache.has(page.0) {
+                    self.cache.mark(page.0);
+                } else if self.is_stale.set(translation, true) {
+                    self.stale.push_back(translation);
+                }
+                false
+            }
+            Why::Pressed => {
+                self.is_due = false;
+                // Some have been written since, for another reason.
+                let Some(translation) = std::iter::from_fn(|| self.stale.pop_front())
+                    .find(|&translation| self.is_stale.has(translation))
+                else {
+                    return false;
+                };
+                self.counts.moved_updates += 1;
+                self.bring_up_to_date(translation);
+                self.rewrite(&[translation], view, plan);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn pressed(&self) -> bool {
+        self.is_due && !self.stale.is_empty()
+    }
+
+    /// All that is known of its pages goes into the translation page.
+    fn bring_up_to_date(&mut self, translation: u32) {
+        self.cache.clean(translation);
+        self.is_stale.set(translation, false);
+    }
+
+    /// Reads and writes translation pages; the stage after that.
+    fn rewrite(&self, translations: &[u32], view: &View<'_>, plan: &mut Plan) -> u8 {
+        for &translation in translations.iter().filter(|&&translation| self.exists(translation, view)) {
+            plan.push(self.fetch(translation, 0));
+        }
+        let stage = u8::from(!plan.steps.is_empty());
+        for &translation in translations {
+            plan.push(self.store(translation, stage));
+        }
+        stage + u8::from(!translations.is_empty())
+    }
+
+    fn page_of(&self, translation: u32) -> Page {
+        Page(self.pages + translation)
+    }
+
+    /// One that was never written says that its pages are nowhere.
+    fn exists(&self, translation: u32, view: &View<'_>) -> bool {
+        view.holds(LEAF, self.page_of(translation))
+    }
+
+    fn fetch(&self, translation: u32, stage: u8) -> Step {
+        Step::fetch(LEAF, self.page_of(translation), Role::Plain, Cause::Metadata).stage(stage)
+    }
+
+    fn store(&self, translation: u32, stage: u8) -> Step {
+        Step::store(LEAF, self.page_of(translation), Role::Plain, Cause::Metadata).stage(stage)
+    }
+}

@@ -1,0 +1,301 @@
+//! # What it does
+//! Data blocks are mapped block by block, with every page at its own place in its block; *log blocks* take what cannot
+//! be programmed there any more, page by page and whosever it is, and have an entry for each page. One log block of
+//! each plane is kept for what is written in order: it begins with the first page of a logical block, and when it has
+//! been filled in order it takes that block's place (*switch merge*). If another is wanted before that, the rest is
+//! copied into it (*partial merge*). When all of a plane's `ftl.log_blocks` are in use, the oldest is emptied: each
+//! logical block that has a page in it is put together in a fresh block from wherever its pages are (*full merge*), and
+//! its old block is erased.
+//!
+//! # What it costs
+//! A full merge: G pages read and programmed and a block erased, for all of a logical block's pages that are in logs; and
+//! an erase for each log block. A block written in order: an erase. An entry of memory a block and a log page.
+//!
+//! # Source
+//! Lee, Park, Chung, Lee, Park and Song, "A log buffer based flash translation layer using fully associative sector
+//! translation" (FAST), ACM TECS 6(3), 2007: the hybrid map that Kim, Park and Shin, "Improving SSD simulator for high
+//! reliability of performance evaluation", name beside the page map. Ours: logical blocks go over the planes in turn,
+//! each plane with its own logs; and the merges that empty a log block are not done at once but spread over the writes
+//! that fill the next one, as late as will do.
+
+use super::base::{Base, NONE};
+use super::work::Work;
+use super::{Below, Entry, Mapping, Options};
+use crate::engine::{Command, Plan, Verb};
+use std::collections::VecDeque;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "hybrid",
+    summary: "an entry for each block, and logs of pages that are merged into blocks",
+    below: Below::Blocks,
+    least_spare: (4, "two logs, one for what is written in order, one to merge into"),
+    build: |options| Some(Mapping::Hybrid(Hybrid::new(options))),
+};
+
+/// A log block. Blocks are stored plus one.
+#[derive(Clone, Debug, Default)]
+struct LogBlock {
+    block: u32,
+    /// The logical page in each slot that has been programmed.
+    pages: Vec<u32>,
+    /// Slots that are their page's current place.
+    live: u32,
+}
+
+/// The log block for what is written in order.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ordered {
+    /// None where it is [`NONE`].
+    block: u32,
+    logical: u32,
+    next: u32,
+}
+
+/// The logs of a plane.
+#[derive(Clone, Debug, Default)]
+struct Logs {
+    /// The oldest first; the last one is being filled.
+    blocks: VecDeque<LogBlock>,
+    ordered: Ordered,
+    /// Lists of pages to be used again.
+    lists: Vec<Vec<u32>>,
+}
+
+/// A log-block hybrid.
+#[derive(Clone, Debug)]
+pub struct Hybrid {
+    pub(super) base: Base,
+    /// The data block of each logical block, stored plus one, and up to where it cannot be programmed any more.
+    data: Vec<(u32, u32)>,
+    /// The place of each page that is in a log, plus one.
+    in_log: Vec<u32>,
+    logs: Vec<Logs>,
+    /// Log blocks of a plane, but for the one that is written in order.
+    most: usize,
+    /// Commands are cut so that a plan has few enough merges: each takes two of 256 stages.
+    pub(super) grain: u32,
+}
+
+/// Most pages of a command: each page needs a merge, and each of the command before may have left one to do.
+const LONGEST: u32 = 32;
+
+impl Hybrid {
+    /// With nothing written.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        let base = Base::new(options);
+        let room = base.spare - 2;
+        let grain = (1..=LONGEST).rev().find(|grain| base.block_pages.is_multiple_of(*grain)).unwrap_or(1);
+        Hybrid {
+            grain,
+            data: vec![(NONE, 0); base.logical_blocks()],
+            in_log: vec![0; base.pages as usize],
+            logs: vec![Logs::default(); base.planes as usize],
+            most: options.log_blocks.map_or(room, |most| most.min(room)) as usize,
+            base,
+        }
+    }
+
+    /// Where a page is.
+    pub(super) fn find(&self, page: u32) -> Option<u32> {
+        if !self.base.valid.has(page) {
+            return None;
+        }
+        if let Some(place) = self.in_log[page as usize].checked_sub(1) {
+            return Some(place);
+        }
+        let (logical, offset) = self.base.split(page);
+        let Ordered { block, logical: whose, next } = self.logs[self.base.plane_of(logical)].ordered;
+        let is_ordered = block != NONE && whose == logical && offset < next;
+        Some(self.base.address(if is_ordered { block } else { self.data[logical as usize].0 }, offset))
+    }
+
+    pub(super) fn plan(&mut self, command: &Command, plan: &mut Plan) {
+        match command.verb {
+            Verb::Read => Base::read(command, plan, |page| self.find(page)),
+            Verb::Write => {
+                let mut work = Work::new(plan, command, self.base.block_pages);
+                self.write(command, &mut work);
+                work.end();
+            }
+            Verb::Trim | Verb::Rename => {
+                (command.start.0..command.end()).for_each(|page| self.leave_log(page));
+                self.base.set_valid(command, false);
+            }
+        }
+    }
+
+    fn write(&mut self, command: &Command, work: &mut Work<'_>) {
+        let (logical, offset) = self.base.split(command.start.0);
+        let (plane, at) = (self.base.plane_of(logical), logical as usize);
+        let Ordered { block, logical: whose, next } = self.logs[plane].ordered;
+        let own = block != NONE && whose == logical;
+        if self.data[at].0 == NONE {
+            self.data[at] = (self.base.take(plane), 0);
+        }
+        if own && offset == next {
+            self.write_ordered(command, logical, offset, work);
+        } else if !own && offset >= self.data[at].1 {
+            (command.start.0..command.end()).for_each(|page| self.leave_log(page));
+            work.write(0, command.count, self.base.address(self.data[at].0, offset));
+            self.data[at].1 = offset + u32::from(command.count);
+        } else if offset == 0 {
+            self.end_ordered(plane, work);
+            let block = self.base.take(plane);
+            self.logs[plane].ordered = Ordered { block, logical, next: 0 };
+            self.write_ordered(command, logical, 0, work);
+        } else {
+            self.write_log(command, plane, work);
+        }
+        self.base.set_valid(command, true);
+        self.drop_empty(plane, work);
+    }
+
+    // ---------------------------------------------------------------- what is written in order
+
+    fn write_ordered(&mut self, command: &Command, logical: u32, offset: u32, work: &mut Work<'_>) {
+        let plane = self.base.plane_of(logical);
+        (command.start.0..command.end()).for_each(|page| self.leave_log(page));
+        let ordered = &mut self.logs[plane].ordered;
+        ordered.next = offset + u32::from(command.count);
+        work.write(0, command.count, self.base.address(ordered.block, offset));
+        if ordered.next == self.base.block_pages {
+            self.end_ordered(plane, work);
+        }
+    }
+
+    /// The log block takes the place of the data block, with what is left of that.
+    fn end_ordered(&mut self, plane: usize, work: &mut Work<'_>) {
+        let Ordered { block, logical, next } = self.logs[plane].ordered;
+        if block == NONE {
+            return;
+        }
+        let (old, old_next) = self.data[logical as usize];
+        let copied = self.gather(logical, next, block, work);
+        self.base.counts.partial_merges += u64::from(copied.is_some());
+        self.base.counts.switch_merges += u64::from(copied.is_none());
+        debug_assert!(old_next <= self.base.block_pages);
+        self.data[logical as usize] = (block, copied.unwrap_or(next));
+        self.logs[plane].ordered = Ordered::default();
+        self.release(plane, old, work);
+    }
+
+    /// Copies a logical block's pages from `first` on into a block, wherever they are; the place behind the last one.
+    fn gather(&mut self, logical: u32, first: u32, block: u32, work: &mut Work<'_>) -> Option<u32> {
+        let mut end = None;
+        for offset in first..self.base.block_pages {
+            let page = logical * self.base.block_pages + offset;
+            if let Some(from) = self.find_any(page) {
+                work.copy(from, self.base.address(block, offset));
+                self.leave_log(page);
+                end = Some(offset + 1);
+            }
+        }
+        work.copied();
+        end
+    }
+
+    /// Where a page is; nowhere too for one beyond the last.
+    fn find_any(&self, page: u32) -> Option<u32> {
+        if page < self.base.pages { self.find(page) } else { None }
+    }
+
+    fn release(&mut self, plane: usize, block: u32, work: &mut Work<'_>) {
+        work.erase(block);
+        self.base.give(plane, block);
+    }
+
+    // ---------------------------------------------------------------- logs
+
+    fn write_log(&mut self, command: &Command, plane: usize, work: &mut Work<'_>) {
+        // What is written again need not be merged.
+        (command.start.0..command.end()).for_each(|page| self.leave_log(page));
+        self.base.set_valid(command, false);
+        self.make_room(plane, u32::from(command.count), work);
+        let mut n = 0;
+        while n < command.count {
+            let room = self.room(plane);
+            if room == 0 {
+                self.open(plane);
+                continue;
+            }
+            let count = (command.count - n).min(room as u16);
+            let logs = &self.logs[plane].blocks;
+            let log = logs.back().expect("one that has room");
+            let first = self.base.address(log.block, log.pages.len() as u32);
+            work.write(n, count, first);
+            for i in 0..u32::from(count) {
+                let page = command.start.0 + u32::from(n) + i;
+                self.in_log[page as usize] = first + i + 1;
+                let log = self.logs[plane].blocks.back_mut().expect("one that has room");
+                log.pages.push(page);
+                log.live += 1;
+            }
+            n += count;
+        }
+    }
+
+    /// Slots left in the log block that is being filled.
+    fn room(&self, plane: usize) -> u32 {
+        let used = self.logs[plane].blocks.back().map_or(self.base.block_pages, |log| log.pages.len() as u32);
+        self.base.block_pages - used
+    }
+
+    fn open(&mut self, plane: usize) {
+        let block = self.base.take(plane);
+        let logs = &mut self.logs[plane];
+        let pages = logs.lists.pop().unwrap_or_default();
+        logs.blocks.push_back(LogBlock { block, pages, live: 0 });
+    }
+
+    /// Merges until what is left in the oldest log block can be merged by the writes that fill the last one.
+    fn make_room(&mut self, plane: usize, pages: u32, work: &mut Work<'_>) {
+        self.drop_empty(plane, work);
+        while self.logs[plane].blocks.len() == self.most
+            && self.logs[plane].blocks[0].live > self.room(plane).saturating_sub(pages)
+        {
+            self.merge_oldest(plane, work);
+            self.drop_empty(plane, work);
+        }
+    }
+
+    /// Puts together the logical block of the first page that is left in the oldest log block.
+    fn merge_oldest(&mut self, plane: usize, work: &mut Work<'_>) {
+        let log = &self.logs[plane].blocks[0];
+        let slots = (self.base.address(log.block, 0)..).zip(&log.pages);
+        let mut live = slots.filter(|&(place, &page)| self.in_log[page as usize] == place + 1);
+        let (logical, _) = self.base.split(*live.next().expect("a page that is left").1);
+        let block = self.base.take(plane);
+        let end = self.gather(logical, 0, block, work);
+        let (old, _) = std::mem::replace(&mut self.data[logical as usize], (block, end.unwrap_or(0)));
+        self.base.counts.full_merges += 1;
+        self.release(plane, old, work);
+        let ordered = &mut self.logs[plane].ordered;
+        if ordered.block != NONE && ordered.logical == logical {
+            let block = std::mem::take(ordered).block;
+            self.release(plane, block, work);
+        }
+    }
+
+    /// The page's slot in a log, if it has one, is not its place any more.
+    fn leave_log(&mut self, page: u32) {
+        let Some(place) = std::mem::take(&mut self.in_log[page as usize]).checked_sub(1) else { return };
+        let block = place / self.base.block_pages + 1;
+        let plane = self.base.plane_of(self.base.split(page).0);
+        let log = self.logs[plane].blocks.iter_mut().find(|log| log.block == block);
+        log.expect("a slot is in one of the plane's logs").live -= 1;
+    }
+
+    /// Log blocks that have been filled and hold nothing any more are erased, the oldest first.
+    fn drop_empty(&mut self, plane: usize, work: &mut Work<'_>) {
+        while let Some(log) = self.logs[plane].blocks.front()
+            && log.live == 0
+            && log.pages.len() as u32 == self.base.block_pages
+        {
+            let Some(mut log) = self.logs[plane].blocks.pop_front() else { return };
+            log.pages.clear();
+            self.logs[plane].lists.push(log.pages);
+            self.release(plane, log.block, work);
+        }
+    }
+}

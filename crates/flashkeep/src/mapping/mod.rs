@@ -1,0 +1,206 @@
+//! How a member finds its pages: one file a mapping, one line in the table.
+//!
+//! The page map is the leaf's own and needs no node. Each other mapping is a node of its own between a scheme and one
+//! leaf: it plans what the host's page takes besides (translation pages read and written, blocks copied and erased),
+//! and the executor carries that out as it does every plan.
+//!
+//! | file | part |
+//! |---|---|
+//! | `cache` | entries of a map that are in memory: segmented LRU, dirty ones by translation page |
+//! | `base` | what maps of blocks share: which pages hold data, free blocks plane by plane |
+//! | `work` | a plan over blocks in the making: copies, erases, the host's own pages |
+
+use crate::engine::{Command, Lock, Member, Page, Plan, Scheme, Verdict, View, Why};
+
+mod base;
+mod block;
+mod cache;
+mod dftl;
+mod hybrid;
+mod page;
+mod work;
+
+pub use block::BlockMap;
+pub use dftl::{Dftl, translation_pages};
+pub use hybrid::Hybrid;
+
+/// What a mapping is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Pages that the member offers.
+    pub pages: u32,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Entries of the map that fit the memory (`dftl`).
+    pub cache_entries: u32,
+    /// Planes of the member.
+    pub planes: u32,
+    /// Blocks of each plane.
+    pub blocks: u32,
+    /// Pages of each block.
+    pub block_pages: u32,
+    /// Blocks of each plane that are given to logs or replacements, at most; none for all that there are.
+    pub log_blocks: Option<u32>,
+}
+
+/// What a mapping asks of the leaf below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Below {
+    /// Nothing: the leaf's own map is meant, and there is no node.
+    Itself,
+    /// A leaf with a page map, which says which pages collection has moved.
+    Mapped,
+    /// Bare flash, erased block by block.
+    Blocks,
+}
+
+/// A mapping as the table has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// One line about it.
+    pub summary: &'static str,
+    /// What it asks of the leaf.
+    pub below: Below,
+    /// Blocks of each plane that it needs beyond those that hold its pages, and what for.
+    pub least_spare: (u32, &'static str),
+    /// Makes it; none where there is no node.
+    pub build: fn(&Options) -> Option<Mapping>,
+}
+
+/// The table of mappings.
+pub const MAPS: &[Entry] = &[page::ENTRY, dftl::ENTRY, block::ENTRY, hybrid::ENTRY];
+
+/// The mapping of that name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Entry> {
+    MAPS.iter().find(|entry| entry.name == name)
+}
+
+/// What a mapping has done, besides operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Pages asked for whose entry was in memory.
+    pub hits: u64,
+    /// Pages asked for whose entry was not.
+    pub misses: u64,
+    /// Entries given up.
+    pub evictions: u64,
+    /// Translation pages written because an entry given up had changed.
+    pub write_backs: u64,
+    /// Translation pages written because collection had moved pages whose entries were not in memory.
+    pub moved_updates: u64,
+    /// Blocks that the host had written in order: nothing was copied.
+    pub switch_merges: u64,
+    /// Blocks of which the rest was copied.
+    pub partial_merges: u64,
+    /// Blocks that were put together from several.
+    pub full_merges: u64,
+}
+
+impl Counts {
+    /// Each count of this one and that one, joined by `join`.
+    #[must_use]
+    pub fn with(self, other: Counts, join: fn(u64, u64) -> u64) -> Counts {
+        Counts {
+            hits: join(self.hits, other.hits),
+            misses: join(self.misses, other.misses),
+            evictions: join(self.evictions, other.evictions),
+            write_backs: join(self.write_backs, other.write_backs),
+            moved_updates: join(self.moved_updates, other.moved_updates),
+            switch_merges: join(self.switch_merges, other.switch_merges),
+            partial_merges: join(self.partial_merges, other.partial_merges),
+            full_merges: join(self.full_merges, other.full_merges),
+        }
+    }
+}
+
+/// Any mapping that is a node. It has one member, the leaf.
+#[derive(Clone, Debug)]
+pub enum Mapping {
+    /// See the file `dftl.rs`.
+    Dftl(Dftl),
+    /// See the file `block.rs`.
+    Block(BlockMap),
+    /// See the file `hybrid.rs`.
+    Hybrid(Hybrid),
+}
+
+impl Mapping {
+    /// What it has done so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        match self {
+            Mapping::Dftl(map) => map.counts,
+            Mapping::Block(map) => map.base.counts,
+            Mapping::Hybrid(map) => map.base.counts,
+        }
+    }
+}
+
+/// The leaf.
+const LEAF: Member = Member(0);
+
+impl Scheme for Mapping {
+    fn capacity(&self) -> u64 {
+        match self {
+            Mapping::Dftl(map) => map.capacity(),
+            Mapping::Block(map) => map.base.capacity(),
+            Mapping::Hybrid(map) => map.base.capacity(),
+        }
+    }
+
+    fn grain(&self) -> u32 {
+        match self {
+            Mapping::Dftl(map) => map.grain,
+            Mapping::Block(map) => map.base.block_pages,
+            Mapping::Hybrid(map) => map.grain,
+        }
+    }
+
+    fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
+        let place = match self {
+            Mapping::Dftl(_) => Some(page.0),
+            Mapping::Block(map) => map.find(page.0),
+            Mapping::Hybrid(map) => map.find(page.0),
+        };
+        if let Some(place) = place {
+            tell(LEAF, Page(place));
+        }
+    }
+
+    #[inline(never)]
+    fn lock(&self, command: &Command) -> Lock {
+        match self {
+            Mapping::Dftl(map) => map.lock(command),
+            Mapping::Block(map) => map.base.lock(command),
+            Mapping::Hybrid(map) => map.base.lock(command),
+        }
+    }
+
+    #[inline(never)]
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        match self {
+            Mapping::Dftl(map) => map.plan(command, view, plan),
+            Mapping::Block(map) => map.plan(command, plan),
+            Mapping::Hybrid(map) => map.plan(command, plan),
+        }
+        Verdict::Go
+    }
+
+    #[inline(never)]
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        match self {
+            Mapping::Dftl(map) => map.hear(why, view, plan),
+            Mapping::Block(_) | Mapping::Hybrid(_) => false,
+        }
+    }
+
+    fn pressed(&self) -> bool {
+        match self {
+            Mapping::Dftl(map) => map.pressed(),
+            Mapping::Block(_) | Mapping::Hybrid(_) => false,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! A plan over blocks in the making. Copies are read in one stage and programmed in the next; blocks that they leave
+//! behind are erased when they are durable, and nobody waits for that; the host's own pages are programmed with the
+//! last copies, behind them.
+
+use super::LEAF;
+use crate::engine::{Cause, Command, Page, Plan, Release, Step, Verb};
+
+pub(super) struct Work<'a> {
+    plan: &'a mut Plan,
+    command: Command,
+    block_pages: u32,
+    /// The stage that programs are put into.
+    stage: u8,
+    /// Steps that write what has been read for the copy that is being made, and the place of its next page.
+    writes: Vec<Step>,
+    at: u16,
+    /// Blocks to be erased when this stage is durable, stored plus one.
+    erases: Vec<u32>,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(plan: &'a mut Plan, command: &Command, block_pages: u32) -> Self {
+        plan.release = Release::Submitted;
+        let (writes, erases, at) = (Vec::new(), Vec::new(), command.count);
+        Work { plan, command: *command, block_pages, stage: 0, writes, at, erases }
+    }
+
+    /// Copies a page. Those that are copied together are programmed after all of them have been read, in order.
+    pub(super) fn copy(&mut self, from: u32, to: u32) {
+        if self.writes.is_empty() {
+            self.at = self.command.count;
+            if self.stage > 0 || !self.plan.steps.is_empty() {
+                self.stage += 1;
+            }
+            self.erase_now();
+        }
+        let one = |verb, page| Command::new(verb, Page(page), 1).because(Cause::Gc);
+        let at = self.at;
+        self.at += 1;
+        if let (Some(read), Some(write)) = (self.plan.steps.last_mut(), self.writes.last_mut())
+            && read.command.verb == Verb::Read
+            && read.stage == self.stage
+            && read.command.end() == from
+            && write.command.end() == to
+        {
+            read.command.count += 1;
+            write.command.count += 1;
+            return;
+        }
+        self.plan.push(Step::new(LEAF, one(Verb::Read, from), at).stage(self.stage));
+        self.writes.push(Step::new(LEAF, one(Verb::Write, to), at).stage(self.stage + 1));
+    }
+
+    /// What has been copied is programmed; whether there was anything.
+    pub(super) fn copied(&mut self) -> bool {
+        let any = !self.writes.is_empty();
+        if any {
+            self.stage += 1;
+            self.plan.steps.append(&mut self.writes);
+        }
+        any
+    }
+
+    /// The block is erased when what has been programmed so far is durable.
+    pub(super) fn erase(&mut self, stored: u32) {
+        debug_assert!(self.writes.is_empty(), "copies out of a block are programmed before it is erased");
+        self.erases.push(stored - 1);
+    }
+
+    fn erase_now(&mut self) {
+        for block in self.erases.drain(..) {
+            let first = Page(block * self.block_pages);
+            let all = Command::new(Verb::Trim, first, self.block_pages as u16).because(Cause::Gc);
+            self.plan.push(Step::new(LEAF, all, Step::NOWHERE).stage(self.stage).later());
+        }
+    }
+
+    /// The host's pages from its `n`th on are programmed at `to`; a block that this plan has given up is erased first.
+    pub(super) fn write(&mut self, n: u16, count: u16, to: u32) {
+        if self.erases.contains(&(to / self.block_pages)) {
+            self.stage += 1;
+            self.erase_now();
+        }
+        self.plan.push(Step::new(LEAF, self.command.over(Page(to), count), n).stage(self.stage));
+    }
+
+    /// There is no more.
+    pub(super) fn end(mut self) {
+        debug_assert!(self.writes.is_empty(), "what is copied is programmed");
+        if !self.erases.is_empty() {
+            self.stage += 1;
+            self.erase_now();
+        }
+    }
+}
