@@ -236,7 +236,7 @@ class Result(Figures):
     def requests(self) -> Requests:
         """Arrival, response and place of every request."""
         if self._requests is None:
-            raise ValueError("this run kept no requests; leave out requests=False")
+            raise ValueError("this run kept no requests; leave out requests=False and untimed=True")
         return self._requests
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -244,7 +244,7 @@ class Result(Figures):
 
     def __repr__(self) -> str:
         mean = self._values["response_us"]["all"]
-        told = "no requests" if mean is None else f"mean response {mean['mean']:.1f} µs"
+        told = "no times" if mean is None else f"mean response {mean['mean']:.1f} µs"
         return f"<flashkeep.Result {self._values['drive'].get('name', '')}: {told}>"
 
 
@@ -336,6 +336,10 @@ def run(
     scenario: str | os.PathLike[str] | None = None,
     operations: str | os.PathLike[str] | None = None,
     map: str | os.PathLike[str] | None = None,
+    untimed: bool = False,
+    condition: bool = False,
+    aged: str | os.PathLike[str] | None = None,
+    save_aged: str | os.PathLike[str] | None = None,
     requests: bool = True,
     progress: Progress | None = None,
 ) -> Result:
@@ -343,6 +347,9 @@ def run(
 
     `progress(requests, share, simulated_ns)` is called about every tenth of a second; raising in it ends the run.
     `fail="chip:3.0@10s"` (or several) lets parts of the drive fail; a `scenario` file holds many such events.
+    `untimed=True` does everything at once when it is asked: counts, wear and integrity, no times and no requests.
+    `condition=True` first writes the drive until random writes are in a steady state; `aged` begins with a drive that
+    `save_aged`, or `flashkeep age`, has saved.
     `requests=False` does not keep every request's times (48 bytes each).
     """
     checked, workload = _as_drive(drive), _as_trace(trace)
@@ -361,7 +368,11 @@ def run(
         "scenario": scenario and os.fspath(scenario),
         "operations": operations and os.fspath(operations),
         "map": map and os.fspath(map),
-        "keep_requests": requests,
+        "untimed": untimed,
+        "condition": condition,
+        "aged": aged and os.fspath(aged),
+        "save_aged": save_aged and os.fspath(save_aged),
+        "keep_requests": requests and not untimed,
     }
     summary, columns = simulate(job, progress)
-    return Result(summary, Requests(columns) if requests else None)
+    return Result(summary, Requests(columns) if requests and not untimed else None)

@@ -19,7 +19,8 @@ DONE, FAILED, WRONG_INPUT, DATA_LOST, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130,
 
 JOB_KEYS = (
     "set", "seed", "limit", "format", "sector_bytes", "columns", "bad_records", "replay", "depth", "time_scale",
-    "compact", "wrap", "merge_devices", "existing", "warmup", "verify", "fail", "scenario",
+    "compact", "wrap", "merge_devices", "existing", "warmup", "verify", "fail", "scenario", "untimed",
+    "condition", "aged",
 )  # fmt: skip
 """The options that a job has under the same names."""
 
@@ -130,7 +131,7 @@ def _job(arguments: dict[str, Any], drive: str, traces: Sequence[str], files: di
 
 
 def _run(arguments: dict[str, Any]) -> int:
-    for key in ("operations", "map"):
+    for key in ("operations", "map", "save_aged"):
         if os.path.isdir(arguments[key] or ""):
             raise UsageError(f"flashkeep run: --{key}: {arguments[key]} is a directory; name a file")
     (summary,) = _simulate(arguments, [arguments["drive"]], arguments["trace"])
@@ -138,6 +139,19 @@ def _run(arguments: dict[str, Any]) -> int:
         _print_json(summary)
     else:
         _say(table.run_report(summary, _page()))
+    return _verdict([summary])
+
+
+def _age(arguments: dict[str, Any]) -> int:
+    trace, file = arguments["trace"], arguments["file"]
+    if os.path.isdir(file):
+        raise UsageError(f"flashkeep age: {file} is a directory; name a file")
+    aged = {**arguments, "save_aged": file, "untimed": True, "out": None}
+    (summary,) = _simulate(aged, [arguments["drive"]], [trace] if trace else [])
+    if arguments["json"]:
+        _print_json(summary)
+    else:
+        _say(table.age_report(file, summary))
     return _verdict([summary])
 
 
@@ -172,8 +186,12 @@ def _simulate(arguments: dict[str, Any], drives: Sequence[str], traces: Sequence
     _hear_termination()
     line = Line(arguments["quiet"])
     with Outputs(arguments, drives) as outputs:
-        files = {key: arguments[key] for key in ("operations", "map") if arguments.get(key)}
-        jobs = [(_job(arguments, drive, traces, files), outputs.tables(at)) for at, drive in enumerate(drives)]
+        files = {key: arguments[key] for key in ("operations", "map", "save_aged") if arguments.get(key)}
+        timed = not arguments["untimed"]  # requests without times make no table
+        jobs = [
+            (_job(arguments, drive, traces, files), outputs.tables(at) if timed else None)
+            for at, drive in enumerate(drives)
+        ]
         try:
             summaries = run_jobs(jobs, 2, line)
         finally:
@@ -302,6 +320,7 @@ def _schema(_arguments: dict[str, Any]) -> int:
 
 HANDLERS = {
     "run": _run,
+    "age": _age,
     "compare": _compare,
     "check": _check,
     "drives": _drives,

@@ -160,6 +160,9 @@ WORKLOAD = (
            "repeatable", "WHAT@WHEN", filled, True),
     Option("--scenario", "a TOML file of [[event]]s with what, when, transient, replace_after", "FILE", filled),
     Option("--verify", "follow contents as tokens and check every read"),
+    Option("--untimed", "everything is done at once when it is asked: counts, wear and integrity, no times"),
+    Option("--condition", "first write the drive until random writes are in a steady state ([condition])"),
+    Option("--aged", "begin with the drive that `age` or --save-aged saved there", "FILE", filled),
 )  # fmt: skip
 
 OUT = (
@@ -172,7 +175,10 @@ COMMANDS = (
         SET, *WORKLOAD, *OUT,
         Option("--operations", "write each flash operation there, as CSV", "FILE", filled),
         Option("--map", "write the map from logical to physical pages at the end there, as CSV", "FILE", filled),
+        Option("--save-aged", "save the drive as it is at the end there; of an untimed run", "FILE", filled),
         JSON, QUIET)),
+    Command("age", "age a drive and save it: by ageing.model, an untimed TRACE, or until writes are steady",
+            "DRIVE FILE [TRACE]", (SET, *WORKLOAD, JSON, QUIET)),
     Command("compare", "the same workload on several drives, side by side", "TRACE DRIVE...", (
         SET, *WORKLOAD, *OUT, JSON, QUIET)),
     Command("check", "read and check a drive, echo it whole, draw its tree; simulate nothing", "DRIVE", (SET, JSON)),

@@ -124,6 +124,16 @@ def run_report(summary: Summary, page: Page) -> str:
     return "\n".join([*told, *_closing([summary], page)])
 
 
+def age_report(file: str, summary: Summary) -> str:
+    """What has been done to a drive that was saved, and what is to be said about it."""
+    told = f"{file}: {name(summary)}, {share(summary['fill'])} of its pages hold data"
+    found = summary.get("conditioning")
+    if found:
+        steady = "steady" if found["steady"] else "not steady"
+        told += f"; {found['rounds']} rounds, write amplification {ratio(found['write_amplification'])}, {steady}"
+    return "\n".join([told, *(f"note: {warning}" for warning in summary["warnings"])])
+
+
 def _phases(summary: Summary, page: Page) -> list[str]:
     """What the run was like before, during and after each failure: a line a phase."""
     phases = summary["phases"]
@@ -175,7 +185,9 @@ def _headline(summaries: Sequence[Summary], page: Page) -> str:
     return f"{told}\n{page.paint(' · '.join(parts), DIM)}"
 
 
-def _span(seconds: float) -> str:
+def _span(seconds: float | None) -> str:
+    if seconds is None:
+        return "untimed"
     if seconds < 1:
         return f"{1000 * seconds:.3g} ms simulated"
     return f"{seconds:,.1f} s simulated"

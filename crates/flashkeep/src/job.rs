@@ -45,6 +45,14 @@ pub struct Job {
     pub fail: Vec<String>,
     /// A file of such events.
     pub scenario: Option<PathBuf>,
+    /// Write the drive before time 0 until it is in a steady state (`condition` in the drive file).
+    pub condition: bool,
+    /// Begin with the drive that was saved in this file.
+    pub aged: Option<PathBuf>,
+    /// Save the drive as it is at the end in this file; of an untimed run, or of one without any trace.
+    pub save_aged: Option<PathBuf>,
+    /// Everything is done at once when it is asked: counts, and no times.
+    pub untimed: bool,
     /// Contents as tokens, every read checked.
     pub verify: bool,
     /// Write each flash operation to this file (CSV: when, where, what, why).

@@ -9,6 +9,7 @@ pub mod error;
 pub mod faults;
 pub mod ftl;
 pub mod host;
+pub mod image;
 pub mod job;
 pub mod kernel;
 pub mod mapping;

@@ -41,7 +41,7 @@ impl<'a> Workload<'a> {
     /// # Errors
     /// An option that makes no sense, or does not fit another.
     pub fn new(job: &'a Job, drive: &Resolved) -> Result<Self, Error> {
-        if job.traces.is_empty() {
+        if job.traces.is_empty() && job.save_aged.is_none() {
             return Err(Error::Option(
                 "no trace: name a file, `-`, or a workload such as synth:random".into(),
             ));
@@ -246,6 +246,19 @@ impl Requests {
         let request = self.batch[self.next];
         self.next += 1;
         Ok(Some(request))
+    }
+
+    /// The next request, as far as it has been read.
+    #[inline]
+    #[must_use]
+    pub fn peek(&self) -> Option<&Request> {
+        self.batch.get(self.next)
+    }
+
+    /// Passes over the request that [`Requests::peek`] shows.
+    #[inline]
+    pub fn skip(&mut self) {
+        self.next += 1;
     }
 
     /// The request some places after the next, as far as it has been read.

@@ -38,6 +38,12 @@ impl<C: Copy + Default> Lru<C> {
         Lru { nodes: vec![ends], spare: Vec::new(), place: FixedMap::default(), free: sectors }
     }
 
+    /// Whether it holds nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.place.is_empty()
+    }
+
     /// Sectors that it could still take.
     #[must_use]
     pub fn free(&self) -> u64 {

@@ -9,6 +9,7 @@ pub use pages::Pages;
 
 use crate::engine::{Command, Contents, Engine, Flags, Leaves, Merge, Page, Scheme, Ticket, Verb};
 use crate::host::{Fragment, Oracle};
+use crate::image::{Reader, Writer};
 use crate::kernel::SimTime;
 use crate::spec::Existing;
 
@@ -116,6 +117,43 @@ impl<C: Contents> Buffer<C> {
         }
     }
 
+    /// Whether the DRAM holds anything.
+    #[must_use]
+    pub fn holds_pages(&self) -> bool {
+        self.lru.as_ref().is_some_and(|lru| !lru.is_empty())
+    }
+
+    /// Adds which pages there are, and what they ought to hold.
+    pub fn save(&self, image: &mut Writer) {
+        image.put(&self.pages);
+        image.put(self.oracle.versions());
+    }
+
+    /// Takes over which pages there are.
+    ///
+    /// # Errors
+    /// In words: it is not the state of such a drive.
+    pub fn load(&mut self, image: &mut Reader) -> Result<(), String> {
+        self.pages = image.take()?;
+        let versions = image.take()?;
+        if C::KEEP {
+            self.oracle = Oracle::restored(versions);
+        }
+        Ok(())
+    }
+
+    /// Whether there is DRAM.
+    #[must_use]
+    pub fn has_dram(&self) -> bool {
+        self.lru.is_some()
+    }
+
+    /// Whole pages have been written by a way that does not lead through here.
+    #[inline]
+    pub fn set_written(&mut self, first: u32, count: u32) {
+        self.pages.set_run(first, count);
+    }
+
     /// Sectors in a page.
     #[must_use]
     pub fn page_sectors(&self) -> u32 {
@@ -162,6 +200,23 @@ impl<C: Contents> Buffer<C> {
         self.pages.set_run(first, count);
         let oracle = &self.oracle;
         below.run(Verb::Write, first, count, 0, Flags::BEFORE, |page| oracle.current(page));
+    }
+
+    /// Writes a run of whole pages past the DRAM.
+    pub fn write_run<S: Scheme, L: Leaves<C>>(
+        &mut self,
+        first: u32,
+        count: u32,
+        below: &mut Below<'_, S, C, L>,
+    ) {
+        if C::KEEP {
+            for page in first..first + count {
+                self.oracle.write(page);
+            }
+        }
+        self.pages.set_run(first, count);
+        let oracle = &self.oracle;
+        below.run(Verb::Write, first, count, 0, Flags::NONE, |page| oracle.current(page));
     }
 
     /// Reads a fragment; false where the DRAM had all of it.
@@ -260,15 +315,7 @@ impl<C: Contents> Buffer<C> {
             return gave;
         }
         if fragment.mask == self.pages.whole() {
-            if C::KEEP {
-                for page in fragment.page..fragment.page + fragment.count {
-                    self.oracle.write(page);
-                }
-            }
-            self.pages.set_run(fragment.page, fragment.count);
-            let oracle = &self.oracle;
-            let contents = |page| oracle.current(page);
-            below.run(Verb::Write, fragment.page, fragment.count, 0, Flags::NONE, contents);
+            self.write_run(fragment.page, fragment.count, below);
         } else {
             let old = expected(&self.oracle, &self.pages, fragment.page);
             let new = self.oracle.write(fragment.page);

@@ -3,7 +3,7 @@
 use crate::host::whole;
 
 /// The sectors of every page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Pages {
     len: u32,
     page_sectors: u32,
@@ -16,7 +16,7 @@ pub struct Pages {
     partial: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 enum Missing {
     Byte(Vec<u8>),
     Word(Vec<u16>),
@@ -134,6 +134,10 @@ impl Pages {
     /// From now on all of a run of pages exists.
     #[inline]
     pub fn set_run(&mut self, first: u32, count: u32) {
+        if !self.partial {
+            return (first..first + count)
+                .for_each(|page| self.exists[page as usize / 64] |= 1 << (page % 64));
+        }
         let whole = self.whole();
         for page in first..first + count {
             self.set(page, whole);

@@ -14,7 +14,7 @@ impl<C: Contents> Drive<C> {
     /// A plane is short of free pages: it waits to be collected, once.
     pub(super) fn ask_for_collection(&mut self, plane: PlaneId) {
         let this = &mut self.collections[plane.0 as usize];
-        if std::mem::replace(&mut this.queued, true) {
+        if std::mem::replace(&mut this.queued, !self.untimed || self.damaged) || !this.queued {
             return;
         }
         this.next = None;
@@ -33,6 +33,9 @@ impl<C: Contents> Drive<C> {
 
     /// Whoever is to collect a plane may be idle and unaware of it.
     pub(super) fn wake_collector(&mut self, now: SimTime, plane: PlaneId) {
+        if !self.collections[plane.0 as usize].queued {
+            return;
+        }
         let unit = self.unit_of[plane.0 as usize];
         let channel = self.units[unit.0 as usize].channel as usize;
         self.arm_unit(now, unit);
@@ -322,21 +325,27 @@ impl<C: Contents> Drive<C> {
 
     /// Collection of a plane without time, for what happened before time 0.
     pub(super) fn collect_at_once(&mut self, plane: PlaneId) {
-        let unit = self.unit_of[plane.0 as usize];
+        let (unit, ftl) = (self.unit_of[plane.0 as usize], self.ftl_of(plane));
         // A collection that is under way is finished: pages that it has moved leave no room for those of another victim.
         let victim = self.collections[plane.0 as usize].victim;
         let victim = victim.or_else(|| self.victim.of(&self.blocks, plane, self.geometry.pages));
         let victim = victim.expect("the resolved drive leaves room to collect in every plane");
         self.start_anew(plane);
         while let Some((lpn, from)) = self.next_valid(plane, victim) {
+            self.count_untimed(ftl, Kind::Read, Cause::Gc, from);
             if self.damaged && self.blocks.is_unreadable(from) {
                 self.fail_waiting_reads(self.now, plane, Fault::Page(from));
             }
             if !(self.damaged && self.cannot_move(self.now, plane, lpn, from)) {
-                self.move_page(unit, plane, lpn, from);
+                let to = self.move_page(unit, plane, lpn, from);
+                self.count_untimed(ftl, Kind::Program, Cause::Gc, to);
+                if self.counting {
+                    self.tell_moved(plane, lpn);
+                }
             }
         }
         self.start_anew(plane);
+        self.count_untimed(ftl, Kind::Erase, Cause::Gc, self.geometry.ppn(plane, victim, 0));
         self.send_owed_reads_elsewhere(unit, plane, victim);
         self.erase(plane, victim);
     }

@@ -57,6 +57,12 @@ impl Counters {
         self.by_member[usize::from(member)][kind as usize][cause as usize] += 1;
     }
 
+    /// Counts several at once.
+    #[inline]
+    pub fn add(&mut self, member: u16, kind: Kind, cause: Cause, count: u64) {
+        self.by_member[usize::from(member)][kind as usize][cause as usize] += count;
+    }
+
     /// Operations of one member.
     #[must_use]
     pub fn of_member(&self, member: usize, kind: Kind, cause: Cause) -> u64 {

@@ -5,11 +5,13 @@
 //! ([`visit`]): the scheduler picks one action, which is granted, and its end is known from then on. A resource that
 //! falls free with nobody waiting is a number, not an event.
 
+mod age;
 mod audit;
 mod cache;
 mod collect;
 mod counters;
 mod faults;
+mod image;
 mod limit;
 mod media;
 mod multiplane;
@@ -18,6 +20,7 @@ mod raw;
 mod read;
 #[cfg(test)]
 mod tests;
+mod untimed;
 mod visit;
 mod work;
 mod write;
@@ -272,8 +275,15 @@ struct Collection {
 
 /// All leaves of a drive and the flash below them.
 pub struct Drive<C> {
-    /// Whether all leaves are FTLs and nothing has failed yet: commands go the short way.
+    /// Whether all leaves are FTLs that take their time and nothing has failed yet: commands go the short way.
     plain: bool,
+    /// Whether commands are done when they are submitted, and whether what is being done so counts.
+    untimed: bool,
+    counting: bool,
+    /// The owners of a victim's pages, kept for their memory.
+    owners: Vec<u32>,
+    /// Pages that ageing has left valid and that nobody has yet.
+    slots: age::Slots,
     /// Whether something has failed.
     damaged: bool,
     /// Whether the flash leaves are raw.
@@ -355,6 +365,10 @@ impl<C: Contents> Drive<C> {
         let commands = &drive.spec.flash.commands;
         let mut this = Drive {
             plain: !raw,
+            untimed: false,
+            counting: false,
+            owners: Vec::new(),
+            slots: age::Slots::default(),
             damaged: false,
             raw,
             notify_leaving: matches!(kind, LeafKind::Mapped { notify_leaving: true, .. }),
@@ -619,6 +633,12 @@ impl<C: Contents> Drive<C> {
         self.units.iter().map(|unit| unit.busy).collect()
     }
 
+    /// Whether nothing of it has failed or been spoilt.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        !self.damaged
+    }
+
     /// Asks the processor for the map entry of a page that will soon be wanted.
     #[inline]
     pub fn prefetch(&self, leaf: LeafId, page: Page) {
@@ -775,6 +795,7 @@ impl<C: Contents> Drive<C> {
             self.forget_unreadable(ftl, command);
         }
         match (command.verb, self.raw) {
+            (Verb::Read, true) if self.untimed => self.submit_untimed(now, ftl, command, ticket, contents),
             (Verb::Write, true) => self.write_raw(now, ftl, command, ticket, contents),
             (Verb::Trim, true) => self.trim_raw(now, ftl, command, ticket),
             (Verb::Rename, true) => panic!("raw pages have no other address"),
@@ -786,6 +807,9 @@ impl<C: Contents> Drive<C> {
     /// [`Self::submit_plainly`], a second time: where it is called from the short way it is a part of that.
     #[inline(never)]
     fn submit_apart(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket, contents: &[C]) {
+        if self.untimed {
+            return self.submit_untimed(now, ftl, command, ticket, contents);
+        }
         self.submit_plainly(now, ftl, command, ticket, contents);
     }
 

@@ -42,6 +42,17 @@ impl<C: Contents> Nvram<C> {
         }
     }
 
+    /// What each page holds, as tokens.
+    pub(super) fn image(&self) -> Vec<Option<u64>> {
+        (0..self.len()).map(|page| self.contents(page).map(C::bits)).collect()
+    }
+
+    /// Holds what an image says.
+    pub(super) fn restore(&mut self, image: Vec<Option<u64>>) {
+        let cell = |token: Option<u64>| token.map_or(Cell::Nothing, |token| Cell::Held(C::token(token)));
+        self.cells = image.into_iter().map(cell).collect();
+    }
+
     /// All of it fails: for good, or what it held cannot be read.
     pub(super) fn fail(&mut self, lasting: bool) {
         self.dead |= lasting;
@@ -81,8 +92,9 @@ impl<C: Contents> Drive<C> {
         ticket: Ticket,
         contents: &[C],
     ) {
+        let untimed = self.untimed;
         let this = self.nvram_mut(leaf);
-        let each = if command.flags.has(Flags::BEFORE) { Span::ZERO } else { this.latency };
+        let each = if untimed || command.flags.has(Flags::BEFORE) { Span::ZERO } else { this.latency };
         let pages = u32::from(command.count);
         let done =
             |n: u32| Done { service: each * u64::from(n), ..Done::at(ticket, n, now + each * u64::from(n)) };

@@ -86,11 +86,14 @@ impl<C: Contents> Drive<C> {
             "page {page}: pages of a block are programmed in order, once after an erase"
         );
         *next = number + 1;
-        if command.flags.has(Flags::BEFORE) {
+        if self.is_at_once(command) {
             self.hurry(now, leaf, ppn, false);
             self.blocks.program_at(ppn, page, if C::KEEP { contents[0] } else { C::default() });
             self.blocks.validate(ppn);
             self.ftls[leaf].map.set(page, Entry::At(ppn));
+            self.counting = !command.flags.has(Flags::BEFORE);
+            self.count_untimed(leaf, Kind::Program, command.cause, ppn);
+            self.counting = false;
             return self.answer(ticket, 1, now, Span::ZERO, C::default());
         }
         let op = self.claim(Op { ticket, command: *command, ftl: leaf as u16, ppn, ..Op::default() });
@@ -177,16 +180,24 @@ impl<C: Contents> Drive<C> {
         for (_, ppn) in &blocks {
             self.raw_next[self.geometry.block_index_of(*ppn)] = 0;
         }
-        if command.flags.has(Flags::BEFORE) {
+        if self.is_at_once(command) {
+            self.counting = !command.flags.has(Flags::BEFORE);
             for &(_, ppn) in &blocks {
                 self.hurry(now, leaf, ppn, true);
                 self.erase_raw_block(leaf, ppn);
+                self.count_untimed(leaf, Kind::Erase, command.cause, ppn);
             }
+            self.counting = false;
         }
-        if command.flags.has(Flags::BEFORE) || blocks.is_empty() {
+        if self.is_at_once(command) || blocks.is_empty() {
             return self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
         }
         self.queue_erases(now, leaf, command, ticket, &blocks);
+    }
+
+    /// Whether a command takes no time: it is untimed, or before time 0.
+    fn is_at_once(&self, command: &Command) -> bool {
+        self.untimed || command.flags.has(Flags::BEFORE)
     }
 
     fn is_in_failed_block(&self, ppn: Ppn) -> bool {

@@ -59,7 +59,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// In a raw leaf nothing is known to be zeros: the page has been lost, and whoever asks may not know it yet.
-    fn read_of_lost(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
+    pub(super) fn read_of_lost(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
         assert!(self.damaged, "only programmed pages of a raw leaf are read");
         let failed = Some((LeafId(ftl as u16), command.start));
         self.done.push(Done { failed, ..Done::at(ticket, 1, now) });

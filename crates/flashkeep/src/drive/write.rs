@@ -296,7 +296,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The plane for a page that was there before time 0: lanes take turns channel by channel, as idle ones would.
-    fn plane_before(&mut self, ftl: usize, lpn: u32) -> PlaneId {
+    pub(super) fn plane_before(&mut self, ftl: usize, lpn: u32) -> PlaneId {
         let this = &self.ftls[ftl];
         if let Some(plane) = this.allocation.plane(&self.geometry, &this.domain, lpn) {
             self.make_room(plane);

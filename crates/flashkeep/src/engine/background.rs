@@ -237,6 +237,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
+    /// Time passes until nothing is due any more; then it is time 0 again, and nobody has stood unprotected yet.
+    ///
+    /// # Panics
+    /// Where something is under way that takes time.
+    pub fn rest<L: Leaves<C>>(&mut self, leaves: &mut L) {
+        while self.due.next() < SimTime::NEVER {
+            let at = self.due.next();
+            self.advance(leaves, at);
+        }
+        assert!(self.frames.live() == 0 && self.parked.is_empty(), "whoever rests has nothing to do");
+        self.clock.idle_since = SimTime::ZERO;
+        self.clock.alarms.iter_mut().for_each(|alarm| alarm.wake_at = SimTime::ZERO);
+        self.forget_exposure();
+    }
+
     /// So long after the last command: all that is due is done.
     pub(super) fn wake<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
         let alarm = &mut self.clock.alarms[node.index()];

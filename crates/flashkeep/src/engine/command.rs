@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 /// A page address in the space of whoever receives the command.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct Page(pub u32);
 
 impl Page {
@@ -30,7 +32,7 @@ pub enum Verb {
 }
 
 /// Why a flash operation happens. Every one is accounted to exactly one cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The host asked for it.

@@ -15,12 +15,19 @@ pub trait Contents: Copy + Default + PartialEq + Debug + Send + 'static {
     /// The contents that stand for `token`.
     #[must_use]
     fn token(token: u64) -> Self;
+
+    /// The token that the contents stand for.
+    #[must_use]
+    fn bits(self) -> u64;
 }
 
 impl Contents for () {
     const KEEP: bool = false;
     fn plus(self, _: u8, (): ()) {}
     fn token(_: u64) {}
+    fn bits(self) -> u64 {
+        0
+    }
 }
 
 /// A page's contents as 64 bits: eight symbols of GF(2⁸).
@@ -40,6 +47,10 @@ impl Contents for Token {
 
     fn token(token: u64) -> Self {
         Token(token)
+    }
+
+    fn bits(self) -> u64 {
+        self.0
     }
 }
 

@@ -132,6 +132,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
+    /// The only leaf, where all that the root does with a command is to pass it on to that.
+    #[must_use]
+    pub fn only_leaf(&self) -> Option<LeafId> {
+        let root = NodeId::ROOT;
+        let [child] = self.shape[root.index()].children[..] else { return None };
+        if self.is_carefree(root) { self.shape[child.index()].leaf } else { None }
+    }
+
     /// When the engine itself next has something to do.
     #[must_use]
     #[inline]

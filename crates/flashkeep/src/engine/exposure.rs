@@ -43,6 +43,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
+    /// It is time 0, and nothing has stood unprotected yet.
+    pub(super) fn forget_exposure(&mut self) {
+        for node in &mut self.exposure.nodes {
+            (node.since, node.page_ns) = (SimTime::ZERO, 0);
+        }
+    }
+
     /// Page-nanoseconds that stood unprotected until `now`: pages that the failure of one more unit would have cost.
     #[must_use]
     pub fn unprotected_page_ns(&self, now: SimTime) -> u128 {

@@ -41,4 +41,5 @@ pub use plan::{Key, Lock, Member, Outcome, Plan, Release, Role, Step, Tell, Verd
 pub use rebuild::Controller;
 pub use requests::{Finished, Join, Merge};
 pub use scheme::{Change, Hazard, Rhythm, Scheme, Unit, View};
+pub use sums::Carried;
 pub use tree::{NodeId, Shape, Tree};

@@ -4,11 +4,15 @@ use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 
 /// A child of a node, counted from 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct Member(pub u8);
 
 /// What a lock is on: a stripe's number, as the scheme counts them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct Key(pub u64);
 
 /// What a step's page is within its stripe. The executor does the arithmetic from this alone:
@@ -158,7 +162,7 @@ impl Step {
 }
 
 /// When the caller of a plan is told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Tell {
     /// When every step that is not `later` is acknowledged.
     #[default]

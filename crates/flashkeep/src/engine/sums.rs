@@ -11,7 +11,7 @@ use super::plan::{Key, Role, Step};
 use super::requests::Join;
 use super::scheme::Scheme;
 use super::tree::NodeId;
-use crate::kernel::Id;
+use crate::kernel::{Id, SimTime};
 
 /// The pages of every join and the sums of every plan.
 #[derive(Debug)]
@@ -113,7 +113,28 @@ impl<C: Contents> Sheets<C> {
     }
 }
 
+/// The running sums of a stripe, of P and Q, as tokens: whose they are, and what.
+pub type Carried = ((NodeId, Key), [u64; 2]);
+
 impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// The running sums of all stripes, in order; empty where contents are nothing.
+    #[must_use]
+    pub fn carried(&self) -> Vec<Carried> {
+        #[allow(clippy::iter_over_hash_type)] // they are sorted
+        let tokens = |(&place, sums): (&(NodeId, Key), &[C; 2])| (place, sums.map(C::bits));
+        let mut all: Vec<Carried> = self.sheets.carried.iter().map(tokens).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Puts a scheme in a node's place that stands as another run has left it, and the running sums of its stripes.
+    pub fn take_over(&mut self, node: NodeId, scheme: S, carried: Vec<Carried>) {
+        self.schemes[node.index()] = Some(scheme);
+        let contents = |(place, sums): Carried| (place, sums.map(C::token));
+        self.sheets.carried = carried.into_iter().map(contents).collect();
+        self.note_exposure(SimTime::ZERO, node);
+    }
+
     /// Puts the caller's pages in the places of the steps that write them, and new data into the sums.
     pub(super) fn lay_out(&mut self, id: Id<Frame>, carry: Option<Key>, peek: Option<Key>) {
         if !C::KEEP {

@@ -4,7 +4,9 @@ use super::leaves::LeafId;
 use super::plan::Member;
 
 /// A node of the tree; nodes are numbered in pre-order, the root being 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct NodeId(pub u16);
 
 impl NodeId {

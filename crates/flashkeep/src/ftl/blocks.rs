@@ -17,7 +17,7 @@ pub(super) const FREE: u16 = 0xFFFF;
 const STAGGER: u32 = 61;
 
 /// The state of a plane.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Plane {
     /// The next page of the block being filled, if any.
     pub(super) next: Option<Ppn>,
@@ -47,7 +47,8 @@ impl Plane {
 }
 
 /// All blocks of a drive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(bound = "")]
 pub struct Blocks<C> {
     pub(super) geometry: Geometry,
     pub(super) planes: Vec<Plane>,
@@ -58,8 +59,12 @@ pub struct Blocks<C> {
     /// The logical page that each physical page was programmed for.
     owner: Vec<u32>,
     /// What each physical page holds; empty where contents are nothing.
+    #[serde(skip)]
     contents: Vec<C>,
+    #[serde(skip)]
     pub(super) defects: Defects,
+    /// Clean pages of blocks that were written in part before time 0; empty where there are none.
+    pub(super) clean: Vec<u16>,
 }
 
 impl<C: Contents> Blocks<C> {
@@ -77,6 +82,7 @@ impl<C: Contents> Blocks<C> {
             owner: vec![0; geometry.ppn_space()],
             contents: vec![C::default(); contents],
             defects: Defects::default(),
+            clean: Vec::new(),
             geometry: geometry.clone(),
         }
     }
@@ -181,6 +187,11 @@ impl<C: Contents> Blocks<C> {
 
     #[inline(never)]
     fn open_next(&mut self, plane: PlaneId) -> Ppn {
+        if !self.clean.is_empty()
+            && let Some(next) = self.reopen(plane)
+        {
+            return next;
+        }
         let blocks = self.geometry.blocks;
         let state = &mut self.planes[plane.0 as usize];
         assert!(state.free_blocks > 0, "a program needs an erased block");
@@ -198,6 +209,12 @@ impl<C: Contents> Blocks<C> {
             .expect("a block that goes on has a page that has not failed");
         self.planes[plane.0 as usize].left = left;
         next
+    }
+
+    /// Asks the processor for what is counted of a page's block before it is wanted.
+    #[inline]
+    pub fn prefetch(&self, ppn: Ppn) {
+        crate::kernel::prefetch(&self.score, self.geometry.block_index_of(ppn));
     }
 
     /// A programmed page holds the current contents of its logical page.
@@ -222,9 +239,10 @@ impl<C: Contents> Blocks<C> {
         self.score[index] = FREE;
         self.erases[index] += 1;
         self.unblot(plane, block);
+        let clean = self.give_up_clean(index);
         let state = &mut self.planes[plane.0 as usize];
         state.free_blocks += 1;
-        state.free_pages += self.geometry.pages - u32::from(failed);
+        state.free_pages += self.geometry.pages - u32::from(failed) - clean;
     }
 
     /// Whether a sealed block has no valid page.
@@ -267,6 +285,12 @@ impl<C: Contents> Blocks<C> {
         self.owner[ppn.0 as usize]
     }
 
+    /// The logical pages that so many physical ones were programmed for.
+    #[must_use]
+    pub fn owners(&self, first: Ppn, count: u32) -> &[u32] {
+        &self.owner[first.0 as usize..(first.0 + count) as usize]
+    }
+
     /// From now on the page belongs to another logical page.
     pub fn rename(&mut self, ppn: Ppn, lpn: u32) {
         self.owner[ppn.0 as usize] = lpn;
@@ -277,6 +301,17 @@ impl<C: Contents> Blocks<C> {
     #[inline]
     pub fn contents(&self, ppn: Ppn) -> C {
         if C::KEEP { self.contents[ppn.0 as usize] } else { C::default() }
+    }
+
+    /// What every physical page holds; nothing where contents are nothing.
+    #[must_use]
+    pub fn all_contents(&self) -> &[C] {
+        &self.contents
+    }
+
+    /// Says what every physical page holds.
+    pub fn set_all_contents(&mut self, contents: Vec<C>) {
+        self.contents = contents;
     }
 
     /// The scores of a plane's blocks, for victim policies.

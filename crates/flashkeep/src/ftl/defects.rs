@@ -105,6 +105,7 @@ impl<C: Contents> Blocks<C> {
     pub fn retire_page(&mut self, ppn: Ppn) {
         let (plane, index) = (self.geometry.plane_of(ppn), self.geometry.block_index_of(ppn));
         insert(&mut self.defects.pages, ppn);
+        self.planes[plane.0 as usize].free_pages -= self.give_up_clean(index);
         let score = &mut self.score[index];
         let state = &mut self.planes[plane.0 as usize];
         if *score & OPEN == 0 {
@@ -134,6 +135,7 @@ impl<C: Contents> Blocks<C> {
     /// A block is never used again; none of its pages is valid.
     pub fn retire_block(&mut self, plane: PlaneId, block: u32) {
         let index = self.geometry.block_index(plane, block);
+        self.planes[plane.0 as usize].free_pages -= self.give_up_clean(index);
         let next = self.planes[plane.0 as usize].next;
         let first_free = match next.filter(|&next| self.geometry.block_index_of(next) == index) {
             Some(next) => self.geometry.page_of(next),
@@ -159,6 +161,9 @@ impl<C: Contents> Blocks<C> {
         let first = self.geometry.block_index(plane, 0);
         let blocks = first..first + self.geometry.blocks as usize;
         self.score[blocks.clone()].fill(OPEN);
+        for index in blocks.clone() {
+            self.give_up_clean(index);
+        }
         let state = &mut self.planes[plane.0 as usize];
         *state = Plane { cursor: state.cursor, ..Plane::default() };
         self.defects.pages.retain(|&ppn| self.geometry.plane_of(ppn) != plane);
@@ -207,6 +212,6 @@ impl<C: Contents> Blocks<C> {
         let end = |next: Ppn| next.0 + self.geometry.pages - self.geometry.page_of(next);
         let rest = state.next.into_iter().flat_map(|next| (next.0..end(next)).map(Ppn));
         let pages = free.into_iter().flat_map(block).chain(rest);
-        pages.filter(|&ppn| !self.is_failed(ppn)).count() as u32
+        pages.filter(|&ppn| !self.is_failed(ppn)).count() as u32 + self.clean_pages(plane)
     }
 }

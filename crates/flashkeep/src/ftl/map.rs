@@ -15,7 +15,7 @@ pub enum Entry {
 }
 
 /// Logical pages to where they are; a fresh map touches no memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Map {
     entries: Vec<u32>,
 }

@@ -1,5 +1,6 @@
 //! The flash translation layer: where logical pages are, where new ones go, and how space comes back.
 
+pub mod ageing;
 pub mod allocation;
 mod blocks;
 mod defects;

@@ -20,6 +20,18 @@ impl<C: Contents> Oracle<C> {
         Oracle { versions: vec![0; if C::KEEP { pages as usize } else { 0 }], contents: PhantomData }
     }
 
+    /// How often each page has been written.
+    #[must_use]
+    pub fn versions(&self) -> &[u16] {
+        &self.versions
+    }
+
+    /// Pages that have been written so often.
+    #[must_use]
+    pub fn restored(versions: Vec<u16>) -> Self {
+        Oracle { versions, contents: PhantomData }
+    }
+
     /// What a page holds that exists.
     #[must_use]
     #[inline]

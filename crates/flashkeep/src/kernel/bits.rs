@@ -1,7 +1,7 @@
 //! A set of small numbers: a bit each, grown where it is needed.
 
 /// A set of numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Bits {
     words: Vec<u64>,
     count: u64,

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// No block; blocks are stored plus one, so that zero is the empty state.
 pub(super) const NONE: u32 = 0;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Base {
     pub(super) pages: u32,
     pub(super) planes: u32,

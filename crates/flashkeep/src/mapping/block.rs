@@ -31,7 +31,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 /// A logical block. Blocks are stored plus one; up to `next` a block cannot be programmed any more.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Block {
     data: u32,
     data_next: u32,
@@ -42,7 +42,7 @@ struct Block {
 }
 
 /// A map of blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct BlockMap {
     pub(super) base: Base,
     blocks: Vec<Block>,

@@ -7,7 +7,7 @@
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Slot {
     page: u32,
     protected: bool,
@@ -20,7 +20,7 @@ struct Slot {
 }
 
 /// One segment, by age.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Segment {
     newest: u32,
     oldest: u32,
@@ -34,7 +34,7 @@ pub(super) struct Evicted {
     pub(super) dirty: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Cache {
     capacity: u32,
     /// Entries of a translation page.

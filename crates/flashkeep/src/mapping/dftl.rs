@@ -51,7 +51,7 @@ pub fn translation_pages(pages: u64, page_bytes: u64) -> u64 {
 }
 
 /// A page map in flash, cached.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Dftl {
     pages: u32,
     per_page: u32,

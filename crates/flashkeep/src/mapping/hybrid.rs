@@ -33,7 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 /// A log block. Blocks are stored plus one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct LogBlock {
     block: u32,
     /// The logical page in each slot that has been programmed.
@@ -43,7 +43,7 @@ struct LogBlock {
 }
 
 /// The log block for what is written in order.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Ordered {
     /// None where it is [`NONE`].
     block: u32,
@@ -52,7 +52,7 @@ struct Ordered {
 }
 
 /// The logs of a plane.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Logs {
     /// The oldest first; the last one is being filled.
     blocks: VecDeque<LogBlock>,
@@ -62,7 +62,7 @@ struct Logs {
 }
 
 /// A log-block hybrid.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Hybrid {
     pub(super) base: Base,
     /// The data block of each logical block, stored plus one, and up to where it cannot be programmed any more.

@@ -79,7 +79,7 @@ pub fn named(name: &str) -> Option<&'static Entry> {
 }
 
 /// What a mapping has done, besides operations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Pages asked for whose entry was in memory.
     pub hits: u64,
@@ -117,7 +117,7 @@ impl Counts {
 }
 
 /// Any mapping that is a node. It has one member, the leaf.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Mapping {
     /// See the file `dftl.rs`.
     Dftl(Dftl),

@@ -4,7 +4,9 @@ use crate::spec::{Across, BusyUnit, FlashSpec, Level};
 use std::ops::Range;
 
 /// A plane of the drive, counted channel by channel, chip by chip, die by die.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct PlaneId(pub u32);
 
 /// What is busy as one: a chip, a die or a plane, counted like planes.
@@ -13,7 +15,9 @@ pub struct UnitId(pub u32);
 
 /// A physical page of the drive: plane, block and page packed, each field a whole number of bits, so that taking
 /// it apart costs no division even with 63 pages a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct Ppn(pub u32);
 
 /// Where a plane is.
@@ -30,7 +34,7 @@ pub struct Place {
 }
 
 /// How much there is of everything.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Geometry {
     /// Channels.
     pub channels: u32,

@@ -1,11 +1,13 @@
 //! What a run says: counts by cause, response times, wear. Ratios are computed here and nowhere else.
 
+mod conditioned;
 mod digest;
 mod energy;
 mod histogram;
 mod phases;
 mod summary;
 
+pub use conditioned::Conditioned;
 pub use digest::Digest;
 pub use histogram::Histogram;
 pub use phases::{Phases, Tally};

@@ -86,6 +86,10 @@ pub struct Facts<'a> {
     pub reconstructed_reads: u64,
     /// Page-nanoseconds that one more failure would have cost; none where nothing is protected to begin with.
     pub unprotected_page_ns: Option<u128>,
+    /// Nothing took time; whether requests had arrival times.
+    pub untimed: Option<bool>,
+    /// What came of conditioning the drive.
+    pub conditioned: Option<Value>,
     /// Before, during and after what failed.
     pub phases: &'a Phases,
     /// What the map did, where it is not a page map: its name, and its counts.
@@ -145,10 +149,31 @@ pub fn summary(facts: &Facts<'_>) -> Value {
     if let Some((name, counts)) = facts.mapping {
         summary["mapping"] = mapping(name, &counts);
     }
+    if let Some(conditioned) = &facts.conditioned {
+        summary["conditioning"] = conditioned.clone();
+    }
+    if let Some(arrivals) = facts.untimed {
+        leave_times_out(&mut summary, arrivals);
+    }
     summary["digest"] = json!(statistics.digest.finish(&summary));
     // After the digest: it follows from what went in, and from what the drive file says of currents.
     summary["energy"] = super::energy::energy(facts);
     summary
+}
+
+/// What has no value where nothing took time, and, without arrival times, no time passed.
+fn leave_times_out(summary: &mut Value, arrivals: bool) {
+    summary["untimed"] = json!(true);
+    for (table, figures) in
+        [("queue", &["mean", "max"][..]), ("throughput", &["iops", "read_mib_s", "write_mib_s"])]
+    {
+        figures.iter().for_each(|&figure| summary[table][figure] = Value::Null);
+    }
+    summary["utilization"] = json!({ "channel": [], "die_mean": null, "die_max": null });
+    if !arrivals {
+        summary["simulated_s"] = Value::Null;
+        summary["integrity"]["unprotected_page_s"] = Value::Null;
+    }
 }
 
 /// A ratio, or null where it has no value.

@@ -44,7 +44,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 /// Parity written in idle time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Fra {
     versions: Versions,
     idle_after: Span,

@@ -46,7 +46,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 /// A mirror of two or more groups.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Mirror {
     pages: u64,
     groups: u8,
@@ -60,7 +60,7 @@ pub struct Mirror {
 }
 
 /// What is known of pages that some group lacks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Copies {
     /// Pages that not all groups have.
     thin: Bits,

@@ -123,7 +123,7 @@ pub fn named(name: &str) -> Option<&'static Entry> {
 macro_rules! schemes {
     ($($module:ident $variant:ident;)*) => {
         /// Any scheme.
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
         pub enum Any {
             $(#[doc = concat!("See the file `", stringify!($module), ".rs`.")] $variant($module::$variant),)*
             /// Below a scheme: how one of its members finds its pages.

@@ -31,7 +31,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 /// No redundancy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Plain {
     pages: u64,
     /// Something has failed, and with it what it held.

@@ -61,7 +61,7 @@ pub(super) const ENTRY: Entry = Entry {
 const REPAIR: u32 = 1000;
 
 /// Parity of new data in a memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Ppc {
     versions: Versions,
     entries: Entries,
@@ -315,7 +315,7 @@ impl Scheme for Ppc {
 }
 
 /// Which stripes the memory knows, by the time they were written last.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Entries {
     capacity: u32,
     /// A page of the memory each; grown as they are used.
@@ -327,7 +327,7 @@ struct Entries {
 }
 
 /// One of them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Slot {
     stripe: u32,
     newer: u32,

@@ -4,7 +4,7 @@ use crate::kernel::Bits;
 
 /// Pages or stripes that something is still to be done about. Whoever takes them goes round, upwards, so that a
 /// rebuild reads its members in order and nothing is passed over for long.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Todo {
     left: Bits,
     /// Where the search goes on.

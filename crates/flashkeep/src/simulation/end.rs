@@ -7,6 +7,7 @@ use crate::kernel::Span;
 use crate::mapping::Counts;
 use crate::report::{Facts, Tally, summary};
 use crate::schemes::Any;
+use crate::workload::Replay;
 
 impl<C: Contents> Simulation<'_, C> {
     /// Reads every page that there is, without time and without counting: what cannot be read is lost, whether
@@ -44,6 +45,12 @@ impl<C: Contents> Simulation<'_, C> {
         maps.reduce(|all, one| all.with(one, |all, one| all + one))
     }
 
+    /// Erases of each block since time 0.
+    fn erases(&self) -> Vec<u32> {
+        let before = self.erases_before.iter().copied().chain(std::iter::repeat(0));
+        self.drive.erases().into_iter().zip(before).map(|(now, before)| now.saturating_sub(before)).collect()
+    }
+
     pub(super) fn summary(&self, tally: &Tally, warnings: Vec<String>) -> serde_json::Value {
         let since = |now: Vec<Span>, before: &[Span]| -> Vec<Span> {
             let before = before.iter().copied().chain(std::iter::repeat(Span::ZERO));
@@ -69,11 +76,13 @@ impl<C: Contents> Simulation<'_, C> {
             until: self.last,
             queue_max: self.window.most(),
             busy: [since(self.drive.channel_busy(), channels), since(self.drive.unit_busy(), units)],
-            erases: self.drive.erases(),
+            erases: self.erases(),
+            conditioned: self.conditioned.clone(),
             filled: self.drive.filled(),
             lost_pages: self.engine.lost().count(),
             reconstructed_reads: tally.reconstructed,
             unprotected_page_ns: (self.resolved.survives().0 > 0).then_some(tally.unprotected_page_ns),
+            untimed: self.untimed.then_some(self.workload.replay == Replay::Open),
             phases: &self.phases,
             mapping: self.mapping_counts().map(|counts| {
                 (self.resolved.map().name, counts.with(self.baseline.mapping, |now, before| now - before))

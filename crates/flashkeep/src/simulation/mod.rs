@@ -17,9 +17,12 @@ use crate::workload::{Replay, Requests, Workload};
 use flashkeep_trace::{Op, Provenance, Request};
 use std::ops::ControlFlow;
 
+mod age;
 mod build;
 mod end;
+mod image;
 mod strike;
+mod untimed;
 
 pub use build::{Built, build};
 use strike::Blows;
@@ -45,6 +48,7 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
     }
     let drive = spec::load(&job.drive, &set).map_err(|error| name_option(error, job))?;
     let mut workload = Workload::new(job, &drive)?;
+    check_ageing(job, &drive)?;
     check_scan(&drive, &workload)?;
     let mut notes = Vec::new();
     if let (Replay::Closed(depth), bound @ 1..) = (workload.replay, drive.spec.host.queue_depth)
@@ -82,6 +86,23 @@ fn name_option(error: DriveError, job: &Job) -> Error {
             Error::Option(format!("--existing: found `{found}`; `reads`, `all` and `none` are accepted"))
         }
         _ => Error::Drive(error),
+    }
+}
+
+/// The ways to have a drive that is not new do not go together, and only what is at rest can be saved.
+fn check_ageing(job: &Job, drive: &Resolved) -> Result<(), Error> {
+    let refuse = |why: &str| Err(Error::Option(why.to_owned()));
+    match (&job.aged, job.condition, drive.ageing().is_some()) {
+        (Some(_), true, _) => {
+            refuse("--aged begins with a drive that is not new; --condition cannot go with it")
+        }
+        (_, true, true) => {
+            refuse("--condition writes the drive, ageing.model says how it was written: one of them")
+        }
+        _ if job.save_aged.is_some() && !job.untimed && !job.traces.is_empty() => {
+            refuse("--save-aged saves a drive at rest, after an untimed run: add --untimed")
+        }
+        _ => Ok(()),
     }
 }
 
@@ -161,12 +182,25 @@ struct Simulation<'a, C: Contents> {
     misplaced: u64,
     now: SimTime,
     last: SimTime,
+    /// Everything is done at once when it is asked.
+    untimed: bool,
+    resolved_bytes: u64,
+    /// Pages on the short way of an untimed run, kept for their memory.
+    pages: Vec<u32>,
+    /// What came of conditioning it.
+    conditioned: Option<serde_json::Value>,
+    /// Erases of each block before time 0; empty where there were none.
+    erases_before: Vec<u32>,
     page_shift: Option<u32>,
 }
 
 impl<'a, C: Contents> Simulation<'a, C> {
     fn new(job: &'a Job, drive: &'a Resolved, workload: &'a Workload<'a>) -> Result<Self, Error> {
-        let Built { mut flash, tree, controller, domains, leaf_count } = build(drive)?;
+        let Built { mut flash, tree, mut controller, domains, leaf_count } = build(drive)?;
+        if job.untimed {
+            flash.set_untimed(true);
+            controller.xor = Span::ZERO;
+        }
         if let Some(path) = &job.operations {
             flash.log_operations(output::operations(path, flash.geometry().clone())?);
         }
@@ -218,6 +252,11 @@ impl<'a, C: Contents> Simulation<'a, C> {
             misplaced: 0,
             now: SimTime::ZERO,
             last: SimTime::ZERO,
+            untimed: job.untimed,
+            resolved_bytes: drive.capacity_bytes(),
+            pages: Vec::new(),
+            conditioned: None,
+            erases_before: Vec::new(),
             page_shift: bytes.is_power_of_two().then(|| bytes.trailing_zeros()),
             drive: flash,
         })
@@ -234,12 +273,12 @@ impl<'a, C: Contents> Simulation<'a, C> {
         self.replay(&mut requests, progress)?;
         let tally = self.tally();
         self.phases.end(self.now.max(self.last), tally.clone());
-        if self.admitted == 0 {
+        if self.admitted == 0 && !self.job.traces.is_empty() {
             let message = "holds no request that the drive could be asked".to_owned();
             let path = self.facts.provenance.name.clone();
             return Err(Stop::Error(Error::Trace(flashkeep_trace::TraceError::new(&path, message))));
         }
-        if self.admitted <= self.warmup {
+        if self.admitted <= self.warmup && self.warmup > 0 {
             return Err(Stop::Error(Error::Option(format!(
                 "--warmup: {} requests are left out of every statistic, and the workload has only {}",
                 self.warmup, self.admitted
@@ -261,65 +300,84 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let mut warnings = self.resolved.warnings.clone();
         warnings.extend(notes.iter().cloned());
         warnings.extend(requests.warnings());
+        warnings.extend(self.conditioned.as_ref().filter(|found| found["steady"] == false).map(|found| {
+            format!(
+                "conditioning: no steady state after {} rounds; condition.most_rounds allows more, condition.round \
+                 longer ones",
+                found["rounds"]
+            )
+        }));
         warnings.extend(
             self.blows.left().map(|event| format!("--fail {event}: the run ended before it happened")),
         );
-        Ok(Outcome { summary: self.summary(&tally, warnings), requests: self.records })
+        let summary = self.summary(&tally, warnings);
+        if let Some(path) = &self.job.save_aged {
+            self.save(path)?;
+        }
+        Ok(Outcome { summary, requests: self.records })
     }
 
     // ---------------------------------------------------------------- before time 0
 
     fn prepare(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), Stop> {
-        match self.resolved.spec.start.existing {
-            Existing::All => self.create_all(),
-            Existing::Reads if self.resolved.spec.start.scan => return self.scan(progress),
-            Existing::Reads | Existing::None => {}
+        let start = &self.resolved.spec.start;
+        let scans = start.scan && start.existing == Existing::Reads;
+        if let Some(path) = &self.job.aged {
+            self.load(path)?;
+            return if scans { self.scan(progress) } else { Ok(()) };
         }
-        Ok(())
+        let only_saves = self.job.traces.is_empty() && self.resolved.ageing().is_none();
+        if self.job.condition || only_saves {
+            return self.condition(progress);
+        }
+        if let Some((model, wish)) = self.resolved.ageing() {
+            self.age(model, &wish, progress)?;
+        }
+        if start.existing == Existing::All {
+            self.create_all();
+        }
+        if scans { self.scan(progress) } else { Ok(()) }
     }
 
     fn create_all(&mut self) {
         let pages = self.buffer.pages().len();
         for first in (0..pages).step_by(PREPARED) {
-            let count = (pages - first).min(PREPARED as u32);
-            let request = self.engine.open(u32::MAX, 0);
-            let Simulation { engine, drive, buffer, now, .. } = self;
-            let mut nothing = Vec::new();
-            let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
-            buffer.create_run(first, count, &mut below);
-            self.end_preparation(request);
+            self.create_run(first, (pages - first).min(PREPARED as u32));
         }
+    }
+
+    fn create_run(&mut self, first: u32, count: u32) {
+        let request = self.engine.open(u32::MAX, 0);
+        let Simulation { engine, drive, buffer, now, .. } = self;
+        let mut nothing = Vec::new();
+        let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
+        buffer.create_run(first, count, &mut below);
+        self.end_preparation(request);
     }
 
     /// Creates what the workload reads, sector by sector, as SSDSim does.
     fn scan(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), Stop> {
-        let mut requests = self.workload.requests()?;
-        let mut number = 0_u64;
-        while let Some(read) = requests.next()? {
-            number += 1;
-            if number.is_multiple_of(LOOK) {
-                self.look(None, progress)?;
-            }
-            if !self.locate(&read, number)? || read.op != Op::Read {
-                continue;
-            }
-            let request = self.engine.open(u32::MAX, 0);
-            self.each_fragment(request, Id::NONE, |buffer, fragment, below| {
-                buffer.create(fragment, below);
-                true
-            });
-            self.end_preparation(request);
-        }
-        self.addresses = self.addresses.rewound();
-        self.misplaced = 0;
-        Ok(())
+        self.each_read(progress, |this, fragment| {
+            let request = this.engine.open(u32::MAX, 0);
+            let Simulation { engine, drive, buffer, now, .. } = this;
+            let mut nothing = Vec::new();
+            let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
+            buffer.create(fragment, &mut below);
+            this.end_preparation(request);
+        })
     }
 
     fn end_preparation(&mut self, request: Ticket) {
         self.engine.close(&mut self.drive, self.now, request);
-        for finished in std::mem::take(self.engine.finished()) {
-            self.engine.forget(finished.join);
+        self.end_finished();
+    }
+
+    fn end_finished(&mut self) {
+        for at in 0..self.engine.finished().len() {
+            let join = self.engine.finished()[at].join;
+            self.engine.forget(join);
         }
+        self.engine.finished().clear();
     }
 
     // ---------------------------------------------------------------- the clock
@@ -330,6 +388,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
         let closed = self.workload.replay != Replay::Open;
+        let straight = self.straight_leaf();
         let mut next = self.next_placed(requests)?;
         loop {
             let event = self.drive.next_event().min(self.engine.next_due());
@@ -357,6 +416,13 @@ impl<'a, C: Contents> Simulation<'a, C> {
                     self.strike_by_count();
                 }
                 let Some(request) = next else { break };
+                if let Some(leaf) = straight
+                    && event == SimTime::NEVER
+                    && self.goes_straight(&request)
+                {
+                    next = self.write_straight(leaf, &request, requests, closed, progress)?;
+                    continue;
+                }
                 self.admit(&request, closed);
                 if self.admitted.is_multiple_of(LOOK) {
                     self.look(requests.share_done(), progress)?;
@@ -565,7 +631,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let memory = self.drive.memory_time();
         let this = &mut self.in_flight[id];
         let (mut acknowledged, mut service) = (finished.acknowledged, finished.service);
-        if this.from_memory {
+        if self.untimed {
+            (acknowledged, service) = (self.now.max(this.arrival), Span::ZERO);
+        } else if this.from_memory {
             (acknowledged, service) = (acknowledged + memory, memory);
         }
         self.window.leave(acknowledged);
@@ -583,16 +651,20 @@ impl<'a, C: Contents> Simulation<'a, C> {
         }
         if this.counted {
             statistics.digest.add(this.number, acknowledged.0, service.0);
-            if !self.phases.is_empty() {
+            if !self.phases.is_empty() && !self.untimed {
                 self.phases.add(this.record.op == Op::Read as u8, response);
             }
             if this.record.op == Op::Read as u8 {
-                statistics.read_response.add(response.0);
-                statistics.read_service.add(service.0);
+                if !self.untimed {
+                    statistics.read_response.add(response.0);
+                    statistics.read_service.add(service.0);
+                }
                 statistics.bytes_read += u64::from(this.record.length);
             } else {
-                statistics.write_response.add(response.0);
-                statistics.write_service.add(service.0);
+                if !self.untimed {
+                    statistics.write_response.add(response.0);
+                    statistics.write_service.add(service.0);
+                }
                 let written = this.record.op == Op::Write as u8;
                 statistics.bytes_written += u64::from(this.record.length) * u64::from(written);
             }

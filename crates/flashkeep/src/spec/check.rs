@@ -158,6 +158,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.buffer()?;
     check.start();
     check.commands();
+    check.ageing()?;
     check.energy()?;
     let page_types = check.page_types()?;
     let timing = timing(&check.spec, &page_types);

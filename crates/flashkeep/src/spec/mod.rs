@@ -1,5 +1,6 @@
 //! What the user wrote, and what it means: read, checked across fields, resolved.
 
+mod ageing;
 mod allocation;
 mod check;
 mod commands;

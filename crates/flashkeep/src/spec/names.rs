@@ -1,5 +1,6 @@
 //! The names that a drive file may choose from, where the choice is a policy with a table of its own.
 
+use crate::ftl::ageing::MODELS;
 use crate::ftl::victim::VICTIMS;
 use crate::mapping::MAPS;
 use crate::media::scheduler::SCHEDULERS;
@@ -15,6 +16,12 @@ pub fn schemes() -> Vec<&'static str> {
 #[must_use]
 pub(super) fn maps() -> Vec<&'static str> {
     MAPS.iter().map(|map| map.name).collect()
+}
+
+/// What `ageing.model` may be.
+#[must_use]
+pub(super) fn ageing_models() -> Vec<&'static str> {
+    std::iter::once("none").chain(MODELS.iter().map(|model| model.name)).collect()
 }
 
 /// What `ftl.gc.victim` may be.

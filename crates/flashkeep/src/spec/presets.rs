@@ -24,6 +24,7 @@ const TABLE: &[(&str, &str)] = table![
     "ssdsim-base",
     "ssdsim-basic",
     "aging-8gb",
+    "ageing-8gib",
     "sirf-1-base",
     "1CNM-64",
     "2CM-128",

@@ -18,6 +18,10 @@
 //! A workload is a function of its text, the seed and the drive's size: the same requests on every machine. Arrivals,
 //! addresses, sizes and ops come from random streams of their own, so that a change of one leaves the others.
 
+mod ageing_financial1;
+mod ageing_src2;
+mod ageing_ts;
+mod ageing_wdev;
 mod arguments;
 mod draw;
 mod dvs_financial;
@@ -109,6 +113,10 @@ const RECIPES: &[Recipe] = &[
     dvs_random::RECIPE,
     dvs_postmark::RECIPE,
     dvs_financial::RECIPE,
+    ageing_src2::RECIPE,
+    ageing_ts::RECIPE,
+    ageing_wdev::RECIPE,
+    ageing_financial1::RECIPE,
 ];
 
 /// The names of all workloads, each with a line on what it is.

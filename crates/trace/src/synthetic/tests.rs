@@ -62,7 +62,7 @@ fn the_same_requests_on_every_machine() {
     assert_eq!(found.collect::<Vec<u64>>(), GOLDEN);
 }
 
-const GOLDEN: [u64; 12] = [
+const GOLDEN: [u64; 16] = [
     12_853_732_312_328_031_320,
     5_310_810_675_372_375_140,
     13_043_846_456_574_898_386,
@@ -75,6 +75,10 @@ const GOLDEN: [u64; 12] = [
     6_621_218_405_981_490_236,
     13_547_499_420_408_987_005,
     14_910_394_028_669_188_522,
+    12_025_919_072_900_686_927,
+    9_369_670_072_978_205_787,
+    4_061_522_364_570_874_214,
+    11_318_569_372_273_944_637,
 ];
 
 #[test]
@@ -299,7 +303,7 @@ fn what_is_wrong_is_named() {
         message("synth:randon"),
         "synth:randon: unknown workload `randon`; did you mean `random`? accepted: sequential, random, zipf, \
          sirf-exchange, sirf-build, sirf-tpcc, sirf-fin1, sirf-fin2, dvs-sequential, dvs-random, dvs-postmark, \
-         dvs-financial"
+         dvs-financial, ageing-src2, ageing-ts, ageing-wdev, ageing-financial1"
     );
     assert_eq!(
         message("synth:random,request=5"),

@@ -16,7 +16,7 @@ use std::ops::Range;
 const PIECE_ROWS: usize = 4;
 
 /// A group on its way out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Cleaning {
     pub(super) victim: u32,
     /// Its places that have not been looked at.

@@ -9,7 +9,7 @@ use std::ops::Range;
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A group that is being filled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Front {
     pub(super) group: u32,
     /// The row that is open, while it has slots or pages that wait for their parity.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// What is happening to a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum State {
     /// Erased, and empty.
     Free,
@@ -18,7 +18,7 @@ pub(super) enum State {
 /// The bit of a score that says that the group is not to be cleaned now.
 const BUSY: u32 = 1 << 31;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Groups {
     /// Rows of a group.
     pages: u32,

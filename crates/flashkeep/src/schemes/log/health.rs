@@ -7,7 +7,7 @@ use crate::engine::{Role, Unit, View};
 use crate::kernel::Bits;
 use std::ops::Range;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Health {
     /// Whether anything has ever been missing: as long as nothing has, nobody looks.
     pub(super) troubled: bool,
@@ -27,7 +27,7 @@ pub(super) struct Health {
 }
 
 /// How it stands with a member.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Condition {
     alive: bool,
     /// It has been replaced, and is being filled: where pages of it are missing, its blocks are erased.
@@ -39,7 +39,7 @@ struct Condition {
 }
 
 /// How it stands with a stripe.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct StripeHealth {
     /// Units that cannot be read.
     pub(super) missing: u8,

@@ -52,7 +52,7 @@ mod wear;
 mod write;
 
 /// What one log-striped scheme does differently from another.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Policy {
     /// A stripe that has waited so long for more data is closed early.
     pub(super) timeout: Option<Span>,
@@ -96,7 +96,7 @@ impl Hold {
 }
 
 /// A log of stripes over raw members.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Log {
     pages: u64,
     members: u8,
@@ -112,6 +112,7 @@ pub struct Log {
     rests: VecDeque<Front>,
     cleaning: Option<Cleaning>,
     /// The piece of a cleaning that is under way, and whether one is.
+    #[serde(skip)]
     piece: Piece,
     moving: bool,
     /// Erases under way.
@@ -123,6 +124,7 @@ pub struct Log {
     health: Health,
     /// Places written in the background that nobody has looked at since.
     unchecked: Vec<Place>,
+    #[serde(skip)]
     mends: Vec<Mend>,
 }
 

@@ -1,7 +1,7 @@
 //! Which page lies where, and which stripe each place belongs to. Flat arrays; zero is the empty state of each.
 
 /// A page of a member: its row and its member in one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Place(pub(super) u32);
 
 /// The bit of a place that holds its stripe's parity.
@@ -10,7 +10,7 @@ const PARITY: u8 = 0x80;
 /// Stripes of a row are numbered from 1; so many fit beside the parity's bit, and in 255 members.
 pub(super) const MOST_STRIPES: u8 = 0x7F;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Places {
     members: u8,
     /// The bits of a place that are its member.

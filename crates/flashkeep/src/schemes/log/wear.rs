@@ -15,7 +15,7 @@ const WORD_BYTES: u64 = 512;
 const CHECK_BITS: u32 = 13;
 
 /// The widths that stripes may have: up to how many erases each.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(in crate::schemes) struct Widths {
     /// Widest first.
     upto: Vec<(u8, u32)>,

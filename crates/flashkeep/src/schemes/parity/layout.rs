@@ -20,7 +20,7 @@ pub trait Layout: Clone + Copy + Debug + Send + 'static {
 }
 
 /// Parity moves one member to the left from stripe to stripe, beginning with the last one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Rotated<const PARITIES: u8> {
     members: u8,
     by_members: Divisor,
@@ -44,7 +44,7 @@ impl<const PARITIES: u8> Layout for Rotated<PARITIES> {
 }
 
 /// The last member has all parity.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Fixed {
     members: u8,
 }
@@ -136,7 +136,7 @@ impl Seats {
 
 /// Division by a number that is known when the scheme is made, as a multiplication (Lemire, Kaser and Kurz, "Faster
 /// remainder by direct computation", 2019). Exact for all 32-bit numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Divisor {
     by: u32,
     inverse: u64,

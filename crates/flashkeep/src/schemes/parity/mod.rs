@@ -35,7 +35,7 @@ pub(super) fn milliseconds(ms: f64) -> Span {
 }
 
 /// Data and parity written together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Parity<L> {
     stripes: Stripes<L>,
     /// Stripes whose parity waits until they are full, where that is the rule.

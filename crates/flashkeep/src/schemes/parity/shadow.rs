@@ -4,7 +4,7 @@ use crate::engine::{FixedMap, Member, Page};
 use crate::schemes::Options;
 
 /// The old versions of pages. A page and its old version are on the same member.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Shadow {
     first: u32,
     size: u32,
@@ -14,7 +14,7 @@ pub(crate) struct Shadow {
 }
 
 /// One member's part of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Room {
     /// Which page's old version each address had last; those from here on were never used.
     pages: Vec<u32>,

@@ -42,7 +42,7 @@ impl Touch {
 }
 
 /// What is so once a plan that holds its stripe is durable.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Settling {
     /// Data units that it gives new contents, or makes zeros of.
     pub(crate) touched: Units,
@@ -58,7 +58,7 @@ pub(crate) struct Settling {
 }
 
 /// What every parity scheme knows of its stripes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Stripes<L> {
     layout: L,
     data: u8,

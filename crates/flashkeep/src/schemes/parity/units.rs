@@ -3,7 +3,7 @@
 use crate::kernel::Bits;
 
 /// Some of a stripe's data units, of which there are at most 254.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Units([u64; 4]);
 
 impl Units {

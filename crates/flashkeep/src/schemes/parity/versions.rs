@@ -20,7 +20,7 @@ use crate::schemes::Options;
 pub(crate) type Partial = Option<(Member, Page)>;
 
 /// Stripes with two versions of some pages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Versions {
     pub(crate) stripes: Stripes<Rotated<1>>,
     /// Data pages whose current version the parity on the media does not know.

@@ -14,7 +14,7 @@ use crate::kernel::{Bits, Span};
 use crate::schemes::todo::Todo;
 
 /// Which stripes wait.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Waiting {
     pub(super) idle_after: Span,
     /// Stripes that have their parity, once and for all.

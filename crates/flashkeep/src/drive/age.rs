@@ -1,0 +1,107 @@
+//! Flash that was written before time 0, by construction: its planes look as a model of ageing says, and the pages that
+//! it leaves valid wait as *slots* for those that the host has.
+
+use super::{Drive, Ftl};
+use crate::engine::{Contents, LeafId, Page};
+use crate::ftl::ageing::{Model, Wish, valid_places};
+use crate::ftl::{Allocation, Entry};
+use crate::media::{PlaneId, Ppn};
+use flashkeep_trace::random::Random;
+
+/// Slots that are still empty, by plane; the first is filled last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slots {
+    of_plane: Vec<Vec<Ppn>>,
+}
+
+impl<C: Contents> Drive<C> {
+    /// Ages every plane of the first leaves; pages created from now on fill the slots until [`Drive::end_ageing`].
+    ///
+    /// # Panics
+    /// With raw leaves, or flash that has been used.
+    pub fn begin_ageing(&mut self, model: Model, wish: &Wish, seed: u64, leaves: u16) {
+        assert!(!self.raw && self.is_quiet(), "the flash of FTLs is aged, before it is used");
+        let mut random = Random::stream(seed, "ageing");
+        self.slots.of_plane = vec![Vec::new(); self.geometry.plane_count() as usize];
+        let planes: Vec<PlaneId> = (0..usize::from(leaves)).flat_map(|leaf| self.planes_of(leaf)).collect();
+        for plane in planes {
+            let aged = (model.blocks)(wish, &mut random);
+            let mut slots = Vec::with_capacity(aged.iter().map(|aged| aged.valid as usize).sum());
+            let mut first = None;
+            for aged in aged {
+                let block = self.blocks.age(plane, aged.written);
+                first.get_or_insert(block);
+                valid_places(aged, &mut random, |page| slots.push(self.geometry.ppn(plane, block, page)));
+            }
+            slots.reverse();
+            self.slots.of_plane[plane.0 as usize] = slots;
+            if let Some(first) = first {
+                self.blocks.go_on_aged(plane, first);
+            }
+        }
+    }
+
+    /// Slots of a leaf that wait for a page.
+    #[must_use]
+    pub fn slots(&self, leaf: LeafId) -> u64 {
+        let planes = self.planes_of(usize::from(leaf.0)).into_iter();
+        planes.map(|plane| self.slots.of_plane.get(plane.0 as usize).map_or(0, Vec::len) as u64).sum()
+    }
+
+    /// Whether a leaf's page may go to one of the slots that are left.
+    #[must_use]
+    pub fn has_slot(&self, leaf: LeafId, page: Page) -> bool {
+        let ftl = &self.ftls[usize::from(leaf.0)];
+        if matches!(ftl.allocation, Allocation::Dynamic) {
+            return true;
+        }
+        let planes = self.planes_of(usize::from(leaf.0)).into_iter();
+        let mut fitting = planes.filter(|&plane| self.may_go_to(usize::from(leaf.0), page.0, plane));
+        fitting.any(|plane| !self.slots.of_plane[plane.0 as usize].is_empty())
+    }
+
+    fn may_go_to(&self, ftl: usize, lpn: u32, plane: PlaneId) -> bool {
+        let Ftl { allocation, domain, .. } = &self.ftls[ftl];
+        allocation.allows(&self.geometry, domain, lpn, plane)
+    }
+
+    /// A page that no page is mapped to fills a slot; lanes take turns, and the planes of a lane.
+    pub fn fill_slot(&mut self, leaf: LeafId, lpn: u32, contents: C) {
+        let ftl = usize::from(leaf.0);
+        debug_assert_eq!(self.ftls[ftl].map.get(lpn), Entry::Unmapped);
+        let free = matches!(self.ftls[ftl].allocation, Allocation::Dynamic);
+        let ppn = loop {
+            let plane = self.next_to_fill(ftl);
+            if (free || self.may_go_to(ftl, lpn, plane))
+                && let Some(ppn) = self.slots.of_plane[plane.0 as usize].pop()
+            {
+                break ppn;
+            }
+        };
+        self.blocks.age_page(ppn, lpn, contents);
+        self.blocks.validate(ppn);
+        self.ftls[ftl].map.set(lpn, Entry::At(ppn));
+    }
+
+    fn next_to_fill(&mut self, ftl: usize) -> PlaneId {
+        let this = &mut self.ftls[ftl];
+        let lane = &mut self.lanes[this.in_turn[this.untimed_turn] as usize];
+        let plane = lane.planes[lane.turn as usize];
+        let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };
+        lane.turn = next(lane.turn as usize, lane.planes.len()) as u32;
+        this.untimed_turn = next(this.untimed_turn, this.in_turn.len());
+        plane
+    }
+
+    /// Whether pages that are created fill slots.
+    #[inline]
+    pub(super) fn is_ageing(&self) -> bool {
+        !self.slots.of_plane.is_empty()
+    }
+
+    /// All slots are filled.
+    pub fn end_ageing(&mut self) {
+        debug_assert!(self.slots.of_plane.iter().all(Vec::is_empty), "every slot is filled");
+        self.slots = Slots::default();
+    }
+}

@@ -1,0 +1,55 @@
+//! The drive's part of an image: everything that is so at rest.
+
+use super::Drive;
+use crate::engine::Contents;
+use crate::ftl::{Blocks, Map};
+use crate::image::{Reader, Writer};
+
+impl<C: Contents> Drive<C> {
+    /// Adds the state of a drive that is at rest and of which nothing has failed; with what its pages hold, if that is
+    /// anything.
+    ///
+    /// # Panics
+    /// Where something is under way, or has failed.
+    pub fn save(&self, image: &mut Writer) {
+        assert!(self.is_quiet() && !self.damaged, "a drive at rest, and whole");
+        image.put(&self.blocks);
+        let tokens: Vec<u64> = self.blocks.all_contents().iter().map(|&page| page.bits()).collect();
+        image.put(&tokens);
+        for ftl in &self.ftls {
+            image.put(&(&ftl.map, ftl.turn, ftl.untimed_turn as u64, ftl.erases));
+        }
+        image.put(&self.lanes.iter().map(|lane| lane.turn).collect::<Vec<u32>>());
+        image.put(&self.channels.iter().map(|channel| channel.turn).collect::<Vec<u32>>());
+        image.put(&self.raw_next);
+        for nvram in &self.nvrams {
+            image.put(&nvram.image());
+        }
+    }
+
+    /// Takes over a state.
+    ///
+    /// # Errors
+    /// In words: it is not one of a drive like this.
+    pub fn load(&mut self, image: &mut Reader) -> Result<(), String> {
+        let mut blocks: Blocks<C> = image.take()?;
+        let tokens: Vec<u64> = image.take()?;
+        if C::KEEP {
+            blocks.set_all_contents(tokens.into_iter().map(C::token).collect());
+        }
+        self.blocks = blocks;
+        for ftl in &mut self.ftls {
+            let (map, turn, untimed_turn, erases): (Map, u32, u64, u64) = image.take()?;
+            (ftl.map, ftl.turn, ftl.untimed_turn, ftl.erases) = (map, turn, untimed_turn as usize, erases);
+        }
+        let turns: Vec<u32> = image.take()?;
+        self.lanes.iter_mut().zip(turns).for_each(|(lane, turn)| lane.turn = turn);
+        let turns: Vec<u32> = image.take()?;
+        self.channels.iter_mut().zip(turns).for_each(|(channel, turn)| channel.turn = turn);
+        self.raw_next = image.take()?;
+        for nvram in &mut self.nvrams {
+            nvram.restore(image.take()?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! Commands that are done when they are submitted: the same placement, the same victims, the same limits, against a
+//! counter instead of a clock.
+//!
+//! A page is placed where its allocation says, lanes taking turns channel by channel as idle ones would. A plane that
+//! falls below its threshold collects one block at once, and goes on as long as it has no room. What happened before
+//! time 0 goes the same way and is not counted.
+
+use super::{Drive, Kind};
+use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket, Verb};
+use crate::ftl::{Allocation, Entry};
+use crate::kernel::{SimTime, Span};
+use crate::media::{PlaneId, Ppn};
+
+/// How many writes ahead map entries are asked for.
+const AHEAD: usize = 24;
+
+impl<C: Contents> Drive<C> {
+    /// Commands are done when they are submitted from now on, or take their time again.
+    ///
+    /// # Panics
+    /// Where something is under way.
+    pub fn set_untimed(&mut self, untimed: bool) {
+        assert!(self.is_quiet(), "nothing is under way");
+        self.untimed = untimed;
+        self.plain = !(untimed || self.raw || self.damaged || !self.nvrams.is_empty());
+        if untimed || self.raw {
+            return;
+        }
+        // Whatever is written next may find no page to discard, whose plane would then ask.
+        for plane in (0..self.geometry.plane_count()).map(PlaneId) {
+            if !self.blocks.is_dead(plane) && !self.blocks.has_room(plane) {
+                self.ask_for_collection(plane);
+                self.wake_collector(self.now, plane);
+            }
+        }
+    }
+
+    /// Forgets what has been counted.
+    pub fn reset_counters(&mut self) {
+        self.counters = super::Counters::new(self.ftls.len());
+    }
+
+    /// A command for a leaf of flash that answers.
+    pub(super) fn submit_untimed(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+    ) {
+        self.counting = !command.flags.has(Flags::BEFORE);
+        match command.verb {
+            Verb::Read => {
+                for n in 0..u32::from(command.count) {
+                    self.read_untimed(now, ftl, command.part(n, 1), ticket.plus(n));
+                }
+            }
+            Verb::Write => {
+                for n in 0..u32::from(command.count) {
+                    let contents = if C::KEEP { contents[n as usize] } else { C::default() };
+                    self.write_page_untimed(ftl, command.start.0 + n, command.cause, contents);
+                }
+                self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+            }
+            Verb::Trim | Verb::Rename => self.submit_plainly(now, ftl, command, ticket, contents),
+        }
+        self.counting = false;
+    }
+
+    fn read_untimed(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
+        match self.ftls[ftl].map.get(command.start.0) {
+            Entry::Unmapped if self.raw => self.read_of_lost(now, ftl, command, ticket),
+            Entry::Unmapped => {
+                self.counters.reads_of_nothing += 1;
+                self.answer(ticket, 1, now, Span::ZERO, C::default());
+            }
+            // A damaged FTL has lifted the page, and its program takes time.
+            Entry::Pending(op) => {
+                let contents = self.carried_page(ftl, op, command.start.0);
+                self.counters.reads_from_memory += 1;
+                self.answer(ticket, 1, now, Span::ZERO, contents);
+            }
+            Entry::At(ppn) => {
+                self.count_untimed(ftl, Kind::Read, command.cause, ppn);
+                if self.blocks.is_unreadable(ppn) {
+                    let failed = Some((LeafId(ftl as u16), command.start));
+                    return self.done.push(Done { failed, ..Done::at(ticket, 1, now) });
+                }
+                self.answer(ticket, 1, now, Span::ZERO, self.blocks.contents(ppn));
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn count_untimed(&mut self, ftl: usize, kind: Kind, cause: Cause, ppn: Ppn) {
+        if self.counting {
+            self.counters.count(ftl as u16, kind, cause);
+            self.tell(self.now, self.now, ppn, kind, cause, 0);
+        }
+    }
+
+    /// Writes whole pages of a leaf, one after the other, for the host: what [`submit`](crate::engine::Leaves::submit)
+    /// would do, without anybody who is answered.
+    pub fn write_untimed(&mut self, leaf: LeafId, pages: &[u32]) {
+        let plain = self.untimed && !self.raw && !self.damaged && self.watch.is_none() && !C::KEEP;
+        assert!(plain, "nobody wants to know more than how many");
+        let ftl = usize::from(leaf.0);
+        self.counting = true;
+        let mut rewritten = 0;
+        for (at, &lpn) in pages.iter().enumerate() {
+            let map = &self.ftls[ftl].map;
+            if let Some(&ahead) = pages.get(at + AHEAD) {
+                map.prefetch(ahead);
+            }
+            if let Some(&soon) = pages.get(at + AHEAD / 2)
+                && let Entry::At(old) = map.get(soon)
+            {
+                self.blocks.prefetch(old);
+            }
+            if let Some(plane) = self.plane_in_turn(ftl) {
+                rewritten += 1;
+                self.rewrite(ftl, lpn, plane);
+            } else {
+                self.write_page_untimed(ftl, lpn, Cause::Host, C::default());
+            }
+        }
+        self.counters.add(leaf.0, Kind::Program, Cause::Host, rewritten);
+        self.counting = false;
+    }
+
+    /// A page goes to a plane that has room for it: nothing is collected before it is there.
+    #[inline(always)]
+    fn rewrite(&mut self, ftl: usize, lpn: u32, plane: PlaneId) {
+        let ppn = self.blocks.program(plane, lpn, C::default());
+        self.blocks.validate(ppn);
+        let map = &mut self.ftls[ftl].map;
+        if let Entry::At(old) = map.get(lpn) {
+            self.blocks.invalidate(old);
+        }
+        map.set(lpn, Entry::At(ppn));
+        if self.blocks.plane(plane).free_pages < self.collect_below {
+            self.collect_untimed(plane);
+        }
+    }
+
+    #[inline]
+    fn write_page_untimed(&mut self, ftl: usize, lpn: u32, cause: Cause, contents: C) {
+        if self.is_ageing() {
+            return self.fill_slot(LeafId(ftl as u16), lpn, contents);
+        }
+        // Nowhere until it is placed: a collection that makes room for it does not move what it replaces.
+        self.forget(ftl, lpn);
+        let plane = self.plane_before(ftl, lpn);
+        let ppn = self.blocks.program(plane, lpn, contents);
+        self.blocks.validate(ppn);
+        self.ftls[ftl].map.set(lpn, Entry::At(ppn));
+        self.count_untimed(ftl, Kind::Program, cause, ppn);
+        if self.counting && self.blocks.plane(plane).free_pages < self.collect_below {
+            self.collect_untimed(plane);
+        }
+    }
+
+    /// Where [`Drive::plane_before`] puts a page that may go anywhere and whose turn finds room.
+    #[inline(always)]
+    fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
+        let this = &mut self.ftls[ftl];
+        if !matches!(this.allocation, Allocation::Dynamic) {
+            return None;
+        }
+        let lane = &mut self.lanes[this.in_turn[this.untimed_turn] as usize];
+        let plane = lane.planes[lane.turn as usize];
+        if !self.blocks.has_room(plane) {
+            return None;
+        }
+        let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };
+        lane.turn = next(lane.turn as usize, lane.planes.len()) as u32;
+        this.untimed_turn = next(this.untimed_turn, this.in_turn.len());
+        Some(plane)
+    }
+
+    /// A plane has fallen below its threshold.
+    #[inline(never)]
+    fn collect_untimed(&mut self, plane: PlaneId) {
+        loop {
+            let news = self.collections[plane.0 as usize].victim.is_none();
+            let Some(victim) = self.victim_of(plane) else { return };
+            if self.damaged && self.is_stuck(plane, victim) {
+                return self.start_anew(plane);
+            }
+            // Whoever keeps pages of the victim is told, and heard before the plane is written to again.
+            if news && self.notify_leaving && self.blocks.has_room(plane) {
+                return;
+            }
+            if self.damaged || self.watch.is_some() || self.notify_moves {
+                self.collect_at_once(plane);
+            } else {
+                self.sweep(plane, victim);
+            }
+            if self.blocks.has_room(plane) {
+                return;
+            }
+        }
+    }
+
+    /// [`Drive::collect_at_once`] where nothing has failed and no read waits: the block's owners are looked up
+    /// together, so that their map entries come side by side.
+    fn sweep(&mut self, plane: PlaneId, victim: u32) {
+        let (ftl, first) = (self.ftl_of(plane), self.geometry.ppn(plane, victim, 0).0);
+        self.start_anew(plane);
+        let mut owners = std::mem::take(&mut self.owners);
+        owners.clear();
+        owners.extend_from_slice(self.blocks.owners(Ppn(first), self.geometry.pages));
+        let map = &mut self.ftls[ftl].map;
+        owners.iter().for_each(|&lpn| map.prefetch(lpn));
+        let valid = self.blocks.valid_in(plane, victim);
+        let mut left = valid;
+        for (from, &lpn) in (first..).map(Ppn).zip(&owners) {
+            if left == 0 {
+                break;
+            }
+            if map.is_at(lpn, from) {
+                let to = self.blocks.program(plane, lpn, self.blocks.contents(from));
+                self.blocks.invalidate(from);
+                self.blocks.validate(to);
+                map.set(lpn, Entry::At(to));
+                left -= 1;
+            }
+        }
+        self.owners = owners;
+        self.blocks.erase(plane, victim);
+        self.ftls[ftl].erases += 1;
+        for (kind, count) in [(Kind::Read, valid), (Kind::Program, valid), (Kind::Erase, 1)] {
+            self.counters.add(ftl as u16, kind, Cause::Gc, u64::from(count));
+        }
+    }
+}

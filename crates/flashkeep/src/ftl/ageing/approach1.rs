@@ -1,0 +1,24 @@
+//! # What it does
+//! Blocks are written in full one after the other, as a drive does, until the plane has as many pages as asked: the last
+//! one is being written. All of it is invalid.
+//!
+//! # What it costs
+//! Nothing is moved when such a block is collected.
+//!
+//! # Source
+//! Kim, Park and Shin's study of ageing in SSDSim, the first approach.
+
+use super::{Aged, Model};
+
+/// Full blocks, all of them invalid.
+pub(super) const MODEL: Model = Model {
+    name: "approach1",
+    summary: "blocks written in full, all of it invalid",
+    leaves_valid: false,
+    blocks: |wish, _| {
+        let (full, rest) = (wish.written / wish.pages, wish.written % wish.pages);
+        let mut aged = vec![Aged { written: wish.pages, valid: 0 }; full as usize];
+        aged.extend((rest > 0).then_some(Aged { written: rest, valid: 0 }));
+        aged
+    },
+};

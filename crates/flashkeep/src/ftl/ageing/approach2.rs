@@ -1,0 +1,45 @@
+//! # What it does
+//! As `approach1`, but some pages of each full block are valid: a share that is random for each block, uniform between
+//! 0 and twice the mean (above a half: between twice the mean less 1, and 1). Single pages are then added or taken in
+//! random blocks until the plane has exactly mean · pages of its full blocks, rounded once.
+//!
+//! # What it costs
+//! What is valid must be moved when its block is collected.
+//!
+//! # Source
+//! Kim, Park and Shin's study of ageing in SSDSim, the second approach. The paper says that the share is random and not
+//! how; the distribution is ours, and so is that the block being written holds nothing valid (its figure 3).
+
+use super::{Model, approach1};
+
+/// Full blocks, a part of each valid.
+pub(super) const MODEL: Model = Model {
+    name: "approach2",
+    summary: "blocks written in full, a random part of each valid",
+    leaves_valid: true,
+    blocks: |wish, random| {
+        let mut aged = (approach1::MODEL.blocks)(wish, random);
+        let full = wish.written / wish.pages;
+        // The rarer kind of page is drawn: valid ones, or the others.
+        let rare = u128::from(wish.valid_ppm.min(1_000_000 - wish.valid_ppm));
+        let few = wish.valid_ppm <= 500_000;
+        let most = u128::from(wish.pages);
+        for block in &mut aged[..full as usize] {
+            // Twice the mean times a number from 0 to 2³², rounded.
+            let drawn = (((2 * rare * most * u128::from(random.bits() >> 32) / 1_000_000) + (1 << 31)) >> 32)
+                .min(most);
+            block.valid = (if few { drawn } else { most - drawn }) as u32;
+        }
+        let wanted = wish.valid_in(full);
+        let mut found: u64 = aged.iter().map(|block| u64::from(block.valid)).sum();
+        while found != wanted {
+            let block = &mut aged[random.below(u64::from(full)) as usize];
+            if found < wanted && block.valid < wish.pages {
+                (block.valid, found) = (block.valid + 1, found + 1);
+            } else if found > wanted && block.valid > 0 {
+                (block.valid, found) = (block.valid - 1, found - 1);
+            }
+        }
+        aged
+    },
+};

@@ -1,0 +1,184 @@
+//! A drive as it is at rest, in a file: `--aged` begins with it, `--save-aged` writes it.
+//!
+//! The file is `FKAGED`, the version of this format (two bytes, little-endian), the length of the header (four bytes),
+//! the header in JSON (which drive, how long the rest is, its SHA-256), and the state: what its parts hand to
+//! [`Writer::put`], in postcard's wire format, compressed with zstd.
+
+use crate::spec::Resolved;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+const MAGIC: &[u8; 6] = b"FKAGED";
+
+/// What the state consists of changes with it.
+const VERSION: u16 = 1;
+
+/// Compression: 3 is zstd's default.
+const LEVEL: i32 = 3;
+
+/// Keys in which a drive may differ from the one that was saved: what they say is not part of its state. Another
+/// key's value must be the same, so that whoever adds one need not think of it here.
+const FREE: &[&str] = &[
+    "name",
+    "description",
+    "flash.pin_bytes_per_sector",
+    "flash.bus",
+    "flash.acknowledge",
+    "flash.scheduler",
+    "flash.timing",
+    "ftl.coalesce_reads",
+    "ftl.gc",
+    "buffer",
+    "redundancy.nvram_us",
+    "redundancy.rebuild_share",
+    "host",
+    "start",
+    "ageing",
+    "condition",
+];
+
+/// What stands before the state.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Header {
+    flashkeep: String,
+    drive: Value,
+    /// Whether what pages hold is part of it.
+    contents: bool,
+    /// What came of conditioning it.
+    conditioning: Option<Value>,
+    bytes: u64,
+    sha256: String,
+}
+
+/// A state being put together.
+#[derive(Debug, Default)]
+pub struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    /// Adds a part.
+    ///
+    /// # Panics
+    /// With a part that has no form in postcard: a mistake of who asks.
+    pub fn put<T: Serialize + ?Sized>(&mut self, part: &T) {
+        let bytes = postcard::to_extend(part, std::mem::take(&mut self.bytes));
+        self.bytes = bytes.expect("plain data");
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(
+        self,
+        path: &Path,
+        drive: &Resolved,
+        contents: bool,
+        conditioning: Option<Value>,
+    ) -> std::io::Result<()> {
+        let state = zstd::stream::encode_all(&self.bytes[..], LEVEL)?;
+        let header = Header {
+            flashkeep: env!("CARGO_PKG_VERSION").into(),
+            drive: drive.to_json(),
+            contents,
+            conditioning,
+            bytes: state.len() as u64,
+            sha256: digest(&state),
+        };
+        let header = serde_json::to_vec(&header)?;
+        let mut file = MAGIC.to_vec();
+        file.extend(VERSION.to_le_bytes());
+        file.extend((header.len() as u32).to_le_bytes());
+        file.extend(header);
+        file.extend(state);
+        // Whole or not at all: what is there stays until the new file is.
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".unfinished");
+        std::fs::write(&beside, file)?;
+        std::fs::rename(&beside, path)
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A state being taken apart, in the order in which it was put together.
+#[derive(Debug)]
+pub struct Reader {
+    bytes: Vec<u8>,
+    at: usize,
+    /// Whether what pages hold is part of it.
+    pub contents: bool,
+    /// What came of conditioning it.
+    pub conditioning: Option<Value>,
+}
+
+impl Reader {
+    /// Reads the file of a drive.
+    ///
+    /// # Errors
+    /// In words: it cannot be read, is something else, cut short, damaged, of another version or another drive.
+    pub fn open(path: &Path, drive: &Resolved) -> Result<Self, String> {
+        let file = std::fs::read(path).map_err(|error| error.to_string())?;
+        let cut = || format!("cut short: {} bytes, and more were written", file.len());
+        let Some(rest) = file.strip_prefix(MAGIC) else {
+            return Err("not a drive that `flashkeep age` or --save-aged has written".into());
+        };
+        let (version, rest) = rest.split_first_chunk::<2>().ok_or_else(cut)?;
+        let version = u16::from_le_bytes(*version);
+        if version != VERSION {
+            return Err(format!(
+                "of version {version} of the format; version {VERSION} is read: age the drive again"
+            ));
+        }
+        let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(cut)?;
+        let (header, state) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
+        let damaged = |_| "damaged: what it says of itself cannot be read".to_owned();
+        let header: Header = serde_json::from_slice(header).map_err(damaged)?;
+        if (state.len() as u64) < header.bytes {
+            return Err(cut());
+        }
+        if digest(state) != header.sha256 {
+            return Err("damaged: its contents are not what was written".into());
+        }
+        differs("", Some(&header.drive), Some(&drive.to_json()))?;
+        let bytes = zstd::stream::decode_all(state).map_err(|error| error.to_string())?;
+        let Header { contents, conditioning, .. } = header;
+        Ok(Reader { bytes, at: 0, contents, conditioning })
+    }
+
+    /// The next part.
+    ///
+    /// # Errors
+    /// In words: it is not what is expected there.
+    pub fn take<T: DeserializeOwned>(&mut self) -> Result<T, String> {
+        let (part, rest) = postcard::take_from_bytes(&self.bytes[self.at..])
+            .map_err(|error| format!("written by another version of flashkeep: {error}"))?;
+        self.at = self.bytes.len() - rest.len();
+        Ok(part)
+    }
+}
+
+/// The first key in which two drives differ that may not.
+fn differs(key: &str, saved: Option<&Value>, here: Option<&Value>) -> Result<(), String> {
+    if FREE.contains(&key) || saved == here {
+        return Ok(());
+    }
+    let none = serde_json::Map::new();
+    let table = |value: Option<&Value>| value.map_or(Some(none.clone()), |value| value.as_object().cloned());
+    let (Some(old), Some(new)) = (table(saved), table(here)) else {
+        let say = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
+        return Err(format!("of another drive: {key} is {} there and {} here", say(saved), say(here)));
+    };
+    let keys = new.keys().chain(old.keys().filter(|name| !new.contains_key(*name)));
+    for name in keys {
+        let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+        differs(&key, old.get(name), new.get(name))?;
+    }
+    Ok(())
+}

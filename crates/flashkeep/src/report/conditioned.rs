@@ -1,0 +1,80 @@
+//! Whether a drive that is being conditioned is in a steady state: SNIA's rule over five rounds.
+
+use serde_json::{Value, json};
+
+/// Rounds that the rule looks at.
+const WINDOW: usize = 5;
+
+/// Pages programmed in each round of random writes, all of them of the same length.
+///
+/// The last five rounds are steady where the largest and the smallest differ by 20 % of their average at most, and the
+/// line fitted to them by least squares rises or falls by 10 % of it at most from the first to the last (SNIA, *Solid
+/// State Storage Performance Test Specification*, "steady state"; there of throughput, here of write amplification,
+/// since nothing takes time).
+#[derive(Clone, Debug)]
+pub struct Conditioned {
+    host_pages: u64,
+    programs: Vec<u64>,
+}
+
+impl Conditioned {
+    /// No round yet of so many pages.
+    #[must_use]
+    pub fn new(host_pages: u64) -> Self {
+        Conditioned { host_pages, programs: Vec::new() }
+    }
+
+    /// A round is over that programmed so many pages.
+    pub fn add(&mut self, programs: u64) {
+        self.programs.push(programs);
+    }
+
+    /// Whether the last five rounds are steady.
+    #[must_use]
+    pub fn is_steady(&self) -> bool {
+        let Some(&[a, b, c, d, e]) = self.programs.last_chunk::<WINDOW>() else { return false };
+        let sum = a + b + c + d + e;
+        let most = a.max(b).max(c).max(d).max(e);
+        let least = a.min(b).min(c).min(d).min(e);
+        // The slope is (2e + d − b − 2a) / 10 a round, and there are four rounds from the first to the last.
+        let rise = (2 * e + d).abs_diff(2 * a + b);
+        25 * (most - least) <= sum && 20 * rise <= sum
+    }
+
+    /// As the summary has it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let last = self.programs.iter().rev().take(WINDOW).sum::<u64>() as f64;
+        let rounds = self.programs.len().min(WINDOW) as f64;
+        json!({
+            "rounds": self.programs.len(),
+            "pages_per_round": self.host_pages,
+            "write_amplification": last / (rounds * self.host_pages as f64),
+            "steady": self.is_steady(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steady(rounds: &[u64]) -> bool {
+        let mut conditioned = Conditioned::new(100);
+        rounds.iter().for_each(|&programs| conditioned.add(programs));
+        conditioned.is_steady()
+    }
+
+    #[test]
+    fn both_sides_of_the_rule() {
+        // Four rounds are not five.
+        assert!(!steady(&[1000; 4]) && steady(&[1000; 5]));
+        // A range of 20 % of the average, and a page more; no slope.
+        assert!(steady(&[1000, 1100, 900, 1000, 1000][..]) && steady(&[1000, 900, 1100, 900, 1100]));
+        assert!(!steady(&[1000, 901, 1102, 900, 1097]));
+        // A line that rises by 10 % from the first to the last: 950 to 1050; and a page more.
+        assert!(steady(&[950, 975, 1000, 1025, 1050]) && !steady(&[949, 975, 1000, 1025, 1051]));
+        // What was before the last five does not matter.
+        assert!(steady(&[1, 50_000, 1000, 1000, 1000, 1000, 1000]));
+    }
+}

@@ -1,0 +1,210 @@
+//! A drive that is not new at time 0: aged by construction, or written until it is in a steady state.
+
+use super::{PREPARED, Simulation, Stop};
+use crate::buffer::Below;
+use crate::engine::{Contents, LeafId, NodeId, Page, Scheme};
+use crate::error::{DriveError, Error};
+use crate::ftl::ageing::{Model, Wish};
+use crate::job::Progress;
+use crate::kernel::Bits;
+use crate::report::Conditioned;
+use crate::spec::Existing;
+use flashkeep_trace::Op;
+use flashkeep_trace::random::Random;
+use std::ops::ControlFlow;
+
+/// Draws for each page of the drive that may be in vain before there is held to be no place left.
+const PATIENCE: u64 = 64;
+
+/// Random writes between two looks at whether to stop.
+const BATCH: usize = 4096;
+
+type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+impl<C: Contents> Simulation<'_, C> {
+    /// Ages the flash by construction. What is valid belongs to pages drawn from all that the host has, but for those
+    /// that the workload is known to read: they are created afterwards. Under parity whole stripes are drawn, which
+    /// puts one page on each member.
+    pub(super) fn age(&mut self, model: Model, wish: &Wish, tell: Tell<'_>) -> Result<(), Stop> {
+        let start = &self.resolved.spec.start;
+        let scans = wish.valid_ppm > 0 && start.scan && start.existing == Existing::Reads;
+        let read = if scans { self.pages_read(tell)? } else { Bits::default() };
+        let seed = self.job.seed.unwrap_or(1);
+        let members = self.resolved.members() as u16;
+        self.drive.begin_ageing(model, wish, seed, members);
+        self.drive.set_untimed(true);
+        let grain = self.engine.scheme(NodeId::ROOT).map_or(1, Scheme::grain);
+        let unit = if grain == u32::MAX { 1 } else { grain };
+        let units = self.buffer.pages().len() / unit;
+        let straight = if C::KEEP { None } else { self.engine.only_leaf() };
+        let bound = self.resolved.spec.ftl.allocation != "dynamic";
+        let mut random = Random::stream(seed, "aged pages");
+        let mut patience = PATIENCE * u64::from(units.max(64));
+        let mut left = self.drive.slots(LeafId(0));
+        while left > 0 {
+            patience -= 1;
+            if patience == 0 || units == 0 {
+                return Err(self.no_place(left));
+            }
+            let first = random.below(u64::from(units)) as u32 * unit;
+            let taken = |page: u32| self.buffer.pages().sectors(page) != 0 || read.has(page);
+            if (first..first + unit).any(taken) || (bound && !self.fits(first)) {
+                continue;
+            }
+            if let Some(leaf) = straight {
+                self.drive.fill_slot(leaf, first, C::default());
+                self.buffer.set_written(first, 1);
+            } else {
+                self.create_run(first, unit);
+            }
+            left -= 1;
+        }
+        self.drive.end_ageing();
+        self.drive.set_untimed(self.untimed);
+        Ok(())
+    }
+
+    /// Whether a page may lie in one of the valid places that are left.
+    fn fits(&self, page: u32) -> bool {
+        let places = self.engine.places(Page(page));
+        places.into_iter().all(|(leaf, page)| self.drive.has_slot(leaf, page))
+    }
+
+    fn no_place(&self, left: u64) -> Stop {
+        Stop::Error(Error::Drive(DriveError {
+            path: self.resolved.path.clone(),
+            line: None,
+            field: Some("ageing.valid_ratio".into()),
+            message: format!(
+                "{}: {left} valid pages of a member find no page of the host's that the workload does not read, or that \
+                 may lie where they are; a lower ratio is accepted",
+                self.resolved.spec.ageing.valid_ratio
+            ),
+        }))
+    }
+
+    /// The pages that the workload reads.
+    fn pages_read(&mut self, tell: Tell<'_>) -> Result<Bits, Stop> {
+        let mut read = Bits::default();
+        self.each_read(tell, |_, fragment| {
+            for page in fragment.page..fragment.page + fragment.count {
+                read.set(page, true);
+            }
+        })?;
+        Ok(read)
+    }
+
+    // ---------------------------------------------------------------- by writing
+
+    /// Writes the whole drive once in order, then random pages until the rounds show a steady state.
+    pub(super) fn condition(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
+        self.drive.set_untimed(true);
+        let xor = std::mem::take(&mut self.engine.controller.xor);
+        let pages = self.buffer.pages().len();
+        for first in (0..pages).step_by(PREPARED) {
+            self.write_run(first, (pages - first).min(PREPARED as u32));
+        }
+        let keys = &self.resolved.spec.condition;
+        let size = ((keys.write_kib * 1024.0) as u64).div_ceil(self.resolved.page_bytes());
+        let size = (size.max(1) as u32).min(pages);
+        let writes = ((f64::from(pages) * keys.round) as u64 / u64::from(size)).max(1);
+        let mut random = Random::stream(self.job.seed.unwrap_or(1), "conditioning");
+        let mut conditioned = Conditioned::new(writes * u64::from(size));
+        for _ in 0..keys.most_rounds {
+            let before = self.programs();
+            self.write_randomly(writes, size, &mut random, tell)?;
+            conditioned.add(self.programs() - before);
+            if conditioned.is_steady() {
+                break;
+            }
+        }
+        self.rest();
+        self.engine.controller.xor = xor;
+        self.conditioned = Some(conditioned.to_json());
+        Ok(())
+    }
+
+    fn programs(&self) -> u64 {
+        self.drive.counters().total(crate::drive::Kind::Program)
+    }
+
+    /// Writes runs of `size` pages that start anywhere at a multiple of it.
+    fn write_randomly(
+        &mut self,
+        writes: u64,
+        size: u32,
+        random: &mut Random,
+        tell: Tell<'_>,
+    ) -> Result<(), Stop> {
+        let places = u64::from(self.buffer.pages().len() / size);
+        let straight = if C::KEEP { None } else { self.engine.only_leaf() };
+        let mut pages = std::mem::take(&mut self.pages);
+        let mut left = writes;
+        while left > 0 {
+            pages.clear();
+            for _ in 0..left.min(BATCH as u64) {
+                let first = random.below(places) as u32 * size;
+                match straight {
+                    Some(_) => pages.extend(first..first + size),
+                    None => self.write_run(first, size),
+                }
+            }
+            if let Some(leaf) = straight {
+                self.drive.write_untimed(leaf, &pages);
+            }
+            left -= left.min(BATCH as u64);
+            self.look(None, tell)?;
+        }
+        self.pages = pages;
+        Ok(())
+    }
+
+    /// Writes a run of whole pages past the DRAM.
+    fn write_run(&mut self, first: u32, count: u32) {
+        let request = self.engine.open(u32::MAX, 0);
+        let Simulation { engine, drive, buffer, now, .. } = self;
+        let mut nothing = Vec::new();
+        let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
+        buffer.write_run(first, count, &mut below);
+        self.end_preparation(request);
+    }
+
+    /// The drive is left alone until nothing is to be done any more; then it is time 0, and nothing has been counted.
+    pub(super) fn rest(&mut self) {
+        self.engine.rest(&mut self.drive);
+        self.end_finished();
+        self.drive.set_untimed(self.untimed);
+        self.drive.reset_counters();
+        self.erases_before = self.drive.erases();
+    }
+
+    /// Creates what the workload reads before time 0.
+    pub(super) fn each_read(
+        &mut self,
+        tell: Tell<'_>,
+        mut act: impl FnMut(&mut Self, crate::host::Fragment),
+    ) -> Result<(), Stop> {
+        let mut requests = self.workload.requests()?;
+        let mut number = 0_u64;
+        while let Some(read) = requests.next()? {
+            number += 1;
+            if number.is_multiple_of(super::LOOK) {
+                self.look(None, tell)?;
+            }
+            if !self.locate(&read, number)? || read.op != Op::Read {
+                continue;
+            }
+            let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
+            for at in 0..self.ranges.len() {
+                let crate::host::Range { offset, length } = self.ranges[at];
+                let span = crate::host::Span::of_bytes(offset, length, sector_bytes);
+                for fragment in crate::host::fragments(span, self.buffer.page_sectors()) {
+                    act(self, fragment);
+                }
+            }
+        }
+        self.addresses = self.addresses.rewound();
+        self.misplaced = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! Drives that were aged before: begun with, and saved.
+
+use super::Simulation;
+use crate::engine::{Contents, NodeId};
+use crate::error::Error;
+use crate::image::{Reader, Writer};
+use crate::schemes::Any;
+use std::path::Path;
+
+impl<C: Contents> Simulation<'_, C> {
+    /// Begins with a drive that was saved.
+    pub(super) fn load(&mut self, path: &Path) -> Result<(), Error> {
+        let named = |problem: String| Error::Option(format!("--aged: {}: {problem}", path.display()));
+        let mut image = Reader::open(path, self.resolved).map_err(named)?;
+        if C::KEEP && !image.contents {
+            let problem = "saved without what its pages hold, which --verify checks: age it with --verify";
+            return Err(named(problem.into()));
+        }
+        self.restore(&mut image).map_err(named)?;
+        self.conditioned = image.conditioning;
+        self.drive.set_untimed(self.untimed);
+        self.erases_before = self.drive.erases();
+        Ok(())
+    }
+
+    fn restore(&mut self, image: &mut Reader) -> Result<(), String> {
+        self.drive.load(image)?;
+        let scheme: Any = image.take()?;
+        let carried = image.take()?;
+        self.engine.take_over(NodeId::ROOT, scheme, carried);
+        self.buffer.load(image)
+    }
+
+    /// Saves the drive, once nothing is left to be done.
+    pub(super) fn save(&mut self, path: &Path) -> Result<(), Error> {
+        let refused = |why: &str| Err(Error::Option(format!("--save-aged: {}: {why}", path.display())));
+        if !self.engine.is_untroubled() || !self.drive.is_sound() {
+            return refused("a drive of which something has failed is not saved");
+        }
+        if self.buffer.holds_pages() {
+            return refused(
+                "the DRAM holds pages that are not on flash yet: --set buffer.dram_mib=0 while it is aged",
+            );
+        }
+        self.rest();
+        let mut image = Writer::default();
+        self.drive.save(&mut image);
+        image.put(self.engine.scheme(NodeId::ROOT).expect("a tree has a root"));
+        image.put(&self.engine.carried());
+        self.buffer.save(&mut image);
+        let written = image.write(path, self.resolved, C::KEEP, self.conditioned.clone());
+        written.map_err(|error| Error::Output(format!("{}: {error}", path.display())))
+    }
+}

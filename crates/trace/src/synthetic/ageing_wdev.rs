@@ -1,0 +1,27 @@
+//! `ageing-wdev`: a stand-in for wdev_0 in the ageing study of Kim, Park and Shin.
+//!
+//! *Published* (Table 1): 80 % writes, and 529, printed as the number of requests. It can only be the mean gap between
+//! two requests in ms: so much is a week over the requests of the MSR Cambridge traces, or 12 hours over Financial1's.
+//!
+//! *Ours*, because the paper says no more, each the plainest choice that fits:
+//! - 1,143,261 requests, the public trace's number;
+//! - sizes 4 KiB (60 %), 8 KiB (20 %), 16 KiB (15 %), 32 KiB (5 %): a mean of 8 KiB;
+//! - Zipf (θ = 0.9) over 2 GiB, aligned to 4 KiB: most requests come back to a small part of the drive;
+//! - arrivals in bursts, as recorded: one gap in ten is a pause, the others are of a hundredth of the mean.
+
+use super::draw::Bursts;
+use super::{PLAIN, Places, Recipe};
+
+pub(super) const RECIPE: Recipe = Recipe {
+    name: "ageing-wdev",
+    summary: "as wdev_0 in Table 1 of the ageing study: 80 % writes, one request in 529 ms, in bursts",
+    places: Places::Zipf,
+    requests: 1_143_261,
+    write: 0.8,
+    size: Some("4KiB:0.6/8KiB:0.2/16KiB:0.15/32KiB:0.05"),
+    footprint: Some("2GiB"),
+    rate: Some(1000.0 / 529.0),
+    bursts: Some(Bursts { pauses: 0.1, speedup: 100.0 }),
+    theta: 0.9,
+    ..PLAIN
+};
