@@ -83,6 +83,10 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
     ("Wear and use", (
         Row("blocks erased", "wear.erases_total", count, LOWER),
         Row("most erases of a block", "wear.erases_max", count, LOWER),
+        Row("lifetime, days", "wear.lifetime_days", micros, HIGHER),
+        Row("terabytes until then", "wear.tbw", micros, HIGHER),
+        Row("drive writes a day", "wear.dwpd", ratio, HIGHER),
+        Row("blocks worn out", "wear.expired_blocks", count, LOWER),
         Row("dies busy, mean", "utilization.die_mean", share, NEITHER),
         Row("dies busy, busiest", "utilization.die_max", share, NEITHER),
         Row("channels busy, mean", "utilization.channel", share, NEITHER),

@@ -3,7 +3,7 @@
 //! It takes real time on real resources: page by page under the scheduler, or, as SSDSim does it, in one go that
 //! holds the channel for the sum of its moves.
 
-use super::{Collection, Drive, Fault, Kind};
+use super::{Collection, Drive, Fault, Kind, Levelled};
 use crate::engine::{Cause, Contents, Done, LeafId, Page};
 use crate::ftl::Entry;
 use crate::kernel::{SimTime, Span};
@@ -97,8 +97,9 @@ impl<C: Contents> Drive<C> {
         if this.victim.is_some() {
             return this.victim;
         }
-        let victim = self.victim.of(&self.blocks, plane, self.geometry.pages);
-        self.collections[plane.0 as usize].victim = victim;
+        let (victim, levelled) = self.choose(plane).unzip();
+        let this = &mut self.collections[plane.0 as usize];
+        (this.victim, this.levelled) = (victim, levelled.unwrap_or_default());
         if let Some(victim) = victim
             && self.notify_leaving
         {
@@ -108,7 +109,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Pages of the shadow that are in a new victim: whoever keeps them may still prevent that they are moved.
-    fn tell_leaving(&mut self, plane: PlaneId, victim: u32) {
+    pub(super) fn tell_leaving(&mut self, plane: PlaneId, victim: u32) {
         let ftl = self.ftl_of(plane);
         let first = self.ftls[ftl].pages;
         for page in 0..self.geometry.pages {
@@ -169,9 +170,10 @@ impl<C: Contents> Drive<C> {
 
     fn read_move(&mut self, now: SimTime, channel: usize, unit: UnitId, plane: PlaneId, from: Ppn) {
         self.collections[plane.0 as usize].moving = Some(from);
-        self.counters.count(self.ftl_of(plane) as u16, Kind::Read, Cause::Gc);
+        let cause = self.moves_because(plane);
+        self.counters.count(self.ftl_of(plane) as u16, Kind::Read, cause);
         let end = now + self.timing.command + self.array_read(from) + self.timing.transfer(0);
-        self.tell(now, end, from, Kind::Read, Cause::Gc, 0);
+        self.tell(now, end, from, Kind::Read, cause, 0);
         self.start_array_read(now, channel, unit, from, 1);
     }
 
@@ -188,14 +190,15 @@ impl<C: Contents> Drive<C> {
         self.tell_moved(plane, lpn);
         let (_, durable) = self.program(now, channel, unit, to, 0);
         self.units[unit.0 as usize].programs = Some(to);
-        self.counters.count(self.ftl_of(plane) as u16, Kind::Program, Cause::Gc);
-        self.tell(now, durable, to, Kind::Program, Cause::Gc, 0);
+        let cause = self.moves_because(plane);
+        self.counters.count(self.ftl_of(plane) as u16, Kind::Program, cause);
+        self.tell(now, durable, to, Kind::Program, cause, 0);
     }
 
     /// The page is elsewhere in its plane from now on; reads that wait for it go there.
     fn move_page(&mut self, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn) -> Ppn {
         let ftl = self.ftl_of(plane);
-        let to = self.blocks.program(plane, lpn, self.blocks.contents(from));
+        let to = self.program_moved(ftl, plane, lpn, self.blocks.contents(from));
         self.blocks.invalidate(from);
         self.blocks.validate(to);
         self.ftls[ftl].map.set(lpn, Entry::At(to));
@@ -245,8 +248,9 @@ impl<C: Contents> Drive<C> {
         let held = if whole { command + self.timing.erase } else { command };
         self.occupy_channel(now, channel, held);
         for (plane, victim) in others {
-            self.reclaim(now, now + command + self.timing.erase, plane, victim);
-            if self.blocks.has_room(plane) {
+            let cause = self.moves_because(plane);
+            self.reclaim(now, now + command + self.timing.erase, plane, victim, cause);
+            if self.collections[plane.0 as usize].victim.is_none() && self.blocks.has_room(plane) {
                 self.forget_collection(unit, plane);
             }
         }
@@ -257,20 +261,20 @@ impl<C: Contents> Drive<C> {
     /// The erase itself, from `start` on; then the next collection, if the plane still keeps the host waiting.
     fn finish_erase(&mut self, granted: SimTime, start: SimTime, unit: UnitId, plane: PlaneId, victim: u32) {
         let end = start + self.timing.erase;
-        self.reclaim(granted, end, plane, victim);
-        if self.blocks.has_room(plane) {
-            self.collected(unit, plane);
-        }
+        let cause = self.moves_because(plane);
         self.units[unit.0 as usize].programs = None;
         self.occupy_unit(granted, unit, end);
+        self.reclaim(granted, end, plane, victim, cause);
+        if self.collections[plane.0 as usize].victim.is_none() && self.blocks.has_room(plane) {
+            self.collected(unit, plane);
+        }
     }
 
-    /// A victim is erased by `end`, and its plane has none now.
-    fn reclaim(&mut self, granted: SimTime, end: SimTime, plane: PlaneId, victim: u32) {
-        self.erase(plane, victim);
-        self.start_anew(plane);
-        self.tell(granted, end, self.geometry.ppn(plane, victim, 0), Kind::Erase, Cause::Gc, 0);
-        self.counters.count(self.ftl_of(plane) as u16, Kind::Erase, Cause::Gc);
+    /// A victim is erased by `end`.
+    fn reclaim(&mut self, granted: SimTime, end: SimTime, plane: PlaneId, victim: u32, cause: Cause) {
+        self.tell(granted, end, self.geometry.ppn(plane, victim, 0), Kind::Erase, cause, 0);
+        self.counters.count(self.ftl_of(plane) as u16, Kind::Erase, cause);
+        self.erase(end, plane, victim);
     }
 
     /// Whatever victim the plane had, it has none now; its place in the queue stays.
@@ -279,10 +283,21 @@ impl<C: Contents> Drive<C> {
         self.collections[plane.0 as usize] = Collection { queued, next, ..Collection::default() };
     }
 
-    fn erase(&mut self, plane: PlaneId, victim: u32) {
+    /// The victim is erased, which is over at `end`; a migration has the next one already.
+    fn erase(&mut self, end: SimTime, plane: PlaneId, victim: u32) {
+        let levelled = self.collections[plane.0 as usize].levelled;
+        if levelled == Levelled::Out {
+            self.blocks.let_go(plane);
+        }
         self.blocks.erase(plane, victim);
         let ftl = self.ftl_of(plane);
         self.ftls[ftl].erases += 1;
+        self.start_anew(plane);
+        if self.life.is_over(self.blocks.erases_of(plane, victim)) {
+            self.expire(end, plane, victim);
+        } else if let Levelled::Into(coldest) = levelled {
+            self.migrate(plane, victim, coldest);
+        }
     }
 
     /// The whole block in one go: the channel is held for the sum of the moves, the chip until the erase is over.
@@ -299,13 +314,13 @@ impl<C: Contents> Drive<C> {
         if waits || self.is_owed(unit, plane, victim) {
             return false;
         }
-        let ftl = self.ftl_of(plane) as u16;
+        let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
         let mut held = Span::ZERO;
         while let Some((lpn, from)) = self.next_valid(plane, victim) {
             let read = self.timing.command + self.array_read(from) + self.timing.transfer(0);
             let start = now + held;
-            self.counters.count(ftl, Kind::Read, Cause::Gc);
-            self.tell(start, start + read, from, Kind::Read, Cause::Gc, 0);
+            self.counters.count(ftl, Kind::Read, cause);
+            self.tell(start, start + read, from, Kind::Read, cause, 0);
             if self.damaged && self.cannot_move(now, plane, lpn, from) {
                 held += read;
                 continue;
@@ -313,8 +328,8 @@ impl<C: Contents> Drive<C> {
             let to = self.move_page(unit, plane, lpn, from);
             let program = self.timing.command + self.timing.transfer(0) + self.array_program(to);
             self.tell_moved(plane, lpn);
-            self.counters.count(ftl, Kind::Program, Cause::Gc);
-            self.tell(start + read, start + read + program, to, Kind::Program, Cause::Gc, 0);
+            self.counters.count(ftl, Kind::Program, cause);
+            self.tell(start + read, start + read + program, to, Kind::Program, cause, 0);
             held += read + program;
         }
         held += self.timing.erase_command;
@@ -327,27 +342,28 @@ impl<C: Contents> Drive<C> {
     pub(super) fn collect_at_once(&mut self, plane: PlaneId) {
         let (unit, ftl) = (self.unit_of[plane.0 as usize], self.ftl_of(plane));
         // A collection that is under way is finished: pages that it has moved leave no room for those of another victim.
-        let victim = self.collections[plane.0 as usize].victim;
-        let victim = victim.or_else(|| self.victim.of(&self.blocks, plane, self.geometry.pages));
-        let victim = victim.expect("the resolved drive leaves room to collect in every plane");
+        let Collection { victim, levelled, .. } = self.collections[plane.0 as usize];
+        let victim = victim.map(|victim| (victim, levelled)).or_else(|| self.choose(plane));
+        let (victim, levelled) = victim.expect("the caller has seen that there is something to collect");
         self.start_anew(plane);
+        self.collections[plane.0 as usize].levelled = levelled;
+        let cause = self.moves_because(plane);
         while let Some((lpn, from)) = self.next_valid(plane, victim) {
-            self.count_untimed(ftl, Kind::Read, Cause::Gc, from);
+            self.count_untimed(ftl, Kind::Read, cause, from);
             if self.damaged && self.blocks.is_unreadable(from) {
                 self.fail_waiting_reads(self.now, plane, Fault::Page(from));
             }
             if !(self.damaged && self.cannot_move(self.now, plane, lpn, from)) {
                 let to = self.move_page(unit, plane, lpn, from);
-                self.count_untimed(ftl, Kind::Program, Cause::Gc, to);
+                self.count_untimed(ftl, Kind::Program, cause, to);
                 if self.counting {
                     self.tell_moved(plane, lpn);
                 }
             }
         }
-        self.start_anew(plane);
-        self.count_untimed(ftl, Kind::Erase, Cause::Gc, self.geometry.ppn(plane, victim, 0));
+        self.count_untimed(ftl, Kind::Erase, cause, self.geometry.ppn(plane, victim, 0));
         self.send_owed_reads_elsewhere(unit, plane, victim);
-        self.erase(plane, victim);
+        self.erase(self.now, plane, victim);
     }
 
     /// Reads that are owed the old contents of the victim's pages carry them already; they go to another page of the

@@ -9,7 +9,7 @@
 //! reader, who is told so, or by a collection, which then says that the page is gone.
 
 use super::media::{Phase, Unit};
-use super::{Drive, Op};
+use super::{Drive, Levelled, Op};
 use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
 use crate::ftl::{Entry, Map};
 use crate::kernel::{Id, SimTime, Span};
@@ -212,6 +212,9 @@ impl<C: Contents> Drive<C> {
 
     /// Reads and collections of what has failed come to nothing.
     fn abandon(&mut self, now: SimTime, plane: PlaneId, what: Fault) {
+        // A migration under way becomes a collection like others.
+        self.blocks.let_go(plane);
+        self.collections[plane.0 as usize].levelled = Levelled::No;
         self.fail_waiting_reads(now, plane, what);
         let unit = self.unit_of[plane.0 as usize];
         match what {

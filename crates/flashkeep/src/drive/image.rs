@@ -22,6 +22,7 @@ impl<C: Contents> Drive<C> {
         image.put(&self.lanes.iter().map(|lane| lane.turn).collect::<Vec<u32>>());
         image.put(&self.channels.iter().map(|channel| channel.turn).collect::<Vec<u32>>());
         image.put(&self.raw_next);
+        image.put(&(self.streams.heat(), self.chooser.turn()));
         for nvram in &self.nvrams {
             image.put(&nvram.image());
         }
@@ -47,6 +48,9 @@ impl<C: Contents> Drive<C> {
         let turns: Vec<u32> = image.take()?;
         self.channels.iter_mut().zip(turns).for_each(|(channel, turn)| channel.turn = turn);
         self.raw_next = image.take()?;
+        let (heat, turn): (Vec<Vec<u8>>, u64) = image.take()?;
+        self.streams.set_heat(heat);
+        self.chooser.set_turn(turn);
         for nvram in &mut self.nvrams {
             nvram.restore(image.take()?);
         }

@@ -1,7 +1,8 @@
 //! How an FTL goes on that has lost part of its flash.
 //!
 //! It places pages wherever there is room, whatever its allocation was: what an address was bound to may be gone. And
-//! it maps only as many pages as it can always go on with: in every plane the good pages but for two blocks' worth.
+//! it maps only as many pages as it can always go on with: in every plane the good pages but for two blocks' worth, or
+//! what several streams need ([`Blocks::set_streams`](crate::ftl::Blocks::set_streams)).
 //!
 //! Why that is enough: a plane has no room once it is down to one block's worth of free pages (what collection keeps
 //! back), and collection finds nothing to gain in it once garbage is left only in the block being filled, at most
@@ -22,7 +23,7 @@ const NOBODY: u32 = u32::MAX;
 /// How much a damaged FTL maps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
-    most: u32,
+    pub(super) most: u32,
     pub(super) mapped: u32,
 }
 
@@ -31,9 +32,7 @@ impl<C: Contents> Drive<C> {
     #[cold]
     pub(super) fn set_limit(&mut self, now: SimTime, ftl: usize) {
         self.place_anywhere(ftl);
-        let spare = 2 * self.geometry.pages;
-        let planes = self.planes_of(ftl).into_iter();
-        let most = planes.map(|plane| self.blocks.good_pages(plane).saturating_sub(spare)).sum();
+        let most = self.planes_of(ftl).into_iter().map(|plane| self.mappable(plane)).sum();
         let mapped = self.ftls[ftl].map.mapped();
         self.ftls[ftl].limit = Some(Limit { most, mapped });
         self.cut_waiting_writes(now, ftl);
@@ -75,7 +74,7 @@ impl<C: Contents> Drive<C> {
     /// A page of a damaged FTL is nowhere any more.
     pub(super) fn count_unmapped(&mut self, ftl: usize) {
         if let Some(Limit { mapped, .. }) = self.ftls[ftl].limit {
-            self.set_mapped(self.now, ftl, mapped - 1);
+            self.set_mapped(self.now, ftl, mapped.saturating_sub(1));
         }
     }
 
@@ -152,17 +151,23 @@ impl<C: Contents> Drive<C> {
 
     /// A page has nowhere to go: its write is over, and it holds nothing.
     pub(super) fn void(&mut self, now: SimTime, leaf: usize, page: u32, ticket: Ticket) {
-        self.ftls[leaf].map.set(page, Entry::Unmapped);
-        // Said first: whoever waits for the write may read the page as soon as that is answered.
-        self.done.push(Done::refused(LeafId(leaf as u16), Page(page)));
+        self.refuse(now, leaf, page);
         if ticket.slot != NOBODY {
             self.answer(ticket, 1, now, Span::ZERO, C::default());
         }
     }
 
+    /// Nobody keeps the page any more, and whoever wants to know is told.
+    pub(super) fn refuse(&mut self, now: SimTime, leaf: usize, page: u32) {
+        self.ftls[leaf].map.set(page, Entry::Unmapped);
+        self.life.refuse(now);
+        // Said before the write is answered: whoever waits for it may read the page as soon as it is.
+        self.done.push(Done::refused(LeafId(leaf as u16), Page(page)));
+    }
+
     /// Of the writes that wait, the youngest pages that are beyond the limit are void; all of them where nothing is left
     /// to write to, even those that have been written again since.
-    fn cut_waiting_writes(&mut self, now: SimTime, ftl: usize) {
+    pub(super) fn cut_waiting_writes(&mut self, now: SimTime, ftl: usize) {
         let pool = self.ftls[ftl].first_pool;
         while let Some(Limit { most, mapped }) = self.ftls[ftl].limit
             && (mapped > most || most == 0)
@@ -195,7 +200,7 @@ impl<C: Contents> Drive<C> {
     /// Whether a victim cannot be collected: the plane has no pages to move its own to, and what would be lifted might
     /// never be written again.
     pub(super) fn is_stuck(&self, plane: PlaneId, victim: u32) -> bool {
-        let limit = self.ftls[self.ftl_of(plane)].limit;
+        let limit = self.ftls[self.ftl_of(plane)].limit.filter(|_| !self.blocks.has_held(plane));
         limit.is_some_and(|limit| limit.mapped > limit.most)
             && self.blocks.valid_in(plane, victim) > self.blocks.plane(plane).free_pages
     }
@@ -208,7 +213,7 @@ impl<C: Contents> Drive<C> {
             self.lose(plane, lpn, from);
             return true;
         }
-        if self.blocks.plane(plane).free_pages == 0 {
+        if self.blocks.plane(plane).free_pages == 0 && !self.blocks.has_held(plane) {
             self.lift(now, plane, lpn, from);
             return true;
         }

@@ -8,6 +8,7 @@
 mod age;
 mod audit;
 mod cache;
+mod choose;
 mod collect;
 mod counters;
 mod faults;
@@ -18,6 +19,8 @@ mod multiplane;
 mod nvram;
 mod raw;
 mod read;
+mod retire;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod untimed;
@@ -28,6 +31,7 @@ mod write;
 pub use counters::{Counters, Kind};
 pub use faults::Fault;
 pub use media::Operation;
+pub use retire::Life;
 pub use work::Work;
 
 use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};
@@ -36,10 +40,12 @@ use crate::ftl::{Allocation, Blocks, Entry, Map, Victim};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
 use crate::media::{Domain, Geometry, PlaneId, Ppn, Rows, Scheduler, Timing, UnitId};
 use crate::spec::{Acknowledge, BusUse, CommandsSpec, GcRun, Level, MultiPlane, Resolved};
+use choose::Chooser;
 use limit::Limit;
 use media::{Channel, Unit};
 use multiplane::Share;
 use nvram::Nvram;
+use streams::Streams;
 use work::Watch;
 
 /// Whoever is told of each flash operation.
@@ -271,6 +277,21 @@ struct Collection {
     cursor: u32,
     /// A page on its way, read and not yet programmed.
     moving: Option<Ppn>,
+    levelled: Levelled,
+}
+
+/// What wear levelling has to do with a victim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Levelled {
+    /// Nothing.
+    #[default]
+    No,
+    /// Another one was passed over.
+    Instead,
+    /// Once it is erased, the data of this block are to be moved into it.
+    Into(u32),
+    /// Its data are moved into the held block.
+    Out,
 }
 
 /// All leaves of a drive and the flash below them.
@@ -297,7 +318,7 @@ pub struct Drive<C> {
     geometry: Geometry,
     timing: Timing,
     scheduler: Scheduler,
-    victim: Victim,
+    chooser: Chooser,
     acknowledge: Acknowledge,
     bus: BusUse,
     commands: CommandsSpec,
@@ -312,6 +333,9 @@ pub struct Drive<C> {
     /// A plane with fewer free pages collects.
     collect_below: u32,
     blocks: Blocks<C>,
+    /// Which open block a page goes to.
+    streams: Streams,
+    life: Life,
     /// The flash leaves; the NVRAMs' numbers follow theirs.
     ftls: Vec<Ftl>,
     nvrams: Vec<Nvram<C>>,
@@ -381,7 +405,9 @@ impl<C: Contents> Drive<C> {
             },
             timing: Timing::new(drive),
             scheduler,
-            victim,
+            chooser: Chooser::new(drive, victim),
+            streams: Streams::default(),
+            life: Life::new(drive),
             acknowledge: drive.spec.flash.acknowledge,
             bus: drive.spec.flash.bus,
             commands: commands.clone(),
@@ -390,8 +416,8 @@ impl<C: Contents> Drive<C> {
             uniform: drive.page_types.is_single() && drive.spec.flash.bus == BusUse::Transfers,
             gc: drive.spec.ftl.gc.run,
             coalesce: drive.spec.ftl.coalesce_reads,
-            // A block's worth of free pages is kept from the host, so collection starts before it is reached.
-            collect_below: (threshold as u32).max(geometry.pages + 1),
+            // A block's worth of free pages for each stream is kept from the host, so collection starts before it is reached.
+            collect_below: (threshold as u32).max(u32::from(drive.streams()) * geometry.pages + 1),
             blocks: Blocks::new(&geometry),
             ftls: Vec::new(),
             nvrams: Vec::new(),
@@ -422,6 +448,9 @@ impl<C: Contents> Drive<C> {
         };
         for domain in domains {
             this.add_leaf(domain, kind, domains.len() > 1);
+        }
+        if !raw {
+            this.set_streams(drive);
         }
         this
     }

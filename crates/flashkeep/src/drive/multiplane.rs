@@ -66,7 +66,7 @@ impl<C: Contents> Drive<C> {
     fn share_out(&mut self, lane: usize, plane: PlaneId, shares: &mut Vec<Share>) {
         let head = self.pools[self.lanes[lane].pool as usize].head;
         shares.push(Share { op: head, n: self.ops[head].placed, plane });
-        if self.commands.multi_plane == MultiPlane::Off || self.damaged {
+        if self.commands.multi_plane == MultiPlane::Off || self.damaged || self.streams.are_several() {
             return;
         }
         let number = self.blocks.next_number(plane);
@@ -105,7 +105,7 @@ impl<C: Contents> Drive<C> {
         let stands = self.blocks.next_number(other);
         let lag = number.saturating_sub(stands);
         let reachable = stands == number || (self.commands.multi_plane == MultiPlane::Skip && lag > 0);
-        reachable && self.blocks.plane(other).free_pages > self.geometry.pages + lag
+        reachable && self.blocks.plane(other).free_pages > self.blocks.reserve() + lag
     }
 
     /// Which of the planes a page of a waiting write may go to: any, unless its address says which.

@@ -151,8 +151,10 @@ impl<C: Contents> Drive<C> {
         }
         // Nowhere until it is placed: a collection that makes room for it does not move what it replaces.
         self.forget(ftl, lpn);
-        let plane = self.plane_before(ftl, lpn);
-        let ppn = self.blocks.program(plane, lpn, contents);
+        let Some(plane) = self.plane_before(ftl, lpn) else {
+            return self.void_before(self.now, ftl, lpn);
+        };
+        let ppn = self.streams.program(&mut self.blocks, ftl, plane, lpn, contents);
         self.blocks.validate(ppn);
         self.ftls[ftl].map.set(lpn, Entry::At(ppn));
         self.count_untimed(ftl, Kind::Program, cause, ppn);
@@ -165,7 +167,7 @@ impl<C: Contents> Drive<C> {
     #[inline(always)]
     fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
         let this = &mut self.ftls[ftl];
-        if !matches!(this.allocation, Allocation::Dynamic) {
+        if !matches!(this.allocation, Allocation::Dynamic) || self.streams.are_several() {
             return None;
         }
         let lane = &mut self.lanes[this.in_turn[this.untimed_turn] as usize];
@@ -192,7 +194,7 @@ impl<C: Contents> Drive<C> {
             if news && self.notify_leaving && self.blocks.has_room(plane) {
                 return;
             }
-            if self.damaged || self.watch.is_some() || self.notify_moves {
+            if self.damaged || !self.is_plainly_collected() {
                 self.collect_at_once(plane);
             } else {
                 self.sweep(plane, victim);
@@ -201,6 +203,15 @@ impl<C: Contents> Drive<C> {
                 return;
             }
         }
+    }
+
+    /// Whether collections only move pages, of which nobody hears, into the first stream.
+    fn is_plainly_collected(&self) -> bool {
+        self.watch.is_none()
+            && !self.notify_moves
+            && !self.streams.are_several()
+            && !self.chooser.levels()
+            && !self.life.is_finite()
     }
 
     /// [`Drive::collect_at_once`] where nothing has failed and no read waits: the block's owners are looked up

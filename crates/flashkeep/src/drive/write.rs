@@ -36,6 +36,9 @@ impl<C: Contents> Drive<C> {
             let (one, ticket) = (command.over(page, 1), ticket.plus(u32::from(n)));
             self.pool_write(now, ftl, &one, ticket, contents, pool, channels);
         }
+        if self.damaged {
+            self.count_anew(now, ftl);
+        }
     }
 
     /// The pool of an address of which some levels are bound.
@@ -229,7 +232,8 @@ impl<C: Contents> Drive<C> {
         } else {
             this.owners(op.raw()).map_or(Some(lpn), |owners| owners[(lpn - first) as usize])
         };
-        let ppn = self.blocks.program(plane, owner.unwrap_or(lpn), contents);
+        let owned = owner.unwrap_or(lpn);
+        let ppn = self.streams.program(&mut self.blocks, ftl, plane, owned, contents);
         if owner.is_some_and(|owner| this.map.arrive(owner, op.raw(), ppn)) {
             self.blocks.validate(ppn);
         }
@@ -277,13 +281,18 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Pages that were there before time 0: placed like others, but no time passes and nothing is counted.
+    #[inline(never)]
     fn write_before(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket, contents: &[C]) {
+        let counted = self.ftls[ftl].limit.is_some();
         for n in 0..u32::from(command.count) {
             let lpn = command.start.0 + n;
             self.forget(ftl, lpn);
-            let plane = self.plane_before(ftl, lpn);
+            let Some(plane) = self.plane_before(ftl, lpn) else {
+                self.void_before(now, ftl, lpn);
+                continue;
+            };
             let contents = if C::KEEP { contents[n as usize] } else { C::default() };
-            let ppn = self.blocks.program(plane, lpn, contents);
+            let ppn = self.streams.program(&mut self.blocks, ftl, plane, lpn, contents);
             self.blocks.validate(ppn);
             self.ftls[ftl].map.set(lpn, Entry::At(ppn));
             // Whatever is written next may find no page to discard, whose plane would then ask.
@@ -292,16 +301,22 @@ impl<C: Contents> Drive<C> {
                 self.wake_collector(now, plane);
             }
         }
+        if self.damaged && !counted {
+            self.count_anew(now, ftl);
+        }
         self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
     }
 
     /// The plane for a page that was there before time 0: lanes take turns channel by channel, as idle ones would.
-    pub(super) fn plane_before(&mut self, ftl: usize, lpn: u32) -> PlaneId {
+    /// None where blocks that died meanwhile have left no room.
+    pub(super) fn plane_before(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
         let this = &self.ftls[ftl];
-        if let Some(plane) = this.allocation.plane(&self.geometry, &this.domain, lpn) {
-            self.make_room(plane);
-            return plane;
+        if let Some(plane) = this.allocation.plane(&self.geometry, &this.domain, lpn)
+            && self.make_room(plane)
+        {
+            return Some(plane);
         }
+        let this = &self.ftls[ftl];
         let count = this.in_turn.len();
         let mut at = this.untimed_turn;
         for _ in 0..count {
@@ -317,33 +332,36 @@ impl<C: Contents> Drive<C> {
             if let Some((plane, next)) = found {
                 self.lanes[lane].turn = next;
                 self.ftls[ftl].untimed_turn = at;
-                return plane;
+                return Some(plane);
             }
         }
         self.plane_with_garbage(ftl, lpn)
     }
 
     /// Every plane is down to what collection keeps back: one of those that have something to collect.
-    fn plane_with_garbage(&mut self, ftl: usize, lpn: u32) -> PlaneId {
+    fn plane_with_garbage(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
         loop {
             let Ftl { lanes, allocation, domain, .. } = &self.ftls[ftl];
             let planes = lanes.clone().flat_map(|lane| &self.lanes[lane as usize].planes);
             let mut planes = planes.filter(|plane| allocation.allows(&self.geometry, domain, lpn, **plane));
-            let garbage =
-                |&&plane: &&PlaneId| self.victim.of(&self.blocks, plane, self.geometry.pages).is_some();
-            let plane = *planes.find(garbage).expect("the resolved drive leaves room to collect");
+            let plane = *planes.find(|&&plane| self.has_garbage(plane))?;
             self.collect_at_once(plane);
             // A plane that has lost its spare pages may need more than one block's garbage, and not have it.
             if self.blocks.has_room(plane) {
-                return plane;
+                return Some(plane);
             }
         }
     }
 
-    fn make_room(&mut self, plane: PlaneId) {
+    /// Collects until the plane has room; false where that cannot be.
+    fn make_room(&mut self, plane: PlaneId) -> bool {
         while !self.blocks.has_room(plane) {
+            if !self.has_garbage(plane) {
+                return false;
+            }
             self.collect_at_once(plane);
         }
+        true
     }
 
     // ---------------------------------------------------------------- contents in flight

@@ -5,6 +5,7 @@
 //! where their scheme says ([`Blocks::program_at`]); their blocks are open until the last page is programmed.
 
 use super::defects::Defects;
+use super::streams::Aside;
 use crate::engine::Contents;
 use crate::media::{Geometry, PlaneId, Ppn};
 
@@ -31,6 +32,8 @@ pub struct Plane {
     pub free_pages: u32,
     /// Blocks sealed so far.
     pub(super) seals: u32,
+    /// Blocks erased so far.
+    pub(super) erases: u32,
 }
 
 impl Plane {
@@ -65,6 +68,10 @@ pub struct Blocks<C> {
     pub(super) defects: Defects,
     /// Clean pages of blocks that were written in part before time 0; empty where there are none.
     pub(super) clean: Vec<u16>,
+    /// Open blocks beyond the first one of each plane.
+    pub(super) aside: Aside,
+    /// Free pages of each plane that are kept from the host.
+    pub(super) reserve: u32,
 }
 
 impl<C: Contents> Blocks<C> {
@@ -83,6 +90,8 @@ impl<C: Contents> Blocks<C> {
             contents: vec![C::default(); contents],
             defects: Defects::default(),
             clean: Vec::new(),
+            aside: Aside::default(),
+            reserve: geometry.pages,
             geometry: geometry.clone(),
         }
     }
@@ -94,11 +103,17 @@ impl<C: Contents> Blocks<C> {
         &self.planes[plane.0 as usize]
     }
 
-    /// Whether the host may program a page: a block's worth stays back for collection.
+    /// Pages of a block.
+    #[must_use]
+    pub fn pages(&self) -> u16 {
+        u16::try_from(self.geometry.pages).expect("a block's pages fit 15 bits")
+    }
+
+    /// Whether the host may program a page: a block's worth for each stream stays back for collection.
     #[must_use]
     #[inline]
     pub fn has_room(&self, plane: PlaneId) -> bool {
-        self.plane(plane).free_pages > self.geometry.pages
+        self.plane(plane).free_pages > self.reserve
     }
 
     /// Programs the next page of a plane for `lpn`; it is not valid yet.
@@ -150,9 +165,14 @@ impl<C: Contents> Blocks<C> {
             (state.next, state.left) = (Some(next), left);
             return;
         }
+        self.seal(plane, last);
+    }
+
+    /// The block of a page is full, or given up as it is.
+    pub(super) fn seal(&mut self, plane: PlaneId, page: Ppn) {
         let state = &mut self.planes[plane.0 as usize];
         state.seals += 1;
-        let index = self.geometry.block_index_of(last);
+        let index = self.geometry.block_index_of(page);
         self.sealed[index] = state.seals;
         self.score[index] = (self.score[index] & !OPEN) + self.failed_in(index);
     }
@@ -193,8 +213,10 @@ impl<C: Contents> Blocks<C> {
             return next;
         }
         let blocks = self.geometry.blocks;
+        if self.planes[plane.0 as usize].free_blocks == 0 {
+            return self.take_over(plane).expect("a program needs an erased block, or an open one");
+        }
         let state = &mut self.planes[plane.0 as usize];
-        assert!(state.free_blocks > 0, "a program needs an erased block");
         let first = self.geometry.block_index(plane, 0);
         let scores = &mut self.score[first..first + blocks as usize];
         let from = state.cursor as usize;
@@ -241,6 +263,7 @@ impl<C: Contents> Blocks<C> {
         self.unblot(plane, block);
         let clean = self.give_up_clean(index);
         let state = &mut self.planes[plane.0 as usize];
+        state.erases += 1;
         state.free_blocks += 1;
         state.free_pages += self.geometry.pages - u32::from(failed) - clean;
     }
@@ -275,7 +298,7 @@ impl<C: Contents> Blocks<C> {
         if score & OPEN == 0 {
             return true;
         }
-        score != FREE && self.plane(self.geometry.plane_of(ppn)).next.is_some_and(|next| ppn < next)
+        score != FREE && self.open_from(ppn).is_some_and(|next| ppn < next)
     }
 
     /// The logical page that a physical one was programmed for.

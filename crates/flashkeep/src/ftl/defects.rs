@@ -106,6 +106,14 @@ impl<C: Contents> Blocks<C> {
         let (plane, index) = (self.geometry.plane_of(ppn), self.geometry.block_index_of(ppn));
         insert(&mut self.defects.pages, ppn);
         self.planes[plane.0 as usize].free_pages -= self.give_up_clean(index);
+        let stream = self.stream_of(plane, index);
+        self.exchange(plane, stream);
+        self.count_out(plane, index, ppn);
+        self.exchange(plane, stream);
+    }
+
+    /// A page that has failed is neither valid nor free.
+    fn count_out(&mut self, plane: PlaneId, index: usize, ppn: Ppn) {
         let score = &mut self.score[index];
         let state = &mut self.planes[plane.0 as usize];
         if *score & OPEN == 0 {
@@ -136,6 +144,16 @@ impl<C: Contents> Blocks<C> {
     pub fn retire_block(&mut self, plane: PlaneId, block: u32) {
         let index = self.geometry.block_index(plane, block);
         self.planes[plane.0 as usize].free_pages -= self.give_up_clean(index);
+        let stream = self.stream_of(plane, index);
+        self.exchange(plane, stream);
+        self.count_block_out(plane, block, index);
+        self.exchange(plane, stream);
+        self.defects.pages.retain(|&ppn| self.geometry.block_index_of(ppn) != index);
+        insert(&mut self.defects.blocks, index);
+    }
+
+    /// What a block that has failed had free is gone.
+    fn count_block_out(&mut self, plane: PlaneId, block: u32, index: usize) {
         let next = self.planes[plane.0 as usize].next;
         let first_free = match next.filter(|&next| self.geometry.block_index_of(next) == index) {
             Some(next) => self.geometry.page_of(next),
@@ -152,8 +170,6 @@ impl<C: Contents> Blocks<C> {
             (state.next, state.left) = (None, 0);
         }
         self.score[index] = OPEN;
-        self.defects.pages.retain(|&ppn| self.geometry.block_index_of(ppn) != index);
-        insert(&mut self.defects.blocks, index);
     }
 
     /// A plane is never used again; none of its pages is valid.
@@ -166,6 +182,7 @@ impl<C: Contents> Blocks<C> {
         }
         let state = &mut self.planes[plane.0 as usize];
         *state = Plane { cursor: state.cursor, ..Plane::default() };
+        self.close_aside(plane);
         self.defects.pages.retain(|&ppn| self.geometry.plane_of(ppn) != plane);
         self.defects.blocks.retain(|index| !blocks.contains(index));
         insert(&mut self.defects.planes, plane);
@@ -182,6 +199,7 @@ impl<C: Contents> Blocks<C> {
         self.erases[blocks].fill(0);
         (0..self.geometry.blocks).for_each(|block| self.unblot(plane, block));
         self.planes[plane.0 as usize] = Plane::erased(&self.geometry, plane);
+        self.close_aside(plane);
         old
     }
 
@@ -210,7 +228,7 @@ impl<C: Contents> Blocks<C> {
         let free: Vec<u32> = free.map(|(n, _)| n).collect();
         assert_eq!(free.len() as u32, state.free_blocks, "erased blocks of {plane:?}");
         let end = |next: Ppn| next.0 + self.geometry.pages - self.geometry.page_of(next);
-        let rest = state.next.into_iter().flat_map(|next| (next.0..end(next)).map(Ppn));
+        let rest = self.open_fronts(plane).flat_map(|next| (next.0..end(next)).map(Ppn));
         let pages = free.into_iter().flat_map(block).chain(rest);
         pages.filter(|&ppn| !self.is_failed(ppn)).count() as u32 + self.clean_pages(plane)
     }

@@ -4,10 +4,15 @@ pub mod ageing;
 pub mod allocation;
 mod blocks;
 mod defects;
+mod draws;
 mod map;
+mod streams;
 pub mod victim;
+pub mod wear;
 
 pub use allocation::Allocation;
 pub use blocks::{Blocks, Plane};
+pub use draws::Draws;
 pub use map::{Entry, Map};
-pub use victim::Victim;
+pub use victim::{Tuning, Victim};
+pub use wear::Levelling;

@@ -16,13 +16,16 @@ impl Digest {
     }
 
     /// 64 hexadecimal digits over all requests and the summary so far, but for the drive (which went in, and gets more
-    /// keys as time goes by), what is said in words, and what the workload happens to be called.
+    /// keys as time goes by), figures of wear without a value (likewise), what is said in words, and what the workload happens to be called.
     #[must_use]
     pub fn finish(self, summary: &Value) -> String {
         let mut summary = summary.clone();
         summary["drive"].take();
         summary["warnings"].take();
         summary["workload"]["name"].take();
+        if let Some(wear) = summary["wear"].as_object_mut() {
+            wear.retain(|key, value| !value.is_null() || key == "lifetime_days");
+        }
         let mut hash = Sha256::new();
         hash.update(self.0.to_le_bytes());
         hash.update(summary.to_string().as_bytes());

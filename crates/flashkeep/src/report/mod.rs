@@ -6,9 +6,11 @@ mod energy;
 mod histogram;
 mod phases;
 mod summary;
+mod wear;
 
 pub use conditioned::Conditioned;
 pub use digest::Digest;
 pub use histogram::Histogram;
 pub use phases::{Phases, Tally};
 pub use summary::{Facts, Statistics, WorkloadFacts, summary};
+pub use wear::{Mark, WearFacts};

@@ -1,6 +1,6 @@
 //! The summary of a run, as scripts rely on it.
 
-use super::{Digest, Histogram, Phases};
+use super::{Digest, Histogram, Phases, WearFacts};
 use crate::buffer::Hits;
 use crate::drive::{Counters, Kind, Work};
 use crate::engine::Cause;
@@ -76,8 +76,8 @@ pub struct Facts<'a> {
     pub queue_max: usize,
     /// Time each channel was in use, and each unit busy, while counting.
     pub busy: [Vec<Span>; 2],
-    /// Erases of every block.
-    pub erases: Vec<u32>,
+    /// How the flash has worn.
+    pub wear: WearFacts,
     /// Valid pages at the end, and pages there are.
     pub filled: (u64, u64),
     /// Pages that nothing could bring back, each once.
@@ -127,7 +127,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
             "read_hits": facts.hits.read_hits, "read_misses": facts.hits.read_misses,
             "write_hits": facts.hits.write_hits, "write_misses": facts.hits.write_misses,
         },
-        "wear": wear(&facts.erases),
+        "wear": facts.wear.to_json(),
         "utilization": utilization(&facts.busy, seconds),
         "fill": per(facts.filled.0 as f64, facts.filled.1 as f64),
         "reads_of_nothing": facts.counters.reads_of_nothing,
@@ -270,19 +270,6 @@ fn redundancy(drive: &Resolved) -> Value {
         "scheme": drive.spec.redundancy.scheme, "members": drive.members(), "spares": drive.parts() - drive.members(),
         "survives": survives, "unit": unit,
         "capacity_share": per(drive.capacity_bytes() as f64, drive.physical_bytes() as f64),
-    })
-}
-
-fn wear(erases: &[u32]) -> Value {
-    let count = erases.len() as f64;
-    let total: u64 = erases.iter().map(|&erases| u64::from(erases)).sum();
-    let mean = total as f64 / count;
-    let variance = erases.iter().map(|&erases| (f64::from(erases) - mean).powi(2)).sum::<f64>() / count;
-    json!({
-        "erases_total": total,
-        "erases_min": erases.iter().min(), "erases_mean": mean, "erases_max": erases.iter().max(),
-        "erases_stddev": variance.sqrt(),
-        "lifetime_days": null,
     })
 }
 

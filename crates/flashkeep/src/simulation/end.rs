@@ -46,7 +46,7 @@ impl<C: Contents> Simulation<'_, C> {
     }
 
     /// Erases of each block since time 0.
-    fn erases(&self) -> Vec<u32> {
+    pub(super) fn erases(&self) -> Vec<u32> {
         let before = self.erases_before.iter().copied().chain(std::iter::repeat(0));
         self.drive.erases().into_iter().zip(before).map(|(now, before)| now.saturating_sub(before)).collect()
     }
@@ -76,7 +76,7 @@ impl<C: Contents> Simulation<'_, C> {
             until: self.last,
             queue_max: self.window.most(),
             busy: [since(self.drive.channel_busy(), channels), since(self.drive.unit_busy(), units)],
-            erases: self.erases(),
+            wear: self.wear(),
             conditioned: self.conditioned.clone(),
             filled: self.drive.filled(),
             lost_pages: self.engine.lost().count(),

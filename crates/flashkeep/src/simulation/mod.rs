@@ -21,10 +21,12 @@ mod age;
 mod build;
 mod end;
 mod image;
+mod life;
 mod strike;
 mod untimed;
 
 pub use build::{Built, build};
+use life::Marks;
 use strike::Blows;
 
 /// Requests between two looks at whether to stop.
@@ -171,6 +173,7 @@ struct Simulation<'a, C: Contents> {
     /// What is still to happen to the drive.
     blows: Blows,
     phases: Phases,
+    marks: Marks,
     domains: Vec<Domain>,
     leaf_count: u16,
     statistics: Statistics,
@@ -214,6 +217,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 bound => depth.min(bound),
             },
         };
+        flash.seed(job.seed.unwrap_or(1));
         let counters = Counters::new(usize::from(flash.ftl_count()));
         let mut engine = Engine::new(tree);
         engine.controller = controller;
@@ -228,6 +232,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
             engine,
             blows: Blows::new(job, drive, workload, spares)?,
             phases: Phases::default(),
+            marks: Marks::default(),
             domains,
             leaf_count,
             buffer: Buffer::new(pages, sectors, dram, stripe, drive.spec.start.existing),
@@ -297,7 +302,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
         self.drive.close_log().map_err(Error::Output)?;
         self.facts.skipped = requests.skipped() + self.misplaced;
         self.facts.overlapping = self.addresses.overlapping();
+        self.watch_life();
         let mut warnings = self.resolved.warnings.clone();
+        warnings.extend(self.obituary());
         warnings.extend(notes.iter().cloned());
         warnings.extend(requests.warnings());
         warnings.extend(self.conditioned.as_ref().filter(|found| found["steady"] == false).map(|found| {
@@ -414,6 +421,10 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 self.now = admission;
                 if self.admitted >= self.blows.next_count {
                     self.strike_by_count();
+                }
+                if self.watch_life() {
+                    next = None;
+                    continue;
                 }
                 let Some(request) = next else { break };
                 if let Some(leaf) = straight

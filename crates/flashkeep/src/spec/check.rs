@@ -152,6 +152,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     let allocation = check.spec.ftl.allocation.parse();
     let allocation = allocation.map_err(|message: String| check.wrong(&["ftl.allocation"], message))?;
     check.redundancy()?;
+    check.wear()?;
     check.room()?;
     check.mapping()?;
     check.threshold();

@@ -4,7 +4,7 @@
 
 use super::commands::CommandsSpec;
 use super::energy::{DramEnergySpec, FlashEnergySpec};
-use super::names::{ageing_models, maps, schedulers, schemes, victims};
+use super::names::{ageing_models, levellings, maps, schedulers, schemes, victims};
 use super::page_types::PerType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -174,8 +174,14 @@ pub struct FtlSpec {
     /// where left out.
     #[schemars(range(min = 1, max = 16_777_216))]
     pub log_blocks: Option<u32>,
+    /// Open blocks a plane for data of different temperature: a page gets one class hotter with each write of the
+    /// host, one colder each time that it is moved. 1: one block for all.
+    #[schemars(range(min = 1, max = 16))]
+    pub streams: u8,
     /// Collection.
     pub gc: GcSpec,
+    /// Wear, and what is done against it.
+    pub wear: WearSpec,
 }
 
 /// Garbage collection.
@@ -190,6 +196,38 @@ pub struct GcSpec {
     pub threshold: f64,
     /// How a collection uses the channel.
     pub run: GcRun,
+    /// Pages that are moved go to an open block of their own.
+    pub separate: bool,
+    /// With `victim = "d-choices"`: blocks drawn, of which the best is reclaimed.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub choices: u32,
+    /// With `victim = "windowed-greedy"`: how many of the oldest blocks are looked at.
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub window: u32,
+}
+
+/// Wear, and what is done against it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WearSpec {
+    /// Erases that a block stands; one that has had them is not used any more. Left out, blocks last forever.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub erase_budget: Option<u32>,
+    /// How wear is spread: needs `erase_budget`.
+    #[schemars(extend("enum" = levellings()))]
+    pub levelling: String,
+    /// `rate-limit`: a block with less than this share of its plane's average life left is reclaimed less often.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub rate_limit_below: f64,
+    /// `rate-limit`: over this share below that, the chance of being reclaimed falls from 1 to 0.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub rate_limit_window: f64,
+    /// `migration`: a block with less than this share of its plane's average life left gets the coldest data.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub migrate_below: f64,
+    /// The years that drive writes a day (DWPD) are told for.
+    #[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0.0))]
+    pub warranty_years: f64,
 }
 
 /// How a collection uses the channel.
@@ -475,14 +513,36 @@ impl Default for FtlSpec {
             map: "page".into(),
             cache_kib: 64.0,
             log_blocks: None,
+            streams: 1,
             gc: GcSpec::default(),
+            wear: WearSpec::default(),
         }
     }
 }
 
 impl Default for GcSpec {
     fn default() -> Self {
-        GcSpec { victim: "greedy".into(), threshold: 0.05, run: GcRun::Steps }
+        GcSpec {
+            victim: "greedy".into(),
+            threshold: 0.05,
+            run: GcRun::Steps,
+            separate: false,
+            choices: 10,
+            window: 64,
+        }
+    }
+}
+
+impl Default for WearSpec {
+    fn default() -> Self {
+        WearSpec {
+            erase_budget: None,
+            levelling: "none".into(),
+            rate_limit_below: 0.8,
+            rate_limit_window: 0.8,
+            migrate_below: 0.85,
+            warranty_years: 5.0,
+        }
     }
 }
 

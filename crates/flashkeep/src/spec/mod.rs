@@ -14,6 +14,7 @@ mod page_types;
 mod presets;
 mod redundancy;
 mod tree;
+mod wear;
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ pub use energy::{DramEnergySpec, FlashEnergySpec, nanowatts};
 pub use fields::schema;
 pub use keys::*;
 pub use load::{from_json, load, load_text};
-pub use names::{schedulers, schemes, victims};
+pub use names::{levellings, schedulers, schemes, victims};
 pub use page_types::{PageTypes, PerType};
 pub use presets::{PresetInfo, preset_text, presets};
 pub use tree::draw;

@@ -2,6 +2,7 @@
 
 use crate::ftl::ageing::MODELS;
 use crate::ftl::victim::VICTIMS;
+use crate::ftl::wear::LEVELLINGS;
 use crate::mapping::MAPS;
 use crate::media::scheduler::SCHEDULERS;
 use crate::schemes::SCHEMES;
@@ -34,4 +35,10 @@ pub fn victims() -> Vec<&'static str> {
 #[must_use]
 pub fn schedulers() -> Vec<&'static str> {
     SCHEDULERS.iter().map(|rule| rule.name).collect()
+}
+
+/// What `ftl.wear.levelling` may be.
+#[must_use]
+pub fn levellings() -> Vec<&'static str> {
+    LEVELLINGS.iter().map(|policy| policy.name).collect()
 }

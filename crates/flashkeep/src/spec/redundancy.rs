@@ -2,6 +2,7 @@
 
 use super::check::{Check, Resolved, page_bytes, product, whole};
 use super::keys::{Across, RedundancySpec};
+use super::wear::spare_blocks;
 use crate::error::DriveError;
 use crate::schemes::{self, Entry, Members};
 
@@ -242,6 +243,7 @@ impl Check<'_> {
         let physical = planes * product(&[flash.blocks_per_plane, flash.pages_per_block]);
         let logical = logical(physical, self.spec.ftl.over_provisioning);
         let keys = ["ftl.over_provisioning", "flash.blocks_per_plane", "flash.pages_per_block"];
+        let keys = if spare_blocks(&self.spec).0 > 2 { [keys[0], keys[1], "ftl.streams"] } else { keys };
         if logical == 0 {
             return Err(self.wrong(&keys, "the drive holds no page: less over-provisioning, or more blocks"));
         }
@@ -249,8 +251,9 @@ impl Check<'_> {
             Members::Raw => {
                 (3, "one being written, one to clean into, and one so that there is something to gain")
             }
-            _ => (2, "one being written, one to collect into"),
+            _ => spare_blocks(&self.spec),
         };
+        let blocks = u64::from(blocks);
         let old = if scheme.kind == Members::Shadowed { shadow(logical, redundancy) } else { 0 };
         let spare = blocks * u64::from(flash.pages_per_block) * planes;
         if physical - logical >= spare + old {

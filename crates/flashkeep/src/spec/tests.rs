@@ -144,7 +144,7 @@ fn bad_keys_are_named_with_their_line() {
             "[ftl.gc]\nzzz = 4",
             2,
             "ftl.gc.zzz",
-            "unknown key. The keys of [ftl.gc] are `victim`, `threshold`, `run`",
+            "unknown key. The keys of [ftl.gc] are `victim`, `threshold`, `run`, `separate`",
         ),
         (
             "[flash]\nchannels = 0",
@@ -222,7 +222,7 @@ fn bad_keys_are_named_with_their_line() {
             "ftl.gc.victim = \"gredy\"",
             1,
             "ftl.gc.victim",
-            "one of `greedy`, `fifo` is accepted; did you mean `greedy`?",
+            "`windowed-greedy` is accepted; did you mean `greedy`?",
         ),
         ("flash.scheduler = \"\"", 1, "flash.scheduler", "one of `reads-first`, `fifo`, `ssdsim`"),
         ("redundancy.scheme = \"miror\"", 1, "redundancy.scheme", "did you mean `mirror`?"),
@@ -574,6 +574,7 @@ fn a_resolved_drive_reads_back() {
                 table[section].as_object_mut().unwrap().remove(key);
             }
         }
+        table["ftl"]["wear"].as_object_mut().unwrap().remove("erase_budget");
         let scratch = Scratch::new();
         let path = scratch.file("d.toml", toml::to_string(&table).unwrap());
         assert_eq!(load(&path, &[]).unwrap().spec, drive.spec);
@@ -618,4 +619,48 @@ fn the_tree_of_a_mirror() {
     }
     let wide = draw(&preset("8CM-256", &["redundancy.across=die", "redundancy.width=8"]));
     assert!(wide.contains("├─ …  6 more like it\n") && wide.contains("dies 224–255 of 256"), "{wide}");
+}
+
+#[test]
+fn streams_and_wear_levelling_need_blocks_and_a_budget() {
+    let error = refused(
+        "[ftl]\nstreams = 3\ngc.separate = true\nover_provisioning = 0.001\n[flash]\nblocks_per_plane = 64",
+    );
+    assert_eq!(error.field.as_deref(), Some("ftl.over_provisioning"));
+    // Two of 64 blocks for each of four streams: 8/56.
+    assert!(error.message.contains("at least 0.142858 is accepted with 64 blocks"), "{error}");
+    let enough = "[ftl]\nstreams = 3\ngc.separate = true\nover_provisioning = 0.142858\n[flash]\nblocks_per_plane = 64";
+    let drive = load_text("d.toml", enough, &[]).expect("enough");
+    assert_eq!((drive.streams(), drive.spare_blocks()), (4, 8));
+
+    let error = refused("ftl.wear.levelling = \"both\"");
+    assert_eq!(error.field.as_deref(), Some("ftl.wear.levelling"));
+    assert!(error.message.contains("ftl.wear.erase_budget"), "{error}");
+    let error = refused("ftl.wear.rate_limit_window = 0.9");
+    assert!(error.message.contains("at most ftl.wear.rate_limit_below (0.8) is accepted"), "{error}");
+}
+
+#[test]
+fn what_a_policy_does_not_read_is_pointed_out() {
+    for (text, warning) in [
+        ("ftl.gc.choices = 3", "ftl.gc.choices: no effect with ftl.gc.victim = \"greedy\""),
+        (
+            "ftl.gc.victim = \"rga\"\nftl.gc.window = 3",
+            "ftl.gc.window: no effect with ftl.gc.victim = \"rga\"",
+        ),
+        (
+            "ftl.wear.migrate_below = 0.5",
+            "ftl.wear.migrate_below: no effect with ftl.wear.levelling = \"none\"",
+        ),
+        ("ftl.wear.warranty_years = 3", "ftl.wear.warranty_years: no effect with no ftl.wear.erase_budget"),
+        (
+            "redundancy.scheme = \"dvs\"\nftl.streams = 2",
+            "ftl.streams: no effect with redundancy.scheme = \"dvs\", which writes and cleans in rows",
+        ),
+    ] {
+        let drive = load_text("d.toml", text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert!(drive.warnings.iter().any(|said| said == warning), "{text}: {:?}", drive.warnings);
+    }
+    let read = "ftl.gc.victim = \"d-choices\"\nftl.gc.choices = 3";
+    assert!(load_text("d.toml", read, &[]).expect("a drive").warnings.is_empty());
 }

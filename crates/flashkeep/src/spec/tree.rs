@@ -171,7 +171,22 @@ fn member(drive: &Resolved, index: u32) -> Node {
             ftl.gc.victim
         ),
     ]);
+    lines.extend(streams_and_wear(drive));
     Node::new(&title, lines, vec![flash(drive)])
+}
+
+/// Lines about what few drives have.
+fn streams_and_wear(drive: &Resolved) -> Vec<String> {
+    let ftl = &drive.spec.ftl;
+    let mut lines = Vec::new();
+    if drive.streams() > 1 {
+        let moved = if ftl.gc.separate { ", one of them for moved pages" } else { "" };
+        lines.push(format!("{} open blocks a plane{moved}", drive.streams()));
+    }
+    if let Some(budget) = ftl.wear.erase_budget {
+        lines.push(format!("blocks stand {budget} erases; wear levelling {}", ftl.wear.levelling));
+    }
+    lines
 }
 
 fn flash(drive: &Resolved) -> Node {

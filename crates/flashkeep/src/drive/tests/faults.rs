@@ -14,6 +14,20 @@ struct Ways {
     members: u32,
     blocks: u32,
     pages: u32,
+    /// Blocks of a plane that hold no data.
+    spare: u32,
+}
+
+/// Several open blocks, and blocks that wear out.
+fn streams_and_wear() -> impl Strategy<Value = (u8, bool, &'static str)> {
+    let wear = prop::sample::select(vec![
+        "",
+        "wear = { erase_budget = 9 }",
+        "wear = { erase_budget = 9, levelling = \"rate-limit\" }",
+        "wear = { erase_budget = 9, levelling = \"migration\" }",
+        "wear = { erase_budget = 30, levelling = \"both\", migrate_below = 1 }",
+    ]);
+    prop_oneof![Just((1, false, "")), (1u8..3, any::<bool>(), wear)]
 }
 
 fn ways() -> impl Strategy<Value = Ways> {
@@ -28,14 +42,18 @@ fn ways() -> impl Strategy<Value = Ways> {
     let ftl = (
         names(&["dynamic", "dynamic-in-channel", "CWDP", "PDWC", "WP"]),
         names(&["steps", "hold-channel"]),
-        names(&["greedy", "fifo"]),
+        names(&["greedy", "fifo", "cost-benefit", "random", "d-choices", "rga", "windowed-greedy"]),
         any::<bool>(),
+        streams_and_wear(),
     );
     let height = (4u32..8, 1u32..6);
     (flash, ftl, height, 1u32..3, 1u32..3, 1u32..3).prop_map(|(flash, ftl, height, members, chips, dies)| {
         let (blocks, pages) = height;
         let (unit, rule, bus, acknowledge, (multi_plane, cache_program, cache_read)) = flash;
-        let (allocation, run, victim, coalesce) = ftl;
+        let (allocation, run, victim, coalesce, (streams, separate, wear)) = ftl;
+        let migrates = wear.contains("migration") || wear.contains("both");
+        let spare = 2 * (u32::from(streams) + u32::from(separate)) + u32::from(migrates);
+        let blocks = blocks + spare - 2;
         Ways {
             flash: format!(
                 "channels = 2, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = 2, \
@@ -45,12 +63,14 @@ fn ways() -> impl Strategy<Value = Ways> {
             ),
             ftl: format!(
                 "allocation = \"{allocation}\", coalesce_reads = {coalesce}, \
-                 gc = {{ threshold = 0.3, run = \"{run}\", victim = \"{victim}\" }}"
+                 gc = {{ threshold = 0.3, run = \"{run}\", victim = \"{victim}\", separate = {separate} }}, \
+                 streams = {streams}, {wear}"
             ),
             is_static: allocation != "dynamic",
             members,
             blocks,
             pages,
+            spare,
         }
     })
 }
@@ -84,7 +104,7 @@ fn act() -> impl Strategy<Value = Act> {
 fn pages(ways: &Ways, full: bool) -> u32 {
     let rig = Rig::new(&ways.flash, &ways.ftl, ways.members, LeafKind::Raw);
     let planes = rig.drive.geometry.plane_count() / ways.members;
-    (planes * (ways.blocks - 2) * ways.pages).div_ceil(if full { 1 } else { 2 })
+    (planes * (ways.blocks - ways.spare) * ways.pages).div_ceil(if full { 1 } else { 2 })
 }
 
 fn act_on_mapped(model: &mut Model, act: Act, renames: bool) {

@@ -12,7 +12,7 @@ use super::{Candidates, Victim};
 
 /// Oldest first.
 pub(super) const POLICY: Victim =
-    Victim { name: "fifo", summary: "the block that was sealed longest ago", pick };
+    Victim { name: "fifo", summary: "the block that was sealed longest ago", keys: &[], pick };
 
 fn pick(candidates: &Candidates<'_>) -> Option<u32> {
     let blocks = candidates.valid.iter().zip(candidates.sealed).zip(0..);

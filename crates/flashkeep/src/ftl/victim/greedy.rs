@@ -10,8 +10,12 @@
 use super::{Candidates, Victim};
 
 /// Fewest valid pages first.
-pub(super) const POLICY: Victim =
-    Victim { name: "greedy", summary: "the block with the fewest valid pages, lowest number first", pick };
+pub(super) const POLICY: Victim = Victim {
+    name: "greedy",
+    summary: "the block with the fewest valid pages, lowest number first",
+    keys: &[],
+    pick,
+};
 
 fn pick(candidates: &Candidates<'_>) -> Option<u32> {
     let least = candidates.valid.iter().copied().fold(u16::MAX, u16::min);

@@ -1,11 +1,17 @@
 //! Which block is reclaimed: one file a policy, one line in the table.
 
+use super::Draws;
 use super::blocks::Blocks;
 use crate::engine::Contents;
 use crate::media::PlaneId;
 
+mod cost_benefit;
+mod d_choices;
 mod fifo;
 mod greedy;
+mod random;
+mod rga;
+mod windowed_greedy;
 
 /// What a policy may look at: the sealed blocks of one plane.
 pub struct Candidates<'a> {
@@ -13,8 +19,23 @@ pub struct Candidates<'a> {
     pub valid: &'a [u16],
     /// When each block was sealed: a count that grows.
     pub sealed: &'a [u32],
+    /// That count now.
+    pub seals: u32,
     /// Pages in a block.
     pub pages: u16,
+    /// Random numbers, others at every decision.
+    pub draws: Draws,
+    /// What the user can choose.
+    pub tuning: Tuning,
+}
+
+/// Numbers that a drive file chooses.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
+    /// `ftl.gc.choices`: candidates that `d-choices` draws.
+    pub choices: u32,
+    /// `ftl.gc.window`: blocks that `windowed-greedy` looks at.
+    pub window: u32,
 }
 
 impl Candidates<'_> {
@@ -29,6 +50,8 @@ pub struct Victim {
     pub name: &'static str,
     /// One line about it.
     pub summary: &'static str,
+    /// Keys of `[ftl.gc]` that it reads.
+    pub keys: &'static [&'static str],
     /// The block to reclaim; none where that would gain nothing.
     pub pick: fn(&Candidates<'_>) -> Option<u32>,
 }
@@ -40,7 +63,15 @@ impl std::fmt::Debug for Victim {
 }
 
 /// The table of victim policies.
-pub const VICTIMS: [Victim; 2] = [greedy::POLICY, fifo::POLICY];
+pub const VICTIMS: [Victim; 7] = [
+    greedy::POLICY,
+    fifo::POLICY,
+    cost_benefit::POLICY,
+    random::POLICY,
+    d_choices::POLICY,
+    rga::POLICY,
+    windowed_greedy::POLICY,
+];
 
 /// The policy of that name.
 #[must_use]
@@ -49,14 +80,27 @@ pub fn named(name: &str) -> Option<Victim> {
 }
 
 impl Victim {
-    /// The block of a plane to reclaim.
+    /// The block of a plane to reclaim, of those that `valid` offers: the plane's scores, or a part of them.
     #[must_use]
-    pub fn of<C: Contents>(&self, blocks: &Blocks<C>, plane: PlaneId, pages: u32) -> Option<u32> {
+    pub fn of<C: Contents>(
+        &self,
+        blocks: &Blocks<C>,
+        plane: PlaneId,
+        valid: &[u16],
+        draws: Draws,
+        tuning: Tuning,
+    ) -> Option<u32> {
         let candidates = Candidates {
-            valid: blocks.scores(plane),
+            valid,
             sealed: blocks.sealed(plane),
-            pages: u16::try_from(pages).expect("a block's pages fit 15 bits"),
+            seals: blocks.seals(plane),
+            pages: blocks.pages(),
+            draws,
+            tuning,
         };
         (self.pick)(&candidates)
     }
 }
+
+#[cfg(test)]
+mod tests;

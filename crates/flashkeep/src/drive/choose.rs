@@ -1,0 +1,153 @@
+//! Which block is reclaimed next: the victim policy proposes, wear levelling disposes.
+
+use super::{Collection, Drive, Levelled};
+use crate::engine::{Cause, Contents};
+use crate::ftl::victim::Candidates;
+use crate::ftl::wear::{Limits, Share, Verdict, Wear};
+use crate::ftl::{Draws, Levelling, Tuning, Victim};
+use crate::media::PlaneId;
+use crate::spec::Resolved;
+
+/// Blocks that wear levelling looks at before it takes one as it is.
+const LIST: usize = 8;
+
+/// The policies, and the random numbers that they may read.
+#[derive(Clone, Debug)]
+pub(super) struct Chooser {
+    victim: Victim,
+    tuning: Tuning,
+    levelling: Option<Levelling>,
+    limits: Limits,
+    budget: u32,
+    victim_draws: Draws,
+    wear_draws: Draws,
+    /// Decisions so far.
+    turn: u64,
+    /// The scores of a plane without the blocks that were passed over.
+    left: Vec<u16>,
+}
+
+impl Chooser {
+    pub(super) fn new(drive: &Resolved, victim: Victim) -> Self {
+        let (gc, wear) = (&drive.spec.ftl.gc, &drive.spec.ftl.wear);
+        let mut this = Chooser {
+            victim,
+            tuning: Tuning { choices: gc.choices, window: gc.window },
+            levelling: Some(drive.levelling()).filter(|levelling| !levelling.is_none()),
+            limits: Limits {
+                rate_limit_below: Share::of(wear.rate_limit_below),
+                rate_limit_window: Share::of(wear.rate_limit_window),
+                migrate_below: Share::of(wear.migrate_below),
+            },
+            budget: wear.erase_budget.unwrap_or(u32::MAX),
+            victim_draws: Draws::stream(0, ""),
+            wear_draws: Draws::stream(0, ""),
+            turn: 0,
+            left: Vec::new(),
+        };
+        this.seed(1);
+        this
+    }
+
+    /// Whether wear levelling has a say.
+    pub(super) fn levels(&self) -> bool {
+        self.levelling.is_some()
+    }
+
+    /// Decisions so far: the place in the streams of random numbers.
+    pub(super) fn turn(&self) -> u64 {
+        self.turn
+    }
+
+    pub(super) fn set_turn(&mut self, turn: u64) {
+        self.turn = turn;
+    }
+
+    fn seed(&mut self, seed: u64) {
+        self.victim_draws = Draws::stream(seed, "ftl.gc.victim");
+        self.wear_draws = Draws::stream(seed, "ftl.wear.levelling");
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    /// The run's seed, from which the random numbers of policies come.
+    pub fn seed(&mut self, seed: u64) {
+        self.chooser.seed(seed);
+    }
+
+    fn proposed(&self, plane: PlaneId, valid: &[u16]) -> Option<u32> {
+        let Chooser { victim, victim_draws, turn, tuning, .. } = &self.chooser;
+        victim.of(&self.blocks, plane, valid, victim_draws.turn(*turn), *tuning)
+    }
+
+    /// Whether there is anything to collect in a plane.
+    pub(super) fn has_garbage(&self, plane: PlaneId) -> bool {
+        self.collections[plane.0 as usize].victim.is_some()
+            || self.proposed(plane, self.blocks.scores(plane)).is_some()
+    }
+
+    /// The block to reclaim, and what wear levelling has to do with it.
+    pub(super) fn choose(&mut self, plane: PlaneId) -> Option<(u32, Levelled)> {
+        self.chooser.turn += 1;
+        match self.chooser.levelling {
+            None => self.proposed(plane, self.blocks.scores(plane)).map(|block| (block, Levelled::No)),
+            Some(levelling) => self.choose_levelled(plane, levelling),
+        }
+    }
+
+    fn choose_levelled(&mut self, plane: PlaneId, levelling: Levelling) -> Option<(u32, Levelled)> {
+        let mut left = std::mem::take(&mut self.chooser.left);
+        left.clear();
+        left.extend_from_slice(self.blocks.scores(plane));
+        let mut chosen = None;
+        for passed in 0..LIST {
+            let Some(block) = self.proposed(plane, &left) else { break };
+            chosen = Some((block, if passed == 0 { Levelled::No } else { Levelled::Instead }));
+            match self.judge(levelling, plane, block) {
+                Verdict::Take => break,
+                Verdict::Migrate(coldest) => {
+                    chosen = Some((block, Levelled::Into(coldest)));
+                    break;
+                }
+                Verdict::Pass => left[block as usize] = Candidates::NOT_SEALED,
+            }
+            self.chooser.turn += 1;
+        }
+        self.chooser.left = left;
+        chosen
+    }
+
+    fn judge(&self, levelling: Levelling, plane: PlaneId, block: u32) -> Verdict {
+        let Chooser { budget, limits, wear_draws, turn, .. } = self.chooser;
+        let blocks = self.geometry.blocks;
+        let life = |block| budget.saturating_sub(self.blocks.erases_of(plane, block));
+        let erases = u64::from(self.blocks.erases_in(plane));
+        let lives = (u64::from(budget) * u64::from(blocks)).saturating_sub(erases);
+        let coldest = |share: Share| {
+            let fresh = |other| other != block && !share.exceeds(life(other), lives, blocks);
+            self.blocks.coldest(plane, fresh)
+        };
+        let draw = wear_draws.turn(turn).bits(0);
+        let wear = Wear { life: life(block), lives, blocks, draw, coldest: &coldest, limits };
+        (levelling.judge)(&wear)
+    }
+
+    /// On whose account the victim of a plane is moved and erased.
+    pub(super) fn moves_because(&self, plane: PlaneId) -> Cause {
+        match self.collections[plane.0 as usize].levelled {
+            Levelled::No | Levelled::Into(_) => Cause::Gc,
+            Levelled::Instead => Cause::Wear,
+            Levelled::Out => Cause::Migrate,
+        }
+    }
+
+    /// The victim, a worn block, has been erased: it is held, and the coldest block is collected into it.
+    pub(super) fn migrate(&mut self, plane: PlaneId, worn: u32, coldest: u32) {
+        self.blocks.hold(plane, worn);
+        let this = &mut self.collections[plane.0 as usize];
+        *this = Collection { victim: Some(coldest), levelled: Levelled::Out, ..*this };
+        if self.notify_leaving {
+            self.tell_leaving(plane, coldest);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Blocks that have had all their erases, and the end of the drive.
+//!
+//! A block that has been erased as often as it stands is *retired*: like one that has failed, but that nothing is lost
+//! with it, because it has just been erased. From the first one on the leaf goes on as a damaged one
+//! ([`limit`](super::limit)): it places pages wherever there is room, and maps no more pages than it can always go on
+//! with. The first write that finds all of those taken is refused, and that is the end.
+
+use super::Drive;
+use crate::engine::Contents;
+use crate::kernel::SimTime;
+use crate::media::PlaneId;
+use crate::spec::Resolved;
+
+/// How a drive has lived.
+#[derive(Clone, Debug)]
+pub struct Life {
+    budget: u32,
+    /// Blocks of each plane that hold no data with the drive full.
+    pub(super) spare_blocks: u32,
+    /// Blocks that have had all their erases.
+    pub expired: u32,
+    /// When the first one had.
+    pub first_death: Option<SimTime>,
+    /// When the first write was refused, for want of good blocks.
+    pub first_refusal: Option<SimTime>,
+}
+
+impl Life {
+    pub(super) fn new(drive: &Resolved) -> Self {
+        Life {
+            budget: drive.spec.ftl.wear.erase_budget.unwrap_or(u32::MAX),
+            spare_blocks: drive.spare_blocks(),
+            expired: 0,
+            first_death: None,
+            first_refusal: None,
+        }
+    }
+
+    /// Whether blocks stand a number of erases at all.
+    pub(super) fn is_finite(&self) -> bool {
+        self.budget < u32::MAX
+    }
+
+    /// Whether a block that was erased so often has no erase left.
+    pub(super) fn is_over(&self, erases: u32) -> bool {
+        erases >= self.budget
+    }
+
+    pub(super) fn refuse(&mut self, now: SimTime) {
+        self.first_refusal.get_or_insert(now);
+    }
+
+    /// Whether blocks have died, and a write was refused since.
+    #[must_use]
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        self.expired > 0 && self.first_refusal.is_some()
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    /// How the drive has lived.
+    #[must_use]
+    pub fn life(&self) -> &Life {
+        &self.life
+    }
+
+    /// A block has just had its last erase, which is over at `end`.
+    #[cold]
+    pub(super) fn expire(&mut self, end: SimTime, plane: PlaneId, block: u32) {
+        self.life.expired += 1;
+        self.life.first_death.get_or_insert(end);
+        (self.plain, self.damaged) = (false, true);
+        let ftl = self.ftl_of(plane);
+        let before = self.mappable(plane);
+        self.blocks.retire_block(plane, block);
+        let lost = before - self.mappable(plane);
+        let Some(limit) = &mut self.ftls[ftl].limit else { return self.set_limit(self.now, ftl) };
+        limit.most -= lost;
+        self.cut_waiting_writes(self.now, ftl);
+    }
+
+    /// A block may have died while pages were submitted one by one to a leaf that did not count them yet: they are
+    /// counted now.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn count_anew(&mut self, now: SimTime, ftl: usize) {
+        if self.ftls[ftl].limit.is_some() {
+            self.set_limit(now, ftl);
+        }
+    }
+
+    /// Pages of a plane that can be mapped so that it can always go on.
+    pub(super) fn mappable(&self, plane: PlaneId) -> u32 {
+        self.blocks.good_pages(plane).saturating_sub(self.life.spare_blocks * self.geometry.pages)
+    }
+
+    /// A page that was there before time 0, or one that is written without time, finds no room any more.
+    #[cold]
+    pub(super) fn void_before(&mut self, now: SimTime, ftl: usize, lpn: u32) {
+        self.count_unmapped(ftl);
+        self.refuse(now, ftl, lpn);
+    }
+}

@@ -1,0 +1,90 @@
+//! Which of a plane's open blocks a page goes to: dynamic data clustering (Chiang, Lee and Chang, "Using data clustering
+//! to improve cleaning performance for flash memory", Software: Practice and Experience 29(3), 1999). The drive knows of
+//! a page only what happened to it: each write of the host makes it a class hotter, each move a class colder. With
+//! `ftl.gc.separate` moved pages have a block of their own besides; they still cool.
+
+use super::{Drive, Levelled};
+use crate::engine::Contents;
+use crate::ftl::Blocks;
+use crate::media::{PlaneId, Ppn};
+use crate::spec::Resolved;
+
+/// The streams of a drive.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Streams {
+    /// There is more than one.
+    several: bool,
+    /// Classes of heat, a stream each, the coldest first.
+    classes: u8,
+    /// The stream of moved pages, where they have their own.
+    moved: Option<u8>,
+    /// With several classes: each page's of each FTL, counted from 1; 0 for one that was never written.
+    heat: Vec<Vec<u8>>,
+}
+
+impl Streams {
+    /// Whether there is more than one.
+    pub(super) fn are_several(&self) -> bool {
+        self.several
+    }
+
+    /// Each page's class, of each FTL; empty with a single class.
+    pub(super) fn heat(&self) -> &[Vec<u8>] {
+        &self.heat
+    }
+
+    pub(super) fn set_heat(&mut self, heat: Vec<Vec<u8>>) {
+        self.heat = heat;
+    }
+
+    /// Programs a page that the host has written. Apart from the drive, so that its caller can hold on to the FTL.
+    #[inline(always)]
+    pub(super) fn program<C: Contents>(
+        &mut self,
+        blocks: &mut Blocks<C>,
+        ftl: usize,
+        plane: PlaneId,
+        lpn: u32,
+        contents: C,
+    ) -> Ppn {
+        if self.several {
+            let stream = self.warm(ftl, lpn, |heat, classes| classes.min(heat + 1));
+            return blocks.program_in(stream, plane, lpn, contents);
+        }
+        blocks.program(plane, lpn, contents)
+    }
+
+    /// A page gets another heat; the stream of that.
+    #[inline(never)]
+    fn warm(&mut self, ftl: usize, lpn: u32, change: impl Fn(u8, u8) -> u8) -> u8 {
+        if self.classes <= 1 {
+            return 0;
+        }
+        let heat = &mut self.heat[ftl][lpn as usize];
+        *heat = change(*heat, self.classes);
+        *heat - 1
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    pub(super) fn set_streams(&mut self, drive: &Resolved) {
+        let (classes, hold) = (drive.spec.ftl.streams, drive.levelling().migrates);
+        let moved = drive.spec.ftl.gc.separate.then_some(classes);
+        let several = drive.streams() > 1;
+        if several || hold {
+            self.blocks.set_streams(drive.streams(), hold);
+        }
+        let heat = self.ftls.iter().filter(|_| classes > 1).map(|ftl| vec![0; ftl.map.len() as usize]);
+        self.streams = Streams { several, classes, moved, heat: heat.collect() };
+    }
+
+    /// Programs a page that a collection has read.
+    pub(super) fn program_moved(&mut self, ftl: usize, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
+        let migrates = self.collections[plane.0 as usize].levelled == Levelled::Out;
+        if migrates && self.blocks.has_held(plane) {
+            return self.blocks.program_held(plane, lpn, contents);
+        }
+        let stream = self.streams.warm(ftl, lpn, |heat, _| heat.saturating_sub(1).max(1));
+        self.blocks.program_in(self.streams.moved.unwrap_or(stream), plane, lpn, contents)
+    }
+}

@@ -1,0 +1,35 @@
+//! Random numbers for policies, which keep no state: the numbers of a turn are there to be read.
+
+use flashkeep_trace::random::{Random, mix};
+
+/// The random numbers of one decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Draws(u64);
+
+impl Draws {
+    /// The stream `name` of a run with `seed`.
+    #[must_use]
+    pub fn stream(seed: u64, name: &str) -> Draws {
+        Draws(Random::stream(seed, name).bits())
+    }
+
+    /// Those of its decision number `turn`.
+    #[must_use]
+    pub fn turn(self, turn: u64) -> Draws {
+        Draws(mix(self.0 ^ mix(turn)))
+    }
+
+    /// The `n`th 64 bits.
+    #[must_use]
+    #[inline]
+    pub fn bits(self, n: u32) -> u64 {
+        mix(self.0.wrapping_add(u64::from(n)))
+    }
+
+    /// The `n`th number, below `bound`.
+    #[must_use]
+    #[inline]
+    pub fn below(self, n: u32, bound: u32) -> u32 {
+        ((u128::from(self.bits(n)) * u128::from(bound)) >> 64) as u32
+    }
+}

@@ -1,0 +1,210 @@
+//! Several open blocks a plane: a stream of pages each, so that what is rewritten soon and what is not do not share
+//! blocks. And one more that is *held*: a worn block that cold data are moved into.
+//!
+//! The first stream's open block stands in [`Plane`](super::Plane), where a drive with one stream looks, and nothing
+//! here costs that drive anything. Another stream's stands aside and changes places with it while a page is programmed.
+//!
+//! # Room
+//! The free pages of a plane are those of its erased blocks and of all its open ones but the held one. With s streams, s
+//! blocks' worth of them are kept from the host: then a stream whose block is full finds an erased one, also while
+//! collection moves the pages of a victim. Where that fails because flash has, the stream takes over another's open
+//! block, so that a plane with a free page can always program a page, whichever stream it belongs to.
+//!
+//! A plane is at its end when it is down to what is kept from the host and all its garbage is in open blocks. If k of
+//! these are open and have l pages left, l ≥ k ≥ 1, the garbage is at most k blocks less l pages, and the erased blocks
+//! are at most s blocks less l pages, so at most s − 1: together with l less than 2s blocks. A drive that has 2s blocks
+//! of each plane to spare never comes to that, and one more while a block is held.
+
+use super::blocks::{Blocks, FREE, OPEN};
+use crate::engine::Contents;
+use crate::media::{PlaneId, Ppn};
+
+/// An open block: its next page, and how many follow until one that has failed, or the end.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Front {
+    next: Option<Ppn>,
+    left: u32,
+}
+
+/// The open blocks beyond the first of each plane.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(super) struct Aside {
+    fronts: Vec<Front>,
+    per_plane: u8,
+    /// The last of a plane is the held one.
+    holds: bool,
+}
+
+impl Aside {
+    fn of(&self, plane: PlaneId) -> std::ops::Range<usize> {
+        let first = plane.0 as usize * usize::from(self.per_plane);
+        first..first + usize::from(self.per_plane)
+    }
+}
+
+impl<C: Contents> Blocks<C> {
+    /// From now on planes have so many streams, and may `hold` one more block. Nothing has been programmed yet. What that
+    /// needs to spare stands at the head of `ftl/streams.rs`.
+    pub fn set_streams(&mut self, streams: u8, hold: bool) {
+        let per_plane = streams - 1 + u8::from(hold);
+        let fronts = vec![Front::default(); self.planes.len() * usize::from(per_plane)];
+        self.aside = Aside { fronts, per_plane, holds: hold };
+        self.reserve = u32::from(streams) * self.geometry.pages;
+    }
+
+    /// Free pages of each plane that are kept from the host.
+    #[must_use]
+    pub fn reserve(&self) -> u32 {
+        self.reserve
+    }
+
+    /// [`Blocks::program`], in a stream of its own; 0 is the first.
+    #[inline(never)]
+    pub fn program_in(&mut self, stream: u8, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
+        self.exchange(plane, stream);
+        let ppn = self.program(plane, lpn, contents);
+        self.exchange(plane, stream);
+        ppn
+    }
+
+    /// A stream's open block changes places with the first one's; a second time undoes it.
+    pub(super) fn exchange(&mut self, plane: PlaneId, stream: u8) {
+        if stream == 0 {
+            return;
+        }
+        let at = self.aside.of(plane).start + usize::from(stream) - 1;
+        let front = &mut self.aside.fronts[at];
+        let state = &mut self.planes[plane.0 as usize];
+        std::mem::swap(&mut front.next, &mut state.next);
+        std::mem::swap(&mut front.left, &mut state.left);
+    }
+
+    /// The stream whose open block is the one at `index`; 0 where there is none.
+    pub(super) fn stream_of(&self, plane: PlaneId, index: usize) -> u8 {
+        let fronts = &self.aside.fronts[self.aside.of(plane)];
+        let is_in =
+            |front: &Front| front.next.is_some_and(|next| self.geometry.block_index_of(next) == index);
+        fronts.iter().position(is_in).map_or(0, |at| at as u8 + 1)
+    }
+
+    /// The next page of the open block that a page is in.
+    pub(super) fn open_from(&self, ppn: Ppn) -> Option<Ppn> {
+        let plane = self.geometry.plane_of(ppn);
+        match self.stream_of(plane, self.geometry.block_index_of(ppn)) {
+            0 => self.planes[plane.0 as usize].next,
+            stream => self.aside.fronts[self.aside.of(plane).start + usize::from(stream) - 1].next,
+        }
+    }
+
+    fn streams_aside(&self, plane: PlaneId) -> std::ops::Range<usize> {
+        let all = self.aside.of(plane);
+        all.start..all.end - usize::from(self.aside.holds)
+    }
+
+    /// The next pages of a plane's open blocks, the held one left out.
+    pub(super) fn open_fronts(&self, plane: PlaneId) -> impl Iterator<Item = Ppn> {
+        let aside = &self.aside.fronts[self.streams_aside(plane)];
+        let first = self.planes[plane.0 as usize].next;
+        first.into_iter().chain(aside.iter().filter_map(|front| front.next))
+    }
+
+    /// No block is erased: the stream that is to be programmed goes on in another one's.
+    pub(super) fn take_over(&mut self, plane: PlaneId) -> Option<Ppn> {
+        let aside = self.streams_aside(plane);
+        let front = self.aside.fronts[aside].iter_mut().find(|front| front.next.is_some())?;
+        let Front { next, left } = std::mem::take(front);
+        let state = &mut self.planes[plane.0 as usize];
+        (state.next, state.left) = (next, left);
+        next
+    }
+
+    /// A plane has no open block but perhaps its first.
+    pub(super) fn close_aside(&mut self, plane: PlaneId) {
+        let aside = self.aside.of(plane);
+        self.aside.fronts[aside].fill(Front::default());
+    }
+
+    // ---------------------------------------------------------------- the held block
+
+    /// A block that has just been erased is kept for what [`Blocks::program_held`] moves into it.
+    pub fn hold(&mut self, plane: PlaneId, block: u32) {
+        let (next, left) = self
+            .good_pages_from(self.geometry.ppn(plane, block, 0))
+            .expect("a block that goes on has a page that has not failed");
+        let index = self.geometry.block_index(plane, block);
+        assert_eq!(self.score[index], FREE, "only an erased block is held");
+        self.score[index] = OPEN;
+        let pages = self.geometry.pages - u32::from(self.failed_in(index));
+        let state = &mut self.planes[plane.0 as usize];
+        state.free_blocks -= 1;
+        state.free_pages -= pages;
+        let held = self.held(plane).expect("a drive that holds blocks");
+        self.aside.fronts[held] = Front { next: Some(next), left };
+    }
+
+    fn held(&self, plane: PlaneId) -> Option<usize> {
+        self.aside.holds.then(|| self.aside.of(plane).end - 1)
+    }
+
+    /// Whether the held block has a page to program.
+    #[must_use]
+    pub fn has_held(&self, plane: PlaneId) -> bool {
+        self.held(plane).is_some_and(|held| self.aside.fronts[held].next.is_some())
+    }
+
+    /// [`Blocks::program`], into the held block.
+    pub fn program_held(&mut self, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
+        // Its pages are not counted as free, and `program` counts one off.
+        self.planes[plane.0 as usize].free_pages += 1;
+        self.program_in(self.aside.per_plane, plane, lpn, contents)
+    }
+
+    /// The held block is sealed as it is; one that nothing was moved into is erased like others.
+    pub fn let_go(&mut self, plane: PlaneId) {
+        let Some(Front { next: Some(next), .. }) =
+            self.held(plane).map(|held| std::mem::take(&mut self.aside.fronts[held]))
+        else {
+            return;
+        };
+        let index = self.geometry.block_index_of(next);
+        let first = Ppn(next.0 - self.geometry.page_of(next));
+        if self.good_pages_from(first).is_some_and(|(first, _)| first < next) {
+            return self.seal(plane, next);
+        }
+        self.score[index] = FREE;
+        let pages = self.geometry.pages - u32::from(self.failed_in(index));
+        let state = &mut self.planes[plane.0 as usize];
+        state.free_blocks += 1;
+        state.free_pages += pages;
+    }
+
+    // ---------------------------------------------------------------- for wear levelling
+
+    /// How often a block was erased.
+    #[must_use]
+    pub fn erases_of(&self, plane: PlaneId, block: u32) -> u32 {
+        self.erases[self.geometry.block_index(plane, block)]
+    }
+
+    /// How often all blocks of a plane were erased.
+    #[must_use]
+    pub fn erases_in(&self, plane: PlaneId) -> u32 {
+        self.planes[plane.0 as usize].erases
+    }
+
+    /// Blocks of a plane sealed so far: the clock by which [`Blocks::sealed`] tells ages.
+    #[must_use]
+    pub fn seals(&self, plane: PlaneId) -> u32 {
+        self.planes[plane.0 as usize].seals
+    }
+
+    /// The sealed block with a valid page that was sealed longest ago, of those that `pick` accepts.
+    #[must_use]
+    pub fn coldest(&self, plane: PlaneId, pick: impl Fn(u32) -> bool) -> Option<u32> {
+        let blocks = self.scores(plane).iter().zip(self.sealed(plane)).zip(0..);
+        let cold = blocks.filter(|&((&score, _), block)| {
+            score & OPEN == 0 && score > 0 && self.valid_in(plane, block) > 0 && pick(block)
+        });
+        cold.min_by_key(|((_, sealed), _)| **sealed).map(|(_, block)| block)
+    }
+}

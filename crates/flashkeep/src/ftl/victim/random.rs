@@ -1,0 +1,44 @@
+//! # What it does
+//! Takes any sealed block that has an invalid page, each with the same chance.
+//!
+//! # What it costs
+//! The most copying, and no search. Wear is even.
+//!
+//! # Source
+//! Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based solid state drives",
+//! SIGMETRICS 2013. MQSim calls it RANDOM_P. Under uniform random writes, b pages a block and the share ρ of them in
+//! use: A = b / (b (1 − ρ) + ρ), see docs/wear.md.
+
+use super::{Candidates, Victim};
+
+/// Draws that may miss before blocks are counted.
+const TRIES: u32 = 16;
+
+/// Any.
+pub(super) const POLICY: Victim = Victim {
+    name: "random",
+    summary: "any sealed block with an invalid page (MQSim: RANDOM_P)",
+    keys: &[],
+    pick: |candidates| nth(candidates, 0),
+};
+
+/// The `n`th block drawn.
+pub(super) fn nth(candidates: &Candidates<'_>, n: u32) -> Option<u32> {
+    let blocks = candidates.valid.len() as u32;
+    let first = n * (TRIES + 1);
+    let worth = |block: &u32| candidates.valid[*block as usize] < candidates.pages;
+    let drawn = (first..first + TRIES).map(|n| candidates.draws.below(n, blocks));
+    if let Some(block) = drawn.into_iter().find(worth) {
+        return Some(block);
+    }
+    // Few are worth taking: one of those, whichever it is.
+    let count = candidates.valid.iter().filter(|&&valid| valid < candidates.pages).count() as u32;
+    let at = (count > 0).then(|| candidates.draws.below(first + TRIES, count))?;
+    (0..blocks).filter(worth).nth(at as usize)
+}
+
+/// Of `count` blocks drawn the one with the fewest valid pages, the first drawn of equals.
+pub(super) fn best_of(candidates: &Candidates<'_>, count: u32) -> Option<u32> {
+    let drawn = (0..count).map_while(|n| nth(candidates, n));
+    drawn.min_by_key(|&block| candidates.valid[block as usize])
+}

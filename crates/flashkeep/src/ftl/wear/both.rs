@@ -1,0 +1,20 @@
+//! # What it does
+//! Moves the coldest data into a worn block (`migration`); where there are none to move, reclaims it less often
+//! (`rate-limit`).
+//!
+//! # What it costs
+//! What the two cost.
+//!
+//! # Source
+//! Agrawal et al., USENIX ATC 2008, section 3.6.
+
+use super::{Levelling, Wear, migration, rate_limit};
+
+/// Migration, and rate limiting where that cannot be.
+pub(super) const POLICY: Levelling = Levelling {
+    name: "both",
+    summary: "migration, and rate-limit where there is nothing to migrate",
+    keys: &["migrate_below", "rate_limit_below", "rate_limit_window"],
+    migrates: true,
+    judge: |wear: &Wear<'_>| migration::migrate(wear).unwrap_or_else(|| rate_limit::judge(wear)),
+};

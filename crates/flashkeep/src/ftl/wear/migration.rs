@@ -1,0 +1,32 @@
+//! # What it does
+//! When a block with less than Y of its plane's average life left is to be reclaimed, the coldest data of the plane are
+//! moved into it: those of the block that was sealed longest ago and is not as worn itself. That block is reclaimed in
+//! its stead, and the worn one rests under data that nobody rewrites. What it had room for beyond them stays unused
+//! until it is reclaimed again.
+//!
+//! # What it costs
+//! The valid pages of the coldest block are moved once more (cause `migrate`).
+//!
+//! # Source
+//! Agrawal et al., USENIX ATC 2008, section 3.6. There the coldest block is the one erased longest ago, however worn,
+//! and its pages keep their numbers; here they follow each other.
+
+use super::{Levelling, Verdict, Wear};
+
+/// Cold data into worn blocks.
+pub(super) const POLICY: Levelling = Levelling {
+    name: "migration",
+    summary: "the coldest data are moved into a worn block that has been reclaimed",
+    keys: &["migrate_below"],
+    migrates: true,
+    judge: |wear| migrate(wear).unwrap_or(Verdict::Take),
+};
+
+/// Whether a block is to get the coldest data.
+pub(super) fn migrate(wear: &Wear<'_>) -> Option<Verdict> {
+    let below = wear.limits.migrate_below;
+    if !below.exceeds(wear.life, wear.lives, wear.blocks) {
+        return None;
+    }
+    (wear.coldest)(below).map(Verdict::Migrate)
+}

@@ -1,0 +1,104 @@
+//! Whether the block that is to be reclaimed may be, in view of how worn it is: one file a policy, one line in the table.
+
+mod both;
+mod migration;
+mod none;
+mod rate_limit;
+
+/// What a policy may look at: a block that is to be reclaimed, and its plane.
+pub struct Wear<'a> {
+    /// Erases that the block has left.
+    pub life: u32,
+    /// Those of all blocks of the plane together, the dead ones' 0 included.
+    pub lives: u64,
+    /// Blocks of the plane.
+    pub blocks: u32,
+    /// A random number, another at every decision.
+    pub draw: u64,
+    /// The coldest block: the one sealed longest ago, of those that hold data and have more than a share of the average
+    /// life left. Looked for when asked.
+    pub coldest: &'a dyn Fn(Share) -> Option<u32>,
+    /// What the user can choose.
+    pub limits: Limits,
+}
+
+/// A share in thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share(u32);
+
+impl Share {
+    /// The nearest to a number.
+    #[must_use]
+    pub fn of(number: f64) -> Share {
+        Share((number * 1e3).round() as u32)
+    }
+
+    /// Whether a block has less left than this share of its plane's average.
+    #[must_use]
+    pub fn exceeds(self, life: u32, lives: u64, blocks: u32) -> bool {
+        u128::from(life) * u128::from(blocks) * 1000 < u128::from(self.0) * u128::from(lives)
+    }
+}
+
+/// Numbers that a drive file chooses, of the average remaining life.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// `ftl.wear.rate_limit_below`: X.
+    pub rate_limit_below: Share,
+    /// `ftl.wear.rate_limit_window`: W.
+    pub rate_limit_window: Share,
+    /// `ftl.wear.migrate_below`: Y.
+    pub migrate_below: Share,
+}
+
+/// What becomes of a block that is to be reclaimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is reclaimed.
+    Take,
+    /// Another one, if there is another one.
+    Pass,
+    /// It is reclaimed, and the data of this block are moved into it.
+    Migrate(u32),
+}
+
+/// A policy of wear levelling.
+#[derive(Clone, Copy)]
+pub struct Levelling {
+    /// Its name.
+    pub name: &'static str,
+    /// One line about it.
+    pub summary: &'static str,
+    /// Keys of `[ftl.wear]` that it reads.
+    pub keys: &'static [&'static str],
+    /// Whether it ever migrates.
+    pub migrates: bool,
+    /// What becomes of a block.
+    pub judge: fn(&Wear<'_>) -> Verdict,
+}
+
+impl std::fmt::Debug for Levelling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The table of policies.
+pub const LEVELLINGS: [Levelling; 4] = [none::POLICY, rate_limit::POLICY, migration::POLICY, both::POLICY];
+
+/// The policy of that name.
+#[must_use]
+pub fn named(name: &str) -> Option<Levelling> {
+    LEVELLINGS.into_iter().find(|policy| policy.name == name)
+}
+
+impl Levelling {
+    /// Whether there is nothing to judge.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.name == none::POLICY.name
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! # What it does
+//! Reclaims the block that the victim policy chose, however worn it is.
+//!
+//! # What it costs
+//! Nothing but wear where the workload puts it.
+//!
+//! # Source
+//! The first row of the table of wear in Agrawal et al., USENIX ATC 2008.
+
+use super::{Levelling, Verdict};
+
+/// No levelling.
+pub(super) const POLICY: Levelling = Levelling {
+    name: "none",
+    summary: "blocks wear as the workload has it",
+    keys: &[],
+    migrates: false,
+    judge: |_| Verdict::Take,
+};

@@ -1,0 +1,40 @@
+//! # What it does
+//! A block with less than X of its plane's average life left is reclaimed with a chance only; otherwise the next one
+//! that the victim policy would choose is looked at. With r = life / average the chance is (r − (X − W)) / W: with
+//! W = X, which is the default, r / X, so from 1 down to 0 at the end of its life; with a smaller window W blocks below
+//! X − W are left alone.
+//!
+//! # What it costs
+//! Blocks with more valid pages are reclaimed instead. Those are counted with the cause `wear`.
+//!
+//! # Source
+//! Agrawal et al., USENIX ATC 2008, section 3.6; the window is in the program published with it, whose formula there
+//! divides by X − r. That is taken for a slip.
+
+use super::{Levelling, Verdict, Wear};
+
+/// Worn blocks less often.
+pub(super) const POLICY: Levelling = Levelling {
+    name: "rate-limit",
+    summary: "worn blocks are reclaimed less often, the less life they have left",
+    keys: &["rate_limit_below", "rate_limit_window"],
+    migrates: false,
+    judge,
+};
+
+pub(super) fn judge(wear: &Wear<'_>) -> Verdict {
+    let super::Limits { rate_limit_below: below, rate_limit_window: window, .. } = wear.limits;
+    if !below.exceeds(wear.life, wear.lives, wear.blocks) {
+        return Verdict::Take;
+    }
+    let lives = u128::from(wear.lives);
+    // r and the chance as fractions over 1000 · lives, and over window · lives.
+    let life = u128::from(wear.life) * u128::from(wear.blocks) * 1000;
+    let least = u128::from(below.0.saturating_sub(window.0)) * lives;
+    let (chance, of) = (life.saturating_sub(least), u128::from(window.0) * lives);
+    // Both shortened to what a draw can be multiplied with.
+    let shift = (128 - of.leading_zeros()).saturating_sub(64);
+    let drawn = (u128::from(wear.draw) * (of >> shift)) >> 64;
+    let taken = drawn < chance >> shift;
+    if taken { Verdict::Take } else { Verdict::Pass }
+}

@@ -1,0 +1,50 @@
+//! Where each policy draws its lines, and how often it passes.
+
+use super::*;
+
+/// A block with `life` left in a plane of ten with 1,000 each, cold data in block 7.
+fn judged(name: &str, life: u32, draw: u64, window: f64) -> Verdict {
+    let limits = Limits {
+        rate_limit_below: Share::of(0.8),
+        rate_limit_window: Share::of(window),
+        migrate_below: Share::of(0.85),
+    };
+    let wear = Wear { life, lives: 10_000, blocks: 10, draw, coldest: &|_| Some(7), limits };
+    (named(name).expect("a policy").judge)(&wear)
+}
+
+#[test]
+fn each_policy_begins_at_its_line() {
+    for (name, below, otherwise) in [
+        ("rate-limit", 799, Verdict::Pass),
+        ("migration", 849, Verdict::Migrate(7)),
+        ("both", 849, Verdict::Migrate(7)),
+    ] {
+        assert_eq!(judged(name, below, u64::MAX, 0.8), otherwise, "{name}");
+        assert_eq!(judged(name, below + 1, u64::MAX, 0.8), Verdict::Take, "{name}");
+    }
+    assert_eq!(judged("none", 0, u64::MAX, 0.8), Verdict::Take);
+}
+
+#[test]
+fn a_worn_block_is_taken_with_the_chance_that_the_formula_says() {
+    let taken = |life, window| {
+        let draws = (0..1000).map(|n| n * (u64::MAX / 1000) + u64::MAX / 2000);
+        draws.filter(|&draw| judged("rate-limit", life, draw, window) == Verdict::Take).count()
+    };
+    assert_eq!((taken(400, 0.8), taken(0, 0.8), taken(600, 0.8)), (500, 0, 750));
+    // A window of 0.4: none below 0.4 of the average, half of those at 0.6.
+    assert_eq!((taken(400, 0.4), taken(600, 0.4), taken(799, 0.4)), (0, 500, 998));
+}
+
+#[test]
+fn without_cold_data_both_limits_the_rate_and_migration_takes() {
+    let limits = Limits {
+        rate_limit_below: Share::of(0.8),
+        rate_limit_window: Share::of(0.8),
+        migrate_below: Share::of(0.85),
+    };
+    let wear = Wear { life: 1, lives: 10_000, blocks: 10, draw: u64::MAX, coldest: &|_| None, limits };
+    assert_eq!((named("both").unwrap().judge)(&wear), Verdict::Pass);
+    assert_eq!((named("migration").unwrap().judge)(&wear), Verdict::Take);
+}

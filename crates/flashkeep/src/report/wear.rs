@@ -1,0 +1,86 @@
+//! How the flash wears, and how long it lasts.
+
+use crate::kernel::SimTime;
+use serde_json::{Value, json};
+
+/// An instant, and the bytes that the host had written by then.
+pub type Mark = (SimTime, u64);
+
+/// Everything that the summary's section on wear is made from.
+#[derive(Clone, Debug, Default)]
+pub struct WearFacts {
+    /// Erases of every block in this run.
+    pub erases: Vec<u32>,
+    /// Erases of every block before the run; none of a new drive.
+    pub before: Vec<u32>,
+    /// Erases that a block stands, if any number.
+    pub budget: Option<u32>,
+    /// Blocks that have had them all.
+    pub expired: u32,
+    /// When the first one had.
+    pub first_death: Option<Mark>,
+    /// When the first write was refused.
+    pub first_refusal: Option<Mark>,
+    /// The end of the run, and the bytes that the host has written.
+    pub end: Mark,
+    /// Bytes that the host sees.
+    pub capacity: u64,
+    /// Years that drive writes a day are told for.
+    pub warranty_years: f64,
+}
+
+fn mean_and_deviation(values: impl Iterator<Item = u32> + Clone, count: f64) -> (f64, f64) {
+    let mean = values.clone().map(f64::from).sum::<f64>() / count;
+    let variance = values.map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;
+    (mean, variance.sqrt())
+}
+
+impl WearFacts {
+    /// The summary's section.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let count = self.erases.len() as f64;
+        let total: u64 = self.erases.iter().map(|&erases| u64::from(erases)).sum();
+        let (_, deviation) = mean_and_deviation(self.erases.iter().copied(), count);
+        let mean = total as f64 / count;
+        let before = || self.before.iter().copied().chain(std::iter::repeat(0));
+        let blocks = || self.erases.iter().copied().zip(before());
+        let life = |budget: u32| blocks().map(move |(now, before)| budget.saturating_sub(now + before));
+        let lives = self.budget.map(|budget| mean_and_deviation(life(budget), count));
+        // How many times as long as this run until the first block has had its erases, and until all have.
+        let until = |left: f64, worn: f64| if worn > 0.0 { left / worn } else { f64::INFINITY };
+        let finite = |times: f64| Some(times).filter(|times| times.is_finite());
+        let by_most = self.budget.and_then(|budget| {
+            let of_block = |(now, before)| until(f64::from(budget.saturating_sub(before)), f64::from(now));
+            finite(blocks().map(of_block).fold(f64::INFINITY, f64::min))
+        });
+        let by_mean = self.budget.and_then(|budget| {
+            let left: f64 = blocks().map(|(_, before)| f64::from(budget.saturating_sub(before))).sum();
+            finite(until(left / count, mean))
+        });
+        let (seconds, bytes) = (self.end.0.0 as f64 / 1e9, self.end.1 as f64);
+        let days = |times: Option<f64>| times.map(|times| times * seconds / 86_400.0);
+        let written = |times: Option<f64>| times.map(|times| times * bytes / 1e12);
+        let a_day = |times: Option<f64>| {
+            let drives = times.map(|times| times * bytes / self.capacity as f64);
+            drives.map(|drives| drives / (self.warranty_years * 365.0))
+        };
+        let at = |mark: Option<Mark>| mark.map(|(at, _)| at.0 as f64 / 1e9);
+        json!({
+            "erases_total": total,
+            "erases_min": self.erases.iter().min(), "erases_mean": mean, "erases_max": self.erases.iter().max(),
+            "erases_stddev": deviation,
+            "lifetime_days": days(by_most), "lifetime_days_by_mean": days(by_mean),
+            "lifetime_erases": by_most.map(|times| times * total as f64),
+            "lifetime_erases_by_mean": self.budget.map(|budget| f64::from(budget) * count),
+            "tbw": written(by_most), "tbw_by_mean": written(by_mean),
+            "dwpd": a_day(by_most), "dwpd_by_mean": a_day(by_mean),
+            "remaining_life_mean": lives.map(|(mean, _)| mean), "remaining_life_stddev": lives.map(|(_, dev)| dev),
+            "expired_blocks": self.budget.map(|_| self.expired),
+            "first_block_dead_s": at(self.first_death),
+            "first_block_dead_bytes": self.first_death.map(|(_, bytes)| bytes),
+            "first_loss_s": at(self.first_refusal),
+            "first_loss_bytes": self.first_refusal.map(|(_, bytes)| bytes),
+        })
+    }
+}

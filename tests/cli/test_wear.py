@@ -1,0 +1,66 @@
+"""A drive whose blocks wear out: what the command says of its life, and its exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Command
+
+DRIVE = """\
+[flash]
+channels = 1
+chips_per_channel = 1
+dies_per_chip = 1
+planes_per_die = 1
+blocks_per_plane = 64
+pages_per_block = 16
+page_kib = 4
+
+[ftl]
+over_provisioning = 0.2
+wear.erase_budget = 40
+
+[start]
+existing = "all"
+"""
+
+
+@pytest.fixture
+def worn(tmp_path: Path) -> Path:
+    path = tmp_path / "worn.toml"
+    path.write_text(DRIVE)
+    return path
+
+
+def test_the_end_of_a_drive_is_exit_code_3(flashkeep: Command, worn: Path) -> None:
+    to_the_end = "synth:random,requests=200k,write=1,size=4KiB,depth=4"
+    code, out, err = flashkeep("run", worn, to_the_end, "--json")
+    assert (code, err) == (3, "")
+    found = json.loads(out)
+    assert found["workload"]["requests"] < 200_000
+    assert 0 < found["wear"]["first_block_dead_s"] < found["wear"]["first_loss_s"]
+    code, out, _ = flashkeep("run", worn, to_the_end)
+    assert code == 3
+    assert "the drive has reached the end of its life" in out
+
+
+def test_a_short_life_is_extrapolated(flashkeep: Command, worn: Path) -> None:
+    some = "synth:random,requests=2000,write=1,size=4KiB,depth=4"
+    wear = flashkeep.json("run", worn, some)["wear"]
+    assert wear["expired_blocks"] == 0 < wear["tbw"] < wear["tbw_by_mean"]
+    years = flashkeep.json("run", worn, some, "--set", "ftl.wear.warranty_years=10")["wear"]
+    assert years["dwpd"] == pytest.approx(wear["dwpd"] / 2)
+    code, out, _ = flashkeep("run", worn, some)
+    assert code == 0
+    assert "drive writes a day" in out
+    longer = flashkeep.json("run", worn, some, "--set", "ftl.wear.erase_budget=1000")["wear"]
+    assert longer["lifetime_days"] == pytest.approx(25 * wear["lifetime_days"])
+
+
+def test_levelling_without_a_budget_is_refused(flashkeep: Command) -> None:
+    code, _, err = flashkeep("check", "ssdsim-basic", "--set", "ftl.wear.levelling=both")
+    assert code == 2
+    assert "ftl.wear.levelling" in err
+    assert "ftl.wear.erase_budget" in err
