@@ -24,7 +24,7 @@ const TABLE: &[(&str, &str)] = table![
     "ssdsim-base",
     "ssdsim-basic",
     "aging-8gb",
-    "ageing-8gib",
+    "aging-8gb-aged",
     "sirf-1-base",
     "1CNM-64",
     "2CM-128",
