@@ -324,6 +324,16 @@ impl<C: Contents> Buffer<C> {
         true
     }
 
+    /// Writes a page again as it is: it belongs to a logical page of which another one is written.
+    pub fn rewrite<S: Scheme, L: Leaves<C>>(&mut self, page: u32, below: &mut Below<'_, S, C, L>) {
+        let exists = self.pages.sectors(page);
+        if exists != 0 {
+            let sectors = self.pages.sectors_of(exists);
+            let merge = Merge { page: Page(page), old_sectors: sectors, all_sectors: sectors };
+            below.merge(merge, C::default());
+        }
+    }
+
     /// The sectors of a page go to flash, together with those that are there already.
     fn store<S: Scheme, L: Leaves<C>>(
         &mut self,

@@ -83,9 +83,16 @@ impl<C: Contents> Drive<C> {
                 }
                 continue;
             }
-            if let Some((_, from)) = self.next_valid(plane, victim) {
-                self.read_move(now, channel, unit, plane, from);
-                return true;
+            if let Some((lpn, from)) = self.next_valid(plane, victim) {
+                if !self.copyback {
+                    self.read_move(now, channel, unit, plane, from);
+                    return true;
+                }
+                if !(self.damaged && self.cannot_move(now, plane, lpn, from)) {
+                    self.copy_back(now, channel, unit, plane, lpn, from);
+                    return true;
+                }
+                continue;
             }
             return self.erase_victim(now, channel, unit, plane, victim);
         }
@@ -188,11 +195,30 @@ impl<C: Contents> Drive<C> {
     ) {
         let to = self.move_page(unit, plane, lpn, from);
         self.tell_moved(plane, lpn);
-        let (_, durable) = self.program(now, channel, unit, to, 0);
+        let summary = self.seals(self.ftl_of(plane), plane);
+        let (_, durable) = self.program(now, channel, unit, to, 0, summary);
         self.units[unit.0 as usize].programs = Some(to);
         let cause = self.moves_because(plane);
         self.counters.count(self.ftl_of(plane) as u16, Kind::Program, cause);
         self.tell(now, durable, to, Kind::Program, cause, 0);
+    }
+
+    /// A page moves within its plane; nothing crosses the pins but the command.
+    fn copy_back(&mut self, now: SimTime, channel: usize, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn) {
+        let to = self.move_page(unit, plane, lpn, from);
+        self.tell_moved(plane, lpn);
+        let whole = self.copy_back_time(from, to) + self.seals(self.ftl_of(plane), plane);
+        let held = if self.bus == BusUse::Operations { whole } else { self.timing.command };
+        self.occupy_channel(now, channel, held);
+        self.occupy_unit(now, unit, now + whole);
+        self.units[unit.0 as usize].programs = Some(to);
+        let cause = self.moves_because(plane);
+        self.counters.count(self.ftl_of(plane) as u16, Kind::Copyback, cause);
+        self.tell(now, now + whole, to, Kind::Copyback, cause, 0);
+    }
+
+    fn copy_back_time(&self, from: Ppn, to: Ppn) -> Span {
+        self.timing.command + self.array_read(from) + self.array_program(to)
     }
 
     /// The page is elsewhere in its plane from now on; reads that wait for it go there.
@@ -319,15 +345,25 @@ impl<C: Contents> Drive<C> {
         while let Some((lpn, from)) = self.next_valid(plane, victim) {
             let read = self.timing.command + self.array_read(from) + self.timing.transfer(0);
             let start = now + held;
-            self.counters.count(ftl, Kind::Read, cause);
-            self.tell(start, start + read, from, Kind::Read, cause, 0);
             if self.damaged && self.cannot_move(now, plane, lpn, from) {
+                self.counters.count(ftl, Kind::Read, cause);
+                self.tell(start, start + read, from, Kind::Read, cause, 0);
                 held += read;
                 continue;
             }
             let to = self.move_page(unit, plane, lpn, from);
-            let program = self.timing.command + self.timing.transfer(0) + self.array_program(to);
             self.tell_moved(plane, lpn);
+            held += self.seals(usize::from(ftl), plane);
+            if self.copyback {
+                let end = start + self.copy_back_time(from, to);
+                self.counters.count(ftl, Kind::Copyback, cause);
+                self.tell(start, end, to, Kind::Copyback, cause, 0);
+                held += end.since(start);
+                continue;
+            }
+            let program = self.timing.command + self.timing.transfer(0) + self.array_program(to);
+            self.counters.count(ftl, Kind::Read, cause);
+            self.tell(start, start + read, from, Kind::Read, cause, 0);
             self.counters.count(ftl, Kind::Program, cause);
             self.tell(start + read, start + read + program, to, Kind::Program, cause, 0);
             held += read + program;

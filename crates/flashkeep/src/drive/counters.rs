@@ -11,11 +11,13 @@ pub enum Kind {
     Program,
     /// A block is erased.
     Erase,
+    /// A page is moved within its plane, without crossing the pins: a read and a program in one.
+    Copyback,
 }
 
 impl Kind {
     /// All of them, in order.
-    pub const ALL: [Kind; 3] = [Kind::Read, Kind::Program, Kind::Erase];
+    pub const ALL: [Kind; 4] = [Kind::Read, Kind::Program, Kind::Erase, Kind::Copyback];
 
     /// Its name in reports.
     #[must_use]
@@ -24,6 +26,7 @@ impl Kind {
             Kind::Read => "read",
             Kind::Program => "program",
             Kind::Erase => "erase",
+            Kind::Copyback => "copyback",
         }
     }
 }
@@ -31,7 +34,7 @@ impl Kind {
 /// How many operations there were.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    by_member: Vec<[[u64; Cause::ALL.len()]; 3]>,
+    by_member: Vec<[[u64; Cause::ALL.len()]; Kind::ALL.len()]>,
     /// Reads of pages that hold nothing: no flash was asked.
     pub reads_of_nothing: u64,
     /// Commands of more than one plane, by kind.
@@ -48,7 +51,7 @@ impl Counters {
     /// Nothing counted, for so many members.
     #[must_use]
     pub fn new(members: usize) -> Self {
-        Counters { by_member: vec![[[0; Cause::ALL.len()]; 3]; members], ..Counters::default() }
+        Counters { by_member: vec![[[0; Cause::ALL.len()]; Kind::ALL.len()]; members], ..Counters::default() }
     }
 
     /// Counts one.

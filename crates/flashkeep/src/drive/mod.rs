@@ -39,7 +39,9 @@ use crate::ftl::allocation::Order;
 use crate::ftl::{Allocation, Blocks, Entry, Map, Victim};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
 use crate::media::{Domain, Geometry, PlaneId, Ppn, Rows, Scheduler, Timing, UnitId};
-use crate::spec::{Acknowledge, BusUse, CommandsSpec, GcRun, Level, MultiPlane, Resolved};
+use crate::spec::{
+    Acknowledge, BusUse, CommandsSpec, GcRun, InFlight, Level, MultiPlane, PlaneChoice, Resolved,
+};
 use choose::Chooser;
 use limit::Limit;
 use media::{Channel, Unit};
@@ -100,6 +102,9 @@ struct Op {
     durable: SimTime,
     service: Span,
 }
+
+/// Where a read will find a page that is not in flash yet: known when the read is granted.
+const NOT_YET: Ppn = Ppn(u32::MAX);
 
 /// Operations in the order in which their requests came; within a request, in the order in which they came.
 #[derive(Clone, Copy, Debug, Default)]
@@ -268,6 +273,13 @@ impl Ftl {
     }
 }
 
+/// What a gang of channels that share their control lines does: operations that have begun together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    begun: SimTime,
+    end: SimTime,
+}
+
 /// A plane's collection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Collection {
@@ -328,8 +340,19 @@ pub struct Drive<C> {
     register: Span,
     /// Whether all pages take as long to program, and the channel is held for transfers only.
     uniform: bool,
+    /// Channels that share their control lines, and what each gang of them does.
+    gang: usize,
+    rounds: Vec<Round>,
     gc: GcRun,
     coalesce: bool,
+    plane_choice: PlaneChoice,
+    /// Pages on their way are read from flash, behind their program.
+    read_behind: bool,
+    /// Each block has a summary behind its data.
+    summaries: bool,
+    /// Planes are collected also while nothing waits for them.
+    background: bool,
+    copyback: bool,
     /// A plane with fewer free pages collects.
     collect_below: u32,
     blocks: Blocks<C>,
@@ -358,6 +381,8 @@ pub struct Drive<C> {
     channels: Vec<Channel>,
     collections: Vec<Collection>,
     ops: Arena<Op>,
+    /// The version of the copy that each write in flight replaces; untouched where planes take turns.
+    replaces: Vec<write::Replaced>,
     /// The pages of writes in flight; untouched where contents are nothing.
     carried: Vec<Vec<C>>,
     /// What one multi-plane program takes, and planes that could take more: empty in between.
@@ -399,9 +424,9 @@ impl<C: Contents> Drive<C> {
             notify_moves: matches!(kind, LeafKind::Mapped { notify_moves: true, .. }),
             // The order in which the rows of a raw leaf go over its planes, each of which takes its own.
             configured: if raw {
-                Allocation::Static(Order::new(&Level::ALL))
+                Allocation::Static(Order::new(&Level::ALL, 1))
             } else {
-                drive.allocation.into()
+                Allocation::new(drive.allocation, drive.stride())
             },
             timing: Timing::new(drive),
             scheduler,
@@ -414,8 +439,15 @@ impl<C: Contents> Drive<C> {
             joins: !raw && (commands.multi_plane != MultiPlane::Off || commands.cache_program),
             register: Span(drive.timing.register_ns),
             uniform: drive.page_types.is_single() && drive.spec.flash.bus == BusUse::Transfers,
+            gang: drive.spec.flash.control_gang as usize,
+            rounds: vec![Round::default(); (geometry.channels / drive.spec.flash.control_gang) as usize],
             gc: drive.spec.ftl.gc.run,
             coalesce: drive.spec.ftl.coalesce_reads,
+            plane_choice: drive.spec.ftl.plane_choice,
+            read_behind: drive.spec.ftl.read_in_flight == InFlight::Flash,
+            summaries: drive.spec.flash.summary_page,
+            background: drive.spec.ftl.gc.background,
+            copyback: drive.spec.ftl.gc.copyback,
             // A block's worth of free pages for each stream is kept from the host, so collection starts before it is reached.
             collect_below: (threshold as u32).max(u32::from(drive.streams()) * geometry.pages + 1),
             blocks: Blocks::new(&geometry),
@@ -434,6 +466,7 @@ impl<C: Contents> Drive<C> {
             channels: media::channels(&geometry),
             collections: vec![Collection::default(); geometry.plane_count() as usize],
             ops: Arena::default(),
+            replaces: Vec::new(),
             carried: Vec::new(),
             shares: Vec::new(),
             free_planes: Vec::new(),

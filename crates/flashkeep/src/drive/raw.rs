@@ -148,7 +148,7 @@ impl<C: Contents> Drive<C> {
         if self.ftls[usize::from(ftl)].map.arrive(page, op.raw(), ppn) {
             self.blocks.validate(ppn);
         }
-        let (acknowledged, durable) = self.program(now, channel, unit, ppn, command.sectors);
+        let (acknowledged, durable) = self.program(now, channel, unit, ppn, command.sectors, Span::ZERO);
         self.units[unit.0 as usize].programs = Some(ppn);
         self.counters.count(ftl, Kind::Program, command.cause);
         self.tell(now, durable, ppn, Kind::Program, command.cause, command.sectors);

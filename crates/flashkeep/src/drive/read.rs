@@ -1,10 +1,10 @@
 //! Reads: from flash, from the controller's memory, or of nothing.
 
 use super::media::Phase;
-use super::{Drive, Kind, Op};
+use super::{Drive, Kind, NOT_YET, Op};
 use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket};
 use crate::ftl::Entry;
-use crate::kernel::{SimTime, Span};
+use crate::kernel::{Id, SimTime, Span};
 use crate::media::{Ppn, UnitId};
 use crate::spec::{BusUse, MultiPlane};
 
@@ -25,6 +25,11 @@ impl<C: Contents> Drive<C> {
                 self.counters.reads_of_nothing += 1;
                 self.answer(ticket, 1, now + memory, memory, C::default());
             }
+            Entry::Pending(op) if self.read_behind => {
+                let contents = self.carried_page(ftl, op, command.start.0);
+                let unit = self.unit_behind(ftl, command.start.0);
+                self.queue_read(now, ftl, command, ticket, unit, NOT_YET, contents);
+            }
             Entry::Pending(op) => {
                 let contents = self.carried_page(ftl, op, command.start.0);
                 self.answer_in_flight(now, ticket, contents);
@@ -38,13 +43,14 @@ impl<C: Contents> Drive<C> {
                         return self.done.push(Done { failed, ..Done::at(ticket, 1, now) });
                     }
                     self.answer(ticket, 1, now, Span::ZERO, contents);
-                } else if self.is_being_programmed(now, unit, ppn) {
+                } else if !self.read_behind && self.is_being_programmed(now, unit, ppn) {
                     self.answer_in_flight(now, ticket, contents);
                 } else if self.is_being_read(unit, ppn, command.cause) {
                     self.counters.reads_from_memory += 1;
                     self.answer(ticket, 1, now + memory, memory, contents);
                 } else {
-                    self.wait_to_read(now, ftl, command, ticket, unit, ppn);
+                    // The first law: it reads what the page holds now, whatever is written before its turn comes.
+                    self.queue_read(now, ftl, command, ticket, unit, ppn, contents);
                 }
             }
         }
@@ -81,7 +87,26 @@ impl<C: Contents> Drive<C> {
         self.any_read(unit, same) || self.units[unit.0 as usize].reads.any(&self.ops, same)
     }
 
-    fn wait_to_read(
+    /// The unit that will program a page that waits in a pool, where its channel has but one.
+    fn unit_behind(&self, ftl: usize, lpn: u32) -> UnitId {
+        let pool = self.bound_pool(ftl, lpn);
+        let mut lanes = self.lanes[self.ftls[ftl].lanes_range()].iter();
+        lanes.find(|lane| lane.pool == pool).expect("some lane takes it").unit
+    }
+
+    /// A page that was not in flash when a read of it was submitted has come there since, or has been written again.
+    #[cold]
+    fn find(&self, unit: UnitId, op: Id<Op>) -> Ppn {
+        let Op { ftl, command, .. } = self.ops[op];
+        match self.ftls[usize::from(ftl)].map.get(command.start.0) {
+            Entry::At(ppn) if self.unit_of_page(ppn) == unit => ppn,
+            // Its contents are known; whatever else the unit has programmed takes as long to read.
+            _ => self.units[unit.0 as usize].programs.unwrap_or(self.geometry.first_page(unit)),
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn queue_read(
         &mut self,
         now: SimTime,
         ftl: usize,
@@ -89,13 +114,12 @@ impl<C: Contents> Drive<C> {
         ticket: Ticket,
         unit: UnitId,
         ppn: Ppn,
+        contents: C,
     ) {
         // A read's service, but for its command, is what it adds to the queue of its unit.
         let service = self.array_read(ppn) + self.timing.transfer(command.sectors);
         let op = self.claim(Op { ticket, command, ftl: ftl as u16, ppn, service, ..Op::default() });
         if C::KEEP {
-            // The first law: it reads what the page holds now, whatever is written before its turn comes.
-            let contents = self.blocks.contents(ppn);
             self.carry(op, &[contents]);
         }
         let state = &mut self.units[unit.0 as usize];
@@ -118,9 +142,15 @@ impl<C: Contents> Drive<C> {
         state.current = op;
         // A read's field for the end holds its start until the end is known.
         self.ops[op].acknowledged = now;
+        if self.ops[op].ppn == NOT_YET {
+            self.ops[op].ppn = self.find(unit, op);
+        }
         let Op { ppn, command, ftl, .. } = self.ops[op];
         // Reads of raw pages were checked when they were submitted.
-        assert!(self.blocks.is_programmed(ppn) || self.raw, "only programmed pages are read");
+        assert!(
+            self.blocks.is_programmed(ppn) || self.raw || self.read_behind,
+            "only programmed pages are read"
+        );
         self.counters.count(ftl, Kind::Read, command.cause);
         let joined =
             if self.commands.multi_plane == MultiPlane::Off { 1 } else { self.join_reads(now, unit, op) };

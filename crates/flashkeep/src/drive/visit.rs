@@ -1,7 +1,7 @@
 //! A channel is visited: the scheduler picks one thing after another until the channel is in use or nothing is left.
 
-use super::Drive;
 use super::media::{Channel, Phase, bits};
+use super::{Drive, Round};
 use crate::engine::Contents;
 use crate::kernel::SimTime;
 use crate::media::scheduler::Class;
@@ -34,10 +34,18 @@ impl<C: Contents> Drive<C> {
 
     /// Grants what can be granted.
     pub(super) fn visit(&mut self, now: SimTime, channel: usize) {
+        if self.gang > 1 && !self.may_begin(now, channel) {
+            return;
+        }
         let mut idle = self.idle_units(now, channel);
         while self.channels[channel].free_at <= now {
             match self.grant_one(now, channel, idle) {
-                Turn::Granted(unit) => idle &= !self.units[unit.0 as usize].bit,
+                Turn::Granted(unit) => {
+                    idle &= !self.units[unit.0 as usize].bit;
+                    if self.gang > 1 {
+                        self.begin(now, channel, unit);
+                    }
+                }
                 Turn::Nothing | Turn::Blocked => return,
             }
         }
@@ -47,6 +55,35 @@ impl<C: Contents> Drive<C> {
         let accepted = self.commands.cache_program && self.pools_waiting > 0;
         if wanted || accepted || state.ready != 0 {
             self.arm_channel(channel);
+        }
+    }
+
+    /// Whether a channel that shares its control lines may begin something: with the others of its gang, or when they
+    /// have ended, or because it goes on with what it began.
+    fn may_begin(&mut self, now: SimTime, channel: usize) -> bool {
+        let Round { begun, end } = self.rounds[channel / self.gang];
+        if end <= now || begun == now || self.channels[channel].ready != 0 {
+            return true;
+        }
+        self.agenda.set(self.units.len() + channel, end);
+        false
+    }
+
+    /// Something was granted; the others of the gang begin now or wait until it has ended.
+    fn begin(&mut self, now: SimTime, channel: usize, unit: UnitId) {
+        let gang = channel / self.gang;
+        let first = self.rounds[gang].end <= now;
+        let free_at = self.free_at[unit.0 as usize];
+        let out = self.timing.longest_read() + self.timing.transfer(0);
+        let end = if free_at == SimTime::NEVER { now + self.timing.command + out } else { free_at };
+        let round = &mut self.rounds[gang];
+        if first {
+            *round = Round { begun: now, end };
+            (gang * self.gang..(gang + 1) * self.gang)
+                .filter(|&other| other != channel)
+                .for_each(|other| self.visit(now, other));
+        } else {
+            round.end = round.end.max(end);
         }
     }
 
@@ -126,7 +163,10 @@ impl<C: Contents> Drive<C> {
 
     #[inline(never)]
     fn try_collect(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
-        let Channel { collecting, first_unit, .. } = self.channels[channel];
+        let Channel { mut collecting, first_unit, .. } = self.channels[channel];
+        if !self.background {
+            collecting &= self.wanted_units(channel);
+        }
         for bit in bits(collecting & idle) {
             let unit = UnitId(first_unit + bit);
             if self.collect(now, channel, unit) {
@@ -136,6 +176,16 @@ impl<C: Contents> Drive<C> {
         // A page that waits in a register keeps its unit busy until the channel has served it.
         let waits = self.channels[channel].collecting & !idle != 0 && self.channels[channel].ready == 0;
         if waits && self.scheduler.collection_holds_channel { Turn::Blocked } else { Turn::Nothing }
+    }
+
+    /// The units of a channel that a read or a write waits for.
+    fn wanted_units(&self, channel: usize) -> u64 {
+        let Channel { waiting, lanes, .. } = &self.channels[channel];
+        let written = |&&(lane, _): &&(u32, u32)| {
+            let pool = self.lanes[lane as usize].pool;
+            self.pools[pool as usize].head.is_some()
+        };
+        lanes.iter().filter(written).fold(*waiting, |mask, &(_, bit)| mask | 1 << bit)
     }
 
     /// The oldest read that waits for an idle unit.

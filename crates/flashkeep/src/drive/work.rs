@@ -89,14 +89,20 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     fn tell_watch(&mut self, operation: &Operation, sectors: u16) {
         let Operation { ppn, kind, cause, .. } = *operation;
-        let (array, pins) = match kind {
-            Kind::Read => (self.array_read(ppn), self.timing.transfer(sectors)),
-            Kind::Program => (self.array_program(ppn), self.timing.transfer(sectors)),
-            Kind::Erase => (self.timing.erase, Span::ZERO),
-        };
+        let (read, program) = (self.array_read(ppn), self.array_program(ppn));
+        let (erase, pins) = (self.timing.erase, self.timing.transfer(sectors));
         let Some(watch) = &mut self.watch else { return };
         if let Some(work) = &mut watch.work {
-            work.add(kind, cause, array, pins);
+            match kind {
+                Kind::Read => work.add(kind, cause, read, pins),
+                Kind::Program => work.add(kind, cause, program, pins),
+                Kind::Erase => work.add(kind, cause, erase, Span::ZERO),
+                // It reads and programs, and nothing crosses the pins.
+                Kind::Copyback => {
+                    work.add(Kind::Read, cause, read, Span::ZERO);
+                    work.add(Kind::Program, cause, program, Span::ZERO);
+                }
+            }
         }
         if let Some(log) = &mut watch.log {
             log.add(operation);

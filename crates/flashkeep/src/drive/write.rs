@@ -1,11 +1,18 @@
 //! Writes: kept in a pool until a die may take them, then placed and programmed.
 
 use super::{Drive, Ftl, Kind, Lane, Op};
-use crate::engine::{Command, Contents, Done, Flags, Ticket};
+use crate::engine::{Cause, Command, Contents, Done, Flags, Ticket};
 use crate::ftl::{Allocation, Entry};
 use crate::kernel::{Id, SimTime, Span};
 use crate::media::{PlaneId, Ppn, UnitId};
-use crate::spec::{Acknowledge, BusUse, Level};
+use crate::spec::{Acknowledge, BusUse, Level, PlaneChoice};
+
+/// The copy of a page that a write replaces.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Replaced {
+    version: u64,
+    plane: Option<PlaneId>,
+}
 
 impl<C: Contents> Drive<C> {
     pub(super) fn write(
@@ -42,7 +49,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The pool of an address of which some levels are bound.
-    fn bound_pool(&self, ftl: usize, lpn: u32) -> u32 {
+    pub(super) fn bound_pool(&self, ftl: usize, lpn: u32) -> u32 {
         let this = &self.ftls[ftl];
         match &this.allocation {
             Allocation::Dynamic => this.first_pool,
@@ -72,6 +79,9 @@ impl<C: Contents> Drive<C> {
         let op = self.claim(Op { ticket, command: *command, ftl: ftl as u16, ..Op::default() });
         if C::KEEP {
             self.carry(op, contents);
+        }
+        if self.plane_choice != PlaneChoice::InTurn {
+            self.note_replaced(ftl, command, op);
         }
         for lpn in command.start.0..command.end() {
             self.give_up(ftl, lpn);
@@ -170,6 +180,9 @@ impl<C: Contents> Drive<C> {
             let bound = ftl.allocation.plane(&self.geometry, &ftl.domain, lpn);
             return bound.filter(|&plane| self.blocks.has_room(plane)).map(|plane| (plane, lane.turn));
         }
+        if self.plane_choice != PlaneChoice::InTurn {
+            return self.plane_by_version(&lane.planes, lane.turn, head);
+        }
         Allocation::next_plane(&lane.planes, lane.turn, |plane| self.blocks.has_room(plane))
     }
 
@@ -200,7 +213,8 @@ impl<C: Contents> Drive<C> {
         let lpn = start.0 + u32::from(n);
         let contents = if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() };
         let ppn = self.place(ftl, plane, lpn, op, contents);
-        let (acknowledged, durable) = self.program(now, channel, unit, ppn, sectors);
+        let summary = self.seals(ftl, plane);
+        let (acknowledged, durable) = self.program(now, channel, unit, ppn, sectors, summary);
         self.units[unit.0 as usize].programs = Some(ppn);
         self.counters.count(ftl as u16, Kind::Program, cause);
         self.tell(now, durable, ppn, Kind::Program, cause, sectors);
@@ -236,6 +250,10 @@ impl<C: Contents> Drive<C> {
         let ppn = self.streams.program(&mut self.blocks, ftl, plane, owned, contents);
         if owner.is_some_and(|owner| this.map.arrive(owner, op.raw(), ppn)) {
             self.blocks.validate(ppn);
+        } else if self.plane_choice != PlaneChoice::InTurn
+            && let Entry::Pending(later) = self.ftls[ftl].map.get(lpn)
+        {
+            self.replaces[Id::<Op>::new(later).index()] = self.replaced(ppn);
         }
         if self.blocks.plane(plane).free_pages < self.collect_below {
             self.ask_for_collection(plane);
@@ -243,7 +261,17 @@ impl<C: Contents> Drive<C> {
         ppn
     }
 
-    /// Command and data on the channel, then the array; when the program is acknowledged, and when it is over.
+    /// If the page programmed last has filled its block, the block's summary follows, which takes so long.
+    #[inline]
+    pub(super) fn seals(&mut self, ftl: usize, plane: PlaneId) -> Span {
+        if !self.summaries || !self.blocks.is_between_blocks(plane) {
+            return Span::ZERO;
+        }
+        self.counters.count(ftl as u16, Kind::Program, Cause::Metadata);
+        self.timing.summary
+    }
+
+    /// Command and data on the channel, then the array, a summary included; when the program is acknowledged, and when it is over.
     #[inline(always)]
     pub(super) fn program(
         &mut self,
@@ -252,11 +280,12 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         ppn: Ppn,
         sectors: u16,
+        summary: Span,
     ) -> (SimTime, SimTime) {
         let bus = self.timing.command + self.timing.transfer(sectors);
         let (mut array, mut held) = (self.timing.program, bus);
         if !self.uniform {
-            array = self.array_program(ppn);
+            array = self.array_program(ppn) + summary;
             held = if self.bus == BusUse::Operations { bus + array } else { bus };
         }
         let durable = now + bus + array;
@@ -329,7 +358,11 @@ impl<C: Contents> Drive<C> {
                     Allocation::next_plane(planes, *turn, |plane| self.blocks.has_room(plane))
                 }
             };
-            if let Some((plane, next)) = found {
+            if let Some((plane, mut next)) = found {
+                if self.plane_choice != PlaneChoice::InTurn && !self.blocks.is_last_page(plane) {
+                    let planes = &self.lanes[lane].planes;
+                    next = planes.iter().position(|&other| other == plane).unwrap_or(0) as u32;
+                }
                 self.lanes[lane].turn = next;
                 self.ftls[ftl].untimed_turn = at;
                 return Some(plane);
@@ -362,6 +395,38 @@ impl<C: Contents> Drive<C> {
             self.collect_at_once(plane);
         }
         true
+    }
+
+    // ---------------------------------------------------------------- versions
+
+    /// What a write replaces, so that the new copy gets a greater version.
+    fn note_replaced(&mut self, ftl: usize, command: &Command, op: Id<Op>) {
+        let copy = |lpn| match self.ftls[ftl].map.get(lpn) {
+            Entry::At(ppn) => self.replaced(ppn),
+            Entry::Pending(_) | Entry::Unmapped => Replaced::default(),
+        };
+        let copies = (command.start.0..command.end()).map(copy);
+        let youngest = copies.max_by_key(|copy| copy.version).unwrap_or_default();
+        if self.replaces.len() <= op.index() {
+            self.replaces.resize(op.index() + 1, Replaced::default());
+        }
+        self.replaces[op.index()] = youngest;
+    }
+
+    fn replaced(&self, ppn: Ppn) -> Replaced {
+        Replaced { version: self.blocks.version(ppn), plane: Some(self.geometry.plane_of(ppn)) }
+    }
+
+    /// The plane for the first page of a pool, among those that give it a greater version than its older copy has.
+    fn plane_by_version(&self, planes: &[PlaneId], turn: u32, head: Id<Op>) -> Option<(PlaneId, u32)> {
+        let older = self.replaces[head.index()];
+        let same = (self.plane_choice == PlaneChoice::Same).then_some(older.plane).flatten();
+        let fits = |plane: PlaneId| {
+            same.is_none_or(|same| same == plane)
+                && self.blocks.has_room(plane)
+                && self.blocks.next_version(plane) > older.version
+        };
+        Allocation::roomiest(planes, turn, |plane| fits(plane).then(|| self.blocks.room(plane)))
     }
 
     // ---------------------------------------------------------------- contents in flight

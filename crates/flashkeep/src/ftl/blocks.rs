@@ -59,6 +59,9 @@ pub struct Blocks<C> {
     /// When each block was sealed, counted in its plane.
     pub(super) sealed: Vec<u32>,
     pub(super) erases: Vec<u32>,
+    /// When each block was opened last, counted over all planes: with the place within the block the version of a page.
+    opened: Vec<u32>,
+    openings: u32,
     /// The logical page that each physical page was programmed for.
     owner: Vec<u32>,
     /// What each physical page holds; empty where contents are nothing.
@@ -86,6 +89,8 @@ impl<C: Contents> Blocks<C> {
             score: vec![FREE; geometry.block_space()],
             sealed: vec![0; geometry.block_space()],
             erases: vec![0; geometry.block_space()],
+            opened: vec![0; geometry.block_space()],
+            openings: 0,
             owner: vec![0; geometry.ppn_space()],
             contents: vec![C::default(); contents],
             defects: Defects::default(),
@@ -114,6 +119,41 @@ impl<C: Contents> Blocks<C> {
     #[inline]
     pub fn has_room(&self, plane: PlaneId) -> bool {
         self.plane(plane).free_pages > self.reserve
+    }
+
+    /// Room of a plane as the DiskSim extension compares it: a block counts with its summary page.
+    #[must_use]
+    pub fn room(&self, plane: PlaneId) -> u32 {
+        let state = self.plane(plane);
+        state.free_blocks * (self.geometry.pages + 1) + state.left
+    }
+
+    /// The version of a page: of two copies of the same logical page the one that was programmed later has the greater
+    /// one, whatever planes they are in.
+    #[must_use]
+    pub fn version(&self, ppn: Ppn) -> u64 {
+        u64::from(self.opened[self.geometry.block_index_of(ppn)]) << 32
+            | u64::from(self.geometry.page_of(ppn))
+    }
+
+    /// The version of the next page that a plane programs.
+    #[must_use]
+    pub fn next_version(&self, plane: PlaneId) -> u64 {
+        self.plane(plane).next.map_or(u64::MAX, |next| self.version(next))
+    }
+
+    /// Whether the next program of a plane fills its block.
+    #[must_use]
+    pub fn is_last_page(&self, plane: PlaneId) -> bool {
+        let state = self.plane(plane);
+        state.left == 1 || (state.left == 0 && self.geometry.pages == 1)
+    }
+
+    /// Whether the last program of a plane filled its block.
+    #[must_use]
+    #[inline]
+    pub fn is_between_blocks(&self, plane: PlaneId) -> bool {
+        self.plane(plane).next.is_none()
     }
 
     /// Programs the next page of a plane for `lpn`; it is not valid yet.
@@ -226,6 +266,8 @@ impl<C: Contents> Blocks<C> {
         scores[block] = OPEN;
         state.cursor = if block + 1 == scores.len() { 0 } else { block as u32 + 1 };
         state.free_blocks -= 1;
+        self.openings += 1;
+        self.opened[first + block] = self.openings;
         let (next, left) = self
             .good_pages_from(self.geometry.ppn(plane, block as u32, 0))
             .expect("a block that goes on has a page that has not failed");

@@ -119,6 +119,12 @@ impl Geometry {
         Ppn((plane.0 << self.block_bits | block) << self.page_bits | page)
     }
 
+    /// The first page of a unit.
+    #[must_use]
+    pub fn first_page(&self, unit: UnitId) -> Ppn {
+        self.ppn(PlaneId(unit.0 * self.planes_per_unit), 0, 0)
+    }
+
     /// The plane that a page is in.
     #[must_use]
     #[inline]

@@ -17,6 +17,8 @@ pub struct Timing {
     pub command: Span,
     /// Command and address cycles of an erase.
     pub erase_command: Span,
+    /// What a block's summary takes: a sector's transfer, and its program; nothing where there is none.
+    pub summary: Span,
     /// What the controller's memory takes to serve.
     pub memory: Span,
     /// Time on the channel of so many sectors; place 0 is a whole page.
@@ -36,7 +38,8 @@ impl Timing {
             let kind = types.of(page);
             [Span(types.read_ns[kind]), Span(types.program_ns[kind])]
         };
-        let pages = if types.is_single() { 0 } else { drive.spec.flash.pages_per_block };
+        // As many as a page's number has room for.
+        let pages = if types.is_single() { 0 } else { drive.spec.flash.pages_per_block.next_power_of_two() };
         Timing {
             by_page: (0..pages).map(of_page).collect(),
             read: Span(timing.read_ns),
@@ -44,6 +47,11 @@ impl Timing {
             erase: Span(timing.erase_setup_ns + timing.erase_ns),
             command: Span(timing.command_ns),
             erase_command: Span(timing.erase_command_ns),
+            summary: if drive.spec.flash.summary_page {
+                transfer(1) + Span(timing.program_ns)
+            } else {
+                Span::ZERO
+            },
             memory: Span(timing.hit_ns),
             transfer: std::iter::once(sectors).chain(1..=sectors).map(transfer).collect(),
         }
@@ -54,6 +62,12 @@ impl Timing {
     #[inline]
     pub fn read_of(&self, page: u32) -> Span {
         if self.by_page.is_empty() { self.read } else { self.by_page[page as usize][0] }
+    }
+
+    /// Array to register, of the slowest page of a block.
+    #[must_use]
+    pub fn longest_read(&self) -> Span {
+        self.by_page.iter().map(|[read, _]| *read).max().unwrap_or(self.read)
     }
 
     /// Register to array, of a page of a block.

@@ -55,7 +55,7 @@ impl<'a> Flash<'a> {
         let all = u128::from(dies) * u128::from(facts.until.since(facts.from).0);
         Flash {
             work,
-            array_nw: [energy.read_ma, energy.program_ma, energy.erase_ma].map(power),
+            array_nw: [energy.read_ma, energy.program_ma, energy.erase_ma, energy.program_ma].map(power),
             pins_nw: power(energy.transfer_ma),
             standby: power(energy.standby_ma).map(|power| power * all.saturating_sub(busy)),
         }

@@ -214,8 +214,6 @@ pub(super) fn operations(of: impl Fn(Kind, Cause) -> u64) -> Value {
         let causes = Cause::ALL.into_iter().map(|cause| (cause.name().to_owned(), json!(of(kind, cause))));
         all.insert(kind.name().to_owned(), Value::Object(causes.collect()));
     }
-    let none = Cause::ALL.into_iter().map(|cause| (cause.name().to_owned(), json!(0)));
-    all.insert("copyback".to_owned(), Value::Object(none.collect()));
     Value::Object(all)
 }
 
@@ -235,8 +233,7 @@ fn commands(counters: &Counters) -> Value {
 
 /// Pages programmed for each page that the host wrote: 1 and the parts add up to the total.
 fn write_amplification(counters: &Counters, host_pages: u64) -> Value {
-    let programs =
-        |causes: &[Cause]| causes.iter().map(|&cause| counters.of(Kind::Program, cause)).sum::<u64>();
+    let programs = |causes: &[Cause]| causes.iter().map(|&cause| programs_for(counters, cause)).sum::<u64>();
     let part = |causes: &[Cause]| per(programs(causes) as f64, host_pages as f64);
     let host = programs(&[Cause::Host, Cause::Update]) as f64 - host_pages as f64;
     json!({
@@ -261,6 +258,11 @@ fn mapping(name: &str, counts: &Counts) -> Value {
         "switch_merges": counts.switch_merges, "partial_merges": counts.partial_merges,
         "full_merges": counts.full_merges,
     })
+}
+
+/// Pages programmed for a cause, with or without crossing the pins.
+fn programs_for(counters: &Counters, cause: Cause) -> u64 {
+    counters.of(Kind::Program, cause) + counters.of(Kind::Copyback, cause)
 }
 
 /// What the flash is given up for.

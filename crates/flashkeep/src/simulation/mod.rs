@@ -12,7 +12,7 @@ use crate::media::Domain;
 use crate::output;
 use crate::report::{Phases, Statistics, WorkloadFacts};
 use crate::schemes;
-use crate::spec::{self, Evict, Existing, LateRequests, Resolved};
+use crate::spec::{self, Evict, Existing, HostOrder, LateRequests, PartialWrites, Resolved};
 use crate::workload::{Replay, Requests, Workload};
 use flashkeep_trace::{Op, Provenance, Request};
 use std::ops::ControlFlow;
@@ -22,11 +22,15 @@ mod build;
 mod end;
 mod image;
 mod life;
+mod link;
+mod outside;
 mod strike;
 mod untimed;
 
 pub use build::{Built, build};
 use life::Marks;
+use link::Link;
+use outside::Outside;
 use strike::Blows;
 
 /// Requests between two looks at whether to stop.
@@ -142,6 +146,11 @@ struct InFlight<C> {
     from_memory: bool,
     counted: bool,
     record: RequestRecord,
+    /// For the link to the host: what crosses it, where it is on the drive, and how flash came to an end with it.
+    op: Option<Op>,
+    sectors: u64,
+    ranges: Vec<Range>,
+    finished: Option<Finished>,
     /// What its reads ought to bring.
     expected: Vec<(u32, C)>,
 }
@@ -170,6 +179,10 @@ struct Simulation<'a, C: Contents> {
     in_flight: Arena<InFlight<C>>,
     finished: Vec<Finished>,
     ranges: Vec<Range>,
+    /// Those that wait for a place in the queue, if it is not simply their turn.
+    outside: Option<Outside>,
+    /// The link to the host, if it takes time.
+    link: Option<Link>,
     /// What is still to happen to the drive.
     blows: Blows,
     phases: Phases,
@@ -195,6 +208,10 @@ struct Simulation<'a, C: Contents> {
     /// Erases of each block before time 0; empty where there were none.
     erases_before: Vec<u32>,
     page_shift: Option<u32>,
+    /// Pages that are written as one.
+    logical_page: u32,
+    /// A write of a part of a page is one of all of it.
+    whole_pages: bool,
 }
 
 impl<'a, C: Contents> Simulation<'a, C> {
@@ -225,6 +242,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let stripe = (drive.spec.buffer.evict == Evict::Stripe && grain < u32::MAX).then_some(grain);
         let spares = drive.members() as u16..drive.parts() as u16;
         let bytes = drive.page_bytes();
+        let whole_pages = drive.spec.ftl.partial_writes == PartialWrites::Whole;
         Ok(Simulation {
             job,
             resolved: drive,
@@ -236,6 +254,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
             domains,
             leaf_count,
             buffer: Buffer::new(pages, sectors, dram, stripe, drive.spec.start.existing),
+            outside: (workload.replay == Replay::Open && drive.spec.host.order == HostOrder::CLook)
+                .then(Outside::default),
+            link: Link::new(drive.spec.host.link_us_per_sector),
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
             window: Window::new(depth, workload.replay != Replay::Open),
             in_flight: Arena::default(),
@@ -262,6 +283,8 @@ impl<'a, C: Contents> Simulation<'a, C> {
             pages: Vec::new(),
             conditioned: None,
             erases_before: Vec::new(),
+            logical_page: drive.logical_page(),
+            whole_pages,
             page_shift: bytes.is_power_of_two().then(|| bytes.trailing_zeros()),
             drive: flash,
         })
@@ -402,15 +425,23 @@ impl<'a, C: Contents> Simulation<'a, C> {
             let blow = self.blows.next_at;
             let admission = match &next {
                 Some(_) if closed => self.window.room_at(self.now),
-                Some(request) => self.window.room_at(SimTime(request.arrival_ns).max(self.now)),
-                None => SimTime::NEVER,
+                Some(request) if self.outside.is_none() => {
+                    self.window.room_at(SimTime(request.arrival_ns).max(self.now))
+                }
+                None if self.outside.is_none() => SimTime::NEVER,
+                _ => self.next_from_outside(next.as_ref()),
             };
-            let limit = admission.min(blow);
+            let crossing = self.link.as_ref().map_or(SimTime::NEVER, Link::next_at);
+            let limit = admission.min(blow).min(crossing);
             if event <= limit {
                 if event == SimTime::NEVER {
                     break;
                 }
                 self.happen(limit);
+            } else if crossing <= limit {
+                self.now = self.now.max(crossing);
+                self.cross();
+                self.collect_finished();
             } else if blow <= admission {
                 // At the end, when nothing else is to come, nothing fails any more; what failed is still replaced.
                 if next.is_none() && event == SimTime::NEVER && !self.blows.replaces_next() {
@@ -424,6 +455,12 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 }
                 if self.watch_life() {
                     next = None;
+                    continue;
+                }
+                if self.outside.is_some() {
+                    if self.take_from_outside(&mut next) {
+                        next = self.next_placed(requests)?;
+                    }
                     continue;
                 }
                 let Some(request) = next else { break };
@@ -441,8 +478,37 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 next = self.next_placed(requests)?;
             }
         }
-        assert!(next.is_none() && self.engine.is_quiet(), "everything that was asked is done at the end");
+        let quiet = self.engine.is_quiet() && self.link.as_ref().is_none_or(Link::is_quiet);
+        assert!(next.is_none() && quiet, "everything that was asked is done at the end");
         Ok(())
+    }
+
+    /// The next instant at which a request arrives, or one that has arrived comes in.
+    #[inline(never)]
+    fn next_from_outside(&self, next: Option<&Request>) -> SimTime {
+        let waits = self.outside.as_ref().is_some_and(|outside| !outside.is_empty());
+        let admission = if waits { self.window.room_at(self.now) } else { SimTime::NEVER };
+        let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(self.now));
+        admission.min(arrival)
+    }
+
+    /// Lets in who comes next; whether the one that arrives next has been taken in, or waits outside.
+    #[inline(never)]
+    fn take_from_outside(&mut self, next: &mut Option<Request>) -> bool {
+        let room = |this: &Self| this.window.room_at(this.now) <= this.now;
+        let outside = self.outside.as_mut().expect("requests wait outside");
+        let arrives = outside.is_empty() || self.window.room_at(self.now) > self.now;
+        if arrives && let Some(request) = next.take() {
+            outside.arrive(request, std::mem::take(&mut self.ranges));
+        }
+        if room(self)
+            && let Some((request, mut ranges)) = self.outside.as_mut().and_then(Outside::next)
+        {
+            std::mem::swap(&mut self.ranges, &mut ranges);
+            self.admit(&request, false);
+            std::mem::swap(&mut self.ranges, &mut ranges);
+        }
+        arrives
     }
 
     /// Lets the drive go on until something is done, or something else is next.
@@ -541,7 +607,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
             self.now = arrival;
         }
         self.drive.admit(admitted, self.now);
-        self.facts.span = arrival.since(SimTime::ZERO);
+        self.facts.span = self.facts.span.max(arrival.since(SimTime::ZERO));
         self.facts.requests[request.op as usize] += 1;
         if request.op != Op::Trim {
             self.facts.bytes[request.op as usize] += u64::from(request.length);
@@ -557,14 +623,47 @@ impl<'a, C: Contents> Simulation<'a, C> {
             op: request.op as u8,
             ..RequestRecord::default()
         };
+        if self.link.is_none() {
+            return self.ask(id, request.op);
+        }
+        this.op = Some(request.op);
+        let sector = u64::from(self.resolved.spec.flash.sector_bytes);
+        let sectors = |range: &Range| Sectors::of_bytes(range.offset, range.length, sector).count;
+        this.sectors = self.ranges.iter().map(sectors).sum();
+        this.ranges.clone_from(&self.ranges);
+        self.come(id);
+        self.collect_finished();
+    }
+
+    /// A request that the link has let in is given to the drive; the one that was located last stays so.
+    fn submit(&mut self, id: Id<InFlight<C>>) {
+        std::mem::swap(&mut self.ranges, &mut self.in_flight[id].ranges);
+        self.drive.admit(self.now, self.now);
+        let op = self.in_flight[id].op.expect("it came by the link");
+        self.ask(id, op);
+        std::mem::swap(&mut self.ranges, &mut self.in_flight[id].ranges);
+    }
+
+    /// Asks the drive for what was located last.
+    #[inline]
+    fn ask(&mut self, id: Id<InFlight<C>>, op: Op) {
         let ticket = self.engine.open(id.raw(), 0);
         let mut pages = 0;
-        let asked = match request.op {
+        let asked = match op {
             Op::Read => self.each_fragment(ticket, id, Buffer::read),
-            Op::Write => self.each_fragment(ticket, id, |buffer, fragment, below| {
-                pages += u64::from(fragment.count);
-                buffer.write(fragment, below)
-            }),
+            Op::Write => {
+                if self.whole_pages {
+                    self.widen();
+                }
+                let asked = self.each_fragment(ticket, id, |buffer, fragment, below| {
+                    pages += u64::from(fragment.count);
+                    buffer.write(fragment, below)
+                });
+                if self.logical_page > 1 {
+                    self.write_the_rest(ticket, id);
+                }
+                asked
+            }
             Op::Trim => self.each_fragment(ticket, id, |buffer, fragment, below| {
                 buffer.trim(fragment, below);
                 false
@@ -576,6 +675,36 @@ impl<'a, C: Contents> Simulation<'a, C> {
         }
         self.engine.close(&mut self.drive, self.now, ticket);
         self.collect_finished();
+    }
+
+    /// What is written in part is written whole.
+    #[cold]
+    fn widen(&mut self) {
+        let page = self.resolved.page_bytes();
+        for range in &mut self.ranges {
+            let end = (range.offset + range.length).next_multiple_of(page);
+            range.offset -= range.offset % page;
+            range.length = end - range.offset;
+        }
+    }
+
+    /// The rest of each logical page that was written in part.
+    #[cold]
+    fn write_the_rest(&mut self, request: Ticket, id: Id<InFlight<C>>) {
+        let (size, pages) = (u64::from(self.logical_page), u64::from(self.buffer.pages().len()));
+        for at in 0..self.ranges.len() {
+            let Range { offset, length } = self.ranges[at];
+            let touched = Sectors::of_bytes(offset, length, self.resolved.page_bytes());
+            let (first, last) = (touched.first, touched.first + touched.count);
+            let before = first / size * size..first;
+            let after = last..last.next_multiple_of(size).min(pages);
+            for page in before.chain(after) {
+                let Simulation { engine, drive, buffer, now, in_flight, .. } = self;
+                let expected = &mut in_flight[id].expected;
+                let mut below = Below { engine, leaves: drive, now: *now, request, expected };
+                buffer.rewrite(page as u32, &mut below);
+            }
+        }
     }
 
     /// Does something with each fragment of the request that was located last; whether any of it needed flash.
@@ -637,16 +766,27 @@ impl<'a, C: Contents> Simulation<'a, C> {
         self.finished.clear();
     }
 
-    fn finish(&mut self, finished: Finished) {
-        let id = Id::new(finished.tag);
-        let memory = self.drive.memory_time();
-        let this = &mut self.in_flight[id];
-        let (mut acknowledged, mut service) = (finished.acknowledged, finished.service);
+    #[inline(always)]
+    fn finish(&mut self, mut finished: Finished) {
+        let this = &self.in_flight[Id::new(finished.tag)];
         if self.untimed {
-            (acknowledged, service) = (self.now.max(this.arrival), Span::ZERO);
+            (finished.acknowledged, finished.service) = (self.now.max(this.arrival), Span::ZERO);
         } else if this.from_memory {
-            (acknowledged, service) = (acknowledged + memory, memory);
+            let memory = self.drive.memory_time();
+            (finished.acknowledged, finished.service) = (finished.acknowledged + memory, memory);
         }
+        if self.link.is_some() {
+            return self.go(finished, finished.acknowledged);
+        }
+        self.conclude(finished, finished.acknowledged);
+    }
+
+    /// A request is over for the host at `acknowledged`.
+    #[inline(always)]
+    fn conclude(&mut self, finished: Finished, acknowledged: SimTime) {
+        let id = Id::new(finished.tag);
+        let service = finished.service;
+        let this = &mut self.in_flight[id];
         self.window.leave(acknowledged);
         self.last = self.last.max(acknowledged);
         let response = acknowledged.since(this.arrival);

@@ -68,6 +68,7 @@ impl FromStr for Allocation {
         match text {
             "dynamic" => return Ok(Allocation::DYNAMIC),
             "dynamic-in-channel" => return Ok(Allocation::bound(&[Level::Channel])),
+            "dynamic-in-chip" => return Ok(Allocation::bound(&[Level::Chip, Level::Channel])),
             _ => {}
         }
         let level = |letter: char| Level::ALL.into_iter().find(|level| level.letter() == letter);
@@ -80,10 +81,10 @@ impl FromStr for Allocation {
         let meant = if upper == text { None } else { upper.parse::<Allocation>().ok() };
         let hint = match meant {
             Some(order) => format!("; did you mean `{order}`?"),
-            None => super::fields::did_you_mean(text, ["dynamic", "dynamic-in-channel"]),
+            None => super::fields::did_you_mean(text, ["dynamic", "dynamic-in-channel", "dynamic-in-chip"]),
         };
         Err(format!(
-            "found \"{text}\"; `dynamic`, `dynamic-in-channel`, or some of the letters C (channel), W (chip), D \
+            "found \"{text}\"; `dynamic`, `dynamic-in-channel`, `dynamic-in-chip`, or some of the letters C (channel), W (chip), D \
              (die), P (plane), each at most once, the one that varies fastest first, such as `CWDP` (the levels \
              left out are chosen when the page is written), are accepted{hint}"
         ))
@@ -95,6 +96,7 @@ impl fmt::Display for Allocation {
         match self.levels() {
             [] => f.write_str("dynamic"),
             [Level::Channel] => f.write_str("dynamic-in-channel"),
+            [Level::Chip, Level::Channel] => f.write_str("dynamic-in-chip"),
             levels => levels.iter().try_for_each(|level| write!(f, "{}", level.letter())),
         }
     }

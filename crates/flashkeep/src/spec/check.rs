@@ -80,6 +80,22 @@ impl Resolved {
         page_bytes(&self.spec)
     }
 
+    /// Flash pages that are written as one.
+    #[must_use]
+    pub fn logical_page(&self) -> u32 {
+        let pages = self.spec.ftl.logical_page_kib / self.spec.flash.page_kib;
+        (pages as u32).max(1)
+    }
+
+    /// Consecutive pages on one channel or chip, where the address says on which.
+    #[must_use]
+    pub fn stride(&self) -> u32 {
+        match self.spec.ftl.stride_pages {
+            0 => self.logical_page(),
+            pages => pages,
+        }
+    }
+
     /// Sectors in a page.
     #[must_use]
     pub fn page_sectors(&self) -> u64 {
@@ -158,6 +174,8 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.threshold();
     check.buffer()?;
     check.start();
+    check.elements(allocation)?;
+    check.host()?;
     check.commands();
     check.ageing()?;
     check.energy()?;
@@ -332,7 +350,7 @@ pub(super) fn page_bytes(spec: &DriveSpec) -> u64 {
     (spec.flash.page_kib * 1024.0) as u64
 }
 
-fn units_per_channel(spec: &DriveSpec) -> u64 {
+pub(super) fn units_per_channel(spec: &DriveSpec) -> u64 {
     let flash = &spec.flash;
     match flash.busy_unit {
         BusyUnit::Chip => u64::from(flash.chips_per_channel),

@@ -61,6 +61,9 @@ pub struct FlashSpec {
     /// Data pages in each block.
     #[schemars(range(min = 1, max = 32_768))]
     pub pages_per_block: u32,
+    /// A block has one more page behind its data pages, for a summary of them: one sector that is programmed right
+    /// after the last data page (Agrawal et al., USENIX ATC 2008).
+    pub summary_page: bool,
     /// Page size in KiB: a whole number of sectors, from 1 to 64.
     #[schemars(range(max = 4096.0), extend("exclusiveMinimum" = 0.0))]
     pub page_kib: f64,
@@ -75,6 +78,10 @@ pub struct FlashSpec {
     pub busy_unit: BusyUnit,
     /// What the channel is held for.
     pub bus: BusUse,
+    /// Channels that share their control lines (a gang): they begin operations together, and none begins the next
+    /// before all have ended. 1: each has its own.
+    #[schemars(range(min = 1, max = 4096))]
+    pub control_gang: u32,
     /// When a program is reported as done.
     pub acknowledge: Acknowledge,
     /// Who goes first when a channel is free.
@@ -156,11 +163,28 @@ pub struct FtlSpec {
     /// (physical − logical) / logical pages, of what one copy can use.
     #[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0.0))]
     pub over_provisioning: f64,
-    /// `dynamic` (any idle chip, placed late), `dynamic-in-channel` (the channel fixed by the address), or the
-    /// levels that the address fixes: letters of C (channel), W (chip), D (die), P (plane), each at most once, the
-    /// one that varies fastest first. `CWDP` leaves no choice, `CWD` one (the plane), `CW` two.
-    #[schemars(extend("pattern" = "^(dynamic|dynamic-in-channel|[CWDP]{1,4})$"))]
+    /// `dynamic` (any idle chip, placed late), `dynamic-in-channel` (the channel fixed by the address),
+    /// `dynamic-in-chip` (channel and chip, the chips of a channel side by side), or the levels that the address fixes:
+    /// letters of C (channel), W (chip), D (die), P (plane), each at most once, the one that varies fastest first.
+    /// `CWDP` leaves no choice, `CWD` one (the plane), `CW` two.
+    #[schemars(extend("pattern" = "^(dynamic|dynamic-in-channel|dynamic-in-chip|[CWDP]{1,4})$"))]
     pub allocation: String,
+    /// With `dynamic-in-channel` and `dynamic-in-chip`: so many consecutive pages go to the same one. 0: a logical page.
+    #[schemars(range(max = 65_536))]
+    pub stride_pages: u32,
+    /// What is written as one: a write of a part of it reads the rest and writes all of it, flash page by flash page.
+    /// A whole number of pages; 0 for one page.
+    #[schemars(range(min = 0.0, max = 65_536.0))]
+    pub logical_page_kib: f64,
+    /// Which plane of a chip takes the next page, where the address does not say: `in-turn`, `most-free`, or `same`
+    /// (that of the page's older copy).
+    pub plane_choice: PlaneChoice,
+    /// What a write of a part of a page does about the rest: `merge` (it is read first) or `whole` (nothing: the whole
+    /// page is programmed, as in the DiskSim extension).
+    pub partial_writes: PartialWrites,
+    /// Where a page is read that is still on its way to flash: from the controller's `memory`, or from `flash`, behind
+    /// the program (only where a channel has one busy unit).
+    pub read_in_flight: InFlight,
     /// A read of a page that is already being read on the same channel rides along (SSDSim).
     pub coalesce_reads: bool,
     /// How pages are found: `page` (an entry a page, in memory), `dftl` (the same in flash, cached), `block` (an entry
@@ -196,6 +220,11 @@ pub struct GcSpec {
     pub threshold: f64,
     /// How a collection uses the channel.
     pub run: GcRun,
+    /// Whether planes are also collected while nothing waits for them. Otherwise a read or write that finds its unit
+    /// below the threshold waits until the unit is above it again.
+    pub background: bool,
+    /// Moves stay inside their plane and do not cross the pins.
+    pub copyback: bool,
     /// Pages that are moved go to an open block of their own.
     pub separate: bool,
     /// With `victim = "d-choices"`: blocks drawn, of which the best is reclaimed.
@@ -228,6 +257,38 @@ pub struct WearSpec {
     /// The years that drive writes a day (DWPD) are told for.
     #[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0.0))]
     pub warranty_years: f64,
+}
+
+/// Which plane takes the next page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlaneChoice {
+    /// Planes take turns.
+    InTurn,
+    /// The one with the most room, of those whose open block is younger than the page's older copy.
+    MostFree,
+    /// The one that holds the page's older copy.
+    Same,
+}
+
+/// What a write of a part of a page does about the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartialWrites {
+    /// It is read, and written together with the new part.
+    Merge,
+    /// Nothing: the page is programmed as if all of it were new.
+    Whole,
+}
+
+/// Where a page is read that is still on its way to flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InFlight {
+    /// The controller's memory has it.
+    Memory,
+    /// Flash, when it has arrived there.
+    Flash,
 }
 
 /// How a collection uses the channel.
@@ -386,6 +447,12 @@ pub struct HostSpec {
     pub queue_depth: u32,
     /// From when a request is served that had to wait for a place in the queue.
     pub late_requests: LateRequests,
+    /// Who comes in next of those that wait outside: by `arrival`, or `c-look` (the next one upwards by address).
+    pub order: HostOrder,
+    /// What a sector takes on the link to the host, µs: in before a write's pages go to flash, out after a read's have
+    /// come, one request at a time. Part of response times, not of service times. 0: nothing.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub link_us_per_sector: f64,
 }
 
 /// From when a request is served that had to wait for a place in the queue.
@@ -398,6 +465,17 @@ pub enum LateRequests {
     /// From its arrival, by whatever has been idle since and by the controller's memory: SSDSim sets its clock back to
     /// the arrival of a request that it admits late.
     FromArrival,
+}
+
+/// Who comes in next of the requests that wait outside the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostOrder {
+    /// The one that arrived first.
+    #[default]
+    Arrival,
+    /// The one at the lowest address that is not below that of the last one, or else at the lowest of all.
+    CLook,
 }
 
 /// What there is before time 0.
@@ -475,11 +553,13 @@ impl Default for FlashSpec {
             planes_per_die: 2,
             blocks_per_plane: 2048,
             pages_per_block: 64,
+            summary_page: false,
             page_kib: 4.0,
             sector_bytes: 512,
             pin_bytes_per_sector: 512,
             busy_unit: BusyUnit::Die,
             bus: BusUse::Transfers,
+            control_gang: 1,
             acknowledge: Acknowledge::Program,
             scheduler: "reads-first".into(),
             page_types: "interleaved".into(),
@@ -509,6 +589,11 @@ impl Default for FtlSpec {
         FtlSpec {
             over_provisioning: 0.15,
             allocation: "dynamic".into(),
+            stride_pages: 0,
+            logical_page_kib: 0.0,
+            plane_choice: PlaneChoice::InTurn,
+            partial_writes: PartialWrites::Merge,
+            read_in_flight: InFlight::Memory,
             coalesce_reads: false,
             map: "page".into(),
             cache_kib: 64.0,
@@ -526,6 +611,8 @@ impl Default for GcSpec {
             victim: "greedy".into(),
             threshold: 0.05,
             run: GcRun::Steps,
+            background: true,
+            copyback: false,
             separate: false,
             choices: 10,
             window: 64,

@@ -4,6 +4,7 @@ mod ageing;
 mod allocation;
 mod check;
 mod commands;
+mod elements;
 mod energy;
 mod fields;
 mod keys;

@@ -39,6 +39,14 @@ const TABLE: &[(&str, &str)] = table![
     "dvs-8chip",
     "tlc-client",
     "qlc-capacity",
+    "atc08-32gb",
+    "atc08-ideal",
+    "atc08-interleaved",
+    "atc08-interplane",
+    "atc08-gang8-bus",
+    "atc08-gang16-bus",
+    "atc08-gang8-async",
+    "atc08-gang8-sync",
 ];
 
 /// The presets in the order of the table.

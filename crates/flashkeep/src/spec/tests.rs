@@ -50,7 +50,7 @@ fn refused_set(set: &[&str]) -> DriveError {
 #[test]
 fn every_preset_loads_and_is_described() {
     let presets = presets();
-    assert!(presets.len() >= 16);
+    assert!(presets.len() >= 24);
     for preset in presets {
         let drive = load(preset.name, &[]).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(drive.spec.name, preset.name);
@@ -59,7 +59,12 @@ fn every_preset_loads_and_is_described() {
         assert_eq!(drive.spec.base, None);
         assert_eq!(preset_text(preset.name), Some(preset.text));
         // One warning in all: the ageing study keeps SSDSim's threshold, as its paper says.
-        assert_eq!(drive.warnings.len(), usize::from(preset.name.starts_with("aging-8gb")), "{:?}", drive.warnings);
+        assert_eq!(
+            drive.warnings.len(),
+            usize::from(preset.name.starts_with("aging-8gb")),
+            "{:?}",
+            drive.warnings
+        );
     }
 }
 
@@ -518,7 +523,8 @@ fn times_are_rounded_up_once() {
 
 #[test]
 fn allocations_are_parsed_and_printed() {
-    for name in ["dynamic", "dynamic-in-channel", "CWDP", "PDWC", "CPWD", "CWD", "PW", "D"] {
+    for name in ["dynamic", "dynamic-in-channel", "dynamic-in-chip", "CWDP", "PDWC", "CPWD", "CWD", "PW", "D"]
+    {
         assert_eq!(name.parse::<Allocation>().unwrap().to_string(), name);
     }
     let order = Allocation::bound(&[Level::Plane, Level::Die, Level::Chip, Level::Channel]);
@@ -663,4 +669,40 @@ fn what_a_policy_does_not_read_is_pointed_out() {
     }
     let read = "ftl.gc.victim = \"d-choices\"\nftl.gc.choices = 3";
     assert!(load_text("d.toml", read, &[]).expect("a drive").warnings.is_empty());
+}
+
+#[test]
+fn the_drive_of_2008_as_its_parameter_file_says() {
+    let drive = preset("atc08-32gb", &[]);
+    // 15 % of 2,048 blocks, rounded down, are kept back in each of 64 planes; a block has 63 pages of data.
+    assert_eq!(drive.logical_pages(), (2048 - 307) * 64 * 63);
+    assert_eq!(drive.timing.transfer_ns(drive.pin_bytes()), 105_600);
+    assert_eq!((drive.logical_page(), drive.stride()), (1, 1));
+    let block = preset("atc08-32gb", &["ftl.logical_page_kib=256"]);
+    assert_eq!((block.logical_page(), block.stride()), (64, 64), "a logical page lies on one chip");
+    assert_eq!(preset("atc08-32gb", &["ftl.logical_page_kib=256", "ftl.stride_pages=8"]).stride(), 8);
+    assert_eq!(preset("atc08-ideal", &[]).timing.transfer_ns(4096), 100_000);
+}
+
+#[test]
+fn keys_of_elements_that_do_not_fit_are_refused() {
+    for (set, field) in [
+        (vec!["flash.control_gang=3"], "flash.control_gang"),
+        (vec!["flash.control_gang=2"], "flash.control_gang"),
+        (vec!["ftl.logical_page_kib=6"], "ftl.logical_page_kib"),
+        (vec!["ftl.logical_page_kib=8", "buffer.dram_mib=1"], "ftl.logical_page_kib"),
+        (vec!["ftl.allocation=dynamic-in-chip"], "ftl.allocation"),
+        (vec!["ftl.read_in_flight=flash"], "ftl.read_in_flight"),
+        (vec!["flash.summary_page=true", "redundancy.scheme=ds"], "redundancy.scheme"),
+        (vec!["host.order=c-look", "host.late_requests=from-arrival"], "host.late_requests"),
+        (vec!["host.link_us_per_sector=1", "host.late_requests=from-arrival"], "host.late_requests"),
+    ] {
+        let error = refused_set(&set);
+        assert!(set.iter().any(|pair| pair.starts_with(error.field.as_deref().unwrap())), "{field}: {error}");
+    }
+    let unread =
+        preset("8CM-64", &["ftl.allocation=CWDP", "ftl.plane_choice=most-free", "ftl.stride_pages=2"]);
+    assert_eq!(unread.warnings.len(), 2, "{:?}", unread.warnings);
+    let alone = load_text("d", "host.order = 'c-look'", &[]).unwrap();
+    assert!(alone.warnings[0].starts_with("host.order: no effect"), "{:?}", alone.warnings);
 }

@@ -73,8 +73,12 @@ impl<'a> Given<'a> {
         let Some((found, value)) = part.split_once('=') else {
             return Err(TraceError::new(self.text, format!("found `{part}`; accepted: key=value")));
         };
-        let accepted: Vec<&'static str> =
-            KEYS.iter().copied().filter(|&key| key != "theta" || recipe.places == Places::Zipf).collect();
+        let has = |key: &&&'static str| match **key {
+            "theta" => recipe.places == Places::Zipf,
+            "size" | "align" => recipe.places != Places::Disksim,
+            _ => true,
+        };
+        let accepted: Vec<&'static str> = KEYS.iter().filter(has).copied().collect();
         let Some(&key) = accepted.iter().find(|&&key| key == found) else {
             return Err(TraceError::new(self.text, unknown("key", found, &accepted)));
         };

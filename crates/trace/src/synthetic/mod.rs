@@ -23,6 +23,13 @@ mod ageing_src2;
 mod ageing_ts;
 mod ageing_wdev;
 mod arguments;
+mod atc08_exchange;
+mod atc08_iozone;
+mod atc08_postmark;
+mod atc08_random;
+mod atc08_sequential;
+mod atc08_tpcc;
+mod disksim;
 mod draw;
 mod dvs_financial;
 mod dvs_postmark;
@@ -82,6 +89,8 @@ enum Places {
     Sequential,
     Random,
     Zipf,
+    /// As DiskSim draws them, sizes and arrivals too.
+    Disksim,
 }
 
 /// What a recipe says nothing about.
@@ -117,6 +126,12 @@ const RECIPES: &[Recipe] = &[
     ageing_ts::RECIPE,
     ageing_wdev::RECIPE,
     ageing_financial1::RECIPE,
+    atc08_random::RECIPE,
+    atc08_sequential::RECIPE,
+    atc08_tpcc::RECIPE,
+    atc08_exchange::RECIPE,
+    atc08_iozone::RECIPE,
+    atc08_postmark::RECIPE,
 ];
 
 /// The names of all workloads, each with a line on what it is.
@@ -149,6 +164,7 @@ pub fn synthetic(text: &str, seed: u64, drive: &DriveSize) -> Result<Box<dyn Sou
         places::Footprint { bytes: arguments.footprint_bytes, align_bytes: arguments.align_bytes };
     let stream = Random::stream(seed, "addresses");
     Ok(match arguments.recipe.places {
+        Places::Disksim => disksim::Disksim::boxed(arguments, seed),
         Places::Sequential => Workload::boxed(arguments, seed, sequential::Sequential::new(footprint)),
         Places::Random => Workload::boxed(arguments, seed, random::Uniform::new(footprint, stream)),
         Places::Zipf => {

@@ -4,6 +4,7 @@
 //! and which plane of the die.
 
 mod dynamic;
+mod most_free;
 mod order;
 
 pub use order::Order;
@@ -22,17 +23,17 @@ pub enum Allocation {
     Static(Order),
 }
 
-impl From<spec::Allocation> for Allocation {
-    fn from(named: spec::Allocation) -> Self {
+impl Allocation {
+    /// What a drive's key means, with so many consecutive pages at the same place.
+    #[must_use]
+    pub fn new(named: spec::Allocation, stride: u32) -> Self {
         match named.levels() {
             [] => Allocation::Dynamic,
-            levels @ [_, _, _, _] => Allocation::Static(Order::new(levels)),
-            levels => Allocation::Partial(Order::new(levels)),
+            levels @ [_, _, _, _] => Allocation::Static(Order::new(levels, stride)),
+            levels => Allocation::Partial(Order::new(levels, stride)),
         }
     }
-}
 
-impl Allocation {
     /// The plane that the address is bound to.
     #[must_use]
     #[inline]
@@ -52,6 +53,17 @@ impl Allocation {
                 order.allows(domain, lpn, geometry.place(plane))
             }
         }
+    }
+
+    /// The plane with the most room, and the turn after it; `room` is none for a plane that cannot take the page.
+    #[must_use]
+    pub fn roomiest(
+        planes: &[PlaneId],
+        turn: u32,
+        room: impl Fn(PlaneId) -> Option<u32>,
+    ) -> Option<(PlaneId, u32)> {
+        let picked = most_free::pick(planes.len() as u32, turn, |at| room(planes[at as usize]));
+        picked.map(|(at, turn)| (planes[at as usize], turn))
     }
 
     /// The plane that takes the next page of a unit whose planes take turns from `turn` on: the first with room.

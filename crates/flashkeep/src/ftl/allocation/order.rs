@@ -19,13 +19,15 @@ use crate::spec::Level;
 pub struct Order {
     levels: [usize; 4],
     bound: usize,
+    /// Consecutive pages at the same place.
+    stride: u32,
 }
 
 impl Order {
-    /// The order of these levels, fastest first, of each at most one.
+    /// The order of these levels, fastest first, of each at most one; so many pages in a row go to the same place.
     #[must_use]
-    pub fn new(levels: &[Level]) -> Order {
-        let mut order = Order { levels: [0; 4], bound: levels.len() };
+    pub fn new(levels: &[Level], stride: u32) -> Order {
+        let mut order = Order { levels: [0; 4], bound: levels.len(), stride };
         for (place, level) in order.levels.iter_mut().zip(levels) {
             *place = *level as usize;
         }
@@ -42,7 +44,7 @@ impl Order {
     #[must_use]
     #[inline]
     pub fn coordinates(&self, domain: &Domain, lpn: u32) -> [u32; 4] {
-        let mut rest = lpn;
+        let mut rest = if self.stride == 1 { lpn } else { lpn / self.stride };
         let mut at = [0; 4];
         for &level in &self.levels[..self.bound] {
             at[level] = rest % domain.extent[level];
@@ -75,7 +77,7 @@ mod tests {
     fn the_published_example() {
         // SSDSim's static allocation 2, two of everything, address 13: channel 1, plane 0, chip 1, die 1.
         let domain = Domain { first: Place::default(), extent: [2, 2, 2, 2] };
-        let order = Order::new(&[Level::Channel, Level::Plane, Level::Chip, Level::Die]);
+        let order = Order::new(&[Level::Channel, Level::Plane, Level::Chip, Level::Die], 1);
         assert_eq!(order.coordinates(&domain, 13), [1, 1, 1, 0]);
     }
 }

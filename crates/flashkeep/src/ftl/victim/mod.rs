@@ -9,6 +9,7 @@ mod cost_benefit;
 mod d_choices;
 mod fifo;
 mod greedy;
+mod greedy_last;
 mod random;
 mod rga;
 mod windowed_greedy;
@@ -63,8 +64,9 @@ impl std::fmt::Debug for Victim {
 }
 
 /// The table of victim policies.
-pub const VICTIMS: [Victim; 7] = [
+pub const VICTIMS: [Victim; 8] = [
     greedy::POLICY,
+    greedy_last::POLICY,
     fifo::POLICY,
     cost_benefit::POLICY,
     random::POLICY,

@@ -1,0 +1,26 @@
+//! # What it does
+//! Takes the sealed block with the fewest valid pages; of equals the one with the highest number.
+//!
+//! # What it costs
+//! As `greedy`.
+//!
+//! # Source
+//! The DiskSim extension of Agrawal et al., USENIX ATC 2008: its scan keeps the last of the best.
+
+use super::{Candidates, Victim};
+
+/// Fewest valid pages first, the highest number of equals.
+pub(super) const POLICY: Victim = Victim {
+    name: "greedy-last",
+    summary: "the block with the fewest valid pages, highest number first",
+    keys: &[],
+    pick,
+};
+
+fn pick(candidates: &Candidates<'_>) -> Option<u32> {
+    let least = candidates.valid.iter().copied().fold(u16::MAX, u16::min);
+    if least >= candidates.pages {
+        return None;
+    }
+    candidates.valid.iter().rposition(|&valid| valid == least).map(|block| block as u32)
+}

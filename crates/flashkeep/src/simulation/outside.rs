@@ -1,0 +1,54 @@
+//! Requests that have arrived and find the host's queue full, where it is not the oldest of them that comes in next.
+
+use crate::host::Range;
+use flashkeep_trace::Request;
+use std::collections::BTreeMap;
+
+/// Those that wait, by address; C-LOOK goes through them upwards and begins again at the lowest.
+#[derive(Debug, Default)]
+pub(super) struct Outside {
+    waiting: BTreeMap<(u64, u64), (Request, Vec<Range>)>,
+    arrived: u64,
+    /// The address of the one that came in last.
+    last: u64,
+}
+
+impl Outside {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// One arrives, and where it lies on the drive.
+    pub(super) fn arrive(&mut self, request: Request, ranges: Vec<Range>) {
+        let at = ranges.first().map_or(0, |range| range.offset);
+        self.arrived += 1;
+        self.waiting.insert((at, self.arrived), (request, ranges));
+    }
+
+    /// The one that comes in next; of those at one address the one that arrived first.
+    pub(super) fn next(&mut self) -> Option<(Request, Vec<Range>)> {
+        let above = self.waiting.range((self.last, 0)..).next();
+        let key = *above.or_else(|| self.waiting.iter().next())?.0;
+        self.last = key.0;
+        self.waiting.remove(&key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashkeep_trace::Op;
+
+    #[test]
+    fn upwards_then_from_the_lowest() {
+        let mut outside = Outside::default();
+        for (n, at) in [50_u64, 20, 90, 50, 70].into_iter().enumerate() {
+            let request = Request { arrival_ns: n as u64, offset: at, length: 1, device: 0, op: Op::Read };
+            outside.arrive(request, vec![Range { offset: at, length: 1 }]);
+        }
+        outside.last = 60;
+        let order: Vec<_> =
+            std::iter::from_fn(|| outside.next()).map(|(r, _)| (r.offset, r.arrival_ns)).collect();
+        assert_eq!(order, [(70, 4), (90, 2), (20, 1), (50, 0), (50, 3)]);
+    }
+}
