@@ -156,7 +156,7 @@ WORKLOAD = (
     Option("--existing", "what is on the drive before time 0: pages that are read, all, or none",
            "reads|all|none", one_of("reads", "all", "none")),
     Option("--warmup", "the first requests count in no statistic: a number, or a share", "N|P%", warmup),
-    Option("--fail", "what fails, and when: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient; "
+    Option("--fail", "what fails, and when: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, power@1s; "
            "repeatable", "WHAT@WHEN", filled, True),
     Option("--scenario", "a TOML file of [[event]]s with what, when, transient, replace_after", "FILE", filled),
     Option("--verify", "follow contents as tokens and check every read"),

@@ -15,7 +15,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("ftl", &["engine", "kernel", "media", "spec"]),
     ("mapping", &["engine", "kernel"]),
     ("schemes", &["engine", "kernel", "mapping", "spec"]),
-    ("faults", &["drive", "error", "kernel", "media", "spec"]),
+    ("faults", &["drive", "error", "kernel", "mapping", "media", "spec"]),
     ("image", &["spec"]),
     ("drive", &["engine", "ftl", "image", "kernel", "media", "spec"]),
     ("host", &["engine", "kernel"]),

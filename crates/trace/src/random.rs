@@ -19,6 +19,15 @@ pub const fn mix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// What was mixed: [`mix`] loses nothing.
+#[must_use]
+pub const fn unmix(mixed: u64) -> u64 {
+    let mut z = mixed ^ (mixed >> 31) ^ (mixed >> 62);
+    z = z.wrapping_mul(0x3196_42B2_D24D_8EC3);
+    z = (z ^ (z >> 27) ^ (z >> 54)).wrapping_mul(0x96DE_1B17_3F11_9089);
+    (z ^ (z >> 30) ^ (z >> 60)).wrapping_sub(0x9E37_79B9_7F4A_7C15)
+}
+
 impl Random {
     /// The stream `name` of a run with `seed`.
     #[must_use]

@@ -104,6 +104,11 @@ impl<C: Copy + Default> Lru<C> {
         })
     }
 
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        while self.evict().is_some() {}
+    }
+
     /// Forgets a page.
     pub fn remove(&mut self, page: u32) -> Option<Held<C>> {
         let at = self.place.remove(&page)?;

@@ -142,12 +142,6 @@ impl<C: Contents> Buffer<C> {
         Ok(())
     }
 
-    /// Whether there is DRAM.
-    #[must_use]
-    pub fn has_dram(&self) -> bool {
-        self.lru.is_some()
-    }
-
     /// Whole pages have been written by a way that does not lead through here.
     #[inline]
     pub fn set_written(&mut self, first: u32, count: u32) {
@@ -246,6 +240,41 @@ impl<C: Contents> Buffer<C> {
             at += run;
         }
         true
+    }
+
+    /// Whether there is DRAM, which may have the newest version of a page alone.
+    #[must_use]
+    pub fn has_dram(&self) -> bool {
+        self.lru.is_some()
+    }
+
+    /// How often a page has been written (modulo 2¹⁶); only where contents are something.
+    #[must_use]
+    pub fn version(&self, page: u32) -> u16 {
+        self.oracle.version(page)
+    }
+
+    /// The power fails: the DRAM is empty.
+    pub fn forget(&mut self) {
+        if let Some(lru) = &mut self.lru {
+            lru.clear();
+        }
+    }
+
+    /// After that a page is found to hold this: whatever the host had been told.
+    pub fn fall_back(&mut self, page: u32, contents: C) {
+        if contents == C::default() {
+            return self.pages.set(page, 0);
+        }
+        self.oracle.fall_back(page, contents);
+        if self.pages.sectors(page) == 0 {
+            self.pages.set(page, self.pages.whole());
+        }
+    }
+
+    /// Reads a page, whatever it holds, without time.
+    pub fn look<S: Scheme, L: Leaves<C>>(&self, page: u32, below: &mut Below<'_, S, C, L>) {
+        below.run(Verb::Read, page, 1, 0, Flags::BEFORE, |_| C::default());
     }
 
     /// Whether a page is in flash, and nothing newer of it in the DRAM.

@@ -25,6 +25,9 @@ impl<C: Contents> Drive<C> {
             let erases = planes.flat_map(|plane| self.blocks.erases(plane)).copied().map(u64::from);
             assert_eq!(erases.sum::<u64>(), ftl.erases, "erases of {leaf:?}");
         }
+        for ppn in self.kept_pages() {
+            valid[self.geometry.block_index_of(ppn)] += 1;
+        }
         for plane in (0..self.geometry.plane_count()).map(PlaneId) {
             let first = self.geometry.block_index(plane, 0);
             for (block, counted) in (first..).zip(self.blocks.valid_counts(plane)) {

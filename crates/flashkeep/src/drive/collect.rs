@@ -65,7 +65,9 @@ impl<C: Contents> Drive<C> {
                 self.collected(unit, plane);
                 continue;
             };
-            if self.damaged && self.is_stuck(plane, victim) {
+            if (self.damaged && self.is_stuck(plane, victim))
+                || (self.power.is_some() && self.lacks_room(plane, victim))
+            {
                 self.collected(unit, plane);
                 continue;
             }
@@ -156,7 +158,8 @@ impl<C: Contents> Drive<C> {
 
     /// Whether the logical page is still at `ppn`.
     pub(super) fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn) -> bool {
-        self.ftls[self.ftl_of(plane)].map.is_at(lpn, ppn)
+        let ftl = self.ftl_of(plane);
+        self.ftls[ftl].map.is_at(lpn, ppn) || self.power.is_some() && self.is_kept(ftl, lpn, ppn)
     }
 
     /// The next valid page of the victim.
@@ -227,7 +230,9 @@ impl<C: Contents> Drive<C> {
         let to = self.program_moved(ftl, plane, lpn, self.blocks.contents(from));
         self.blocks.invalidate(from);
         self.blocks.validate(to);
-        self.ftls[ftl].map.set(lpn, Entry::At(to));
+        if !(self.power.is_some() && self.note_move(ftl, lpn, from, to)) {
+            self.ftls[ftl].map.set(lpn, Entry::At(to));
+        }
         let reads = self.units[unit.0 as usize].reads;
         reads.redirect(&mut self.ops, |ppn| (ppn == from).then_some(to));
         to
@@ -264,7 +269,7 @@ impl<C: Contents> Drive<C> {
         plane: PlaneId,
         victim: u32,
     ) -> bool {
-        if self.is_owed(unit, plane, victim) {
+        if self.is_owed(unit, plane, victim) || self.is_guarded(now, unit, plane, victim) {
             return false;
         }
         let join = self.commands.multi_plane != MultiPlane::Off;
@@ -337,7 +342,7 @@ impl<C: Contents> Drive<C> {
     ) -> bool {
         // A page that turns out not to be readable, or cannot be moved, leaves the reads that wait for it behind.
         let waits = self.damaged && self.is_awaited(unit, plane, victim);
-        if waits || self.is_owed(unit, plane, victim) {
+        if waits || self.is_owed(unit, plane, victim) || self.is_guarded(now, unit, plane, victim) {
             return false;
         }
         let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
@@ -382,6 +387,7 @@ impl<C: Contents> Drive<C> {
         let victim = victim.map(|victim| (victim, levelled)).or_else(|| self.choose(plane));
         let (victim, levelled) = victim.expect("the caller has seen that there is something to collect");
         self.start_anew(plane);
+        self.land(plane);
         self.collections[plane.0 as usize].levelled = levelled;
         let cause = self.moves_because(plane);
         while let Some((lpn, from)) = self.next_valid(plane, victim) {

@@ -178,6 +178,9 @@ impl<C: Contents> Drive<C> {
     /// Nobody holds the page any more.
     pub(super) fn lose(&mut self, plane: PlaneId, lpn: u32, ppn: Ppn) {
         let leaf = self.ftl_of(plane);
+        if self.power.is_some() && self.is_kept(leaf, lpn, ppn) {
+            return self.drop_version(leaf, lpn);
+        }
         self.blocks.invalidate(ppn);
         self.ftls[leaf].map.set(lpn, Entry::Unmapped);
         self.count_unmapped(leaf);
@@ -372,6 +375,7 @@ impl<C: Contents> Drive<C> {
         for &plane in &planes {
             let leaf = self.ftl_of(plane);
             self.ftls[leaf].erases -= self.blocks.renew_plane(plane);
+            (0..self.geometry.blocks).for_each(|block| self.forget_spares(plane, block));
             if self.ftls[leaf].rows.is_some() {
                 let first = self.geometry.block_index(plane, 0);
                 self.raw_next[first..first + self.geometry.blocks as usize].fill(0);

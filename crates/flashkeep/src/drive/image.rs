@@ -14,7 +14,7 @@ impl<C: Contents> Drive<C> {
     pub fn save(&self, image: &mut Writer) {
         assert!(self.is_quiet() && !self.damaged, "a drive at rest, and whole");
         image.put(&self.blocks);
-        let tokens: Vec<u64> = self.blocks.all_contents().iter().map(|&page| page.bits()).collect();
+        let tokens: Vec<u64> = self.blocks.all_contents().iter().map(|&page| page.stamp()).collect();
         image.put(&tokens);
         for ftl in &self.ftls {
             image.put(&(&ftl.map, ftl.turn, ftl.untimed_turn as u64, ftl.erases));

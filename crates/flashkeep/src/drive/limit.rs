@@ -214,6 +214,10 @@ impl<C: Contents> Drive<C> {
             return true;
         }
         if self.blocks.plane(plane).free_pages == 0 && !self.blocks.has_held(plane) {
+            if self.power.is_some() && self.is_kept(self.ftl_of(plane), lpn, from) {
+                self.drop_version(self.ftl_of(plane), lpn);
+                return true;
+            }
             self.lift(now, plane, lpn, from);
             return true;
         }

@@ -17,8 +17,10 @@ mod limit;
 mod media;
 mod multiplane;
 mod nvram;
+mod power;
 mod raw;
 mod read;
+mod recovery;
 mod retire;
 mod streams;
 #[cfg(test)]
@@ -31,10 +33,11 @@ mod write;
 pub use counters::{Counters, Kind};
 pub use faults::Fault;
 pub use media::Operation;
+pub use recovery::Recovery;
 pub use retire::Life;
 pub use work::Work;
 
-use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};
+use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Spare, Ticket, Verb};
 use crate::ftl::allocation::Order;
 use crate::ftl::{Allocation, Blocks, Entry, Map, Victim};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
@@ -47,6 +50,7 @@ use limit::Limit;
 use media::{Channel, Unit};
 use multiplane::Share;
 use nvram::Nvram;
+use power::Power;
 use streams::Streams;
 use work::Watch;
 
@@ -396,6 +400,8 @@ pub struct Drive<C> {
     admitted: SimTime,
     counters: Counters,
     watch: Option<Box<Watch>>,
+    /// What is kept in a drive that is to lose its power.
+    power: Option<Box<Power>>,
 }
 
 impl<C: Contents> Drive<C> {
@@ -477,6 +483,7 @@ impl<C: Contents> Drive<C> {
             admitted: SimTime::ZERO,
             counters: Counters::new(domains.len()),
             watch: drive.draws().then(|| Box::new(Watch { work: Some(Work::default()), ..Watch::default() })),
+            power: None,
             geometry,
         };
         for domain in domains {
@@ -753,12 +760,18 @@ impl<C: Contents> Drive<C> {
     fn trim(&mut self, ftl: usize, command: &Command) {
         for lpn in command.start.0..command.end() {
             self.forget(ftl, lpn);
+            if self.power.is_some() {
+                self.note_trim(ftl, lpn);
+            }
         }
     }
 
     /// What a page held is garbage, and it holds nothing.
     #[inline]
     fn forget(&mut self, ftl: usize, lpn: u32) {
+        if self.power.is_some() {
+            self.drop_version(ftl, lpn);
+        }
         self.give_up(ftl, lpn);
         self.ftls[ftl].map.set(lpn, Entry::Unmapped);
     }
@@ -767,6 +780,7 @@ impl<C: Contents> Drive<C> {
     #[inline]
     fn give_up(&mut self, ftl: usize, lpn: u32) {
         match self.ftls[ftl].map.get(lpn) {
+            Entry::At(ppn) if self.power.is_some() && self.outlive(ftl, lpn, ppn) => {}
             Entry::At(ppn) => self.discard(ppn),
             Entry::Pending(op) if !self.ftls[ftl].renamed.is_empty() => self.ftls[ftl].displace(op, lpn),
             Entry::Pending(_) | Entry::Unmapped => {}
@@ -797,6 +811,9 @@ impl<C: Contents> Drive<C> {
             }
             self.ftls[ftl].map.set(to, entry);
             self.ftls[ftl].map.set(from, Entry::Unmapped);
+            if self.power.is_some() {
+                self.note_rename(ftl, from);
+            }
         }
     }
 
@@ -916,6 +933,15 @@ impl<C: Contents> Below for Drive<C> {
         let free =
             planes.map(|&plane| self.blocks.plane(plane).free_pages.saturating_sub(self.collect_below));
         free.map(u64::from).sum()
+    }
+
+    fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
+        self.spare_of(usize::from(leaf.0), page.0)
+    }
+
+    fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
+        let ppn = self.raw_place(leaf, page);
+        self.raw_next[self.geometry.block_index_of(ppn)] <= self.geometry.page_of(ppn)
     }
 
     fn holds(&self, leaf: LeafId, page: Page) -> bool {

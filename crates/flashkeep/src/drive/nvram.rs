@@ -44,7 +44,7 @@ impl<C: Contents> Nvram<C> {
 
     /// What each page holds, as tokens.
     pub(super) fn image(&self) -> Vec<Option<u64>> {
-        (0..self.len()).map(|page| self.contents(page).map(C::bits)).collect()
+        (0..self.len()).map(|page| self.contents(page).map(C::stamp)).collect()
     }
 
     /// Holds what an image says.

@@ -94,6 +94,8 @@ impl<C: Contents> Drive<C> {
             self.counting = !command.flags.has(Flags::BEFORE);
             self.count_untimed(leaf, Kind::Program, command.cause, ppn);
             self.counting = false;
+            self.sequence += 1;
+            self.note_spare(ppn, page, self.sequence);
             return self.answer(ticket, 1, now, Span::ZERO, C::default());
         }
         let op = self.claim(Op { ticket, command: *command, ftl: leaf as u16, ppn, ..Op::default() });
@@ -123,7 +125,9 @@ impl<C: Contents> Drive<C> {
     pub(super) fn raw_plane_for(&self, unit: UnitId, op: Id<Op>) -> Option<PlaneId> {
         let Op { ppn, command, .. } = self.ops[op];
         let plane = self.geometry.plane_of(ppn);
-        let waits = command.verb == Verb::Trim && self.is_owed(unit, plane, self.geometry.block_of(ppn));
+        let waits = command.verb == Verb::Trim
+            && (self.is_owed(unit, plane, self.geometry.block_of(ppn))
+                || self.is_ahead(self.ops[op].sequence));
         (!waits).then_some(plane)
     }
 
@@ -149,6 +153,11 @@ impl<C: Contents> Drive<C> {
             self.blocks.validate(ppn);
         }
         let (acknowledged, durable) = self.program(now, channel, unit, ppn, command.sectors, Span::ZERO);
+        if self.power.is_some() {
+            let sequence = self.ops[op].sequence;
+            self.note_spare(ppn, page, sequence);
+            self.note_number(sequence, durable);
+        }
         self.units[unit.0 as usize].programs = Some(ppn);
         self.counters.count(ftl, Kind::Program, command.cause);
         self.tell(now, durable, ppn, Kind::Program, command.cause, command.sectors);
@@ -238,7 +247,9 @@ impl<C: Contents> Drive<C> {
     }
 
     fn erase_raw_block(&mut self, leaf: usize, ppn: Ppn) {
-        self.blocks.erase_any(self.geometry.plane_of(ppn), self.geometry.block_of(ppn));
+        let (plane, block) = (self.geometry.plane_of(ppn), self.geometry.block_of(ppn));
+        self.blocks.erase_any(plane, block);
+        self.forget_spares(plane, block);
         self.ftls[leaf].erases += 1;
     }
 

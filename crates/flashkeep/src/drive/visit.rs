@@ -157,7 +157,10 @@ impl<C: Contents> Drive<C> {
     fn try_raw(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
         match self.next_write(channel, idle) {
             Some((lane, ..)) => Turn::Granted(self.grant_raw(now, channel, lane)),
-            None => Turn::Nothing,
+            None => {
+                self.look_again_soon(now, channel);
+                Turn::Nothing
+            }
         }
     }
 

@@ -107,6 +107,9 @@ impl<C: Contents> Drive<C> {
         if let Some(log) = &mut watch.log {
             log.add(operation);
         }
+        if self.power.is_some() {
+            self.note_flight(*operation);
+        }
     }
 
     /// Time that arrays and pins have worked; none where nobody wants to know.

@@ -84,7 +84,13 @@ impl<C: Contents> Drive<C> {
             self.note_replaced(ftl, command, op);
         }
         for lpn in command.start.0..command.end() {
-            self.give_up(ftl, lpn);
+            if self.power.is_some() {
+                self.note_rewrite(ftl, lpn);
+            }
+            match self.ftls[ftl].map.get(lpn) {
+                Entry::At(ppn) if self.power.is_some() && self.keep_version(ftl, lpn, ppn) => {}
+                _ => self.give_up(ftl, lpn),
+            }
             self.ftls[ftl].map.set(lpn, Entry::Pending(op.raw()));
         }
         let somebody_waits = self.pools[pool as usize].head.is_some();
@@ -215,6 +221,9 @@ impl<C: Contents> Drive<C> {
         let ppn = self.place(ftl, plane, lpn, op, contents);
         let summary = self.seals(ftl, plane);
         let (acknowledged, durable) = self.program(now, channel, unit, ppn, sectors, summary);
+        if self.power.is_some() {
+            self.guard_superseded(durable);
+        }
         self.units[unit.0 as usize].programs = Some(ppn);
         self.counters.count(ftl as u16, Kind::Program, cause);
         self.tell(now, durable, ppn, Kind::Program, cause, sectors);
@@ -248,12 +257,18 @@ impl<C: Contents> Drive<C> {
         };
         let owned = owner.unwrap_or(lpn);
         let ppn = self.streams.program(&mut self.blocks, ftl, plane, owned, contents);
-        if owner.is_some_and(|owner| this.map.arrive(owner, op.raw(), ppn)) {
+        let arrived = owner.is_some_and(|owner| this.map.arrive(owner, op.raw(), ppn));
+        if arrived {
             self.blocks.validate(ppn);
         } else if self.plane_choice != PlaneChoice::InTurn
             && let Entry::Pending(later) = self.ftls[ftl].map.get(lpn)
         {
             self.replaces[Id::<Op>::new(later).index()] = self.replaced(ppn);
+        }
+        if self.power.is_some() {
+            let sequence = self.ops[op].sequence;
+            self.place_version(ftl, owner.unwrap_or(lpn), sequence, ppn, arrived);
+            self.note_spare(ppn, lpn, sequence);
         }
         if self.blocks.plane(plane).free_pages < self.collect_below {
             self.ask_for_collection(plane);
@@ -324,6 +339,8 @@ impl<C: Contents> Drive<C> {
             let ppn = self.streams.program(&mut self.blocks, ftl, plane, lpn, contents);
             self.blocks.validate(ppn);
             self.ftls[ftl].map.set(lpn, Entry::At(ppn));
+            self.sequence += 1;
+            self.note_spare(ppn, lpn, self.sequence);
             // Whatever is written next may find no page to discard, whose plane would then ask.
             if !self.blocks.has_room(plane) {
                 self.ask_for_collection(plane);

@@ -1,6 +1,7 @@
 //! What a page holds: nothing at all (speed), or a 64-bit token on which XOR and GF(2⁸) work as they do on
 //! pages, so that reconstruction is really done and a wrong one is seen.
 
+use flashkeep_trace::random::{mix, unmix};
 use std::fmt::Debug;
 
 /// What a page holds.
@@ -16,16 +17,56 @@ pub trait Contents: Copy + Default + PartialEq + Debug + Send + 'static {
     #[must_use]
     fn token(token: u64) -> Self;
 
-    /// The token that the contents stand for.
+    /// The token that it stands for; 0 where contents are nothing.
     #[must_use]
-    fn bits(self) -> u64;
+    fn stamp(self) -> u64;
+}
+
+/// Which version of which page some contents are, as a page's spare area says it of itself. A parity covers spare
+/// areas like everything else, so that what it brings back says it, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// What it was written with for the so many-eth time (modulo 2¹⁶); 0 is what was there before time 0.
+    Written(u32, u16),
+    /// What turned out to have been there before it was written for the first time.
+    Before(u32),
+}
+
+impl Version {
+    /// The token of this version.
+    #[must_use]
+    pub fn stamp(self) -> u64 {
+        match self {
+            Version::Written(page, version) => mix(u64::from(page) << 16 | u64::from(version)),
+            Version::Before(page) => mix(!u64::from(page)),
+        }
+    }
+
+    /// What a token stands for; none where it is no page's.
+    #[must_use]
+    pub fn of(stamp: u64) -> Option<Version> {
+        let plain = unmix(stamp);
+        if plain >> 48 == 0 {
+            Some(Version::Written((plain >> 16) as u32, plain as u16))
+        } else {
+            u32::try_from(!plain).ok().map(Version::Before)
+        }
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn page(self) -> u32 {
+        match self {
+            Version::Written(page, _) | Version::Before(page) => page,
+        }
+    }
 }
 
 impl Contents for () {
     const KEEP: bool = false;
     fn plus(self, _: u8, (): ()) {}
     fn token(_: u64) {}
-    fn bits(self) -> u64 {
+    fn stamp(self) -> u64 {
         0
     }
 }
@@ -49,7 +90,7 @@ impl Contents for Token {
         Token(token)
     }
 
-    fn bits(self) -> u64 {
+    fn stamp(self) -> u64 {
         self.0
     }
 }
@@ -123,6 +164,19 @@ mod tests {
             b >>= 1;
         }
         product
+    }
+
+    #[test]
+    fn a_token_says_whose_it_is() {
+        for page in [0, 1, 77, u32::MAX] {
+            for version in [0, 1, 9, u16::MAX].map(|v| Version::Written(page, v)) {
+                assert_eq!(Version::of(version.stamp()), Some(version));
+            }
+            assert_eq!(Version::of(Version::Before(page).stamp()), Some(Version::Before(page)));
+        }
+        // The sum of two is nobody's, and so is nothing.
+        let two = [3, 4].map(|page| Version::Written(page, 1).stamp());
+        assert_eq!((Version::of(two[0] ^ two[1]), Version::of(0)), (None, None));
     }
 
     #[test]

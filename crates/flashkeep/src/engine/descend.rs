@@ -62,7 +62,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 first = n + 1;
                 self.account(ticket, 1);
                 let page = command.start.plus(at);
-                self.failed(leaves, now, FailedPage { child: node, page, ticket: ticket.plus(at) });
+                let (ticket, flags) = (ticket.plus(at), command.flags);
+                self.failed(leaves, now, FailedPage { child: node, page, ticket, flags });
             }
         }
     }

@@ -8,7 +8,7 @@
 //! those in, in order, until there are none.
 
 use super::background::{Clock, Parked};
-use super::command::Page;
+use super::command::{Flags, Page};
 use super::contents::Contents;
 use super::exposure::Exposure;
 use super::frames::Frame;
@@ -295,7 +295,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 return self.hear(leaves, now, (leaf, page), done.part);
             }
             let child = self.leaf_nodes[usize::from(leaf.0)];
-            return self.failed(leaves, now, super::repair::FailedPage { child, page, ticket: done.ticket });
+            return self.failed(
+                leaves,
+                now,
+                super::repair::FailedPage { child, page, ticket: done.ticket, flags: Flags::NONE },
+            );
         }
         let frame = self.joins[done.ticket.owner].frame;
         if frame.is_some() {

@@ -1,7 +1,9 @@
 //! For how long how many pages stood unprotected, and which ones are lost.
 
+use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
+use super::leaves::LeafId;
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::kernel::{Bits, SimTime};
@@ -79,6 +81,23 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn lost(&self) -> &Bits {
         &self.exposure.lost
+    }
+
+    /// A page is found to be lost that somebody relied on.
+    pub fn lose_page(&mut self, page: Page) {
+        self.exposure.lost.set(page.0, true);
+    }
+
+    /// What was read since is not counted.
+    pub fn set_rescued(&mut self, rescued: u64) {
+        self.exposure.rescued = rescued;
+    }
+
+    /// Whether a leaf has a page as it ought to be: it answers, and the page is no gap.
+    #[must_use]
+    pub fn is_intact(&self, leaf: LeafId, page: Page) -> bool {
+        let node = self.node_of(leaf);
+        node.is_some_and(|node| self.shape[node.index()].alive && !self.gaps.lacks(node, page.0))
     }
 
     /// Page reads for the host that a failed unit would have served, and another copy or parity did.

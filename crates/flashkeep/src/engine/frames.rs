@@ -459,7 +459,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     Some(repair) => self.lose(leaves, now, repair.wanted),
                     None => {
                         let page = command.start.plus(u32::from(n));
-                        self.failed(leaves, now, FailedPage { child: node, page, ticket });
+                        let flags = command.flags;
+                        self.failed(leaves, now, FailedPage { child: node, page, ticket, flags });
                     }
                 }
             }

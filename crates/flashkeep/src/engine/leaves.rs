@@ -72,6 +72,15 @@ pub struct Done<C> {
     pub failed: Option<(LeafId, Page)>,
 }
 
+/// What a page on flash says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spare {
+    /// The number of its write: of two versions, that with the higher one is newer.
+    pub sequence: u64,
+    /// What it holds, or, of a parity, the sum of that ([`Version`](crate::engine::Version)).
+    pub stamp: u64,
+}
+
 /// What the tree's leaves can be asked without disturbing them.
 pub trait Below {
     /// How long a read of the leaf's page would wait at least.
@@ -82,6 +91,17 @@ pub trait Below {
     fn room(&self, leaf: LeafId) -> u64;
     /// Whether the leaf has been given the page: if not, it is a known zero.
     fn holds(&self, leaf: LeafId, page: Page) -> bool;
+    /// What the leaf's page says of itself on flash; none where nothing is there, or nothing that can be read. Asked
+    /// after a power cut only.
+    fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
+        let _ = (leaf, page);
+        None
+    }
+    /// Whether a page of raw flash can be programmed as it is. Asked after a power cut only.
+    fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
+        let _ = (leaf, page);
+        false
+    }
 }
 
 /// What carries commands out at the end of the tree.

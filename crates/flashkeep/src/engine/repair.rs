@@ -1,7 +1,7 @@
 //! What happens when a page cannot be read: the nearest node that has it otherwise brings it. Where none has, it
 //! is lost, which the plan that needed it notes and the request that asked for it reports.
 
-use super::command::{Cause, Command, Page, Verb};
+use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::frames::{Repair, Start};
@@ -18,13 +18,15 @@ pub(super) struct FailedPage {
     pub(super) child: NodeId,
     pub(super) page: Page,
     pub(super) ticket: Ticket,
+    /// Marks of the read, where they are known: one that takes no time is repaired without time.
+    pub(super) flags: Flags,
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A page could not be read: its parent is asked how it can be had otherwise. The ticket is still waited for.
     #[cold]
     pub(super) fn failed<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, what: FailedPage) {
-        let FailedPage { child, page, ticket } = what;
+        let FailedPage { child, page, ticket, flags } = what;
         let Some((node, member)) = self.shape[child.index()].parent else {
             self.exposure.lost.set(page.0, true);
             return self.give_up(leaves, now, ticket);
@@ -40,6 +42,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return;
         }
         let mut step = Step::new(member, Command::new(Verb::Read, page, 1), 0);
+        step.command.flags = flags.inherited();
         let mut failed = Vec::new();
         if frame.is_some() {
             let frame = &self.frames[frame];
@@ -76,7 +79,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// A node cannot bring its member's page back: whoever asked it for a page of its own goes on from there.
     pub(super) fn lose<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, what: FailedPage) {
-        let FailedPage { child, page, ticket } = what;
+        let FailedPage { child, page, ticket, flags } = what;
         let (node, member) = self.shape[child.index()].parent.expect("only a member's page is repaired");
         let frame = self.joins[ticket.owner].frame;
         if frame.is_some() && self.frames[frame].node == node {
@@ -84,7 +87,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         // It passed through this node, whose page it is the scheme knows; the plan that asked knows at any rate.
         if let Some(page) = self.scheme_mut(node).owner(member, page) {
-            return self.failed(leaves, now, FailedPage { child: node, page, ticket });
+            return self.failed(leaves, now, FailedPage { child: node, page, ticket, flags });
         }
         if !frame.is_some() {
             return self.give_up(leaves, now, ticket);
@@ -94,7 +97,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let asked = frame.steps[at];
         let child = self.target(frame.node, asked.member);
         let page = asked.command.start.plus(ticket.slot - frame.bases[at]);
-        self.failed(leaves, now, FailedPage { child, page, ticket });
+        self.failed(leaves, now, FailedPage { child, page, ticket, flags });
     }
 
     /// Nothing brings the page back. Whoever waits for it goes on without.

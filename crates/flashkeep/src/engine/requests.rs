@@ -45,6 +45,8 @@ pub struct Finished {
     pub join: Id<Join>,
     /// When the caller may go on; may lie ahead.
     pub acknowledged: SimTime,
+    /// When all of it is on the media, where that is known already.
+    pub durable: Option<SimTime>,
     /// Time spent being served, waiting excluded, along the longest of its parts.
     pub service: Span,
     /// Pages read, or needed to complete one that is written in part, that nothing below could bring back.
@@ -202,6 +204,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         if done.part != Part::Acknowledged {
             join.undurable -= done.pages;
+            join.durable = join.durable.max(done.durable);
         }
         if join.unacknowledged == 0 && !join.told {
             self.finish_request(owner);
@@ -215,7 +218,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let join = &mut self.joins[owner];
         join.told = true;
         let Join { tag, acknowledged, service, lost, .. } = *join;
-        self.finished.push(Finished { tag, join: owner, acknowledged, service, lost });
+        let durable = (join.undurable == 0).then_some(join.durable);
+        self.finished.push(Finished { tag, join: owner, acknowledged, durable, service, lost });
         self.foreground_done(acknowledged);
     }
 }

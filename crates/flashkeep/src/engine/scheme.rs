@@ -2,7 +2,7 @@
 
 use super::command::{Command, Page};
 use super::gaps::Gaps;
-use super::leaves::{Below, LeafId};
+use super::leaves::{Below, LeafId, Spare};
 use super::locks::Locks;
 use super::plan::{Key, Lock, Member, Outcome, Plan, Role, Step, Verdict, Why};
 use super::tree::{NodeId, Shape};
@@ -29,6 +29,8 @@ pub enum Change {
     Returned,
     /// It goes on without this page, which cannot be read any more ([`View::has`]).
     Damaged(Page),
+    /// The power was cut, and the scheme has found that the member lacks this page ([`Scheme::recover`]).
+    Lacking(Page),
     /// It did not take this page: it has lost too much of itself. To write it once more is in vain until the member
     /// has changed again.
     Refused(Page),
@@ -142,6 +144,14 @@ pub trait Scheme {
         false
     }
 
+    /// The power has been cut, and is back: what the scheme knew is gone, but for what is kept without power and what
+    /// pages say of themselves ([`View::spare`]). It says what its members lack: pages that are not there or are older
+    /// than they ought to be, and parities that do not fit their data. Those are gaps from then on, of which it is told
+    /// one by one ([`Change::Lacking`]), as it is of members that do not answer; it repairs them like any others.
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        let _ = (view, lacks);
+    }
+
     /// Something happened to a member.
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         let _ = (member, change, view);
@@ -217,6 +227,20 @@ impl View<'_> {
     #[must_use]
     pub fn holds(&self, member: Member, page: Page) -> bool {
         self.shape[self.child(member).index()].leaf.is_none_or(|leaf| self.below.holds(leaf, page))
+    }
+
+    /// What a member's page says of itself on flash; none where nothing is there, or nothing that can be read.
+    #[must_use]
+    pub fn spare(&self, member: Member, page: Page) -> Option<Spare> {
+        let leaf = self.shape[self.child(member).index()].leaf?;
+        if self.alive(member) { self.below.spare(leaf, page) } else { None }
+    }
+
+    /// Whether a page of a raw member can be programmed as it is.
+    #[must_use]
+    pub fn is_erased(&self, member: Member, page: Page) -> bool {
+        let leaf = self.shape[self.child(member).index()].leaf;
+        !self.alive(member) || leaf.is_some_and(|leaf| self.below.is_erased(leaf, page))
     }
 
     /// How long a read of the member's page would wait at least. A member that is a tree itself answers with

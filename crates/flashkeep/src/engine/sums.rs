@@ -121,7 +121,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn carried(&self) -> Vec<Carried> {
         #[allow(clippy::iter_over_hash_type)] // they are sorted
-        let tokens = |(&place, sums): (&(NodeId, Key), &[C; 2])| (place, sums.map(C::bits));
+        let tokens = |(&place, sums): (&(NodeId, Key), &[C; 2])| (place, sums.map(C::stamp));
         let mut all: Vec<Carried> = self.sheets.carried.iter().map(tokens).collect();
         all.sort_unstable();
         all

@@ -409,4 +409,42 @@ impl<C: Contents> Blocks<C> {
             score => score - self.failed_in(index),
         })
     }
+
+    /// After a power cut: the valid pages of every block are these.
+    pub fn recount(&mut self, valid: &[u16]) {
+        for (index, &valid) in valid.iter().enumerate() {
+            let failed = self.failed_in(index);
+            let score = &mut self.score[index];
+            match *score {
+                FREE => {}
+                open if open & OPEN != 0 => *score = OPEN | valid,
+                _ => *score = valid + failed,
+            }
+        }
+    }
+
+    /// When the block of a page was sealed, counted in its plane; one that is being filled comes after all others.
+    #[must_use]
+    pub fn block_age(&self, ppn: Ppn) -> u32 {
+        let index = self.geometry.block_index_of(ppn);
+        if self.score[index] & OPEN != 0 { u32::MAX } else { self.sealed[index] }
+    }
+
+    /// A block is erased once more that is erased already.
+    pub fn wear_out(&mut self, plane: PlaneId, block: u32) {
+        let index = self.geometry.block_index(plane, block);
+        self.erases[index] += 1;
+    }
+
+    /// The last erase of a block has not taken place: it is sealed, as it was.
+    pub fn take_back_erase(&mut self, plane: PlaneId, block: u32) {
+        let index = self.geometry.block_index(plane, block);
+        assert_eq!(self.score[index], FREE, "nothing was programmed since");
+        let failed = self.failed_in(index);
+        self.score[index] = failed;
+        self.erases[index] -= 1;
+        let state = &mut self.planes[plane.0 as usize];
+        state.free_blocks -= 1;
+        state.free_pages -= self.geometry.pages - u32::from(failed);
+    }
 }

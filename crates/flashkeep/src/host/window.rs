@@ -63,6 +63,12 @@ impl Window {
         }
     }
 
+    /// All that were inside are gone.
+    pub fn empty(&mut self) {
+        let Window { depth, most, waits_outside, .. } = *self;
+        *self = Window { depth, most, waits_outside, ..Window::default() };
+    }
+
     /// The most there have been at once, those outside included.
     #[must_use]
     pub fn most(&self) -> usize {

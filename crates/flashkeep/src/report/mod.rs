@@ -12,5 +12,5 @@ pub use conditioned::Conditioned;
 pub use digest::Digest;
 pub use histogram::Histogram;
 pub use phases::{Phases, Tally};
-pub use summary::{Facts, Statistics, WorkloadFacts, summary};
+pub use summary::{Facts, PowerCut, Statistics, WorkloadFacts, summary};
 pub use wear::{Mark, WearFacts};

@@ -52,6 +52,21 @@ pub struct WorkloadFacts {
     pub overlapping: u64,
 }
 
+/// What a power cut did, and what its recovery took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PowerCut {
+    /// From the cut until requests were taken again.
+    pub recovery: Span,
+    /// Requests under way, which were not acknowledged.
+    pub interrupted: u64,
+    /// Pages whose newest acknowledged version was not on flash.
+    pub volatile_pages_lost: u64,
+    /// Pages read to find the map again.
+    pub reads: u64,
+    /// Blocks whose erase was begun anew.
+    pub erases: u64,
+}
+
 /// Everything that a summary is made from.
 pub struct Facts<'a> {
     /// The drive.
@@ -94,6 +109,8 @@ pub struct Facts<'a> {
     pub phases: &'a Phases,
     /// What the map did, where it is not a page map: its name, and its counts.
     pub mapping: Option<(&'static str, Counts)>,
+    /// What the power did.
+    pub power_cuts: &'a [PowerCut],
     /// What is to be said besides.
     pub warnings: Vec<String>,
 }
@@ -155,9 +172,14 @@ pub fn summary(facts: &Facts<'_>) -> Value {
     if let Some(arrivals) = facts.untimed {
         leave_times_out(&mut summary, arrivals);
     }
+    let power = power(facts.power_cuts);
+    if !facts.power_cuts.is_empty() {
+        extend(&mut summary["integrity"], &power);
+    }
     summary["digest"] = json!(statistics.digest.finish(&summary));
     // After the digest: it follows from what went in, and from what the drive file says of currents.
     summary["energy"] = super::energy::energy(facts);
+    extend(&mut summary["integrity"], &power);
     summary
 }
 
@@ -173,6 +195,25 @@ fn leave_times_out(summary: &mut Value, arrivals: bool) {
     if !arrivals {
         summary["simulated_s"] = Value::Null;
         summary["integrity"]["unprotected_page_s"] = Value::Null;
+    }
+}
+
+/// What the power cuts did, all in all, and how long each recovery took.
+fn power(cuts: &[PowerCut]) -> Value {
+    let sum = |of: fn(&PowerCut) -> u64| cuts.iter().map(of).sum::<u64>();
+    json!({
+        "power_cuts": cuts.len(),
+        "interrupted_requests": sum(|cut| cut.interrupted),
+        "volatile_pages_lost": sum(|cut| cut.volatile_pages_lost),
+        "recovery_us": cuts.iter().map(|cut| cut.recovery.0 as f64 / 1e3).collect::<Vec<_>>(),
+        "recovery_reads": sum(|cut| cut.reads),
+        "recovery_erases": sum(|cut| cut.erases),
+    })
+}
+
+fn extend(object: &mut Value, more: &Value) {
+    if let (Some(object), Some(more)) = (object.as_object_mut(), more.as_object()) {
+        object.extend(more.clone());
     }
 }
 

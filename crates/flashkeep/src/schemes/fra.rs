@@ -233,13 +233,20 @@ impl Scheme for Fra {
         !self.versions.stripes.todo.is_empty()
     }
 
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        (self.dirty, self.renewing) = (Todo::default(), 0);
+        self.versions.recover(view, lacks);
+    }
+
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.missing = (0..self.members).any(|member| !view.alive(Member(member)));
         let stripes = match change {
-            Change::Damaged(page) | Change::Refused(page) => match self.versions.stripe_of(member, page) {
-                Some(stripe) => stripe..stripe + 1,
-                None => return,
-            },
+            Change::Damaged(page) | Change::Lacking(page) | Change::Refused(page) => {
+                match self.versions.stripe_of(member, page) {
+                    Some(stripe) => stripe..stripe + 1,
+                    None => return,
+                }
+            }
             _ => 0..self.versions.stripes.count(),
         };
         self.versions.look(stripes, change, |_| None, view);

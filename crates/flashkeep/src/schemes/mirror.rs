@@ -287,10 +287,26 @@ impl Scheme for Mirror {
         self.is_copying()
     }
 
+    /// The newest copy is the page; the others are brought up to it, where they are not the same.
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        (self.turn, self.sound, self.copies) = (0, false, Copies::default());
+        let groups = self.groups;
+        for page in (0..self.pages as u32).map(Page) {
+            let copies = (0..groups).map(Member).filter_map(|member| view.spare(member, page));
+            let Some(newest) = copies.max_by_key(|copy| copy.sequence) else { continue };
+            let alive = (0..groups).map(Member).filter(|&member| view.alive(member));
+            for member in alive {
+                if view.spare(member, page).is_none_or(|copy| copy.stamp != newest.stamp) {
+                    lacks(member, page);
+                }
+            }
+        }
+    }
+
     fn member(&mut self, _: Member, change: Change, view: &View<'_>) {
         self.sound = false;
         let pages = match change {
-            Change::Damaged(page) | Change::Refused(page) => page.0..page.0 + 1,
+            Change::Damaged(page) | Change::Lacking(page) | Change::Refused(page) => page.0..page.0 + 1,
             _ => 0..self.pages as u32,
         };
         for page in pages.clone() {

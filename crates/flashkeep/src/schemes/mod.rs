@@ -191,6 +191,9 @@ macro_rules! schemes {
             fn settled(&mut self, key: Key, view: &View<'_>) {
                 match self { $(Any::$variant(s) => s.settled(key, view),)* Any::Mapped(s) => s.settled(key, view) }
             }
+            fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+                match self { $(Any::$variant(s) => s.recover(view, lacks),)* Any::Mapped(s) => s.recover(view, lacks) }
+            }
             fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
                 match self { $(Any::$variant(s) => s.member(member, change, view),)* Any::Mapped(s) => s.member(member, change, view) }
             }

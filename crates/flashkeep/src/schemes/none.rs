@@ -66,6 +66,9 @@ impl Scheme for Plain {
         Verdict::Go
     }
 
+    /// There is nothing to compare with.
+    fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
+
     fn member(&mut self, _: Member, _: Change, _: &View<'_>) {
         self.damaged = true;
     }

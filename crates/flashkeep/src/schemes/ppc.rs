@@ -300,12 +300,20 @@ impl Scheme for Ppc {
         !self.versions.stripes.todo.is_empty()
     }
 
+    /// What the memory has is of no use without the old versions, whose addresses are forgotten.
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        (self.entries, self.committing) = (Entries::new(self.entries.capacity), 0);
+        self.versions.recover(view, lacks);
+    }
+
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         let stripes = match change {
-            Change::Damaged(page) | Change::Refused(page) => match self.stripe_of(member, page) {
-                Some(stripe) => stripe..stripe + 1,
-                None => return,
-            },
+            Change::Damaged(page) | Change::Lacking(page) | Change::Refused(page) => {
+                match self.stripe_of(member, page) {
+                    Some(stripe) => stripe..stripe + 1,
+                    None => return,
+                }
+            }
             _ => 0..self.versions.stripes.count(),
         };
         let (entries, memory) = (&self.entries, self.memory());

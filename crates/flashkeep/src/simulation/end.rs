@@ -87,6 +87,7 @@ impl<C: Contents> Simulation<'_, C> {
             mapping: self.mapping_counts().map(|counts| {
                 (self.resolved.map().name, counts.with(self.baseline.mapping, |now, before| now - before))
             }),
+            power_cuts: self.ledger.as_ref().map_or(&[], |ledger| &ledger.cuts),
             warnings,
         })
     }

@@ -4,6 +4,7 @@ use crate::buffer::{Below, Buffer, Hits};
 use crate::drive::{Counters, Drive, Work};
 use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Scheme, Ticket, Token};
 use crate::error::{DriveError, Error};
+use crate::faults::{What, events};
 use crate::host::{Addresses, Placement, Range, Span as Sectors, Window, fragments};
 use crate::job::{Job, Outcome, Progress, RequestRecord};
 use crate::kernel::{Arena, Id, SimTime, Span};
@@ -24,6 +25,7 @@ mod image;
 mod life;
 mod link;
 mod outside;
+mod power;
 mod strike;
 mod untimed;
 
@@ -31,6 +33,7 @@ pub use build::{Built, build};
 use life::Marks;
 use link::Link;
 use outside::Outside;
+use power::Ledger;
 use strike::Blows;
 
 /// Requests between two looks at whether to stop.
@@ -65,7 +68,9 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
         ));
     }
     loop {
-        let tried = if job.verify {
+        // What pages say of themselves after a power cut stands in their contents.
+        let power = asks_for_power_cuts(job, &drive)?;
+        let tried = if job.verify || power {
             Simulation::<Token>::new(job, &drive, &workload)?.run(&notes, progress)
         } else {
             Simulation::<()>::new(job, &drive, &workload)?.run(&notes, progress)
@@ -82,6 +87,24 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
             Err(Stop::Error(error)) => return Err(error),
             Ok(outcome) => return Ok(outcome),
         }
+    }
+}
+
+/// Whether the power is to fail.
+fn asks_for_power_cuts(job: &Job, drive: &Resolved) -> Result<bool, Error> {
+    let events = events(&job.fail, job.scenario.as_deref(), drive)?;
+    let power = events.iter().any(|event| event.what == What::Power);
+    let ways = [
+        (job.untimed, "--untimed"),
+        (job.condition, "--condition"),
+        (job.aged.is_some(), "--aged"),
+        (job.save_aged.is_some(), "--save-aged"),
+    ];
+    match ways.into_iter().find(|&(given, _)| given && power) {
+        Some((_, option)) => {
+            Err(Error::Option(format!("--fail power@…: not simulated yet together with {option}")))
+        }
+        None => Ok(power),
     }
 }
 
@@ -153,6 +176,8 @@ struct InFlight<C> {
     finished: Option<Finished>,
     /// What its reads ought to bring.
     expected: Vec<(u32, C)>,
+    /// What it writes: pages, and which versions; only where the power is to fail.
+    written: Vec<(u32, u16)>,
 }
 
 /// What there was when counting began.
@@ -187,6 +212,8 @@ struct Simulation<'a, C: Contents> {
     blows: Blows,
     phases: Phases,
     marks: Marks,
+    /// What the host was promised, where the power is to fail.
+    ledger: Option<Box<Ledger>>,
     domains: Vec<Domain>,
     leaf_count: u16,
     statistics: Statistics,
@@ -251,6 +278,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
             blows: Blows::new(job, drive, workload, spares)?,
             phases: Phases::default(),
             marks: Marks::default(),
+            ledger: None,
             domains,
             leaf_count,
             buffer: Buffer::new(pages, sectors, dram, stripe, drive.spec.start.existing),
@@ -297,7 +325,14 @@ impl<'a, C: Contents> Simulation<'a, C> {
     ) -> Result<Outcome, Stop> {
         let mut requests = self.workload.requests()?;
         self.facts.provenance = requests.provenance.clone();
+        if C::KEEP && asks_for_power_cuts(self.job, self.resolved)? {
+            self.drive.expect_power_cuts();
+        }
         self.prepare(progress)?;
+        if self.drive.expects_power_cuts() {
+            let pages = self.buffer.pages();
+            self.ledger = Some(Box::new(Ledger::new(pages.len(), |page| pages.sectors(page) != 0)));
+        }
         self.replay(&mut requests, progress)?;
         let tally = self.tally();
         self.phases.end(self.now.max(self.last), tally.clone());
@@ -437,6 +472,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 if event == SimTime::NEVER {
                     break;
                 }
+                if self.ledger.is_some() {
+                    self.end_recovery();
+                }
                 self.happen(limit);
             } else if crossing <= limit {
                 self.now = self.now.max(crossing);
@@ -450,6 +488,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 self.strike_by_time();
             } else {
                 self.now = admission;
+                if self.ledger.is_some() {
+                    self.end_recovery();
+                }
                 if self.admitted >= self.blows.next_count {
                     self.strike_by_count();
                 }
@@ -478,6 +519,8 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 next = self.next_placed(requests)?;
             }
         }
+        self.end_requests(SimTime::NEVER);
+        self.end_recovery();
         let quiet = self.engine.is_quiet() && self.link.as_ref().is_none_or(Link::is_quiet);
         assert!(next.is_none() && quiet, "everything that was asked is done at the end");
         Ok(())
@@ -604,7 +647,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let admitted = self.now;
         self.window.enter(arrival, admitted);
         if self.resolved.spec.host.late_requests == LateRequests::FromArrival {
-            self.now = arrival;
+            self.now = arrival.max(self.ledger.as_ref().map_or(SimTime::ZERO, |ledger| ledger.ready()));
         }
         self.drive.admit(admitted, self.now);
         self.facts.span = self.facts.span.max(arrival.since(SimTime::ZERO));
@@ -670,6 +713,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
             }),
         };
         self.in_flight[id].from_memory = !asked;
+        if self.ledger.is_some() && op != Op::Read {
+            self.note_versions(id, op == Op::Trim);
+        }
         if self.in_flight[id].counted {
             self.statistics.pages_written += pages;
         }
@@ -751,6 +797,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
 
     #[inline(always)]
     fn collect_finished(&mut self) {
+        if self.ledger.is_some() {
+            return self.hold_finished();
+        }
         if !self.engine.finished().is_empty() {
             self.finish_all();
         }
@@ -787,7 +836,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let id = Id::new(finished.tag);
         let service = finished.service;
         let this = &mut self.in_flight[id];
-        self.window.leave(acknowledged);
+        if self.ledger.is_none() {
+            self.window.leave(acknowledged);
+        }
         self.last = self.last.max(acknowledged);
         let response = acknowledged.since(this.arrival);
         this.record.response_ns = response.0;

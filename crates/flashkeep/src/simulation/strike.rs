@@ -111,6 +111,11 @@ impl<C: Contents> Simulation<'_, C> {
     pub(super) fn strike_by_time(&mut self) {
         let Some((at, blow)) = self.blows.timed.pop() else { return };
         self.blows.look_ahead();
+        if let Blow::Fail(event) = &blow
+            && event.what == What::Power
+        {
+            return self.cut_power(event, at);
+        }
         self.now = self.now.max(at);
         match blow {
             Blow::Fail(event) => self.fail(&event),
@@ -119,6 +124,9 @@ impl<C: Contents> Simulation<'_, C> {
     }
 
     fn fail(&mut self, event: &Event) {
+        if event.what == What::Power {
+            return self.cut_power(event, self.now);
+        }
         let now = self.now;
         let alive: Vec<_> = self.leaves().filter(|&leaf| !self.drive.is_dead(leaf)).collect();
         for fault in self.faults(event.what, !event.transient) {
@@ -204,6 +212,7 @@ impl<C: Contents> Simulation<'_, C> {
             What::Flash(fault) => vec![fault],
             What::Memory => vec![Fault::Nvram(LeafId(self.leaf_count - 1))],
             What::Member(member) => vec![whole(&self.domains[member as usize])],
+            What::Power => Vec::new(),
         }
     }
 
@@ -214,7 +223,7 @@ impl<C: Contents> Simulation<'_, C> {
     // ---------------------------------------------------------------- phases
 
     /// The name of the phase that the drive is in, once something has failed.
-    fn phase(&self) -> &'static str {
+    pub(super) fn phase(&self) -> &'static str {
         match (self.engine.is_rebuilding(), self.engine.is_whole()) {
             (true, _) => "rebuilding",
             (false, true) => "after",
@@ -225,7 +234,7 @@ impl<C: Contents> Simulation<'_, C> {
     /// Notices where one phase ends and another begins.
     #[cold]
     pub(super) fn watch_phase(&mut self) {
-        if matches!(self.phases.name(), "" | "before") {
+        if matches!(self.phases.name(), "" | "before" | "recovering") {
             return;
         }
         let phase = self.phase();

@@ -2,8 +2,8 @@
 
 use flashkeep::drive::{Drive, Fault, Kind, Log, Operation};
 use flashkeep::engine::{
-    Change, Command, Contents, Engine, Finished, Hazard, LeafId, NodeId, Page, Role, Scheme, Token, Unit,
-    Verb, gf,
+    Change, Command, Contents, Engine, Finished, Flags, Hazard, LeafId, NodeId, Page, Role, Scheme, Token,
+    Unit, Verb, Version, gf,
 };
 use flashkeep::kernel::SimTime;
 use flashkeep::mapping::Below;
@@ -47,13 +47,18 @@ pub(crate) struct Bench {
     /// All that each page has ever held; 0 is nothing.
     versions: Vec<Vec<u64>>,
     requests: Vec<Request>,
-    serial: u64,
+    /// When which version of which page is durable; of each page, the newest one that is, and the newest one when it was
+    /// last trimmed.
+    coming: Vec<(SimTime, u32, usize)>,
+    durable: Vec<usize>,
+    trimmed: Vec<usize>,
     /// Instants at which something happened.
     pub(crate) steps: u32,
     /// Pages that a read reported as lost since this was last emptied.
     pub(crate) lost: BTreeSet<u32>,
     /// When what died, for whoever looks at the operations afterwards.
     dead: Vec<(SimTime, PlaneId, SimTime)>,
+    was_cut_at: Option<SimTime>,
     /// Pages may have gone bad that nobody has tried to read since.
     latent: bool,
 }
@@ -69,7 +74,8 @@ impl Bench {
         let domains = domains.iter().map(|domain| domain.planes(flash.geometry())).collect();
         let mut engine = Engine::new(tree);
         engine.controller = controller;
-        let versions = vec![vec![0]; drive.logical_pages() as usize];
+        let drive_pages = drive.logical_pages() as usize;
+        let versions = vec![vec![0]; drive_pages];
         Bench {
             drive,
             engine,
@@ -79,12 +85,22 @@ impl Bench {
             now: SimTime::ZERO,
             versions,
             requests: Vec::new(),
-            serial: 0,
+            coming: Vec::new(),
+            durable: vec![0; drive_pages],
+            trimmed: vec![0; drive_pages],
             steps: 0,
             lost: BTreeSet::new(),
             dead: Vec::new(),
+            was_cut_at: None,
             latent: false,
         }
+    }
+
+    /// The same, and its power is going to fail.
+    pub(crate) fn with_cuts(text: &str, set: &[String]) -> Bench {
+        let mut bench = Bench::new(text, set);
+        bench.flash.expect_power_cuts();
+        bench
     }
 
     pub(crate) fn pages(&self) -> u32 {
@@ -128,10 +144,13 @@ impl Bench {
         for n in 0..u32::from(count) {
             let token = match verb {
                 Verb::Write => {
-                    self.serial += 1;
-                    self.serial.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1
+                    let written = self.latest(start + n) as u16 + 1;
+                    Version::Written(start + n, written).stamp()
                 }
-                Verb::Trim => 0,
+                Verb::Trim => {
+                    self.trimmed[(start + n) as usize] = self.latest(start + n) + 1;
+                    0
+                }
                 _ => continue,
             };
             self.versions[(start + n) as usize].push(token);
@@ -153,6 +172,10 @@ impl Bench {
         let request = &mut self.requests[finished.tag as usize];
         assert!(!std::mem::replace(&mut request.done, true), "a request is answered once");
         if request.verb != Verb::Read {
+            let pages = request.start..request.start + request.least.len() as u32;
+            let version = |page: u32| request.least[(page - request.start) as usize] + 1;
+            let coming = pages.map(|page| (finished.durable, page, version(page)));
+            self.coming.extend(coming.filter_map(|(at, page, version)| Some((at?, page, version))));
             return;
         }
         let mut missing = 0;
@@ -195,7 +218,8 @@ impl Bench {
             steps += 1;
             assert!(steps < 2_000_000, "it never ends");
         }
-        assert!(self.engine.is_quiet() && self.flash.is_quiet(), "something was left behind");
+        let quiet = (self.engine.is_quiet(), self.flash.is_quiet());
+        assert!(quiet == (true, true), "something was left behind: {quiet:?}");
         assert!(self.requests.iter().all(|request| request.done), "a request was never answered");
     }
 
@@ -260,6 +284,85 @@ impl Bench {
         self.settle();
     }
 
+    /// The power fails and comes back: pages that were durable and are not there any more, and not exposed to that.
+    pub(crate) fn cut(&mut self) {
+        self.cut_at(self.now);
+    }
+
+    /// The same, while the last recovery may not be over.
+    pub(crate) fn cut_at(&mut self, at: SimTime) {
+        for request in &mut self.requests {
+            request.done = true;
+        }
+        for &(_, page, version) in self.coming.iter().filter(|&&(when, ..)| when <= at) {
+            let durable = &mut self.durable[page as usize];
+            *durable = version.max(*durable);
+        }
+        self.coming.clear();
+        let recovery = self.flash.cut_power(at);
+        self.was_cut_at = Some(at);
+        self.now = recovery.ready;
+        self.engine.recover(&mut self.flash, self.now);
+    }
+
+    /// Pages that requests under way write, and those within a stripe's length of them.
+    pub(crate) fn unsettled(&self) -> BTreeSet<u32> {
+        let reach = self.members();
+        let pages = |request: &Request| {
+            let end = request.start + request.least.len() as u32 + reach;
+            request.start.saturating_sub(reach)..end
+        };
+        let writes = self.requests.iter().filter(|request| request.verb != Verb::Read);
+        let now = self.now;
+        let coming = self.coming.iter().filter(|&&(at, ..)| at > now).map(|&(_, page, _)| page);
+        let coming = coming.flat_map(|page| page.saturating_sub(reach)..page + reach);
+        writes.filter(|request| !request.done).flat_map(pages).chain(coming).collect()
+    }
+
+    /// When the power failed last, and when the drive was there again.
+    pub(crate) fn last_cut(&self) -> (SimTime, SimTime) {
+        (self.was_cut_at.unwrap_or_default(), self.now)
+    }
+
+    /// Reads every page after a cut: those that are older than they were, and whether they are lost altogether. What is
+    /// found is what there is from then on.
+    pub(crate) fn take_stock(&mut self) -> BTreeSet<u32> {
+        let mut missing = BTreeSet::new();
+        for page in 0..self.pages() {
+            let durable = self.durable[page as usize];
+            let promised = if self.trimmed[page as usize] >= durable { 0 } else { durable };
+            let found = self.look(page);
+            let known = &self.versions[page as usize];
+            let version = found.and_then(|found| known.iter().rposition(|&version| version == found));
+            assert!(found.is_none() || version.is_some(), "page {page} was read wrong: {found:?}");
+            if promised > 0 && version.is_none_or(|version| version < promised) {
+                missing.insert(page);
+            }
+            let found = found.unwrap_or(0);
+            self.versions[page as usize].push(found);
+            self.durable[page as usize] = self.latest(page);
+        }
+        missing
+    }
+
+    /// What a page holds, without time; none where it is lost.
+    fn look(&mut self, page: u32) -> Option<u64> {
+        let ticket = self.engine.open(u32::MAX, 1);
+        let command = Command { flags: Flags::BEFORE, ..Command::new(Verb::Read, Page(page), 1) };
+        self.engine.submit(&mut self.flash, self.now, command, ticket);
+        self.engine.close(&mut self.flash, self.now, ticket);
+        let mut found = None;
+        for finished in std::mem::take(self.engine.finished()) {
+            if finished.tag == u32::MAX {
+                found = (finished.lost == 0).then(|| self.engine.pages(finished.join)[0].0);
+            } else {
+                self.check(&finished);
+            }
+            self.engine.forget(finished.join);
+        }
+        found
+    }
+
     fn settle(&mut self) {
         self.engine.settle(&mut self.flash, self.now);
         self.take_finished();
@@ -280,7 +383,7 @@ impl Bench {
             let counted = self.flash.counters().total(kind);
             let told = told.iter().filter(|operation| operation.kind == kind).count() as u64;
             // A read that a failure cut off was begun, and never came to an end.
-            let cut_off = kind == Kind::Read && !self.dead.is_empty();
+            let cut_off = kind == Kind::Read && (!self.dead.is_empty() || self.was_cut_at.is_some());
             assert!(told == counted || cut_off && told < counted, "{told} of {counted} {kind:?}s");
         }
         for operation in told.iter() {

@@ -1,6 +1,7 @@
 //! One suite for all schemes, generated from their table: what a scheme promises is tried out by breaking things.
 
 mod bench;
+mod power;
 
 use bench::Bench;
 use flashkeep::drive::Fault;

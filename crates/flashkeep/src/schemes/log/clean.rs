@@ -88,8 +88,13 @@ impl Log {
     pub(super) fn wants_to_clean(&self) -> bool {
         match &self.cleaning {
             Some(cleaning) => !self.moving && (cleaning.is_over || cleaning.cause == Cause::Gc),
-            None => self.wants_room && self.is_low() && self.groups.free() > 0,
+            None => self.wants_room && self.is_low() && (self.groups.free() > 0 || self.can_erase_at_once()),
         }
+    }
+
+    /// Whether a power cut has left a group that holds nothing, and perhaps no other that is free.
+    pub(super) fn can_erase_at_once(&self) -> bool {
+        self.restarted && self.groups.least().is_some_and(|group| self.groups.current(group) == 0)
     }
 
     /// Whether little is left that the host can be given.

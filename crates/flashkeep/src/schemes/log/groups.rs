@@ -45,6 +45,29 @@ impl Groups {
         }
     }
 
+    /// Groups that are not free are closed, and hold nothing; which ones were being filled.
+    pub(super) fn restart(&mut self) -> Vec<u32> {
+        self.hand = 0;
+        let mut open = Vec::new();
+        for group in 0..self.states.len() {
+            open.extend((self.states[group] == State::Open).then_some(group as u32));
+            if self.states[group] != State::Free {
+                (self.states[group], self.scores[group]) = (State::Closed, 0);
+            }
+        }
+        open
+    }
+
+    /// A closed group is gone on with.
+    pub(super) fn reopen(&mut self, group: u32) {
+        self.states[group as usize] = State::Open;
+        self.set_busy(group, true);
+    }
+
+    pub(super) fn is_free(&self, group: u32) -> bool {
+        self.state(group) == State::Free
+    }
+
     pub(super) fn count(&self) -> u32 {
         self.states.len() as u32
     }

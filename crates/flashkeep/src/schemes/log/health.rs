@@ -78,6 +78,15 @@ impl Health {
         }
     }
 
+    /// What lacks what is to be found out anew.
+    pub(super) fn restart(&mut self, groups: u32) {
+        self.end_mending();
+        (self.missing, self.to_be_moved) = (Bits::default(), Bits::default());
+        self.lacking_of.clear();
+        self.lacking = 0;
+        self.trouble(groups);
+    }
+
     pub(super) fn alive(&self, member: u8) -> bool {
         self.members[usize::from(member)].alive
     }

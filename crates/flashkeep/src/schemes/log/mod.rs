@@ -16,6 +16,7 @@
 //! | `health` | units that stripes lack, and what that exposes |
 //! | `repair` | a page that cannot be read, had from the rest of its stripe |
 //! | `rebuild` | members that fail and are replaced, stripes made whole in place or elsewhere |
+//! | `recover` | what is left after a power cut |
 //! | `wear` | how wide a stripe may be, by wear |
 //!
 //! # Room
@@ -45,6 +46,7 @@ mod groups;
 mod health;
 mod places;
 mod rebuild;
+mod recover;
 mod repair;
 #[cfg(test)]
 mod tests;
@@ -126,6 +128,8 @@ pub struct Log {
     unchecked: Vec<Place>,
     #[serde(skip)]
     mends: Vec<Mend>,
+    /// The power has been cut.
+    restarted: bool,
 }
 
 impl Log {
@@ -153,6 +157,7 @@ impl Log {
             health: Health::new(members),
             unchecked: Vec::new(),
             mends: Vec::new(),
+            restarted: false,
         }
     }
 
@@ -334,6 +339,10 @@ impl Scheme for Log {
 
     fn is_whole(&self) -> bool {
         self.health.lacking == 0
+    }
+
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        self.restart(view, lacks);
     }
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {

@@ -107,6 +107,19 @@ impl Places {
         self.stripe[place.0 as usize] = stripe | PARITY;
     }
 
+    /// Nothing is known any more but what places say of themselves; which ones were current.
+    pub(super) fn restart(&mut self) -> Vec<u64> {
+        self.map.fill(0);
+        self.mapped = 0;
+        let none = vec![0; self.current.len()];
+        std::mem::replace(&mut self.current, none)
+    }
+
+    /// The place is not programmed, or holds nothing of use.
+    pub(super) fn vacate(&mut self, place: Place) {
+        self.stripe[place.0 as usize] = 0;
+    }
+
     /// These places are erased; none of them is current.
     pub(super) fn erase(&mut self, places: std::ops::Range<u32>) {
         self.stripe[places.start as usize..places.end as usize].fill(0);
@@ -166,7 +179,10 @@ impl Places {
 
     /// One unit of each stripe of a row.
     pub(super) fn stripes(&self, row: u32) -> impl Iterator<Item = Place> + '_ {
-        (1..=MOST_STRIPES)
-            .map_while(move |stripe| self.of_row(row).find(|&place| self.stripe(place) == stripe))
+        let first = move |place: &Place| {
+            let stripe = self.stripe(*place);
+            stripe != 0 && self.of_row(row).find(|&other| self.stripe(other) == stripe) == Some(*place)
+        };
+        self.of_row(row).filter(first)
     }
 }

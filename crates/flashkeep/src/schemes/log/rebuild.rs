@@ -32,6 +32,8 @@ impl Log {
             Change::Failed => self.fail(member.0),
             Change::Replaced => self.replace(member.0),
             Change::Returned => self.bring_in(member, view),
+            // Seen to when the power came back.
+            Change::Lacking(_) => {}
             Change::Damaged(page) => self.damage(self.places.at(page.0, member.0)),
             Change::Refused(page) => {
                 let place = self.places.at(page.0, member.0);

@@ -6,6 +6,7 @@
 
 mod codeword;
 mod layout;
+mod recover;
 mod shadow;
 mod stripes;
 mod units;
@@ -231,10 +232,21 @@ impl<L: Layout> Scheme for Parity<L> {
         !self.stripes.todo.is_empty()
     }
 
+    /// Running sums are gone: every stripe has its parity, or gets one.
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        self.exposed = 0;
+        self.stripes.recover(view, lacks);
+        if let Some(waiting) = &mut self.waiting {
+            *waiting = Waiting::new(waiting.idle_after);
+            let begun = |stripe: &u32| !self.stripes.written(*stripe).is_empty();
+            (0..self.stripes.count()).filter(begun).for_each(|stripe| waiting.close(stripe));
+        }
+    }
+
     fn member(&mut self, _: Member, change: Change, view: &View<'_>) {
         self.stripes.sound = false;
         let stripes = match change {
-            Change::Damaged(page) | Change::Refused(page) => page.0..page.0 + 1,
+            Change::Damaged(page) | Change::Lacking(page) | Change::Refused(page) => page.0..page.0 + 1,
             _ => 0..self.stripes.count(),
         };
         let helps = !matches!(change, Change::Refused(_));

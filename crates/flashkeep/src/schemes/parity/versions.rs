@@ -274,6 +274,14 @@ impl Versions {
         }
     }
 
+    /// After a power cut nobody knows any more which old versions were kept: there is one of everything, and a parity
+    /// that was put off does not fit it.
+    pub(crate) fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        (self.changed, self.blind, self.exposed) = Default::default();
+        self.shadow.forget();
+        self.stripes.recover(view, lacks);
+    }
+
     /// The stripe that a member's page belongs to, current or old version.
     pub(crate) fn stripe_of(&self, member: Member, page: Page) -> Option<u32> {
         if page.0 < self.stripes.count() {
@@ -290,6 +298,10 @@ impl Versions {
 
     pub(crate) fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
         let stripe = self.stripes.split(page).0;
+        if hazard == Hazard::Power {
+            // Not by itself, but where the member of such a page is gone, too: nobody knows then what replaced it.
+            return self.stripes.written.has(page.0) && !self.changed(stripe).is_empty();
+        }
         let weak = if self.changed.has(page.0) { &self.blind } else { &self.stripes.thin };
         hazard == Hazard::Unit && self.stripes.written.has(page.0) && weak.has(stripe)
     }

@@ -1,0 +1,294 @@
+//! Power cuts: what the flash keeps so that its maps can be found again when the power comes back (`recovery`).
+//!
+//! Everything in the controller's memory is gone: map, queues, pools, what was about to be done. A program that was
+//! under way has left a page that cannot be read, and its block goes on behind it; an erase that was under way is begun
+//! anew. What had been programmed says of itself whose it is: the *spare area* of a page has its logical address and a
+//! sequence number, that of its write. The newest version of a page is the one with the highest number; a collection
+//! copies the number along with the page. Trims are logged as they come (the log itself is not modelled).
+//!
+//! For that to find every page that was ever durable, two things are waited for, in a drive that is to lose its power
+//! and in no other (results of other runs do not change by it):
+//! - a version that is superseded stays valid until its successor has its place (`kept`), so that a collection moves it
+//!   like any other;
+//! - a block is not erased before the successors of its pages are programmed (`guard`).
+
+use super::{Drive, Kind, Op, Operation};
+use crate::engine::{Contents, FixedMap, Spare, Verb};
+use crate::ftl::Entry;
+use crate::kernel::SimTime;
+use crate::media::{PlaneId, Ppn, UnitId};
+
+/// What a drive keeps that is to lose its power.
+#[derive(Debug, Default)]
+pub(super) struct Power {
+    /// The spare area of every page: its logical page, and the number of its write; 0 where it is erased.
+    pub(super) owners: Vec<u32>,
+    pub(super) sequences: Vec<u64>,
+    /// Of each leaf's pages, the number of the last write before it was last trimmed: that is logged.
+    pub(super) trims: FixedMap<(u16, u32), u64>,
+    /// The same of pages that got another address and have not been written since.
+    pub(super) renames: FixedMap<(u16, u32), u64>,
+    /// Programs and erases that may be under way, and how many there may be before those that have ended are taken out.
+    pub(super) flights: Vec<Operation>,
+    prune_at: usize,
+    /// Programs of raw leaves that may be under way: the numbers of their writes, and when they end.
+    pub(super) numbered: Vec<(u64, SimTime)>,
+    /// Versions whose successors have no place yet, by leaf and logical page.
+    pub(super) kept: FixedMap<(u16, u32), Ppn>,
+    /// For each block, when the last successor of one of its pages is programmed.
+    pub(super) guard: Vec<SimTime>,
+    /// The block of the version that the last write superseded.
+    pub(super) superseded: Option<usize>,
+}
+
+/// The least number of flights at which those that have ended are taken out.
+const FLIGHTS: usize = 256;
+
+impl<C: Contents> Drive<C> {
+    /// The drive is going to lose its power: from now on it keeps what it needs for that.
+    pub fn expect_power_cuts(&mut self) {
+        let pages = self.geometry.ppn_space();
+        // It hears of every operation.
+        self.watch.get_or_insert_default();
+        self.power = Some(Box::new(Power {
+            owners: vec![0; pages],
+            sequences: vec![0; pages],
+            guard: vec![SimTime::ZERO; self.geometry.block_space()],
+            ..Power::default()
+        }));
+    }
+
+    /// Whether it does.
+    #[must_use]
+    pub fn expects_power_cuts(&self) -> bool {
+        self.power.is_some()
+    }
+
+    /// The spare area of a leaf's page; none where nothing is there, or nothing that can be read.
+    pub(super) fn spare_of(&self, leaf: usize, page: u32) -> Option<Spare> {
+        let power = self.power.as_ref()?;
+        let Entry::At(ppn) = self.ftls.get(leaf)?.map.get(page) else { return None };
+        let readable = !self.blocks.is_unreadable(ppn);
+        readable.then(|| Spare {
+            sequence: power.sequences[ppn.0 as usize],
+            stamp: self.blocks.contents(ppn).stamp(),
+        })
+    }
+
+    // ---------------------------------------------------------------- while there is power
+
+    /// An operation has been granted.
+    pub(super) fn note_flight(&mut self, operation: Operation) {
+        let now = self.now;
+        let Some(power) = &mut self.power else { return };
+        if operation.kind == Kind::Read {
+            return;
+        }
+        if power.flights.len() >= power.prune_at {
+            power.flights.retain(|flight| flight.end > now);
+            power.prune_at = FLIGHTS.max(2 * power.flights.len());
+        }
+        power.flights.push(operation);
+    }
+
+    /// A page is programmed for `lpn`, in a write with this number.
+    pub(super) fn note_spare(&mut self, ppn: Ppn, lpn: u32, sequence: u64) {
+        if let Some(power) = &mut self.power {
+            (power.owners[ppn.0 as usize], power.sequences[ppn.0 as usize]) = (lpn, sequence);
+        }
+    }
+
+    /// A page is copied as it is. Whether it is a version that is only kept.
+    pub(super) fn note_move(&mut self, ftl: usize, lpn: u32, from: Ppn, to: Ppn) -> bool {
+        let Some(power) = &mut self.power else { return false };
+        let (from_at, to_at) = (from.0 as usize, to.0 as usize);
+        power.owners[to_at] = power.owners[from_at];
+        power.sequences[to_at] = power.sequences[from_at];
+        match power.kept.get_mut(&(ftl as u16, lpn)) {
+            Some(kept) if *kept == from => *kept = to,
+            _ => return false,
+        }
+        true
+    }
+
+    /// A page is about to be superseded by a write that has no place yet: it stays. False in a drive that need not
+    /// keep it.
+    pub(super) fn keep_version(&mut self, ftl: usize, lpn: u32, ppn: Ppn) -> bool {
+        let Some(power) = &mut self.power else { return false };
+        if let Some(older) = power.kept.insert((ftl as u16, lpn), ppn) {
+            let flight = power.flights.iter().find(|flight| flight.ppn == ppn);
+            let block = self.geometry.block_index_of(older);
+            power.guard[block] = power.guard[block].max(flight.map(|flight| flight.end).unwrap_or_default());
+            self.discard(older);
+        }
+        true
+    }
+
+    /// An old version that has got another address is needed there no more; where its successor is not programmed
+    /// yet, it is kept for that.
+    pub(super) fn outlive(&mut self, ftl: usize, address: u32, ppn: Ppn) -> bool {
+        let Some(power) = &self.power else { return false };
+        let lpn = power.owners[ppn.0 as usize];
+        if lpn == address {
+            return false;
+        }
+        match self.ftls[ftl].map.get(lpn) {
+            Entry::Pending(_) => {
+                let sequence = |ppn: Ppn| power.sequences[ppn.0 as usize];
+                let kept = power.kept.get(&(ftl as u16, lpn));
+                if kept.is_some_and(|&kept| sequence(kept) > sequence(ppn)) {
+                    return false;
+                }
+                self.blocks.rename(ppn, lpn);
+                self.keep_version(ftl, lpn, ppn)
+            }
+            Entry::At(newer) => {
+                let flight = power.flights.iter().find(|flight| flight.ppn == newer);
+                let (end, block) = (flight.map(|flight| flight.end), self.geometry.block_index_of(ppn));
+                let Some(power) = &mut self.power else { return false };
+                power.guard[block] = power.guard[block].max(end.unwrap_or_default());
+                false
+            }
+            Entry::Unmapped => false,
+        }
+    }
+
+    /// A page is forgotten: so is what was kept of it.
+    pub(super) fn drop_version(&mut self, ftl: usize, lpn: u32) {
+        let kept = self.power.as_mut().and_then(|power| power.kept.remove(&(ftl as u16, lpn)));
+        if let Some(kept) = kept {
+            self.discard(kept);
+        }
+    }
+
+    pub(super) fn is_kept(&self, ftl: usize, lpn: u32, ppn: Ppn) -> bool {
+        self.power.as_ref().is_some_and(|power| power.kept.get(&(ftl as u16, lpn)) == Some(&ppn))
+    }
+
+    pub(super) fn kept_pages(&self) -> impl Iterator<Item = Ppn> {
+        #[allow(clippy::iter_over_hash_type)] // Only counted, by the auditor.
+        self.power.iter().flat_map(|power| power.kept.values().copied())
+    }
+
+    /// A page of a write with this number has its place: the version before it may go, or, where the page has been written again
+    /// meanwhile, is this one from now on.
+    pub(super) fn place_version(&mut self, ftl: usize, lpn: u32, sequence: u64, ppn: Ppn, arrived: bool) {
+        let written_again = matches!(self.ftls[ftl].map.get(lpn), Entry::Pending(_));
+        let Some(power) = &mut self.power else { return };
+        power.superseded = None;
+        if !arrived && !written_again {
+            return;
+        }
+        let key = (ftl as u16, lpn);
+        let newer_than = |old: Ppn| power.sequences[old.0 as usize] < sequence;
+        let older = power.kept.get(&key).copied();
+        if !arrived && older.is_some_and(|old| !newer_than(old)) {
+            return;
+        }
+        power.kept.remove(&key);
+        power.superseded = older.map(|old| self.geometry.block_index_of(old));
+        if !arrived {
+            power.kept.insert(key, ppn);
+            self.blocks.validate(ppn);
+        }
+        if let Some(old) = older {
+            self.discard(old);
+        }
+    }
+
+    /// The write that was placed last is durable at `durable`.
+    pub(super) fn guard_superseded(&mut self, durable: SimTime) {
+        let Some(power) = &mut self.power else { return };
+        if let Some(block) = power.superseded.take() {
+            power.guard[block] = power.guard[block].max(durable);
+        }
+    }
+
+    /// Whether a block must not be erased yet; whoever wanted to is woken when it may be.
+    pub(super) fn is_guarded(&mut self, now: SimTime, unit: UnitId, plane: PlaneId, block: u32) -> bool {
+        let Some(power) = &self.power else { return false };
+        let until = power.guard[self.geometry.block_index(plane, block)];
+        if until <= now {
+            return false;
+        }
+        let slot = self.units.len() + self.units[unit.0 as usize].channel as usize;
+        self.wake_slot(now, slot, until);
+        true
+    }
+
+    /// A write of a raw leaf has been granted.
+    pub(super) fn note_number(&mut self, sequence: u64, durable: SimTime) {
+        let now = self.now;
+        let Some(power) = &mut self.power else { return };
+        power.numbered.retain(|&(_, end)| end > now);
+        power.numbered.push((sequence, durable));
+    }
+
+    /// In raw leaves operations have their places from the beginning: a block is not erased before everything is
+    /// programmed that was submitted before.
+    pub(super) fn is_ahead(&self, sequence: u64) -> bool {
+        let Some(power) = &self.power else { return false };
+        let older = |op: &Op| op.sequence < sequence && op.command.verb == Verb::Write;
+        power.numbered.iter().any(|&(number, end)| number < sequence && end > self.now)
+            || self.pools.iter().any(|pool| pool.any(&self.ops, older))
+    }
+
+    /// Somebody may wait for what others are about to program: the channel looks again.
+    pub(super) fn look_again_soon(&mut self, now: SimTime, channel: usize) {
+        if self.power.is_some() && self.pools_waiting > 0 {
+            let slot = self.units.len() + channel;
+            self.wake_slot(now, slot, now + self.timing.longest_read());
+        }
+    }
+
+    /// Makes sure of an event at `until` at the latest; one of `now` is being done, and does not count.
+    fn wake_slot(&mut self, now: SimTime, slot: usize, until: SimTime) {
+        let at = self.agenda.at(slot);
+        self.agenda.set(slot, if at > now { at.min(until) } else { until });
+    }
+
+    /// A page gets another address: its own is a known zero, unless it is written.
+    pub(super) fn note_rename(&mut self, ftl: usize, lpn: u32) {
+        let sequence = self.sequence;
+        if let Some(power) = &mut self.power {
+            power.renames.insert((ftl as u16, lpn), sequence);
+        }
+    }
+
+    /// A page is written.
+    pub(super) fn note_rewrite(&mut self, ftl: usize, lpn: u32) {
+        if let Some(power) = &mut self.power {
+            power.renames.remove(&(ftl as u16, lpn));
+        }
+    }
+
+    /// A page is trimmed, which is logged.
+    pub(super) fn note_trim(&mut self, ftl: usize, lpn: u32) {
+        let sequence = self.sequence;
+        if let Some(power) = &mut self.power {
+            power.trims.insert((ftl as u16, lpn), sequence);
+        }
+    }
+
+    /// Whether torn pages have left a plane too little to move what a victim holds: it waits until more of that is
+    /// garbage.
+    pub(super) fn lacks_room(&self, plane: PlaneId, victim: u32) -> bool {
+        self.blocks.valid_in(plane, victim) > self.blocks.plane(plane).free_pages
+    }
+
+    /// What was under way in a plane has been done: something happens to it before time 0.
+    pub(super) fn land(&mut self, plane: PlaneId) {
+        let geometry = &self.geometry;
+        if let Some(power) = &mut self.power {
+            power.flights.retain(|flight| geometry.plane_of(flight.ppn) != plane);
+        }
+    }
+
+    /// A block of a raw leaf is erased.
+    pub(super) fn forget_spares(&mut self, plane: PlaneId, block: u32) {
+        if let Some(power) = &mut self.power {
+            let first = self.geometry.ppn(plane, block, 0).0 as usize;
+            power.sequences[first..first + self.geometry.pages as usize].fill(0);
+        }
+    }
+}

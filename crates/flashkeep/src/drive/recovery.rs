@@ -1,0 +1,245 @@
+//! The power comes back: what of the flash is there, and how the maps are found again. What it takes for that to be
+//! everything that was durable is in `power`.
+
+use super::media::Phase;
+use super::{Collection, Drive, Kind, Queue};
+use crate::engine::{Cause, Contents, FixedMap};
+use crate::ftl::{Entry, Map};
+use crate::kernel::{Arena, Id, SimTime, Span};
+use crate::media::{PlaneId, Ppn};
+
+/// What the power's return takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// When the maps are there again.
+    pub ready: SimTime,
+    /// Pages read for that.
+    pub reads: u64,
+    /// Blocks erased anew.
+    pub erases: u64,
+}
+
+impl<C: Contents> Drive<C> {
+    /// The power fails at `now` and comes back at once: all that was not on flash is gone, and the maps are found again
+    /// from what is there. Nothing is to be asked before [`Recovery::ready`].
+    ///
+    /// # Panics
+    /// Where no power cut was expected ([`Drive::expect_power_cuts`]).
+    #[cold]
+    pub fn cut_power(&mut self, now: SimTime) -> Recovery {
+        self.now = now;
+        self.damaged |= self.raw;
+        let power = self.power.as_mut().expect("a drive that was told");
+        let flights = std::mem::take(&mut power.flights);
+        power.kept.clear();
+        power.numbered.clear();
+        power.guard.fill(SimTime::ZERO);
+        let mut erased_anew = Vec::new();
+        for flight in flights.into_iter().filter(|flight| flight.end > now) {
+            let begun = now + self.timing.erase + self.timing.erase_command >= flight.end;
+            let (plane, block) = (self.geometry.plane_of(flight.ppn), self.geometry.block_of(flight.ppn));
+            match flight.kind {
+                _ if self.blocks.is_failed_block(plane, block) => {}
+                // What a recovery erases anew holds nothing, begun or not.
+                Kind::Erase if begun || self.raw || flight.cause == Cause::Metadata => {
+                    erased_anew.push(flight.ppn)
+                }
+                Kind::Erase => self.take_back_erase(flight.ppn),
+                Kind::Program | Kind::Copyback | Kind::Read => self.tear(flight.ppn),
+            }
+        }
+        self.forget_everything();
+        for leaf in 0..self.ftls.len() {
+            self.read_spares(leaf);
+        }
+        self.recount();
+        let recovery = self.take_time(now, &erased_anew);
+        for leaf in 0..self.ftls.len() {
+            if self.ftls[leaf].limit.is_some() {
+                self.set_limit(recovery.ready, leaf);
+            }
+        }
+        for plane in (0..self.geometry.plane_count()).map(PlaneId) {
+            let short = self.blocks.plane(plane).free_pages < self.collect_below;
+            if !self.raw && !self.blocks.is_dead(plane) && short {
+                self.ask_for_collection(plane);
+                self.wake_collector(recovery.ready, plane);
+            }
+        }
+        self.now = recovery.ready;
+        recovery
+    }
+
+    /// A page was being programmed: neither it nor its spare area can be read, for ever.
+    fn tear(&mut self, ppn: Ppn) {
+        self.blocks.blot(ppn);
+        if let Some(power) = &mut self.power {
+            power.sequences[ppn.0 as usize] = 0;
+        }
+    }
+
+    /// An erase that was granted together with the moves before it had not been begun.
+    fn take_back_erase(&mut self, ppn: Ppn) {
+        let (plane, block) = (self.geometry.plane_of(ppn), self.geometry.block_of(ppn));
+        self.blocks.take_back_erase(plane, block);
+        let ftl = self.ftl_of(plane);
+        self.ftls[ftl].erases -= 1;
+    }
+
+    fn forget_everything(&mut self) {
+        self.ops = Arena::default();
+        self.carried.clear();
+        self.done.clear();
+        self.pools.fill(Queue::default());
+        self.pools_waiting = 0;
+        self.collections.fill(Collection::default());
+        for slot in 0..self.units.len() + self.channels.len() {
+            self.agenda.set(slot, SimTime::NEVER);
+        }
+        for unit in &mut self.units {
+            (unit.phase, unit.current, unit.programs) = (Phase::Free, Id::NONE, None);
+            unit.cached = Id::NONE;
+            (unit.reads, unit.queued) = (Queue::default(), Span::ZERO);
+            (unit.collect_head, unit.collect_tail) = (None, None);
+        }
+        for channel in &mut self.channels {
+            (channel.waiting, channel.ready, channel.collecting) = (0, 0, 0);
+        }
+        for ftl in &mut self.ftls {
+            ftl.map = Map::new(ftl.map.len());
+            ftl.renamed.clear();
+        }
+    }
+
+    /// How many pages of a block have been programmed, torn ones included.
+    fn programmed_in(&self, plane: PlaneId, block: u32) -> u32 {
+        let power = self.power.as_ref().expect("a drive that was told");
+        let page = |page: &u32| {
+            let ppn = self.geometry.ppn(plane, block, *page);
+            if self.raw {
+                power.sequences[ppn.0 as usize] != 0 || self.blocks.is_unreadable(ppn)
+            } else {
+                self.blocks.is_programmed(ppn)
+            }
+        };
+        (0..self.geometry.pages).rev().find(page).map_or(0, |last| last + 1)
+    }
+
+    /// Of all versions of a page on flash the newest is the page.
+    fn read_spares(&mut self, leaf: usize) {
+        if self.ftls[leaf].dead {
+            return;
+        }
+        for plane in self.planes_of(leaf) {
+            for block in 0..self.geometry.blocks {
+                if self.blocks.is_failed_block(plane, block) {
+                    continue;
+                }
+                let end = self.programmed_in(plane, block);
+                if self.raw {
+                    self.raw_next[self.geometry.block_index(plane, block)] = end;
+                }
+                for page in 0..end {
+                    self.read_spare(leaf, self.geometry.ppn(plane, block, page));
+                }
+            }
+        }
+    }
+
+    fn read_spare(&mut self, leaf: usize, ppn: Ppn) {
+        let power = self.power.as_ref().expect("a drive that was told");
+        let (lpn, sequence) = (power.owners[ppn.0 as usize], power.sequences[ppn.0 as usize]);
+        if sequence == 0 || self.blocks.is_unreadable(ppn) || self.blocks.is_failed(ppn) {
+            return;
+        }
+        self.blocks.rename(ppn, lpn);
+        let is_over = |log: &FixedMap<(u16, u32), u64>| {
+            log.get(&(leaf as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed)
+        };
+        if is_over(&power.trims) || is_over(&power.renames) {
+            return;
+        }
+        let newer = match self.ftls[leaf].map.get(lpn) {
+            // Of a page and its copy, that in the younger block: collections would lack the room to begin anew.
+            Entry::At(other) => {
+                let age = |ppn: Ppn, sequence| (sequence, self.blocks.block_age(ppn));
+                age(ppn, sequence) > age(other, power.sequences[other.0 as usize])
+            }
+            _ => true,
+        };
+        if newer {
+            self.ftls[leaf].map.set(lpn, Entry::At(ppn));
+        }
+    }
+
+    fn recount(&mut self) {
+        let mut valid = vec![0; self.geometry.block_space()];
+        for ftl in &self.ftls {
+            for lpn in 0..ftl.map.len() {
+                if let Entry::At(ppn) = ftl.map.get(lpn) {
+                    valid[self.geometry.block_index_of(ppn)] += 1;
+                }
+            }
+        }
+        self.blocks.recount(&valid);
+    }
+
+    /// Every block that is full is known from one page of it, its summary; of one that is not every page is read. The
+    /// units of a channel read side by side and hand over what they have one after the other. Then those blocks are
+    /// erased whose erase was cut off.
+    fn take_time(&mut self, now: SimTime, erased_anew: &[Ppn]) -> Recovery {
+        let mut recovery = Recovery { ready: now, ..Recovery::default() };
+        let mut left = vec![Vec::new(); self.units.len()];
+        for plane in (0..self.geometry.plane_count()).rev().map(PlaneId) {
+            let pages = &mut left[self.unit_of[plane.0 as usize].0 as usize];
+            for block in (0..self.geometry.blocks).rev() {
+                if self.blocks.is_failed_block(plane, block) {
+                    continue;
+                }
+                let end = self.programmed_in(plane, block);
+                let first = if end == self.geometry.pages { end - 1 } else { 0 };
+                pages.extend((first..end).rev().map(|page| self.geometry.ppn(plane, block, page)));
+            }
+        }
+        let (access, transfer) = (self.timing.command + self.timing.longest_read(), self.timing.transfer(0));
+        let mut free_at = vec![now; self.units.len()];
+        for channel in 0..self.channels.len() {
+            let units = channel * self.units_per_channel..(channel + 1) * self.units_per_channel;
+            let mut bus_free = now;
+            loop {
+                let next = units.clone().filter(|&unit| !left[unit].is_empty());
+                let Some(unit) = next.min_by_key(|&unit| free_at[unit]) else { break };
+                let Some(ppn) = left[unit].pop() else { break };
+                let start = free_at[unit];
+                let end = (start + access).max(bus_free) + transfer;
+                (free_at[unit], bus_free) = (end, end);
+                self.units[unit].busy += end.since(start);
+                self.channels[channel].busy += transfer;
+                recovery.reads += 1;
+                self.count_recovery(start, end, ppn, Kind::Read);
+            }
+        }
+        for &ppn in erased_anew {
+            let plane = self.geometry.plane_of(ppn);
+            let unit = self.unit_of[plane.0 as usize].0 as usize;
+            let start = free_at[unit];
+            free_at[unit] = start + self.timing.erase_command + self.timing.erase;
+            self.units[unit].busy += free_at[unit].since(start);
+            self.blocks.wear_out(plane, self.geometry.block_of(ppn));
+            let ftl = self.ftl_of(plane);
+            self.ftls[ftl].erases += 1;
+            recovery.erases += 1;
+            self.count_recovery(start, free_at[unit], ppn, Kind::Erase);
+        }
+        recovery.ready = free_at.iter().copied().max().unwrap_or(now);
+        self.free_at.fill(recovery.ready);
+        self.channels.iter_mut().for_each(|channel| channel.free_at = recovery.ready);
+        recovery
+    }
+
+    fn count_recovery(&mut self, start: SimTime, end: SimTime, ppn: Ppn, kind: Kind) {
+        let ftl = self.ftl_of(self.geometry.plane_of(ppn)) as u16;
+        self.counters.count(ftl, kind, Cause::Metadata);
+        self.tell(start, end, ppn, kind, Cause::Metadata, 0);
+    }
+}

@@ -1,0 +1,64 @@
+//! After a power cut: whatever was under way is forgotten, and schemes say what their members lack.
+
+use super::background::{Clock, Parked};
+use super::contents::Contents;
+use super::executor::Engine;
+use super::gaps::Gaps;
+use super::leaves::Leaves;
+use super::locks::Locks;
+use super::plan::Member;
+use super::scheme::{Change, Scheme};
+use super::sums::Sheets;
+use super::tree::NodeId;
+use crate::kernel::{Arena, Deadlines, SimTime};
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// The power was cut and is back: requests, plans, locks and sums are gone. At `now`, when the leaves have found
+    /// their maps again, every scheme looks at what there is, and repairs of what is lacking begin like a rebuild.
+    #[cold]
+    pub fn recover<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
+        for node in 0..self.shape.len() {
+            self.note_exposure(now, NodeId(node as u16));
+        }
+        self.joins = Arena::default();
+        self.frames = Arena::default();
+        self.sheets = Sheets::default();
+        self.locks = Locks::default();
+        self.gaps = Gaps::default();
+        self.parked = Parked::new(self.shape.len());
+        self.clock = Clock::new(&self.schemes);
+        self.due = Deadlines::default();
+        self.merging = 0;
+        self.finished.clear();
+        self.plans.clear();
+        self.xor_free = now;
+        self.troubled = true;
+        // Children before their parents.
+        for node in (0..self.shape.len()).rev().map(|node| NodeId(node as u16)) {
+            if self.schemes[node.index()].is_some() {
+                self.recover_node(leaves, now, node);
+            }
+        }
+        self.settle(leaves, now);
+    }
+
+    fn recover_node<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
+        let mut lacking = Vec::new();
+        let (scheme, view) = self.consult(leaves, node);
+        scheme.recover(&view, &mut |member, page| lacking.push((member, page)));
+        let children = self.shape[node.index()].children.clone();
+        for &(Member(member), page) in &lacking {
+            self.gaps.set(children[usize::from(member)], page.0, true);
+        }
+        let (scheme, view) = self.consult(leaves, node);
+        for member in (0..view.members()).map(Member).filter(|&member| !view.alive(member)) {
+            scheme.member(member, Change::Failed, &view);
+        }
+        for (member, page) in lacking {
+            scheme.member(member, Change::Lacking(page), &view);
+        }
+        self.note_exposure(now, node);
+        self.press(leaves, now, node);
+        self.begin_rebuild(now, node);
+    }
+}

@@ -1,0 +1,218 @@
+//! What is left of the log after a power cut.
+//!
+//! Every page says of itself which page of the host's it is, which version, and which stripe of its row it belongs to,
+//! as data or as parity; the places are what has been read of that. A running sum is lost: what waited for its parity
+//! stands in a stripe that has none, and is moved into another one. So is what stands in a stripe of which more than one
+//! unit was still to be programmed; where it was one, the others say what it would have been.
+//!
+//! Nobody goes on with a group that was being filled: it is closed as it is. A page that a cleaning has copied is where it was, unless all of its group has been copied: the group is then empty, as it was
+//! about to be. Either way one group can be erased at once, the one that was copied from or the one that was copied to.
+//! Only where the host has written to the latter, and what it replaced in the former meanwhile was not durable, there
+//! is none: then the rest of a group that was being filled is used to clean another before the host gets any of it.
+
+use super::Log;
+use super::clean::Begin;
+use super::front::Front;
+use super::places::Place;
+use crate::engine::{Cause, Contents, Member, Page, Token, Version, View};
+use std::collections::VecDeque;
+
+/// A place that holds a page.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    page: u32,
+    version: Option<u16>,
+    /// The number of its write; 0 where only its stripe knows it.
+    sequence: u64,
+    place: Place,
+    /// Nobody has it any more, and it was the page: what is older must not be taken for that.
+    lost: bool,
+}
+
+impl Copy {
+    fn is_newer_than(&self, other: &Copy) -> bool {
+        match (self.version, other.version) {
+            _ if self.lost || other.lost => self.lost && !other.lost,
+            (Some(version), Some(other)) => (version.wrapping_sub(other) as i16) > 0,
+            (version, other) => version > other,
+        }
+    }
+}
+
+impl Log {
+    /// Finds out what there is. Tells what members lack that could be brought back.
+    pub(super) fn restart(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        self.front = Front::none();
+        self.rests = VecDeque::new();
+        (self.cleaning, self.moving, self.erasing) = (None, false, 0);
+        self.piece = super::Piece::default();
+        (self.wants_room, self.before, self.restarted) = (true, false, true);
+        self.unchecked.clear();
+        self.mends.clear();
+        let were_current = self.places.restart();
+        let open = self.groups.restart();
+        self.health.restart(self.groups.count());
+        let mut copies = Vec::new();
+        for stripe in self.all_stripes() {
+            self.examine(stripe, view, &were_current, &mut copies, lacks);
+        }
+        self.choose(copies);
+        for stripe in self.all_stripes() {
+            self.count_stripe(stripe);
+        }
+        self.see_to_room(&open, view);
+    }
+
+    /// A group that was being filled is gone on with behind the last row in which anything was programmed.
+    fn go_on_with(&mut self, group: u32, view: &View<'_>) {
+        let rows = self.groups.rows(group);
+        let erased = |row: &u32| {
+            let nothing = self.places.of_row(*row).all(|place| self.places.stripe(place) == 0);
+            nothing && (0..self.members).all(|member| view.is_erased(Member(member), Page(*row)))
+        };
+        let first = rows.clone().rev().take_while(erased).last().unwrap_or(rows.end);
+        if rows.start < first && first < rows.end {
+            self.groups.reopen(group);
+            let widest = self.policy.widths.after(self.groups.erases(group));
+            self.rests.push_back(Front::new(group, first..rows.end, widest));
+        }
+    }
+
+    /// Where no group is free, nor can be at once, the one that holds least is cleaned into what is left of another.
+    fn see_to_room(&mut self, open: &[u32], view: &View<'_>) {
+        if self.groups.free() > 0 || self.can_erase_at_once() {
+            return;
+        }
+        open.iter().for_each(|&group| self.go_on_with(group, view));
+        let Some(victim) = self.groups.least() else { return };
+        let current = self.groups.current(victim);
+        let fits = |rest: &Front| self.room(rest.rows(), false) >= current;
+        if let Some(at) = self.rests.iter().position(fits) {
+            self.rests.swap(0, at);
+            self.begin_cleaning(&Begin {
+                victim,
+                cause: Cause::Gc,
+                only_lacking: false,
+                rests: 1,
+                groups: 0,
+            });
+        }
+    }
+
+    /// One unit of each stripe.
+    fn all_stripes(&self) -> Vec<Place> {
+        let groups = (0..self.groups.count()).filter(|&group| !self.groups.is_free(group));
+        let rows = groups.flat_map(|group| self.groups.rows(group));
+        rows.flat_map(|row| self.places.stripes(row)).collect()
+    }
+
+    /// Looks at a stripe: drops what was never programmed, and a parity that fits nothing, and notes the copies that its
+    /// units are.
+    fn examine(
+        &mut self,
+        stripe: Place,
+        view: &View<'_>,
+        were_current: &[u64],
+        copies: &mut Vec<Copy>,
+        lacks: &mut dyn FnMut(Member, Page),
+    ) {
+        let units: Vec<Place> = self.places.units(stripe).collect();
+        let spare = |this: &Self, place: Place| {
+            let (member, page) = this.address(place);
+            view.spare(member, page)
+        };
+        let mut sum = Token::default();
+        let (mut absent, mut parity) = (Vec::new(), None);
+        for &place in &units {
+            match spare(self, place) {
+                Some(spare) => {
+                    sum = sum.plus(1, Token(spare.stamp));
+                    if self.places.is_parity(place) {
+                        parity = Some(place);
+                    } else {
+                        let (page, version) = (self.places.owner(place), version_of(spare.stamp));
+                        copies.push(Copy { page, version, sequence: spare.sequence, place, lost: false });
+                    }
+                }
+                None => absent.push(place),
+            }
+        }
+        let answers = |place: Place| view.alive(Member(self.places.member(place)));
+        // A parity that is lacking is known to be so; nothing else of the stripe is touched by that.
+        let fits = match (parity, &absent[..]) {
+            (Some(_), []) => sum == Token::default(),
+            (Some(_), &[one]) => Version::of(sum.0).map(Version::page) == Some(self.places.owner(one)),
+            (None, &[one]) => self.places.is_parity(one) && !answers(one),
+            _ => false,
+        };
+        // Where nothing of a stripe was programmed, nothing was durable.
+        let begun = absent.len() < units.len();
+        let dead: Vec<bool> = absent.iter().map(|&place| !answers(place)).collect();
+        for (&place, dead) in absent.iter().zip(dead) {
+            let is_data = !self.places.is_parity(place);
+            let was_current = were_current[place.0 as usize / 64] >> (place.0 % 64) & 1 != 0;
+            if fits || begun && dead && is_data && was_current {
+                self.health.missing.set(place.0, true);
+                let version = if fits { version_of(sum.0) } else { None };
+                if is_data {
+                    let page = self.places.owner(place);
+                    copies.push(Copy { page, version, sequence: 0, place, lost: !fits });
+                }
+                if !dead {
+                    let (member, page) = self.address(place);
+                    lacks(member, page);
+                }
+            } else {
+                self.places.vacate(place);
+            }
+        }
+        if let Some(parity) = parity.filter(|_| !fits) {
+            self.places.vacate(parity);
+        }
+    }
+
+    /// Of all copies of a page the newest is the page; of several that are the same, the oldest copy, unless all of what
+    /// its group holds has been copied.
+    fn choose(&mut self, mut copies: Vec<Copy>) {
+        copies.sort_by_key(|copy| (copy.page, copy.sequence));
+        let mut chosen: Vec<Vec<Copy>> = Vec::new();
+        for of_page in copies.chunk_by(|one, other| one.page == other.page) {
+            let mut newest = of_page[0];
+            for copy in of_page {
+                newest = if copy.is_newer_than(&newest) { *copy } else { newest };
+            }
+            let same = |copy: &&Copy| !newest.is_newer_than(copy);
+            chosen.push(of_page.iter().filter(same).copied().collect());
+        }
+        // The first copy of each list is chosen as long as it is there; the last one stays.
+        let mut of_group = vec![Vec::new(); self.groups.count() as usize];
+        for (at, same) in chosen.iter().enumerate() {
+            of_group[self.group_of(same[0].place) as usize].push(at);
+        }
+        let mut group = 0;
+        while group < of_group.len() {
+            let held: Vec<usize> = std::mem::take(&mut of_group[group]);
+            if held.is_empty() || held.iter().any(|&at| chosen[at].len() < 2) {
+                of_group[group] = held;
+                group += 1;
+                continue;
+            }
+            for at in held {
+                chosen[at].remove(0);
+                of_group[self.group_of(chosen[at][0].place) as usize].push(at);
+            }
+            group = 0;
+        }
+        for same in &chosen {
+            self.places.map(same[0].page, same[0].place);
+            self.groups.more(self.group_of(same[0].place));
+        }
+    }
+}
+
+fn version_of(stamp: u64) -> Option<u16> {
+    match Version::of(stamp) {
+        Some(Version::Written(_, version)) => Some(version),
+        Some(Version::Before(_)) | None => None,
+    }
+}

@@ -1,0 +1,177 @@
+//! What is left of a stripe after a power cut, and whether its parity fits its data.
+//!
+//! A parity covers the spare areas of its stripe, too, so that the spare areas alone say whether it fits: their sum is
+//! its own, or, where a unit is not to be had, what is worked out for that says that it is the page it ought to be, or
+//! a known zero. A parity that fits nothing is lacking from then on, and written anew from the data like any other that
+//! a failure took: that is how the write hole is closed. With a unit missing at the same time, what that unit held is
+//! lost: its stripe was being written when the power failed.
+
+use super::layout::{Layout, Seats};
+use super::stripes::Stripes;
+use super::units::Units;
+use crate::engine::{Contents, Member, Page, Role, Token, Version, View, gf};
+use crate::schemes::todo::Todo;
+
+/// The units of a stripe, as their spare areas say.
+struct Remains {
+    stripe_first: u32,
+    /// Known zeros as 0.
+    data: Vec<Token>,
+    /// Units of members that do not answer, and those that are not there.
+    dead: Vec<u8>,
+    absent: Vec<u8>,
+    /// The parities that are there.
+    parities: Vec<(Role, Token)>,
+}
+
+impl<L: Layout> Stripes<L> {
+    /// Nothing is known any more but the layout: looks at every stripe. Tells what members lack.
+    pub(crate) fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        self.sound = false;
+        (self.written, self.thin, self.bare, self.gone) = Default::default();
+        self.todo = Todo::default();
+        self.settling.clear();
+        for stripe in 0..self.count() {
+            let seats = self.seats(stripe);
+            let remains = self.remains(seats, view);
+            let found = remains.settle();
+            let written = found.written(&remains);
+            Self::mark(&mut self.written, remains.stripe_first, written, true);
+            for index in remains.absent.iter().copied().filter(|&index| written.has(index)) {
+                lacks(seats.data(index), seats.page());
+            }
+            let unfit = |role: &&Role| !written.is_empty() && !found.parities.contains(role);
+            for &role in seats.parities().iter().filter(unfit) {
+                if view.alive(seats.member(role)) {
+                    lacks(seats.member(role), seats.page());
+                }
+            }
+        }
+    }
+
+    fn remains(&self, seats: Seats, view: &View<'_>) -> Remains {
+        let page = seats.page();
+        let mut remains = Remains {
+            stripe_first: self.number(seats.stripe, 0),
+            data: vec![Token::default(); usize::from(self.data())],
+            dead: Vec::new(),
+            absent: Vec::new(),
+            parities: Vec::new(),
+        };
+        for index in 0..self.data() {
+            match view.spare(seats.data(index), page) {
+                Some(spare) => remains.data[usize::from(index)] = Token(spare.stamp),
+                None if view.alive(seats.data(index)) => remains.absent.push(index),
+                None => remains.dead.push(index),
+            }
+        }
+        for &role in seats.parities() {
+            if let Some(spare) = view.spare(seats.member(role), page) {
+                remains.parities.push((role, Token(spare.stamp)));
+            }
+        }
+        remains
+    }
+}
+
+/// How the units of a stripe fit together.
+#[derive(Default)]
+struct Found {
+    /// The parities that fit.
+    parities: Vec<Role>,
+    /// Units that are not there, and what they were.
+    solved: Vec<(u8, Token)>,
+    /// What cannot be worked out.
+    lost: Vec<u8>,
+}
+
+impl Found {
+    /// Data units that are no known zeros.
+    fn written(&self, remains: &Remains) -> Units {
+        let mut units = Units::default();
+        let there = (0..).zip(&remains.data).filter(|(_, token)| **token != Token::default());
+        there.for_each(|(index, _)| units.add(index));
+        let solved = self.solved.iter().filter(|(_, token)| *token != Token::default());
+        solved.for_each(|&(index, _)| units.add(index));
+        self.lost.iter().for_each(|&index| units.add(index));
+        units
+    }
+}
+
+impl Remains {
+    /// The most parities that fit, with the fewest units to be worked out.
+    fn settle(&self) -> Found {
+        let all: Vec<Role> = self.parities.iter().map(|&(role, _)| role).collect();
+        let each = all.iter().map(|&role| vec![role]).filter(|_| all.len() > 1);
+        let choices: Vec<Vec<Role>> = std::iter::once(all.clone()).chain(each).collect();
+        for parities in choices.iter().filter(|parities| !parities.is_empty()) {
+            for unknown in self.unknowns(parities.len()) {
+                if let Some(solved) = self.solve(&unknown, parities) {
+                    return Found { parities: parities.clone(), solved, lost: Vec::new() };
+                }
+            }
+        }
+        // Where nothing else is there, nothing was.
+        let empty = self.parities.is_empty() && self.data.iter().all(|token| *token == Token::default());
+        Found { lost: if empty { Vec::new() } else { self.dead.clone() }, ..Found::default() }
+    }
+
+    /// Units to be worked out: those of members that do not answer, and of the others that are not there none, one, two.
+    fn unknowns(&self, most: usize) -> Vec<Vec<u8>> {
+        let mut sets = vec![self.dead.clone()];
+        for (at, &first) in self.absent.iter().enumerate() {
+            sets.push(self.dead.iter().copied().chain([first]).collect());
+            let second = self.absent[at + 1..].iter();
+            sets.extend(second.map(|&second| self.dead.iter().copied().chain([first, second]).collect()));
+        }
+        sets.retain(|set: &Vec<u8>| set.len() <= most);
+        sets.sort_by_key(Vec::len);
+        sets
+    }
+
+    /// What a parity and the data that are there say together.
+    fn syndrome(&self, role: Role) -> Token {
+        let parity = self.parities.iter().find(|(other, _)| *other == role);
+        let sum = parity.map_or(Token::default(), |&(_, token)| token);
+        let data = (0..).zip(&self.data);
+        data.fold(sum, |sum, (index, &token)| sum.plus(coefficient(role, index), token))
+    }
+
+    /// The units that these parities say are missing, where that makes sense.
+    fn solve(&self, unknown: &[u8], parities: &[Role]) -> Option<Vec<(u8, Token)>> {
+        let zero = Token::default();
+        let solved: Vec<(u8, Token)> = match *unknown {
+            [] => Vec::new(),
+            [one] => {
+                let role = parities[0];
+                vec![(one, scaled(gf::inverse(coefficient(role, one)), self.syndrome(role)))]
+            }
+            [one, two] => {
+                let (p, q) = (self.syndrome(Role::P), self.syndrome(Role::Q));
+                let (g, h) = (gf::coefficient(one), gf::coefficient(two));
+                let first = scaled(gf::inverse(g ^ h), q.plus(h, p));
+                vec![(one, first), (two, p.plus(1, first))]
+            }
+            _ => return None,
+        };
+        let sensible = |&(index, token): &(u8, Token)| {
+            let page = Version::of(token.0).map(Version::page);
+            token == zero || page == Some(self.stripe_first + u32::from(index))
+        };
+        let fits = |&role: &Role| {
+            let rest = solved
+                .iter()
+                .fold(self.syndrome(role), |sum, &(index, token)| sum.plus(coefficient(role, index), token));
+            rest == zero
+        };
+        (solved.iter().all(sensible) && parities.iter().all(fits)).then_some(solved)
+    }
+}
+
+fn coefficient(role: Role, index: u8) -> u8 {
+    if role == Role::Q { gf::coefficient(index) } else { 1 }
+}
+
+fn scaled(factor: u8, token: Token) -> Token {
+    Token::default().plus(factor, token)
+}

@@ -1,0 +1,251 @@
+//! Power cuts: who is cut off, what comes back, and what of that was promised.
+//!
+//! What was promised is kept here, apart from the drive: for each page the newest version that was *acknowledged*, and
+//! the newest one that was *durable* ([`Finished::durable`]). After a cut every page is looked at, without time: an
+//! acknowledged version that is not there is counted, a durable one is lost.
+
+use super::{InFlight, Simulation};
+use crate::buffer::Below;
+use crate::engine::{Contents, Finished, Page, Version};
+use crate::faults::Event;
+use crate::kernel::{Arena, Id, SimTime};
+use crate::report::PowerCut;
+
+/// What the host may rely on of a page: versions, counted like the oracle's.
+#[derive(Clone, Copy, Debug, Default)]
+struct Promise {
+    acknowledged: Option<u16>,
+    durable: Option<u16>,
+    /// The newest version there was when it was last trimmed: that one and those before it may be there or not.
+    trimmed: Option<u16>,
+}
+
+/// What is kept in a run whose drive loses its power.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    promises: Vec<Promise>,
+    /// Versions that will be durable.
+    coming: Vec<(SimTime, u32, u16)>,
+    /// Requests whose end is known and has not come.
+    held: Vec<Finished>,
+    /// When the drive is there again.
+    ready: SimTime,
+    recovering: bool,
+    pub(super) cuts: Vec<PowerCut>,
+}
+
+/// Whether one version is newer than another, of which there may be none.
+fn is_newer(version: Option<u16>, than: Option<u16>) -> bool {
+    match (version, than) {
+        (Some(version), Some(than)) => (version.wrapping_sub(than) as i16) > 0,
+        (version, _) => version.is_some(),
+    }
+}
+
+impl Promise {
+    fn take(&mut self, version: u16, durable: bool) {
+        if self.trimmed.is_some() && !is_newer(Some(version), self.trimmed) {
+            return;
+        }
+        let promised = if durable { &mut self.durable } else { &mut self.acknowledged };
+        if is_newer(Some(version), *promised) {
+            *promised = Some(version);
+        }
+    }
+}
+
+impl Ledger {
+    /// A ledger for pages of which some are there already.
+    pub(super) fn new(pages: u32, is_there: impl Fn(u32) -> bool) -> Self {
+        let promise = |page| {
+            let version = is_there(page).then_some(0);
+            Promise { acknowledged: version, durable: version, trimmed: None }
+        };
+        Ledger { promises: (0..pages).map(promise).collect(), ..Ledger::default() }
+    }
+
+    /// When the drive can be asked again.
+    pub(super) fn ready(&self) -> SimTime {
+        self.ready
+    }
+
+    pub(super) fn trim(&mut self, page: u32, latest: u16) {
+        self.promises[page as usize] = Promise { trimmed: Some(latest), ..Promise::default() };
+    }
+
+    /// A request is acknowledged, which wrote these versions; when they are durable, if that is known.
+    fn acknowledge(&mut self, written: &[(u32, u16)], durable: Option<SimTime>) {
+        for &(page, version) in written {
+            self.promises[page as usize].take(version, false);
+            self.coming.extend(durable.map(|at| (at, page, version)));
+        }
+    }
+
+    fn come(&mut self, now: SimTime) {
+        for &(_, page, version) in self.coming.iter().filter(|&&(at, ..)| at <= now) {
+            self.promises[page as usize].take(version, true);
+        }
+        self.coming.retain(|&(at, ..)| at > now);
+    }
+}
+
+impl<C: Contents> Simulation<'_, C> {
+    /// Requests end when their time has come, so that a cut before that can still strike them.
+    #[cold]
+    pub(super) fn hold_finished(&mut self) {
+        let finished = std::mem::take(self.engine.finished());
+        let Some(ledger) = &mut self.ledger else { return };
+        for finished in finished {
+            let memory = self.in_flight[Id::new(finished.tag)].from_memory;
+            let wait = if memory { self.drive.memory_time() } else { crate::kernel::Span::ZERO };
+            self.window.leave(finished.acknowledged + wait);
+            ledger.held.push(finished);
+        }
+        self.end_requests(self.now);
+    }
+
+    /// Requests that have ended by `now` are over.
+    #[cold]
+    pub(super) fn end_requests(&mut self, now: SimTime) {
+        let Some(ledger) = &mut self.ledger else { return };
+        let mut held = std::mem::take(&mut ledger.held);
+        held.sort_by_key(|finished| finished.acknowledged);
+        let over = held.partition_point(|finished| finished.acknowledged <= now);
+        for finished in held.drain(..over) {
+            let written = std::mem::take(&mut self.in_flight[Id::new(finished.tag)].written);
+            if let Some(ledger) = &mut self.ledger {
+                // The DRAM may have it alone.
+                let durable = finished.durable.filter(|_| !self.buffer.has_dram());
+                ledger.acknowledge(&written, durable);
+            }
+            self.finish(finished);
+        }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.held = held;
+            ledger.come(now);
+        }
+    }
+
+    /// The next thing happens: if the drive was recovering, it no longer is.
+    #[cold]
+    pub(super) fn end_recovery(&mut self) {
+        let Some(ledger) = &mut self.ledger else { return };
+        if std::mem::take(&mut ledger.recovering) {
+            let ready = ledger.ready;
+            let tally = self.tally();
+            self.phases.begin(self.phase(), None, ready, tally);
+        }
+    }
+
+    /// The power fails, and comes back at once.
+    #[cold]
+    pub(super) fn cut_power(&mut self, event: &Event, at: SimTime) {
+        self.end_requests(at);
+        let interrupted = self.in_flight.live() as u64;
+        self.in_flight = Arena::default();
+        self.window.empty();
+        self.buffer.forget();
+        let tally = self.tally();
+        self.phases.begin("recovering", Some(&event.text), at, tally);
+        let recovery = self.drive.cut_power(at);
+        self.now = recovery.ready;
+        self.last = self.last.max(recovery.ready);
+        self.engine.recover(&mut self.drive, recovery.ready);
+        let volatile_pages_lost = self.take_stock();
+        let Some(ledger) = &mut self.ledger else { return };
+        ledger.held.clear();
+        ledger.coming.clear();
+        (ledger.ready, ledger.recovering) = (recovery.ready, true);
+        ledger.cuts.push(PowerCut {
+            recovery: recovery.ready.since(at),
+            interrupted,
+            volatile_pages_lost,
+            reads: recovery.reads,
+            erases: recovery.erases,
+        });
+    }
+
+    /// Looks at every page; how many are older than the host was told.
+    fn take_stock(&mut self) -> u64 {
+        let Some(mut ledger) = self.ledger.take() else { return 0 };
+        let rescued = self.engine.rescued();
+        let mut volatile = 0;
+        for page in 0..self.buffer.pages().len() {
+            let promise = ledger.promises[page as usize];
+            let promised = promise.durable.or(promise.acknowledged).is_some();
+            let Some(contents) = self.look_at(page, promised) else { continue };
+            let version = match Version::of(contents.stamp()) {
+                Some(Version::Written(whose, version)) if whose == page => Some(version),
+                Some(Version::Before(whose)) if whose == page => None,
+                _ if contents == C::default() => None,
+                _ => {
+                    self.statistics.wrong_reads += 1;
+                    None
+                }
+            };
+            if promise.durable.is_some() && is_newer(promise.durable, version) {
+                self.engine.lose_page(Page(page));
+            } else if promise.acknowledged.is_some() && is_newer(promise.acknowledged, version) {
+                volatile += 1;
+            }
+            let kept = Promise { acknowledged: version, durable: version, trimmed: promise.trimmed };
+            ledger.promises[page as usize] = kept;
+            self.buffer.fall_back(page, contents);
+        }
+        self.engine.set_rescued(rescued);
+        self.ledger = Some(ledger);
+        volatile
+    }
+
+    /// What a page holds, without time; none where nothing brings it back. What is not there where it ought to be is
+    /// asked of its stripe, for the sake of whoever relies on it.
+    fn look_at(&mut self, page: u32, promised: bool) -> Option<C> {
+        let places = self.engine.places(Page(page));
+        let there = places.iter().find(|&&(leaf, page)| self.engine.is_intact(leaf, page));
+        if let Some(&(leaf, page)) = there {
+            return Some(self.drive.contents_of(leaf, page).unwrap_or_default());
+        }
+        if places.is_empty() {
+            return Some(C::default());
+        }
+        if !promised {
+            return None;
+        }
+        let request = self.engine.open(u32::MAX, 0);
+        let mut nothing = Vec::new();
+        let Simulation { engine, drive, buffer, now, .. } = self;
+        let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
+        buffer.look(page, &mut below);
+        self.engine.close(&mut self.drive, self.now, request);
+        let mut found = None;
+        for finished in std::mem::take(self.engine.finished()) {
+            if finished.lost == 0 {
+                found = self.engine.pages(finished.join).first().copied();
+            }
+            self.engine.forget(finished.join);
+        }
+        found
+    }
+
+    /// Notes what a request writes or trims, once it has been submitted.
+    pub(super) fn note_versions(&mut self, id: Id<InFlight<C>>, trims: bool) {
+        let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
+        let page_sectors = self.buffer.page_sectors();
+        let Some(ledger) = &mut self.ledger else { return };
+        let written = &mut self.in_flight[id].written;
+        written.clear();
+        for &crate::host::Range { offset, length } in &self.ranges {
+            let span = super::Sectors::of_bytes(offset, length, sector_bytes);
+            for fragment in super::fragments(span, page_sectors) {
+                for page in fragment.page..fragment.page + fragment.count {
+                    let version = self.buffer.version(page);
+                    if trims && fragment.mask == self.buffer.pages().whole() {
+                        ledger.trim(page, version);
+                    } else if !trims {
+                        written.push((page, version));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Power cuts, for every scheme of the table.
+
+use super::bench::Bench;
+use super::{history, set, survivors, text};
+use flashkeep::engine::{Hazard, Verb};
+use flashkeep::kernel::SimTime;
+use flashkeep::schemes::SCHEMES;
+use std::collections::BTreeSet;
+
+fn bench(scheme: &str, more: &[&str]) -> Bench {
+    Bench::with_cuts(&text(if scheme == "mirror" { 2 } else { 5 }, 1), &set(scheme, more))
+}
+
+/// After a cut: nothing that was durable is missing, everything is made redundant again, and the drive goes on.
+fn check(bench: &mut Bench, what: &str) {
+    let missing = bench.take_stock();
+    assert!(missing.is_empty(), "{what}: {missing:?} were durable");
+    bench.run();
+    bench.audit();
+    assert!(bench.is_whole(), "{what}: whole again");
+}
+
+/// The settings that change what a cut meets.
+const SETTINGS: [&[&str]; 4] = [
+    &[],
+    &["flash.acknowledge=\"transfer\""],
+    &["redundancy.acknowledge=\"first\"", "redundancy.incomplete=\"wait\""],
+    &["ftl.gc.run=\"hold-channel\""],
+];
+
+#[test]
+fn a_cut_at_every_step_costs_nothing_that_was_durable() {
+    for entry in SCHEMES {
+        for (seed, more) in (1..).zip(SETTINGS) {
+            let mut whole = bench(entry.name, more);
+            history(&mut whole, seed, 60, u32::MAX);
+            let steps = whole.steps;
+            for step in 0..steps {
+                let mut bench = bench(entry.name, more);
+                history(&mut bench, seed, 60, step);
+                bench.cut();
+                let what = format!("{}, {more:?}, cut at step {step}", entry.name);
+                check(&mut bench, &what);
+                history(&mut bench, seed + 9, 8, u32::MAX);
+                bench.run();
+                bench.audit();
+            }
+        }
+    }
+}
+
+/// What a failed member takes beyond what was exposed is what shares a stripe with something that was being written
+/// when the power failed: whoever that is, it is said to be lost, and nothing is read wrong.
+fn may_be_lost(bench: &Bench) -> BTreeSet<u32> {
+    let exposed = bench.exposed(Hazard::Unit);
+    exposed.into_iter().chain(bench.exposed(Hazard::Power)).chain(bench.unsettled()).collect()
+}
+
+#[test]
+fn a_cut_with_a_member_gone_costs_what_was_being_written_and_what_shares_its_stripe() {
+    for (scheme, survives) in survivors() {
+        for seed in 0..40 {
+            let mut bench = bench(scheme, SETTINGS[seed as usize % 2]);
+            history(&mut bench, seed, 50, 40 + 9 * seed as u32);
+            let members = bench.members();
+            let gone: Vec<u32> = (0..survives).map(|n| (seed as u32 + n) % members).collect();
+            let first = bench.exposed(Hazard::Unit);
+            bench.fail(&gone);
+            for _ in 0..seed % 7 {
+                bench.step();
+            }
+            let mut may = may_be_lost(&bench);
+            may.extend(first);
+            bench.cut();
+            let missing = bench.take_stock();
+            let what = format!("{scheme}, seed {seed}");
+            let more: Vec<_> = missing.difference(&may).collect();
+            assert!(more.is_empty(), "{what}: {more:?} were durable, and neither exposed nor being written");
+            bench.replace(&gone);
+            bench.run();
+            for page in (0..bench.pages()).step_by(4) {
+                bench.submit(Verb::Write, page, 4);
+                bench.run();
+            }
+            assert!(bench.read_all().is_empty(), "{what}: lost though written anew");
+            bench.audit();
+            // Whole again, it survives the next cut, and the next failure.
+            bench.cut();
+            check(&mut bench, &what);
+            let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+            bench.fail(&gone);
+            super::check_losses(&mut bench, &exposed, &before, &what);
+        }
+    }
+}
+
+#[test]
+fn a_cut_during_a_rebuild_loses_nothing() {
+    for (scheme, survives) in survivors() {
+        for seed in 0..24 {
+            let mut bench = bench(scheme, &[]);
+            history(&mut bench, seed, 50, u32::MAX);
+            bench.run();
+            let exposed = bench.exposed(Hazard::Unit);
+            let gone: Vec<u32> = (0..survives).collect();
+            bench.fail(&gone);
+            bench.run();
+            bench.replace(&gone);
+            for _ in 0..2 * seed {
+                bench.step();
+            }
+            let exposed: BTreeSet<u32> = exposed.union(&may_be_lost(&bench)).copied().collect();
+            bench.cut();
+            let what = format!("{scheme}, seed {seed}");
+            let missing = bench.take_stock();
+            assert!(missing.is_subset(&exposed), "{what}: {missing:?}");
+            bench.run();
+            assert!(bench.is_whole() || !missing.is_empty(), "{what}: rebuilt");
+            bench.audit();
+        }
+    }
+}
+
+#[test]
+fn cut_again_and_again_the_drive_goes_on() {
+    for entry in SCHEMES {
+        // Schemes with a memory are refused a power cut: see `faults`.
+        for seed in (0..6).filter(|_| !entry.memory) {
+            let mut bench = bench(entry.name, SETTINGS[seed as usize % 4]);
+            for round in 0..12 {
+                let until = bench.steps + 5 + 7 * ((seed as u32 + round) % 5);
+                history(&mut bench, seed * 100 + u64::from(round), 30, until);
+                bench.cut();
+                let (at, ready) = bench.last_cut();
+                // Every third time the power fails again while the drive recovers.
+                if round % 3 == 0 {
+                    bench.cut_at(SimTime(at.0 + (ready.0 - at.0) / 2));
+                }
+                let missing = bench.take_stock();
+                assert!(missing.is_empty(), "{}, seed {seed}, round {round}: {missing:?}", entry.name);
+            }
+            check(&mut bench, entry.name);
+            for page in 0..bench.pages() {
+                bench.submit(Verb::Write, page, 1);
+                bench.run();
+            }
+            assert!(bench.read_all().is_empty(), "{}", entry.name);
+            bench.audit();
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Power cuts through jobs: what is said about them, what they take, and that nothing is lost that was durable.
+
+mod common;
+
+use common::{figure, job, summary};
+use flashkeep::job::Job;
+use flashkeep::run;
+use flashkeep::schemes::SCHEMES;
+use serde_json::Value;
+use std::ops::ControlFlow;
+
+/// Six channels of one chip with two dies.
+fn drive(scheme: &str) -> String {
+    format!(
+        "[flash]\nchannels = 6\nchips_per_channel = 1\ndies_per_chip = 2\nplanes_per_die = 1\n\
+         blocks_per_plane = 16\npages_per_block = 8\npage_kib = 4\n[ftl]\nover_provisioning = 0.6\n\
+         [redundancy]\nscheme = \"{scheme}\"\nshadow = 0.2\nnvram_mib = 0.0625\nnarrowest = 4\n"
+    )
+}
+
+const RANDOM: &str = "synth:random,requests=1500,write=0.7,size=4KiB:0.7/12KiB:0.2/512:0.1,align=512,rate=4k";
+
+fn cut(scheme: &str, fail: &[&str], more: &[&str]) -> Job {
+    let mut set = vec!["start.existing=\"all\""];
+    set.extend(more);
+    let mut job = job(&drive(scheme), RANDOM, &set);
+    (job.fail, job.verify) = (fail.iter().map(|&event| event.to_owned()).collect(), true);
+    job
+}
+
+fn integrity(run: &Value, key: &str) -> f64 {
+    figure(run, &format!("integrity.{key}"))
+}
+
+#[test]
+fn nothing_durable_is_lost_by_any_scheme() {
+    for entry in SCHEMES.iter().filter(|entry| !entry.memory) {
+        for more in [&[][..], &["flash.acknowledge=\"transfer\""], &["buffer.dram_mib=0.0625"]] {
+            let run = summary(&cut(entry.name, &["power@300req", "power@50%", "power@0.2501s"], more));
+            assert_eq!(integrity(&run, "power_cuts"), 3.0, "{} {more:?}", entry.name);
+            assert_eq!(integrity(&run, "lost_pages"), 0.0, "{} {more:?}", entry.name);
+            assert_eq!(integrity(&run, "wrong_reads"), 0.0, "{} {more:?}", entry.name);
+            let volatile = integrity(&run, "volatile_pages_lost");
+            if more.is_empty() {
+                assert_eq!(volatile, 0.0, "{}: what is acknowledged is durable", entry.name);
+            } else if more[0].starts_with("buffer") {
+                assert!(volatile > 0.0, "{}: the DRAM had something", entry.name);
+            }
+            let answered = run["response_us"]["all"]["count"].as_f64().expect("a number");
+            assert_eq!(answered + integrity(&run, "interrupted_requests"), 1500.0, "{}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn a_cut_run_is_the_same_every_time() {
+    for entry in SCHEMES.iter().filter(|entry| !entry.memory) {
+        let digest = || {
+            let job = cut(entry.name, &["power@40%", "chip:1.0@60%,replace_after=20ms", "power@61%"], &[]);
+            summary(&job)["digest"].clone()
+        };
+        assert_eq!(digest(), digest(), "{}", entry.name);
+    }
+}
+
+/// One die: every full block is one read, every page of the open one another, all of them one after the other.
+#[test]
+fn recovery_takes_a_read_a_block() {
+    let text = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
+                blocks_per_plane = 64\npages_per_block = 16\npage_kib = 4\n\
+                [flash.timing]\nread_us = 50.0\nprogram_us = 500.0\nbus_ns_per_byte = 10.0\n";
+    let workload = "synth:sequential,requests=163,write=1,size=4KiB,footprint=2MiB,rate=100";
+    let mut job = job(text, workload, &["start.existing=\"none\""]);
+    // When the 163rd comes, 162 have been written: 10 blocks, and 2 pages.
+    job.fail = vec!["power@162req".to_owned()];
+    let run = summary(&job);
+    assert_eq!(integrity(&run, "recovery_reads"), 12.0);
+    assert_eq!(figure(&run, "operations.read.metadata"), 12.0);
+    let timing = &run["drive"]["flash"]["timing"];
+    let command = timing["command_us"].as_f64().unwrap_or(0.0);
+    let one = command + 50.0 + 40.96;
+    let recovery = run["integrity"]["recovery_us"][0].as_f64().expect("a number");
+    assert!((recovery - 12.0 * one).abs() < 12.0, "{recovery} µs for 12 reads of {one} µs");
+    let phases: Vec<_> =
+        run["phases"].as_array().expect("a list").iter().map(|phase| &phase["phase"]).collect();
+    assert_eq!(phases, ["before", "recovering", "after"]);
+    let phase = &run["phases"][1];
+    let took = phase["until_s"].as_f64().unwrap_or(0.0) - phase["from_s"].as_f64().unwrap_or(0.0);
+    assert!((took * 1e6 - recovery).abs() < 0.01, "the phase is the recovery");
+}
+
+#[test]
+fn a_cut_during_the_recovery_begins_it_anew() {
+    let once = summary(&cut("raid5", &["power@0.2s"], &[]));
+    let took = once["integrity"]["recovery_us"][0].as_f64().expect("a number");
+    let again = format!("power@{}ns", (0.2e9 + took * 1e3 / 2.0) as u64);
+    let twice = summary(&cut("raid5", &["power@0.2s", &again], &[]));
+    let recoveries = twice["integrity"]["recovery_us"].as_array().expect("a list");
+    assert_eq!(recoveries.len(), 2);
+    assert!((recoveries[1].as_f64().expect("a number") - took).abs() < 1.0, "{recoveries:?}");
+    assert_eq!(integrity(&twice, "lost_pages"), 0.0);
+    assert_eq!(integrity(&once, "interrupted_requests"), integrity(&twice, "interrupted_requests"));
+}
+
+/// More units at once find their part of the map side by side.
+#[test]
+fn units_recover_side_by_side() {
+    let recovery = |channels: u32| {
+        let text = drive("none").replace("channels = 6", &format!("channels = {channels}"));
+        let mut job =
+            job(&text, "synth:random,requests=400,write=1,size=4KiB,rate=1k", &["start.existing=\"all\""]);
+        job.fail = vec!["power@0.3s".to_owned()];
+        summary(&job)["integrity"]["recovery_us"][0].as_f64().expect("a number")
+    };
+    let (few, many) = (recovery(2), recovery(6));
+    assert!(many < 1.2 * few, "three times the flash, and no longer for that: {few} and {many}");
+}
+
+#[test]
+fn a_scheme_whose_recovery_is_missing_is_refused() {
+    let refused = run(&cut("ppc", &["power@50%"], &[]), &mut |_| ControlFlow::Continue(()));
+    let message = refused.expect_err("refused").to_string();
+    assert!(message.contains("power") && message.contains("ppc"), "{message}");
+}
