@@ -180,8 +180,13 @@ impl<C: Contents> Drive<C> {
             }
             let op = &self.ops[head];
             let lpn = op.command.start.0 + u32::from(op.placed);
-            if matches!(ftl.allocation, Allocation::Partial(_)) {
-                return self.allowed_plane(lane, lpn);
+            if let Allocation::Partial(order) = &ftl.allocation {
+                let chooses = self.plane_choice != PlaneChoice::InTurn && !order.binds_planes();
+                return if chooses {
+                    self.plane_by_version(&lane.planes, lane.turn, head)
+                } else {
+                    self.allowed_plane(lane, lpn)
+                };
             }
             let bound = ftl.allocation.plane(&self.geometry, &ftl.domain, lpn);
             return bound.filter(|&plane| self.blocks.has_room(plane)).map(|plane| (plane, lane.turn));

@@ -14,7 +14,8 @@ impl Check<'_> {
         self.logical_page()?;
         self.one_chip(allocation)?;
         self.summary()?;
-        let by_address = allocation.levels().len() == Level::ALL.len();
+        let within = |level: &&Level| matches!(level, Level::Die | Level::Plane);
+        let by_address = allocation.levels().iter().any(|level| within(&level));
         if by_address && self.spec.ftl.plane_choice != PlaneChoice::InTurn {
             self.warnings.push(format!(
                 "ftl.plane_choice: no effect with ftl.allocation = \"{}\": the address says which plane",

@@ -700,8 +700,7 @@ fn keys_of_elements_that_do_not_fit_are_refused() {
         let error = refused_set(&set);
         assert!(set.iter().any(|pair| pair.starts_with(error.field.as_deref().unwrap())), "{field}: {error}");
     }
-    let unread =
-        preset("8CM-64", &["ftl.allocation=CWDP", "ftl.plane_choice=most-free"]);
+    let unread = preset("8CM-64", &["ftl.allocation=CWDP", "ftl.plane_choice=most-free"]);
     assert_eq!(unread.warnings.len(), 1, "{:?}", unread.warnings);
     let alone = load_text("d", "host.order = 'c-look'", &[]).unwrap();
     assert!(alone.warnings[0].starts_with("host.order: no effect"), "{:?}", alone.warnings);

@@ -40,6 +40,12 @@ impl Order {
         self.levels[..self.bound].contains(&(level as usize))
     }
 
+    /// Whether it decides anything within a chip.
+    #[must_use]
+    pub fn binds_planes(&self) -> bool {
+        self.binds(Level::Die) || self.binds(Level::Plane)
+    }
+
     /// Channel, chip, die and plane, within the domain, of an address; 0 where it does not decide.
     #[must_use]
     #[inline]
