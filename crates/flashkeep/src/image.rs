@@ -14,7 +14,7 @@ use std::path::Path;
 const MAGIC: &[u8; 6] = b"FKAGED";
 
 /// What the state consists of changes with it.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// Compression: 3 is zstd's default.
 const LEVEL: i32 = 3;
@@ -29,8 +29,20 @@ const FREE: &[&str] = &[
     "flash.acknowledge",
     "flash.scheduler",
     "flash.timing",
+    "flash.energy",
+    "flash.commands",
+    "flash.control_gang",
     "ftl.coalesce_reads",
-    "ftl.gc",
+    "ftl.plane_choice",
+    "ftl.partial_writes",
+    "ftl.read_in_flight",
+    "ftl.gc.victim",
+    "ftl.gc.threshold",
+    "ftl.gc.run",
+    "ftl.gc.background",
+    "ftl.gc.copyback",
+    "ftl.gc.choices",
+    "ftl.gc.window",
     "buffer",
     "redundancy.nvram_us",
     "redundancy.rebuild_share",

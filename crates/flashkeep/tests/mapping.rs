@@ -290,11 +290,7 @@ fn what_does_not_go_together_is_refused() {
         ),
         (&["ftl.map=hybrid", "ftl.log_blocks=1"], "ftl.log_blocks", "2 to 14 are accepted"),
         (&["ftl.map=block", "ftl.log_blocks=16"], "ftl.log_blocks", "1 to 15 are accepted"),
-        (
-            &["ftl.map=hybrid", "ftl.over_provisioning=0.026"],
-            "ftl.over_provisioning",
-            "at least 4 are accepted",
-        ),
+        (&["ftl.map=hybrid", "ftl.over_provisioning=0.026"], "ftl.map", "at least 4 are accepted"),
         (&["ftl.over_provisioning=0.02564104"], "ftl.over_provisioning", "tables take 20"),
     ] {
         let found = refused(set);

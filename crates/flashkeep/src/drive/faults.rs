@@ -253,7 +253,8 @@ impl<C: Contents> Drive<C> {
         }
         let gone = self.empty_registers(unit, plane);
         let state = &mut self.units[unit.0 as usize];
-        if state.current.is_some() || !(collects || !gone.is_empty()) {
+        let untouched = gone.is_empty() && !collects;
+        if untouched || state.current.is_some() {
             // Nothing of it was read, or other planes' pages still are.
         } else if state.cached.is_some() {
             state.current = std::mem::replace(&mut state.cached, Id::NONE);

@@ -15,13 +15,13 @@ use crate::media::{PlaneId, Ppn};
 const AHEAD: usize = 24;
 
 impl<C: Contents> Drive<C> {
-    /// Commands are done when they are submitted from now on, or take their time again.
+    /// It is time 0: commands are done when they are submitted from now on, or take their time again.
     ///
     /// # Panics
     /// Where something is under way.
     pub fn set_untimed(&mut self, untimed: bool) {
         assert!(self.is_quiet(), "nothing is under way");
-        self.untimed = untimed;
+        (self.untimed, self.now) = (untimed, SimTime::ZERO);
         self.plain = !(untimed || self.raw || self.damaged || !self.nvrams.is_empty());
         if untimed || self.raw {
             return;

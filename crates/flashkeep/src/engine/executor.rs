@@ -114,6 +114,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.schemes.iter().flatten()
     }
 
+    /// The nodes that have schemes, with them, in pre-order.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &S)> {
+        let numbered = self.schemes.iter().enumerate();
+        numbered.filter_map(|(at, scheme)| scheme.as_ref().map(|scheme| (NodeId(at as u16), scheme)))
+    }
+
     /// The leaves' pages that a page of the root lies on.
     #[must_use]
     pub fn places(&self, page: Page) -> Vec<(LeafId, Page)> {

@@ -127,12 +127,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         all
     }
 
-    /// Puts a scheme in a node's place that stands as another run has left it, and the running sums of its stripes.
-    pub fn take_over(&mut self, node: NodeId, scheme: S, carried: Vec<Carried>) {
-        self.schemes[node.index()] = Some(scheme);
+    /// Puts schemes in their nodes' places that stand as another run has left them, and the running sums of stripes.
+    pub fn take_over(&mut self, schemes: Vec<(NodeId, S)>, carried: Vec<Carried>) {
+        let nodes: Vec<NodeId> = schemes.iter().map(|&(node, _)| node).collect();
+        for (node, scheme) in schemes {
+            self.schemes[node.index()] = Some(scheme);
+        }
         let contents = |(place, sums): Carried| (place, sums.map(C::token));
         self.sheets.carried = carried.into_iter().map(contents).collect();
-        self.note_exposure(SimTime::ZERO, node);
+        nodes.into_iter().for_each(|node| self.note_exposure(SimTime::ZERO, node));
     }
 
     /// Puts the caller's pages in the places of the steps that write them, and new data into the sums.

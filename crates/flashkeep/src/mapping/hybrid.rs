@@ -170,11 +170,10 @@ impl Hybrid {
         if block == NONE {
             return;
         }
-        let (old, old_next) = self.data[logical as usize];
+        let (old, _) = self.data[logical as usize];
         let copied = self.gather(logical, next, block, work);
         self.base.counts.partial_merges += u64::from(copied.is_some());
         self.base.counts.switch_merges += u64::from(copied.is_none());
-        debug_assert!(old_next <= self.base.block_pages);
         self.data[logical as usize] = (block, copied.unwrap_or(next));
         self.logs[plane].ordered = Ordered::default();
         self.release(plane, old, work);

@@ -25,9 +25,9 @@ impl<C: Contents> Simulation<'_, C> {
 
     fn restore(&mut self, image: &mut Reader) -> Result<(), String> {
         self.drive.load(image)?;
-        let scheme: Any = image.take()?;
+        let schemes: Vec<(NodeId, Any)> = image.take()?;
         let carried = image.take()?;
-        self.engine.take_over(NodeId::ROOT, scheme, carried);
+        self.engine.take_over(schemes, carried);
         self.buffer.load(image)
     }
 
@@ -45,7 +45,7 @@ impl<C: Contents> Simulation<'_, C> {
         self.rest();
         let mut image = Writer::default();
         self.drive.save(&mut image);
-        image.put(self.engine.scheme(NodeId::ROOT).expect("a tree has a root"));
+        image.put(&self.engine.nodes().collect::<Vec<_>>());
         image.put(&self.engine.carried());
         self.buffer.save(&mut image);
         let written = image.write(path, self.resolved, C::KEEP, self.conditioned.clone());

@@ -244,7 +244,9 @@ struct Simulation<'a, C: Contents> {
 impl<'a, C: Contents> Simulation<'a, C> {
     fn new(job: &'a Job, drive: &'a Resolved, workload: &'a Workload<'a>) -> Result<Self, Error> {
         let Built { mut flash, tree, mut controller, domains, leaf_count } = build(drive)?;
-        if job.untimed {
+        // Who only wants a drive saved wants no time to pass.
+        let untimed = job.untimed || job.traces.is_empty();
+        if untimed {
             flash.set_untimed(true);
             controller.xor = Span::ZERO;
         }
@@ -306,7 +308,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
             misplaced: 0,
             now: SimTime::ZERO,
             last: SimTime::ZERO,
-            untimed: job.untimed,
+            untimed,
             resolved_bytes: drive.capacity_bytes(),
             pages: Vec::new(),
             conditioned: None,

@@ -309,7 +309,7 @@ fn what_is_wrong_is_named() {
         message("synth:randon"),
         "synth:randon: unknown workload `randon`; did you mean `random`? accepted: sequential, random, zipf, \
          sirf-exchange, sirf-build, sirf-tpcc, sirf-fin1, sirf-fin2, dvs-sequential, dvs-random, dvs-postmark, \
-         dvs-financial, ageing-src2, ageing-ts, ageing-wdev, ageing-financial1,
+         dvs-financial, ageing-src2, ageing-ts, ageing-wdev, ageing-financial1, \
          atc08-random, atc08-sequential, atc08-tpcc, atc08-exchange, atc08-iozone, atc08-postmark"
     );
     assert_eq!(
