@@ -48,6 +48,12 @@ def schemes() -> str:
 def scheme_text(name: str, /) -> str:
     """A scheme's manual page."""
 
+def policies() -> str:
+    """`[{"name", "key", "description"}, …]`: the policies that a drive file may name, but for schemes."""
+
+def policy_text(name: str, /) -> str:
+    """The manual pages of the policies of that name."""
+
 def formats() -> str:
     """`[{"name", "description"}, …]`: the trace formats."""
 

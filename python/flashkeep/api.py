@@ -130,7 +130,9 @@ def _toml(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float, str)):
         return str(value)
-    raise TypeError(f"a drive's values are numbers, strings and booleans, not {type(value).__name__}")
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_toml, value))}]"
+    raise TypeError(f"a drive's values are numbers, strings, booleans and lists, not {type(value).__name__}")
 
 
 READING = ("format", "sector_bytes", "columns", "bad_records", "limit")

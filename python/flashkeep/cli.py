@@ -226,6 +226,12 @@ def _schemes(arguments: dict[str, Any]) -> int:
     return _list_or_show(arguments, "schemes", _flashkeep.schemes, _flashkeep.scheme_text)
 
 
+def _policies(arguments: dict[str, Any]) -> int:
+    from . import _flashkeep
+
+    return _list_or_show(arguments, "policies", _flashkeep.policies, _flashkeep.policy_text)
+
+
 def _formats(arguments: dict[str, Any]) -> int:
     from . import _flashkeep
 
@@ -246,8 +252,13 @@ def _list_or_show(arguments: dict[str, Any], what: str, entries: Any, text_of: A
     if arguments["json"]:
         _print_json({what: known})
     else:
-        _say(table.listing([(entry["name"], entry["description"]) for entry in known], _page()))
+        _say(table.listing([(_set_by(entry), entry["description"]) for entry in known], _page()))
     return DONE
+
+
+def _set_by(entry: dict[str, str]) -> str:
+    """A name, or what `--set` takes where it is the value of a key."""
+    return f"{entry['key']}={entry['name']}" if "key" in entry else entry["name"]
 
 
 def _trace_info(arguments: dict[str, Any]) -> int:
@@ -325,6 +336,7 @@ HANDLERS = {
     "check": _check,
     "drives": _drives,
     "schemes": _schemes,
+    "policies": _policies,
     "formats": _formats,
     "trace info": _trace_info,
     "trace convert": _trace_convert,

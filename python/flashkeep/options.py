@@ -156,8 +156,8 @@ WORKLOAD = (
     Option("--existing", "what is on the drive before time 0: pages that are read, all, or none",
            "reads|all|none", one_of("reads", "all", "none")),
     Option("--warmup", "the first requests count in no statistic: a number, or a share", "N|P%", warmup),
-    Option("--fail", "what fails, and when: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, power@1s; "
-           "repeatable", "WHAT@WHEN", filled, True),
+    Option("--fail", "what fails, and when: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, "
+           "power@1s; repeatable", "WHAT@WHEN", filled, True),
     Option("--scenario", "a TOML file of [[event]]s with what, when, transient, replace_after", "FILE", filled),
     Option("--verify", "follow contents as tokens and check every read"),
     Option("--untimed", "everything is done at once when it is asked: counts, wear and integrity, no times"),
@@ -184,6 +184,7 @@ COMMANDS = (
     Command("check", "read and check a drive, echo it whole, draw its tree; simulate nothing", "DRIVE", (SET, JSON)),
     Command("drives", "list the presets; show one whole", "[NAME]", (JSON,)),
     Command("schemes", "list the redundancy schemes; show one's manual page", "[NAME]", (JSON,)),
+    Command("policies", "list victims, schedulers, maps and the like; show one's manual page", "[NAME]", (JSON,)),
     Command("formats", "list the trace formats; show one's manual page", "[NAME]", (JSON,)),
     Command("trace info", "what is in a trace", "TRACE", (
         FORMAT, SECTOR, COLUMNS, BAD, LIMIT, SEED,

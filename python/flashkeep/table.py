@@ -83,13 +83,38 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
     ("Wear and use", (
         Row("blocks erased", "wear.erases_total", count, LOWER),
         Row("most erases of a block", "wear.erases_max", count, LOWER),
+        Row("  deviation over the blocks", "wear.erases_stddev", micros, LOWER),
         Row("lifetime, days", "wear.lifetime_days", micros, HIGHER),
-        Row("terabytes until then", "wear.tbw", micros, HIGHER),
-        Row("drive writes a day", "wear.dwpd", ratio, HIGHER),
+        Row("  terabytes written by then (TBW)", "wear.tbw", micros, HIGHER),
+        Row("  drive writes a day (DWPD)", "wear.dwpd", ratio, HIGHER),
         Row("blocks worn out", "wear.expired_blocks", count, LOWER),
+        Row("  the first one after, s", "wear.first_block_dead_s", micros, HIGHER),
+        Row("first write refused after, s", "wear.first_loss_s", micros, HIGHER),
         Row("dies busy, mean", "utilization.die_mean", share, NEITHER),
         Row("dies busy, busiest", "utilization.die_max", share, NEITHER),
         Row("channels busy, mean", "utilization.channel", share, NEITHER),
+    )),
+    ("Before time 0", (
+        Row("rounds of writes", "conditioning.rounds", count, NEITHER),
+        Row("write amplification of the last", "conditioning.write_amplification", ratio, LOWER),
+    )),
+    ("Map", (
+        Row("entries found in memory", "mapping.hits", count, HIGHER),
+        Row("entries not there", "mapping.misses", count, LOWER),
+        Row("  share", "mapping.miss_rate", share, LOWER),
+        Row("translation pages written back", "mapping.write_backs", count, LOWER),
+        Row("  for pages that were moved", "mapping.moved_updates", count, LOWER),
+        Row("blocks switched", "mapping.switch_merges", count, NEITHER),
+        Row("blocks completed by copies", "mapping.partial_merges", count, LOWER),
+        Row("blocks merged from several", "mapping.full_merges", count, LOWER),
+    )),
+    ("Several at once", (
+        Row("multi-plane reads", "commands.multi_plane.read", count, NEITHER),
+        Row("multi-plane programs", "commands.multi_plane.program", count, NEITHER),
+        Row("multi-plane erases", "commands.multi_plane.erase", count, NEITHER),
+        Row("pages left out for them", "commands.wasted_pages", count, LOWER),
+        Row("reads through a cache register", "commands.cache.read", count, NEITHER),
+        Row("programs through a cache register", "commands.cache.program", count, NEITHER),
     )),
     ("Energy", (
         Row("in all, J", "energy.total_j", micros, LOWER),
@@ -102,6 +127,8 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         Row("reads wrong", "integrity.wrong_reads", count, LOWER),
         Row("pages lost", "integrity.lost_pages", count, LOWER),
         Row("power cuts", "integrity.power_cuts", count, NEITHER),
+        Row("  until requests were taken again, µs", "integrity.recovery_us", micros, LOWER),
+        Row("  pages read to find the map", "integrity.recovery_reads", count, LOWER),
         Row("requests interrupted", "integrity.interrupted_requests", count, LOWER),
         Row("pages lost that were volatile", "integrity.volatile_pages_lost", count, LOWER),
         Row("unprotected page-seconds", "integrity.unprotected_page_s", micros, LOWER),
@@ -184,7 +211,10 @@ def _headline(summaries: Sequence[Summary], page: Page) -> str:
     parts = [f"{requests:,} requests"]
     if requests:
         parts[0] += f" ({share(workload['writes'] / requests)} writes)"
-    parts.append(_span(summaries[0]["simulated_s"]))
+    if summaries[0].get("untimed"):
+        parts.append("untimed")
+    if summaries[0]["simulated_s"] is not None:
+        parts.append(_span(summaries[0]["simulated_s"]))
     if workload["synthetic"]:
         parts.append(f"seed {summaries[0]['seed']}")
     drives = " against ".join([name(summaries[0]), ", ".join(map(name, summaries[1:]))][: len(summaries)])
@@ -192,9 +222,7 @@ def _headline(summaries: Sequence[Summary], page: Page) -> str:
     return f"{told}\n{page.paint(' · '.join(parts), DIM)}"
 
 
-def _span(seconds: float | None) -> str:
-    if seconds is None:
-        return "untimed"
+def _span(seconds: float) -> str:
     if seconds < 1:
         return f"{1000 * seconds:.3g} ms simulated"
     return f"{seconds:,.1f} s simulated"
@@ -274,7 +302,9 @@ def in_words(first: Summary, other: Summary) -> str:
             percent = 100 * (before - after) / before
             pace = "as fast" if abs(percent) < 0.5 else f"{abs(percent):.0f} % {'faster' if percent > 0 else 'slower'}"
             verdicts.append((verb, pace))
-    if not verdicts:
+    if not verdicts and first.get("untimed"):
+        told = f"{name(other)} {_pages(first, other)} {name(first)}"
+    elif not verdicts:
         told = f"{name(other)} answered no request that {name(first)} answered too"
     elif len(verdicts) == 2 and verdicts[0][1] == verdicts[1][1]:
         told = f"{name(other)} reads and writes {_than(verdicts[0][1], name(first))}"
@@ -283,6 +313,15 @@ def in_words(first: Summary, other: Summary) -> str:
         told = f"{name(other)} {_than(told, name(first))}"
     programmed = _programmed(first, other)
     return f"{told}{'; ' if programmed else ''}{programmed}."
+
+
+def _pages(first: Summary, other: Summary) -> str:
+    """What a run without times shows: how many pages are programmed."""
+    before, after = (summary["write_amplification"]["total"] or 0 for summary in (first, other))
+    percent = 100 * (after - before) / before if before else 0
+    if abs(percent) < 0.5:
+        return "programs as many pages as"
+    return f"programs {abs(percent):.0f} % {'more' if percent > 0 else 'fewer'} pages than"
 
 
 def _than(pace: str, whom: str) -> str:

@@ -69,6 +69,53 @@ def test_a_narrow_page_has_several_tables() -> None:
     assert narrow.count("2CM-128 reads") == 4
 
 
+def test_features_have_rows_where_they_are_used() -> None:
+    plain = table.run_report(BASE, PLAIN)
+    titles = ("Before time 0", "Map", "Several at once")
+    assert not any(title in plain.splitlines() for title in titles)
+    used = summary(
+        **{
+            "conditioning": {"rounds": 12, "write_amplification": 3.25, "pages_per_round": 9, "steady": True},
+            "mapping": {"map": "dftl", "hits": 75, "misses": 25, "miss_rate": 0.25, "write_backs": 7},
+            "commands": {"multi_plane": {"program": 31}, "cache": {"read": 0}, "wasted_pages": 3},
+            "wear.lifetime_days": 400.0,
+            "wear.tbw": 2.5,
+            "wear.dwpd": 0.75,
+            "integrity.power_cuts": 2,
+            "integrity.recovery_us": [100.0, 300.0],
+        }
+    )
+    text = table.run_report(used, PLAIN)
+    assert all(title in text.splitlines() for title in titles)
+    for label, written in {
+        "rounds of writes": "12",
+        "write amplification of the last": "3.250",
+        "entries not there": "25",
+        "share": "25.0",
+        "translation pages written back": "7",
+        "multi-plane programs": "31",
+        "pages left out for them": "3",
+        "lifetime, days": "400.0",
+        "(TBW)": "2.500",
+        "(DWPD)": "0.750",
+        "power cuts": "2",
+        "until requests were taken again": "200.0",
+        "mean power, W": "0.500",
+    }.items():
+        assert written in row(text, label), label
+    assert "cache register" not in text, "zeros are left out"
+
+
+def test_untimed_runs_say_so() -> None:
+    untimed = summary(untimed=True, simulated_s=None)
+    assert "untimed" in table.run_report(untimed, PLAIN).splitlines()[1]
+    assert "untimed" not in table.run_report(BASE, PLAIN)
+    nothing = {"response_us.all": None, "response_us.read": None, "response_us.write": None}
+    first, other = (summary(untimed=True, **nothing, **{"write_amplification.total": wa}) for wa in (2.0, 1.5))
+    assert table.in_words(first, other) == "1CNM-64 programs 25 % fewer pages than 1CNM-64."
+    assert table.in_words(first, first) == "1CNM-64 programs as many pages as 1CNM-64."
+
+
 def test_warnings_are_said_once() -> None:
     both, one = "collection never ran (the drive was 12.3 % full at the end)", "the trace saturates the drive"
     text = table.compare_report([summary(warnings=[both, one]), {**MIRROR, "warnings": [both]}], PLAIN)

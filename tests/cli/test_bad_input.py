@@ -71,7 +71,10 @@ COMMAND_LINES = {
     "a failure after it all": (["run", "DRIVE", WORKLOAD, "--fail", "chip:0.0@101%"], "a share of them"),
     "a failure in another way": (["run", "DRIVE", WORKLOAD, "--fail", "chip:0.0@1s,softly"], "`transient`"),
     "a failure without its value": (["run", "DRIVE", WORKLOAD, "--fail"], "--fail"),
-    "a power cut that is told to pass": (["run", "DRIVE", WORKLOAD, "--fail", "power@1s,transient"], "comes back at once"),
+    "a power cut that is told to pass": (
+        ["run", "DRIVE", WORKLOAD, "--fail", "power@1s,transient"],
+        "comes back at once",
+    ),
     "a memory that is not there": (["run", "DRIVE", WORKLOAD, "--fail", "nvram@1s"], "no such memory"),
     "a member that is not there": (["run", "DRIVE", WORKLOAD, "--fail", "member:1@1s"], "member"),
     "a passing failure that is replaced": (

@@ -19,8 +19,10 @@ def test_help_and_version(flashkeep: Command) -> None:
     for command in (
         ["run"],
         ["compare"],
+        ["age"],
         ["check"],
         ["drives"],
+        ["policies"],
         ["trace", "info"],
         ["trace", "convert"],
         ["trace", "synth"],
@@ -43,6 +45,25 @@ def test_lists_and_pages(flashkeep: Command, what: str, one: str) -> None:
         code, page, err = flashkeep(what, entry["name"])
         assert (code, err) == (0, "")
         assert page.strip() == flashkeep.json(what, entry["name"])["text"].strip() != ""
+
+
+def test_policies_are_values_of_their_keys(flashkeep: Command) -> None:
+    listed = flashkeep.json("policies")["policies"]
+    assert all(set(entry) == {"name", "key", "description"} and all(entry.values()) for entry in listed)
+    plain = flashkeep("policies").out.splitlines()
+    schema = json.loads(flashkeep("schema").out)
+    for entry, line in zip(listed, plain, strict=True):
+        assert line.split() == [f"{entry['key']}={entry['name']}", *entry["description"].split()]
+        code, page, err = flashkeep("policies", entry["name"])
+        assert (code, err) == (0, "")
+        assert f'{entry["key"]} = "{entry["name"]}"' in page
+        assert page.count("# What it does") == sum(other["name"] == entry["name"] for other in listed)
+    victims = [entry["name"] for entry in listed if entry["key"] == "ftl.gc.victim"]
+    assert victims == schema["$defs"]["GcSpec"]["properties"]["victim"]["enum"]
+    code, out, err = flashkeep("policies", "gredy")
+    assert (code, out) == (2, "")
+    assert "gredy" in err
+    assert "greedy" in err
 
 
 def test_every_preset_is_sound(flashkeep: Command) -> None:

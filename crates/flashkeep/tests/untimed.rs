@@ -48,6 +48,29 @@ fn an_untimed_run_counts_and_has_no_times() {
     assert_eq!(closed["simulated_s"], Value::Null);
 }
 
+/// Operations are told one by one where currents are given or blocks wear out; it is still the same run.
+#[test]
+fn what_operations_draw_changes_no_count() {
+    let currents = ["flash.energy.voltage_v=1", "flash.energy.program_ma=1"];
+    let trace = "synth:random,requests=3k,write=1,size=4KiB,depth=4";
+    for set in
+        [&["ftl.wear.erase_budget=1000000"][..], &["ftl.plane_choice=same"], &["flash.dies_per_chip=2"]]
+    {
+        for condition in [false, true] {
+            let run = |set: &[&str]| summary(&Job { condition, ..untimed(SMALL, trace, set) });
+            let (plain, told) = (run(set), run(&[set, &currents].concat()));
+            assert_eq!(plain["digest"], told["digest"], "{set:?}");
+            let programs: f64 = ["host", "gc"]
+                .map(|cause| figure(&told, &format!("operations.program.{cause}")))
+                .iter()
+                .sum();
+            // 200 µs of 1 mA at 1 V each, those before time 0 left out.
+            let expected = programs * 200e-9;
+            assert!((figure(&told, "energy.flash_j.program") / expected - 1.0).abs() < 1e-9, "{set:?}");
+        }
+    }
+}
+
 /// The amplification of random writes is that of the timed run: the same policies.
 #[test]
 fn amplification_is_that_of_a_timed_run() {

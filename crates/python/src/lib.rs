@@ -24,7 +24,9 @@ mod _flashkeep {
     #[pymodule_export]
     use super::errors::{DriveError, OptionError, TraceError};
     #[pymodule_export]
-    use super::lists::{check, drive_text, drives, format_text, formats, schema, scheme_text, schemes};
+    use super::lists::{
+        check, drive_text, drives, format_text, formats, policies, policy_text, schema, scheme_text, schemes,
+    };
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]

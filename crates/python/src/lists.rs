@@ -53,6 +53,34 @@ pub(crate) fn scheme_text(name: &str) -> PyResult<String> {
     })
 }
 
+/// `[{"name", "key", "description"}, …]`: the policies that a drive file may name, but for schemes.
+#[pyfunction]
+pub(crate) fn policies() -> String {
+    let all = spec::policies().into_iter();
+    let entries: Vec<_> = all
+        .map(|policy| json!({ "name": policy.name, "key": policy.key, "description": policy.summary }))
+        .collect();
+    json!(entries).to_string()
+}
+
+/// The manual pages of the policies of that name, one or several, under what a drive file says.
+#[pyfunction]
+pub(crate) fn policy_text(name: &str) -> PyResult<String> {
+    let all = spec::policies();
+    let page = |policy: &spec::PolicyInfo| {
+        format!("{} = \"{}\": {}\n\n{}", policy.key, policy.name, policy.summary, policy.manual())
+    };
+    let pages: Vec<_> = all.iter().filter(|policy| policy.name == name).map(page).collect();
+    if pages.is_empty() {
+        let mut names: Vec<_> = all.iter().map(|policy| policy.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        let message = format!("there is no policy `{name}`; there are {}", names.join(", "));
+        return Err(OptionError::new_err(message));
+    }
+    Ok(pages.join("\n"))
+}
+
 /// `[{"name", "description"}, …]`: the trace formats.
 #[pyfunction]
 pub(crate) fn formats() -> String {

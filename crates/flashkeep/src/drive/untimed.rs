@@ -10,6 +10,7 @@ use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket, Verb}
 use crate::ftl::{Allocation, Entry};
 use crate::kernel::{SimTime, Span};
 use crate::media::{PlaneId, Ppn};
+use crate::spec::PlaneChoice;
 
 /// How many writes ahead map entries are asked for.
 const AHEAD: usize = 24;
@@ -103,8 +104,9 @@ impl<C: Contents> Drive<C> {
     /// Writes whole pages of a leaf, one after the other, for the host: what [`submit`](crate::engine::Leaves::submit)
     /// would do, without anybody who is answered.
     pub fn write_untimed(&mut self, leaf: LeafId, pages: &[u32]) {
-        let plain = self.untimed && !self.raw && !self.damaged && self.watch.is_none() && !C::KEEP;
-        assert!(plain, "nobody wants to know more than how many");
+        assert!(self.untimed && !self.raw && !C::KEEP, "nobody wants to know what pages hold");
+        // Whoever hears of every operation is told page by page, and so is a drive whose blocks wear out under way.
+        let counted = self.watch.is_none() && !self.life.is_finite() && !self.damaged;
         let ftl = usize::from(leaf.0);
         self.counting = true;
         let mut rewritten = 0;
@@ -118,7 +120,7 @@ impl<C: Contents> Drive<C> {
             {
                 self.blocks.prefetch(old);
             }
-            if let Some(plane) = self.plane_in_turn(ftl) {
+            if counted && let Some(plane) = self.plane_in_turn(ftl) {
                 rewritten += 1;
                 self.rewrite(ftl, lpn, plane);
             } else {
@@ -167,7 +169,8 @@ impl<C: Contents> Drive<C> {
     #[inline(always)]
     fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
         let this = &mut self.ftls[ftl];
-        if !matches!(this.allocation, Allocation::Dynamic) || self.streams.are_several() {
+        let in_turn = self.plane_choice == PlaneChoice::InTurn;
+        if !in_turn || !matches!(this.allocation, Allocation::Dynamic) || self.streams.are_several() {
             return None;
         }
         let lane = &mut self.lanes[this.in_turn[this.untimed_turn] as usize];

@@ -25,6 +25,7 @@ use std::collections::VecDeque;
 pub(super) const ENTRY: Entry = Entry {
     name: "block",
     summary: "an entry for each block, every page at its own place in it",
+    source: include_str!("block.rs"),
     below: Below::Blocks,
     least_spare: (2, "one being replaced, one to go on with"),
     build: |options| Some(Mapping::Block(BlockMap::new(options))),

@@ -28,6 +28,7 @@ use std::collections::VecDeque;
 pub(super) const ENTRY: Entry = Entry {
     name: "dftl",
     summary: "a page map in flash, of which a cache of entries is in memory",
+    source: include_str!("dftl.rs"),
     below: Below::Mapped,
     least_spare: (0, ""),
     build: |options| Some(Mapping::Dftl(Dftl::new(options))),

@@ -61,6 +61,8 @@ pub struct Entry {
     pub name: &'static str,
     /// One line about it.
     pub summary: &'static str,
+    /// Its file, whose doc comment is its manual page.
+    pub source: &'static str,
     /// What it asks of the leaf.
     pub below: Below,
     /// Blocks of each plane that it needs beyond those that hold its pages, and what for.

@@ -6,7 +6,7 @@ use crate::drive::{Counters, Kind, Work};
 use crate::engine::Cause;
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
-use crate::spec::{CommandsSpec, Resolved};
+use crate::spec::Resolved;
 use flashkeep_trace::Provenance;
 use serde_json::{Map, Value, json};
 
@@ -159,7 +159,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         "redundancy": redundancy(facts.drive),
         "phases": facts.phases.to_json(),
     });
-    if facts.drive.spec.flash.commands != CommandsSpec::default() {
+    if facts.drive.spec.flash.commands.are_used() {
         summary["commands"] = commands(facts.counters);
     }
     // A page map does nothing that would have to be counted.

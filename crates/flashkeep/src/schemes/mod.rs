@@ -9,7 +9,7 @@ use crate::engine::{
 };
 
 use crate::mapping::Mapping;
-use crate::spec::RedundancySpec;
+use crate::spec::{RedundancySpec, head_comment};
 
 mod ds;
 mod dvs;
@@ -217,6 +217,5 @@ schemes! {
 /// The manual page of a scheme: the doc comment at the head of its file.
 #[must_use]
 pub fn manual(name: &str) -> Option<String> {
-    let lines = named(name)?.source.lines().take_while(|line| line.starts_with("//!"));
-    Some(lines.map(|line| format!("{}\n", line.trim_start_matches("//!").trim_start())).collect())
+    Some(head_comment(named(name)?.source))
 }

@@ -32,6 +32,14 @@ pub enum MultiPlane {
     Skip,
 }
 
+impl CommandsSpec {
+    /// Whether any of them is ever given.
+    #[must_use]
+    pub fn are_used(&self) -> bool {
+        self.multi_plane != MultiPlane::Off || self.cache_program || self.cache_read
+    }
+}
+
 impl Default for CommandsSpec {
     fn default() -> Self {
         CommandsSpec {

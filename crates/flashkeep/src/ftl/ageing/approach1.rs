@@ -14,6 +14,7 @@ use super::{Aged, Model};
 pub(super) const MODEL: Model = Model {
     name: "approach1",
     summary: "blocks written in full, all of it invalid",
+    source: include_str!("approach1.rs"),
     leaves_valid: false,
     blocks: |wish, _| {
         let (full, rest) = (wish.written / wish.pages, wish.written % wish.pages);

@@ -16,6 +16,7 @@ use super::{Model, approach1};
 pub(super) const MODEL: Model = Model {
     name: "approach2",
     summary: "blocks written in full, a random part of each valid",
+    source: include_str!("approach2.rs"),
     leaves_valid: true,
     blocks: |wish, random| {
         let mut aged = (approach1::MODEL.blocks)(wish, random);

@@ -14,6 +14,7 @@ use super::{Aged, Model};
 pub(super) const MODEL: Model = Model {
     name: "basic",
     summary: "every block written in part, all of it invalid (SSDSim)",
+    source: include_str!("basic.rs"),
     leaves_valid: false,
     blocks: |wish, _| {
         let mut left = wish.written;

@@ -47,6 +47,8 @@ pub struct Model {
     pub name: &'static str,
     /// One line about it.
     pub summary: &'static str,
+    /// Its file, whose doc comment is its manual page.
+    pub source: &'static str,
     /// Whether pages are left valid.
     pub leaves_valid: bool,
     /// The blocks of a plane in the order in which it fills them; those beyond are erased.

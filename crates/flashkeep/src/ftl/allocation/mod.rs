@@ -12,6 +12,41 @@ pub use order::Order;
 use crate::media::{Domain, Geometry, PlaneId};
 use crate::spec;
 
+/// A way to place pages, as users find it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// What `ftl.allocation` says, or an example of it.
+    pub name: &'static str,
+    /// One line about it.
+    pub summary: &'static str,
+    /// Its file, whose doc comment is its manual page.
+    pub source: &'static str,
+}
+
+/// The table of placements.
+pub const ALLOCATIONS: [Entry; 4] = [
+    Entry {
+        name: "dynamic",
+        summary: "any idle die, chosen when a page is written",
+        source: include_str!("dynamic.rs"),
+    },
+    Entry {
+        name: "dynamic-in-channel",
+        summary: "the channel by the address, the rest chosen when a page is written",
+        source: include_str!("order.rs"),
+    },
+    Entry {
+        name: "dynamic-in-chip",
+        summary: "the channel and the chip by the address, the plane chosen when a page is written",
+        source: include_str!("order.rs"),
+    },
+    Entry {
+        name: "CWDP",
+        summary: "by the address: some of C, W, D, P in any order, the level that varies fastest first; others are chosen",
+        source: include_str!("order.rs"),
+    },
+];
+
 /// An allocation policy, over the domain of one FTL.
 #[derive(Clone, Debug)]
 pub enum Allocation {

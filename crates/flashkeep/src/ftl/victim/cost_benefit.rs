@@ -17,6 +17,7 @@ use super::{Candidates, Victim};
 pub(super) const POLICY: Victim = Victim {
     name: "cost-benefit",
     summary: "the block with the most age · (1 − u) / 2u, u its share of valid pages",
+    source: include_str!("cost_benefit.rs"),
     keys: &[],
     pick,
 };

@@ -14,6 +14,7 @@ use super::{Victim, random};
 pub(super) const POLICY: Victim = Victim {
     name: "d-choices",
     summary: "of ftl.gc.choices random blocks the one with the fewest valid pages",
+    source: include_str!("d_choices.rs"),
     keys: &["choices"],
     pick: |candidates| random::best_of(candidates, candidates.tuning.choices),
 };

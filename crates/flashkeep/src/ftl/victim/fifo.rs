@@ -11,8 +11,13 @@
 use super::{Candidates, Victim};
 
 /// Oldest first.
-pub(super) const POLICY: Victim =
-    Victim { name: "fifo", summary: "the block that was sealed longest ago", keys: &[], pick };
+pub(super) const POLICY: Victim = Victim {
+    name: "fifo",
+    summary: "the block that was sealed longest ago",
+    source: include_str!("fifo.rs"),
+    keys: &[],
+    pick,
+};
 
 fn pick(candidates: &Candidates<'_>) -> Option<u32> {
     let blocks = candidates.valid.iter().zip(candidates.sealed).zip(0..);

@@ -13,6 +13,7 @@ use super::{Candidates, Victim};
 pub(super) const POLICY: Victim = Victim {
     name: "greedy",
     summary: "the block with the fewest valid pages, lowest number first",
+    source: include_str!("greedy.rs"),
     keys: &[],
     pick,
 };

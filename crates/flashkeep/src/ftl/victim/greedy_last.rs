@@ -13,6 +13,7 @@ use super::{Candidates, Victim};
 pub(super) const POLICY: Victim = Victim {
     name: "greedy-last",
     summary: "the block with the fewest valid pages, highest number first",
+    source: include_str!("greedy_last.rs"),
     keys: &[],
     pick,
 };

@@ -51,6 +51,8 @@ pub struct Victim {
     pub name: &'static str,
     /// One line about it.
     pub summary: &'static str,
+    /// Its file, whose doc comment is its manual page.
+    pub source: &'static str,
     /// Keys of `[ftl.gc]` that it reads.
     pub keys: &'static [&'static str],
     /// The block to reclaim; none where that would gain nothing.

@@ -18,6 +18,7 @@ const TRIES: u32 = 16;
 pub(super) const POLICY: Victim = Victim {
     name: "random",
     summary: "any sealed block with an invalid page (MQSim: RANDOM_P)",
+    source: include_str!("random.rs"),
     keys: &[],
     pick: |candidates| nth(candidates, 0),
 };

@@ -16,6 +16,7 @@ use super::{Candidates, Victim};
 pub(super) const POLICY: Victim = Victim {
     name: "windowed-greedy",
     summary: "of the ftl.gc.window blocks sealed longest ago the one with the fewest valid pages",
+    source: include_str!("windowed_greedy.rs"),
     keys: &["window"],
     pick,
 };

@@ -14,6 +14,7 @@ use super::{Levelling, Wear, migration, rate_limit};
 pub(super) const POLICY: Levelling = Levelling {
     name: "both",
     summary: "migration, and rate-limit where there is nothing to migrate",
+    source: include_str!("both.rs"),
     keys: &["migrate_below", "rate_limit_below", "rate_limit_window"],
     migrates: true,
     judge: |wear: &Wear<'_>| migration::migrate(wear).unwrap_or_else(|| rate_limit::judge(wear)),

@@ -17,6 +17,7 @@ use super::{Levelling, Verdict, Wear};
 pub(super) const POLICY: Levelling = Levelling {
     name: "migration",
     summary: "the coldest data are moved into a worn block that has been reclaimed",
+    source: include_str!("migration.rs"),
     keys: &["migrate_below"],
     migrates: true,
     judge: |wear| migrate(wear).unwrap_or(Verdict::Take),

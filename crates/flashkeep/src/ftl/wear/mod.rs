@@ -69,6 +69,8 @@ pub struct Levelling {
     pub name: &'static str,
     /// One line about it.
     pub summary: &'static str,
+    /// Its file, whose doc comment is its manual page.
+    pub source: &'static str,
     /// Keys of `[ftl.wear]` that it reads.
     pub keys: &'static [&'static str],
     /// Whether it ever migrates.

@@ -13,6 +13,7 @@ use super::{Levelling, Verdict};
 pub(super) const POLICY: Levelling = Levelling {
     name: "none",
     summary: "blocks wear as the workload has it",
+    source: include_str!("none.rs"),
     keys: &[],
     migrates: false,
     judge: |_| Verdict::Take,

@@ -14,6 +14,7 @@ use super::{Class, Scheduler};
 pub(super) const RULE: Scheduler = Scheduler {
     name: "fifo",
     summary: "in order of arrival",
+    source: include_str!("fifo.rs"),
     order: [Class::Collect, Class::DataOut, Class::Read, Class::Write],
     by_age: true,
     collection_holds_channel: false,

@@ -24,6 +24,8 @@ pub struct Scheduler {
     pub name: &'static str,
     /// One line about it.
     pub summary: &'static str,
+    /// Its file, whose doc comment is its manual page.
+    pub source: &'static str,
     /// Precedence.
     pub order: [Class; 4],
     /// Reads, data and writes go by age instead.

@@ -14,6 +14,7 @@ use super::{Class, Scheduler};
 pub(super) const RULE: Scheduler = Scheduler {
     name: "reads-first",
     summary: "read commands, then data waiting in registers, then collection, then writes",
+    source: include_str!("reads_first.rs"),
     order: [Class::Read, Class::DataOut, Class::Collect, Class::Write],
     by_age: false,
     collection_holds_channel: false,

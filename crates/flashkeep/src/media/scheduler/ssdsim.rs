@@ -16,6 +16,7 @@ use super::{Class, Scheduler};
 pub(super) const RULE: Scheduler = Scheduler {
     name: "ssdsim",
     summary: "collection, then read commands, then data, then writes; a pending collection holds its channel",
+    source: include_str!("ssdsim.rs"),
     order: [Class::Collect, Class::Read, Class::DataOut, Class::Write],
     by_age: false,
     collection_holds_channel: true,

@@ -1,0 +1,315 @@
+"""Every key of a drive file changes what it says it changes: a row a key, and no key without a row.
+
+A row has two values of the key, what else is set, a workload, and a figure of the summary. Expected of the figure is
+that it gets larger or smaller, or two values that are worked out by hand, or how many times the first the second is.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import flashkeep as fk
+import pytest
+from flashkeep import _flashkeep
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DRIVE = """\
+[flash]
+channels = 1
+chips_per_channel = 1
+dies_per_chip = 1
+planes_per_die = 1
+blocks_per_plane = 32
+pages_per_block = 16
+page_kib = 4
+timing = { read_us = 50, program_us = 300, erase_us = 1000, bus_ns_per_byte = 10 }
+
+[ftl]
+over_provisioning = 0.5
+
+[start]
+existing = "all"
+"""
+"""One die of 512 pages. A page takes 40.96 µs over the channel: 90.96 µs to read, 340.96 µs to write."""
+
+LESS, MORE = "less", "more"
+"""What the figure becomes with the second value."""
+
+OTHER = "other"
+"""The figure changes; which way is for no one to say."""
+
+Settings = dict[str, Any]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+READ, WRITE = "response_us.read.mean", "response_us.write.mean"
+IOPS, TOTAL, ERASES = "throughput.iops", "write_amplification.total", "wear.erases_total"
+
+READS = "synth:random,requests=100,write=0,size=4KiB,rate=1"
+"""Reads that never meet."""
+WRITES = "synth:sequential,requests=100,write=1,size=4KiB,rate=1"
+PRESSED = "synth:sequential,requests=300,write=1,size=4KiB,depth=32"
+"""Writes, always more than there are units."""
+PRESSED_READS = "synth:sequential,requests=300,write=0,size=4KiB,depth=32"
+CHURN = "synth:random,requests=4k,write=1,size=4KiB,depth=4"
+"""Twelve times what the drive holds: it collects."""
+SKEWED = "synth:zipf,requests=6k,write=1,size=4KiB,theta=0.99,depth=4"
+MIXED = "synth:random,requests=2k,write=0.5,size=4KiB,depth=8"
+PARTS = "synth:random,requests=200,write=1,size=2KiB,align=2KiB,rate=1"
+ONE_PAGE = "synth:random,requests=1k,write=1,size=4KiB,footprint=4KiB,depth=1"
+
+EMPTY: Settings = {"start.existing": "none"}
+CHANNELS: Settings = {"flash.channels": 4}
+MIRROR: Settings = {**CHANNELS, "redundancy.scheme": "mirror"}
+RAID5: Settings = {**CHANNELS, "redundancy.scheme": "raid5"}
+CURRENTS: Settings = {
+    f"flash.energy.{name}": 10
+    for name in ("voltage_v", "read_ma", "program_ma", "erase_ma", "transfer_ma", "standby_ma")
+}
+DRAM: Settings = {
+    "buffer.dram_mib": 0.125,
+    **{f"buffer.energy.{name}": 10 for name in ("voltage_v", "active_ma", "standby_ma", "refresh_ma")},
+}
+
+
+class Knob(NamedTuple):
+    """A key, two values, a figure, and what becomes of it."""
+
+    key: str
+    first: object
+    second: object
+    workload: str
+    figure: str
+    expected: str | float | tuple[float, float]
+    given: Mapping[str, Any] = NOTHING
+    options: Mapping[str, Any] = NOTHING
+
+
+FLASH = (
+    Knob("flash.channels", 1, 2, PRESSED, IOPS, 2.0, EMPTY),
+    Knob("flash.chips_per_channel", 1, 2, PRESSED, IOPS, 2.0, EMPTY),
+    Knob("flash.dies_per_chip", 1, 2, PRESSED, IOPS, 2.0, EMPTY),
+    Knob("flash.planes_per_die", 1, 2, PRESSED, IOPS, 2.0, {**EMPTY, "flash.busy_unit": "plane"}),
+    Knob("flash.blocks_per_plane", 32, 64, WRITES, "capacity_bytes", (2730 * 512, 5461 * 512)),
+    Knob("flash.pages_per_block", 16, 32, CHURN, ERASES, LESS),
+    Knob("flash.summary_page", False, True, WRITES, "operations.program.metadata", (0, 100 // 16), EMPTY),
+    Knob("flash.page_kib", 4, 8, "synth:sequential,requests=10,write=1,size=64KiB,rate=1",
+         "operations.program.host", (160, 80)),
+    Knob("flash.sector_bytes", 512, 4096, PARTS, "operations.read.update", (200, 0)),
+    Knob("flash.pin_bytes_per_sector", 512, 528, READS, READ, (90.96, 92.24)),
+    Knob("flash.busy_unit", "die", "plane", PRESSED, IOPS, 2.0, {**EMPTY, "flash.planes_per_die": 2}),
+    Knob("flash.bus", "transfers", "operations", PRESSED, IOPS, 0.5, {**EMPTY, "flash.chips_per_channel": 2}),
+    Knob("flash.control_gang", 1, 2, MIXED, IOPS, LESS, {"flash.channels": 2, "flash.bus": "operations"}),
+    Knob("flash.acknowledge", "program", "transfer", WRITES, WRITE, (340.96, 40.96), EMPTY),
+    Knob("flash.scheduler", "fifo", "reads-first", MIXED, READ, LESS),
+    Knob("flash.page_types", "0", "1", READS, READ, (90.96, 130.96), {"flash.timing.read_us": [50, 90]}),
+    Knob("flash.timing.read_us", 50, 80, READS, READ, (90.96, 120.96)),
+    Knob("flash.timing.program_us", 300, 500, WRITES, WRITE, (340.96, 540.96), EMPTY),
+    Knob("flash.timing.erase_us", 1000, 5000, CHURN, WRITE, MORE),
+    Knob("flash.timing.bus_ns_per_byte", 10, 20, READS, READ, (90.96, 131.92)),
+    Knob("flash.timing.command_ns", 0, 1000, READS, READ, (90.96, 91.96)),
+    Knob("flash.timing.erase_command_ns", 0, 100_000, CHURN, WRITE, MORE),
+    Knob("flash.timing.erase_setup_ns", 0, 100_000, CHURN, WRITE, MORE),
+    Knob("flash.commands.multi_plane", "off", "match", PRESSED, IOPS, 2 * 340.96 / (2 * 40.96 + 300),
+         {**EMPTY, "flash.planes_per_die": 2, "ftl.allocation": "PDWC"}),
+    Knob("flash.commands.cache_program", False, True, PRESSED, IOPS, 340.96 / 300, EMPTY),
+    Knob("flash.commands.cache_read", False, True, PRESSED_READS, IOPS, 90.96 / 50),
+    Knob("flash.commands.register_ns", 0, 30_000, PRESSED, IOPS, 300 / 330,
+         {**EMPTY, "flash.commands.cache_program": True}),
+    Knob("flash.energy.voltage_v", 1, 3, CHURN, "energy.total_j", 3.0, CURRENTS),
+    Knob("flash.energy.read_ma", 10, 20, CHURN, "energy.flash_j.read", 2.0, CURRENTS),
+    Knob("flash.energy.program_ma", 10, 20, CHURN, "energy.flash_j.program", 2.0, CURRENTS),
+    Knob("flash.energy.erase_ma", 10, 20, CHURN, "energy.flash_j.erase", 2.0, CURRENTS),
+    Knob("flash.energy.transfer_ma", 10, 20, CHURN, "energy.flash_j.transfer", 2.0, CURRENTS),
+    Knob("flash.energy.standby_ma", 10, 20, WRITES, "energy.flash_j.standby", 2.0, CURRENTS),
+)  # fmt: skip
+
+HOT = "synth:random,requests=1k,write=0.5,size=4KiB,footprint=16KiB,depth=8"
+BUDGET: Settings = {"ftl.wear.erase_budget": 1000}
+WORN: Settings = {
+    "ftl.wear.erase_budget": 100, "flash.blocks_per_plane": 64, "ftl.wear.levelling": "migration",
+}  # fmt: skip
+LIMITED: Settings = {**WORN, "ftl.wear.levelling": "rate-limit"}
+FILE = "synth:random,requests=20k,write=1,size=4KiB,footprint=128KiB,depth=4"
+"""A small file written again and again beside data that nobody touches."""
+UNTIMED: Settings = {"untimed": True}
+
+FTL = (
+    Knob("ftl.over_provisioning", 0.25, 0.5, WRITES, "capacity_bytes", (3276 * 512, 2730 * 512)),
+    Knob("ftl.allocation", "dynamic", "CWDP", "synth:random,requests=2k,write=1,size=4KiB,rate=3k", WRITE, MORE,
+         {"flash.channels": 4, "flash.blocks_per_plane": 64}),
+    Knob("ftl.stride_pages", 1, 2, "synth:random,requests=100,write=0,size=8KiB,align=8KiB,rate=1", READ,
+         (90.96, 181.92), {"flash.channels": 2, "ftl.allocation": "dynamic-in-channel"}),
+    Knob("ftl.logical_page_kib", 4, 8, WRITES, TOTAL, (1, 2)),
+    Knob("ftl.plane_choice", "in-turn", "same", ONE_PAGE, "wear.erases_max", MORE, {"flash.planes_per_die": 2}),
+    Knob("ftl.partial_writes", "merge", "whole", PARTS, "operations.read.update", (200, 0)),
+    Knob("ftl.read_in_flight", "memory", "flash", HOT, "reads_from_memory", LESS,
+         {"flash.scheduler": "fifo", "ftl.allocation": "CWDP"}),
+    Knob("ftl.coalesce_reads", False, True, "synth:random,requests=100,write=0,size=4KiB,footprint=4KiB,depth=8",
+         "reads_from_memory", MORE),
+    Knob("ftl.map", "page", "dftl", CHURN, "operations.program.metadata", MORE, {"ftl.cache_kib": 0.25}),
+    Knob("ftl.cache_kib", 0.25, 1, CHURN, "mapping.misses", LESS, {"ftl.map": "dftl"}),
+    Knob("ftl.log_blocks", 2, 6, SKEWED, "operations.program.gc", LESS, {"ftl.map": "hybrid"}),
+    Knob("ftl.streams", 1, 3, SKEWED, "write_amplification.gc", LESS,
+         {"flash.blocks_per_plane": 64, "ftl.over_provisioning": 0.25, "ftl.gc.victim": "cost-benefit"}, UNTIMED),
+    Knob("ftl.gc.victim", "greedy", "random", CHURN, "write_amplification.gc", MORE),
+    Knob("ftl.gc.threshold", 0.05, 0.25, CHURN, "write_amplification.gc", MORE),
+    Knob("ftl.gc.run", "steps", "hold-channel", MIXED, READ, MORE, {"flash.chips_per_channel": 4}),
+    Knob("ftl.gc.background", True, False, CHURN.replace("depth=4", "rate=100"), WRITE, MORE),
+    Knob("ftl.gc.copyback", False, True, CHURN, "operations.copyback.gc", MORE),
+    Knob("ftl.gc.separate", False, True, SKEWED, "write_amplification.gc", LESS,
+         {"flash.blocks_per_plane": 64, "ftl.over_provisioning": 0.25, "ftl.gc.victim": "cost-benefit"}, UNTIMED),
+    Knob("ftl.gc.choices", 1, 10, CHURN, "write_amplification.gc", LESS, {"ftl.gc.victim": "d-choices"}),
+    Knob("ftl.gc.window", 1, 16, CHURN, "write_amplification.gc", LESS, {"ftl.gc.victim": "windowed-greedy"}),
+    Knob("ftl.wear.erase_budget", 1000, 2000, CHURN, "wear.lifetime_days", 2.0),
+    Knob("ftl.wear.levelling", "none", "migration", FILE, "wear.erases_stddev", LESS, WORN, UNTIMED),
+    Knob("ftl.wear.rate_limit_below", 0.2, 0.9, FILE, "operations.erase.wear", MORE,
+         {**LIMITED, "ftl.wear.rate_limit_window": 0.2}, UNTIMED),
+    Knob("ftl.wear.rate_limit_window", 0.1, 0.8, FILE, "operations.erase.wear", OTHER, LIMITED, UNTIMED),
+    Knob("ftl.wear.migrate_below", 0.5, 0.95, FILE, "operations.program.migrate", MORE, WORN, UNTIMED),
+    Knob("ftl.wear.warranty_years", 5, 10, CHURN, "wear.dwpd", 0.5, BUDGET),
+)  # fmt: skip
+
+BUFFER = (
+    Knob("buffer.dram_mib", 0.125, 0.5, SKEWED, "buffer.write_hits", MORE),
+    Knob("buffer.hit_us", 1, 3, "synth:random,requests=20,write=1,size=4KiB,rate=1", WRITE, (1, 3), DRAM),
+    Knob("buffer.evict", "page", "stripe", CHURN, "operations.read.parity", LESS,
+         {**RAID5, "buffer.dram_mib": 1}),
+    Knob("buffer.energy.voltage_v", 10, 30, MIXED, "energy.dram_j", 3.0, DRAM),
+    Knob("buffer.energy.active_ma", 10, 20, MIXED, "energy.dram_j", 2.0,
+         {**DRAM, "buffer.energy.standby_ma": 0, "buffer.energy.refresh_ma": 0}),
+    Knob("buffer.energy.standby_ma", 10, 20, MIXED, "energy.dram_j", 1.5, {**DRAM, "buffer.energy.active_ma": 0}),
+    Knob("buffer.energy.refresh_ma", 10, 20, MIXED, "energy.dram_j", 1.5, {**DRAM, "buffer.energy.active_ma": 0}),
+    Knob("buffer.energy.active_ns_per_byte", 1, 2, MIXED, "energy.dram_j", 2.0,
+         {**DRAM, "buffer.energy.standby_ma": 0, "buffer.energy.refresh_ma": 0}),
+)  # fmt: skip
+
+PARITY = "write_amplification.parity"
+DVS: Settings = {**CHANNELS, "redundancy.scheme": "dvs"}
+FRA: Settings = {**CHANNELS, "redundancy.scheme": "fra"}
+PPC: Settings = {**CHANNELS, "redundancy.scheme": "ppc"}
+LIFESPAN: Settings = {
+    **CHANNELS, "redundancy.scheme": "lifespan", "flash.channels": 8, "redundancy.narrowest": 3,
+    "redundancy.rber_new": 1e-5, "redundancy.rber_worn": 1e-3, "redundancy.rber_cycles": 5,
+    "redundancy.ecc_bits": 4, "redundancy.stripe_loss": 1e-9,
+}  # fmt: skip
+SPARSE = "synth:random,requests=500,write=1,size=4KiB,rate=100"
+AGEING = "synth:random,requests=20k,write=1,size=4KiB"
+FAILS: Settings = {"fail": "channel:1@50%"}
+REPLACED: Settings = {"fail": "channel:1@50%,replace_after=5ms"}
+
+REDUNDANCY = (
+    Knob("redundancy.scheme", "none", "mirror", WRITES, "write_amplification.mirror", (0, 1), CHANNELS),
+    Knob("redundancy.across", "channel", "chip", MIXED, "integrity.lost_pages", MORE,
+         {**RAID5, "flash.chips_per_channel": 2}, FAILS),
+    Knob("redundancy.width", 2, 4, WRITES, "write_amplification.mirror", (1, 3), MIRROR),
+    Knob("redundancy.read_policy", "round-robin", "least-busy", MIXED, READ, LESS, MIRROR),
+    Knob("redundancy.acknowledge", "all", "first", MIXED, WRITE, LESS, MIRROR),
+    Knob("redundancy.incomplete", "zeros", "wait", PRESSED, "operations.read.parity", LESS, {**RAID5, **EMPTY}),
+    Knob("redundancy.timeout_ms", 1, 1000, SPARSE, "operations.program.partial_parity", LESS, DVS),
+    Knob("redundancy.idle_ms", 1, 1000, SPARSE, "operations.program.parity", LESS, FRA),
+    Knob("redundancy.shadow", 0.02, 0.15, CHURN, "operations.program.parity", LESS, FRA),
+    Knob("redundancy.nvram_mib", 0.0625, 4, CHURN, "operations.program.parity", LESS, PPC),
+    Knob("redundancy.nvram_us", 1, 400, WRITES, WRITE, MORE, PPC),
+    Knob("redundancy.commit_on_collection", False, True, CHURN, "operations.program.parity", MORE,
+         {**PPC, "redundancy.nvram_mib": 4, "redundancy.shadow": 0.2}),
+    Knob("redundancy.narrowest", 3, 4, WRITES, "capacity_bytes", MORE, LIFESPAN),
+    Knob("redundancy.stripe_loss", 1e-9, 1e-14, AGEING, PARITY, MORE, LIFESPAN, UNTIMED),
+    Knob("redundancy.rber_new", 1e-5, 1e-3, AGEING, PARITY, MORE, LIFESPAN, UNTIMED),
+    Knob("redundancy.rber_worn", 1e-4, 1e-3, AGEING, PARITY, MORE, LIFESPAN, UNTIMED),
+    Knob("redundancy.rber_cycles", 5, 2000, AGEING, PARITY, LESS, LIFESPAN, UNTIMED),
+    Knob("redundancy.ecc_bits", 4, 40, AGEING, PARITY, LESS, LIFESPAN, UNTIMED),
+    Knob("redundancy.xor_us", 0, 10, WRITES, WRITE, MORE, RAID5),
+    Knob("redundancy.spares", 0, 1, MIXED, "integrity.unprotected_page_s", LESS,
+         {**RAID5, "redundancy.width": 3, "flash.channels": 12}, {"fail": "member:1@50%"}),
+    Knob("redundancy.rebuild_share", 0.1, 1, MIXED, "integrity.time_to_full_redundancy_s", LESS, RAID5, REPLACED),
+)  # fmt: skip
+
+BURST = "synth:random,requests=1k,write=0,size=4KiB,rate=20k"
+
+AROUND = (
+    Knob("host.queue_depth", 1, 2, PRESSED, IOPS, 2.0, {**EMPTY, "flash.channels": 2}),
+    Knob("host.late_requests", "from-admission", "from-arrival", MIXED.replace("depth=8", "rate=5k"), WRITE, LESS,
+         {"flash.channels": 4, "host.queue_depth": 2}),
+    Knob("host.order", "arrival", "c-look", BURST, "response_us.all.p99", MORE, {"host.queue_depth": 1}),
+    Knob("host.link_us_per_sector", 0, 1, READS, READ, (90.96, 98.96)),
+    Knob("start.existing", "all", "none", READS, "reads_of_nothing", (0, 100)),
+    Knob("start.scan", False, True, "synth:random,requests=100,write=0,size=512,align=4KiB,rate=1", READ,
+         (90.96, 55.12), {"start.existing": "reads"}),
+    Knob("ageing.model", "none", "approach1", CHURN, ERASES, MORE, EMPTY),
+    Knob("ageing.aged_ratio", 0.3, 0.8, CHURN, ERASES, MORE, {**EMPTY, "ageing.model": "approach1"}),
+    Knob("ageing.valid_ratio", 0.0, 0.5, WRITES, "fill", MORE, {**EMPTY, "ageing.model": "approach2"}),
+    Knob("condition.write_kib", 4, 64, WRITES, "conditioning.write_amplification", LESS, NOTHING, {"condition": True}),
+    Knob("condition.round", 0.5, 1.0, WRITES, "conditioning.pages_per_round", 2.0, NOTHING, {"condition": True}),
+    Knob("condition.most_rounds", 5, 50, WRITES, "conditioning.rounds", MORE,
+         {"condition.round": 0.3}, {"condition": True}),
+)  # fmt: skip
+
+KNOBS = FLASH + FTL + BUFFER + REDUNDANCY + AROUND
+NAMES = {"base", "name", "description"}
+"""Keys that only say where a drive comes from and what it is called."""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("knobs") / "die.toml"
+    path.write_text(DRIVE)
+    return path
+
+
+def figure(path: Path, knob: Knob, value: object) -> float:
+    drive = fk.drive(path).replace(**{**knob.given, knob.key: value})
+    assert not any(knob.key in warning.partition(":")[0] for warning in drive.warnings), "the key is read"
+    node: Any = fk.run(drive, knob.workload, requests=False, **knob.options).to_dict()
+    for name in knob.figure.split("."):
+        node = node[name]
+    return float(node)
+
+
+@pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.key)
+def test_a_knob_changes_what_it_says(path: Path, knob: Knob) -> None:
+    first, second = figure(path, knob, knob.first), figure(path, knob, knob.second)
+    match knob.expected:
+        case tuple(both):
+            assert (first, second) == pytest.approx(both, rel=1e-9)
+        case float(times):
+            assert second / first == pytest.approx(times, rel=0.01)
+        case "less":
+            assert second < first
+        case "more":
+            assert second > first
+        case _:
+            assert second != first
+
+
+def test_names_name(path: Path) -> None:
+    """`base` brings another drive's values, but for what that one is called and said to be; names change no result."""
+    named = path.with_name("named.toml")
+    named.write_text('base = "./die.toml"\n')
+    plain, other = fk.run(path, READS), fk.run(named, READS)
+    assert other.digest == plain.digest != fk.run(fk.drive(path).replace(**CHANNELS), READS).digest
+    assert (plain.drive.name, other.drive.name) == ("die", "named")
+    named.write_text('base = "./die.toml"\nname = "mine"\ndescription = "A die."\n')
+    said = fk.run(named, READS)
+    assert (said.digest, said.drive.name, said.drive.description) == (plain.digest, "mine", "A die.")
+
+
+def leaves(schema: dict[str, Any], node: dict[str, Any], prefix: str = "") -> list[str]:
+    if "$ref" in node:
+        node = schema["$defs"][node["$ref"].rpartition("/")[2]]
+    if "properties" not in node:
+        return [prefix]
+    below = node["properties"].items()
+    return [leaf for key, value in below for leaf in leaves(schema, value, f"{prefix}.{key}" if prefix else key)]
+
+
+def test_every_key_of_the_schema_has_a_row() -> None:
+    schema = json.loads(_flashkeep.schema())
+    keys = leaves(schema, schema)
+    assert len(keys) > 100
+    shown = [knob.key for knob in KNOBS]
+    assert len(shown) == len(set(shown))
+    assert set(shown) | NAMES == set(keys), "keys without a row, or rows without a key"
