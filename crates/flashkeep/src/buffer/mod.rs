@@ -143,9 +143,8 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Whole pages have been written by a way that does not lead through here.
-    #[inline]
-    pub fn set_written(&mut self, first: u32, count: u32) {
-        self.pages.set_run(first, count);
+    pub fn set_written(&mut self, pages: &[u32]) {
+        self.pages.set_all(pages);
     }
 
     /// Sectors in a page.

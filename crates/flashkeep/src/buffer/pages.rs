@@ -1,6 +1,10 @@
 //! Which sectors of each page there are in flash: a bit a page, and a mask for those that are there in part.
 
 use crate::host::whole;
+use crate::kernel::prefetch;
+
+/// How many pages of a list ahead their bits are asked for.
+const AHEAD: usize = 24;
 
 /// The sectors of every page.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -128,6 +132,16 @@ impl Pages {
         self.partial |= missing != 0;
         if self.partial {
             self.missing.set(page as usize, missing);
+        }
+    }
+
+    /// From now on all of each of these pages exists.
+    pub fn set_all(&mut self, pages: &[u32]) {
+        for (at, &page) in pages.iter().enumerate() {
+            if let Some(&ahead) = pages.get(at + AHEAD) {
+                prefetch(&self.exists, ahead as usize / 64);
+            }
+            self.set_run(page, 1);
         }
     }
 

@@ -199,7 +199,7 @@ impl<C: Contents> Drive<C> {
         let to = self.move_page(unit, plane, lpn, from);
         self.tell_moved(plane, lpn);
         let summary = self.seals(self.ftl_of(plane), plane);
-        let (_, durable) = self.program(now, channel, unit, to, 0, summary);
+        let (_, durable) = self.program::<false>(now, channel, unit, to, 0, summary);
         self.units[unit.0 as usize].programs = Some(to);
         let cause = self.moves_because(plane);
         self.counters.count(self.ftl_of(plane) as u16, Kind::Program, cause);
@@ -315,7 +315,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The victim is erased, which is over at `end`; a migration has the next one already.
-    fn erase(&mut self, end: SimTime, plane: PlaneId, victim: u32) {
+    pub(super) fn erase(&mut self, end: SimTime, plane: PlaneId, victim: u32) {
         let levelled = self.collections[plane.0 as usize].levelled;
         if levelled == Levelled::Out {
             self.blocks.let_go(plane);
@@ -399,6 +399,7 @@ impl<C: Contents> Drive<C> {
                 let to = self.move_page(unit, plane, lpn, from);
                 self.count_untimed(ftl, Kind::Program, cause, to);
                 if self.counting {
+                    self.seals(ftl, plane);
                     self.tell_moved(plane, lpn);
                 }
             }

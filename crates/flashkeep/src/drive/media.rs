@@ -90,6 +90,12 @@ pub(super) fn channels(geometry: &Geometry) -> Vec<Channel> {
     (0..geometry.channels).map(|c| Channel { first_unit: first_unit(c), ..Channel::default() }).collect()
 }
 
+/// The unit whose bit is set, where it is the only one.
+#[inline]
+pub(super) fn only_bit(mask: u64) -> Option<u32> {
+    mask.is_power_of_two().then(|| mask.trailing_zeros())
+}
+
 /// The units whose bits are set, lowest first.
 pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {

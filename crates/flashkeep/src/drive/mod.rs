@@ -314,6 +314,9 @@ enum Levelled {
 pub struct Drive<C> {
     /// Whether all leaves are FTLs that take their time and nothing has failed yet: commands go the short way.
     plain: bool,
+    /// Whether pages are programmed one by one, all of them as long, in one open block a plane, and nobody is told or
+    /// keeps older versions: what the hot path asks instead of each of these ([`Drive::simplify`]).
+    simple: bool,
     /// Whether commands are done when they are submitted, and whether what is being done so counts.
     untimed: bool,
     counting: bool,
@@ -420,6 +423,7 @@ impl<C: Contents> Drive<C> {
         let commands = &drive.spec.flash.commands;
         let mut this = Drive {
             plain: !raw,
+            simple: false,
             untimed: false,
             counting: false,
             owners: Vec::new(),
@@ -492,7 +496,20 @@ impl<C: Contents> Drive<C> {
         if !raw {
             this.set_streams(drive);
         }
+        this.simplify();
         this
+    }
+
+    /// Finds out whether programs take the short way. What fails later does not change it.
+    fn simplify(&mut self) {
+        self.simple = !self.raw
+            && !self.joins
+            && self.uniform
+            && !self.summaries
+            && self.plane_choice == PlaneChoice::InTurn
+            && !self.streams.are_several()
+            && self.watch.is_none()
+            && self.power.is_none();
     }
 
     fn add_leaf(&mut self, domain: &Domain, kind: LeafKind, siblings: bool) {
@@ -578,6 +595,7 @@ impl<C: Contents> Drive<C> {
     /// Where each flash operation is told.
     pub fn log_operations(&mut self, log: Box<dyn Log>) {
         self.watch.get_or_insert_default().log = Some(log);
+        self.simplify();
     }
 
     /// Ends the log of operations.
@@ -781,6 +799,14 @@ impl<C: Contents> Drive<C> {
     fn give_up(&mut self, ftl: usize, lpn: u32) {
         match self.ftls[ftl].map.get(lpn) {
             Entry::At(ppn) if self.power.is_some() && self.outlive(ftl, lpn, ppn) => {}
+            _ => self.give_up_plainly(ftl, lpn),
+        }
+    }
+
+    /// The same where no older versions are kept.
+    #[inline(always)]
+    fn give_up_plainly(&mut self, ftl: usize, lpn: u32) {
+        match self.ftls[ftl].map.get(lpn) {
             Entry::At(ppn) => self.discard(ppn),
             Entry::Pending(op) if !self.ftls[ftl].renamed.is_empty() => self.ftls[ftl].displace(op, lpn),
             Entry::Pending(_) | Entry::Unmapped => {}

@@ -56,6 +56,7 @@ impl<C: Contents> Drive<C> {
             guard: vec![SimTime::ZERO; self.geometry.block_space()],
             ..Power::default()
         }));
+        self.simplify();
     }
 
     /// Whether it does.

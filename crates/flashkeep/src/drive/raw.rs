@@ -152,7 +152,8 @@ impl<C: Contents> Drive<C> {
         if self.ftls[usize::from(ftl)].map.arrive(page, op.raw(), ppn) {
             self.blocks.validate(ppn);
         }
-        let (acknowledged, durable) = self.program(now, channel, unit, ppn, command.sectors, Span::ZERO);
+        let (acknowledged, durable) =
+            self.program::<false>(now, channel, unit, ppn, command.sectors, Span::ZERO);
         if self.power.is_some() {
             let sequence = self.ops[op].sequence;
             self.note_spare(ppn, page, sequence);

@@ -36,11 +36,6 @@ impl Life {
         }
     }
 
-    /// Whether blocks stand a number of erases at all.
-    pub(super) fn is_finite(&self) -> bool {
-        self.budget < u32::MAX
-    }
-
     /// Whether a block that was erased so often has no erase left.
     pub(super) fn is_over(&self, erases: u32) -> bool {
         erases >= self.budget

@@ -105,8 +105,8 @@ impl<C: Contents> Drive<C> {
     /// would do, without anybody who is answered.
     pub fn write_untimed(&mut self, leaf: LeafId, pages: &[u32]) {
         assert!(self.untimed && !self.raw && !C::KEEP, "nobody wants to know what pages hold");
-        // Whoever hears of every operation is told page by page, and so is a drive whose blocks wear out under way.
-        let counted = self.watch.is_none() && !self.life.is_finite() && !self.damaged;
+        // Whoever hears of every operation is told page by page.
+        let counted = self.watch.is_none() && !self.streams.are_several() && !self.summaries;
         let ftl = usize::from(leaf.0);
         self.counting = true;
         let mut rewritten = 0;
@@ -129,6 +129,9 @@ impl<C: Contents> Drive<C> {
         }
         self.counters.add(leaf.0, Kind::Program, Cause::Host, rewritten);
         self.counting = false;
+        if self.damaged {
+            self.count_anew(self.now, ftl);
+        }
     }
 
     /// A page goes to a plane that has room for it: nothing is collected before it is there.
@@ -160,6 +163,9 @@ impl<C: Contents> Drive<C> {
         self.blocks.validate(ppn);
         self.ftls[ftl].map.set(lpn, Entry::At(ppn));
         self.count_untimed(ftl, Kind::Program, cause, ppn);
+        if self.counting {
+            self.seals(ftl, plane);
+        }
         if self.counting && self.blocks.plane(plane).free_pages < self.collect_below {
             self.collect_untimed(plane);
         }
@@ -167,10 +173,11 @@ impl<C: Contents> Drive<C> {
 
     /// Where [`Drive::plane_before`] puts a page that may go anywhere and whose turn finds room.
     #[inline(always)]
-    fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
+    pub(super) fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
         let this = &mut self.ftls[ftl];
-        let in_turn = self.plane_choice == PlaneChoice::InTurn;
-        if !in_turn || !matches!(this.allocation, Allocation::Dynamic) || self.streams.are_several() {
+        let in_turn =
+            matches!(this.allocation, Allocation::Dynamic) && self.plane_choice == PlaneChoice::InTurn;
+        if !in_turn || self.damaged {
             return None;
         }
         let lane = &mut self.lanes[this.in_turn[this.untimed_turn] as usize];
@@ -197,7 +204,7 @@ impl<C: Contents> Drive<C> {
             if news && self.notify_leaving && self.blocks.has_room(plane) {
                 return;
             }
-            if self.damaged || !self.is_plainly_collected() {
+            if self.damaged || C::KEEP || !self.is_plainly_collected() {
                 self.collect_at_once(plane);
             } else {
                 self.sweep(plane, victim);
@@ -210,15 +217,11 @@ impl<C: Contents> Drive<C> {
 
     /// Whether collections only move pages, of which nobody hears, into the first stream.
     fn is_plainly_collected(&self) -> bool {
-        self.watch.is_none()
-            && !self.notify_moves
-            && !self.streams.are_several()
-            && !self.chooser.levels()
-            && !self.life.is_finite()
+        self.watch.is_none() && !self.notify_moves && !self.streams.are_several() && !self.chooser.levels()
     }
 
-    /// [`Drive::collect_at_once`] where nothing has failed and no read waits: the block's owners are looked up
-    /// together, so that their map entries come side by side.
+    /// [`Drive::collect_at_once`] where nothing has failed, no read waits and pages hold nothing: the block's owners are
+    /// looked up together, so that their map entries come side by side, and moved together.
     fn sweep(&mut self, plane: PlaneId, victim: u32) {
         let (ftl, first) = (self.ftl_of(plane), self.geometry.ppn(plane, victim, 0).0);
         self.start_anew(plane);
@@ -227,25 +230,25 @@ impl<C: Contents> Drive<C> {
         owners.extend_from_slice(self.blocks.owners(Ppn(first), self.geometry.pages));
         let map = &mut self.ftls[ftl].map;
         owners.iter().for_each(|&lpn| map.prefetch(lpn));
-        let valid = self.blocks.valid_in(plane, victim);
-        let mut left = valid;
-        for (from, &lpn) in (first..).map(Ppn).zip(&owners) {
-            if left == 0 {
-                break;
-            }
-            if map.is_at(lpn, from) {
-                let to = self.blocks.program(plane, lpn, self.blocks.contents(from));
-                self.blocks.invalidate(from);
-                self.blocks.validate(to);
+        let mut valid = 0;
+        for at in 0..owners.len() {
+            let lpn = owners[at];
+            owners[valid] = lpn;
+            valid += usize::from(map.is_at(lpn, Ppn(first + at as u32)));
+        }
+        let mut left = &owners[..valid];
+        while !left.is_empty() {
+            let (to, count) = self.blocks.program_valid(plane, left);
+            for (to, &lpn) in (to.0..).map(Ppn).zip(&left[..count]) {
                 map.set(lpn, Entry::At(to));
-                left -= 1;
             }
+            left = &left[count..];
         }
         self.owners = owners;
-        self.blocks.erase(plane, victim);
-        self.ftls[ftl].erases += 1;
+        self.blocks.invalidate_all(plane, victim);
         for (kind, count) in [(Kind::Read, valid), (Kind::Program, valid), (Kind::Erase, 1)] {
-            self.counters.add(ftl as u16, kind, Cause::Gc, u64::from(count));
+            self.counters.add(ftl as u16, kind, Cause::Gc, count as u64);
         }
+        self.erase(self.now, plane, victim);
     }
 }

@@ -1,6 +1,6 @@
 //! A channel is visited: the scheduler picks one thing after another until the channel is in use or nothing is left.
 
-use super::media::{Channel, Phase, bits};
+use super::media::{Channel, Phase, bits, only_bit};
 use super::{Drive, Round};
 use crate::engine::Contents;
 use crate::kernel::SimTime;
@@ -107,7 +107,19 @@ impl<C: Contents> Drive<C> {
         {
             return self.try_class(now, channel, idle, class);
         }
+        let state = &self.channels[channel];
+        let (waits, ready, collects) = (state.waiting != 0, state.ready != 0, state.collecting != 0);
+        let writes = !self.simple || self.pools_waiting > 0;
         for class in self.scheduler.order {
+            let offers = match class {
+                Class::Read => waits,
+                Class::DataOut => ready,
+                Class::Collect => collects,
+                Class::Write => writes,
+            };
+            if !offers {
+                continue;
+            }
             let turn = self.try_class(now, channel, idle, class);
             if !matches!(turn, Turn::Nothing) {
                 return turn;
@@ -135,11 +147,26 @@ impl<C: Contents> Drive<C> {
         if self.raw {
             return self.try_raw(now, channel, idle);
         }
+        if !self.simple {
+            return self.try_write_otherwise(now, channel, idle);
+        }
+        match self.next_write::<true>(channel, idle) {
+            Some((lane, plane, turn)) => {
+                Turn::Granted(self.grant_write::<true>(now, channel, lane, plane, turn))
+            }
+            None => Turn::Nothing,
+        }
+    }
+
+    #[inline(never)]
+    fn try_write_otherwise(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
         if self.joins {
             return self.try_writes(now, channel, idle);
         }
-        match self.next_write(channel, idle) {
-            Some((lane, plane, turn)) => Turn::Granted(self.grant_write(now, channel, lane, plane, turn)),
+        match self.next_write::<false>(channel, idle) {
+            Some((lane, plane, turn)) => {
+                Turn::Granted(self.grant_write::<false>(now, channel, lane, plane, turn))
+            }
             None => Turn::Nothing,
         }
     }
@@ -147,7 +174,7 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     fn try_writes(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
         let idle = if self.commands.cache_program { idle | self.accepting(now, channel) } else { idle };
-        match self.next_write(channel, idle) {
+        match self.next_write::<false>(channel, idle) {
             Some((lane, plane, turn)) => Turn::Granted(self.grant_writes(now, channel, lane, plane, turn)),
             None => Turn::Nothing,
         }
@@ -155,7 +182,7 @@ impl<C: Contents> Drive<C> {
 
     #[inline(never)]
     fn try_raw(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
-        match self.next_write(channel, idle) {
+        match self.next_write::<false>(channel, idle) {
             Some((lane, ..)) => Turn::Granted(self.grant_raw(now, channel, lane)),
             None => {
                 self.look_again_soon(now, channel);
@@ -197,6 +224,9 @@ impl<C: Contents> Drive<C> {
         let Channel { waiting, first_unit, .. } = self.channels[channel];
         let able = if self.commands.cache_read { idle | self.overlapping(channel) } else { idle };
         let age = |unit: &UnitId| self.ops[self.units[unit.0 as usize].reads.head].sequence;
+        if let Some(only) = only_bit(waiting & able) {
+            return Some(UnitId(first_unit + only));
+        }
         bits(waiting & able).map(|bit| UnitId(first_unit + bit)).min_by_key(age)
     }
 
@@ -206,6 +236,9 @@ impl<C: Contents> Drive<C> {
         let (ready, first) = (self.channels[channel].ready, self.channels[channel].first_unit);
         if ready == 0 {
             return None;
+        }
+        if let Some(only) = only_bit(ready) {
+            return Some(UnitId(first + only));
         }
         let age = |unit: &UnitId| {
             let leaving = self.leaving(*unit);
@@ -217,7 +250,7 @@ impl<C: Contents> Drive<C> {
     /// The lane that takes the next write: the first from the one whose turn it is whose unit is idle and that has
     /// both something to take and room for it.
     #[inline(always)]
-    fn next_write(&mut self, channel: usize, idle: u64) -> Option<(usize, PlaneId, u32)> {
+    fn next_write<const SIMPLE: bool>(&mut self, channel: usize, idle: u64) -> Option<(usize, PlaneId, u32)> {
         if idle == 0 || self.pools_waiting == 0 {
             return None;
         }
@@ -228,7 +261,7 @@ impl<C: Contents> Drive<C> {
             let (lane, bit) = lanes[at];
             at = if at + 1 == lanes.len() { 0 } else { at + 1 };
             if idle >> bit & 1 == 1
-                && let Some((plane, turn)) = self.plane_for(lane as usize)
+                && let Some((plane, turn)) = self.plane_for::<SIMPLE>(lane as usize)
             {
                 self.channels[channel].turn = at as u32;
                 return Some((lane as usize, plane, turn));
@@ -246,7 +279,7 @@ impl<C: Contents> Drive<C> {
         let data = self.next_data(channel).map(|unit| self.leaving(unit));
         let data = data.map(|op| if op.is_some() { sequence(op) } else { 0 });
         let turn = self.channels[channel].turn;
-        let write = self.next_write(channel, idle).map(|(lane, _, _)| {
+        let write = self.next_write::<false>(channel, idle).map(|(lane, _, _)| {
             let pool = self.lanes[lane].pool as usize;
             self.ops[self.pools[pool].head].sequence
         });

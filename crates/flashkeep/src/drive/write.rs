@@ -85,11 +85,9 @@ impl<C: Contents> Drive<C> {
         }
         for lpn in command.start.0..command.end() {
             if self.power.is_some() {
-                self.note_rewrite(ftl, lpn);
-            }
-            match self.ftls[ftl].map.get(lpn) {
-                Entry::At(ppn) if self.power.is_some() && self.keep_version(ftl, lpn, ppn) => {}
-                _ => self.give_up(ftl, lpn),
+                self.supersede(ftl, lpn)
+            } else {
+                self.give_up_plainly(ftl, lpn)
             }
             self.ftls[ftl].map.set(lpn, Entry::Pending(op.raw()));
         }
@@ -98,6 +96,16 @@ impl<C: Contents> Drive<C> {
         self.pools[pool as usize].push(&mut self.ops, op);
         if !somebody_waits {
             self.offer(now, ftl, pool, channels);
+        }
+    }
+
+    /// A page is written again in a drive that keeps older versions.
+    #[inline(never)]
+    fn supersede(&mut self, ftl: usize, lpn: u32) {
+        self.note_rewrite(ftl, lpn);
+        match self.ftls[ftl].map.get(lpn) {
+            Entry::At(ppn) if self.keep_version(ftl, lpn, ppn) => {}
+            _ => self.give_up(ftl, lpn),
         }
     }
 
@@ -166,8 +174,8 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The plane of a lane that would take the first write of its pool.
-    #[inline]
-    pub(super) fn plane_for(&self, lane: usize) -> Option<(PlaneId, u32)> {
+    #[inline(always)]
+    pub(super) fn plane_for<const SIMPLE: bool>(&self, lane: usize) -> Option<(PlaneId, u32)> {
         let lane = &self.lanes[lane];
         let head = self.pools[lane.pool as usize].head;
         if !head.is_some() {
@@ -175,7 +183,7 @@ impl<C: Contents> Drive<C> {
         }
         let ftl = &self.ftls[usize::from(lane.ftl)];
         if !matches!(ftl.allocation, Allocation::Dynamic) {
-            if self.raw {
+            if !SIMPLE && self.raw {
                 return self.raw_plane_for(lane.unit, head).map(|plane| (plane, lane.turn));
             }
             let op = &self.ops[head];
@@ -191,7 +199,7 @@ impl<C: Contents> Drive<C> {
             let bound = ftl.allocation.plane(&self.geometry, &ftl.domain, lpn);
             return bound.filter(|&plane| self.blocks.has_room(plane)).map(|plane| (plane, lane.turn));
         }
-        if self.plane_choice != PlaneChoice::InTurn {
+        if !SIMPLE && self.plane_choice != PlaneChoice::InTurn {
             return self.plane_by_version(&lane.planes, lane.turn, head);
         }
         Allocation::next_plane(&lane.planes, lane.turn, |plane| self.blocks.has_room(plane))
@@ -208,7 +216,7 @@ impl<C: Contents> Drive<C> {
 
     /// Places the first page of the lane's pool and programs it.
     #[inline(always)]
-    pub(super) fn grant_write(
+    pub(super) fn grant_write<const SIMPLE: bool>(
         &mut self,
         now: SimTime,
         channel: usize,
@@ -223,15 +231,21 @@ impl<C: Contents> Drive<C> {
         let Op { placed: n, command: Command { start, cause, sectors, .. }, .. } = self.ops[op];
         let lpn = start.0 + u32::from(n);
         let contents = if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() };
-        let ppn = self.place(ftl, plane, lpn, op, contents);
-        let summary = self.seals(ftl, plane);
-        let (acknowledged, durable) = self.program(now, channel, unit, ppn, sectors, summary);
-        if self.power.is_some() {
-            self.guard_superseded(durable);
-        }
+        let ppn = if SIMPLE && self.ftls[ftl].renamed.is_empty() {
+            self.place_simply(ftl, plane, lpn, op, contents)
+        } else {
+            self.place(ftl, plane, lpn, op, contents)
+        };
+        let summary = if SIMPLE { Span::ZERO } else { self.seals(ftl, plane) };
+        let (acknowledged, durable) = self.program::<SIMPLE>(now, channel, unit, ppn, sectors, summary);
         self.units[unit.0 as usize].programs = Some(ppn);
         self.counters.count(ftl as u16, Kind::Program, cause);
-        self.tell(now, durable, ppn, Kind::Program, cause, sectors);
+        if !SIMPLE {
+            if self.power.is_some() {
+                self.guard_superseded(durable);
+            }
+            self.tell(now, durable, ppn, Kind::Program, cause, sectors);
+        }
         self.next_turn(ftl);
         let state = &mut self.ops[op];
         state.placed += 1;
@@ -251,7 +265,21 @@ impl<C: Contents> Drive<C> {
         this.turn = if this.turn + 1 >= this.domain.extent[0] { 0 } else { this.turn + 1 };
     }
 
+    /// [`Drive::place`] where the way is short and no page in flight was renamed.
+    #[inline(always)]
+    fn place_simply(&mut self, ftl: usize, plane: PlaneId, lpn: u32, op: Id<Op>, contents: C) -> Ppn {
+        let ppn = self.blocks.program(plane, lpn, contents);
+        if self.ftls[ftl].map.arrive(lpn, op.raw(), ppn) {
+            self.blocks.validate(ppn);
+        }
+        if self.blocks.plane(plane).free_pages < self.collect_below {
+            self.ask_for_collection(plane);
+        }
+        ppn
+    }
+
     /// A page of a plane for a page of a write. One that has been written again meanwhile is born invalid.
+    #[inline(never)]
     pub(super) fn place(&mut self, ftl: usize, plane: PlaneId, lpn: u32, op: Id<Op>, contents: C) -> Ppn {
         let this = &mut self.ftls[ftl];
         let first = self.ops[op].command.start.0;
@@ -293,7 +321,7 @@ impl<C: Contents> Drive<C> {
 
     /// Command and data on the channel, then the array, a summary included; when the program is acknowledged, and when it is over.
     #[inline(always)]
-    pub(super) fn program(
+    pub(super) fn program<const SIMPLE: bool>(
         &mut self,
         now: SimTime,
         channel: usize,
@@ -304,7 +332,7 @@ impl<C: Contents> Drive<C> {
     ) -> (SimTime, SimTime) {
         let bus = self.timing.command + self.timing.transfer(sectors);
         let (mut array, mut held) = (self.timing.program, bus);
-        if !self.uniform {
+        if !SIMPLE && !self.uniform {
             array = self.array_program(ppn) + summary;
             held = if self.bus == BusUse::Operations { bus + array } else { bus };
         }
@@ -360,7 +388,14 @@ impl<C: Contents> Drive<C> {
 
     /// The plane for a page that was there before time 0: lanes take turns channel by channel, as idle ones would.
     /// None where blocks that died meanwhile have left no room.
+    #[inline(always)]
     pub(super) fn plane_before(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
+        if let Some(plane) = self.plane_in_turn(ftl) { Some(plane) } else { self.plane_sought(ftl, lpn) }
+    }
+
+    /// The same where a page may not go anywhere, or the lane whose turn it is has no room at once.
+    #[inline(never)]
+    fn plane_sought(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
         let this = &self.ftls[ftl];
         if let Some(plane) = this.allocation.plane(&self.geometry, &this.domain, lpn)
             && self.make_room(plane)

@@ -181,6 +181,34 @@ impl<C: Contents> Blocks<C> {
         ppn
     }
 
+    /// Programs pages that stay valid, as many as follow each other in the open block: the first one's place, and how
+    /// many. Contents are nothing.
+    pub fn program_valid(&mut self, plane: PlaneId, lpns: &[u32]) -> (Ppn, usize) {
+        let first = match self.planes[plane.0 as usize].next {
+            Some(ppn) => ppn,
+            None => self.open_next(plane),
+        };
+        let state = &mut self.planes[plane.0 as usize];
+        let count = state.left.min(lpns.len() as u32);
+        state.left -= count;
+        state.free_pages -= count;
+        state.next = Some(Ppn(first.0 + count));
+        let full = state.left == 0;
+        let (at, pages) = (first.0 as usize, count as usize);
+        self.owner[at..at + pages].copy_from_slice(&lpns[..pages]);
+        self.score[self.geometry.block_index_of(first)] += count as u16;
+        if full {
+            self.go_on_after(plane, Ppn(first.0 + count - 1));
+        }
+        (first, pages)
+    }
+
+    /// No page of a sealed block is valid any more.
+    pub fn invalidate_all(&mut self, plane: PlaneId, block: u32) {
+        let index = self.geometry.block_index(plane, block);
+        self.score[index] = self.failed_in(index);
+    }
+
     /// The number, within its block, of the page that a plane programs next, as long as nothing of it has failed.
     #[must_use]
     pub fn next_number(&self, plane: PlaneId) -> u32 {

@@ -53,7 +53,7 @@ impl<C: Contents> Simulation<'_, C> {
             }
             if let Some(leaf) = straight {
                 self.drive.fill_slot(leaf, first, C::default());
-                self.buffer.set_written(first, 1);
+                self.buffer.set_written(&[first]);
             } else {
                 self.create_run(first, unit);
             }

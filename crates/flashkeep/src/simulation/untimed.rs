@@ -56,6 +56,7 @@ impl<C: Contents> Simulation<'_, C> {
         {
             requests.skip();
         }
+        self.buffer.set_written(&pages);
         self.drive.write_untimed(leaf, &pages);
         self.pages = pages;
         self.look(requests.share_done(), progress)?;
@@ -72,7 +73,6 @@ impl<C: Contents> Simulation<'_, C> {
         self.facts.span = arrival.since(SimTime::ZERO);
         self.facts.requests[Op::Write as usize] += 1;
         self.facts.bytes[Op::Write as usize] += u64::from(request.length);
-        self.buffer.set_written(first, count);
         pages.extend(first..first + count);
         if self.admitted >= self.warmup {
             self.statistics.pages_written += u64::from(count);
