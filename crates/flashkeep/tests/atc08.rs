@@ -282,13 +282,34 @@ fn cleaning_waits_for_requests_or_not() {
     assert!(foreground > background + 50.0, "{foreground} us, {background} in the background");
 }
 
+/// With few requests a soft threshold cleans between them: no write waits, where without it some do.
+#[test]
+fn cleaning_in_idle_moments_keeps_out_of_the_way() {
+    let found = |soft: &str| {
+        let trace = "synth:random,requests=30k,write=1,size=4KiB,rate=100";
+        let run =
+            run("atc08-32gb", trace, &[ONE[0], "flash.blocks_per_plane=48", "ftl.gc.background=false", soft]);
+        assert!(figure(&run, "operations.erase.gc") > 0.0);
+        ["mean", "max"].map(|name| figure(&run, &format!("response_us.write.{name}")))
+    };
+    let [hard, hard_max] = found("ftl.gc.background=false");
+    let [soft, soft_max] = found("ftl.gc.soft_threshold=0.12");
+    assert!(soft + 50.0 < hard, "{soft} us, {hard} without");
+    // At most one step, an erase at that, stands before a request; a block's moves would be several ms.
+    assert!(soft_max < 4_000.0 && hard_max > 4_000.0, "{soft_max} us, {hard_max} without");
+}
+
 /// Contents survive everything that was added, alone and together.
 #[test]
 fn every_read_brings_what_was_written_last() {
     let sets: &[&[&str]] = &[
         &[],
-        &["ftl.gc.copyback=false", "ftl.gc.run=steps"],
+        &["ftl.gc.copyback=off", "ftl.gc.run=steps"],
         &["ftl.gc.run=steps", "flash.bus=transfers"],
+        &["ftl.gc.copyback=parity", "ftl.gc.soft_threshold=0.1"],
+        &["ftl.gc.copyback=parity-skip", "flash.summary_page=false", "ftl.gc.soft_threshold=0.2"],
+        &["flash.busy_unit=plane-pair", "flash.bus=transfers", "ftl.read_in_flight=memory"],
+        &["flash.control_gang=2", "ftl.gc.soft_threshold=0.1", "ftl.gc.run=steps"],
         &["ftl.plane_choice=same", "ftl.logical_page_kib=16"],
         &["ftl.logical_page_kib=32", "ftl.stride_pages=1", "ftl.partial_writes=merge"],
         &["flash.control_gang=2", "host.queue_depth=4"],

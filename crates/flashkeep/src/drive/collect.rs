@@ -8,7 +8,7 @@ use crate::engine::{Cause, Contents, Done, LeafId, Page};
 use crate::ftl::Entry;
 use crate::kernel::{SimTime, Span};
 use crate::media::{PlaneId, Ppn, UnitId};
-use crate::spec::{BusUse, GcRun, MultiPlane};
+use crate::spec::{BusUse, Copyback, GcRun, MultiPlane};
 
 impl<C: Contents> Drive<C> {
     /// A plane is short of free pages: it waits to be collected, once.
@@ -61,18 +61,34 @@ impl<C: Contents> Drive<C> {
     /// nothing to do.
     pub(super) fn collect(&mut self, now: SimTime, channel: usize, unit: UnitId) -> bool {
         while let Some(plane) = self.units[unit.0 as usize].collect_head {
-            let Some(victim) = self.victim_of(plane) else {
-                self.collected(unit, plane);
-                continue;
-            };
+            let whole = self.gc == GcRun::HoldChannel;
+            match self.collect_plane(now, channel, unit, plane, whole) {
+                Some(begun) => return begun,
+                None => self.collected(unit, plane),
+            }
+        }
+        false
+    }
+
+    /// Does the next thing for a plane, or all of it: whether there was something that can be done now; none where
+    /// there is nothing to do.
+    pub(super) fn collect_plane(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        plane: PlaneId,
+        whole: bool,
+    ) -> Option<bool> {
+        loop {
+            let victim = self.victim_of(plane)?;
             if (self.damaged && self.is_stuck(plane, victim))
                 || (self.power.is_some() && self.lacks_room(plane, victim))
             {
-                self.collected(unit, plane);
-                continue;
+                return None;
             }
-            if self.gc == GcRun::HoldChannel {
-                return self.collect_whole(now, channel, unit, plane, victim);
+            if whole {
+                return Some(self.collect_whole(now, channel, unit, plane, victim));
             }
             if let Some(from) = self.collections[plane.0 as usize].moving.take() {
                 // Its owner now: it may have been renamed since it was read.
@@ -81,24 +97,23 @@ impl<C: Contents> Drive<C> {
                     && !(self.damaged && self.cannot_move(now, plane, lpn, from))
                 {
                     self.program_move(now, channel, unit, plane, lpn, from);
-                    return true;
+                    return Some(true);
                 }
                 continue;
             }
             if let Some((lpn, from)) = self.next_valid(plane, victim) {
-                if !self.copyback {
+                if !self.copies_back(plane, lpn, from) {
                     self.read_move(now, channel, unit, plane, from);
-                    return true;
+                    return Some(true);
                 }
                 if !(self.damaged && self.cannot_move(now, plane, lpn, from)) {
                     self.copy_back(now, channel, unit, plane, lpn, from);
-                    return true;
+                    return Some(true);
                 }
                 continue;
             }
-            return self.erase_victim(now, channel, unit, plane, victim);
+            return Some(self.erase_victim(now, channel, unit, plane, victim));
         }
-        false
     }
 
     pub(super) fn victim_of(&mut self, plane: PlaneId) -> Option<u32> {
@@ -297,7 +312,11 @@ impl<C: Contents> Drive<C> {
         self.occupy_unit(granted, unit, end);
         self.reclaim(granted, end, plane, victim, cause);
         if self.collections[plane.0 as usize].victim.is_none() && self.blocks.has_room(plane) {
-            self.collected(unit, plane);
+            if self.units[unit.0 as usize].collect_head == Some(plane) {
+                self.collected(unit, plane);
+            } else if self.collections[plane.0 as usize].queued {
+                self.forget_collection(unit, plane);
+            }
         }
     }
 
@@ -347,6 +366,10 @@ impl<C: Contents> Drive<C> {
         }
         let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
         let mut held = Span::ZERO;
+        // A page that was read in an idle moment is read again.
+        if let Some(from) = self.collections[plane.0 as usize].moving.take() {
+            self.collections[plane.0 as usize].cursor = self.geometry.page_of(from);
+        }
         while let Some((lpn, from)) = self.next_valid(plane, victim) {
             let read = self.timing.command + self.array_read(from) + self.timing.transfer(0);
             let start = now + held;
@@ -356,10 +379,11 @@ impl<C: Contents> Drive<C> {
                 held += read;
                 continue;
             }
+            let copies_back = self.copies_back(plane, lpn, from);
             let to = self.move_page(unit, plane, lpn, from);
             self.tell_moved(plane, lpn);
             held += self.seals(usize::from(ftl), plane);
-            if self.copyback {
+            if copies_back {
                 let end = start + self.copy_back_time(from, to);
                 self.counters.count(ftl, Kind::Copyback, cause);
                 self.tell(start, end, to, Kind::Copyback, cause, 0);
@@ -389,6 +413,7 @@ impl<C: Contents> Drive<C> {
         self.start_anew(plane);
         self.land(plane);
         self.collections[plane.0 as usize].levelled = levelled;
+        self.collections[plane.0 as usize].victim = Some(victim);
         let cause = self.moves_because(plane);
         while let Some((lpn, from)) = self.next_valid(plane, victim) {
             self.count_untimed(ftl, Kind::Read, cause, from);
@@ -396,6 +421,9 @@ impl<C: Contents> Drive<C> {
                 self.fail_waiting_reads(self.now, plane, Fault::Page(from));
             }
             if !(self.damaged && self.cannot_move(self.now, plane, lpn, from)) {
+                if self.copyback == Copyback::ParitySkip {
+                    self.copies_back(plane, lpn, from);
+                }
                 let to = self.move_page(unit, plane, lpn, from);
                 self.count_untimed(ftl, Kind::Program, cause, to);
                 if self.counting {

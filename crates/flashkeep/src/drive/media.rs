@@ -40,6 +40,8 @@ pub(super) struct Unit {
     /// Planes that wait to be collected.
     pub collect_head: Option<PlaneId>,
     pub collect_tail: Option<PlaneId>,
+    /// One of its planes may be collected in an idle moment.
+    pub soft: bool,
     pub busy: Span,
 }
 
@@ -131,12 +133,12 @@ impl<C: Contents> Drive<C> {
         state.phase = Phase::Free;
         state.busy += until.since(now);
         self.free_at[unit.0 as usize] = until;
-        if self.commands.cache_program {
-            self.accepts_at[unit.0 as usize] = until;
-        }
         // Whichever pool writes wait in, it may be one of the unit's: to look is dearer than to wake in vain.
         if self.pools_waiting > 0 || state.reads.head.is_some() || state.collect_head.is_some() {
             self.agenda.set(unit.0 as usize, until);
+        }
+        if self.minds_units {
+            self.mind(unit, until);
         }
     }
 

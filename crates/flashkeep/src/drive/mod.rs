@@ -10,6 +10,7 @@ mod audit;
 mod cache;
 mod choose;
 mod collect;
+mod copyback;
 mod counters;
 mod faults;
 mod image;
@@ -22,6 +23,7 @@ mod raw;
 mod read;
 mod recovery;
 mod retire;
+mod soft;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -43,7 +45,7 @@ use crate::ftl::{Allocation, Blocks, Entry, Map, Victim};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
 use crate::media::{Domain, Geometry, PlaneId, Ppn, Rows, Scheduler, Timing, UnitId};
 use crate::spec::{
-    Acknowledge, BusUse, CommandsSpec, GcRun, InFlight, Level, MultiPlane, PlaneChoice, Resolved,
+    Acknowledge, BusUse, CommandsSpec, Copyback, GcRun, InFlight, Level, MultiPlane, PlaneChoice, Resolved,
 };
 use choose::Chooser;
 use limit::Limit;
@@ -293,6 +295,8 @@ struct Collection {
     cursor: u32,
     /// A page on its way, read and not yet programmed.
     moving: Option<Ppn>,
+    /// With `parity-skip`: pages that its moves have taken, those left out included.
+    spent: u32,
     levelled: Levelled,
 }
 
@@ -359,9 +363,13 @@ pub struct Drive<C> {
     summaries: bool,
     /// Planes are collected also while nothing waits for them.
     background: bool,
-    copyback: bool,
+    copyback: Copyback,
     /// A plane with fewer free pages collects.
     collect_below: u32,
+    /// A plane with fewer free pages collects, if only in idle moments.
+    look_below: u32,
+    /// Units whose release somebody minds although nothing waits for them: with cache programs, or a soft threshold.
+    minds_units: bool,
     blocks: Blocks<C>,
     /// Which open block a page goes to.
     streams: Streams,
@@ -420,6 +428,10 @@ impl<C: Contents> Drive<C> {
         let geometry = Geometry::new(&drive.spec.flash);
         let threshold = drive.spec.ftl.gc.threshold * geometry.pages_per_plane() as f64;
         let raw = matches!(kind, LeafKind::Raw | LeafKind::Blocks);
+        // A block's worth of free pages for each stream is kept from the host, so collection starts before it is reached.
+        let collect_below = (threshold as u32).max(u32::from(drive.streams()) * geometry.pages + 1);
+        let soft = drive.spec.ftl.gc.soft_threshold.filter(|_| !raw).unwrap_or(0.0);
+        let soft_below = (soft * geometry.pages_per_plane() as f64) as u32;
         let commands = &drive.spec.flash.commands;
         let mut this = Drive {
             plain: !raw,
@@ -458,8 +470,9 @@ impl<C: Contents> Drive<C> {
             summaries: drive.spec.flash.summary_page,
             background: drive.spec.ftl.gc.background,
             copyback: drive.spec.ftl.gc.copyback,
-            // A block's worth of free pages for each stream is kept from the host, so collection starts before it is reached.
-            collect_below: (threshold as u32).max(u32::from(drive.streams()) * geometry.pages + 1),
+            collect_below,
+            look_below: collect_below.max(soft_below),
+            minds_units: commands.cache_program || soft_below > collect_below,
             blocks: Blocks::new(&geometry),
             ftls: Vec::new(),
             nvrams: Vec::new(),

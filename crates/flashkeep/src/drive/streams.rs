@@ -37,6 +37,15 @@ impl Streams {
         self.heat = heat;
     }
 
+    /// The stream that a page goes to if it is moved now.
+    pub(super) fn of_moved(&self, ftl: usize, lpn: u32) -> u8 {
+        match self.moved {
+            Some(stream) => stream,
+            None if self.classes <= 1 => 0,
+            None => cooler(self.heat[ftl][lpn as usize], self.classes) - 1,
+        }
+    }
+
     /// Programs a page that the host has written. Apart from the drive, so that its caller can hold on to the FTL.
     #[inline(always)]
     pub(super) fn program<C: Contents>(
@@ -66,6 +75,11 @@ impl Streams {
     }
 }
 
+/// The class of a page that is moved.
+fn cooler(heat: u8, _: u8) -> u8 {
+    heat.saturating_sub(1).max(1)
+}
+
 impl<C: Contents> Drive<C> {
     pub(super) fn set_streams(&mut self, drive: &Resolved) {
         let (classes, hold) = (drive.spec.ftl.streams, drive.levelling().migrates);
@@ -84,7 +98,7 @@ impl<C: Contents> Drive<C> {
         if migrates && self.blocks.has_held(plane) {
             return self.blocks.program_held(plane, lpn, contents);
         }
-        let stream = self.streams.warm(ftl, lpn, |heat, _| heat.saturating_sub(1).max(1));
+        let stream = self.streams.warm(ftl, lpn, cooler);
         self.blocks.program_in(self.streams.moved.unwrap_or(stream), plane, lpn, contents)
     }
 }

@@ -10,7 +10,7 @@ use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket, Verb}
 use crate::ftl::{Allocation, Entry};
 use crate::kernel::{SimTime, Span};
 use crate::media::{PlaneId, Ppn};
-use crate::spec::PlaneChoice;
+use crate::spec::{Copyback, PlaneChoice};
 
 /// How many writes ahead map entries are asked for.
 const AHEAD: usize = 24;
@@ -217,7 +217,12 @@ impl<C: Contents> Drive<C> {
 
     /// Whether collections only move pages, of which nobody hears, into the first stream.
     fn is_plainly_collected(&self) -> bool {
-        self.watch.is_none() && !self.notify_moves && !self.streams.are_several() && !self.chooser.levels()
+        self.watch.is_none()
+            && !self.notify_moves
+            && !self.summaries
+            && !self.streams.are_several()
+            && !self.chooser.levels()
+            && self.copyback != Copyback::ParitySkip
     }
 
     /// [`Drive::collect_at_once`] where nothing has failed, no read waits and pages hold nothing: the block's owners are

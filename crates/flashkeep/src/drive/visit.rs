@@ -27,8 +27,8 @@ impl<C: Contents> Drive<C> {
             self.channels[channel].ready |= bit;
         }
         self.visit(now, channel);
-        if self.commands.cache_program {
-            self.come_back(now, unit);
+        if self.minds_units {
+            self.after_visit(now, channel, unit);
         }
     }
 
@@ -60,7 +60,7 @@ impl<C: Contents> Drive<C> {
 
     /// Whether a channel that shares its control lines may begin something: with the others of its gang, or when they
     /// have ended, or because it goes on with what it began.
-    fn may_begin(&mut self, now: SimTime, channel: usize) -> bool {
+    pub(super) fn may_begin(&mut self, now: SimTime, channel: usize) -> bool {
         let Round { begun, end } = self.rounds[channel / self.gang];
         if end <= now || begun == now || self.channels[channel].ready != 0 {
             return true;
@@ -70,7 +70,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Something was granted; the others of the gang begin now or wait until it has ended.
-    fn begin(&mut self, now: SimTime, channel: usize, unit: UnitId) {
+    pub(super) fn begin(&mut self, now: SimTime, channel: usize, unit: UnitId) {
         let gang = channel / self.gang;
         let first = self.rounds[gang].end <= now;
         let free_at = self.free_at[unit.0 as usize];

@@ -303,8 +303,8 @@ impl<C: Contents> Drive<C> {
             self.place_version(ftl, owner.unwrap_or(lpn), sequence, ppn, arrived);
             self.note_spare(ppn, lpn, sequence);
         }
-        if self.blocks.plane(plane).free_pages < self.collect_below {
-            self.ask_for_collection(plane);
+        if self.blocks.plane(plane).free_pages < self.look_below {
+            self.look_at(plane);
         }
         ppn
     }

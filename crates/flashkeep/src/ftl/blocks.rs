@@ -274,7 +274,7 @@ impl<C: Contents> Blocks<C> {
     }
 
     #[inline(never)]
-    fn open_next(&mut self, plane: PlaneId) -> Ppn {
+    pub(super) fn open_next(&mut self, plane: PlaneId) -> Ppn {
         if !self.clean.is_empty()
             && let Some(next) = self.reopen(plane)
         {

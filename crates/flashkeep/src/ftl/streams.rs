@@ -67,6 +67,25 @@ impl<C: Contents> Blocks<C> {
         ppn
     }
 
+    /// The page that a stream programs next; it has one from now on where it was between blocks.
+    pub fn next_in(&mut self, stream: u8, plane: PlaneId) -> Ppn {
+        self.exchange(plane, stream);
+        let next = match self.planes[plane.0 as usize].next {
+            Some(next) => next,
+            None => self.open_next(plane),
+        };
+        self.planes[plane.0 as usize].next = Some(next);
+        self.exchange(plane, stream);
+        next
+    }
+
+    /// A stream leaves its next page out: it stays empty until its block is erased.
+    pub fn leave_out_in(&mut self, stream: u8, plane: PlaneId) {
+        self.exchange(plane, stream);
+        self.leave_out(plane);
+        self.exchange(plane, stream);
+    }
+
     /// A stream's open block changes places with the first one's; a second time undoes it.
     pub(super) fn exchange(&mut self, plane: PlaneId, stream: u8) {
         if stream == 0 {
@@ -150,6 +169,12 @@ impl<C: Contents> Blocks<C> {
     #[must_use]
     pub fn has_held(&self, plane: PlaneId) -> bool {
         self.held(plane).is_some_and(|held| self.aside.fronts[held].next.is_some())
+    }
+
+    /// The page of the held block that is programmed next.
+    #[must_use]
+    pub fn next_held(&self, plane: PlaneId) -> Option<Ppn> {
+        self.held(plane).and_then(|held| self.aside.fronts[held].next)
     }
 
     /// [`Blocks::program`], into the held block.

@@ -61,6 +61,7 @@ impl Geometry {
         let planes_per_unit = match spec.busy_unit {
             BusyUnit::Chip => spec.dies_per_chip * spec.planes_per_die,
             BusyUnit::Die => spec.planes_per_die,
+            BusyUnit::PlanePair => 2,
             BusyUnit::Plane => 1,
         };
         Geometry {
@@ -205,7 +206,8 @@ impl Geometry {
     pub fn unit_levels(&self) -> &'static [Level] {
         match self.planes_per_unit {
             1 => &Level::ALL,
-            planes if planes == self.planes => &Level::ALL[..3],
+            // Pairs of a die share a pool.
+            planes if planes <= self.planes => &Level::ALL[..3],
             _ => &Level::ALL[..2],
         }
     }

@@ -177,6 +177,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.elements(allocation)?;
     check.host()?;
     check.commands();
+    check.cleaning()?;
     check.ageing()?;
     check.energy()?;
     let page_types = check.page_types()?;
@@ -240,6 +241,11 @@ impl Check<'_> {
                 flash.blocks_per_plane
             );
             return Err(self.wrong(&["flash.blocks_per_plane"], message));
+        }
+        if flash.busy_unit == BusyUnit::PlanePair && !flash.planes_per_die.is_multiple_of(2) {
+            let message =
+                format!("a die of {} planes has no pairs; an even number is accepted", flash.planes_per_die);
+            return Err(self.wrong(&["flash.busy_unit", "flash.planes_per_die"], message));
         }
         let units = units_per_channel(&self.spec);
         if units > MOST_UNITS {
@@ -355,6 +361,9 @@ pub(super) fn units_per_channel(spec: &DriveSpec) -> u64 {
     match flash.busy_unit {
         BusyUnit::Chip => u64::from(flash.chips_per_channel),
         BusyUnit::Die => product(&[flash.chips_per_channel, flash.dies_per_chip]),
+        BusyUnit::PlanePair => {
+            product(&[flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]).div_ceil(2)
+        }
         BusyUnit::Plane => product(&[flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]),
     }
 }
@@ -367,6 +376,7 @@ fn plural(unit: BusyUnit) -> &'static str {
     match unit {
         BusyUnit::Chip => "chips",
         BusyUnit::Die => "dies",
+        BusyUnit::PlanePair => "pairs of planes",
         BusyUnit::Plane => "planes",
     }
 }

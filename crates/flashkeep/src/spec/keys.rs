@@ -2,6 +2,7 @@
 //! JSON Schema. Every default, every limit of a single key and every choice of names stands here and nowhere
 //! else: the checks, the messages and the schema all read them from these types.
 
+use super::cleaning::Copyback;
 use super::commands::CommandsSpec;
 use super::energy::{DramEnergySpec, FlashEnergySpec};
 use super::names::{ageing_models, levellings, maps, schedulers, schemes, victims};
@@ -132,6 +133,8 @@ pub enum BusyUnit {
     Chip,
     /// A die: the dies of a chip work side by side.
     Die,
+    /// Two planes: the pairs of a die work side by side, as in the DiskSim extension.
+    PlanePair,
     /// A plane: the planes of a die work side by side.
     Plane,
 }
@@ -218,13 +221,19 @@ pub struct GcSpec {
     /// Collect in a plane when its free pages fall below this share of its pages.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub threshold: f64,
+    /// Collect in a plane also when its free pages fall below this share, but page by page and only while nothing waits
+    /// for its busy unit or its channel. Left out, never.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub soft_threshold: Option<f64>,
     /// How a collection uses the channel.
     pub run: GcRun,
     /// Whether planes are also collected while nothing waits for them. Otherwise a read or write that finds its unit
     /// below the threshold waits until the unit is above it again.
     pub background: bool,
-    /// Moves stay inside their plane and do not cross the pins.
-    pub copyback: bool,
+    /// Whether moves stay inside their plane (`on`) or cross the pins (`off`), or stay where the numbers of both pages
+    /// within their blocks are odd, or both even: else they cross the pins (`parity`), or a page is left out
+    /// (`parity-skip`).
+    pub copyback: Copyback,
     /// Pages that are moved go to an open block of their own.
     pub separate: bool,
     /// With `victim = "d-choices"`: blocks drawn, of which the best is reclaimed.
@@ -610,9 +619,10 @@ impl Default for GcSpec {
         GcSpec {
             victim: "greedy".into(),
             threshold: 0.05,
+            soft_threshold: None,
             run: GcRun::Steps,
             background: true,
-            copyback: false,
+            copyback: Copyback::Off,
             separate: false,
             choices: 10,
             window: 64,

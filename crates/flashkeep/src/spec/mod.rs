@@ -3,6 +3,7 @@
 mod ageing;
 mod allocation;
 mod check;
+mod cleaning;
 mod commands;
 mod elements;
 mod energy;
@@ -23,6 +24,7 @@ mod tests;
 
 pub use allocation::{Allocation, Level};
 pub use check::{Resolved, Timing};
+pub use cleaning::Copyback;
 pub use commands::{CommandsSpec, MultiPlane};
 pub use energy::{DramEnergySpec, FlashEnergySpec, nanowatts};
 pub use fields::schema;

@@ -149,7 +149,7 @@ fn bad_keys_are_named_with_their_line() {
             "[ftl.gc]\nzzz = 4",
             2,
             "ftl.gc.zzz",
-            "unknown key. The keys of [ftl.gc] are `victim`, `threshold`, `run`, `background`",
+            "unknown key. The keys of [ftl.gc] are `victim`, `threshold`, `soft_threshold`, `run`, `background`",
         ),
         (
             "[flash]\nchannels = 0",
@@ -221,7 +221,7 @@ fn bad_keys_are_named_with_their_line() {
             "flash.busy_unit = \"dye\"",
             1,
             "flash.busy_unit",
-            "one of `chip`, `die`, `plane` is accepted; did you mean",
+            "one of `chip`, `die`, `plane-pair`, `plane` is accepted; did you mean",
         ),
         (
             "ftl.gc.victim = \"gredy\"",
@@ -581,6 +581,7 @@ fn a_resolved_drive_reads_back() {
             }
         }
         table["ftl"]["wear"].as_object_mut().unwrap().remove("erase_budget");
+        table["ftl"]["gc"].as_object_mut().unwrap().remove("soft_threshold");
         let scratch = Scratch::new();
         let path = scratch.file("d.toml", toml::to_string(&table).unwrap());
         assert_eq!(load(&path, &[]).unwrap().spec, drive.spec);
@@ -694,6 +695,9 @@ fn keys_of_elements_that_do_not_fit_are_refused() {
         (vec!["ftl.allocation=dynamic-in-chip"], "ftl.allocation"),
         (vec!["ftl.read_in_flight=flash"], "ftl.read_in_flight"),
         (vec!["flash.summary_page=true", "redundancy.scheme=ds"], "redundancy.scheme"),
+        (vec!["flash.summary_page=true", "ftl.gc.copyback=parity-skip"], "ftl.gc.copyback"),
+        (vec!["ftl.gc.soft_threshold=0.01"], "ftl.gc.soft_threshold"),
+        (vec!["flash.planes_per_die=3", "flash.busy_unit=plane-pair"], "flash.busy_unit"),
         (vec!["host.order=c-look", "host.late_requests=from-arrival"], "host.late_requests"),
         (vec!["host.link_us_per_sector=1", "host.late_requests=from-arrival"], "host.late_requests"),
     ] {
@@ -702,6 +706,8 @@ fn keys_of_elements_that_do_not_fit_are_refused() {
     }
     let unread = preset("8CM-64", &["ftl.allocation=CWDP", "ftl.plane_choice=most-free"]);
     assert_eq!(unread.warnings.len(), 1, "{:?}", unread.warnings);
+    let rows = load_text("d", "ftl.gc.soft_threshold = 0.5\nredundancy.scheme = 'ds'", &[]).unwrap();
+    assert!(rows.warnings.iter().any(|text| text.starts_with("ftl.gc.soft_threshold: no effect")));
     let alone = load_text("d", "host.order = 'c-look'", &[]).unwrap();
     assert!(alone.warnings[0].starts_with("host.order: no effect"), "{:?}", alone.warnings);
 }

@@ -194,6 +194,7 @@ fn flash(drive: &Resolved) -> Node {
     let unit = match flash.busy_unit {
         BusyUnit::Chip => "a chip",
         BusyUnit::Die => "a die",
+        BusyUnit::PlanePair => "a pair of planes",
         BusyUnit::Plane => "a plane",
     };
     let bus = match flash.bus {

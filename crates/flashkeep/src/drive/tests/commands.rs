@@ -43,6 +43,22 @@ fn two_planes_program_in_the_time_of_one() {
     assert_eq!(joined.drive.counters().multi_plane[Kind::Program as usize], 2);
 }
 
+/// Four planes in two pairs: neighbours take turns, pairs share the channel alone.
+#[test]
+fn pairs_of_planes_work_side_by_side() {
+    let flash = "channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 4, blocks_per_plane = 16, \
+                 pages_per_block = 4, busy_unit = \"plane-pair\"";
+    let sent = COMMAND + TRANSFER;
+    for allocation in ["dynamic", "PDWC", "CWD"] {
+        let mut rig = Rig::new(flash, &format!("allocation = \"{allocation}\""), 1, mapped(40));
+        rig.ask(0, write(0, 4), 0, &tokens(1, 4));
+        let last = ends(&rig.settle()).into_iter().max();
+        let end = 2 * (sent + PROGRAM) + sent;
+        assert_eq!(last, Some(end), "{allocation}");
+        rig.drive.audit();
+    }
+}
+
 #[test]
 fn planes_that_stand_apart_do_not_join_unless_they_may_leave_pages_out() {
     for (mode, joined, wasted) in [("match", 0, 0), ("skip", 1, 2)] {

@@ -1,5 +1,6 @@
 //! A drive's leaves on their own, driven through the trait that the executor drives them through.
 
+mod cleaning;
 mod commands;
 mod damage;
 mod faults;

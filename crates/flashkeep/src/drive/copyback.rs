@@ -1,0 +1,68 @@
+//! Which moves stay inside their plane.
+//!
+//! Chips whose copy-back joins odd pages to odd ones and even pages to even ones: a page whose next place has a number of
+//! the other parity crosses the pins, or its plane leaves that place out.
+//!
+//! Source: the restriction and both ways out as SSDSim has them (Hu et al., ICS 2011, and its public code).
+
+use super::{Collection, Drive, Levelled};
+use crate::engine::Contents;
+use crate::media::{PlaneId, Ppn};
+use crate::spec::Copyback;
+
+impl<C: Contents> Drive<C> {
+    /// Whether a page of a victim is moved without crossing the pins. With `parity-skip` its plane has left out what
+    /// stood in the way.
+    pub(super) fn copies_back(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
+        match self.copyback {
+            Copyback::Off => false,
+            Copyback::On => true,
+            Copyback::Parity => self.parity_fits(plane, lpn, from),
+            Copyback::ParitySkip => self.make_parity_fit(plane, lpn, from),
+        }
+    }
+
+    #[inline(never)]
+    fn parity_fits(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
+        let to = match self.stream_of_move(plane, lpn) {
+            // Where nothing is free the page will be lifted.
+            Some(_) if self.blocks.plane(plane).free_pages == 0 => None,
+            Some(stream) => Some(self.blocks.next_in(stream, plane)),
+            None => self.blocks.next_held(plane),
+        };
+        to.is_some_and(|to| (self.geometry.page_of(from) ^ self.geometry.page_of(to)) & 1 == 0)
+    }
+
+    /// Leaves out what stands in the way, as long as the plane has room for the host and the victim's erase brings more
+    /// than its moves take: else collection might never end.
+    #[inline(never)]
+    fn make_parity_fit(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
+        let mut fits = self.parity_fits(plane, lpn, from);
+        while !fits && self.may_leave_out(plane) {
+            let Some(stream) = self.stream_of_move(plane, lpn) else { break };
+            self.blocks.leave_out_in(stream, plane);
+            self.collections[plane.0 as usize].spent += 1;
+            self.counters.wasted_pages += u64::from(!self.untimed || self.counting);
+            fits = self.parity_fits(plane, lpn, from);
+        }
+        self.collections[plane.0 as usize].spent += 1;
+        fits
+    }
+
+    fn may_leave_out(&self, plane: PlaneId) -> bool {
+        let Collection { victim: Some(victim), spent, .. } = self.collections[plane.0 as usize] else {
+            return false;
+        };
+        let still = self.blocks.valid_in(plane, victim);
+        !self.damaged && self.blocks.has_room(plane) && spent + 1 + still < self.geometry.pages
+    }
+
+    /// The stream in whose open block a page will be; none for the held block, of which nothing is left out.
+    fn stream_of_move(&self, plane: PlaneId, lpn: u32) -> Option<u8> {
+        let migrates = self.collections[plane.0 as usize].levelled == Levelled::Out;
+        if migrates && self.blocks.has_held(plane) {
+            return None;
+        }
+        Some(self.streams.of_moved(self.ftl_of(plane), lpn))
+    }
+}

@@ -1,0 +1,90 @@
+//! Collection in idle moments (`ftl.gc.soft_threshold`): a plane below the soft threshold is collected while nothing
+//! waits for its unit or its channel, one step at a time: a page's read, its program or copy, the block's erase. Each
+//! step is begun when its unit falls free and a visit of the channel has found nothing else to do; whatever comes in
+//! the meantime goes first, and the collection goes on where it stood. Below `ftl.gc.threshold` it is finished like
+//! others.
+//!
+//! Source: SSDSim's interruptible collection (Hu et al., ICS 2011), whose public code never reaches it.
+
+use super::{Drive, Round};
+use crate::engine::Contents;
+use crate::kernel::SimTime;
+use crate::media::{PlaneId, UnitId};
+
+impl<C: Contents> Drive<C> {
+    /// A plane is short of free pages, by one threshold or the other.
+    #[inline(never)]
+    pub(super) fn look_at(&mut self, plane: PlaneId) {
+        if self.look_below > self.collect_below {
+            self.units[self.unit_of[plane.0 as usize].0 as usize].soft = true;
+        }
+        if self.blocks.plane(plane).free_pages < self.collect_below {
+            self.ask_for_collection(plane);
+        }
+    }
+
+    /// The unit is busy until then; who minds is told.
+    #[inline(never)]
+    pub(super) fn mind(&mut self, unit: UnitId, until: SimTime) {
+        if self.commands.cache_program {
+            self.accepts_at[unit.0 as usize] = until;
+        }
+        if self.units[unit.0 as usize].soft {
+            self.agenda.set(unit.0 as usize, until);
+        }
+    }
+
+    /// A unit was free, and whatever waited has been granted.
+    #[inline(never)]
+    pub(super) fn after_visit(&mut self, now: SimTime, channel: usize, unit: UnitId) {
+        if self.commands.cache_program {
+            self.come_back(now, unit);
+        }
+        let state = &self.units[unit.0 as usize];
+        if !state.soft || !self.is_idle(now, unit) || state.reads.head.is_some() {
+            return;
+        }
+        let free_at = self.channels[channel].free_at;
+        if free_at > now {
+            return self.agenda.set(unit.0 as usize, free_at);
+        }
+        if self.gang > 1 && !self.may_begin(now, channel) {
+            let Round { end, .. } = self.rounds[channel / self.gang];
+            return self.agenda.set(unit.0 as usize, end);
+        }
+        match self.collect_softly(now, channel, unit) {
+            None => self.units[unit.0 as usize].soft = false,
+            Some(begun) => {
+                if begun && self.gang > 1 {
+                    self.begin(now, channel, unit);
+                }
+            }
+        }
+    }
+
+    /// The next step of a plane of the unit that is below the soft threshold: of one that is under way, else of the one
+    /// with the fewest free pages. Whether it can be done now; none where there is nothing to do.
+    fn collect_softly(&mut self, now: SimTime, channel: usize, unit: UnitId) -> Option<bool> {
+        let first = unit.0 * self.geometry.planes_per_unit;
+        let planes = (first..first + self.geometry.planes_per_unit).map(PlaneId);
+        let (mut tried, mut waits) = (None, None);
+        loop {
+            let short = planes.clone().filter(|plane| !self.blocks.is_dead(*plane));
+            let keys = short.filter_map(|plane| self.urgency(plane)).filter(|key| Some(*key) > tried);
+            let Some(key) = keys.min() else { return waits };
+            match self.collect_plane(now, channel, unit, key.2, false) {
+                Some(true) => return Some(true),
+                Some(false) => waits = Some(false),
+                None => {}
+            }
+            tried = Some(key);
+        }
+    }
+
+    /// Collections under way first, then planes with few free pages; none for a plane that has enough of them.
+    fn urgency(&self, plane: PlaneId) -> Option<(bool, u32, PlaneId)> {
+        let news = self.collections[plane.0 as usize].victim.is_none();
+        let free = self.blocks.plane(plane).free_pages;
+        (!news || free < self.look_below).then_some((news, free, plane))
+    }
+}

@@ -1,0 +1,48 @@
+//! `ftl.gc`: what a move does, and when cleaning may begin early.
+
+use super::check::Check;
+use super::keys::GcSpec;
+use crate::error::DriveError;
+use crate::schemes::{self, Members};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Whether moves stay inside their plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Copyback {
+    /// Every move crosses the pins.
+    Off,
+    /// No move does.
+    On,
+    /// Those do that would make an odd page of an even one, or the other way round.
+    Parity,
+    /// Instead of such a move a page is left out, as long as the plane has room for the host besides.
+    ParitySkip,
+}
+
+impl Check<'_> {
+    pub(super) fn cleaning(&mut self) -> Result<(), DriveError> {
+        let GcSpec { copyback, soft_threshold, threshold, .. } = self.spec.ftl.gc;
+        if copyback == Copyback::ParitySkip && self.spec.flash.summary_page {
+            let message = "a summary follows the last page of its block, which must not be left out: ftl.gc.copyback = \
+                           \"off\", \"on\" or \"parity\" is accepted with this";
+            return Err(self.wrong(&["ftl.gc.copyback", "flash.summary_page"], message));
+        }
+        let Some(soft) = soft_threshold else { return Ok(()) };
+        if soft <= threshold {
+            let message = format!(
+                "{soft} is not above ftl.gc.threshold, {threshold}: cleaning in idle moments begins before the other does"
+            );
+            return Err(self.wrong(&["ftl.gc.soft_threshold", "ftl.gc.threshold"], message));
+        }
+        let raw =
+            schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw);
+        let map = &self.spec.ftl.map;
+        if raw || (map != "page" && map != "dftl") {
+            self.warnings
+                .push("ftl.gc.soft_threshold: no effect where planes are not cleaned one by one".into());
+        }
+        Ok(())
+    }
+}
