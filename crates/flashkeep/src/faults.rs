@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Below;
 use crate::media::{Geometry, Place};
-use crate::spec::{HostOrder, Level, MultiPlane, PlaneChoice, Resolved};
+use crate::spec::{HostOrder, Level, PlaneChoice, Resolved};
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -188,17 +188,12 @@ const LEVELS: [&str; 6] = ["channel", "chip", "die", "plane", "block", "page"];
 /// The key of a drive whose map the recovery cannot find again, if there is one.
 fn not_recovered(drive: &Resolved) -> Option<String> {
     let spec = &drive.spec;
-    let commands = &spec.flash.commands;
-    let together = commands.multi_plane != MultiPlane::Off || commands.cache_program || commands.cache_read;
     let wear = drive.levelling().migrates || spec.ftl.wear.erase_budget.is_some();
     let keys = [
-        // Its recovery has lost pages when the power was cut again and again: not offered before that is understood.
+        // Cut while a replaced member is rebuilt, it has brought back pages as they were before.
         (drive.scheme().memory, format!("redundancy.scheme = \"{}\"", drive.scheme().name)),
-        (drive.map().below != Below::Itself, format!("ftl.map = \"{}\"", spec.ftl.map)),
-        (drive.streams() > 1, "ftl.streams or ftl.gc.separate".into()),
         (wear, "ftl.wear".into()),
-        (together, "flash.commands".into()),
-        (spec.flash.summary_page, "flash.summary_page".into()),
+        (drive.map().below != Below::Itself, format!("ftl.map = \"{}\"", spec.ftl.map)),
         (spec.ftl.plane_choice != PlaneChoice::InTurn, "ftl.plane_choice".into()),
         (drive.logical_page() > 1, "ftl.logical_page_kib".into()),
         (spec.host.link_us_per_sector > 0.0, "host.link_us_per_sector".into()),

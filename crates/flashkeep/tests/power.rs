@@ -4,10 +4,8 @@ mod common;
 
 use common::{figure, job, summary};
 use flashkeep::job::Job;
-use flashkeep::run;
 use flashkeep::schemes::SCHEMES;
 use serde_json::Value;
-use std::ops::ControlFlow;
 
 /// Six channels of one chip with two dies.
 fn drive(scheme: &str) -> String {
@@ -63,24 +61,30 @@ fn a_cut_run_is_the_same_every_time() {
     }
 }
 
-/// One die: every full block is one read, every page of the open one another, all of them one after the other.
+/// One die: every page is a read, one after the other; with summaries, a full block is one.
 #[test]
-fn recovery_takes_a_read_a_block() {
+fn recovery_takes_a_read_a_page_or_a_summary() {
+    recovery_takes("false", 162.0);
+    recovery_takes("true", 12.0);
+}
+
+fn recovery_takes(summaries: &str, reads: f64) {
     let text = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
                 blocks_per_plane = 64\npages_per_block = 16\npage_kib = 4\n\
                 [flash.timing]\nread_us = 50.0\nprogram_us = 500.0\nbus_ns_per_byte = 10.0\n";
     let workload = "synth:sequential,requests=163,write=1,size=4KiB,footprint=2MiB,rate=100";
-    let mut job = job(text, workload, &["start.existing=\"none\""]);
+    let mut job =
+        job(text, workload, &["start.existing=\"none\"", &format!("flash.summary_page={summaries}")]);
     // When the 163rd comes, 162 have been written: 10 blocks, and 2 pages.
     job.fail = vec!["power@162req".to_owned()];
     let run = summary(&job);
-    assert_eq!(integrity(&run, "recovery_reads"), 12.0);
-    assert_eq!(figure(&run, "operations.read.metadata"), 12.0);
+    assert_eq!(integrity(&run, "recovery_reads"), reads);
+    assert_eq!(figure(&run, "operations.read.metadata"), reads);
     let timing = &run["drive"]["flash"]["timing"];
     let command = timing["command_us"].as_f64().unwrap_or(0.0);
     let one = command + 50.0 + 40.96;
     let recovery = run["integrity"]["recovery_us"][0].as_f64().expect("a number");
-    assert!((recovery - 12.0 * one).abs() < 12.0, "{recovery} µs for 12 reads of {one} µs");
+    assert!((recovery - reads * one).abs() < reads, "{recovery} µs for {reads} reads of {one} µs");
     let phases: Vec<_> =
         run["phases"].as_array().expect("a list").iter().map(|phase| &phase["phase"]).collect();
     assert_eq!(phases, ["before", "recovering", "after"]);
@@ -114,11 +118,4 @@ fn units_recover_side_by_side() {
     };
     let (few, many) = (recovery(2), recovery(6));
     assert!(many < 1.2 * few, "three times the flash, and no longer for that: {few} and {many}");
-}
-
-#[test]
-fn a_scheme_whose_recovery_is_missing_is_refused() {
-    let refused = run(&cut("ppc", &["power@50%"], &[]), &mut |_| ControlFlow::Continue(()));
-    let message = refused.expect_err("refused").to_string();
-    assert!(message.contains("power") && message.contains("ppc"), "{message}");
 }

@@ -337,6 +337,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn erase(&mut self, end: SimTime, plane: PlaneId, victim: u32) {
         let levelled = self.collections[plane.0 as usize].levelled;
         if levelled == Levelled::Out {
+            self.forget_held(plane);
             self.blocks.let_go(plane);
         }
         self.blocks.erase(plane, victim);

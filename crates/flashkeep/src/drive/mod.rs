@@ -851,7 +851,7 @@ impl<C: Contents> Drive<C> {
             self.ftls[ftl].map.set(to, entry);
             self.ftls[ftl].map.set(from, Entry::Unmapped);
             if self.power.is_some() {
-                self.note_rename(ftl, from);
+                self.note_rename(ftl, from, to, entry);
             }
         }
     }

@@ -121,7 +121,8 @@ impl<C: Contents> Drive<C> {
     /// A plane leaves pages out until its next one has that number.
     fn catch_up(&mut self, plane: PlaneId, number: u32) {
         while self.blocks.next_number(plane) != number {
-            self.blocks.leave_out(plane);
+            let left_out = self.blocks.leave_out(plane);
+            self.note_spare(left_out, 0, 0);
             self.counters.wasted_pages += 1;
         }
     }

@@ -13,9 +13,9 @@
 //! - a block is not erased before the successors of its pages are programmed (`guard`).
 
 use super::{Drive, Kind, Op, Operation};
-use crate::engine::{Contents, FixedMap, Spare, Verb};
+use crate::engine::{Contents, FixedMap, LeafId, Spare, Verb};
 use crate::ftl::Entry;
-use crate::kernel::SimTime;
+use crate::kernel::{Id, SimTime};
 use crate::media::{PlaneId, Ppn, UnitId};
 
 /// What a drive keeps that is to lose its power.
@@ -26,8 +26,9 @@ pub(super) struct Power {
     pub(super) sequences: Vec<u64>,
     /// Of each leaf's pages, the number of the last write before it was last trimmed: that is logged.
     pub(super) trims: FixedMap<(u16, u32), u64>,
-    /// The same of pages that got another address and have not been written since.
-    pub(super) renames: FixedMap<(u16, u32), u64>,
+    /// What a non-volatile memory says of old versions that got another address: by leaf and that address, the logical
+    /// page of each and the number of its write.
+    pub(super) shadows: FixedMap<(u16, u32), (u32, u64)>,
     /// Programs and erases that may be under way, and how many there may be before those that have ended are taken out.
     pub(super) flights: Vec<Operation>,
     prune_at: usize,
@@ -65,10 +66,14 @@ impl<C: Contents> Drive<C> {
         self.power.is_some()
     }
 
-    /// The spare area of a leaf's page; none where nothing is there, or nothing that can be read.
+    /// The spare area of a leaf's page, or what a page of a non-volatile memory says; none where nothing is there, or nothing that can be read.
     pub(super) fn spare_of(&self, leaf: usize, page: u32) -> Option<Spare> {
         let power = self.power.as_ref()?;
-        let Entry::At(ppn) = self.ftls.get(leaf)?.map.get(page) else { return None };
+        let Some(ftl) = self.ftls.get(leaf) else {
+            let held = self.nvram(LeafId(leaf as u16)).contents(page);
+            return held.map(|contents| Spare { sequence: 0, stamp: contents.stamp() });
+        };
+        let Entry::At(ppn) = ftl.map.get(page) else { return None };
         let readable = !self.blocks.is_unreadable(ppn);
         readable.then(|| Spare {
             sequence: power.sequences[ppn.0 as usize],
@@ -156,8 +161,9 @@ impl<C: Contents> Drive<C> {
 
     /// A page is forgotten: so is what was kept of it.
     pub(super) fn drop_version(&mut self, ftl: usize, lpn: u32) {
-        let kept = self.power.as_mut().and_then(|power| power.kept.remove(&(ftl as u16, lpn)));
-        if let Some(kept) = kept {
+        let Some(power) = &mut self.power else { return };
+        power.shadows.remove(&(ftl as u16, lpn));
+        if let Some(kept) = power.kept.remove(&(ftl as u16, lpn)) {
             self.discard(kept);
         }
     }
@@ -248,19 +254,15 @@ impl<C: Contents> Drive<C> {
         self.agenda.set(slot, if at > now { at.min(until) } else { until });
     }
 
-    /// A page gets another address: its own is a known zero, unless it is written.
-    pub(super) fn note_rename(&mut self, ftl: usize, lpn: u32) {
-        let sequence = self.sequence;
-        if let Some(power) = &mut self.power {
-            power.renames.insert((ftl as u16, lpn), sequence);
-        }
-    }
-
-    /// A page is written.
-    pub(super) fn note_rewrite(&mut self, ftl: usize, lpn: u32) {
-        if let Some(power) = &mut self.power {
-            power.renames.remove(&(ftl as u16, lpn));
-        }
+    /// A version gets another address. Only a non-volatile memory remembers that.
+    pub(super) fn note_rename(&mut self, ftl: usize, from: u32, to: u32, entry: Entry) {
+        let Some(power) = self.power.as_mut().filter(|_| !self.nvrams.is_empty()) else { return };
+        let version = match entry {
+            Entry::At(ppn) => (power.owners[ppn.0 as usize], power.sequences[ppn.0 as usize]),
+            Entry::Pending(op) => (from, self.ops[Id::new(op)].sequence),
+            Entry::Unmapped => return,
+        };
+        power.shadows.insert((ftl as u16, to), version);
     }
 
     /// A page is trimmed, which is logged.
@@ -282,6 +284,16 @@ impl<C: Contents> Drive<C> {
         let geometry = &self.geometry;
         if let Some(power) = &mut self.power {
             power.flights.retain(|flight| geometry.plane_of(flight.ppn) != plane);
+        }
+    }
+
+    /// The held block of a plane is to be sealed as it is: what has not been programmed of it says nothing.
+    pub(super) fn forget_held(&mut self, plane: PlaneId) {
+        if let Some(power) = &mut self.power
+            && let Some(next) = self.blocks.next_held(plane)
+        {
+            let left = self.geometry.pages - self.geometry.page_of(next);
+            power.sequences[next.0 as usize..(next.0 + left) as usize].fill(0);
         }
     }
 

@@ -2,11 +2,12 @@
 //! everything that was durable is in `power`.
 
 use super::media::Phase;
-use super::{Collection, Drive, Kind, Queue};
-use crate::engine::{Cause, Contents, FixedMap};
+use super::{Collection, Drive, Ftl, Kind, Queue};
+use crate::engine::{Cause, Contents};
 use crate::ftl::{Entry, Map};
 use crate::kernel::{Arena, Id, SimTime, Span};
 use crate::media::{PlaneId, Ppn};
+use std::collections::BTreeMap;
 
 /// What the power's return takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,9 @@ impl<C: Contents> Drive<C> {
         let flights = std::mem::take(&mut power.flights);
         power.kept.clear();
         power.numbered.clear();
+        if self.nvrams.iter().all(|memory| memory.dead) {
+            power.shadows.clear();
+        }
         power.guard.fill(SimTime::ZERO);
         let mut erased_anew = Vec::new();
         for flight in flights.into_iter().filter(|flight| flight.end > now) {
@@ -130,6 +134,7 @@ impl<C: Contents> Drive<C> {
         if self.ftls[leaf].dead {
             return;
         }
+        let old = self.old_versions(leaf);
         for plane in self.planes_of(leaf) {
             for block in 0..self.geometry.blocks {
                 if self.blocks.is_failed_block(plane, block) {
@@ -140,34 +145,64 @@ impl<C: Contents> Drive<C> {
                     self.raw_next[self.geometry.block_index(plane, block)] = end;
                 }
                 for page in 0..end {
-                    self.read_spare(leaf, self.geometry.ppn(plane, block, page));
+                    self.read_spare(leaf, self.geometry.ppn(plane, block, page), &old);
+                }
+            }
+        }
+        self.tell_apart(leaf, &old);
+    }
+
+    /// Where old versions were kept, by their page and the number of its write, as the non-volatile memory says.
+    fn old_versions(&self, leaf: usize) -> BTreeMap<(u32, u64), u32> {
+        let power = self.power.as_ref().expect("a drive that was told");
+        let Ftl { pages, map, .. } = &self.ftls[leaf];
+        let version = |to| power.shadows.get(&(leaf as u16, to)).map(|&version| (version, to));
+        (*pages..map.len()).filter_map(version).collect()
+    }
+
+    /// An old version whose successor has not come to flash is the page itself, as before.
+    fn tell_apart(&mut self, leaf: usize, old: &BTreeMap<(u32, u64), u32>) {
+        let power = self.power.as_mut().expect("a drive that was told");
+        let map = &mut self.ftls[leaf].map;
+        for (&(lpn, sequence), &to) in old {
+            let newer = match map.get(lpn) {
+                Entry::At(ppn) => power.sequences[ppn.0 as usize] > sequence,
+                _ => power.trims.get(&(leaf as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed),
+            };
+            match map.get(to) {
+                Entry::At(ppn) if newer => self.blocks.rename(ppn, to),
+                _ => {
+                    map.set(to, Entry::Unmapped);
+                    power.shadows.remove(&(leaf as u16, to));
                 }
             }
         }
     }
 
-    fn read_spare(&mut self, leaf: usize, ppn: Ppn) {
+    fn read_spare(&mut self, leaf: usize, ppn: Ppn, old: &BTreeMap<(u32, u64), u32>) {
         let power = self.power.as_ref().expect("a drive that was told");
         let (lpn, sequence) = (power.owners[ppn.0 as usize], power.sequences[ppn.0 as usize]);
         if sequence == 0 || self.blocks.is_unreadable(ppn) || self.blocks.is_failed(ppn) {
             return;
         }
         self.blocks.rename(ppn, lpn);
-        let is_over = |log: &FixedMap<(u16, u32), u64>| {
-            log.get(&(leaf as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed)
-        };
-        if is_over(&power.trims) || is_over(&power.renames) {
-            return;
+        let trimmed = power.trims.get(&(leaf as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed);
+        // An address at which an old version is kept belongs to that.
+        let taken = power.shadows.contains_key(&(leaf as u16, lpn));
+        if let Some(&to) = old.get(&(lpn, sequence)) {
+            self.take_newer(leaf, to, ppn);
         }
-        let newer = match self.ftls[leaf].map.get(lpn) {
-            // Of a page and its copy, that in the younger block: collections would lack the room to begin anew.
-            Entry::At(other) => {
-                let age = |ppn: Ppn, sequence| (sequence, self.blocks.block_age(ppn));
-                age(ppn, sequence) > age(other, power.sequences[other.0 as usize])
-            }
-            _ => true,
-        };
-        if newer {
+        if !trimmed && !taken {
+            self.take_newer(leaf, lpn, ppn);
+        }
+    }
+
+    /// A version of a page, if it is the newest so far. Of a page and its copy, that in the younger block: collections
+    /// would lack the room to begin anew.
+    fn take_newer(&mut self, leaf: usize, lpn: u32, ppn: Ppn) {
+        let power = self.power.as_ref().expect("a drive that was told");
+        let age = |ppn: Ppn| (power.sequences[ppn.0 as usize], self.blocks.block_age(ppn));
+        if !matches!(self.ftls[leaf].map.get(lpn), Entry::At(other) if age(ppn) <= age(other)) {
             self.ftls[leaf].map.set(lpn, Entry::At(ppn));
         }
     }
@@ -184,7 +219,13 @@ impl<C: Contents> Drive<C> {
         self.blocks.recount(&valid);
     }
 
-    /// Every block that is full is known from one page of it, its summary; of one that is not every page is read. The
+    /// Whether a block that is programmed up to `end` has its summary, which comes with the last page.
+    fn has_summary(&self, plane: PlaneId, block: u32, end: u32) -> bool {
+        let full = self.summaries && !self.raw && end == self.geometry.pages;
+        full && !self.blocks.is_unreadable(self.geometry.ppn(plane, block, end - 1))
+    }
+
+    /// A block that has a summary is known from that, one read; of another every page is read, for its spare area. The
     /// units of a channel read side by side and hand over what they have one after the other. Then those blocks are
     /// erased whose erase was cut off.
     fn take_time(&mut self, now: SimTime, erased_anew: &[Ppn]) -> Recovery {
@@ -197,7 +238,7 @@ impl<C: Contents> Drive<C> {
                     continue;
                 }
                 let end = self.programmed_in(plane, block);
-                let first = if end == self.geometry.pages { end - 1 } else { 0 };
+                let first = if self.has_summary(plane, block, end) { end - 1 } else { 0 };
                 pages.extend((first..end).rev().map(|page| self.geometry.ppn(plane, block, page)));
             }
         }

@@ -102,7 +102,6 @@ impl<C: Contents> Drive<C> {
     /// A page is written again in a drive that keeps older versions.
     #[inline(never)]
     fn supersede(&mut self, ftl: usize, lpn: u32) {
-        self.note_rewrite(ftl, lpn);
         match self.ftls[ftl].map.get(lpn) {
             Entry::At(ppn) if self.keep_version(ftl, lpn, ppn) => {}
             _ => self.give_up(ftl, lpn),

@@ -215,9 +215,9 @@ impl<C: Contents> Blocks<C> {
         self.plane(plane).next.map_or(0, |next| self.geometry.page_of(next))
     }
 
-    /// A plane leaves its next page out: it stays empty until its block is erased.
-    pub fn leave_out(&mut self, plane: PlaneId) {
-        self.program(plane, 0, C::default());
+    /// A plane leaves its next page out: it stays empty until its block is erased. Which one that is.
+    pub fn leave_out(&mut self, plane: PlaneId) -> Ppn {
+        self.program(plane, 0, C::default())
     }
 
     /// The open block of a plane has been filled up to `last`: it goes on beyond pages that have failed, or is full.

@@ -235,7 +235,7 @@ impl Scheme for Fra {
 
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         (self.dirty, self.renewing) = (Todo::default(), 0);
-        self.versions.recover(view, lacks);
+        self.versions.recover(|_| None, view, lacks);
     }
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {

@@ -300,10 +300,20 @@ impl Scheme for Ppc {
         !self.versions.stripes.todo.is_empty()
     }
 
-    /// What the memory has is of no use without the old versions, whose addresses are forgotten.
+    /// The memory goes on knowing stripes, their partial parities, and which old versions belong to them.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        (self.entries, self.committing) = (Entries::new(self.entries.capacity), 0);
-        self.versions.recover(view, lacks);
+        self.committing = 0;
+        if !view.alive(self.memory()) {
+            self.entries = Entries::new(self.entries.capacity);
+        }
+        let (entries, memory) = (&self.entries, self.memory());
+        let partial = |stripe| entries.of(stripe).map(|slot| (memory, Page(slot)));
+        self.versions.recover(partial, view, lacks);
+        for stripe in 0..self.versions.stripes.count() {
+            if self.versions.changed(stripe).is_empty() {
+                self.entries.remove(stripe);
+            }
+        }
     }
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {

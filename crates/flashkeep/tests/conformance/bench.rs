@@ -61,6 +61,7 @@ pub(crate) struct Bench {
     was_cut_at: Option<SimTime>,
     /// Pages may have gone bad that nobody has tried to read since.
     latent: bool,
+    is_log: bool,
 }
 
 impl Bench {
@@ -74,6 +75,7 @@ impl Bench {
         let domains = domains.iter().map(|domain| domain.planes(flash.geometry())).collect();
         let mut engine = Engine::new(tree);
         engine.controller = controller;
+        let is_log = drive.scheme().kind == flashkeep::schemes::Members::Raw;
         let drive_pages = drive.logical_pages() as usize;
         let versions = vec![vec![0]; drive_pages];
         Bench {
@@ -93,6 +95,7 @@ impl Bench {
             dead: Vec::new(),
             was_cut_at: None,
             latent: false,
+            is_log,
         }
     }
 
@@ -105,6 +108,11 @@ impl Bench {
 
     pub(crate) fn pages(&self) -> u32 {
         self.versions.len() as u32
+    }
+
+    /// Whether the scheme has pages beyond those of the drive.
+    pub(crate) fn has_spare_pages(&self) -> bool {
+        self.scheme().capacity() > u64::from(self.pages())
     }
 
     pub(crate) fn members(&self) -> u32 {
@@ -335,6 +343,15 @@ impl Bench {
             let known = &self.versions[page as usize];
             let version = found.and_then(|found| known.iter().rposition(|&version| version == found));
             assert!(found.is_none() || version.is_some(), "page {page} was read wrong: {found:?}");
+            // A log knows of a page only what is on flash: of one that a member took with it, an older version.
+            let stale = version.is_some_and(|version| version < promised) && !self.is_log;
+            assert!(!stale, "page {page} was read as it was before: {version:?} instead of {promised}");
+            // A trim that was answered holds where FTLs log it and no parity knows the page.
+            let trimmed =
+                durable > 0 && durable == self.latest(page) && self.trimmed[page as usize] == durable;
+            let plain = self.drive.scheme().name == "none";
+            let back = trimmed && plain && found.is_some_and(|found| found != 0);
+            assert!(!back, "page {page} is back after its trim");
             if promised > 0 && version.is_none_or(|version| version < promised) {
                 missing.insert(page);
             }

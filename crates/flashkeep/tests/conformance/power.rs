@@ -8,7 +8,11 @@ use flashkeep::schemes::SCHEMES;
 use std::collections::BTreeSet;
 
 fn bench(scheme: &str, more: &[&str]) -> Bench {
-    Bench::with_cuts(&text(if scheme == "mirror" { 2 } else { 5 }, 1), &set(scheme, more))
+    bench_of(scheme, 1, more)
+}
+
+fn bench_of(scheme: &str, planes: u32, more: &[&str]) -> Bench {
+    Bench::with_cuts(&text(if scheme == "mirror" { 2 } else { 5 }, planes), &set(scheme, more))
 }
 
 /// After a cut: nothing that was durable is missing, everything is made redundant again, and the drive goes on.
@@ -27,6 +31,34 @@ const SETTINGS: [&[&str]; 4] = [
     &["redundancy.acknowledge=\"first\"", "redundancy.incomplete=\"wait\""],
     &["ftl.gc.run=\"hold-channel\""],
 ];
+
+/// Other ways to fill and to erase blocks, with the planes that they need.
+const WAYS: [(u32, &[&str]); 5] = [
+    (1, &["ftl.streams=2"]),
+    (1, &["ftl.gc.separate=true"]),
+    (2, &["flash.commands.multi_plane=\"match\""]),
+    (2, &["flash.commands.multi_plane=\"skip\""]),
+    (1, &["flash.commands.cache_program=true", "flash.commands.cache_read=true"]),
+];
+
+#[test]
+fn a_cut_at_every_step_however_blocks_are_filled() {
+    for scheme in ["none", "raid5", "ppc"] {
+        for (seed, &(planes, more)) in (1..).zip(&WAYS) {
+            let mut whole = bench_of(scheme, planes, more);
+            history(&mut whole, seed, 90, u32::MAX);
+            for step in 0..whole.steps {
+                let mut bench = bench_of(scheme, planes, more);
+                history(&mut bench, seed, 90, step);
+                bench.cut();
+                check(&mut bench, &format!("{scheme}, {more:?}, cut at step {step}"));
+                history(&mut bench, seed + 9, 8, u32::MAX);
+                bench.run();
+                bench.audit();
+            }
+        }
+    }
+}
 
 #[test]
 fn a_cut_at_every_step_costs_nothing_that_was_durable() {
@@ -72,8 +104,8 @@ fn a_cut_with_a_member_gone_costs_what_was_being_written_and_what_shares_its_str
             let mut may = may_be_lost(&bench);
             may.extend(first);
             bench.cut();
-            let missing = bench.take_stock();
             let what = format!("{scheme}, seed {seed}");
+            let missing = bench.take_stock();
             let more: Vec<_> = missing.difference(&may).collect();
             assert!(more.is_empty(), "{what}: {more:?} were durable, and neither exposed nor being written");
             bench.replace(&gone);
@@ -86,7 +118,11 @@ fn a_cut_with_a_member_gone_costs_what_was_being_written_and_what_shares_its_str
             bench.audit();
             // Whole again, it survives the next cut, and the next failure.
             bench.cut();
-            check(&mut bench, &what);
+            assert!(bench.take_stock().is_empty(), "{what}: whole again, and lost by the next cut");
+            bench.run();
+            bench.audit();
+            // A page of the scheme that is none of the drive's is never written: what was lost of it stays lost.
+            assert!(bench.is_whole() || bench.has_spare_pages(), "{what}: whole again");
             let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
             bench.fail(&gone);
             super::check_losses(&mut bench, &exposed, &before, &what);
@@ -96,7 +132,8 @@ fn a_cut_with_a_member_gone_costs_what_was_being_written_and_what_shares_its_str
 
 #[test]
 fn a_cut_during_a_rebuild_loses_nothing() {
-    for (scheme, survives) in survivors() {
+    // `ppc` is refused a power cut for what it does here: see `faults`.
+    for (scheme, survives) in survivors().filter(|&(scheme, _)| scheme != "ppc") {
         for seed in 0..24 {
             let mut bench = bench(scheme, &[]);
             history(&mut bench, seed, 50, u32::MAX);
@@ -124,8 +161,7 @@ fn a_cut_during_a_rebuild_loses_nothing() {
 #[test]
 fn cut_again_and_again_the_drive_goes_on() {
     for entry in SCHEMES {
-        // Schemes with a memory are refused a power cut: see `faults`.
-        for seed in (0..6).filter(|_| !entry.memory) {
+        for seed in 0..6 {
             let mut bench = bench(entry.name, SETTINGS[seed as usize % 4]);
             for round in 0..12 {
                 let until = bench.steps + 5 + 7 * ((seed as u32 + round) % 5);

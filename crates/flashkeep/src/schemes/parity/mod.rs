@@ -7,6 +7,7 @@
 mod codeword;
 mod layout;
 mod recover;
+mod remains;
 mod shadow;
 mod stripes;
 mod units;

@@ -10,6 +10,7 @@ use super::layout::{Layout, Seats};
 use super::stripes::Stripes;
 use super::units::Units;
 use crate::engine::{Contents, Member, Page, Role, Token, Version, View, gf};
+use crate::kernel::Bits;
 use crate::schemes::todo::Todo;
 
 /// The units of a stripe, as their spare areas say.
@@ -25,26 +26,42 @@ struct Remains {
 }
 
 impl<L: Layout> Stripes<L> {
-    /// Nothing is known any more but the layout: looks at every stripe. Tells what members lack.
-    pub(crate) fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+    /// Nothing is known any more but the layout, and which pages were lost: that was logged when it was found.
+    pub(crate) fn forget(&mut self) -> Bits {
         self.sound = false;
-        (self.written, self.thin, self.bare, self.gone) = Default::default();
+        (self.written, self.thin, self.bare) = Default::default();
         self.todo = Todo::default();
         self.settling.clear();
-        for stripe in 0..self.count() {
-            let seats = self.seats(stripe);
-            let remains = self.remains(seats, view);
-            let found = remains.settle();
-            let written = found.written(&remains);
-            Self::mark(&mut self.written, remains.stripe_first, written, true);
-            for index in remains.absent.iter().copied().filter(|&index| written.has(index)) {
-                lacks(seats.data(index), seats.page());
-            }
-            let unfit = |role: &&Role| !written.is_empty() && !found.parities.contains(role);
-            for &role in seats.parities().iter().filter(unfit) {
-                if view.alive(seats.member(role)) {
-                    lacks(seats.member(role), seats.page());
-                }
+        std::mem::take(&mut self.gone)
+    }
+
+    /// Looks at every stripe. Tells what members lack.
+    pub(crate) fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        let lost = self.forget();
+        (0..self.count()).for_each(|stripe| self.recover_stripe(stripe, &lost, view, lacks));
+    }
+
+    /// Looks at a stripe with one version of everything. What a parity says of a page that was lost before is older
+    /// than that.
+    pub(crate) fn recover_stripe(
+        &mut self,
+        stripe: u32,
+        lost: &Bits,
+        view: &View<'_>,
+        lacks: &mut dyn FnMut(Member, Page),
+    ) {
+        let seats = self.seats(stripe);
+        let remains = self.remains(seats, view);
+        let found = remains.settle(self.units(lost, stripe));
+        let written = found.written(&remains);
+        Self::mark(&mut self.written, remains.stripe_first, written, true);
+        for index in remains.absent.iter().copied().filter(|&index| written.has(index)) {
+            lacks(seats.data(index), seats.page());
+        }
+        let unfit = |role: &&Role| !written.is_empty() && !found.parities.contains(role);
+        for &role in seats.parities().iter().filter(unfit) {
+            if view.alive(seats.member(role)) {
+                lacks(seats.member(role), seats.page());
             }
         }
     }
@@ -99,8 +116,14 @@ impl Found {
 }
 
 impl Remains {
-    /// The most parities that fit, with the fewest units to be worked out.
-    fn settle(&self) -> Found {
+    /// The most parities that fit, with the fewest units to be worked out; none where some `were_lost` and are not there.
+    fn settle(&self, were_lost: Units) -> Found {
+        let lost = self.dead.iter().chain(&self.absent).copied().filter(|&index| were_lost.has(index));
+        let lost: Vec<u8> = lost.collect();
+        if !lost.is_empty() {
+            let dead = self.dead.iter().copied().filter(|&index| !were_lost.has(index));
+            return Found { lost: lost.iter().copied().chain(dead).collect(), ..Found::default() };
+        }
         let all: Vec<Role> = self.parities.iter().map(|&(role, _)| role).collect();
         let each = all.iter().map(|&role| vec![role]).filter(|_| all.len() > 1);
         let choices: Vec<Vec<Role>> = std::iter::once(all.clone()).chain(each).collect();

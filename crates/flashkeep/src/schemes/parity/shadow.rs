@@ -58,12 +58,6 @@ impl Shadow {
         page
     }
 
-    /// No old version is kept any more.
-    pub(crate) fn forget(&mut self) {
-        self.members.fill(Room::default());
-        self.kept.clear();
-    }
-
     /// Where the old version of a page is.
     pub(crate) fn of(&self, number: u32) -> Option<Page> {
         self.kept.get(&number).copied()

@@ -24,11 +24,11 @@ pub(crate) type Partial = Option<(Member, Page)>;
 pub(crate) struct Versions {
     pub(crate) stripes: Stripes<Rotated<1>>,
     /// Data pages whose current version the parity on the media does not know.
-    changed: Bits,
+    pub(super) changed: Bits,
     /// The versions that it knows instead; none where that is a known zero.
     pub(crate) shadow: Shadow,
     /// Stripes of whose changed pages one more failure would cost some.
-    blind: Bits,
+    pub(super) blind: Bits,
     pub(crate) exposed: u64,
 }
 
@@ -98,10 +98,8 @@ impl Versions {
                 let rename = Step { command: rename.because(Cause::Parity), ..step };
                 plan.push(rename.role(Role::Plain));
             }
-            // What has been moved away is a known zero.
-            if command.verb == Verb::Write || !known.has(index) {
-                plan.push(step);
-            }
+            // What has been moved away is a known zero, but a trim is logged.
+            plan.push(step);
         }
     }
 
@@ -272,14 +270,6 @@ impl Versions {
         for stripe in stripes {
             self.recount(stripe, |this| this.examine(stripe, partial(stripe), view, helps));
         }
-    }
-
-    /// After a power cut nobody knows any more which old versions were kept: there is one of everything, and a parity
-    /// that was put off does not fit it.
-    pub(crate) fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        (self.changed, self.blind, self.exposed) = Default::default();
-        self.shadow.forget();
-        self.stripes.recover(view, lacks);
     }
 
     /// The stripe that a member's page belongs to, current or old version.

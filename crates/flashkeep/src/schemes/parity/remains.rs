@@ -1,0 +1,248 @@
+//! What is left, after a power cut, of stripes with two versions of some pages.
+//!
+//! A non-volatile memory goes on knowing which units a stripe's partial parity stands for and where their old versions
+//! are kept. A unit whose write had not come to flash is its old version again, and no longer one of them. Then each
+//! sum says for itself whether it fits: the parity that of the old versions and of what has not changed, the partial
+//! parity that of the current versions of the others; where one unit is not to be had, what is worked out for it must be
+//! the page that belongs there. A sum that does not fit was being written, and is lacking: the stripe's parity is
+//! written anew. Where neither fits, or nothing is known of a stripe, there is one version of everything
+//! ([`Stripes::recover_stripe`]).
+
+use super::stripes::Stripes;
+use super::units::Units;
+use super::versions::{Partial, Versions};
+use crate::engine::{Contents, Member, Page, Role, Token, Version, View};
+use crate::kernel::Bits;
+
+/// The versions of a stripe's units: what is there of them.
+struct Pair {
+    stripe_first: u32,
+    /// The units that the partial parity stands for.
+    changed: Units,
+    /// What the parity knows, and what is so now.
+    old: Vec<Token>,
+    new: Vec<Token>,
+    /// Units whose old version was kept and is not there.
+    blank: Units,
+    /// Units of members that do not answer, and others that are not there.
+    dead: Vec<u8>,
+    absent: Vec<u8>,
+    /// None where its member does not answer.
+    parity: Option<Token>,
+    partial: Token,
+}
+
+/// Which of the sums fit, and what was worked out from them.
+#[derive(Clone, Copy, Default)]
+struct Fit {
+    parity: bool,
+    partial: bool,
+    solved: Option<(u8, Token)>,
+}
+
+impl Versions {
+    /// Looks at every stripe after a power cut; `partial` says where the memory has what it knows of one.
+    pub(crate) fn recover(
+        &mut self,
+        partial: impl Fn(u32) -> Partial,
+        view: &View<'_>,
+        lacks: &mut dyn FnMut(Member, Page),
+    ) {
+        let settled = std::mem::take(&mut self.changed);
+        let settling = std::mem::take(&mut self.stripes.settling);
+        // The memory knows of the units that it stands for which are known zeros.
+        let written = std::mem::take(&mut self.stripes.written);
+        let mut lost = self.stripes.forget();
+        (self.blind, self.exposed) = Default::default();
+        for stripe in 0..self.stripes.count() {
+            let known = self.stripes.units(&settled, stripe);
+            let under_way = settling.get(&stripe).filter(|settling| settling.puts_off);
+            let coming = under_way.map_or(Units::default(), |settling| settling.touched).without(known);
+            let there = self.stripes.units(&written, stripe).within(known);
+            // With every unit there, the data say all there is to know.
+            let seats = self.stripes.seats(stripe);
+            let is_short = (0..self.stripes.data()).any(|index| {
+                let member = seats.data(index);
+                !view.alive(member) || there.has(index) && view.spare(member, seats.page()).is_none()
+            });
+            let at = partial(stripe)
+                .filter(|_| is_short)
+                .filter(|&(memory, slot)| view.spare(memory, slot).is_some());
+            if !at.is_some_and(|at| {
+                self.recover_partial(stripe, [known, coming, there], at, &mut lost, view, lacks)
+            }) {
+                self.let_go(stripe, Units::range(0, self.stripes.data()));
+                self.stripes.recover_stripe(stripe, &lost, view, lacks);
+            }
+        }
+    }
+
+    /// Old versions of these units are kept no more.
+    fn let_go(&mut self, stripe: u32, units: Units) {
+        let seats = self.stripes.seats(stripe);
+        units.iter().for_each(|index| {
+            self.shadow.release(seats.data(index), self.stripes.number(stripe, index));
+        });
+    }
+
+    /// A stripe that the memory knows; false where that is of no use.
+    fn recover_partial(
+        &mut self,
+        stripe: u32,
+        [known, coming, there]: [Units; 3],
+        at: (Member, Page),
+        lost: &mut Bits,
+        view: &View<'_>,
+        lacks: &mut dyn FnMut(Member, Page),
+    ) -> bool {
+        let seats = self.stripes.seats(stripe);
+        // What was on its way to a member that does not answer is there if the partial parity has it.
+        let doubtful: Vec<u8> = coming.iter().filter(|&index| !view.alive(seats.data(index))).collect();
+        let mut sets = vec![known.with(coming)];
+        for index in doubtful {
+            sets.insert(0, known.with(coming).without(Units::range(index, index + 1)));
+        }
+        let pairs: Vec<Pair> = sets.into_iter().map(|set| self.pair(stripe, set, at, view)).collect();
+        let fits = pairs.iter().flat_map(|pair| pair.fits().map(move |fit| (pair, fit)));
+        let fits: Vec<(&Pair, Fit)> = fits.filter(|(_, fit)| fit.parity || fit.partial).collect();
+        let both = fits.iter().find(|(_, fit)| fit.parity && fit.partial);
+        let Some(&(pair, fit)) = both.or(fits.first()) else {
+            // What the parity says of those was so before they were written.
+            Stripes::<super::Rotated<1>>::mark(lost, self.stripes.number(stripe, 0), known, true);
+            return false;
+        };
+        let was_lost = self.stripes.units(lost, stripe);
+        let missing = || pair.dead.iter().chain(&pair.absent).copied();
+        if pair.changed.is_empty() || missing().any(|index| was_lost.has(index)) {
+            return false;
+        }
+        let first = self.stripes.number(stripe, 0);
+        let mut written = pair.written();
+        match fit.solved {
+            Some((index, token)) if token != Token::default() => written.add(index),
+            _ => {}
+        }
+        // What no sum says anything of is lost, and no known zero.
+        let said = |index: u8| if pair.changed.has(index) { fit.partial } else { fit.parity };
+        let dead = pair.dead.iter().copied().filter(|&index| !said(index));
+        let absent = pair.absent.iter().copied().filter(|&index| there.has(index) && !fit.partial);
+        dead.chain(absent).for_each(|index| written.add(index));
+        self.let_go(stripe, Units::range(0, self.stripes.data()).without(pair.changed));
+        Stripes::<super::Rotated<1>>::mark(&mut self.changed, first, pair.changed, true);
+        Stripes::<super::Rotated<1>>::mark(&mut self.stripes.written, first, written, true);
+        for &index in pair.absent.iter().filter(|&&index| written.has(index)) {
+            lacks(seats.data(index), seats.page());
+        }
+        for index in pair.blank.iter().filter(|&index| view.alive(seats.data(index))) {
+            if let Some(kept) = self.shadow.of(first + u32::from(index)) {
+                lacks(seats.data(index), kept);
+            }
+        }
+        if !fit.parity && view.alive(seats.member(Role::P)) {
+            lacks(seats.member(Role::P), seats.page());
+        }
+        if !fit.partial {
+            lacks(at.0, at.1);
+        }
+        true
+    }
+
+    fn pair(&self, stripe: u32, candidates: Units, at: (Member, Page), view: &View<'_>) -> Pair {
+        let (seats, data) = (self.stripes.seats(stripe), self.stripes.data());
+        let nothing = vec![Token::default(); usize::from(data)];
+        let spare = |member, page| view.spare(member, page).map(|spare| Token(spare.stamp));
+        let parity = seats.member(Role::P);
+        let mut pair = Pair {
+            stripe_first: self.stripes.number(stripe, 0),
+            changed: Units::default(),
+            old: nothing.clone(),
+            new: nothing,
+            blank: Units::default(),
+            dead: Vec::new(),
+            absent: Vec::new(),
+            parity: view.alive(parity).then(|| spare(parity, seats.page()).unwrap_or_default()),
+            partial: spare(at.0, at.1).unwrap_or_default(),
+        };
+        for index in 0..data {
+            let member = seats.data(index);
+            let current = spare(member, seats.page());
+            let kept = self.shadow.of(self.stripes.number(stripe, index));
+            let old = kept.and_then(|page| spare(member, page));
+            let place = usize::from(index);
+            if !view.alive(member) {
+                pair.dead.push(index);
+            } else {
+                pair.new[place] = current.unwrap_or_default();
+                if current.is_none() {
+                    pair.absent.push(index);
+                }
+            }
+            // Where neither version is there, the member may have lost both.
+            let came = kept.is_none() || old.is_some() || current.is_none();
+            if candidates.has(index) && (came || !view.alive(member)) {
+                pair.changed.add(index);
+                pair.old[place] = old.unwrap_or_default();
+                if kept.is_some() && old.is_none() {
+                    pair.blank.add(index);
+                }
+            } else {
+                pair.old[place] = pair.new[place];
+            }
+        }
+        pair
+    }
+}
+
+impl Pair {
+    /// Units whose current version is no known zero, of those that are there.
+    fn written(&self) -> Units {
+        let mut units = Units::default();
+        let there = (0..).zip(&self.new).filter(|(_, token)| **token != Token::default());
+        there.for_each(|(index, _)| units.add(index));
+        units
+    }
+
+    /// How the sums fit with the unit that does not answer worked out; if all do, with none or one of the others.
+    fn fits(&self) -> impl Iterator<Item = Fit> {
+        let unknown: Vec<Option<u8>> = match *self.dead {
+            [] => std::iter::once(None).chain(self.absent.iter().copied().map(Some)).collect(),
+            [dead] => vec![Some(dead)],
+            _ => Vec::new(),
+        };
+        unknown.into_iter().map(|unknown| self.fit(unknown))
+    }
+
+    fn fit(&self, unknown: Option<u8>) -> Fit {
+        let zero = Token::default();
+        let sum = |from: Token, tokens: &[Token], of: &dyn Fn(u8) -> bool| {
+            let chosen = (0..).zip(tokens).filter(|&(index, _)| of(index));
+            chosen.fold(from, |sum, (_, &token)| sum.plus(1, token))
+        };
+        let is_unknown = |index: u8| unknown == Some(index);
+        let new = sum(self.partial, &self.new, &|index| self.changed.has(index) && !is_unknown(index));
+        let old = self.parity.map(|parity| sum(parity, &self.old, &|index| !is_unknown(index)));
+        let sensible = |index: u8, token: Token| {
+            let page = Version::of(token.0).map(Version::page);
+            token == zero || page == Some(self.stripe_first + u32::from(index))
+        };
+        match unknown {
+            Some(index) if self.changed.has(index) => Fit {
+                parity: old.is_none_or(|old| {
+                    if self.blank.has(index) {
+                        sensible(index, old)
+                    } else {
+                        old.plus(1, self.old[usize::from(index)]) == zero
+                    }
+                }),
+                partial: sensible(index, new),
+                solved: Some((index, new)).filter(|_| sensible(index, new)),
+            },
+            Some(index) => Fit {
+                parity: old.is_some_and(|old| sensible(index, old)),
+                partial: new == zero,
+                solved: old.map(|old| (index, old)).filter(|&(_, old)| sensible(index, old)),
+            },
+            None => Fit { parity: old.is_none_or(|old| old == zero), partial: new == zero, solved: None },
+        }
+    }
+}
