@@ -4,8 +4,10 @@ mod common;
 
 use common::{figure, job, summary};
 use flashkeep::job::Job;
+use flashkeep::run;
 use flashkeep::schemes::SCHEMES;
 use serde_json::Value;
+use std::ops::ControlFlow;
 
 /// Six channels of one chip with two dies.
 fn drive(scheme: &str) -> String {
@@ -118,4 +120,11 @@ fn units_recover_side_by_side() {
     };
     let (few, many) = (recovery(2), recovery(6));
     assert!(many < 1.2 * few, "three times the flash, and no longer for that: {few} and {many}");
+}
+
+#[test]
+fn a_scheme_whose_recovery_is_missing_is_refused() {
+    let refused = run(&cut("ppc", &["power@50%"], &[]), &mut |_| ControlFlow::Continue(()));
+    let message = refused.expect_err("refused").to_string();
+    assert!(message.contains("power") && message.contains("ppc"), "{message}");
 }
