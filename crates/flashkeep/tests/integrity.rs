@@ -68,6 +68,28 @@ proptest! {
     }
 }
 
+/// A plane's writes stand in one pool for all channels: when another one comes first, channels that could not take the
+/// one before must hear of it.
+#[test]
+fn writes_that_are_bound_to_planes_go_to_whichever_channel_has_room() {
+    for seed in 0..40 {
+        let set = [
+            "flash.busy_unit=chip",
+            "ftl.allocation=P",
+            "flash.scheduler=fifo",
+            "ftl.gc.victim=fifo",
+            "ftl.gc.run=hold-channel",
+            "ftl.gc.threshold=0.2",
+            "start.existing=all",
+            "buffer.dram_mib=0.0625",
+        ];
+        let trace = "synth:random,requests=900,write=0.3,size=512:0.2/4KiB:0.5/20KiB:0.3,align=512,depth=1";
+        let mut job = job(&small(2, 1, 1, 2), trace, &set);
+        (job.seed, job.verify) = (Some(seed), true);
+        assert_eq!(figure(&done(&job).summary, "integrity.wrong_reads"), 0.0);
+    }
+}
+
 #[test]
 fn a_full_drive_has_exactly_the_over_provisioned_space_free() {
     let job = job(

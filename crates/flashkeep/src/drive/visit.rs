@@ -1,7 +1,7 @@
 //! A channel is visited: the scheduler picks one thing after another until the channel is in use or nothing is left.
 
 use super::media::{Channel, Phase, bits, only_bit};
-use super::{Drive, Round};
+use super::{Drive, Lane, Round};
 use crate::engine::Contents;
 use crate::kernel::SimTime;
 use crate::media::scheduler::Class;
@@ -165,7 +165,9 @@ impl<C: Contents> Drive<C> {
         }
         match self.next_write::<false>(channel, idle) {
             Some((lane, plane, turn)) => {
-                Turn::Granted(self.grant_write::<false>(now, channel, lane, plane, turn))
+                let unit = self.grant_write::<false>(now, channel, lane, plane, turn);
+                self.pass_on(now, channel, lane);
+                Turn::Granted(unit)
             }
             None => Turn::Nothing,
         }
@@ -175,8 +177,29 @@ impl<C: Contents> Drive<C> {
     fn try_writes(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
         let idle = if self.commands.cache_program { idle | self.accepting(now, channel) } else { idle };
         match self.next_write::<false>(channel, idle) {
-            Some((lane, plane, turn)) => Turn::Granted(self.grant_writes(now, channel, lane, plane, turn)),
+            Some((lane, plane, turn)) => {
+                let unit = self.grant_writes(now, channel, lane, plane, turn);
+                self.pass_on(now, channel, lane);
+                Turn::Granted(unit)
+            }
             None => Turn::Nothing,
+        }
+    }
+
+    /// Another write comes first in the pool that a lane has taken from: where planes are bound, other channels may be
+    /// able to take it that could not take the one before.
+    fn pass_on(&mut self, now: SimTime, channel: usize, lane: usize) {
+        let Lane { ftl, pool, .. } = self.lanes[lane];
+        if !self.selective || !self.pools[pool as usize].head.is_some() {
+            return;
+        }
+        for lane in self.ftls[usize::from(ftl)].lanes_range() {
+            let other = self.units[self.lanes[lane].unit.0 as usize].channel as usize;
+            if other != channel && self.lanes[lane].pool == pool {
+                let slot = self.units.len() + other;
+                let at = self.channels[other].free_at.max(now);
+                self.agenda.set(slot, self.agenda.at(slot).min(at));
+            }
         }
     }
 

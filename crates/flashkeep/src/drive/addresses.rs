@@ -1,0 +1,92 @@
+//! What costs no time: pages are trimmed, given up, and get other addresses.
+
+use super::{Drive, Renamed};
+use crate::engine::{Command, Contents};
+use crate::ftl::Entry;
+use crate::kernel::Id;
+use crate::media::Ppn;
+
+impl<C: Contents> Drive<C> {
+    /// Metadata: the pages are zeros from now on.
+    pub(super) fn trim(&mut self, ftl: usize, command: &Command) {
+        for lpn in command.start.0..command.end() {
+            self.forget(ftl, lpn);
+            if self.power.is_some() {
+                self.note_trim(ftl, lpn);
+            }
+        }
+    }
+
+    /// What a page held is garbage, and it holds nothing.
+    #[inline]
+    pub(super) fn forget(&mut self, ftl: usize, lpn: u32) {
+        if self.power.is_some() {
+            self.drop_version(ftl, lpn);
+        }
+        self.give_up(ftl, lpn);
+        self.ftls[ftl].map.set(lpn, Entry::Unmapped);
+    }
+
+    /// What a page held is garbage; the caller says what it holds instead.
+    #[inline]
+    pub(super) fn give_up(&mut self, ftl: usize, lpn: u32) {
+        match self.ftls[ftl].map.get(lpn) {
+            Entry::At(ppn) if self.power.is_some() && self.outlive(ftl, lpn, ppn) => {}
+            _ => self.give_up_plainly(ftl, lpn),
+        }
+    }
+
+    /// The same where no older versions are kept.
+    #[inline(always)]
+    pub(super) fn give_up_plainly(&mut self, ftl: usize, lpn: u32) {
+        match self.ftls[ftl].map.get(lpn) {
+            Entry::At(ppn) => self.discard(ppn),
+            Entry::Pending(op) if !self.ftls[ftl].renamed.is_empty() => self.ftls[ftl].displace(op, lpn),
+            Entry::Pending(_) | Entry::Unmapped => {}
+        }
+    }
+
+    /// A physical page is garbage; its plane may have waited for some.
+    #[inline]
+    pub(super) fn discard(&mut self, ppn: Ppn) {
+        self.blocks.invalidate(ppn);
+        let plane = self.geometry.plane_of(ppn);
+        if !self.blocks.has_room(plane) {
+            self.ask_for_collection(plane);
+            self.wake_collector(self.now, plane);
+        }
+    }
+
+    /// Metadata: the pages' contents get another address; what stood there is garbage.
+    pub(super) fn rename(&mut self, ftl: usize, command: &Command) {
+        for n in 0..u32::from(command.count) {
+            let (from, to) = (command.start.0 + n, command.to.0 + n);
+            self.forget(ftl, to);
+            let entry = self.ftls[ftl].map.get(from);
+            match entry {
+                Entry::At(ppn) => self.blocks.rename(ppn, to),
+                Entry::Pending(op) => self.rename_in_flight(ftl, op, from, to),
+                Entry::Unmapped => {}
+            }
+            self.ftls[ftl].map.set(to, entry);
+            self.ftls[ftl].map.set(from, Entry::Unmapped);
+            if self.power.is_some() {
+                self.note_rename(ftl, from, to, entry);
+            }
+        }
+    }
+
+    /// A page that is still on its way gets another address.
+    pub(super) fn rename_in_flight(&mut self, ftl: usize, op: u32, from: u32, to: u32) {
+        if self.ftls[ftl].owners(op).is_none() {
+            let Command { start, count, .. } = self.ops[Id::new(op)].command;
+            let map = &self.ftls[ftl].map;
+            let pages = start.0..start.0 + u32::from(count);
+            let owners = pages.map(|lpn| (map.get(lpn) == Entry::Pending(op)).then_some(lpn)).collect();
+            self.ftls[ftl].renamed.push(Renamed { op, owners });
+        }
+        let owners = self.ftls[ftl].owners(op).expect("just made sure");
+        let owner = owners.iter_mut().find(|owner| **owner == Some(from));
+        *owner.expect("a pending page is one of its operation's") = Some(to);
+    }
+}

@@ -1,0 +1,127 @@
+//! What others may see of a drive, without disturbing it.
+
+use super::{Counters, Drive};
+use crate::engine::{Below, Contents, LeafId, Page, Spare};
+use crate::ftl::{Blocks, Entry};
+use crate::kernel::Span;
+use crate::media::Geometry;
+
+impl<C: Contents> Drive<C> {
+    /// What has been counted.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The geometry.
+    #[must_use]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Blocks and planes.
+    #[must_use]
+    pub fn blocks(&self) -> &Blocks<C> {
+        &self.blocks
+    }
+
+    /// Where an FTL has a page.
+    #[must_use]
+    pub fn lookup(&self, leaf: LeafId, page: Page) -> Entry {
+        self.ftls[usize::from(leaf.0)].map.get(page.0)
+    }
+
+    /// What a leaf's page holds, writes that are under way included; none where nothing is there, or nothing that can
+    /// be read. Takes no time and disturbs nothing.
+    #[must_use]
+    pub fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
+        let at = usize::from(leaf.0);
+        let Some(ftl) = self.ftls.get(at) else { return self.nvram(leaf).contents(page.0) };
+        match ftl.map.get(page.0) {
+            Entry::Unmapped => None,
+            Entry::Pending(op) => Some(self.carried_page(at, op, page.0)),
+            Entry::At(ppn) => (!self.blocks.is_unreadable(ppn)).then(|| self.blocks.contents(ppn)),
+        }
+    }
+
+    /// Pages of a leaf, those of its shadow left out.
+    #[must_use]
+    pub fn pages(&self, leaf: LeafId) -> u32 {
+        self.ftls.get(usize::from(leaf.0)).map_or_else(|| self.nvram(leaf).len(), |ftl| ftl.pages)
+    }
+
+    /// Flash leaves: FTLs, or raw ones.
+    #[must_use]
+    pub fn ftl_count(&self) -> u16 {
+        self.ftls.len() as u16
+    }
+
+    /// How long each channel has been in use.
+    #[must_use]
+    pub fn channel_busy(&self) -> Vec<Span> {
+        self.channels.iter().map(|channel| channel.busy).collect()
+    }
+
+    /// How long each unit has been busy.
+    #[must_use]
+    pub fn unit_busy(&self) -> Vec<Span> {
+        self.units.iter().map(|unit| unit.busy).collect()
+    }
+
+    /// Whether nothing of it has failed or been spoilt.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        !self.damaged
+    }
+
+    /// Asks the processor for the map entry of a page that will soon be wanted.
+    #[inline]
+    pub fn prefetch(&self, leaf: LeafId, page: Page) {
+        self.ftls[usize::from(leaf.0)].map.prefetch(page.0);
+    }
+
+    /// Whether nothing waits and nothing is under way that somebody waits for.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.ops.live() == 0 && self.done.is_empty()
+    }
+}
+
+impl<C: Contents> Below for Drive<C> {
+    fn backlog(&self, leaf: LeafId, page: Page) -> Span {
+        match self.ftls.get(usize::from(leaf.0)).map(|ftl| ftl.map.get(page.0)) {
+            Some(Entry::At(ppn)) => self.wait_for(self.unit_of_page(ppn)),
+            _ => Span::ZERO,
+        }
+    }
+
+    fn wear(&self, leaf: LeafId) -> u64 {
+        self.ftls.get(usize::from(leaf.0)).map_or(0, |ftl| ftl.erases)
+    }
+
+    fn room(&self, leaf: LeafId) -> u64 {
+        let Some(ftl) = self.ftls.get(usize::from(leaf.0)).filter(|ftl| ftl.rows.is_none()) else {
+            return u64::MAX;
+        };
+        let planes = self.lanes[ftl.lanes_range()].iter().flat_map(|lane| &lane.planes);
+        let free =
+            planes.map(|&plane| self.blocks.plane(plane).free_pages.saturating_sub(self.collect_below));
+        free.map(u64::from).sum()
+    }
+
+    fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
+        self.spare_of(usize::from(leaf.0), page.0)
+    }
+
+    fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
+        let ppn = self.raw_place(leaf, page);
+        self.raw_next[self.geometry.block_index_of(ppn)] <= self.geometry.page_of(ppn)
+    }
+
+    fn holds(&self, leaf: LeafId, page: Page) -> bool {
+        match self.ftls.get(usize::from(leaf.0)) {
+            Some(ftl) => ftl.map.get(page.0) != Entry::Unmapped,
+            None => self.nvram(leaf).holds(page.0),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What waits or is being done, and the queues that it waits in.
+
+use crate::engine::{Command, Ticket};
+use crate::kernel::{Arena, Id, SimTime, Span};
+use crate::media::Ppn;
+
+/// What waits or is being done: a read of one page, or the rest of a run of writes. In a raw leaf also an erase, or
+/// the trim that it is a part of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Op {
+    pub(super) ticket: Ticket,
+    pub(super) command: Command,
+    /// Pages of a write that have found their place; erases of a trim that are still to come.
+    pub(super) placed: u16,
+    pub(super) ftl: u16,
+    pub(super) sequence: u64,
+    pub(super) next: Id<Op>,
+    pub(super) previous: Id<Op>,
+    pub(super) ppn: Ppn,
+    pub(super) acknowledged: SimTime,
+    pub(super) durable: SimTime,
+    pub(super) service: Span,
+}
+
+/// Where a read will find a page that is not in flash yet: known when the read is granted.
+pub(super) const NOT_YET: Ppn = Ppn(u32::MAX);
+
+/// Operations in the order in which their requests came; within a request, in the order in which they came.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Queue {
+    pub(super) head: Id<Op>,
+    pub(super) tail: Id<Op>,
+}
+
+impl Queue {
+    /// Adds an operation; nearly always it is the youngest, so its place is sought from the end.
+    #[inline]
+    pub(super) fn push(&mut self, ops: &mut Arena<Op>, op: Id<Op>) {
+        let age = ops[op].ticket.age;
+        let mut after = self.tail;
+        while after.is_some() && (age.wrapping_sub(ops[after].ticket.age) as i32) < 0 {
+            after = ops[after].previous;
+        }
+        let before = if after.is_some() { ops[after].next } else { self.head };
+        ops[op].previous = after;
+        ops[op].next = before;
+        if after.is_some() {
+            ops[after].next = op
+        } else {
+            self.head = op
+        }
+        if before.is_some() { ops[before].previous = op } else { self.tail = op }
+    }
+
+    /// Adds an operation behind all others, whatever its age.
+    pub(super) fn push_last(&mut self, ops: &mut Arena<Op>, op: Id<Op>) {
+        (ops[op].previous, ops[op].next) = (self.tail, Id::NONE);
+        if self.tail.is_some() {
+            ops[self.tail].next = op
+        } else {
+            self.head = op
+        }
+        self.tail = op;
+    }
+
+    /// Takes out all operations that `which` picks, in order.
+    pub(super) fn take(&mut self, ops: &mut Arena<Op>, which: impl Fn(&Op) -> bool) -> Vec<Id<Op>> {
+        let (mut kept, mut taken) = (Queue::default(), Vec::new());
+        let mut at = self.head;
+        while at.is_some() {
+            let next = ops[at].next;
+            if which(&ops[at]) {
+                taken.push(at)
+            } else {
+                kept.push_last(ops, at)
+            }
+            at = next;
+        }
+        *self = kept;
+        taken
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self, ops: &mut Arena<Op>) -> Id<Op> {
+        let head = self.head;
+        self.head = std::mem::replace(&mut ops[head].next, Id::NONE);
+        if self.head.is_some() {
+            ops[self.head].previous = Id::NONE;
+        } else {
+            self.tail = Id::NONE;
+        }
+        head
+    }
+
+    /// Takes one out, wherever it stands.
+    pub(super) fn remove(&mut self, ops: &mut Arena<Op>, op: Id<Op>) {
+        let Op { previous, next, .. } = ops[op];
+        if previous.is_some() {
+            ops[previous].next = next
+        } else {
+            self.head = next
+        }
+        if next.is_some() { ops[next].previous = previous } else { self.tail = previous }
+    }
+
+    /// Sends every operation that waits for a page elsewhere, where `elsewhere` says so.
+    pub(super) fn redirect(&self, ops: &mut Arena<Op>, elsewhere: impl Fn(Ppn) -> Option<Ppn>) {
+        let mut at = self.head;
+        while at.is_some() {
+            if let Some(ppn) = elsewhere(ops[at].ppn) {
+                ops[at].ppn = ppn;
+            }
+            at = ops[at].next;
+        }
+    }
+
+    pub(super) fn any(&self, ops: &Arena<Op>, mut test: impl FnMut(&Op) -> bool) -> bool {
+        let mut at = self.head;
+        while at.is_some() {
+            if test(&ops[at]) {
+                return true;
+            }
+            at = ops[at].next;
+        }
+        false
+    }
+}
