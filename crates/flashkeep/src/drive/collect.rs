@@ -443,7 +443,8 @@ impl<C: Contents> Drive<C> {
     fn send_owed_reads_elsewhere(&mut self, unit: UnitId, plane: PlaneId, victim: u32) {
         let block = self.geometry.block_index(plane, victim);
         let Some(other) = self.blocks.programmed_block(plane, victim) else { return };
-        let elsewhere = self.geometry.ppn(plane, other, 0);
+        let mut pages = (0..self.geometry.pages).map(|page| self.geometry.ppn(plane, other, page));
+        let Some(elsewhere) = pages.find(|&ppn| !self.blocks.is_failed(ppn)) else { return };
         let reads = self.units[unit.0 as usize].reads;
         let geometry = &self.geometry;
         reads.redirect(&mut self.ops, |ppn| (geometry.block_index_of(ppn) == block).then_some(elsewhere));
