@@ -160,7 +160,6 @@ FTL = (
     Knob("ftl.gc.run", "steps", "hold-channel", MIXED, READ, MORE, {"flash.chips_per_channel": 4}),
     Knob("ftl.gc.background", True, False, CHURN.replace("depth=4", "rate=100"), WRITE, MORE),
     Knob("ftl.gc.copyback", "off", "on", CHURN, "operations.copyback.gc", MORE),
-    Knob("ftl.gc.soft_threshold", 0.1, 0.3, CHURN.replace("depth=4", "rate=100"), "write_amplification.gc", MORE),
     Knob("ftl.gc.separate", False, True, SKEWED, "write_amplification.gc", LESS,
          {"flash.blocks_per_plane": 64, "ftl.over_provisioning": 0.25, "ftl.gc.victim": "cost-benefit"}, UNTIMED),
     Knob("ftl.gc.choices", 1, 10, CHURN, "write_amplification.gc", LESS, {"ftl.gc.victim": "d-choices"}),
@@ -252,6 +251,8 @@ AROUND = (
 KNOBS = FLASH + FTL + BUFFER + REDUNDANCY + AROUND
 NAMES = {"base", "name", "description"}
 """Keys that only say where a drive comes from and what it is called."""
+ELSEWHERE = {"ftl.gc.soft_threshold"}
+"""Keys with tests of their own: this one is compared with none at all, in `crates/flashkeep/tests/atc08.rs`."""
 
 
 @pytest.fixture(scope="module")
@@ -313,4 +314,4 @@ def test_every_key_of_the_schema_has_a_row() -> None:
     assert len(keys) > 100
     shown = [knob.key for knob in KNOBS]
     assert len(shown) == len(set(shown))
-    assert set(shown) | NAMES == set(keys), "keys without a row, or rows without a key"
+    assert set(shown) | NAMES | ELSEWHERE == set(keys), "keys without a row, or rows without a key"

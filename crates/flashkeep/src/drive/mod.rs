@@ -43,7 +43,11 @@ pub use recovery::Recovery;
 pub use retire::Life;
 pub use work::Work;
 
+#[cfg(test)]
+use crate::engine::Page;
 use crate::engine::{Command, Contents, Done, LeafId, Leaves, Ticket, Verb};
+#[cfg(test)]
+use crate::ftl::Entry;
 use crate::ftl::allocation::Order;
 use crate::ftl::{Allocation, Blocks, Map, Victim};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
@@ -51,8 +55,6 @@ use crate::media::{Domain, Geometry, PlaneId, Ppn, Rows, Scheduler, Timing, Unit
 use crate::spec::{
     Acknowledge, BusUse, CommandsSpec, Copyback, GcRun, InFlight, Level, MultiPlane, PlaneChoice, Resolved,
 };
-#[cfg(test)]
-use crate::{engine::Page, ftl::Entry};
 use choose::Chooser;
 use limit::Limit;
 use media::{Channel, Unit};
