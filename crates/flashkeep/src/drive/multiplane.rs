@@ -40,12 +40,12 @@ impl<C: Contents> Drive<C> {
         self.share_out(lane, plane, &mut shares);
         let durable = self.program_shares(now, channel, unit, &shares);
         let mut start = now;
-        for share in &shares {
+        for (at, share) in shares.iter().enumerate() {
             let sectors = self.ops[share.op].command.sectors;
             let sent = start + self.timing.command + self.timing.transfer(sectors);
             let acknowledged = if self.acknowledge == Acknowledge::Transfer { sent } else { durable };
             let ppn = self.place_share(ftl, share, now, [acknowledged, durable]);
-            self.note_programmed(unit, ppn, share.op == shares[0].op && share.n == shares[0].n);
+            self.note_programmed(unit, ppn, at == 0);
             let cause = self.ops[share.op].command.cause;
             self.counters.count(ftl as u16, Kind::Program, cause);
             self.tell(start, durable, ppn, Kind::Program, cause, sectors);
@@ -154,11 +154,7 @@ impl<C: Contents> Drive<C> {
         let lpn = self.ops[op].command.start.0 + u32::from(n);
         let contents = if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() };
         let ppn = self.place(ftl, plane, lpn, op, contents);
-        let state = &mut self.ops[op];
-        state.placed += 1;
-        state.acknowledged = state.acknowledged.max(acknowledged);
-        state.durable = state.durable.max(durable);
-        state.service = state.service.max(acknowledged.since(now));
+        self.ops[op].note_placed(now, acknowledged, durable);
         ppn
     }
 

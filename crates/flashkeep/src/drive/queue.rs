@@ -22,6 +22,17 @@ pub(super) struct Op {
     pub(super) service: Span,
 }
 
+impl Op {
+    /// One more page of a write has its place, granted at `now`; when it is acknowledged, and when durable.
+    #[inline(always)]
+    pub(super) fn note_placed(&mut self, now: SimTime, acknowledged: SimTime, durable: SimTime) {
+        self.placed += 1;
+        self.acknowledged = self.acknowledged.max(acknowledged);
+        self.durable = self.durable.max(durable);
+        self.service = self.service.max(acknowledged.since(now));
+    }
+}
+
 /// Where a read will find a page that is not in flash yet: known when the read is granted.
 pub(super) const NOT_YET: Ppn = Ppn(u32::MAX);
 

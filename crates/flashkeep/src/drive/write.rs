@@ -246,12 +246,8 @@ impl<C: Contents> Drive<C> {
             self.tell(now, durable, ppn, Kind::Program, cause, sectors);
         }
         self.next_turn(ftl);
-        let state = &mut self.ops[op];
-        state.placed += 1;
-        state.acknowledged = state.acknowledged.max(acknowledged);
-        state.durable = state.durable.max(durable);
-        state.service = state.service.max(acknowledged.since(now));
-        if state.placed == state.command.count {
+        self.ops[op].note_placed(now, acknowledged, durable);
+        if self.ops[op].placed == self.ops[op].command.count {
             self.pools[pool].pop(&mut self.ops);
             self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
             self.all_placed(op);
