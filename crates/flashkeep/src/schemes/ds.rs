@@ -25,7 +25,7 @@
 //! and that what is left of a cleaned group's new place goes to the host are choices of ours.
 
 use super::log::{self, Log, Policy, Widths};
-use super::{Entry, Members, Options};
+use super::{Entry, Members, Options, members};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ds",
@@ -37,6 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     survives: |_| 1,
     kind: Members::Raw,
     memory: false,
+    over_drives: members::in_the_log,
 };
 
 /// Dynamic striping.

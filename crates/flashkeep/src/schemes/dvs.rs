@@ -24,7 +24,7 @@
 //! not say what becomes of a last slot: its parity would take the slot, or the data of the next stripe would have none.
 
 use super::log::{self, Log, Policy, Widths};
-use super::{Entry, Members, Options};
+use super::{Entry, Members, Options, members};
 use crate::kernel::Span;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -37,6 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     survives: |_| 1,
     kind: Members::Raw,
     memory: false,
+    over_drives: members::in_the_log,
 };
 
 /// Dynamic and variable-size striping.

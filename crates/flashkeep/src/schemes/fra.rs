@@ -41,6 +41,7 @@ pub(super) const ENTRY: Entry = Entry {
     survives: |_| 1,
     kind: Members::Shadowed,
     memory: false,
+    over_drives: members::with_old_versions,
 };
 
 /// Parity written in idle time.

@@ -21,7 +21,7 @@
 //! says that the number of parities grows with the error rate. The rule, and stripes in the order of arrival, are ours.
 
 use super::log::{self, Log, Policy, Reliability, Widths};
-use super::{Entry, Members, Options};
+use super::{Entry, Members, Options, members};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "lifespan",
@@ -45,6 +45,7 @@ pub(super) const ENTRY: Entry = Entry {
     survives: |_| 1,
     kind: Members::Raw,
     memory: false,
+    over_drives: members::in_the_log,
 };
 
 /// Stripes that get narrower with wear.

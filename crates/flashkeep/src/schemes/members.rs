@@ -1,5 +1,8 @@
 //! How many members a scheme makes of the parts that there are.
 
+use super::MemberFacts;
+use crate::spec::RedundancySpec;
+
 /// The members of a mirror: every group takes the same number of parts.
 pub(super) fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
     let width = width.unwrap_or(2);
@@ -46,6 +49,52 @@ fn stripe(parts: u64, width: Option<u32>, level: &str, least: u64, units: &str) 
         ));
     }
     Ok(members as u32)
+}
+
+// ---------------------------------------------------------------- in an array
+
+/// Pages of the smallest member: what all of them have.
+fn common_pages(members: &[MemberFacts]) -> u64 {
+    members.iter().map(|member| member.pages).min().unwrap_or(0)
+}
+
+/// Every page once.
+pub(super) fn striped(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
+    Ok(common_pages(members) * members.len() as u64)
+}
+
+/// Every page once on each member.
+pub(super) fn mirrored(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
+    if members.len() < 2 {
+        return Err("a mirror of one member: it needs two".into());
+    }
+    Ok(common_pages(members))
+}
+
+/// Stripes with one parity.
+pub(super) fn over_one_parity(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
+    one_parity(members.len() as u64, None, "member")?;
+    Ok(common_pages(members) * (members.len() as u64 - 1))
+}
+
+/// Stripes with two parities.
+pub(super) fn over_two_parities(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
+    two_parities(members.len() as u64, None, "member")?;
+    Ok(common_pages(members) * (members.len() as u64 - 2))
+}
+
+/// Schemes that stripe in the order of arrival.
+pub(super) fn in_the_log(_: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
+    Err("it stripes pages in the order of their arrival, so that where a page lies and what protects it are one decision: \
+         that is an FTL's, and drives have their own; `none`, `mirror`, `raid4`, `raid5` and `raid6` run over drives"
+        .into())
+}
+
+/// Schemes that keep old versions in their members.
+pub(super) fn with_old_versions(_: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
+    Err("it keeps old versions of pages in its members, which drives do not offer to others; `none`, `mirror`, `raid4`, \
+         `raid5` and `raid6` run over drives"
+        .into())
 }
 
 #[cfg(test)]

@@ -43,6 +43,7 @@ pub(super) const ENTRY: Entry = Entry {
     survives: |members| members - 1,
     kind: Members::Mapped,
     memory: false,
+    over_drives: members::mirrored,
 };
 
 /// A mirror of two or more groups.

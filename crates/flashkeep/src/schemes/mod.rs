@@ -41,6 +41,15 @@ pub use raid4::Raid4;
 pub use raid5::Raid5;
 pub use raid6::Raid6;
 
+/// A member of an array, as its scheme may know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberFacts {
+    /// Pages that it offers.
+    pub pages: u64,
+    /// Whether it is a disk; otherwise it is flash, or a tree of its own.
+    pub disk: bool,
+}
+
 /// What a scheme is made from.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
@@ -63,6 +72,10 @@ pub struct Options<'a> {
     pub clean_below: u32,
     /// Bytes of a page.
     pub page_bytes: u64,
+    /// In an array: what each member is. Empty in a drive, where all of them are flash.
+    pub array: &'a [MemberFacts],
+    /// A member has so many pages of consecutive stripes before parities move on: 1 in a drive.
+    pub unit_pages: u32,
 }
 
 /// What a scheme's members are.
@@ -98,6 +111,8 @@ pub struct Entry {
     pub kind: Members,
     /// Whether it has a non-volatile memory.
     pub memory: bool,
+    /// In an array: the pages that it offers over these members, or why it cannot be had over them.
+    pub over_drives: fn(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String>,
 }
 
 impl Entry {

@@ -1,6 +1,7 @@
 //! # What it does
 //! Nothing: each page is written once, wherever `ftl.allocation` puts it. Where that is bound to the address
-//! (`ftl.allocation = "CWDP"`), pages are striped over the channels and chips, which is RAID-0.
+//! (`ftl.allocation = "CWDP"`), pages are striped over the channels and chips, which is RAID-0. Over drives, units of
+//! `redundancy.stripe_kib` go to the members in turn; with 0 the members lie one after another.
 //!
 //! # What it costs
 //! Nothing.
@@ -15,7 +16,7 @@
 //! The baseline; with a static allocation it is the RAID-0 of Kim, Lee, Choi, Lee and Noh, "Enhancing SSD reliability
 //! through efficient RAID support".
 
-use super::{Entry, Members, Options};
+use super::{Entry, Members, Options, members};
 use crate::engine::{Change, Command, Hazard, Member, Page, Plan, Scheme, Step, Verdict, View};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -28,21 +29,33 @@ pub(super) const ENTRY: Entry = Entry {
     survives: |_| 0,
     kind: Members::Mapped,
     memory: false,
+    over_drives: members::striped,
 };
 
 /// No redundancy.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Plain {
+    /// Pages of each member.
     pages: u64,
+    /// One in a drive; page `p` of an array is page `p / members` of member `p % members`.
+    members: u32,
     /// Something has failed, and with it what it held.
     damaged: bool,
 }
 
 impl Plain {
-    /// No redundancy over one member.
+    /// No redundancy over the members that there are.
     #[must_use]
     pub fn new(options: &Options<'_>) -> Self {
-        Plain { pages: options.member_pages, damaged: false }
+        Plain { pages: options.member_pages, members: u32::from(options.members), damaged: false }
+    }
+
+    #[inline]
+    fn place(&self, page: Page) -> (Member, Page) {
+        match self.members {
+            1 => (Member(0), page),
+            members => (Member((page.0 % members) as u8), Page(page.0 / members)),
+        }
     }
 }
 
@@ -52,17 +65,25 @@ pub(super) fn build(options: &Options<'_>) -> Plain {
 
 impl Scheme for Plain {
     fn capacity(&self) -> u64 {
-        self.pages
+        self.pages * u64::from(self.members)
     }
 
     #[inline]
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
-        tell(Member(0), page);
+        let (member, page) = self.place(page);
+        tell(member, page);
     }
 
     #[inline]
     fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> Verdict {
-        plan.push(Step::new(Member(0), *command, 0));
+        if self.members == 1 {
+            plan.push(Step::new(Member(0), *command, 0));
+            return Verdict::Go;
+        }
+        for n in 0..command.count {
+            let (member, page) = self.place(command.start.plus(u32::from(n)));
+            plan.push(Step::new(member, command.over(page, 1), n));
+        }
         Verdict::Go
     }
 
@@ -81,8 +102,8 @@ impl Scheme for Plain {
         true
     }
 
-    fn owner(&self, _: Member, page: Page) -> Option<Page> {
-        Some(page)
+    fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        Some(Page(page.0 * self.members + u32::from(member.0)))
     }
 
     fn is_exposed(&self, _: Page, _: Hazard) -> bool {

@@ -55,6 +55,7 @@ pub(super) const ENTRY: Entry = Entry {
     survives: |_| 1,
     kind: Members::Shadowed,
     memory: true,
+    over_drives: members::with_old_versions,
 };
 
 /// What a page counts in a commit that cannot simply be read.

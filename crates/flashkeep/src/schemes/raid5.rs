@@ -37,6 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     survives: |_| 1,
     kind: Members::Mapped,
     memory: false,
+    over_drives: members::over_one_parity,
 };
 
 /// One parity, rotated.

@@ -30,6 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     survives: |_| 2,
     kind: Members::Mapped,
     memory: false,
+    over_drives: members::over_two_parities,
 };
 
 /// Two parities, rotated.

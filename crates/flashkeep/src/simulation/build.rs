@@ -60,6 +60,8 @@ pub fn build<C: Contents>(drive: &Resolved) -> Result<Built<C>, Error> {
         groups,
         clean_below: drive.clean_below(),
         page_bytes: drive.page_bytes(),
+        array: &[],
+        unit_pages: 1,
     };
     let root = schemes::build(&options).expect("checked when the drive was resolved");
     debug_assert!(root.capacity() >= drive.logical_pages(), "a scheme offers what its table line declares");

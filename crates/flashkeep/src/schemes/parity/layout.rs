@@ -9,8 +9,8 @@ pub trait Layout: Clone + Copy + Debug + Send + 'static {
     /// How many parities a stripe has, 1 or 2. The second is on the member after the first.
     const PARITIES: u8;
 
-    /// The layout over so many members.
-    fn over(members: u8) -> Self;
+    /// The layout over so many members, each of which has so many pages of consecutive stripes before parities move on.
+    fn over(members: u8, unit_pages: u32) -> Self;
 
     /// How many members there are.
     fn members(&self) -> u8;
@@ -19,18 +19,21 @@ pub trait Layout: Clone + Copy + Debug + Send + 'static {
     fn parity(&self, stripe: u32) -> u8;
 }
 
-/// Parity moves one member to the left from stripe to stripe, beginning with the last one.
+/// Parity moves one member to the left from unit to unit, beginning with the last one.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Rotated<const PARITIES: u8> {
     members: u8,
     by_members: Divisor,
+    /// None where a unit is a page.
+    by_unit: Option<Divisor>,
 }
 
 impl<const PARITIES: u8> Layout for Rotated<PARITIES> {
     const PARITIES: u8 = PARITIES;
 
-    fn over(members: u8) -> Self {
-        Rotated { members, by_members: Divisor::new(u32::from(members)) }
+    fn over(members: u8, unit_pages: u32) -> Self {
+        let by_unit = (unit_pages > 1).then(|| Divisor::new(unit_pages));
+        Rotated { members, by_members: Divisor::new(u32::from(members)), by_unit }
     }
 
     fn members(&self) -> u8 {
@@ -39,7 +42,8 @@ impl<const PARITIES: u8> Layout for Rotated<PARITIES> {
 
     #[inline]
     fn parity(&self, stripe: u32) -> u8 {
-        self.members - 1 - self.by_members.split(stripe).1 as u8
+        let row = self.by_unit.map_or(stripe, |by| by.split(stripe).0);
+        self.members - 1 - self.by_members.split(row).1 as u8
     }
 }
 
@@ -52,7 +56,7 @@ pub struct Fixed {
 impl Layout for Fixed {
     const PARITIES: u8 = 1;
 
-    fn over(members: u8) -> Self {
+    fn over(members: u8, _: u32) -> Self {
         Fixed { members }
     }
 
@@ -173,7 +177,7 @@ mod tests {
 
     /// Every member has one unit of every stripe, and both ways to look that up agree.
     fn seats_are_right<L: Layout>(members: u8) {
-        let layout = L::over(members);
+        let layout = L::over(members, 1);
         for stripe in 0..3 * u32::from(members) {
             let seats = Seats::of(&layout, stripe);
             let data = (0..members - L::PARITIES).map(Role::Data);
@@ -214,9 +218,12 @@ mod tests {
     #[test]
     fn parity_is_rotated_to_the_left() {
         // The paper's two examples with five chips: page 3 has its parity on chip 1, page 60 on chip 4.
-        let parity = |stripe| Rotated::<1>::over(5).parity(stripe);
+        let parity = |stripe| Rotated::<1>::over(5, 1).parity(stripe);
         assert_eq!((parity(3), parity(60)), (1, 4));
-        let seats = Seats::of(&Rotated::<2>::over(6), 0);
+        // With units of four pages it stays for four stripes.
+        let units = |stripe| Rotated::<1>::over(5, 4).parity(stripe);
+        assert_eq!([3, 4, 7, 8, 19, 20].map(units), [4, 3, 3, 2, 0, 4]);
+        let seats = Seats::of(&Rotated::<2>::over(6, 1), 0);
         assert_eq!(
             (seats.member(Role::P), seats.member(Role::Q), seats.data(0)),
             (Member(5), Member(0), Member(1))

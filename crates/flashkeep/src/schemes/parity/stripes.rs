@@ -84,7 +84,7 @@ impl<L: Layout> Stripes<L> {
     pub(crate) fn new(options: &Options<'_>) -> Self {
         let data = options.members - L::PARITIES;
         Stripes {
-            layout: L::over(options.members),
+            layout: L::over(options.members, options.unit_pages),
             data,
             by_data: Divisor::new(u32::from(data)),
             count: u32::try_from(options.member_pages).expect("page addresses have 32 bits"),

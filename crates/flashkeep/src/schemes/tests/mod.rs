@@ -72,6 +72,8 @@ impl Setup {
             groups: 0,
             clean_below: 0,
             page_bytes: 4096,
+            array: &[],
+            unit_pages: 1,
         };
         build(&options).expect("a scheme of the table")
     }

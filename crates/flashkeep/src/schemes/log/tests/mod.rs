@@ -54,6 +54,8 @@ impl Setup {
             groups: self.groups,
             clean_below: self.clean_below,
             page_bytes: 4096,
+            array: &[],
+            unit_pages: 1,
         };
         let scheme = build(&options).expect("a scheme");
         let mut store = Store::new(self.seed);
