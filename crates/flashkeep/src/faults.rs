@@ -15,8 +15,10 @@ use toml::Spanned;
 pub enum What {
     /// A part of the flash.
     Flash(Fault),
-    /// A member of the redundancy, whole.
+    /// A member of the redundancy in a drive, whole.
     Member(u32),
+    /// A member of an array, whole ([`Event::path`]).
+    Whole,
     /// The non-volatile memory of the redundancy.
     Memory,
     /// The drive's power, which comes back at once.
@@ -39,7 +41,9 @@ pub enum When {
 pub struct Event {
     /// As the user wrote it: `chip:3.0@10s`.
     pub text: String,
-    /// What fails.
+    /// Which member of an array, and which member of that; empty for a drive alone.
+    pub path: Vec<u32>,
+    /// What of it fails.
     pub what: What,
     /// When.
     pub when: When,
@@ -95,13 +99,8 @@ fn from_option(text: &str, drive: &Resolved) -> Result<Event, String> {
 
 fn event(what: &str, when: &str, drive: &Resolved) -> Result<Event, String> {
     let text = format!("{what}@{when}");
-    Ok(Event {
-        what: self::what(what, drive)?,
-        when: self::when(when)?,
-        text,
-        transient: false,
-        replace_after: None,
-    })
+    let (path, what) = part(what, drive)?;
+    Ok(Event { path, what, when: self::when(when)?, text, transient: false, replace_after: None })
 }
 
 fn consistent(event: Event) -> Result<Event, String> {
@@ -161,15 +160,15 @@ fn from_file(path: &Path, drive: &Resolved) -> Result<Vec<Event>, Error> {
         let start = entry.span().start;
         let entry = entry.into_inner();
         let at = |field: &Spanned<String>| field.span().start;
-        let what =
-            self::what(entry.what.get_ref(), drive).map_err(|why| wrong(at(&entry.what), "what", why))?;
+        let (path, what) =
+            part(entry.what.get_ref(), drive).map_err(|why| wrong(at(&entry.what), "what", why))?;
         let when = self::when(entry.when.get_ref()).map_err(|why| wrong(at(&entry.when), "when", why))?;
         let replace_after = match &entry.replace_after {
             Some(time) => Some(span(time.get_ref()).map_err(|why| wrong(at(time), "replace_after", why))?),
             None => None,
         };
         let text = format!("{}@{}", entry.what.get_ref(), entry.when.get_ref());
-        let event = Event { text, what, when, transient: entry.transient, replace_after };
+        let event = Event { text, path, what, when, transient: entry.transient, replace_after };
         events.push(consistent(event).map_err(|why| wrong(start, "event", why))?);
     }
     if events.is_empty() {
@@ -201,6 +200,37 @@ fn not_recovered(drive: &Resolved) -> Option<String> {
         (drive.ageing().is_some(), "ageing.model".into()),
     ];
     keys.into_iter().find_map(|(refused, key)| refused.then_some(key))
+}
+
+/// What of a drive or an array: which member of that (and of that), and what of it.
+fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
+    let (mut drive, mut text, mut path) = (drive, text, Vec::new());
+    while drive.is_array() {
+        let (head, rest) = text.split_once('/').map_or((text, None), |(head, rest)| (head, Some(rest)));
+        if head == "nvram" && rest.is_none() && drive.memory_pages() > 0 {
+            return Ok((path, What::Memory));
+        }
+        let number = head.strip_prefix("member:").and_then(|number| number.parse::<u32>().ok());
+        let Some(number) = number else {
+            let memory = if drive.memory_pages() > 0 { ", nvram" } else { "" };
+            return Err(format!(
+                "found `{text}`; of an array member:M and member:M/WHAT{memory} are accepted, such as member:0/chip:1.0"
+            ));
+        };
+        let Some(member) = drive.array.get(number as usize) else {
+            return Err(format!(
+                "found `{head}`; the members of this array are 0 to {}",
+                drive.array.len() - 1
+            ));
+        };
+        path.push(number);
+        match rest {
+            None => return Ok((path, What::Whole)),
+            Some("power") => return Err("a power cut strikes a drive alone, not one in an array".into()),
+            Some(rest) => (drive, text) = (member, rest),
+        }
+    }
+    Ok((path, what(text, drive)?))
 }
 
 fn what(text: &str, drive: &Resolved) -> Result<What, String> {

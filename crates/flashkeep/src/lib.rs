@@ -17,6 +17,7 @@ pub mod media;
 pub mod output;
 pub mod report;
 pub mod schemes;
+pub mod shelf;
 pub mod simulation;
 pub mod spec;
 pub mod workload;

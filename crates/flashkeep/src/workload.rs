@@ -29,6 +29,8 @@ pub struct Workload<'a> {
     pub replay: Replay,
     /// How addresses are placed.
     pub placement: Placement,
+    /// Volumes that each have a workload of their own; 1 where all are one.
+    pub volumes: usize,
 }
 
 fn option(name: &str, problem: impl std::fmt::Display) -> Error {
@@ -84,15 +86,54 @@ impl<'a> Workload<'a> {
             scale,
             replay: Replay::Open,
             placement,
+            volumes: 1,
         };
+        this.volumes = this.find_volumes(drive)?;
+        this.size.capacity_bytes = drive.capacity_bytes() / this.volumes as u64;
         this.replay = this.find_replay()?;
         Ok(this)
+    }
+
+    /// Several workloads go to the volumes of an array in order; one has the whole array.
+    fn find_volumes(&self, drive: &Resolved) -> Result<usize, Error> {
+        let (traces, volumes) = (self.job.traces.len(), drive.volumes() as usize);
+        if traces < 2 || volumes < 2 {
+            return Ok(1);
+        }
+        if self.is_stream() {
+            return Err(Error::Option(
+                "standard input cannot be one of several workloads of an array".into(),
+            ));
+        }
+        if traces > volumes {
+            return Err(Error::Option(format!(
+                "{traces} workloads, and {} has {volumes} volumes (array.volumes): as many or fewer are accepted",
+                drive.path
+            )));
+        }
+        Ok(volumes)
+    }
+
+    /// Each volume's requests from the beginning, unlimited.
+    ///
+    /// # Errors
+    /// A trace that cannot be opened.
+    pub fn streams(&self) -> Result<Vec<Requests>, Error> {
+        let number = |at| self.seed.wrapping_add(at as u64);
+        let traces = self.job.traces.iter().enumerate();
+        traces.map(|(at, trace)| Ok(self.stream(self.open_one(trace, number(at))?, u64::MAX))).collect()
     }
 
     /// The replay that the options ask for, or that a synthetic workload with `depth` implies.
     fn find_replay(&self) -> Result<Replay, Error> {
         let implied = match &self.job.traces[..] {
             [only] if is_synthetic(only) => self.open()?.provenance().depth,
+            // Volumes turn in closed loops of their own, all as deep.
+            several if self.volumes > 1 && several.iter().all(|trace| is_synthetic(trace)) => {
+                let streams = self.streams()?;
+                let depth = streams[0].provenance.depth;
+                depth.filter(|_| streams.iter().all(|stream| stream.provenance.depth == depth))
+            }
             _ => None,
         };
         match (self.job.replay.as_deref(), self.job.depth, implied) {
@@ -122,15 +163,21 @@ impl<'a> Workload<'a> {
     /// A trace that cannot be opened.
     pub fn open(&self) -> Result<Box<dyn Source>, Error> {
         let mut sources = Vec::with_capacity(self.job.traces.len());
-        for trace in &self.job.traces {
-            sources.push(if is_synthetic(trace) {
-                synthetic(trace, self.seed, &self.size)?
-            } else {
-                open(trace, &self.options)?
-            });
+        for (at, trace) in self.job.traces.iter().enumerate() {
+            // Volumes with the same synthetic workload are not to do the same thing at the same time.
+            let seed = if self.volumes > 1 { self.seed.wrapping_add(at as u64) } else { self.seed };
+            sources.push(self.open_one(trace, seed)?);
         }
         let only = if sources.len() == 1 { sources.pop() } else { None };
         Ok(only.unwrap_or_else(|| merge(sources)))
+    }
+
+    fn open_one(&self, trace: &str, seed: u64) -> Result<Box<dyn Source>, Error> {
+        if is_synthetic(trace) {
+            Ok(synthetic(trace, seed, &self.size)?)
+        } else {
+            Ok(open(trace, &self.options)?)
+        }
     }
 
     /// The requests from the beginning, scaled and limited.
@@ -138,16 +185,25 @@ impl<'a> Workload<'a> {
     /// # Errors
     /// A trace that cannot be opened.
     pub fn requests(&self) -> Result<Requests, Error> {
-        let source = self.open()?;
-        Ok(Requests {
+        Ok(self.stream(self.open()?, self.job.limit.unwrap_or(u64::MAX)))
+    }
+
+    fn stream(&self, source: Box<dyn Source>, limit: u64) -> Requests {
+        Requests {
             provenance: source.provenance(),
             source,
             batch: Vec::new(),
             next: 0,
             read: 0,
-            limit: self.job.limit.unwrap_or(u64::MAX),
+            limit,
             scale: self.scale,
-        })
+        }
+    }
+
+    /// Requests of all streams together; [`u64::MAX`] for no bound.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.job.limit.unwrap_or(u64::MAX)
     }
 
     /// Places a request on the drive.

@@ -18,6 +18,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("faults", &["drive", "error", "kernel", "mapping", "media", "spec"]),
     ("image", &["spec"]),
     ("drive", &["engine", "ftl", "image", "kernel", "media", "spec"]),
+    ("shelf", &["drive", "engine", "kernel", "media"]),
     ("host", &["engine", "kernel"]),
     ("buffer", &["engine", "host", "image", "kernel", "spec"]),
     ("report", &["buffer", "drive", "engine", "kernel", "mapping", "spec"]),

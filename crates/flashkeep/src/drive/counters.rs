@@ -66,6 +66,17 @@ impl Counters {
         self.by_member[usize::from(member)][kind as usize][cause as usize] += count;
     }
 
+    /// Counts what somebody else has counted, whose members come after these.
+    pub fn append(&mut self, other: &Counters) {
+        self.by_member.extend_from_slice(&other.by_member);
+        self.reads_of_nothing += other.reads_of_nothing;
+        self.reads_from_memory += other.reads_from_memory;
+        self.wasted_pages += other.wasted_pages;
+        for (counts, more) in [(&mut self.multi_plane, other.multi_plane), (&mut self.cache, other.cache)] {
+            counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+        }
+    }
+
     /// Operations of one member.
     #[must_use]
     pub fn of_member(&self, member: usize, kind: Kind, cause: Cause) -> u64 {

@@ -20,19 +20,89 @@ enum Cell<C> {
 
 /// A leaf of its own.
 #[derive(Clone, Debug)]
-pub(super) struct Nvram<C> {
+pub struct Nvram<C> {
     cells: Vec<Cell<C>>,
     latency: Span,
+    untimed: bool,
     pub(super) dead: bool,
 }
 
 impl<C: Contents> Nvram<C> {
-    pub(super) fn len(&self) -> u32 {
-        self.cells.len() as u32
+    /// An NVRAM of `pages` pages, each of which takes `latency`.
+    #[must_use]
+    pub fn new(pages: u32, latency: Span) -> Self {
+        Nvram { cells: vec![Cell::default(); pages as usize], latency, untimed: false, dead: false }
     }
 
-    pub(super) fn holds(&self, page: u32) -> bool {
+    /// Whether commands take no time from now on.
+    pub fn set_untimed(&mut self, untimed: bool) {
+        self.untimed = untimed;
+    }
+
+    /// Whether it answers nothing any more.
+    #[must_use]
+    pub fn is_dead(&self) -> bool {
+        self.dead
+    }
+
+    /// Whether a page has been written.
+    #[must_use]
+    pub fn holds(&self, page: u32) -> bool {
         self.cells[page as usize] != Cell::Nothing
+    }
+
+    /// All of it fails: for good, or what it held cannot be read.
+    pub fn fail(&mut self, lasting: bool) {
+        self.dead |= lasting;
+        for cell in &mut self.cells {
+            *cell = if lasting || *cell == Cell::Nothing { Cell::Nothing } else { Cell::Unreadable };
+        }
+    }
+
+    /// An empty one stands in its place.
+    pub fn renew(&mut self) {
+        self.dead = false;
+        self.cells.fill(Cell::Nothing);
+    }
+
+    /// Does a command that came at `now`, for the leaf that this is; its answers go to `answers`.
+    pub fn ask(
+        &mut self,
+        now: SimTime,
+        leaf: LeafId,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+        answers: &mut Vec<Done<C>>,
+    ) {
+        let each = if self.untimed || command.flags.has(Flags::BEFORE) { Span::ZERO } else { self.latency };
+        let pages = u32::from(command.count);
+        let done =
+            |n: u32| Done { service: each * u64::from(n), ..Done::at(ticket, n, now + each * u64::from(n)) };
+        if command.verb == Verb::Read {
+            let read = |n: u32| {
+                let page = command.start.plus(n);
+                let failed = self.dead || self.cells[page.0 as usize] == Cell::Unreadable;
+                let contents = self.contents(page.0).unwrap_or_default();
+                let failed = failed.then_some((leaf, page));
+                Done { ticket: ticket.plus(n), pages: 1, contents, failed, ..done(n + 1) }
+            };
+            return answers.extend((0..pages).map(read));
+        }
+        for n in (0..pages as usize).filter(|_| !self.dead) {
+            let at = command.start.0 as usize + n;
+            match command.verb {
+                Verb::Write => self.cells[at] = Cell::Held(contents.get(n).copied().unwrap_or_default()),
+                Verb::Trim => self.cells[at] = Cell::Nothing,
+                Verb::Rename => self.cells[command.to.0 as usize + n] = std::mem::take(&mut self.cells[at]),
+                Verb::Read => {}
+            }
+        }
+        answers.push(done(pages));
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.cells.len() as u32
     }
 
     pub(super) fn contents(&self, page: u32) -> Option<C> {
@@ -52,27 +122,13 @@ impl<C: Contents> Nvram<C> {
         let cell = |token: Option<u64>| token.map_or(Cell::Nothing, |token| Cell::Held(C::token(token)));
         self.cells = image.into_iter().map(cell).collect();
     }
-
-    /// All of it fails: for good, or what it held cannot be read.
-    pub(super) fn fail(&mut self, lasting: bool) {
-        self.dead |= lasting;
-        for cell in &mut self.cells {
-            *cell = if lasting || *cell == Cell::Nothing { Cell::Nothing } else { Cell::Unreadable };
-        }
-    }
-
-    /// An empty one stands in its place.
-    pub(super) fn renew(&mut self) {
-        self.dead = false;
-        self.cells.fill(Cell::Nothing);
-    }
 }
 
 impl<C: Contents> Drive<C> {
     /// Adds an NVRAM of `pages` pages, each of which takes `latency`, as the next leaf.
     pub fn add_nvram(&mut self, pages: u32, latency: Span) -> LeafId {
         self.plain = false;
-        self.nvrams.push(Nvram { cells: vec![Cell::default(); pages as usize], latency, dead: false });
+        self.nvrams.push(Nvram::new(pages, latency));
         LeafId((self.ftls.len() + self.nvrams.len() - 1) as u16)
     }
 
@@ -92,33 +148,7 @@ impl<C: Contents> Drive<C> {
         ticket: Ticket,
         contents: &[C],
     ) {
-        let untimed = self.untimed;
-        let this = self.nvram_mut(leaf);
-        let each = if untimed || command.flags.has(Flags::BEFORE) { Span::ZERO } else { this.latency };
-        let pages = u32::from(command.count);
-        let done =
-            |n: u32| Done { service: each * u64::from(n), ..Done::at(ticket, n, now + each * u64::from(n)) };
-        if command.verb == Verb::Read {
-            let read = |n: u32| {
-                let page = command.start.plus(n);
-                let failed = this.dead || this.cells[page.0 as usize] == Cell::Unreadable;
-                let contents = this.contents(page.0).unwrap_or_default();
-                let failed = failed.then_some((leaf, page));
-                Done { ticket: ticket.plus(n), pages: 1, contents, failed, ..done(n + 1) }
-            };
-            let all: Vec<Done<C>> = (0..pages).map(read).collect();
-            return self.done.extend(all);
-        }
-        for n in (0..pages as usize).filter(|_| !this.dead) {
-            let at = command.start.0 as usize + n;
-            match command.verb {
-                Verb::Write => this.cells[at] = Cell::Held(contents.get(n).copied().unwrap_or_default()),
-                Verb::Trim => this.cells[at] = Cell::Nothing,
-                Verb::Rename => this.cells[command.to.0 as usize + n] = std::mem::take(&mut this.cells[at]),
-                Verb::Read => {}
-            }
-        }
-        let answer = done(pages);
-        self.done.push(answer);
+        let this = &mut self.nvrams[usize::from(leaf.0) - self.ftls.len()];
+        this.ask(now, leaf, command, ticket, contents, &mut self.done);
     }
 }

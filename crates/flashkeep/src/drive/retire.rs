@@ -36,6 +36,12 @@ impl Life {
         }
     }
 
+    /// The life of what does not wear out.
+    #[must_use]
+    pub fn endless() -> Self {
+        Life { budget: u32::MAX, spare_blocks: 0, expired: 0, first_death: None, first_refusal: None }
+    }
+
     /// Whether a block that was erased so often has no erase left.
     pub(super) fn is_over(&self, erases: u32) -> bool {
         erases >= self.budget

@@ -23,6 +23,7 @@ impl<C: Contents> Drive<C> {
     pub fn set_untimed(&mut self, untimed: bool) {
         assert!(self.is_quiet(), "nothing is under way");
         (self.untimed, self.now) = (untimed, SimTime::ZERO);
+        self.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
         self.plain = !(untimed || self.raw || self.damaged || !self.nvrams.is_empty());
         if untimed || self.raw {
             return;

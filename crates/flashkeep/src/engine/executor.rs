@@ -214,6 +214,29 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.change(leaves, now, node, Change::Replaced);
     }
 
+    /// The node that is this member of the root, and this of that, and so on.
+    #[must_use]
+    pub fn descendant(&self, path: &[u32]) -> Option<NodeId> {
+        path.iter().try_fold(NodeId::ROOT, |node, &member| {
+            self.shape[node.index()].children.get(member as usize).copied()
+        })
+    }
+
+    /// A subtree is replaced by an empty one of the same shape: its schemes are those of `fresh`, the whole tree built
+    /// anew, and its leaves have been renewed.
+    pub fn refresh<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, fresh: Tree<S>) {
+        let (_, mut schemes) = fresh.flatten();
+        let mut below = vec![node];
+        while let Some(at) = below.pop() {
+            below.extend_from_slice(&self.shape[at.index()].children);
+            self.schemes[at.index()] = schemes[at.index()].take();
+            self.shape[at.index()].alive = true;
+            self.gaps.none(at);
+            self.note_exposure(now, at);
+        }
+        self.change(leaves, now, node, Change::Replaced);
+    }
+
     /// The node that a leaf stands at; none where it is a spare.
     #[must_use]
     pub fn node_of(&self, leaf: LeafId) -> Option<NodeId> {

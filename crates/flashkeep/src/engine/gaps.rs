@@ -40,6 +40,11 @@ impl Gaps {
         *self.gap(node) = Gap { all_but: true, pages: Bits::default() };
     }
 
+    /// The node lacks nothing.
+    pub(super) fn none(&mut self, node: NodeId) {
+        *self.gap(node) = Gap::default();
+    }
+
     /// A page goes to another address, as it is; what it leaves behind is a known zero.
     pub(super) fn rename(&mut self, node: NodeId, from: u32, to: u32) {
         let lacks = self.lacks(node, from);

@@ -44,6 +44,14 @@ pub enum Tree<S> {
 }
 
 impl<S> Tree<S> {
+    /// Counts its leaves from `first` on.
+    pub fn shift(&mut self, first: u16) {
+        match self {
+            Tree::Leaf(leaf) => leaf.0 += first,
+            Tree::Node(_, members) => members.iter_mut().for_each(|member| member.shift(first)),
+        }
+    }
+
     /// Its nodes in pre-order: how they stand, and the schemes of those that are not leaves.
     pub(super) fn flatten(self) -> (Vec<Shape>, Vec<Option<S>>) {
         let (mut shapes, mut schemes) = (Vec::new(), Vec::new());

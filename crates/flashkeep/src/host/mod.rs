@@ -1,11 +1,13 @@
 //! Between the workload and the drive: addresses, logical pages, the queue, the oracle.
 
 mod address;
+mod interleave;
 mod oracle;
 mod split;
 mod window;
 
 pub use address::{AddressError, Addresses, Placement, Range};
+pub use interleave::Interleave;
 pub use oracle::Oracle;
 pub use split::{Fragment, Span, fragments, whole};
 pub use window::Window;

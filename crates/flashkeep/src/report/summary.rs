@@ -1,6 +1,6 @@
 //! The summary of a run, as scripts rely on it.
 
-use super::{Digest, Histogram, Phases, WearFacts};
+use super::{Digest, Histogram, MemberFacts, Phases, WearFacts};
 use crate::buffer::Hits;
 use crate::drive::{Counters, Kind, Work};
 use crate::engine::Cause;
@@ -93,6 +93,8 @@ pub struct Facts<'a> {
     pub busy: [Vec<Span>; 2],
     /// How the flash has worn.
     pub wear: WearFacts,
+    /// The members of an array.
+    pub members: Vec<MemberFacts<'a>>,
     /// Valid pages at the end, and pages there are.
     pub filled: (u64, u64),
     /// Pages that nothing could bring back, each once.
@@ -149,7 +151,10 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         "fill": per(facts.filled.0 as f64, facts.filled.1 as f64),
         "reads_of_nothing": facts.counters.reads_of_nothing,
         "reads_from_memory": facts.counters.reads_from_memory,
-        "members": members(facts.counters),
+        "members": match facts.drive.is_array() {
+            true => super::members::of_array(&facts.members, seconds),
+            false => super::members::of_drive(facts.counters),
+        },
         "integrity": {
             "checked_reads": statistics.checked_reads, "wrong_reads": statistics.wrong_reads,
             "lost_pages": facts.lost_pages, "reconstructed_reads": facts.reconstructed_reads,
@@ -218,7 +223,7 @@ fn extend(object: &mut Value, more: &Value) {
 }
 
 /// A ratio, or null where it has no value.
-fn per(part: f64, whole: f64) -> Value {
+pub(super) fn per(part: f64, whole: f64) -> Value {
     if whole > 0.0 { json!(part / whole) } else { Value::Null }
 }
 
@@ -273,7 +278,7 @@ fn commands(counters: &Counters) -> Value {
 }
 
 /// Pages programmed for each page that the host wrote: 1 and the parts add up to the total.
-fn write_amplification(counters: &Counters, host_pages: u64) -> Value {
+pub(super) fn write_amplification(counters: &Counters, host_pages: u64) -> Value {
     let programs = |causes: &[Cause]| causes.iter().map(|&cause| programs_for(counters, cause)).sum::<u64>();
     let part = |causes: &[Cause]| per(programs(causes) as f64, host_pages as f64);
     let host = programs(&[Cause::Host, Cause::Update]) as f64 - host_pages as f64;
@@ -316,7 +321,7 @@ fn redundancy(drive: &Resolved) -> Value {
     })
 }
 
-fn utilization([channels, units]: &[Vec<Span>; 2], seconds: f64) -> Value {
+pub(super) fn utilization([channels, units]: &[Vec<Span>; 2], seconds: f64) -> Value {
     let share = |busy: &Span| per(busy.0 as f64, seconds * 1e9);
     let sum: u64 = units.iter().map(|busy| busy.0).sum();
     let most = units.iter().max().copied().unwrap_or_default();
@@ -325,15 +330,6 @@ fn utilization([channels, units]: &[Vec<Span>; 2], seconds: f64) -> Value {
         "die_mean": per(sum as f64, seconds * 1e9 * units.len() as f64),
         "die_max": share(&most),
     })
-}
-
-/// The parts of the drive that the redundancy is made of.
-fn members(counters: &Counters) -> Value {
-    if counters.members() < 2 {
-        return json!([]);
-    }
-    let member = |at| json!({ "operations": operations(|kind, cause| counters.of_member(at, kind, cause)) });
-    (0..counters.members()).map(member).collect()
 }
 
 /// What would mislead if it were not said.

@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "none",
     summary: "no redundancy: every page once, placed by ftl.allocation",
     source: include_str!("none.rs"),
-    keys: &[],
+    keys: &["stripe_kib"],
     members: |_, _, _| Ok(1),
     data_members: |members, _| members,
     survives: |_| 0,
@@ -39,6 +39,8 @@ pub struct Plain {
     pages: u64,
     /// One in a drive; page `p` of an array is page `p / members` of member `p % members`.
     members: u32,
+    /// The members of an array lie one after another instead.
+    in_a_row: bool,
     /// Something has failed, and with it what it held.
     damaged: bool,
 }
@@ -47,13 +49,18 @@ impl Plain {
     /// No redundancy over the members that there are.
     #[must_use]
     pub fn new(options: &Options<'_>) -> Self {
-        Plain { pages: options.member_pages, members: u32::from(options.members), damaged: false }
+        let (pages, members) = (options.member_pages, u32::from(options.members));
+        Plain { pages, members, in_a_row: options.unit_pages == 0, damaged: false }
     }
 
     #[inline]
     fn place(&self, page: Page) -> (Member, Page) {
         match self.members {
             1 => (Member(0), page),
+            _ if self.in_a_row => {
+                let pages = self.pages as u32;
+                (Member((page.0 / pages) as u8), Page(page.0 % pages))
+            }
             members => (Member((page.0 % members) as u8), Page(page.0 / members)),
         }
     }
@@ -103,7 +110,10 @@ impl Scheme for Plain {
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
-        Some(Page(page.0 * self.members + u32::from(member.0)))
+        let member = u32::from(member.0);
+        let row =
+            if self.in_a_row { member * self.pages as u32 + page.0 } else { page.0 * self.members + member };
+        Some(Page(row))
     }
 
     fn is_exposed(&self, _: Page, _: Hazard) -> bool {

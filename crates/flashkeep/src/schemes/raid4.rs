@@ -28,7 +28,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "raid4",
     summary: "RAID-4: one parity, on the last member",
     source: include_str!("raid4.rs"),
-    keys: &["across", "width", "incomplete", "idle_ms", "xor_us", "spares", "rebuild_share"],
+    keys: &["across", "stripe_kib", "width", "incomplete", "idle_ms", "xor_us", "spares", "rebuild_share"],
     members: members::one_parity,
     data_members: |members, _| members - 1,
     survives: |_| 1,

@@ -31,7 +31,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "raid5",
     summary: "RAID-5: one parity, rotated over the members",
     source: include_str!("raid5.rs"),
-    keys: &["across", "width", "incomplete", "idle_ms", "xor_us", "spares", "rebuild_share"],
+    keys: &["across", "stripe_kib", "width", "incomplete", "idle_ms", "xor_us", "spares", "rebuild_share"],
     members: members::one_parity,
     data_members: |members, _| members - 1,
     survives: |_| 1,

@@ -24,7 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "raid6",
     summary: "RAID-6: two parities, rotated over the members",
     source: include_str!("raid6.rs"),
-    keys: &["across", "width", "incomplete", "idle_ms", "xor_us", "spares", "rebuild_share"],
+    keys: &["across", "stripe_kib", "width", "incomplete", "idle_ms", "xor_us", "spares", "rebuild_share"],
     members: members::two_parities,
     data_members: |members, _| members - 2,
     survives: |_| 2,

@@ -2,6 +2,7 @@
 
 use super::{PREPARED, Simulation, Stop};
 use crate::buffer::Below;
+use crate::drive::Hardware;
 use crate::engine::{Contents, LeafId, NodeId, Page, Scheme};
 use crate::error::{DriveError, Error};
 use crate::ftl::ageing::{Model, Wish};
@@ -21,7 +22,7 @@ const BATCH: usize = 4096;
 
 type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-impl<C: Contents> Simulation<'_, C> {
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// Ages the flash by construction. What is valid belongs to pages drawn from all that the host has, but for those
     /// that the workload is known to read: they are created afterwards. Under parity whole stripes are drawn, which
     /// puts one page on each member.
@@ -31,7 +32,7 @@ impl<C: Contents> Simulation<'_, C> {
         let read = if scans { self.pages_read(tell)? } else { Bits::default() };
         let seed = self.job.seed.unwrap_or(1);
         let members = self.resolved.members() as u16;
-        self.drive.begin_ageing(model, wish, seed, members);
+        self.flash_mut().begin_ageing(model, wish, seed, members);
         self.drive.set_untimed(true);
         let grain = self.engine.scheme(NodeId::ROOT).map_or(1, Scheme::grain);
         let unit = if grain == u32::MAX { 1 } else { grain };
@@ -40,7 +41,7 @@ impl<C: Contents> Simulation<'_, C> {
         let bound = self.resolved.spec.ftl.allocation != "dynamic";
         let mut random = Random::stream(seed, "aged pages");
         let mut patience = PATIENCE * u64::from(units.max(64));
-        let mut left = self.drive.slots(LeafId(0));
+        let mut left = self.flash().slots(LeafId(0));
         while left > 0 {
             patience -= 1;
             if patience == 0 || units == 0 {
@@ -52,14 +53,14 @@ impl<C: Contents> Simulation<'_, C> {
                 continue;
             }
             if let Some(leaf) = straight {
-                self.drive.fill_slot(leaf, first, C::default());
+                self.flash_mut().fill_slot(leaf, first, C::default());
                 self.buffer.set_written(&[first]);
             } else {
                 self.create_run(first, unit);
             }
             left -= 1;
         }
-        self.drive.end_ageing();
+        self.flash_mut().end_ageing();
         self.drive.set_untimed(self.untimed);
         Ok(())
     }
@@ -67,7 +68,7 @@ impl<C: Contents> Simulation<'_, C> {
     /// Whether a page may lie in one of the valid places that are left.
     fn fits(&self, page: u32) -> bool {
         let places = self.engine.places(Page(page));
-        places.into_iter().all(|(leaf, page)| self.drive.has_slot(leaf, page))
+        places.into_iter().all(|(leaf, page)| self.flash().has_slot(leaf, page))
     }
 
     fn no_place(&self, left: u64) -> Stop {
@@ -125,7 +126,7 @@ impl<C: Contents> Simulation<'_, C> {
     }
 
     fn programs(&self) -> u64 {
-        self.drive.counters().total(crate::drive::Kind::Program)
+        self.flash().counters().total(crate::drive::Kind::Program)
     }
 
     /// Writes runs of `size` pages that start anywhere at a multiple of it.
@@ -150,7 +151,7 @@ impl<C: Contents> Simulation<'_, C> {
                 }
             }
             if let Some(leaf) = straight {
-                self.drive.write_untimed(leaf, &pages);
+                self.flash_mut().write_untimed(leaf, &pages);
             }
             left -= left.min(BATCH as u64);
             self.look(None, tell)?;
@@ -174,7 +175,7 @@ impl<C: Contents> Simulation<'_, C> {
         self.engine.rest(&mut self.drive);
         self.end_finished();
         self.drive.set_untimed(self.untimed);
-        self.drive.reset_counters();
+        self.flash_mut().reset_counters();
         self.erases_before = self.drive.erases();
     }
 

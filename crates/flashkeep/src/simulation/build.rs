@@ -1,51 +1,55 @@
 //! From a resolved drive to its flash and the tree of its redundancy over it.
 
-use crate::drive::{Drive, LeafKind};
+use crate::drive::{Drive, Fault, LeafKind, Nvram};
 use crate::engine::{Contents, Controller, LeafId, Scheme, Tree};
 use crate::error::{DriveError, Error};
 use crate::ftl::victim;
 use crate::kernel::Span;
 use crate::mapping::{self, Below};
-use crate::media::{Domain, Geometry, scheduler};
+use crate::media::{Domain, Geometry, PlaneId, scheduler};
 use crate::schemes::{self, Any, Members};
+use crate::shelf::{Device, Shelf};
 use crate::spec::Resolved;
+use std::ops::Range;
 
-/// A drive, ready to be asked.
-pub struct Built<C> {
-    /// Its flash.
-    pub flash: Drive<C>,
-    /// The schemes over it.
+/// A drive or an array, ready to be asked.
+pub struct Built<H> {
+    /// What stands below its tree.
+    pub hardware: H,
+    /// The schemes over that.
     pub tree: Tree<Any>,
     /// What its controller can do.
     pub controller: Controller,
-    /// What of the flash each member has, and after them the spare ones.
-    pub domains: Vec<Domain>,
+    /// What each drive or disk is, in order of leaves.
+    pub plots: Vec<Plot>,
     /// Leaves: the members, the spare ones, and a non-volatile memory.
     pub leaf_count: u16,
+}
+
+/// One drive, disk or memory, and where its parts are.
+#[derive(Clone, Debug)]
+pub struct Plot {
+    /// Its leaves.
+    pub leaves: Range<u16>,
+    /// Which member of which array it is, from the root downwards.
+    pub path: Vec<u32>,
+    /// What of its flash each of its members has, and after them the spare ones.
+    pub domains: Vec<Domain>,
+    /// Its scheme decides where each page lies.
+    pub raw: bool,
+    /// All of it.
+    pub whole: Vec<Fault>,
 }
 
 /// The flash of a drive, and the tree of its redundancy over it.
 ///
 /// # Errors
 /// A drive whose parts are no boxes of whole channels, chips or dies.
-pub fn build<C: Contents>(drive: &Resolved) -> Result<Built<C>, Error> {
+pub fn build<C: Contents>(drive: &Resolved) -> Result<Built<Drive<C>>, Error> {
     let domains = domains(drive)?;
-    let narrow = |pages: u64| u32::try_from(pages).expect("checked when the drive was resolved");
-    let (pages, shadow) = (narrow(drive.member_pages()), narrow(drive.shadow_pages()));
+    let mut flash = flash(drive, &domains);
     let (scheme, redundancy) = (drive.scheme(), &drive.spec.redundancy);
-    let notify_leaving = shadow > 0 && redundancy.commit_on_collection;
-    let (map, tables) = (drive.map(), narrow(drive.translation_pages()));
-    let notify_moves = map.below == Below::Mapped;
-    let kind = match scheme.kind {
-        Members::Raw => LeafKind::Raw,
-        _ if map.below == Below::Blocks => LeafKind::Blocks,
-        Members::Mapped | Members::Shadowed => {
-            LeafKind::Mapped { pages: pages + tables, shadow, notify_leaving, notify_moves }
-        }
-    };
-    let rule = scheduler::named(&drive.spec.flash.scheduler).expect("checked when the drive was resolved");
-    let victim = victim::named(&drive.spec.ftl.gc.victim).expect("checked when the drive was resolved");
-    let mut flash = Drive::new(drive, &domains, kind, rule, victim);
+    let (pages, shadow) = (narrow(drive.member_pages()), narrow(drive.shadow_pages()));
     let (group_pages, memory_pages) = (narrow(drive.group_pages()), narrow(drive.memory_pages()));
     let groups = narrow(drive.part_pages()) / group_pages;
     let raw = scheme.kind == Members::Raw;
@@ -65,21 +69,143 @@ pub fn build<C: Contents>(drive: &Resolved) -> Result<Built<C>, Error> {
     };
     let root = schemes::build(&options).expect("checked when the drive was resolved");
     debug_assert!(root.capacity() >= drive.logical_pages(), "a scheme offers what its table line declares");
-    let member = |leaf| match (map.build)(&mapping_options(drive)) {
+    let member = |leaf| match (drive.map().build)(&mapping_options(drive)) {
         Some(mapping) => Tree::Node(Any::Mapped(Box::new(mapping)), vec![Tree::Leaf(LeafId(leaf))]),
         None => Tree::Leaf(LeafId(leaf)),
     };
     let mut leaves: Vec<_> = (0..drive.members() as u16).map(member).collect();
+    let planes = flash.geometry().plane_count();
+    let mut whole = vec![Fault::Planes { first: PlaneId(0), count: planes }];
     if scheme.memory {
-        let latency = Span((redundancy.nvram_us * 1e3).round() as u64);
-        leaves.push(Tree::Leaf(flash.add_nvram(memory_pages, latency)));
+        let leaf = flash.add_nvram(memory_pages, latency(drive));
+        leaves.push(Tree::Leaf(leaf));
+        whole.push(Fault::Nvram(leaf));
     }
     let leaf_count = flash.ftl_count() + u16::from(scheme.memory);
-    let controller = Controller {
+    let plot = Plot { leaves: 0..leaf_count, path: Vec::new(), domains, raw, whole };
+    let tree = Tree::Node(root, leaves);
+    Ok(Built { hardware: flash, tree, controller: controller(drive), plots: vec![plot], leaf_count })
+}
+
+/// The flash of a drive, divided among its leaves.
+fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
+    let (pages, shadow) = (narrow(drive.member_pages()), narrow(drive.shadow_pages()));
+    let notify_leaving = shadow > 0 && drive.spec.redundancy.commit_on_collection;
+    let (map, tables) = (drive.map(), narrow(drive.translation_pages()));
+    let notify_moves = map.below == Below::Mapped;
+    let kind = match drive.scheme().kind {
+        Members::Raw => LeafKind::Raw,
+        _ if map.below == Below::Blocks => LeafKind::Blocks,
+        Members::Mapped | Members::Shadowed => {
+            LeafKind::Mapped { pages: pages + tables, shadow, notify_leaving, notify_moves }
+        }
+    };
+    let rule = scheduler::named(&drive.spec.flash.scheduler).expect("checked when the drive was resolved");
+    let victim = victim::named(&drive.spec.ftl.gc.victim).expect("checked when the drive was resolved");
+    Drive::new(drive, domains, kind, rule, victim)
+}
+
+/// The drives of an array, and the tree of its redundancy over them and within them.
+///
+/// # Errors
+/// As [`build`], of any of them.
+pub fn build_shelf<C: Contents>(array: &Resolved) -> Result<Built<Shelf<C>>, Error> {
+    let mut stock = Stock { devices: Vec::new(), plots: Vec::new(), leaves: 0 };
+    let tree = stock.take_in(array, &[])?;
+    let Stock { devices, plots, leaves } = stock;
+    let hardware = Shelf::new(devices);
+    Ok(Built { hardware, tree, controller: controller(array), plots, leaf_count: leaves })
+}
+
+/// What has been put together so far.
+struct Stock<C> {
+    devices: Vec<(Device<C>, u16)>,
+    plots: Vec<Plot>,
+    leaves: u16,
+}
+
+impl<C: Contents> Stock<C> {
+    /// Adds a drive, or all drives of an array; the tree over it.
+    fn take_in(&mut self, drive: &Resolved, path: &[u32]) -> Result<Tree<Any>, Error> {
+        if !drive.is_array() {
+            return self.take_drive(drive, path);
+        }
+        let mut members = Vec::with_capacity(drive.array.len());
+        for (number, member) in (0..).zip(&drive.array) {
+            members.push(self.take_in(member, &[path, &[number]].concat())?);
+        }
+        let facts = drive.member_facts();
+        let memory_pages = narrow(drive.memory_pages());
+        let options = schemes::Options {
+            redundancy: &drive.spec.redundancy,
+            member_pages: drive.used_pages(),
+            members: facts.len() as u8,
+            shadow_pages: 0,
+            memory_pages,
+            group_pages: 0,
+            groups: 0,
+            clean_below: 0,
+            page_bytes: drive.page_bytes(),
+            array: &facts,
+            // Who is whose neighbour within an array that is a member itself is its own affair: a page each.
+            unit_pages: if path.is_empty() || drive.unit_pages() == 0 { drive.unit_pages() } else { 1 },
+        };
+        let root = schemes::build(&options).expect("checked when the drive was resolved");
+        debug_assert!(
+            root.capacity() >= drive.logical_pages(),
+            "a scheme offers what its table line declares"
+        );
+        if drive.scheme().memory {
+            let memory = Device::Memory(Nvram::new(memory_pages, latency(drive)));
+            let leaf = self.put(memory, 1, Plot { path: path.to_vec(), ..Plot::of_memory() });
+            members.push(Tree::Leaf(LeafId(leaf)));
+        }
+        Ok(Tree::Node(root, members))
+    }
+
+    fn take_drive(&mut self, drive: &Resolved, path: &[u32]) -> Result<Tree<Any>, Error> {
+        let Built { hardware, mut tree, plots, leaf_count, .. } = build(drive)?;
+        let plot = Plot { path: path.to_vec(), ..plots[0].clone() };
+        let first = self.put(Device::Flash(Box::new(hardware)), leaf_count, plot);
+        tree.shift(first);
+        // A scheme that does nothing need not stand in between.
+        Ok(match tree {
+            Tree::Node(Any::Plain(_), mut only) if matches!(only[..], [Tree::Leaf(_)]) => only.remove(0),
+            tree => tree,
+        })
+    }
+
+    /// Puts a device on the shelf; its first leaf.
+    fn put(&mut self, device: Device<C>, leaves: u16, plot: Plot) -> u16 {
+        let first = self.leaves;
+        self.leaves += leaves;
+        self.devices.push((device, leaves));
+        self.plots.push(Plot { leaves: first..self.leaves, ..plot });
+        first
+    }
+}
+
+impl Plot {
+    fn of_memory() -> Plot {
+        let whole = vec![Fault::Nvram(LeafId(0))];
+        Plot { leaves: 0..1, path: Vec::new(), domains: Vec::new(), raw: false, whole }
+    }
+}
+
+fn narrow(pages: u64) -> u32 {
+    u32::try_from(pages).expect("checked when the drive was resolved")
+}
+
+fn latency(drive: &Resolved) -> Span {
+    Span((drive.spec.redundancy.nvram_us * 1e3).round() as u64)
+}
+
+fn controller(drive: &Resolved) -> Controller {
+    let redundancy = &drive.spec.redundancy;
+    Controller {
         xor: Span((redundancy.xor_us * 1e3).round() as u64),
         rebuild_permille: ((redundancy.rebuild_share * 1e3).round() as u32).max(1),
-    };
-    Ok(Built { flash, tree: Tree::Node(root, leaves), controller, domains, leaf_count })
+    }
 }
 
 fn mapping_options(drive: &Resolved) -> mapping::Options {

@@ -2,14 +2,15 @@
 
 use super::Simulation;
 use crate::buffer::{Below, Hits};
+use crate::drive::Hardware;
 use crate::engine::Contents;
 use crate::kernel::Span;
 use crate::mapping::Counts;
-use crate::report::{Facts, Tally, summary};
+use crate::report::{Facts, MemberFacts, Tally, summary};
 use crate::schemes::Any;
 use crate::workload::Replay;
 
-impl<C: Contents> Simulation<'_, C> {
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// Reads every page that there is, without time and without counting: what cannot be read is lost, whether
     /// anybody has asked for it or not.
     pub(super) fn read_everything(&mut self) {
@@ -51,12 +52,27 @@ impl<C: Contents> Simulation<'_, C> {
         self.drive.erases().into_iter().zip(before).map(|(now, before)| now.saturating_sub(before)).collect()
     }
 
+    /// What each drive or disk of an array has done since counting began; memories have nothing to tell.
+    fn member_facts(&self) -> Vec<MemberFacts<'_>> {
+        let mut facts = Vec::new();
+        let mut before = self.baseline.devices.iter();
+        for (plot, now) in self.plots.iter().zip(self.drive.devices()) {
+            let before = before.next().cloned().unwrap_or_default();
+            let Some(drive) = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_array()) else {
+                continue;
+            };
+            facts.push(MemberFacts { path: &plot.path, drive, now, before, end: self.last });
+        }
+        facts
+    }
+
     pub(super) fn summary(&self, tally: &Tally, warnings: Vec<String>) -> serde_json::Value {
         let since = |now: Vec<Span>, before: &[Span]| -> Vec<Span> {
             let before = before.iter().copied().chain(std::iter::repeat(Span::ZERO));
             now.into_iter().zip(before).map(|(now, before)| now - before).collect()
         };
         let [channels, units] = &self.baseline.busy;
+        let [channels_now, units_now] = self.drive.busy();
         let hits = self.buffer.hits;
         let before = self.baseline.hits;
         summary(&Facts {
@@ -75,8 +91,9 @@ impl<C: Contents> Simulation<'_, C> {
             from: self.baseline.at,
             until: self.last,
             queue_max: self.window.most(),
-            busy: [since(self.drive.channel_busy(), channels), since(self.drive.unit_busy(), units)],
+            busy: [since(channels_now, channels), since(units_now, units)],
             wear: self.wear(),
+            members: self.member_facts(),
             conditioned: self.conditioned.clone(),
             filled: self.drive.filled(),
             lost_pages: self.engine.lost().count(),

@@ -1,13 +1,14 @@
 //! Drives that were aged before: begun with, and saved.
 
 use super::Simulation;
+use crate::drive::Hardware;
 use crate::engine::{Contents, NodeId};
 use crate::error::Error;
 use crate::image::{Reader, Writer};
 use crate::schemes::Any;
 use std::path::Path;
 
-impl<C: Contents> Simulation<'_, C> {
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// Begins with a drive that was saved.
     pub(super) fn load(&mut self, path: &Path) -> Result<(), Error> {
         let named = |problem: String| Error::Option(format!("--aged: {}: {problem}", path.display()));
@@ -24,7 +25,7 @@ impl<C: Contents> Simulation<'_, C> {
     }
 
     fn restore(&mut self, image: &mut Reader) -> Result<(), String> {
-        self.drive.load(image)?;
+        self.flash_mut().load(image)?;
         let schemes: Vec<(NodeId, Any)> = image.take()?;
         let carried = image.take()?;
         self.engine.take_over(schemes, carried);
@@ -44,7 +45,7 @@ impl<C: Contents> Simulation<'_, C> {
         }
         self.rest();
         let mut image = Writer::default();
-        self.drive.save(&mut image);
+        self.flash().save(&mut image);
         image.put(&self.engine.nodes().collect::<Vec<_>>());
         image.put(&self.engine.carried());
         self.buffer.save(&mut image);

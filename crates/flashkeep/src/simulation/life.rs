@@ -1,6 +1,7 @@
 //! The life of a drive whose blocks wear out: what is noted of it, and how it ends.
 
 use super::Simulation;
+use crate::drive::Hardware;
 use crate::engine::Contents;
 use crate::report::{Mark, WearFacts};
 
@@ -11,7 +12,7 @@ pub(super) struct Marks {
     first_refusal: Option<Mark>,
 }
 
-impl<C: Contents> Simulation<'_, C> {
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// Notes what has happened since the last request came; true where the drive takes no more.
     #[inline]
     pub(super) fn watch_life(&mut self) -> bool {

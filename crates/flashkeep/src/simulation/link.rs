@@ -2,6 +2,7 @@
 //! have come, one request at a time. What has been done goes before what is to be done.
 
 use super::{InFlight, Simulation};
+use crate::drive::Hardware;
 use crate::engine::{Contents, Finished};
 use crate::kernel::{Id, SimTime, Span};
 use flashkeep_trace::Op;
@@ -61,7 +62,7 @@ impl Link {
     }
 }
 
-impl<C: Contents> Simulation<'_, C> {
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// A request has been admitted: it waits for the link.
     #[inline(never)]
     pub(super) fn come(&mut self, id: Id<InFlight<C>>) {

@@ -1,15 +1,14 @@
 //! Wires the house: workload → host → buffer → redundancy → FTLs → flash → report, and turns the clock.
 
 use crate::buffer::{Below, Buffer, Hits};
-use crate::drive::{Counters, Drive, Work};
-use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Scheme, Ticket, Token};
+use crate::drive::{Counters, Deeds, Drive, Hardware, Work};
+use crate::engine::{Contents, Engine, Finished, NodeId, Page, Scheme, Ticket, Token};
 use crate::error::{DriveError, Error};
 use crate::faults::{What, events};
-use crate::host::{Addresses, Placement, Range, Span as Sectors, Window, fragments};
+use crate::host::{Addresses, Interleave, Placement, Range, Span as Sectors, Window, fragments};
 use crate::job::{Job, Outcome, Progress, RequestRecord};
 use crate::kernel::{Arena, Id, SimTime, Span};
 use crate::mapping;
-use crate::media::Domain;
 use crate::output;
 use crate::report::{Phases, Statistics, WorkloadFacts};
 use crate::schemes;
@@ -28,13 +27,15 @@ mod outside;
 mod power;
 mod strike;
 mod untimed;
+mod volumes;
 
-pub use build::{Built, build};
+pub use build::{Built, Plot, build, build_shelf};
 use life::Marks;
 use link::Link;
 use outside::Outside;
 use power::Ledger;
 use strike::Blows;
+use volumes::Volumes;
 
 /// Requests between two looks at whether to stop.
 const LOOK: u64 = 8192;
@@ -71,9 +72,9 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
         // What pages say of themselves after a power cut stands in their contents.
         let power = asks_for_power_cuts(job, &drive)?;
         let tried = if job.verify || power {
-            Simulation::<Token>::new(job, &drive, &workload)?.run(&notes, progress)
+            begin::<Token>(job, &drive, &workload, &notes, progress)
         } else {
-            Simulation::<()>::new(job, &drive, &workload)?.run(&notes, progress)
+            begin::<()>(job, &drive, &workload, &notes, progress)
         };
         match tried {
             Err(Stop::SecondDevice) => {
@@ -88,6 +89,20 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
             Ok(outcome) => return Ok(outcome),
         }
     }
+}
+
+/// One run, over a drive's flash or over a shelf.
+fn begin<C: Contents>(
+    job: &Job,
+    drive: &Resolved,
+    workload: &Workload<'_>,
+    notes: &[String],
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, Stop> {
+    if drive.is_shelf() {
+        return Simulation::<C, _>::new(job, drive, workload, build_shelf(drive)?)?.run(notes, progress);
+    }
+    Simulation::<C, Drive<C>>::new(job, drive, workload, build(drive)?)?.run(notes, progress)
 }
 
 /// Whether the power is to fail.
@@ -168,6 +183,8 @@ struct InFlight<C> {
     /// The controller's memory alone served it.
     from_memory: bool,
     counted: bool,
+    /// Whose it is, in an array of several volumes.
+    volume: u32,
     record: RequestRecord,
     /// For the link to the host: what crosses it, where it is on the drive, and how flash came to an end with it.
     op: Option<Op>,
@@ -189,14 +206,15 @@ struct Baseline {
     hits: Hits,
     mapping: mapping::Counts,
     busy: [Vec<Span>; 2],
+    devices: Vec<Deeds>,
 }
 
 /// One run.
-struct Simulation<'a, C: Contents> {
+struct Simulation<'a, C: Contents, H> {
     job: &'a Job,
     resolved: &'a Resolved,
     workload: &'a Workload<'a>,
-    drive: Drive<C>,
+    drive: H,
     engine: Engine<schemes::Any, C>,
     buffer: Buffer<C>,
     addresses: Addresses,
@@ -204,8 +222,14 @@ struct Simulation<'a, C: Contents> {
     in_flight: Arena<InFlight<C>>,
     finished: Vec<Finished>,
     ranges: Vec<Range>,
+    /// Kept for its memory.
+    spread: Vec<Range>,
     /// Those that wait for a place in the queue, if it is not simply their turn.
     outside: Option<Outside>,
+    /// The volumes of an array that have a workload each.
+    volumes: Option<Volumes>,
+    /// How units of an array become stripes.
+    interleave: Option<Interleave>,
     /// The link to the host, if it takes time.
     link: Option<Link>,
     /// What is still to happen to the drive.
@@ -214,7 +238,8 @@ struct Simulation<'a, C: Contents> {
     marks: Marks,
     /// What the host was promised, where the power is to fail.
     ledger: Option<Box<Ledger>>,
-    domains: Vec<Domain>,
+    /// What each drive or disk is, in order of leaves.
+    plots: Vec<Plot>,
     leaf_count: u16,
     statistics: Statistics,
     baseline: Baseline,
@@ -241,16 +266,21 @@ struct Simulation<'a, C: Contents> {
     whole_pages: bool,
 }
 
-impl<'a, C: Contents> Simulation<'a, C> {
-    fn new(job: &'a Job, drive: &'a Resolved, workload: &'a Workload<'a>) -> Result<Self, Error> {
-        let Built { mut flash, tree, mut controller, domains, leaf_count } = build(drive)?;
+impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
+    fn new(
+        job: &'a Job,
+        drive: &'a Resolved,
+        workload: &'a Workload<'a>,
+        built: Built<H>,
+    ) -> Result<Self, Error> {
+        let Built { mut hardware, tree, mut controller, plots, leaf_count } = built;
         // Who only wants a drive saved wants no time to pass.
         let untimed = job.untimed || job.traces.is_empty();
         if untimed {
-            flash.set_untimed(true);
+            hardware.set_untimed(true);
             controller.xor = Span::ZERO;
         }
-        if let Some(path) = &job.operations {
+        if let (Some(path), Some(flash)) = (&job.operations, hardware.flash_mut()) {
             flash.log_operations(output::operations(path, flash.geometry().clone())?);
         }
         let pages = u32::try_from(drive.logical_pages()).expect("checked when the drive was resolved");
@@ -263,14 +293,15 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 bound => depth.min(bound),
             },
         };
-        flash.seed(job.seed.unwrap_or(1));
-        let counters = Counters::new(usize::from(flash.ftl_count()));
+        hardware.seed(job.seed.unwrap_or(1));
+        let counters = hardware.counters();
         let mut engine = Engine::new(tree);
         engine.controller = controller;
         let grain = engine.scheme(NodeId::ROOT).map_or(u32::MAX, Scheme::grain);
         let stripe = (drive.spec.buffer.evict == Evict::Stripe && grain < u32::MAX).then_some(grain);
         let spares = drive.members() as u16..drive.parts() as u16;
         let bytes = drive.page_bytes();
+        let [unit, data] = drive.units();
         let whole_pages = drive.spec.ftl.partial_writes == PartialWrites::Whole;
         Ok(Simulation {
             job,
@@ -281,17 +312,25 @@ impl<'a, C: Contents> Simulation<'a, C> {
             phases: Phases::default(),
             marks: Marks::default(),
             ledger: None,
-            domains,
+            plots,
             leaf_count,
             buffer: Buffer::new(pages, sectors, dram, stripe, drive.spec.start.existing),
             outside: (workload.replay == Replay::Open && drive.spec.host.order == HostOrder::CLook)
                 .then(Outside::default),
+            volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,
+            interleave: Interleave::new(bytes, unit, data),
             link: Link::new(drive.spec.host.link_us_per_sector),
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
-            window: Window::new(depth, workload.replay != Replay::Open),
+            // Each volume has a closed loop of its own.
+            window: match workload.volumes {
+                1 => Window::new(depth, workload.replay != Replay::Open),
+                _ if workload.replay != Replay::Open => Window::new(0, true),
+                _ => Window::new(depth, false),
+            },
             in_flight: Arena::default(),
             finished: Vec::new(),
             ranges: Vec::new(),
+            spread: Vec::new(),
             statistics: Statistics::default(),
             baseline: Baseline { counters, ..Baseline::default() },
             facts: WorkloadFacts {
@@ -316,7 +355,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
             logical_page: drive.logical_page(),
             whole_pages,
             page_shift: bytes.is_power_of_two().then(|| bytes.trailing_zeros()),
-            drive: flash,
+            drive: hardware,
         })
     }
 
@@ -328,10 +367,10 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let mut requests = self.workload.requests()?;
         self.facts.provenance = requests.provenance.clone();
         if C::KEEP && asks_for_power_cuts(self.job, self.resolved)? {
-            self.drive.expect_power_cuts();
+            self.flash_mut().expect_power_cuts();
         }
         self.prepare(progress)?;
-        if self.drive.expects_power_cuts() {
+        if self.drive.flash().is_some_and(Drive::expects_power_cuts) {
             let pages = self.buffer.pages();
             self.ledger = Some(Box::new(Ledger::new(pages.len(), |page| pages.sectors(page) != 0)));
         }
@@ -357,16 +396,17 @@ impl<'a, C: Contents> Simulation<'a, C> {
         }
         if let Some(path) = &self.job.map {
             let pages = self.buffer.pages().len();
-            output::map(path, &self.drive, pages, &|page| self.engine.places(page))?;
+            output::map(path, self.flash(), pages, &|page| self.engine.places(page))?;
         }
         self.drive.close_log().map_err(Error::Output)?;
-        self.facts.skipped = requests.skipped() + self.misplaced;
-        self.facts.overlapping = self.addresses.overlapping();
+        let volumes = self.volumes.as_ref();
+        self.facts.skipped = volumes.map_or_else(|| requests.skipped(), Volumes::skipped) + self.misplaced;
+        self.facts.overlapping = volumes.map_or_else(|| self.addresses.overlapping(), Volumes::overlapping);
         self.watch_life();
         let mut warnings = self.resolved.warnings.clone();
         warnings.extend(self.obituary());
         warnings.extend(notes.iter().cloned());
-        warnings.extend(requests.warnings());
+        warnings.extend(self.volumes.as_ref().map_or_else(|| requests.warnings(), Volumes::warnings));
         warnings.extend(self.conditioned.as_ref().filter(|found| found["steady"] == false).map(|found| {
             format!(
                 "conditioning: no steady state after {} rounds; condition.most_rounds allows more, condition.round \
@@ -382,6 +422,15 @@ impl<'a, C: Contents> Simulation<'a, C> {
             self.save(path)?;
         }
         Ok(Outcome { summary, requests: self.records })
+    }
+
+    /// The flash of a drive: what an array is asked for that only drives have is refused before.
+    fn flash(&self) -> &Drive<C> {
+        self.drive.flash().expect("a drive, as was checked")
+    }
+
+    fn flash_mut(&mut self) -> &mut Drive<C> {
+        self.drive.flash_mut().expect("a drive, as was checked")
     }
 
     // ---------------------------------------------------------------- before time 0
@@ -456,11 +505,12 @@ impl<'a, C: Contents> Simulation<'a, C> {
     ) -> Result<(), Stop> {
         let closed = self.workload.replay != Replay::Open;
         let straight = self.straight_leaf();
-        let mut next = self.next_placed(requests)?;
+        let mut next = if self.volumes.is_some() { None } else { self.next_placed(requests)? };
         loop {
             let event = self.drive.next_event().min(self.engine.next_due());
             let blow = self.blows.next_at;
             let admission = match &next {
+                None if self.volumes.is_some() => self.next_from_volumes(),
                 Some(_) if closed => self.window.room_at(self.now),
                 Some(request) if self.outside.is_none() => {
                     self.window.room_at(SimTime(request.arrival_ns).max(self.now))
@@ -484,7 +534,8 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 self.collect_finished();
             } else if blow <= admission {
                 // At the end, when nothing else is to come, nothing fails any more; what failed is still replaced.
-                if next.is_none() && event == SimTime::NEVER && !self.blows.replaces_next() {
+                let comes = next.is_some() || self.volumes.as_ref().is_some_and(Volumes::has_next);
+                if !comes && event == SimTime::NEVER && !self.blows.replaces_next() {
                     break;
                 }
                 self.strike_by_time();
@@ -503,6 +554,15 @@ impl<'a, C: Contents> Simulation<'a, C> {
                 if self.outside.is_some() {
                     if self.take_from_outside(&mut next) {
                         next = self.next_placed(requests)?;
+                    }
+                    continue;
+                }
+                if self.volumes.as_ref().is_some_and(Volumes::has_next) {
+                    if let Some(request) = self.take_from_volumes()? {
+                        self.admit(&request, closed);
+                    }
+                    if self.admitted.is_multiple_of(LOOK) {
+                        self.look(self.volumes.as_ref().and_then(Volumes::share_done), progress)?;
                     }
                     continue;
                 }
@@ -526,6 +586,14 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let quiet = self.engine.is_quiet() && self.link.as_ref().is_none_or(Link::is_quiet);
         assert!(next.is_none() && quiet, "everything that was asked is done at the end");
         Ok(())
+    }
+
+    /// When the next request of a volume comes in.
+    #[inline(never)]
+    fn next_from_volumes(&mut self) -> SimTime {
+        let room = self.window.room_at(self.now);
+        let volumes = self.volumes.as_mut().expect("there are volumes");
+        volumes.next_at(self.now, room)
     }
 
     /// The next instant at which a request arrives, or one that has arrived comes in.
@@ -605,12 +673,11 @@ impl<'a, C: Contents> Simulation<'a, C> {
     fn prefetch(&self, requests: &Requests) {
         if let (Some(shift), Some(ahead)) = (self.page_shift, requests.ahead(AHEAD))
             && self.workload.placement == Placement::AsIs
+            && self.interleave.is_none()
         {
             let page = Page((ahead.offset >> shift) as u32);
             if let Some(scheme) = self.engine.scheme(NodeId::ROOT) {
-                scheme.prefetch(page, |member, page| {
-                    self.drive.prefetch(LeafId(u16::from(member.0)), page);
-                });
+                scheme.prefetch(page, |member, page| self.drive.prefetch(member.0, page));
             }
         }
     }
@@ -622,6 +689,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
             Ok(ranges) => {
                 self.ranges.clear();
                 self.ranges.extend_from_slice(ranges);
+                if self.interleave.is_some() {
+                    self.interleave();
+                }
                 Ok(true)
             }
             Err(crate::host::AddressError::SecondDevice) if !self.workload.is_stream() => {
@@ -638,6 +708,14 @@ impl<'a, C: Contents> Simulation<'a, C> {
         }
     }
 
+    /// Takes what was located to where the array's scheme has it.
+    #[inline(never)]
+    fn interleave(&mut self) {
+        if let Some(interleave) = self.interleave {
+            interleave.spread(&mut self.ranges, &mut self.spread);
+        }
+    }
+
     fn admit(&mut self, request: &Request, closed: bool) {
         if self.admitted == self.warmup {
             self.begin_counting();
@@ -648,6 +726,10 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let arrival = if closed { self.now } else { SimTime(request.arrival_ns) };
         let admitted = self.now;
         self.window.enter(arrival, admitted);
+        if let Some(volumes) = &mut self.volumes {
+            volumes.enter(admitted);
+            self.in_flight[id].volume = volumes.current as u32;
+        }
         if self.resolved.spec.host.late_requests == LateRequests::FromArrival {
             self.now = arrival.max(self.ledger.as_ref().map_or(SimTime::ZERO, |ledger| ledger.ready()));
         }
@@ -761,11 +843,7 @@ impl<'a, C: Contents> Simulation<'a, C> {
         &mut self,
         request: Ticket,
         id: Id<InFlight<C>>,
-        mut act: impl FnMut(
-            &mut Buffer<C>,
-            crate::host::Fragment,
-            &mut Below<'_, schemes::Any, C, Drive<C>>,
-        ) -> bool,
+        mut act: impl FnMut(&mut Buffer<C>, crate::host::Fragment, &mut Below<'_, schemes::Any, C, H>) -> bool,
     ) -> bool {
         let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
         let page_sectors = self.buffer.page_sectors();
@@ -789,11 +867,12 @@ impl<'a, C: Contents> Simulation<'a, C> {
         }
         self.baseline = Baseline {
             at: if self.warmup == 0 { SimTime::ZERO } else { self.now },
-            counters: self.drive.counters().clone(),
-            work: self.drive.work().cloned().unwrap_or_default(),
+            counters: self.drive.counters(),
+            work: self.drive.work().unwrap_or_default(),
             hits: self.buffer.hits,
             mapping: self.mapping_counts().unwrap_or_default(),
-            busy: [self.drive.channel_busy(), self.drive.unit_busy()],
+            busy: self.drive.busy(),
+            devices: self.drive.devices(),
         };
     }
 
@@ -840,6 +919,9 @@ impl<'a, C: Contents> Simulation<'a, C> {
         let this = &mut self.in_flight[id];
         if self.ledger.is_none() {
             self.window.leave(acknowledged);
+        }
+        if let Some(volumes) = &mut self.volumes {
+            volumes.leave(this.volume as usize, acknowledged);
         }
         self.last = self.last.max(acknowledged);
         let response = acknowledged.since(this.arrival);

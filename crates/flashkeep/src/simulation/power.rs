@@ -6,6 +6,7 @@
 
 use super::{InFlight, Simulation};
 use crate::buffer::Below;
+use crate::drive::Hardware;
 use crate::engine::{Contents, Finished, Page, Version};
 use crate::faults::Event;
 use crate::kernel::{Arena, Id, SimTime};
@@ -89,7 +90,7 @@ impl Ledger {
     }
 }
 
-impl<C: Contents> Simulation<'_, C> {
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// Requests end when their time has come, so that a cut before that can still strike them.
     #[cold]
     pub(super) fn hold_finished(&mut self) {
@@ -147,7 +148,7 @@ impl<C: Contents> Simulation<'_, C> {
         self.buffer.forget();
         let tally = self.tally();
         self.phases.begin("recovering", Some(&event.text), at, tally);
-        let recovery = self.drive.cut_power(at);
+        let recovery = self.flash_mut().cut_power(at);
         self.now = recovery.ready;
         self.last = self.last.max(recovery.ready);
         self.engine.recover(&mut self.drive, recovery.ready);
@@ -203,7 +204,7 @@ impl<C: Contents> Simulation<'_, C> {
         let places = self.engine.places(Page(page));
         let there = places.iter().find(|&&(leaf, page)| self.engine.is_intact(leaf, page));
         if let Some(&(leaf, page)) = there {
-            return Some(self.drive.contents_of(leaf, page).unwrap_or_default());
+            return Some(self.flash().contents_of(leaf, page).unwrap_or_default());
         }
         if places.is_empty() {
             return Some(C::default());

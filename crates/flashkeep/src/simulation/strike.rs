@@ -1,14 +1,14 @@
 //! What happens to the drive while it works: failures, replacements, and the phases that they divide a run into.
 
 use super::Simulation;
-use crate::drive::Fault;
-use crate::engine::{Change, Contents, LeafId};
+use super::build::{Plot, build_shelf};
+use crate::drive::{Fault, Hardware};
+use crate::engine::{Change, Contents, LeafId, NodeId};
 use crate::error::Error;
 use crate::faults::{Event, What, When, events};
 use crate::kernel::SimTime;
 use crate::media::Domain;
 use crate::report::Tally;
-use crate::schemes::Members;
 use crate::workload::Workload;
 use std::collections::VecDeque;
 
@@ -94,7 +94,7 @@ impl Blows {
     }
 }
 
-impl<C: Contents> Simulation<'_, C> {
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// What happens when so many requests have been admitted.
     #[cold]
     pub(super) fn strike_by_count(&mut self) {
@@ -129,15 +129,21 @@ impl<C: Contents> Simulation<'_, C> {
         }
         let now = self.now;
         let alive: Vec<_> = self.leaves().filter(|&leaf| !self.drive.is_dead(leaf)).collect();
-        for fault in self.faults(event.what, !event.transient) {
-            self.drive.fail(now, fault, !event.transient);
+        for (device, fault) in self.faults(event, !event.transient) {
+            self.drive.fail(now, device, fault, !event.transient);
         }
         let dead: Vec<_> = alive.into_iter().filter(|&leaf| self.drive.is_dead(leaf)).collect();
+        let subtree = self.subtree(event).filter(|_| !event.transient);
         for &leaf in &dead {
             self.blows.spares.retain(|&spare| spare != leaf);
-            if let Some(node) = self.engine.node_of(leaf) {
+            if let Some(node) = self.engine.node_of(leaf)
+                && subtree.is_none()
+            {
                 self.engine.change(&mut self.drive, now, node, Change::Failed);
             }
+        }
+        if let Some(node) = subtree {
+            self.engine.change(&mut self.drive, now, node, Change::Failed);
         }
         self.engine.settle(&mut self.drive, now);
         for leaf in dead {
@@ -166,8 +172,13 @@ impl<C: Contents> Simulation<'_, C> {
     fn renew(&mut self, event: &Event) {
         let now = self.now;
         let dead: Vec<_> = self.leaves().filter(|&leaf| self.drive.is_dead(leaf)).collect();
-        for fault in self.faults(event.what, true) {
-            self.drive.renew(now, fault);
+        for (device, fault) in self.faults(event, true) {
+            self.drive.renew(now, device, fault);
+        }
+        if let Some(node) = self.subtree(event) {
+            let fresh = build_shelf::<C>(self.resolved).expect("it has been built before");
+            self.engine.refresh(&mut self.drive, now, node, fresh.tree);
+            return self.begin_anew(now);
         }
         for leaf in self.leaves().collect::<Vec<_>>() {
             if self.drive.is_dead(leaf) {
@@ -183,41 +194,64 @@ impl<C: Contents> Simulation<'_, C> {
                 None => {}
             }
         }
+        self.begin_anew(now);
+    }
+
+    /// Something empty stands where something had failed.
+    fn begin_anew(&mut self, now: SimTime) {
         self.engine.settle(&mut self.drive, now);
         self.collect_finished();
         self.phases.hope();
         self.watch_phase();
     }
 
-    fn leaves(&self) -> impl Iterator<Item = LeafId> + use<C> {
+    fn leaves(&self) -> impl Iterator<Item = LeafId> + use<C, H> {
         (0..self.leaf_count).map(LeafId)
     }
 
-    /// What of the drive an event is about. A raw member that is to lose one of its planes for good is given up whole:
-    /// what a log erases as one is the same block of every plane.
-    fn faults(&self, what: What, lasting: bool) -> Vec<Fault> {
+    /// The node of an array's member that an event is about, all of it.
+    fn subtree(&self, event: &Event) -> Option<NodeId> {
+        if event.what == What::Whole { self.engine.descendant(&event.path) } else { None }
+    }
+
+    /// What of which drive or disk an event is about. A raw member that is to lose one of its planes for good is given
+    /// up whole: what a log erases as one is the same block of every plane.
+    fn faults(&self, event: &Event, lasting: bool) -> Vec<(u16, Fault)> {
+        let mut faults = Vec::new();
+        for (device, plot) in (0..).zip(&self.plots) {
+            if event.what == What::Whole && plot.path.starts_with(&event.path) {
+                faults.extend(plot.whole.iter().map(|&fault| (device, fault)));
+            } else if event.what != What::Whole && plot.path == event.path {
+                let here = self.faults_within(device, plot, event.what, lasting);
+                faults.extend(here.into_iter().map(|fault| (device, fault)));
+            }
+        }
+        faults
+    }
+
+    fn faults_within(&self, device: u16, plot: &Plot, what: What, lasting: bool) -> Vec<Fault> {
+        let memory = plot.whole.iter().copied().filter(|fault| matches!(fault, Fault::Nvram(_)));
+        let Some(geometry) = self.drive.geometry(device) else {
+            return if what == What::Memory { memory.collect() } else { Vec::new() };
+        };
         let whole = |domain: &Domain| {
-            let first = domain.plane(self.drive.geometry(), [0; 4]);
+            let first = domain.plane(geometry, [0; 4]);
             Fault::Planes { first, count: domain.plane_count() }
         };
         match what {
-            What::Flash(Fault::Planes { first, count }) if lasting && self.is_raw() => {
+            What::Flash(Fault::Planes { first, count }) if lasting && plot.raw => {
                 let struck = first.0..first.0 + count;
                 let touched = |domain: &&Domain| {
-                    let start = domain.plane(self.drive.geometry(), [0; 4]).0;
+                    let start = domain.plane(geometry, [0; 4]).0;
                     start < struck.end && struck.start < start + domain.plane_count()
                 };
-                self.domains.iter().filter(touched).map(whole).collect()
+                plot.domains.iter().filter(touched).map(whole).collect()
             }
             What::Flash(fault) => vec![fault],
-            What::Memory => vec![Fault::Nvram(LeafId(self.leaf_count - 1))],
-            What::Member(member) => vec![whole(&self.domains[member as usize])],
-            What::Power => Vec::new(),
+            What::Memory => memory.collect(),
+            What::Member(member) => vec![whole(&plot.domains[member as usize])],
+            What::Power | What::Whole => Vec::new(),
         }
-    }
-
-    fn is_raw(&self) -> bool {
-        self.resolved.scheme().kind == Members::Raw
     }
 
     // ---------------------------------------------------------------- phases
@@ -247,7 +281,7 @@ impl<C: Contents> Simulation<'_, C> {
     /// What has been counted so far.
     pub(super) fn tally(&self) -> Tally {
         Tally {
-            counters: self.drive.counters().clone(),
+            counters: self.drive.counters(),
             reconstructed: self.engine.rescued(),
             lost: self.engine.lost().count(),
             unprotected_page_ns: self.engine.unprotected_page_ns(self.now),

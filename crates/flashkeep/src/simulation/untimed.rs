@@ -3,6 +3,7 @@
 //! do between the host and the flash; both come to the same.
 
 use super::{Simulation, Stop};
+use crate::drive::Hardware;
 use crate::engine::{Contents, LeafId};
 use crate::host::Placement;
 use crate::job::Progress;
@@ -11,7 +12,7 @@ use crate::workload::Requests;
 use flashkeep_trace::{Op, Request};
 use std::ops::ControlFlow;
 
-impl<C: Contents> Simulation<'_, C> {
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// The leaf that whole pages can be written to without a detour.
     pub(super) fn straight_leaf(&self) -> Option<LeafId> {
         let plain = self.untimed && !C::KEEP && self.page_shift.is_some() && !self.buffer.has_dram();
@@ -57,7 +58,7 @@ impl<C: Contents> Simulation<'_, C> {
             requests.skip();
         }
         self.buffer.set_written(&pages);
-        self.drive.write_untimed(leaf, &pages);
+        self.flash_mut().write_untimed(leaf, &pages);
         self.pages = pages;
         self.look(requests.share_done(), progress)?;
         self.next_placed(requests)

@@ -33,6 +33,8 @@ pub struct Resolved {
     pub timing: Timing,
     /// Which pages take which times.
     pub page_types: PageTypes,
+    /// The members of an array, each on its own; empty where it is no array.
+    pub array: Vec<Resolved>,
 }
 
 /// The times of a drive in whole ns, rounded up once.
@@ -71,7 +73,29 @@ impl Resolved {
     /// The resolved drive as summaries carry it: the keys of a drive file, every default filled in.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        serde_json::to_value(&self.spec).unwrap_or_default()
+        let mut keys = serde_json::to_value(&self.spec).unwrap_or_default();
+        if let Some(keys) = keys.as_object_mut() {
+            if self.is_array() {
+                super::array::only_of_drives().for_each(|table| drop(keys.remove(table)));
+            } else {
+                keys.remove("array");
+            }
+        }
+        keys
+    }
+
+    /// A spec and what follows from its flash alone, nothing checked.
+    pub(super) fn plain(spec: DriveSpec, path: &str) -> Resolved {
+        let page_types = PageTypes::alike(&spec.flash.timing);
+        Resolved {
+            timing: timing(&spec, &page_types),
+            spec,
+            path: path.into(),
+            warnings: Vec::new(),
+            allocation: Allocation::DYNAMIC,
+            page_types,
+            array: Vec::new(),
+        }
     }
 
     /// Bytes in a page.
@@ -124,6 +148,9 @@ impl Resolved {
     /// Bytes of all of the flash.
     #[must_use]
     pub fn physical_bytes(&self) -> u64 {
+        if self.is_array() {
+            return self.array.iter().map(Resolved::physical_bytes).sum();
+        }
         self.physical_pages() * self.page_bytes()
     }
 
@@ -183,7 +210,15 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     let page_types = check.page_types()?;
     let timing = timing(&check.spec, &page_types);
     let Check { spec, warnings, .. } = check;
-    Ok(Resolved { spec, path: given.drive().into(), warnings, allocation, timing, page_types })
+    Ok(Resolved {
+        spec,
+        path: given.drive().into(),
+        warnings,
+        allocation,
+        timing,
+        page_types,
+        array: Vec::new(),
+    })
 }
 
 pub(super) struct Check<'a> {

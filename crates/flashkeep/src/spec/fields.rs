@@ -41,6 +41,8 @@ pub(super) enum Kind {
     Numbers(Option<Limit>, Option<Limit>, usize),
     Flag,
     Text,
+    /// A list of texts.
+    Texts,
     Choice(Vec<String>),
 }
 
@@ -53,6 +55,8 @@ pub(super) enum Scalar {
     Text(String),
     /// Numbers in brackets.
     List(Vec<f64>),
+    /// Texts in brackets.
+    Texts(Vec<String>),
     /// Nothing a drive file has a place for: an array, a date, a table where a value belongs.
     Other(&'static str),
 }
@@ -105,6 +109,7 @@ fn leaf(node: &Value) -> Kind {
         () if is("integer") => Kind::Whole(low, high),
         () if is("number") => Kind::Number(low, high),
         () if is("boolean") => Kind::Flag,
+        () if is("array") => Kind::Texts,
         () => Kind::Text,
     }
 }
@@ -133,7 +138,9 @@ impl Kind {
                 all && (1..=*most).contains(&numbers.len())
             }
             (Kind::Choice(names), Scalar::Text(text)) => names.contains(text),
-            (Kind::Flag, Scalar::Flag(_)) | (Kind::Text, Scalar::Text(_)) => true,
+            (Kind::Flag, Scalar::Flag(_))
+            | (Kind::Text, Scalar::Text(_))
+            | (Kind::Texts, Scalar::Texts(_)) => true,
             _ => false,
         };
         if fits {
@@ -162,6 +169,7 @@ impl Kind {
             }
             Kind::Flag => "`true` or `false`".into(),
             Kind::Text => "text in quotes".into(),
+            Kind::Texts => "a list in brackets of texts in quotes".into(),
             Kind::Choice(names) => format!("one of {}", listed(names)),
         }
     }
@@ -173,7 +181,7 @@ impl Scalar {
             Scalar::Whole(_) | Scalar::Number(_) => raw.to_string(),
             Scalar::Flag(flag) => format!("`{flag}`"),
             Scalar::Text(text) => format!("the text {text:?}"),
-            Scalar::List(_) => "an array".into(),
+            Scalar::List(_) | Scalar::Texts(_) => "an array".into(),
             Scalar::Other(what) => (*what).into(),
         }
     }

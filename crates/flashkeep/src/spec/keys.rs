@@ -22,6 +22,12 @@ pub struct DriveSpec {
     pub name: String,
     /// A sentence about it. Not taken from `base`.
     pub description: String,
+    /// Makes an array of it: its members, each `[COUNT *] DRIVE[,KEY=VALUE…]`, where DRIVE is a preset or a path
+    /// relative to this file, such as `["8 * 2CM-128"]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<String>,
+    /// What the host sees of an array.
+    pub array: ArraySpec,
     /// The flash chips, how they are wired, and how long they take.
     pub flash: FlashSpec,
     /// The flash translation layer: mapping, allocation, collection.
@@ -38,6 +44,21 @@ pub struct DriveSpec {
     pub ageing: AgeingSpec,
     /// How `--condition` uses it before time 0, by writing.
     pub condition: ConditionSpec,
+}
+
+/// What the host sees of an array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArraySpec {
+    /// Equal parts of its address space; the traces of a run go to them in order, each with its own closed loop.
+    #[schemars(range(min = 1, max = 255))]
+    pub volumes: u32,
+}
+
+impl Default for ArraySpec {
+    fn default() -> Self {
+        ArraySpec { volumes: 1 }
+    }
 }
 
 /// Geometry, wiring and timing.
@@ -348,6 +369,10 @@ pub struct RedundancySpec {
     /// How many members; all of that level where left out (a mirror's groups: 2).
     #[schemars(range(min = 2, max = 255))]
     pub width: Option<u32>,
+    /// In an array: consecutive KiB on one member before the next has its turn; 0: the members lie one after another
+    /// (`none` only).
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub stripe_kib: f64,
     /// Which copy a mirror reads: `round-robin` or `least-busy`.
     pub read_policy: ReadPolicy,
     /// A mirror acknowledges a write when `all` copies are acknowledged, or the `first`.
@@ -655,6 +680,7 @@ impl Default for RedundancySpec {
             scheme: "none".into(),
             across: Across::Channel,
             width: None,
+            stripe_kib: 64.0,
             read_policy: ReadPolicy::RoundRobin,
             acknowledge: MirrorAcknowledge::All,
             incomplete: Incomplete::Zeros,

@@ -1,5 +1,6 @@
 //! From what the user named to one checked drive: files laid over their bases, `--set` over the files.
 
+use super::array;
 use super::check::{self, Resolved};
 use super::fields::{Kind, Scalar, fields, join, unknown};
 use super::keys::DriveSpec;
@@ -74,6 +75,25 @@ pub fn from_json(name: &str, drive: &Value, set: &[String]) -> Result<Resolved, 
     given.finish(name, set)
 }
 
+/// Reads a member of the array that `above` is: as the user would name it, a path being relative to `directory`.
+pub(super) fn member(drive: &str, directory: Option<&Path>, above: &Given) -> Result<Resolved, DriveError> {
+    let (name, own) = with_pairs(drive);
+    let source = Source::named(name, directory)
+        .map_err(|message| above.error(&["members"], format!("\"{name}\": {message}")))?;
+    let mut given = Given { depth: above.depth + 1, ..Given::new(name) };
+    let stem = source.stem();
+    given.layer(source, &mut Vec::new())?;
+    let own = own.iter().map(|&pair| pair.to_owned());
+    let set: Vec<String> = own.chain(above.member_set.iter().cloned()).collect();
+    given.finish(&stem, &set)
+}
+
+/// Whether a drive is named by a path, not by a preset's name.
+pub(super) fn is_path(drive: &str) -> bool {
+    let (name, _) = with_pairs(drive);
+    name.contains('/') || name.ends_with(".toml")
+}
+
 /// Who gave a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Giver {
@@ -101,11 +121,33 @@ pub(super) struct Given {
     /// The drive as the user named it.
     drive: String,
     entries: BTreeMap<String, Entry>,
+    /// Pairs for the members of an array.
+    member_set: Vec<String>,
+    /// Arrays above this one.
+    depth: usize,
 }
 
 impl Given {
     fn new(drive: &str) -> Self {
-        Given { drive: drive.into(), entries: BTreeMap::new() }
+        Given { drive: drive.into(), entries: BTreeMap::new(), member_set: Vec::new(), depth: 0 }
+    }
+
+    /// How many arrays it is a member of.
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// A key given by the user, or by a base, that is of some kind.
+    pub(super) fn key_of(&self, is: impl Fn(&str) -> bool) -> Option<String> {
+        self.entries.keys().find(|key| is(key) && self.by_user(key)).cloned()
+    }
+
+    /// What paths in this key are relative to, where that is not where the user stands.
+    pub(super) fn directory(&self, key: &str) -> Option<PathBuf> {
+        match &self.entries.get(key)?.giver {
+            Giver::File { label, .. } if is_path(label) => Path::new(label).parent().map(Path::to_path_buf),
+            _ => None,
+        }
     }
 
     /// Whether a file or `--set` gave this key.
@@ -225,7 +267,8 @@ impl Given {
             Value::Null => return Ok(()),
             Value::Bool(flag) => Scalar::Flag(*flag),
             Value::String(text) => Scalar::Text(text.clone()),
-            Value::Array(items) => list(items.iter().map(Value::as_f64)),
+            Value::Array(items) => texts(items.iter().map(|item| item.as_str().map(String::from)))
+                .unwrap_or_else(|| list(items.iter().map(Value::as_f64))),
             Value::Number(number) => match number.as_i128() {
                 Some(whole) => Scalar::Whole(whole),
                 None => Scalar::Number(number.as_f64().unwrap_or(f64::NAN)),
@@ -245,6 +288,10 @@ impl Given {
             return Err(self.error_by(Some(&Giver::Set), None, message));
         };
         let (key, raw) = (key.trim(), raw.trim());
+        if key.starts_with("member.") {
+            self.member_set.push(pair.trim_start()["member.".len()..].to_owned());
+            return Ok(());
+        }
         let wrong = |message: String| self.error_by(Some(&Giver::Set), Some(key), message);
         let Some(kind) = fields().get(key) else {
             let (table, name) = known_table(key);
@@ -304,7 +351,15 @@ impl Given {
         if spec.name.is_empty() {
             spec.name = stem.into();
         }
-        check::resolve(spec, &self)
+        if spec.members.is_empty() {
+            if let Some(pair) = self.member_set.first() {
+                let message = "an array's members are set so; this drive has none".to_owned();
+                let key = format!("member.{}", pair.split('=').next().unwrap_or_default());
+                return Err(self.error_by(Some(&Giver::Set), Some(&key), message));
+            }
+            return check::resolve(spec, &self);
+        }
+        array::resolve(spec, &self)
     }
 
     /// The drive as the user named it.
@@ -349,7 +404,8 @@ fn scalar(value: &Spanned<DeValue<'_>>) -> (Scalar, String) {
             Scalar::Whole(whole(digits.as_str(), digits.radix()).unwrap_or(i128::MAX))
         }
         DeValue::Float(digits) => Scalar::Number(digits.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Array(items) => list(items.iter().map(|item| number(item.get_ref()))),
+        DeValue::Array(items) => texts(items.iter().map(|item| item.get_ref().as_str().map(String::from)))
+            .unwrap_or_else(|| list(items.iter().map(|item| number(item.get_ref())))),
         DeValue::Table(_) => Scalar::Other("a table"),
         DeValue::Datetime(_) => Scalar::Other("a date or time"),
     };
@@ -362,6 +418,12 @@ fn scalar(value: &Spanned<DeValue<'_>>) -> (Scalar, String) {
         _ => String::new(),
     };
     (scalar, raw)
+}
+
+/// A list of texts, if it is one.
+fn texts(items: impl Iterator<Item = Option<String>>) -> Option<Scalar> {
+    let texts: Vec<String> = items.collect::<Option<_>>()?;
+    if texts.is_empty() { None } else { Some(Scalar::Texts(texts)) }
 }
 
 /// A list of numbers; anything else in brackets has no place in a drive file.
@@ -387,6 +449,7 @@ impl Scalar {
             Scalar::Flag(flag) => Value::from(*flag),
             Scalar::Text(text) => Value::from(text.as_str()),
             Scalar::List(numbers) => Value::from(numbers.as_slice()),
+            Scalar::Texts(texts) => Value::from(texts.as_slice()),
             Scalar::Other(_) => Value::Null,
         }
     }
@@ -407,7 +470,7 @@ struct Source {
 impl Source {
     /// By a preset's name or a path; what is wrong with it otherwise.
     fn named(name: &str, directory: Option<&Path>) -> Result<Source, String> {
-        if name.contains('/') || name.ends_with(".toml") {
+        if is_path(name) {
             let path = directory.map_or(PathBuf::from(name), |directory| directory.join(name));
             return Source::file(name, &path);
         }

@@ -2,6 +2,7 @@
 
 mod ageing;
 mod allocation;
+mod array;
 mod check;
 mod cleaning;
 mod commands;

@@ -59,6 +59,12 @@ pub struct PageTypes {
 }
 
 impl PageTypes {
+    /// All pages alike.
+    pub(super) fn alike(timing: &super::keys::TimingSpec) -> PageTypes {
+        let (read_ns, program_ns) = (timing.read_us.ns(), timing.program_us.ns());
+        PageTypes { first: Vec::new(), repeated: vec![0], read_ns, program_ns }
+    }
+
     /// Whether all pages are alike.
     #[must_use]
     pub fn is_single(&self) -> bool {
@@ -93,7 +99,7 @@ impl Check<'_> {
                 let text = "flash.page_types: no effect unless flash.timing.read_us or program_us is a list";
                 self.warnings.push(text.into());
             }
-            return Ok(PageTypes { first: Vec::new(), repeated: vec![0], read_ns, program_ns });
+            return Ok(PageTypes::alike(&self.spec.flash.timing));
         }
         read_ns.resize(types, read_ns[0]);
         program_ns.resize(types, program_ns[0]);

@@ -24,12 +24,18 @@ impl Resolved {
     /// Copies, or other parts that the redundancy is made of; 1 without redundancy.
     #[must_use]
     pub fn members(&self) -> u32 {
+        if self.is_array() {
+            return self.array.len() as u32;
+        }
         self.spec.redundancy.width.unwrap_or(1)
     }
 
     /// Equal parts of the flash: the members, and the spare ones.
     #[must_use]
     pub fn parts(&self) -> u32 {
+        if self.is_array() {
+            return self.members();
+        }
         parts(&self.spec.redundancy)
     }
 
@@ -87,6 +93,9 @@ impl Resolved {
     /// Sectors that the host sees; as in SSDSim they need not fill the last page.
     #[must_use]
     pub fn capacity_sectors(&self) -> u64 {
+        if self.is_array() {
+            return self.array_pages() * self.page_sectors();
+        }
         let data = (self.scheme().data_members)(self.members(), &self.spec.redundancy);
         self.member_bytes() / u64::from(self.spec.flash.sector_bytes) * u64::from(data)
     }
@@ -94,7 +103,8 @@ impl Resolved {
     /// How many of which unit may fail, one after the other, before anything is lost.
     #[must_use]
     pub fn survives(&self) -> (u32, &'static str) {
-        ((self.scheme().survives)(self.members()), level(self.spec.redundancy.across))
+        let unit = if self.is_array() { "member" } else { level(self.spec.redundancy.across) };
+        ((self.scheme().survives)(self.members()), unit)
     }
 }
 
@@ -165,6 +175,12 @@ impl Check<'_> {
         let unread = keys.filter(|key| *key != "scheme" && !scheme.keys.contains(&key.as_str()));
         let unread = unread.map(|key| format!("redundancy.{key}")).filter(|key| self.given.by_hand(key));
         let unread: Vec<_> = unread.collect();
+        if self.given.by_hand("redundancy.stripe_kib") {
+            self.warnings.push(
+                "redundancy.stripe_kib: no effect in a drive, whose stripes have a page of each member"
+                    .into(),
+            );
+        }
         if !unread.is_empty() {
             let keys = unread.join(", ");
             self.warnings.push(format!("{keys}: no effect with redundancy.scheme = \"{}\"", scheme.name));

@@ -46,7 +46,7 @@ impl Node {
 /// flash.
 #[must_use]
 pub fn draw(drive: &Resolved) -> String {
-    let mut top = redundancy(drive);
+    let mut top = inside(drive);
     if drive.buffer_bytes() > 0 {
         let (bytes, hit) = (size(drive.buffer_bytes()), time(drive.timing.hit_ns));
         let line = format!("{bytes} of DRAM; a request that it serves alone takes {hit}");
@@ -62,6 +62,44 @@ pub fn draw(drive: &Resolved) -> String {
     out.push('\n');
     host.write("└─ ", "   ", &mut out);
     out
+}
+
+/// What a drive or an array consists of.
+fn inside(drive: &Resolved) -> Node {
+    if drive.is_array() { array(drive) } else { redundancy(drive) }
+}
+
+/// An array: members that are alike are drawn once.
+fn array(drive: &Resolved) -> Node {
+    let mut children: Vec<Node> = Vec::new();
+    let mut first = 0;
+    for alike in drive.array.chunk_by(|one, next| one.spec == next.spec) {
+        let last = first + alike.len() - 1;
+        let numbers =
+            if first == last { format!("member {first}") } else { format!("members {first} to {last}") };
+        let each = if first == last { "" } else { " each" };
+        let line = format!("{}, {}{each}", alike[0].spec.name, size(alike[0].capacity_bytes()));
+        children.push(Node::new(&numbers, vec![line], vec![inside(&alike[0])]));
+        first = last + 1;
+    }
+    let (survives, unit) = drive.survives();
+    let may_fail = match survives {
+        0 => "none may fail".to_owned(),
+        1 => format!("any one {unit} may fail"),
+        some => format!("any {some} {unit}s may fail"),
+    };
+    let mut lines = vec![format!("{}; {may_fail}", count(u64::from(drive.members()), "member"))];
+    lines.extend(settings(drive));
+    if drive.scheme().memory {
+        children.push(memory(drive));
+    }
+    Node::new(&drive.spec.redundancy.scheme, lines, children)
+}
+
+fn memory(drive: &Resolved) -> Node {
+    let pages = count(drive.memory_pages(), "page");
+    let latency = time((drive.spec.redundancy.nvram_us * 1e3) as u64);
+    Node::new("nvram", vec![format!("{pages}, {latency} each")], Vec::new())
 }
 
 fn redundancy(drive: &Resolved) -> Node {
@@ -88,9 +126,7 @@ fn redundancy(drive: &Resolved) -> Node {
         children.push(Node::new("spare", vec![territory(drive, spare)], Vec::new()));
     }
     if scheme.memory {
-        let pages = count(drive.memory_pages(), "page");
-        let line = format!("{pages}, {} each", time((redundancy.nvram_us * 1e3) as u64));
-        children.push(Node::new("nvram", vec![line], Vec::new()));
+        children.push(memory(drive));
     }
     Node::new(&redundancy.scheme, lines, children)
 }
@@ -98,7 +134,10 @@ fn redundancy(drive: &Resolved) -> Node {
 /// What the scheme has been told, key by key.
 fn settings(drive: &Resolved) -> Vec<String> {
     let keys = serde_json::to_value(&drive.spec.redundancy).unwrap_or_default();
-    let drawn = ["across", "width", "spares", "nvram_mib", "nvram_us"];
+    let drawn: &[&str] = match drive.is_array() {
+        true => &["across", "width", "spares", "nvram_mib", "nvram_us"],
+        false => &["stripe_kib", "across", "width", "spares", "nvram_mib", "nvram_us"],
+    };
     let mut lines: Vec<String> = Vec::new();
     for key in drive.scheme().keys.iter().filter(|key| !drawn.contains(key)) {
         let told = match &keys[*key] {

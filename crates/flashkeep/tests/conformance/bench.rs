@@ -68,11 +68,11 @@ impl Bench {
     /// A drive from the text of a drive file.
     pub(crate) fn new(text: &str, set: &[String]) -> Bench {
         let drive = load_text("bench.toml", text, set).unwrap_or_else(|error| panic!("{error}"));
-        let Built { mut flash, tree, controller, domains, .. } =
+        let Built { hardware: mut flash, tree, controller, plots, .. } =
             build::<Token>(&drive).unwrap_or_else(|error| panic!("{error}"));
         let operations = Told::default();
         flash.log_operations(Box::new(operations.clone()));
-        let domains = domains.iter().map(|domain| domain.planes(flash.geometry())).collect();
+        let domains = plots[0].domains.iter().map(|domain| domain.planes(flash.geometry())).collect();
         let mut engine = Engine::new(tree);
         engine.controller = controller;
         let is_log = drive.scheme().kind == flashkeep::schemes::Members::Raw;

@@ -1,0 +1,185 @@
+//! What a simulation asks of whatever stands below its tree: the flash of one drive, or a shelf of drives and disks.
+
+use super::{Counters, Drive, Fault, Life, Work};
+use crate::engine::{Contents, LeafId, Leaves, Page};
+use crate::kernel::{SimTime, Span};
+use crate::media::Geometry;
+
+/// What one device of several has done.
+#[derive(Clone, Debug, Default)]
+pub struct Deeds {
+    /// Pages and blocks, by kind and cause.
+    pub counters: Counters,
+    /// How long each channel has been in use, and each unit busy.
+    pub busy: [Vec<Span>; 2],
+    /// Erases of each block.
+    pub erases: Vec<u32>,
+    /// Blocks that have had all their erases.
+    pub expired: u32,
+}
+
+/// Leaves that take time.
+pub trait Hardware<C: Contents>: Leaves<C> {
+    /// The instant of the next event, [`SimTime::NEVER`] where nothing is pending.
+    fn next_event(&self) -> SimTime;
+    /// Does what is due next, if it is due by `until`; false where nothing is.
+    fn step(&mut self, until: SimTime) -> bool;
+    /// Whether something has been done that nobody has taken in.
+    fn has_done(&self) -> bool;
+    /// The instant of what was done last.
+    fn now(&self) -> SimTime;
+    /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
+    fn admit(&mut self, admitted: SimTime, now: SimTime);
+    /// Asks the processor for what is known of a page that will soon be wanted of a member of the root.
+    fn prefetch(&self, member: u8, page: Page);
+    /// Whether commands take no time from now on.
+    fn set_untimed(&mut self, untimed: bool);
+    /// The seed of what is drawn.
+    fn seed(&mut self, seed: u64);
+    /// What a request takes that the controller's memory serves alone.
+    fn memory_time(&self) -> Span;
+    /// Something of a drive or disk fails at `now`: for good, or (not `lasting`) what it held cannot be read any more.
+    fn fail(&mut self, now: SimTime, device: u16, what: Fault, lasting: bool);
+    /// New and empty flash stands where that has failed.
+    fn renew(&mut self, now: SimTime, device: u16, what: Fault);
+    /// The geometry of a drive's flash.
+    fn geometry(&self, device: u16) -> Option<&Geometry>;
+    /// Whether a leaf answers nothing any more.
+    fn is_dead(&self, leaf: LeafId) -> bool;
+    /// Whether nothing of it has failed or been spoilt.
+    fn is_sound(&self) -> bool;
+    /// What has become of blocks that wear out; of a drive only.
+    fn life(&self) -> &Life;
+    /// What has been counted, leaf by leaf.
+    fn counters(&self) -> Counters;
+    /// How long arrays and pins worked, where the drive says what they draw.
+    fn work(&self) -> Option<Work>;
+    /// How long each channel has been in use, and each unit, or disk, busy.
+    fn busy(&self) -> [Vec<Span>; 2];
+    /// Erases of each block.
+    fn erases(&self) -> Vec<u32>;
+    /// Valid pages, and pages there are.
+    fn filled(&self) -> (u64, u64);
+    /// What each device of a shelf has done; nothing of a drive alone.
+    fn devices(&self) -> Vec<Deeds> {
+        Vec::new()
+    }
+    /// Re-derives what is counted from the raw state.
+    fn audit(&self);
+    /// Ends the log of operations.
+    ///
+    /// # Errors
+    /// What could not be written of it.
+    fn close_log(&mut self) -> Result<(), String>;
+    /// The flash, where that is all there is: what only a drive can be asked.
+    fn flash(&self) -> Option<&Drive<C>>;
+    /// The same, to be changed.
+    fn flash_mut(&mut self) -> Option<&mut Drive<C>>;
+}
+
+impl<C: Contents> Hardware<C> for Drive<C> {
+    #[inline(always)]
+    fn next_event(&self) -> SimTime {
+        Drive::next_event(self)
+    }
+
+    #[inline(always)]
+    fn step(&mut self, until: SimTime) -> bool {
+        Drive::step(self, until)
+    }
+
+    #[inline(always)]
+    fn has_done(&self) -> bool {
+        Drive::has_done(self)
+    }
+
+    #[inline(always)]
+    fn now(&self) -> SimTime {
+        Drive::now(self)
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, admitted: SimTime, now: SimTime) {
+        Drive::admit(self, admitted, now);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, member: u8, page: Page) {
+        Drive::prefetch(self, LeafId(u16::from(member)), page);
+    }
+
+    fn set_untimed(&mut self, untimed: bool) {
+        Drive::set_untimed(self, untimed);
+    }
+
+    fn seed(&mut self, seed: u64) {
+        Drive::seed(self, seed);
+    }
+
+    #[inline(always)]
+    fn memory_time(&self) -> Span {
+        Drive::memory_time(self)
+    }
+
+    fn fail(&mut self, now: SimTime, _: u16, what: Fault, lasting: bool) {
+        Drive::fail(self, now, what, lasting);
+    }
+
+    fn renew(&mut self, now: SimTime, _: u16, what: Fault) {
+        Drive::renew(self, now, what);
+    }
+
+    fn geometry(&self, _: u16) -> Option<&Geometry> {
+        Some(Drive::geometry(self))
+    }
+
+    fn is_dead(&self, leaf: LeafId) -> bool {
+        Drive::is_dead(self, leaf)
+    }
+
+    #[inline(always)]
+    fn is_sound(&self) -> bool {
+        Drive::is_sound(self)
+    }
+
+    #[inline(always)]
+    fn life(&self) -> &Life {
+        Drive::life(self)
+    }
+
+    fn counters(&self) -> Counters {
+        Drive::counters(self).clone()
+    }
+
+    fn work(&self) -> Option<Work> {
+        Drive::work(self).cloned()
+    }
+
+    fn busy(&self) -> [Vec<Span>; 2] {
+        [self.channel_busy(), self.unit_busy()]
+    }
+
+    fn erases(&self) -> Vec<u32> {
+        Drive::erases(self)
+    }
+
+    fn filled(&self) -> (u64, u64) {
+        Drive::filled(self)
+    }
+
+    fn audit(&self) {
+        Drive::audit(self);
+    }
+
+    fn close_log(&mut self) -> Result<(), String> {
+        Drive::close_log(self)
+    }
+
+    fn flash(&self) -> Option<&Drive<C>> {
+        Some(self)
+    }
+
+    fn flash_mut(&mut self) -> Option<&mut Drive<C>> {
+        Some(self)
+    }
+}

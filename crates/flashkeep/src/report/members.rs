@@ -1,0 +1,81 @@
+//! What the parts of a drive and the members of an array have done.
+
+use super::WearFacts;
+use super::summary::{operations, per, utilization, write_amplification};
+use crate::drive::{Counters, Deeds, Kind};
+use crate::engine::Cause;
+use crate::kernel::{SimTime, Span};
+use crate::spec::Resolved;
+use serde_json::{Value, json};
+
+/// What a member of an array has done while requests were counted.
+#[derive(Clone, Debug)]
+pub struct MemberFacts<'a> {
+    /// Which member, from the root downwards.
+    pub path: &'a [u32],
+    /// What it is.
+    pub drive: &'a Resolved,
+    /// By the end.
+    pub now: Deeds,
+    /// When counting began.
+    pub before: Deeds,
+    /// The end.
+    pub end: SimTime,
+}
+
+/// The redundancy's parts of a drive.
+pub(super) fn of_drive(counters: &Counters) -> Value {
+    if counters.members() < 2 {
+        return json!([]);
+    }
+    let member = |at| json!({ "operations": operations(|kind, cause| counters.of_member(at, kind, cause)) });
+    (0..counters.members()).map(member).collect()
+}
+
+/// The members of an array.
+pub(super) fn of_array(members: &[MemberFacts<'_>], seconds: f64) -> Value {
+    members.iter().map(|member| member.to_json(seconds)).collect()
+}
+
+impl MemberFacts<'_> {
+    fn to_json(&self, seconds: f64) -> Value {
+        let counters = self.now.counters.since(&self.before.counters);
+        let given = given(&counters);
+        let wear = &self.drive.spec.ftl.wear;
+        let worn = |at: usize| self.before.erases.get(at).copied().unwrap_or(0);
+        let erases: Vec<u32> =
+            self.now.erases.iter().enumerate().map(|(at, now)| now.saturating_sub(worn(at))).collect();
+        let wear = WearFacts {
+            erases,
+            before: self.before.erases.clone(),
+            budget: wear.erase_budget,
+            expired: self.now.expired,
+            first_death: None,
+            first_refusal: None,
+            end: (self.end, given * self.drive.page_bytes()),
+            capacity: self.drive.capacity_bytes(),
+            warranty_years: wear.warranty_years,
+        };
+        let since = |at: usize| -> Vec<Span> {
+            let before = self.before.busy[at].iter().copied().chain(std::iter::repeat(Span::ZERO));
+            self.now.busy[at].iter().zip(before).map(|(&now, before)| now - before).collect()
+        };
+        json!({
+            "member": self.path.iter().map(u32::to_string).collect::<Vec<_>>().join("/"),
+            "name": self.drive.spec.name,
+            "operations": operations(|kind, cause| counters.of(kind, cause)),
+            "write_amplification": write_amplification(&counters, given),
+            "wear": wear.to_json(),
+            "utilization": utilization(&[since(0), since(1)], seconds),
+            "host_pages_written": given,
+            "written_mib_s": per(given as f64 * self.drive.page_bytes() as f64 / f64::from(1 << 20), seconds),
+        })
+    }
+}
+
+/// Pages that a member was given to write: what it programmed for reasons other than its own.
+fn given(counters: &Counters) -> u64 {
+    let own = [Cause::Gc, Cause::Wear, Cause::Migrate, Cause::Metadata, Cause::ParityGc];
+    let causes = Cause::ALL.into_iter().filter(|cause| !own.contains(cause));
+    causes.map(|cause| counters.of(Kind::Program, cause)).sum()
+}

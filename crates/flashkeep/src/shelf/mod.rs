@@ -1,0 +1,308 @@
+//! What stands below an array's tree: drives, disks and memories side by side, each with events of its own.
+//!
+//! Leaves are numbered through, device by device. Whatever a device has done is taken off it at once and told under
+//! those numbers; the order of events is (instant, device).
+
+use crate::drive::{Counters, Deeds, Drive, Fault, Hardware, Life, Nvram, Work};
+use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Spare, Ticket};
+use crate::kernel::{Agenda, SimTime, Span};
+use crate::media::Geometry;
+
+/// One of the things that stand on a shelf.
+pub enum Device<C> {
+    /// A drive's flash.
+    Flash(Box<Drive<C>>),
+    /// A non-volatile memory.
+    Memory(Nvram<C>),
+}
+
+/// A device, and which leaves it is.
+struct Place<C> {
+    device: Device<C>,
+    /// Its first leaf's number.
+    first: u16,
+}
+
+/// Drives, disks and memories side by side.
+pub struct Shelf<C> {
+    places: Vec<Place<C>>,
+    /// The place of each leaf.
+    place_of: Vec<u16>,
+    agenda: Agenda,
+    done: Vec<Done<C>>,
+    now: SimTime,
+    life: Life,
+}
+
+impl<C: Contents> Shelf<C> {
+    /// A shelf with these devices, each with so many leaves.
+    #[must_use]
+    pub fn new(devices: Vec<(Device<C>, u16)>) -> Self {
+        let agenda = Agenda::new(devices.len());
+        let mut place_of = Vec::new();
+        let mut places = Vec::new();
+        for (at, (device, leaves)) in devices.into_iter().enumerate() {
+            places.push(Place { device, first: place_of.len() as u16 });
+            place_of.extend(std::iter::repeat_n(at as u16, usize::from(leaves)));
+        }
+        Shelf { places, place_of, agenda, done: Vec::new(), now: SimTime::ZERO, life: Life::endless() }
+    }
+
+    /// The devices, in order of leaves.
+    pub fn devices(&self) -> impl Iterator<Item = &Device<C>> {
+        self.places.iter().map(|place| &place.device)
+    }
+
+    /// The device that a leaf belongs to, and the leaf's number there.
+    #[inline]
+    fn find(&self, leaf: LeafId) -> (&Device<C>, LeafId) {
+        let place = &self.places[usize::from(self.place_of[usize::from(leaf.0)])];
+        (&place.device, LeafId(leaf.0 - place.first))
+    }
+
+    fn drives(&self) -> impl Iterator<Item = &Drive<C>> {
+        self.devices().filter_map(|device| match device {
+            Device::Flash(drive) => Some(&**drive),
+            Device::Memory(_) => None,
+        })
+    }
+
+    /// Takes what a device has done off it, and notes when it goes on.
+    #[inline]
+    fn take_off(&mut self, at: usize) {
+        let Place { device, first } = &mut self.places[at];
+        let Device::Flash(drive) = device else { return };
+        self.agenda.set(at, drive.next_event());
+        for mut done in drive.done().drain(..) {
+            if let Some((leaf, _)) = &mut done.failed {
+                leaf.0 += *first;
+            }
+            self.done.push(done);
+        }
+    }
+
+    fn each_drive(&mut self, mut act: impl FnMut(&mut Drive<C>)) {
+        for place in &mut self.places {
+            if let Device::Flash(drive) = &mut place.device {
+                act(drive);
+            }
+        }
+    }
+}
+
+impl<C: Contents> Below for Shelf<C> {
+    fn backlog(&self, leaf: LeafId, page: Page) -> Span {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.backlog(leaf, page),
+            (Device::Memory(_), _) => Span::ZERO,
+        }
+    }
+
+    fn wear(&self, leaf: LeafId) -> u64 {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.wear(leaf),
+            (Device::Memory(_), _) => 0,
+        }
+    }
+
+    fn room(&self, leaf: LeafId) -> u64 {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.room(leaf),
+            (Device::Memory(_), _) => u64::MAX,
+        }
+    }
+
+    fn holds(&self, leaf: LeafId, page: Page) -> bool {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.holds(leaf, page),
+            (Device::Memory(memory), _) => memory.holds(page.0),
+        }
+    }
+
+    fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.spare(leaf, page),
+            (Device::Memory(_), _) => None,
+        }
+    }
+
+    fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.is_erased(leaf, page),
+            (Device::Memory(_), _) => false,
+        }
+    }
+}
+
+impl<C: Contents> Leaves<C> for Shelf<C> {
+    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
+        self.now = now;
+        let at = usize::from(self.place_of[usize::from(leaf.0)]);
+        let Place { device, first } = &mut self.places[at];
+        match device {
+            Device::Flash(drive) => {
+                drive.submit(now, LeafId(leaf.0 - *first), command, ticket, contents);
+                self.take_off(at);
+            }
+            Device::Memory(memory) => {
+                memory.ask(now, leaf, command, ticket, contents, &mut self.done);
+            }
+        }
+    }
+
+    fn done(&mut self) -> &mut Vec<Done<C>> {
+        &mut self.done
+    }
+}
+
+impl<C: Contents> Hardware<C> for Shelf<C> {
+    #[inline]
+    fn next_event(&self) -> SimTime {
+        self.agenda.next()
+    }
+
+    fn step(&mut self, until: SimTime) -> bool {
+        let Some((now, at)) = self.agenda.first(until) else { return false };
+        self.now = now;
+        let Device::Flash(drive) = &mut self.places[at].device else {
+            unreachable!("a memory has no events")
+        };
+        drive.step(now);
+        self.take_off(at);
+        true
+    }
+
+    #[inline]
+    fn has_done(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    #[inline]
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn admit(&mut self, _: SimTime, now: SimTime) {
+        self.now = now;
+        self.each_drive(|drive| drive.admit(now, now));
+    }
+
+    fn prefetch(&self, _: u8, _: Page) {}
+
+    fn set_untimed(&mut self, untimed: bool) {
+        for place in &mut self.places {
+            match &mut place.device {
+                Device::Flash(drive) => drive.set_untimed(untimed),
+                Device::Memory(memory) => memory.set_untimed(untimed),
+            }
+        }
+    }
+
+    /// Each device draws a stream of its own.
+    fn seed(&mut self, seed: u64) {
+        let mut number = 0;
+        self.each_drive(|drive| {
+            drive.seed(seed.wrapping_add(number));
+            number += 1;
+        });
+    }
+
+    fn memory_time(&self) -> Span {
+        Span::ZERO
+    }
+
+    fn fail(&mut self, now: SimTime, device: u16, what: Fault, lasting: bool) {
+        let at = usize::from(device);
+        self.now = now;
+        match &mut self.places[at].device {
+            Device::Flash(drive) => drive.fail(now, what, lasting),
+            Device::Memory(memory) => memory.fail(lasting),
+        }
+        self.take_off(at);
+    }
+
+    fn renew(&mut self, now: SimTime, device: u16, what: Fault) {
+        let at = usize::from(device);
+        self.now = now;
+        match &mut self.places[at].device {
+            Device::Flash(drive) => drive.renew(now, what),
+            Device::Memory(memory) => memory.renew(),
+        }
+        self.take_off(at);
+    }
+
+    fn geometry(&self, device: u16) -> Option<&Geometry> {
+        match &self.places[usize::from(device)].device {
+            Device::Flash(drive) => Some(drive.geometry()),
+            Device::Memory(_) => None,
+        }
+    }
+
+    fn is_dead(&self, leaf: LeafId) -> bool {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.is_dead(leaf),
+            (Device::Memory(memory), _) => memory.is_dead(),
+        }
+    }
+
+    fn is_sound(&self) -> bool {
+        self.drives().all(Drive::is_sound)
+    }
+
+    fn life(&self) -> &Life {
+        &self.life
+    }
+
+    fn counters(&self) -> Counters {
+        let mut all = Counters::default();
+        self.drives().for_each(|drive| all.append(drive.counters()));
+        all
+    }
+
+    fn work(&self) -> Option<Work> {
+        None
+    }
+
+    fn busy(&self) -> [Vec<Span>; 2] {
+        let channels = self.drives().flat_map(Drive::channel_busy).collect();
+        [channels, self.drives().flat_map(Drive::unit_busy).collect()]
+    }
+
+    fn erases(&self) -> Vec<u32> {
+        self.drives().flat_map(Drive::erases).collect()
+    }
+
+    fn filled(&self) -> (u64, u64) {
+        let sum = |(a, b), (c, d)| (a + c, b + d);
+        self.drives().map(Drive::filled).fold((0, 0), sum)
+    }
+
+    fn devices(&self) -> Vec<Deeds> {
+        let deeds = |device: &Device<C>| match device {
+            Device::Flash(drive) => Deeds {
+                counters: drive.counters().clone(),
+                busy: [drive.channel_busy(), drive.unit_busy()],
+                erases: drive.erases(),
+                expired: drive.life().expired,
+            },
+            Device::Memory(_) => Deeds::default(),
+        };
+        self.devices().map(deeds).collect()
+    }
+
+    fn audit(&self) {
+        self.drives().for_each(Drive::audit);
+    }
+
+    fn close_log(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn flash(&self) -> Option<&Drive<C>> {
+        None
+    }
+
+    fn flash_mut(&mut self) -> Option<&mut Drive<C>> {
+        None
+    }
+}

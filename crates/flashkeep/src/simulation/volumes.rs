@@ -1,0 +1,152 @@
+//! An array whose volumes each have a workload: who comes next, and where that lies.
+
+use super::{Simulation, Stop};
+use crate::drive::Hardware;
+use crate::engine::Contents;
+use crate::error::Error;
+use crate::host::{Addresses, Window};
+use crate::kernel::SimTime;
+use crate::workload::{Replay, Requests, Workload};
+use flashkeep_trace::Request;
+
+/// One volume's workload.
+struct Volume {
+    requests: Requests,
+    next: Option<Request>,
+    addresses: Addresses,
+    /// In a closed loop, its own.
+    window: Window,
+    /// Its place in the array, bytes.
+    offset: u64,
+}
+
+/// All volumes of an array.
+pub(super) struct Volumes {
+    volumes: Vec<Volume>,
+    closed: bool,
+    /// Requests that are still to come, at most.
+    left: u64,
+    /// Whose request comes next, and when; nobody's where none is known yet.
+    first: Option<usize>,
+    /// Whose request was taken last.
+    pub(super) current: usize,
+}
+
+impl Volumes {
+    /// The volumes of a workload; none where it is one for everything.
+    pub(super) fn new(
+        workload: &Workload<'_>,
+        capacity: u64,
+        depth: u32,
+        merges: bool,
+    ) -> Result<Option<Self>, Error> {
+        if workload.volumes < 2 {
+            return Ok(None);
+        }
+        let closed = workload.replay != Replay::Open;
+        let share = capacity / workload.volumes as u64;
+        let volume = |(at, requests)| Volume {
+            requests,
+            next: None,
+            addresses: Addresses::new(share, workload.placement, merges),
+            window: Window::new(depth, closed),
+            offset: at as u64 * share,
+        };
+        let mut volumes: Vec<Volume> = workload.streams()?.into_iter().enumerate().map(volume).collect();
+        for volume in &mut volumes {
+            volume.next = volume.requests.next()?;
+        }
+        Ok(Some(Volumes { volumes, closed, left: workload.limit(), first: None, current: 0 }))
+    }
+
+    /// Whether there is another request.
+    pub(super) fn has_next(&self) -> bool {
+        self.left > 0 && self.volumes.iter().any(|volume| volume.next.is_some())
+    }
+
+    /// When the next request can come in, the host's queue having room at `room`: the first of equals.
+    pub(super) fn next_at(&mut self, now: SimTime, room: SimTime) -> SimTime {
+        self.first = None;
+        let mut first = SimTime::NEVER;
+        if self.left == 0 {
+            return first;
+        }
+        for (at, volume) in self.volumes.iter().enumerate() {
+            let Some(request) = &volume.next else { continue };
+            let arrival = if self.closed { now } else { SimTime(request.arrival_ns).max(room) };
+            let comes = if self.closed { volume.window.room_at(arrival) } else { arrival };
+            if comes < first {
+                (first, self.first) = (comes, Some(at));
+            }
+        }
+        first
+    }
+
+    /// The volume whose request was taken last has another one inside, or one less.
+    pub(super) fn enter(&mut self, now: SimTime) {
+        if self.closed {
+            self.volumes[self.current].window.enter(now, now);
+        }
+    }
+
+    /// A request of a volume is known to leave at `at`.
+    pub(super) fn leave(&mut self, volume: usize, at: SimTime) {
+        if self.closed {
+            self.volumes[volume].window.leave(at);
+        }
+    }
+
+    /// How much of all workloads has been handed out, where that can be told.
+    pub(super) fn share_done(&self) -> Option<f64> {
+        let shares = self.volumes.iter().map(|volume| volume.requests.share_done());
+        let sum = shares.into_iter().sum::<Option<f64>>()?;
+        Some(sum / self.volumes.len() as f64)
+    }
+
+    /// Records skipped in all of them.
+    pub(super) fn skipped(&self) -> u64 {
+        self.volumes.iter().map(|volume| volume.requests.skipped()).sum()
+    }
+
+    /// Requests whose address was taken modulo their volume.
+    pub(super) fn overlapping(&self) -> u64 {
+        self.volumes.iter().map(|volume| volume.addresses.overlapping()).sum()
+    }
+
+    /// What the user should be told about them.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.volumes.iter().flat_map(|volume| volume.requests.warnings()).collect()
+    }
+}
+
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+    /// Takes the next request of whichever volume has one; none where it has no place and is left out.
+    pub(super) fn take_from_volumes(&mut self) -> Result<Option<Request>, Stop> {
+        let volumes = self.volumes.as_mut().expect("there are volumes");
+        let at = volumes.first.expect("somebody comes next");
+        volumes.left -= 1;
+        volumes.current = at;
+        let volume = &mut volumes.volumes[at];
+        let request = volume.next.take().expect("it comes next");
+        volume.next = volume.requests.next()?;
+        match volume.addresses.place(&request) {
+            Ok(ranges) => {
+                self.ranges.clear();
+                self.ranges.extend_from_slice(ranges);
+                self.ranges.iter_mut().for_each(|range| range.offset += volume.offset);
+                self.interleave();
+                Ok(Some(request))
+            }
+            Err(crate::host::AddressError::SecondDevice) => Err(Stop::SecondDevice),
+            Err(_) if self.workload.skips_misplaced() => {
+                self.misplaced += 1;
+                Ok(None)
+            }
+            Err(error) => {
+                let name = &volume.requests.provenance.name;
+                let number = self.admitted + self.misplaced + 1;
+                Err(Stop::Error(self.workload.misplaced(error, number, &request, name)))
+            }
+        }
+    }
+}

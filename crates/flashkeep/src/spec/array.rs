@@ -1,0 +1,210 @@
+//! An array: a drive file whose members are drives, disks or arrays themselves.
+
+use super::check::Resolved;
+use super::keys::DriveSpec;
+use super::load::{self, Given};
+use crate::error::DriveError;
+use crate::schemes::MemberFacts;
+
+/// Arrays of arrays of arrays: deeper ones lead back to themselves.
+const DEEPEST: usize = 8;
+
+/// Tables of a drive file that speak of what a single drive is made of.
+const OF_DRIVES: [&str; 5] = ["flash.", "ftl.", "ageing.", "condition.", "disk."];
+
+impl Resolved {
+    /// Whether it is an array.
+    #[must_use]
+    pub fn is_array(&self) -> bool {
+        !self.array.is_empty()
+    }
+
+    /// Whether it is more, or something else, than the flash of one drive.
+    #[must_use]
+    pub fn is_shelf(&self) -> bool {
+        self.is_array()
+    }
+
+    /// What its members are, as its scheme may know them.
+    #[must_use]
+    pub fn member_facts(&self) -> Vec<MemberFacts> {
+        let facts = |member: &Resolved| MemberFacts { pages: member.whole_pages(), disk: member.is_disk() };
+        self.array.iter().map(facts).collect()
+    }
+
+    /// The member with this number, and the member of that with the next, and so on.
+    #[must_use]
+    pub fn descendant(&self, path: &[u32]) -> Option<&Resolved> {
+        path.iter().try_fold(self, |drive, &number| drive.array.get(number as usize))
+    }
+
+    /// Whether it is a disk.
+    #[must_use]
+    pub fn is_disk(&self) -> bool {
+        false
+    }
+
+    /// Pages that it offers whole.
+    #[must_use]
+    pub fn whole_pages(&self) -> u64 {
+        self.capacity_bytes() / self.page_bytes()
+    }
+
+    /// Pages of an array's member that belong together; 0 where members lie one after another, 1 where the scheme has
+    /// no units.
+    #[must_use]
+    pub fn unit_pages(&self) -> u32 {
+        if !self.scheme().keys.contains(&"stripe_kib") {
+            return 1;
+        }
+        (self.spec.redundancy.stripe_kib * 1024.0 / self.page_bytes() as f64) as u32
+    }
+
+    /// Pages of each member that the array uses: whole units.
+    #[must_use]
+    pub fn used_pages(&self) -> u64 {
+        let common = self.array.iter().map(Resolved::whole_pages).min().unwrap_or(0);
+        common - common % u64::from(self.unit_pages().max(1))
+    }
+
+    /// What the scheme is told of its members, whole units of each.
+    fn used_facts(&self) -> Vec<MemberFacts> {
+        let unit = u64::from(self.unit_pages().max(1));
+        let whole = |facts: MemberFacts| MemberFacts { pages: facts.pages - facts.pages % unit, ..facts };
+        self.member_facts().into_iter().map(whole).collect()
+    }
+
+    /// Pages that an array offers, in equal volumes.
+    pub(super) fn array_pages(&self) -> u64 {
+        let pages = (self.scheme().over_drives)(&self.used_facts(), &self.spec.redundancy);
+        let volumes = u64::from(self.volumes());
+        pages.map_or(0, |pages| pages - pages % volumes)
+    }
+
+    /// Pages of a unit, and members that have data of a stripe.
+    #[must_use]
+    pub fn units(&self) -> [u64; 2] {
+        let data = (self.scheme().data_members)(self.members(), &self.spec.redundancy);
+        let unit = if self.is_array() { self.unit_pages() } else { 1 };
+        [u64::from(unit), u64::from(data)]
+    }
+
+    /// Volumes that the host sees, each as large as the others; the workloads of a run go to them in order.
+    #[must_use]
+    pub fn volumes(&self) -> u32 {
+        self.spec.array.volumes
+    }
+}
+
+/// Makes an array of a spec that names members.
+pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, DriveError> {
+    if let Some(key) = given.key_of(|key| OF_DRIVES.iter().any(|table| key.starts_with(table))) {
+        let message = "belongs to the members of an array: set it there, as in `members = [\"4 * NAME,KEY=VALUE\"]`, or \
+                       for all of them with `--set member.KEY=VALUE`";
+        return Err(given.error(&[&key], message));
+    }
+    let members = members(&mut spec, given)?;
+    let wrong = |keys: &[&str], message: String| given.error(keys, message);
+    let first = &members[0];
+    let page = first.page_bytes();
+    if let Some(other) = members.iter().find(|member| member.page_bytes() != page) {
+        let message = format!(
+            "`{}` has pages of {page} bytes, `{}` of {}: members with pages of one size are accepted",
+            first.spec.name,
+            other.spec.name,
+            other.page_bytes()
+        );
+        return Err(wrong(&["members"], message));
+    }
+    // What stands above an array's tree thinks in its members' pages.
+    spec.flash.page_kib = first.spec.flash.page_kib;
+    spec.flash.sector_bytes = first.spec.flash.sector_bytes;
+    spec.flash.pin_bytes_per_sector = first.spec.flash.sector_bytes;
+    let mut warnings = Vec::new();
+    if members.iter().any(|member| member.spec.buffer.dram_mib > 0.0) {
+        warnings.push(
+            "members: their own DRAM buffers are not used in an array; buffer.dram_mib of the array is"
+                .into(),
+        );
+    }
+    for member in &members {
+        for warning in &member.warnings {
+            let line = format!("{}: {warning}", member.spec.name);
+            if !warnings.contains(&line) {
+                warnings.push(line);
+            }
+        }
+    }
+    let resolved = Resolved { array: members, warnings, ..Resolved::plain(spec, given.drive()) };
+    let stripe = resolved.spec.redundancy.stripe_kib * 1024.0;
+    if stripe % page as f64 != 0.0 {
+        let message = format!(
+            "a unit of {} KiB is not a whole number of pages of {page} bytes",
+            resolved.spec.redundancy.stripe_kib
+        );
+        return Err(wrong(&["redundancy.stripe_kib"], message));
+    }
+    if resolved.array.len() > 255 {
+        return Err(wrong(
+            &["members"],
+            format!("{} members; at most 255 are accepted", resolved.array.len()),
+        ));
+    }
+    let scheme = resolved.scheme();
+    if resolved.unit_pages() == 0 && scheme.name != "none" {
+        let message =
+            "0 puts members one after another; that is for redundancy.scheme = \"none\" only".to_owned();
+        return Err(wrong(&["redundancy.stripe_kib", "redundancy.scheme"], message));
+    }
+    if let Err(why) = (scheme.over_drives)(&resolved.used_facts(), &resolved.spec.redundancy) {
+        return Err(wrong(&["redundancy.scheme", "members"], format!("{}: {why}", scheme.name)));
+    }
+    let pages = resolved.array_pages();
+    if pages == 0 {
+        let message =
+            format!("{} members hold no page in {} volumes", resolved.array.len(), resolved.volumes());
+        return Err(wrong(&["members", "array.volumes", "redundancy.stripe_kib"], message));
+    }
+    if pages > (1 << 31) - 2 {
+        let message = format!(
+            "{pages} pages; at most {} are accepted: fewer or smaller members, or larger pages",
+            (1u32 << 31) - 2
+        );
+        return Err(wrong(&["members"], message));
+    }
+    Ok(resolved)
+}
+
+/// Reads what the members are; each text is `[COUNT *] DRIVE[,KEY=VALUE…]`.
+fn members(spec: &mut DriveSpec, given: &Given) -> Result<Vec<Resolved>, DriveError> {
+    let directory = given.directory("members");
+    let mut members = Vec::new();
+    for text in &mut spec.members {
+        let wrong = |message: String| given.error(&["members"], message);
+        let (count, drive) = match text.split_once('*') {
+            Some((count, drive)) => (count.trim(), drive.trim()),
+            None => ("1", text.trim()),
+        };
+        let count = count.parse::<usize>().ok().filter(|count| (1..=255).contains(count));
+        let Some(count) = count.filter(|_| !drive.is_empty()) else {
+            let message = "; `COUNT * DRIVE[,KEY=VALUE]` is accepted, such as \"8 * 2CM-128\", with a COUNT from 1 to 255";
+            return Err(wrong(format!("found `{text}`{message}")));
+        };
+        if given.depth() >= DEEPEST {
+            return Err(wrong(format!("arrays {DEEPEST} deep: members may not lead back to themselves")));
+        }
+        let member = load::member(drive, directory.as_deref(), given)?;
+        members.extend(std::iter::repeat_n(member, count));
+        if let Some(directory) = &directory
+            && load::is_path(drive)
+        {
+            *text = format!("{count} * {}", directory.join(drive).to_string_lossy());
+        }
+    }
+    Ok(members)
+}
+
+/// The keys of an array's JSON that say nothing of it.
+pub(super) fn only_of_drives() -> impl Iterator<Item = &'static str> {
+    OF_DRIVES.iter().map(|table| table.trim_end_matches('.'))
+}
