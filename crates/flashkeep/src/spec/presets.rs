@@ -47,6 +47,10 @@ const TABLE: &[(&str, &str)] = table![
     "atc08-gang16-bus",
     "atc08-gang8-async",
     "atc08-gang8-sync",
+    "intel-320-160",
+    "t7-mirror-base",
+    "t7-ssd-raid1",
+    "t7-ssd-raid5",
 ];
 
 /// The presets in the order of the table.
