@@ -85,6 +85,7 @@ COMMAND_LINES = {
         ["run", "DRIVE", WORKLOAD, "--fail", "page:0.0.0.0.1.2@1s,replace_after=1s"],
         "replace_after",
     ),
+    "a disk by itself": (["run", "st3500630a", WORKLOAD], "cannot be run yet"),
     "no such scenario": (["run", "DRIVE", WORKLOAD, "--scenario", "nowhere/scenario.toml"], "nowhere/scenario.toml"),
     "a trace for a scenario": (["run", "DRIVE", WORKLOAD, "--scenario", "TRACE"], "[[event]]"),
     "a value of a drive that it does not have": (
@@ -121,6 +122,7 @@ DRIVES = {
     "an unknown key": ("[flash]\nchanels = 2", "channels"),
     "another type": ('[flash]\nchannels = "two"', "flash.channels"),
     "a number out of range": ("[flash]\npage_kib = -4", "flash.page_kib"),
+    "a disk with flash": ("[disk]\ncapacity_gb = 20\n[flash]\nchannels = 2", "flash.channels"),
     "a mirror over one channel": ('[flash]\nchannels = 1\n[redundancy]\nscheme = "mirror"', "redundancy"),
 }
 

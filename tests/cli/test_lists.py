@@ -87,6 +87,9 @@ def test_check_echoes_a_drive_that_can_be_read_again(flashkeep: Command, mirrore
     again = tmp_path / "again.toml"
     again.write_text(out.split(found["tree"].splitlines()[0])[0])
     assert flashkeep.json("check", again)["drive"] == found["drive"]
+    disk = flashkeep.json("check", "st3500630a")
+    again.write_text(flashkeep("check", "st3500630a").out.split(disk["tree"].splitlines()[0])[0])
+    assert flashkeep.json("check", again)["drive"] == disk["drive"]
 
 
 def test_check_warns(flashkeep: Command, drive: Path) -> None:

@@ -230,6 +230,10 @@ fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
             Some(rest) => (drive, text) = (member, rest),
         }
     }
+    if drive.is_disk() {
+        let found = format!("found `{text}`; a disk fails whole");
+        return if path.is_empty() { Err(found + ", and only as a member of an array") } else { Err(found) };
+    }
     Ok((path, what(text, drive)?))
 }
 

@@ -1,8 +1,9 @@
 //! The model: a deterministic simulator and reliability lab for flash storage.
 //!
-//! `kernel` ← `engine` ← `media`, `ftl`, `mapping`, `schemes`, `drive`, `buffer`, `host` ← `simulation`: dependencies run one way.
+//! `kernel` ← `engine` ← `media`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ← `simulation`: dependencies run one way.
 
 pub mod buffer;
+pub mod disk;
 pub mod drive;
 pub mod engine;
 pub mod error;

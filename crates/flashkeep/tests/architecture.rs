@@ -10,7 +10,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("kernel", &[]),
     ("engine", &["kernel"]),
     ("error", &[]),
-    ("spec", &["error", "ftl", "mapping", "media", "schemes"]),
+    ("spec", &["disk", "error", "ftl", "mapping", "media", "schemes"]),
     ("media", &["kernel", "spec"]),
     ("ftl", &["engine", "kernel", "media", "spec"]),
     ("mapping", &["engine", "kernel"]),
@@ -18,10 +18,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("faults", &["drive", "error", "kernel", "mapping", "media", "spec"]),
     ("image", &["spec"]),
     ("drive", &["engine", "ftl", "image", "kernel", "media", "spec"]),
-    ("shelf", &["drive", "engine", "kernel", "media"]),
+    ("disk", &["drive", "engine", "kernel", "spec"]),
+    ("shelf", &["disk", "drive", "engine", "kernel", "media"]),
     ("host", &["engine", "kernel"]),
     ("buffer", &["engine", "host", "image", "kernel", "spec"]),
-    ("report", &["buffer", "drive", "engine", "kernel", "mapping", "spec"]),
+    ("report", &["buffer", "disk", "drive", "engine", "kernel", "mapping", "shelf", "spec"]),
     ("output", &["drive", "engine", "error", "ftl", "media"]),
     ("workload", &["error", "host", "job", "spec"]),
 ];
@@ -66,7 +67,7 @@ fn dependencies_run_one_way() {
 
 #[test]
 fn no_scheme_is_named_where_schemes_are_carried_out() {
-    for name in ["kernel", "engine", "media", "ftl", "drive", "host", "buffer"] {
+    for name in ["kernel", "engine", "media", "ftl", "drive", "disk", "host", "buffer"] {
         for (path, text) in part(name) {
             // Causes have names of their own, and one of them is what a scheme is called.
             if path.ends_with("engine/command.rs")

@@ -15,7 +15,6 @@ mod collect;
 mod copyback;
 mod counters;
 mod faults;
-mod hardware;
 mod image;
 mod limit;
 mod look;
@@ -39,7 +38,6 @@ mod write;
 
 pub use counters::{Counters, Kind};
 pub use faults::Fault;
-pub use hardware::{Deeds, Hardware};
 pub use media::Operation;
 pub use nvram::Nvram;
 pub use recovery::Recovery;

@@ -1,10 +1,11 @@
 //! What the parts of a drive and the members of an array have done.
 
-use super::WearFacts;
 use super::summary::{operations, per, utilization, write_amplification};
-use crate::drive::{Counters, Deeds, Kind};
+use super::{WearFacts, disk_energy};
+use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
 use crate::kernel::{SimTime, Span};
+use crate::shelf::Deeds;
 use crate::spec::Resolved;
 use serde_json::{Value, json};
 
@@ -38,7 +39,7 @@ pub(super) fn of_array(members: &[MemberFacts<'_>], seconds: f64) -> Value {
 }
 
 impl MemberFacts<'_> {
-    fn to_json(&self, seconds: f64) -> Value {
+    pub(super) fn to_json(&self, seconds: f64) -> Value {
         let counters = self.now.counters.since(&self.before.counters);
         let given = given(&counters);
         let wear = &self.drive.spec.ftl.wear;
@@ -60,7 +61,7 @@ impl MemberFacts<'_> {
             let before = self.before.busy[at].iter().copied().chain(std::iter::repeat(Span::ZERO));
             self.now.busy[at].iter().zip(before).map(|(&now, before)| now - before).collect()
         };
-        json!({
+        let mut member = json!({
             "member": self.path.iter().map(u32::to_string).collect::<Vec<_>>().join("/"),
             "name": self.drive.spec.name,
             "operations": operations(|kind, cause| counters.of(kind, cause)),
@@ -69,7 +70,17 @@ impl MemberFacts<'_> {
             "utilization": utilization(&[since(0), since(1)], seconds),
             "host_pages_written": given,
             "written_mib_s": per(given as f64 * self.drive.page_bytes() as f64 / f64::from(1 << 20), seconds),
-        })
+        });
+        if let (Some(did), Some(disk)) = (&self.now.disk, self.drive.disk()) {
+            let did = self.before.disk.as_ref().map_or_else(|| did.clone(), |before| did.since(before));
+            let bytes = given * self.drive.page_bytes();
+            member["energy"] = disk_energy(&disk.power, &did, (seconds * 1e9).round() as u64, bytes);
+            member["disk"] = super::disk::deeds(&did, seconds);
+            // It has neither blocks nor channels.
+            member["wear"] = Value::Null;
+            member["utilization"] = Value::Null;
+        }
+        member
     }
 }
 

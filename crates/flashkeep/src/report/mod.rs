@@ -2,6 +2,7 @@
 
 mod conditioned;
 mod digest;
+mod disk;
 mod energy;
 mod histogram;
 mod members;
@@ -11,6 +12,7 @@ mod wear;
 
 pub use conditioned::Conditioned;
 pub use digest::Digest;
+pub use disk::disk_energy;
 pub use histogram::Histogram;
 pub use members::MemberFacts;
 pub use phases::{Phases, Tally};

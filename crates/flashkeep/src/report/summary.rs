@@ -184,6 +184,14 @@ pub fn summary(facts: &Facts<'_>) -> Value {
     summary["digest"] = json!(statistics.digest.finish(&summary));
     // After the digest: it follows from what went in, and from what the drive file says of currents.
     summary["energy"] = super::energy::energy(facts);
+    if let [only] = &facts.members[..]
+        && facts.drive.is_disk()
+    {
+        let mut disk = only.to_json(seconds);
+        for section in ["disk", "energy", "utilization", "wear"] {
+            summary[section] = disk[section].take();
+        }
+    }
     extend(&mut summary["integrity"], &power);
     summary
 }

@@ -129,6 +129,25 @@ impl std::fmt::Debug for Entry {
     }
 }
 
+/// No redundancy over one member of so many pages.
+#[must_use]
+pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
+    let options = Options {
+        redundancy,
+        member_pages: pages,
+        members: 1,
+        shadow_pages: 0,
+        memory_pages: 0,
+        group_pages: 0,
+        groups: 0,
+        clean_below: 0,
+        page_bytes: 0,
+        array: &[],
+        unit_pages: 1,
+    };
+    Any::Plain(Plain::new(&options))
+}
+
 /// The scheme of that name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Entry> {

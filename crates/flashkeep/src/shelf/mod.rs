@@ -3,7 +3,12 @@
 //! Leaves are numbered through, device by device. Whatever a device has done is taken off it at once and told under
 //! those numbers; the order of events is (instant, device).
 
-use crate::drive::{Counters, Deeds, Drive, Fault, Hardware, Life, Nvram, Work};
+mod hardware;
+
+pub use hardware::{Deeds, Hardware};
+
+use crate::disk::Disk;
+use crate::drive::{Counters, Drive, Fault, Life, Nvram, Work};
 use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Spare, Ticket};
 use crate::kernel::{Agenda, SimTime, Span};
 use crate::media::Geometry;
@@ -12,6 +17,8 @@ use crate::media::Geometry;
 pub enum Device<C> {
     /// A drive's flash.
     Flash(Box<Drive<C>>),
+    /// A disk.
+    Disk(Box<Disk<C>>),
     /// A non-volatile memory.
     Memory(Nvram<C>),
 }
@@ -63,7 +70,7 @@ impl<C: Contents> Shelf<C> {
     fn drives(&self) -> impl Iterator<Item = &Drive<C>> {
         self.devices().filter_map(|device| match device {
             Device::Flash(drive) => Some(&**drive),
-            Device::Memory(_) => None,
+            Device::Disk(_) | Device::Memory(_) => None,
         })
     }
 
@@ -71,9 +78,13 @@ impl<C: Contents> Shelf<C> {
     #[inline]
     fn take_off(&mut self, at: usize) {
         let Place { device, first } = &mut self.places[at];
-        let Device::Flash(drive) = device else { return };
-        self.agenda.set(at, drive.next_event());
-        for mut done in drive.done().drain(..) {
+        let (next, all) = match device {
+            Device::Flash(drive) => (drive.next_event(), drive.done()),
+            Device::Disk(disk) => (disk.next_event(), disk.done()),
+            Device::Memory(_) => return,
+        };
+        self.agenda.set(at, next);
+        for mut done in all.drain(..) {
             if let Some((leaf, _)) = &mut done.failed {
                 leaf.0 += *first;
             }
@@ -94,6 +105,7 @@ impl<C: Contents> Below for Shelf<C> {
     fn backlog(&self, leaf: LeafId, page: Page) -> Span {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.backlog(leaf, page),
+            (Device::Disk(disk), leaf) => disk.backlog(leaf, page),
             (Device::Memory(_), _) => Span::ZERO,
         }
     }
@@ -101,6 +113,7 @@ impl<C: Contents> Below for Shelf<C> {
     fn wear(&self, leaf: LeafId) -> u64 {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.wear(leaf),
+            (Device::Disk(disk), leaf) => disk.wear(leaf),
             (Device::Memory(_), _) => 0,
         }
     }
@@ -108,6 +121,7 @@ impl<C: Contents> Below for Shelf<C> {
     fn room(&self, leaf: LeafId) -> u64 {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.room(leaf),
+            (Device::Disk(disk), leaf) => disk.room(leaf),
             (Device::Memory(_), _) => u64::MAX,
         }
     }
@@ -115,6 +129,7 @@ impl<C: Contents> Below for Shelf<C> {
     fn holds(&self, leaf: LeafId, page: Page) -> bool {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.holds(leaf, page),
+            (Device::Disk(disk), leaf) => disk.holds(leaf, page),
             (Device::Memory(memory), _) => memory.holds(page.0),
         }
     }
@@ -122,14 +137,14 @@ impl<C: Contents> Below for Shelf<C> {
     fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.spare(leaf, page),
-            (Device::Memory(_), _) => None,
+            (Device::Disk(_) | Device::Memory(_), _) => None,
         }
     }
 
     fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.is_erased(leaf, page),
-            (Device::Memory(_), _) => false,
+            (Device::Disk(_) | Device::Memory(_), _) => false,
         }
     }
 }
@@ -142,6 +157,10 @@ impl<C: Contents> Leaves<C> for Shelf<C> {
         match device {
             Device::Flash(drive) => {
                 drive.submit(now, LeafId(leaf.0 - *first), command, ticket, contents);
+                self.take_off(at);
+            }
+            Device::Disk(disk) => {
+                disk.submit(now, LeafId(leaf.0 - *first), command, ticket, contents);
                 self.take_off(at);
             }
             Device::Memory(memory) => {
@@ -164,10 +183,11 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
     fn step(&mut self, until: SimTime) -> bool {
         let Some((now, at)) = self.agenda.first(until) else { return false };
         self.now = now;
-        let Device::Flash(drive) = &mut self.places[at].device else {
-            unreachable!("a memory has no events")
+        match &mut self.places[at].device {
+            Device::Flash(drive) => drive.step(now),
+            Device::Disk(disk) => disk.step(now),
+            Device::Memory(_) => unreachable!("a memory has no events"),
         };
-        drive.step(now);
         self.take_off(at);
         true
     }
@@ -184,7 +204,6 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
 
     fn admit(&mut self, _: SimTime, now: SimTime) {
         self.now = now;
-        self.each_drive(|drive| drive.admit(now, now));
     }
 
     fn prefetch(&self, _: u8, _: Page) {}
@@ -193,6 +212,7 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
         for place in &mut self.places {
             match &mut place.device {
                 Device::Flash(drive) => drive.set_untimed(untimed),
+                Device::Disk(disk) => disk.set_untimed(untimed),
                 Device::Memory(memory) => memory.set_untimed(untimed),
             }
         }
@@ -216,6 +236,8 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
         self.now = now;
         match &mut self.places[at].device {
             Device::Flash(drive) => drive.fail(now, what, lasting),
+            Device::Disk(disk) if lasting => disk.fail(now),
+            Device::Disk(_) => {}
             Device::Memory(memory) => memory.fail(lasting),
         }
         self.take_off(at);
@@ -226,6 +248,7 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
         self.now = now;
         match &mut self.places[at].device {
             Device::Flash(drive) => drive.renew(now, what),
+            Device::Disk(disk) => disk.renew(now),
             Device::Memory(memory) => memory.renew(),
         }
         self.take_off(at);
@@ -234,19 +257,24 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
     fn geometry(&self, device: u16) -> Option<&Geometry> {
         match &self.places[usize::from(device)].device {
             Device::Flash(drive) => Some(drive.geometry()),
-            Device::Memory(_) => None,
+            Device::Disk(_) | Device::Memory(_) => None,
         }
     }
 
     fn is_dead(&self, leaf: LeafId) -> bool {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.is_dead(leaf),
+            (Device::Disk(disk), _) => disk.is_dead(),
             (Device::Memory(memory), _) => memory.is_dead(),
         }
     }
 
     fn is_sound(&self) -> bool {
-        self.drives().all(Drive::is_sound)
+        self.devices().all(|device| match device {
+            Device::Flash(drive) => drive.is_sound(),
+            Device::Disk(disk) => disk.is_sound(),
+            Device::Memory(memory) => !memory.is_dead(),
+        })
     }
 
     fn life(&self) -> &Life {
@@ -255,7 +283,11 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
 
     fn counters(&self) -> Counters {
         let mut all = Counters::default();
-        self.drives().for_each(|drive| all.append(drive.counters()));
+        self.devices().for_each(|device| match device {
+            Device::Flash(drive) => all.append(drive.counters()),
+            Device::Disk(disk) => all.append(disk.counters()),
+            Device::Memory(_) => {}
+        });
         all
     }
 
@@ -277,13 +309,19 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
         self.drives().map(Drive::filled).fold((0, 0), sum)
     }
 
-    fn devices(&self) -> Vec<Deeds> {
+    fn devices(&self, until: SimTime) -> Vec<Deeds> {
         let deeds = |device: &Device<C>| match device {
             Device::Flash(drive) => Deeds {
                 counters: drive.counters().clone(),
                 busy: [drive.channel_busy(), drive.unit_busy()],
                 erases: drive.erases(),
                 expired: drive.life().expired,
+                disk: None,
+            },
+            Device::Disk(disk) => Deeds {
+                counters: disk.counters().clone(),
+                disk: Some(disk.statistics(until)),
+                ..Deeds::default()
             },
             Device::Memory(_) => Deeds::default(),
         };

@@ -2,13 +2,13 @@
 
 use super::{PREPARED, Simulation, Stop};
 use crate::buffer::Below;
-use crate::drive::Hardware;
 use crate::engine::{Contents, LeafId, NodeId, Page, Scheme};
 use crate::error::{DriveError, Error};
 use crate::ftl::ageing::{Model, Wish};
 use crate::job::Progress;
 use crate::kernel::Bits;
 use crate::report::Conditioned;
+use crate::shelf::Hardware;
 use crate::spec::Existing;
 use flashkeep_trace::Op;
 use flashkeep_trace::random::Random;

@@ -1,5 +1,6 @@
 //! From a resolved drive to its flash and the tree of its redundancy over it.
 
+use crate::disk::Disk;
 use crate::drive::{Drive, Fault, LeafKind, Nvram};
 use crate::engine::{Contents, Controller, LeafId, Scheme, Tree};
 use crate::error::{DriveError, Error};
@@ -109,16 +110,22 @@ fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
 ///
 /// # Errors
 /// As [`build`], of any of them.
-pub fn build_shelf<C: Contents>(array: &Resolved) -> Result<Built<Shelf<C>>, Error> {
-    let mut stock = Stock { devices: Vec::new(), plots: Vec::new(), leaves: 0 };
-    let tree = stock.take_in(array, &[])?;
-    let Stock { devices, plots, leaves } = stock;
+pub fn build_shelf<C: Contents>(array: &Resolved, seed: u64) -> Result<Built<Shelf<C>>, Error> {
+    let mut stock = Stock { seed, devices: Vec::new(), plots: Vec::new(), leaves: 0 };
+    let mut tree = stock.take_in(array, &[])?;
+    if let Tree::Leaf(_) = tree {
+        // A disk alone: somebody has to pass commands on.
+        let pages = array.whole_pages();
+        tree = Tree::Node(schemes::alone(&array.spec.redundancy, pages), vec![tree]);
+    }
+    let Stock { devices, plots, leaves, .. } = stock;
     let hardware = Shelf::new(devices);
     Ok(Built { hardware, tree, controller: controller(array), plots, leaf_count: leaves })
 }
 
 /// What has been put together so far.
 struct Stock<C> {
+    seed: u64,
     devices: Vec<(Device<C>, u16)>,
     plots: Vec<Plot>,
     leaves: u16,
@@ -127,6 +134,11 @@ struct Stock<C> {
 impl<C: Contents> Stock<C> {
     /// Adds a drive, or all drives of an array; the tree over it.
     fn take_in(&mut self, drive: &Resolved, path: &[u32]) -> Result<Tree<Any>, Error> {
+        if let Some(disk) = drive.disk() {
+            let disk = Device::Disk(Box::new(Disk::new(disk, LeafId(0), self.seed(path))));
+            let leaf = self.put(disk, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
+            return Ok(Tree::Leaf(LeafId(leaf)));
+        }
         if !drive.is_array() {
             return self.take_drive(drive, path);
         }
@@ -157,10 +169,15 @@ impl<C: Contents> Stock<C> {
         );
         if drive.scheme().memory {
             let memory = Device::Memory(Nvram::new(memory_pages, latency(drive)));
-            let leaf = self.put(memory, 1, Plot { path: path.to_vec(), ..Plot::of_memory() });
+            let leaf = self.put(memory, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
             members.push(Tree::Leaf(LeafId(leaf)));
         }
         Ok(Tree::Node(root, members))
+    }
+
+    /// Each disk draws a stream of its own.
+    fn seed(&self, path: &[u32]) -> u64 {
+        path.iter().fold(self.seed, |seed, &member| seed.wrapping_mul(257).wrapping_add(u64::from(member)))
     }
 
     fn take_drive(&mut self, drive: &Resolved, path: &[u32]) -> Result<Tree<Any>, Error> {
@@ -186,7 +203,7 @@ impl<C: Contents> Stock<C> {
 }
 
 impl Plot {
-    fn of_memory() -> Plot {
+    fn of_no_flash() -> Plot {
         let whole = vec![Fault::Nvram(LeafId(0))];
         Plot { leaves: 0..1, path: Vec::new(), domains: Vec::new(), raw: false, whole }
     }

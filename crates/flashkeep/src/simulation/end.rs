@@ -2,12 +2,12 @@
 
 use super::Simulation;
 use crate::buffer::{Below, Hits};
-use crate::drive::Hardware;
 use crate::engine::Contents;
 use crate::kernel::Span;
 use crate::mapping::Counts;
 use crate::report::{Facts, MemberFacts, Tally, summary};
 use crate::schemes::Any;
+use crate::shelf::Hardware;
 use crate::workload::Replay;
 
 impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
@@ -56,7 +56,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     fn member_facts(&self) -> Vec<MemberFacts<'_>> {
         let mut facts = Vec::new();
         let mut before = self.baseline.devices.iter();
-        for (plot, now) in self.plots.iter().zip(self.drive.devices()) {
+        for (plot, now) in self.plots.iter().zip(self.drive.devices(self.last)) {
             let before = before.next().cloned().unwrap_or_default();
             let Some(drive) = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_array()) else {
                 continue;

@@ -1,11 +1,11 @@
 //! Drives that were aged before: begun with, and saved.
 
 use super::Simulation;
-use crate::drive::Hardware;
 use crate::engine::{Contents, NodeId};
 use crate::error::Error;
 use crate::image::{Reader, Writer};
 use crate::schemes::Any;
+use crate::shelf::Hardware;
 use std::path::Path;
 
 impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {

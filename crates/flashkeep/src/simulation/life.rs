@@ -1,9 +1,9 @@
 //! The life of a drive whose blocks wear out: what is noted of it, and how it ends.
 
 use super::Simulation;
-use crate::drive::Hardware;
 use crate::engine::Contents;
 use crate::report::{Mark, WearFacts};
+use crate::shelf::Hardware;
 
 /// When blocks began to die, and when the drive could no longer hold its data, with the bytes written by then.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,9 +2,9 @@
 //! have come, one request at a time. What has been done goes before what is to be done.
 
 use super::{InFlight, Simulation};
-use crate::drive::Hardware;
 use crate::engine::{Contents, Finished};
 use crate::kernel::{Id, SimTime, Span};
+use crate::shelf::Hardware;
 use flashkeep_trace::Op;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -1,7 +1,7 @@
 //! Wires the house: workload → host → buffer → redundancy → FTLs → flash → report, and turns the clock.
 
 use crate::buffer::{Below, Buffer, Hits};
-use crate::drive::{Counters, Deeds, Drive, Hardware, Work};
+use crate::drive::{Counters, Drive, Work};
 use crate::engine::{Contents, Engine, Finished, NodeId, Page, Scheme, Ticket, Token};
 use crate::error::{DriveError, Error};
 use crate::faults::{What, events};
@@ -12,6 +12,7 @@ use crate::mapping;
 use crate::output;
 use crate::report::{Phases, Statistics, WorkloadFacts};
 use crate::schemes;
+use crate::shelf::{Deeds, Hardware};
 use crate::spec::{self, Evict, Existing, HostOrder, LateRequests, PartialWrites, Resolved};
 use crate::workload::{Replay, Requests, Workload};
 use flashkeep_trace::{Op, Provenance, Request};
@@ -100,7 +101,8 @@ fn begin<C: Contents>(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Stop> {
     if drive.is_shelf() {
-        return Simulation::<C, _>::new(job, drive, workload, build_shelf(drive)?)?.run(notes, progress);
+        return Simulation::<C, _>::new(job, drive, workload, build_shelf(drive, job.seed.unwrap_or(1))?)?
+            .run(notes, progress);
     }
     Simulation::<C, Drive<C>>::new(job, drive, workload, build(drive)?)?.run(notes, progress)
 }
@@ -872,7 +874,7 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
             hits: self.buffer.hits,
             mapping: self.mapping_counts().unwrap_or_default(),
             busy: self.drive.busy(),
-            devices: self.drive.devices(),
+            devices: self.drive.devices(self.now),
         };
     }
 

@@ -6,11 +6,11 @@
 
 use super::{InFlight, Simulation};
 use crate::buffer::Below;
-use crate::drive::Hardware;
 use crate::engine::{Contents, Finished, Page, Version};
 use crate::faults::Event;
 use crate::kernel::{Arena, Id, SimTime};
 use crate::report::PowerCut;
+use crate::shelf::Hardware;
 
 /// What the host may rely on of a page: versions, counted like the oracle's.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,13 +2,14 @@
 
 use super::Simulation;
 use super::build::{Plot, build_shelf};
-use crate::drive::{Fault, Hardware};
+use crate::drive::Fault;
 use crate::engine::{Change, Contents, LeafId, NodeId};
 use crate::error::Error;
 use crate::faults::{Event, What, When, events};
 use crate::kernel::SimTime;
 use crate::media::Domain;
 use crate::report::Tally;
+use crate::shelf::Hardware;
 use crate::workload::Workload;
 use std::collections::VecDeque;
 
@@ -176,7 +177,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             self.drive.renew(now, device, fault);
         }
         if let Some(node) = self.subtree(event) {
-            let fresh = build_shelf::<C>(self.resolved).expect("it has been built before");
+            let fresh = build_shelf::<C>(self.resolved, 0).expect("it has been built before");
             self.engine.refresh(&mut self.drive, now, node, fresh.tree);
             return self.begin_anew(now);
         }

@@ -3,11 +3,11 @@
 //! do between the host and the flash; both come to the same.
 
 use super::{Simulation, Stop};
-use crate::drive::Hardware;
 use crate::engine::{Contents, LeafId};
 use crate::host::Placement;
 use crate::job::Progress;
 use crate::kernel::SimTime;
+use crate::shelf::Hardware;
 use crate::workload::Requests;
 use flashkeep_trace::{Op, Request};
 use std::ops::ControlFlow;

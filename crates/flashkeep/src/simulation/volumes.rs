@@ -1,11 +1,11 @@
 //! An array whose volumes each have a workload: who comes next, and where that lies.
 
 use super::{Simulation, Stop};
-use crate::drive::Hardware;
 use crate::engine::Contents;
 use crate::error::Error;
 use crate::host::{Addresses, Window};
 use crate::kernel::SimTime;
+use crate::shelf::Hardware;
 use crate::workload::{Replay, Requests, Workload};
 use flashkeep_trace::Request;
 

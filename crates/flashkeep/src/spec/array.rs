@@ -22,7 +22,7 @@ impl Resolved {
     /// Whether it is more, or something else, than the flash of one drive.
     #[must_use]
     pub fn is_shelf(&self) -> bool {
-        self.is_array()
+        self.is_array() || self.is_disk()
     }
 
     /// What its members are, as its scheme may know them.
@@ -41,7 +41,7 @@ impl Resolved {
     /// Whether it is a disk.
     #[must_use]
     pub fn is_disk(&self) -> bool {
-        false
+        self.disk().is_some()
     }
 
     /// Pages that it offers whole.
@@ -103,8 +103,15 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
                        for all of them with `--set member.KEY=VALUE`";
         return Err(given.error(&[&key], message));
     }
-    let members = members(&mut spec, given)?;
+    let mut members = members(&mut spec, given)?;
     let wrong = |keys: &[&str], message: String| given.error(keys, message);
+    // A disk is addressed in whatever pages the others have.
+    let flash = members.iter().find(|member| !member.is_disk());
+    if let Some(page_kib) = flash.map(|member| member.spec.flash.page_kib) {
+        for disk in members.iter_mut().filter(|member| member.is_disk()) {
+            disk.set_page(page_kib);
+        }
+    }
     let first = &members[0];
     let page = first.page_bytes();
     if let Some(other) = members.iter().find(|member| member.page_bytes() != page) {

@@ -81,7 +81,7 @@ impl Resolved {
                 keys.remove("array");
             }
         }
-        keys
+        self.without_flash(keys)
     }
 
     /// A spec and what follows from its flash alone, nothing checked.
@@ -190,6 +190,7 @@ impl Resolved {
 /// Checks a drive across its keys and works out what follows from them.
 pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveError> {
     let mut check = Check { spec, given, warnings: Vec::new() };
+    check.disk()?;
     check.page()?;
     check.size()?;
     let allocation = check.spec.ftl.allocation.parse();

@@ -4,6 +4,7 @@
 
 use super::cleaning::Copyback;
 use super::commands::CommandsSpec;
+use super::disk::DiskSpec;
 use super::energy::{DramEnergySpec, FlashEnergySpec};
 use super::names::{ageing_models, levellings, maps, schedulers, schemes, victims};
 use super::page_types::PerType;
@@ -36,6 +37,10 @@ pub struct DriveSpec {
     pub buffer: BufferSpec,
     /// The redundancy inside the drive.
     pub redundancy: RedundancySpec,
+    /// Heads and platters: a drive with this table is a disk, and has no flash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "DiskSpec")]
+    pub disk: Option<DiskSpec>,
     /// The host interface.
     pub host: HostSpec,
     /// What there is before time 0.

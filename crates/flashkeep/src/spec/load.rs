@@ -169,6 +169,12 @@ impl Given {
         self.entries.contains_key(key)
     }
 
+    /// The first key of some tables that a file or `--set` gave.
+    pub(super) fn first_in(&self, tables: &[&str]) -> Option<&str> {
+        let in_tables = |key: &str| tables.contains(&key.split('.').next().unwrap_or_default());
+        self.entries.keys().map(String::as_str).find(|key| in_tables(key) && self.by_user(key))
+    }
+
     /// An error about some keys: it names the one whose value was given last (the first listed where they are
     /// equal), for that is the one the user has just written.
     pub(super) fn error(&self, keys: &[&str], message: impl Into<String>) -> DriveError {
@@ -240,6 +246,10 @@ impl Given {
             let wrong = |message| self.error_by(Some(&giver_here), Some(&key), message);
             match (fields().get(&key), value.get_ref()) {
                 (None, _) => return Err(wrong(unknown(table, name.get_ref()))),
+                // What makes a disk of a drive may not pass for nothing.
+                (Some(Kind::Table(_)), DeValue::Table(inner)) if key == "disk" && inner.is_empty() => {
+                    return Err(wrong("an empty table; a disk has at least disk.capacity_gb".into()));
+                }
                 (Some(Kind::Table(_)), DeValue::Table(inner)) => self.walk(&key, inner, giver, entries)?,
                 (Some(kind), _) => {
                     let (value, raw) = scalar(value);

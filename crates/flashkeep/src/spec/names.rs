@@ -1,5 +1,6 @@
 //! The names that a drive file may choose from, where the choice is a policy with a table of its own.
 
+use crate::disk::scheduler;
 use crate::ftl::ageing::MODELS;
 use crate::ftl::victim::VICTIMS;
 use crate::ftl::wear::LEVELLINGS;
@@ -35,6 +36,12 @@ pub fn victims() -> Vec<&'static str> {
 #[must_use]
 pub fn schedulers() -> Vec<&'static str> {
     SCHEDULERS.iter().map(|rule| rule.name).collect()
+}
+
+/// What `disk.scheduler` may be.
+#[must_use]
+pub(super) fn disk_schedulers() -> Vec<&'static str> {
+    scheduler::RULES.iter().map(|rule| rule.name).collect()
 }
 
 /// What `ftl.wear.levelling` may be.

@@ -1,5 +1,6 @@
 //! The policies that a drive file may name, but for the redundancy's schemes: key by key, from the policies' tables.
 
+use crate::disk::scheduler::RULES;
 use crate::ftl::ageing::MODELS;
 use crate::ftl::allocation::ALLOCATIONS;
 use crate::ftl::victim::VICTIMS;
@@ -46,6 +47,7 @@ pub fn policies() -> Vec<PolicyInfo> {
     LEVELLINGS
         .iter()
         .for_each(|policy| add("ftl.wear.levelling", policy.name, policy.summary, policy.source));
+    RULES.iter().for_each(|rule| add("disk.scheduler", rule.name, rule.summary, rule.source));
     MODELS.iter().for_each(|model| add("ageing.model", model.name, model.summary, model.source));
     all
 }

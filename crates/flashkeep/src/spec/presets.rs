@@ -39,6 +39,8 @@ const TABLE: &[(&str, &str)] = table![
     "dvs-8chip",
     "tlc-client",
     "qlc-capacity",
+    "st3500630a",
+    "nearline-18tb",
     "atc08-32gb",
     "atc08-ideal",
     "atc08-interleaved",

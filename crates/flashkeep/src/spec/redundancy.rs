@@ -96,6 +96,9 @@ impl Resolved {
         if self.is_array() {
             return self.array_pages() * self.page_sectors();
         }
+        if let Some(disk) = self.disk() {
+            return disk.sectors();
+        }
         let data = (self.scheme().data_members)(self.members(), &self.spec.redundancy);
         self.member_bytes() / u64::from(self.spec.flash.sector_bytes) * u64::from(data)
     }

@@ -547,7 +547,9 @@ fn the_schema_holds_every_key() {
     }
     let mut keys = vec!["base".to_string()];
     leaves(&preset("2CM-128", &[]).to_json(), "", &mut keys);
-    assert!(keys.len() > 35);
+    leaves(&preset("st3500630a", &[]).to_json(), "", &mut keys);
+    keys.extend(["disk.cylinders", "disk.seek.points", "disk.power.standby_after_s"].map(String::from));
+    assert!(keys.len() > 60);
     for key in keys {
         assert!(super::fields::fields().contains_key(&key), "{key}");
         let mut node = &schema;
@@ -568,20 +570,30 @@ fn the_schema_holds_every_key() {
 #[test]
 fn a_resolved_drive_reads_back() {
     for info in presets() {
-        let drive = preset(info.name, &["flash.timing.read_us=33.25"]);
+        let disk = info.text.contains("\n[disk]\n");
+        let changed = if disk { "disk.command_ms=0.375" } else { "flash.timing.read_us=33.25" };
+        let drive = preset(info.name, &[changed]);
+        assert_eq!(drive.disk().is_some(), disk);
         let json = drive.to_json();
         let back = from_json(info.name, &json, &[]).unwrap();
         assert_eq!((&back.spec, back.to_json()), (&drive.spec, json.clone()));
         assert_eq!((back.timing, back.capacity_bytes()), (drive.timing, drive.capacity_bytes()));
         // And as a drive file, through a real path.
         let mut table = json;
-        for (section, key) in [("redundancy", "width"), ("ftl", "log_blocks")] {
-            if table[section][key].is_null() {
-                table[section].as_object_mut().unwrap().remove(key);
+        let absent = [
+            ("redundancy", "width"),
+            ("ftl", "log_blocks"),
+            ("ftl.wear", "erase_budget"),
+            ("ftl.gc", "soft_threshold"),
+        ];
+        for (section, key) in absent {
+            let section = table.pointer_mut(&format!("/{}", section.replace('.', "/")));
+            if let Some(section) = section.and_then(serde_json::Value::as_object_mut)
+                && section[key].is_null()
+            {
+                section.remove(key);
             }
         }
-        table["ftl"]["wear"].as_object_mut().unwrap().remove("erase_budget");
-        table["ftl"]["gc"].as_object_mut().unwrap().remove("soft_threshold");
         let scratch = Scratch::new();
         let path = scratch.file("d.toml", toml::to_string(&table).unwrap());
         assert_eq!(load(&path, &[]).unwrap().spec, drive.spec);
@@ -710,4 +722,77 @@ fn keys_of_elements_that_do_not_fit_are_refused() {
     assert!(rows.warnings.iter().any(|text| text.starts_with("ftl.gc.soft_threshold: no effect")));
     let alone = load_text("d", "host.order = 'c-look'", &[]).unwrap();
     assert!(alone.warnings[0].starts_with("host.order: no effect"), "{:?}", alone.warnings);
+}
+
+#[test]
+fn disks_are_drawn_and_have_no_flash() {
+    let disk = preset("st3500630a", &[]);
+    assert_eq!((disk.capacity_sectors(), disk.page_bytes(), disk.page_sectors()), (976_773_168, 4096, 8));
+    assert_eq!((disk.capacity_bytes(), disk.logical_pages()), (500_107_862_016, 122_096_646));
+    let expected = "\
+st3500630a  Barracuda 7200.10 of 2006, 500 GB: 7,200 rpm, 78 to 39 MB/s, the disk of the hybrid backup study
+└─ host  sees 465.76 GiB in sectors of 512 B; any number of requests at once
+   └─ disk  7200 revolutions a minute; 6 heads × 178850 cylinders; 4 KiB pages
+            16 zones from 78 MB/s to 39 MB/s
+            seeks: next track 0.8 ms, mean 8.5, full 18 to read; 1, 10, 18 to write
+            scheduler look over 128 commands; writes are done once they are on the platter
+";
+    assert_eq!(draw(&disk), expected);
+    let keys = disk.to_json();
+    let tables: Vec<&str> = keys.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(tables, ["name", "description", "disk", "host", "start"]);
+    let large = preset("nearline-18tb", &["disk.write_cache_mib=256"]);
+    assert_eq!((large.page_bytes(), large.capacity_bytes() / 1_000_000_000), (16_384, 18_000));
+    assert!(draw(&large).contains("32 commands; 256 MiB of write cache"));
+    let table =
+        load_text("d", "disk.seek = { curve = 'table', points = [1, 2, 10, 3], write_settle_ms = 1 }", &[]);
+    assert!(draw(&table.unwrap()).contains("seeks: 2 points; writes 1 ms more"));
+    assert_eq!(preset("1CNM-64", &[]).disk(), None);
+}
+
+#[test]
+fn disks_that_cannot_be_are_refused() {
+    let cases = [
+        ("[disk]\n", "disk", "an empty table; a disk has at least disk.capacity_gb"),
+        (
+            "disk.rpm = 5400\nflash.channels = 2",
+            "flash.channels",
+            "a drive with [disk] is a disk: keys of [flash]",
+        ),
+        ("disk.rpm = 5400\n[ftl.gc]\nvictim = \"fifo\"", "ftl.gc.victim", "a drive with [disk] is a disk"),
+        ("base = \"2CM-128\"\ndisk.rpm = 5400", "buffer.dram_mib", "a drive with [disk] is a disk"),
+        (
+            "disk.rpm = 5400\nredundancy.scheme = \"mirror\"",
+            "redundancy.scheme",
+            "a drive with [disk] is a disk",
+        ),
+        ("disk.rmp = 5400", "disk.rmp", "did you mean `disk.rpm`?"),
+        (
+            "disk.page_kib = 0.7",
+            "disk.page_kib",
+            "found 0.7; a whole number of sectors of 512 bytes is accepted",
+        ),
+        ("disk.capacity_gb = 20000", "disk.capacity_gb", "1 to 2147483646 are accepted"),
+        ("disk.capacity_gb = 1e-7", "disk.capacity_gb", "0 pages of 4 KiB"),
+        (
+            "disk.rate_inner_mb_s = 80",
+            "disk.rate_inner_mb_s",
+            "at most disk.rate_outer_mb_s (78) is accepted",
+        ),
+        ("disk.rate_inner_mb_s = 0.06", "disk.rate_inner_mb_s", "less than a sector a track"),
+        ("disk.rate_inner_mb_s = 0.07", "disk.rate_inner_mb_s", "at most 16777216 are accepted"),
+        ("disk.cylinders = 1000", "disk.cylinders", "found 1000; 500 GB need"),
+        ("disk.seek.read_average_ms = 2", "disk.seek.read_average_ms", "from 6.533 up to 13.413 is accepted"),
+        ("disk.seek = { curve = \"two-pieces\" }", "disk.seek.pieces", "found 0 numbers; five are accepted"),
+        ("disk.seek = { curve = \"table\", points = [1, 2, 1, 3] }", "disk.seek.points", "both rise"),
+        ("disk.scheduler = \"lok\"", "disk.scheduler", "did you mean `look`?"),
+    ];
+    for (text, field, said) in cases {
+        let error = refused(text);
+        assert!(error.message.contains(said), "{text}: {error}");
+        // Where nobody gave the key, the first of those that matter is named.
+        assert_eq!(error.field.as_deref(), Some(field), "{text}: {error}");
+    }
+    let set = load("st3500630a", &pairs(&["ftl.streams=2"])).expect_err("refused");
+    assert!(set.to_string().contains("ftl.streams: a drive with [disk] is a disk"), "{set}");
 }

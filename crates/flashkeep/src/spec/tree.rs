@@ -66,7 +66,11 @@ pub fn draw(drive: &Resolved) -> String {
 
 /// What a drive or an array consists of.
 fn inside(drive: &Resolved) -> Node {
-    if drive.is_array() { array(drive) } else { redundancy(drive) }
+    match drive.disk() {
+        Some(disk) => Node::new("disk", super::disk::lines(disk), Vec::new()),
+        None if drive.is_array() => array(drive),
+        None => redundancy(drive),
+    }
 }
 
 /// An array: members that are alike are drawn once.

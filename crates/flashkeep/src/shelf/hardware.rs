@@ -1,6 +1,7 @@
 //! What a simulation asks of whatever stands below its tree: the flash of one drive, or a shelf of drives and disks.
 
-use super::{Counters, Drive, Fault, Life, Work};
+use crate::disk::Statistics;
+use crate::drive::{Counters, Drive, Fault, Life, Work};
 use crate::engine::{Contents, LeafId, Leaves, Page};
 use crate::kernel::{SimTime, Span};
 use crate::media::Geometry;
@@ -16,6 +17,8 @@ pub struct Deeds {
     pub erases: Vec<u32>,
     /// Blocks that have had all their erases.
     pub expired: u32,
+    /// Of a disk: what it did with its time.
+    pub disk: Option<Statistics>,
 }
 
 /// Leaves that take time.
@@ -60,8 +63,8 @@ pub trait Hardware<C: Contents>: Leaves<C> {
     fn erases(&self) -> Vec<u32>;
     /// Valid pages, and pages there are.
     fn filled(&self) -> (u64, u64);
-    /// What each device of a shelf has done; nothing of a drive alone.
-    fn devices(&self) -> Vec<Deeds> {
+    /// What each device of a shelf has done by then; nothing of a drive alone.
+    fn devices(&self, _until: SimTime) -> Vec<Deeds> {
         Vec::new()
     }
     /// Re-derives what is counted from the raw state.

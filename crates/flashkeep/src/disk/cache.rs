@@ -1,0 +1,74 @@
+//! The write cache: a write is acknowledged when the controller's memory has it, and stays there until it is on the
+//! platter. Writes for which there is no room wait for it in the order in which they came; one that comes to its turn
+//! before, or is larger than the cache, is acknowledged when it is on the platter.
+
+use super::Disk;
+use super::queue::Op;
+use crate::engine::{Contents, Done, Part};
+use crate::kernel::{Id, SimTime};
+use crate::spec::DISK_SECTOR_BYTES;
+use std::collections::VecDeque;
+
+/// Memory for writes, in bytes.
+#[derive(Debug)]
+pub(super) struct Cache<C> {
+    size: u64,
+    used: u64,
+    /// What the write under way takes, and until when.
+    leaving: (SimTime, u64),
+    waiting: VecDeque<Id<Op<C>>>,
+}
+
+impl<C> Cache<C> {
+    pub(super) fn new(size: u64) -> Self {
+        Cache { size, used: 0, leaving: (SimTime::ZERO, 0), waiting: VecDeque::new() }
+    }
+
+    pub(super) fn empty(&mut self) {
+        *self = Cache::new(self.size);
+    }
+}
+
+impl<C: Contents> Disk<C> {
+    fn cache_bytes(&self, op: Id<Op<C>>) -> u64 {
+        self.queue.ops[op].sectors * u64::from(DISK_SECTOR_BYTES)
+    }
+
+    /// A write has come.
+    pub(super) fn offer_to_cache(&mut self, now: SimTime, op: Id<Op<C>>) {
+        if self.cache_bytes(op) <= self.cache.size {
+            self.cache.waiting.push_back(op);
+            self.make_room(now);
+        }
+    }
+
+    /// What has left the cache makes room for those who wait.
+    pub(super) fn make_room(&mut self, now: SimTime) {
+        if self.cache.leaving.0 <= now {
+            self.cache.used -= std::mem::take(&mut self.cache.leaving.1);
+        }
+        while let Some(&op) = self.cache.waiting.front() {
+            let bytes = self.cache_bytes(op);
+            if self.cache.used + bytes > self.cache.size {
+                return;
+            }
+            self.cache.waiting.pop_front();
+            self.cache.used += bytes;
+            let service = self.through_memory(self.queue.ops[op].sectors);
+            let Op { ticket, command, .. } = self.queue.ops[op];
+            let done = Done::at(ticket, command.count.into(), now + service);
+            self.done.push(Done { part: Part::Acknowledged, service, ..done });
+            self.queue.note_cached(op);
+        }
+        self.queue.refill();
+    }
+
+    /// A write is on its way to the platter, where it will be at `end`.
+    pub(super) fn leave_cache(&mut self, op: Id<Op<C>>, end: SimTime) {
+        if self.queue.ops[op].cached {
+            self.cache.leaving = (end, self.cache_bytes(op));
+        } else {
+            self.cache.waiting.retain(|&other| other != op);
+        }
+    }
+}

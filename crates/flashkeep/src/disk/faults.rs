@@ -1,0 +1,75 @@
+//! What fails: the whole disk, or a page that cannot be read any more.
+
+use super::serve::{Arm, UnderWay};
+use super::{Disk, Pages};
+use crate::engine::{Command, Contents, Done, Page, Part, Ticket, Verb};
+use crate::kernel::{SimTime, Span};
+
+impl<C: Contents> Disk<C> {
+    /// All of it fails at `now`, for good. Reads that wait fail, writes are answered plainly; what had been begun is not
+    /// taken back: its end was told when it began.
+    #[cold]
+    pub fn fail(&mut self, now: SimTime) {
+        self.now = now;
+        self.dead = true;
+        for id in self.queue.take_all() {
+            let op = &self.queue.ops[id];
+            let (ticket, command, cached) = (op.ticket, op.command, op.cached);
+            if cached {
+                let done = Done::at(ticket, command.count.into(), now);
+                self.done.push(Done { part: Part::Durable, ..done });
+            } else {
+                self.answer_for_dead(now, &command, ticket);
+            }
+            self.queue.ops.release(id);
+        }
+        self.pages = Pages::new(self.pages.len());
+        self.in_memory.clear();
+        self.cache.empty();
+        self.under_way = UnderWay::default();
+        (self.queued, self.wake_at, self.spoilt) = (Span::ZERO, SimTime::NEVER, false);
+    }
+
+    /// At `now` a new and empty disk stands in its place.
+    pub fn renew(&mut self, now: SimTime) {
+        self.now = now;
+        if std::mem::take(&mut self.dead) {
+            self.arm = Arm::default();
+            self.free_at = self.free_at.min(now);
+        }
+    }
+
+    /// Whether it has failed: nothing is to be asked of it until it is renewed.
+    #[must_use]
+    pub fn is_dead(&self) -> bool {
+        self.dead
+    }
+
+    /// Whether nothing of it has failed or been spoilt.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        !self.dead && !self.spoilt
+    }
+
+    /// What the platter has of a page cannot be read any more (a latent sector error), until it is written again; whoever
+    /// reads it is told. What is still in memory is not struck.
+    #[cold]
+    pub fn fail_page(&mut self, now: SimTime, page: Page) {
+        self.now = now;
+        if !self.dead && !self.is_in_memory(now, page.0) {
+            self.spoilt = true;
+            self.pages.spoil(page.0);
+        }
+    }
+
+    /// What is asked of a dead disk all the same.
+    pub(super) fn answer_for_dead(&mut self, now: SimTime, command: &Command, ticket: Ticket) {
+        if command.verb != Verb::Read {
+            return self.answer(ticket, command.count.into(), now, Span::ZERO);
+        }
+        for n in 0..u32::from(command.count) {
+            let failed = Some((self.leaf, command.start.plus(n)));
+            self.done.push(Done { failed, ..Done::at(ticket.plus(n), 1, now) });
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! A disk: a leaf with one arm, which does one command at a time.
+//!
+//! A command is one operation over its run of pages. Its contents take effect when it is submitted; when it is done is
+//! known when it is begun, and it is begun when the arm is free and the scheduler picks it ([`queue`]). How long it
+//! takes is worked out in [`serve`], from the seek curve ([`seek`]) and from where its sectors are ([`surface`]).
+
+mod cache;
+mod faults;
+mod pages;
+mod queue;
+pub mod scheduler;
+mod seek;
+mod serve;
+mod statistics;
+mod surface;
+#[cfg(test)]
+mod tests;
+
+pub use seek::{SeekTable, Wrong};
+pub use statistics::Statistics;
+pub use surface::{Place, Surface, sectors_of};
+
+use crate::drive::{Counters, Kind};
+use crate::engine::{Below, Command, Contents, Done, FixedMap, Flags, LeafId, Leaves, Page, Ticket, Verb};
+use crate::kernel::{SimTime, Span};
+use crate::spec::{DISK_SECTOR_BYTES, DiskSpec};
+use cache::Cache;
+use pages::Pages;
+use queue::{Op, Owed, Queue};
+use scheduler::Rule;
+use serve::{Arm, Turning, UnderWay};
+use std::ops::Range;
+
+/// A disk and what waits for it.
+#[derive(Debug)]
+pub struct Disk<C> {
+    leaf: LeafId,
+    page_sectors: u64,
+    surface: Surface,
+    seeks: SeekTable,
+    rule: Rule,
+    turning: Turning,
+    /// Before the arm moves.
+    overhead: Span,
+    /// A byte through the interface, fs.
+    interface_fs: u64,
+    /// After so long without a command it stops, and then takes so long to turn again.
+    standby_after: Span,
+    spin_up: Span,
+    /// About what a read takes, and a write, but for the transfer.
+    typical: [Span; 2],
+    arm: Arm,
+    /// When what has been begun ends.
+    free_at: SimTime,
+    under_way: UnderWay,
+    queue: Queue<C>,
+    /// About how long what waits will take.
+    queued: Span,
+    pages: Pages<C>,
+    /// Which write a page waits for.
+    in_memory: FixedMap<u32, u64>,
+    cache: Cache<C>,
+    /// When the arm is free and something waits for it.
+    wake_at: SimTime,
+    sequence: u64,
+    untimed: bool,
+    dead: bool,
+    spoilt: bool,
+    now: SimTime,
+    done: Vec<Done<C>>,
+    counters: Counters,
+    statistics: Statistics,
+}
+
+impl<C: Contents> Disk<C> {
+    /// A disk, empty and turning. With `disk.rotation = "random"` it draws from a stream of `seed`.
+    ///
+    /// # Panics
+    /// What has not been checked ([`crate::spec`]) may not make sense.
+    #[must_use]
+    pub fn new(spec: &DiskSpec, leaf: LeafId, seed: u64) -> Self {
+        let ns = |ms: f64| Span((ms * 1e6).round() as u64);
+        let surface = Surface::new(spec);
+        let seeks = SeekTable::new(&spec.seek, surface.cylinders()).expect("checked when it was resolved");
+        let half = Span(surface.revolution() / 2);
+        let pages =
+            u32::try_from(spec.sectors() / spec.page_sectors()).expect("checked when it was resolved");
+        Disk {
+            leaf,
+            page_sectors: spec.page_sectors(),
+            typical: [false, true].map(|writes| ns(spec.command_ms) + seeks.typical(writes) + half),
+            rule: scheduler::named(&spec.scheduler).expect("checked when it was resolved"),
+            turning: Turning::new(spec.rotation, seed, leaf),
+            overhead: ns(spec.command_ms),
+            interface_fs: (1e9 / spec.interface_mb_s).ceil() as u64,
+            standby_after: spec.power.standby_after_s.map_or(Span(u64::MAX), |s| ns(s * 1e3)),
+            spin_up: ns(spec.power.spin_up_s * 1e3),
+            arm: Arm::default(),
+            free_at: SimTime::ZERO,
+            under_way: UnderWay::default(),
+            queue: Queue::new(spec.queue_depth),
+            queued: Span::ZERO,
+            pages: Pages::new(pages),
+            in_memory: FixedMap::default(),
+            cache: Cache::new((spec.write_cache_mib * 1_048_576.0) as u64),
+            wake_at: SimTime::NEVER,
+            sequence: 0,
+            untimed: false,
+            dead: false,
+            spoilt: false,
+            now: SimTime::ZERO,
+            done: Vec::new(),
+            counters: Counters::new(1),
+            statistics: Statistics::default(),
+            surface,
+            seeks,
+        }
+    }
+
+    /// The instant of the next event, [`SimTime::NEVER`] where nothing is pending.
+    #[must_use]
+    #[inline]
+    pub fn next_event(&self) -> SimTime {
+        self.wake_at
+    }
+
+    /// Does what is due next, if it is due by `until`; false where nothing is.
+    #[inline]
+    pub fn step(&mut self, until: SimTime) -> bool {
+        if self.wake_at > until || self.wake_at == SimTime::NEVER {
+            return false;
+        }
+        self.now = self.wake_at;
+        self.go_on(self.now);
+        true
+    }
+
+    /// A request is admitted and served from `now` on.
+    #[inline]
+    pub fn admit(&mut self, _admitted: SimTime, now: SimTime) {
+        self.now = now;
+    }
+
+    /// The instant of what was done last.
+    #[must_use]
+    #[inline]
+    pub fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// Whether something has been done that nobody has taken in.
+    #[must_use]
+    #[inline]
+    pub fn has_done(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    /// Whether nothing waits and nothing is under way that somebody waits for.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.queue.is_empty() && self.done.is_empty()
+    }
+
+    /// Pages read and written by their causes, as those of member 0.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Forgets what has been counted.
+    pub fn reset_counters(&mut self) {
+        self.counters = Counters::new(1);
+        self.statistics = Statistics::default();
+    }
+
+    /// What it did with its time until `until`.
+    #[must_use]
+    pub fn statistics(&self, until: SimTime) -> Statistics {
+        let mut statistics = self.statistics.clone();
+        statistics.rest(until.since(self.free_at), self.standby_after);
+        statistics
+    }
+
+    /// Where its sectors are.
+    #[must_use]
+    pub fn surface(&self) -> &Surface {
+        &self.surface
+    }
+
+    /// Pages that it has.
+    #[must_use]
+    pub fn pages(&self) -> u32 {
+        self.pages.len()
+    }
+
+    /// What memory takes to serve a page.
+    #[must_use]
+    pub fn memory_time(&self) -> Span {
+        self.through_memory(self.page_sectors)
+    }
+
+    /// What a page holds, writes that wait included; none where nothing is there, or nothing that can be read. Takes no
+    /// time and disturbs nothing.
+    #[must_use]
+    pub fn contents_of(&self, page: Page) -> Option<C> {
+        let there = self.pages.holds(page.0) && !self.pages.is_unreadable(page.0);
+        there.then(|| self.pages.contents(page.0))
+    }
+
+    /// It is time 0: commands are done when they are submitted from now on, or take their time again.
+    ///
+    /// # Panics
+    /// Where something is under way.
+    pub fn set_untimed(&mut self, untimed: bool) {
+        assert!(self.is_quiet(), "nothing is under way");
+        (self.untimed, self.now, self.free_at) = (untimed, SimTime::ZERO, SimTime::ZERO);
+        (self.arm, self.under_way) = (Arm::default(), UnderWay::default());
+        self.cache.empty();
+    }
+
+    fn answer(&mut self, ticket: Ticket, pages: u32, at: SimTime, service: Span) {
+        self.done.push(Done { service, ..Done::at(ticket, pages, at) });
+    }
+
+    /// What some sectors take through the controller alone.
+    fn through_memory(&self, sectors: u64) -> Span {
+        let bytes = sectors * u64::from(DISK_SECTOR_BYTES);
+        self.overhead + Span((bytes * self.interface_fs).div_ceil(1_000_000))
+    }
+
+    fn range(command: &Command) -> Range<u32> {
+        command.start.0..command.end()
+    }
+
+    /// How many sectors really travel.
+    fn sectors(&self, command: &Command) -> u64 {
+        match command.sectors {
+            0 => u64::from(command.count) * self.page_sectors,
+            sectors => u64::from(sectors),
+        }
+    }
+
+    fn read(&mut self, now: SimTime, command: &Command, ticket: Ticket) {
+        let at_once = self.untimed || command.flags.has(Flags::BEFORE);
+        let in_memory = !at_once && Self::range(command).all(|page| self.is_in_memory(now, page));
+        if !at_once && !in_memory {
+            return self.wait(now, command, ticket);
+        }
+        if self.untimed && !command.flags.has(Flags::BEFORE) {
+            self.counters.add(0, Kind::Read, command.cause, command.count.into());
+        }
+        let service = if in_memory { self.through_memory(self.sectors(command)) } else { Span::ZERO };
+        self.counters.reads_from_memory += if in_memory { u64::from(command.count) } else { 0 };
+        for n in 0..u32::from(command.count) {
+            let page = command.start.plus(n);
+            let failed = self.pages.is_unreadable(page.0).then_some((self.leaf, page));
+            let contents = if failed.is_some() { C::default() } else { self.pages.contents(page.0) };
+            let done = Done { service, contents, failed, ..Done::at(ticket.plus(n), 1, now + service) };
+            self.done.push(done);
+        }
+    }
+
+    fn write(&mut self, now: SimTime, command: &Command, ticket: Ticket, contents: &[C]) {
+        for (n, page) in Self::range(command).enumerate() {
+            self.pages.write(page, contents.get(n).copied().unwrap_or_default());
+        }
+        let before = command.flags.has(Flags::BEFORE);
+        if !self.untimed && !before {
+            return self.wait(now, command, ticket);
+        }
+        if !before {
+            self.counters.add(0, Kind::Program, command.cause, command.count.into());
+        }
+        self.answer(ticket, command.count.into(), now, Span::ZERO);
+    }
+
+    fn trim(&mut self, now: SimTime, command: &Command, ticket: Ticket) {
+        for page in Self::range(command) {
+            self.pages.forget(page);
+            self.in_memory.remove(&page);
+        }
+        self.under_way.forget(&Self::range(command));
+        self.answer(ticket, command.count.into(), now, Span::ZERO);
+    }
+
+    /// A command waits for the arm.
+    fn wait(&mut self, now: SimTime, command: &Command, ticket: Ticket) {
+        self.sequence += 1;
+        let first = u64::from(command.start.0) * self.page_sectors;
+        let (sectors, writes) = (self.sectors(command), command.verb == Verb::Write);
+        let transfer = self.surface.end_of(first + sectors - 1) - self.surface.place(first).along;
+        let id = self.queue.ops.claim();
+        let mut owed = std::mem::take(&mut self.queue.ops[id].owed);
+        owed.clear();
+        if writes {
+            self.in_memory.extend(Self::range(command).map(|page| (page, self.sequence)));
+        } else if C::KEEP || self.spoilt {
+            owed.extend(Self::range(command).map(|page| Owed {
+                contents: self.pages.contents(page),
+                unreadable: self.pages.is_unreadable(page),
+            }));
+        }
+        let typical = self.typical[usize::from(writes)] + Span(transfer);
+        self.queue.ops[id] = Op {
+            ticket,
+            command: *command,
+            sequence: self.sequence,
+            first,
+            sectors,
+            cylinder: self.surface.place(first).cylinder,
+            owed,
+            typical,
+            background: command.flags.has(Flags::BACKGROUND),
+            ..Op::default()
+        };
+        self.queued += typical;
+        self.queue.push(id);
+        if writes {
+            self.offer_to_cache(now, id);
+        }
+        self.go_on(now);
+    }
+
+    /// The second law: a page that waits to be written, or is being written, is still in memory.
+    fn is_in_memory(&self, now: SimTime, page: u32) -> bool {
+        self.in_memory.contains_key(&page) || self.under_way.writes(now, page)
+    }
+}
+
+impl<C: Contents> Leaves<C> for Disk<C> {
+    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
+        debug_assert_eq!(leaf, self.leaf, "a disk is one leaf");
+        self.now = now;
+        if self.dead {
+            return self.answer_for_dead(now, command, ticket);
+        }
+        match command.verb {
+            Verb::Read => self.read(now, command, ticket),
+            Verb::Write => self.write(now, command, ticket, contents),
+            Verb::Trim => self.trim(now, command, ticket),
+            Verb::Rename => panic!("a disk's pages have no other address"),
+        }
+    }
+
+    fn done(&mut self) -> &mut Vec<Done<C>> {
+        &mut self.done
+    }
+}
+
+impl<C: Contents> Below for Disk<C> {
+    /// What has been begun, and about what all that waits will take: it has but one arm.
+    fn backlog(&self, _leaf: LeafId, _page: Page) -> Span {
+        self.free_at.since(self.now) + self.queued
+    }
+
+    fn wear(&self, _leaf: LeafId) -> u64 {
+        0
+    }
+
+    fn room(&self, _leaf: LeafId) -> u64 {
+        u64::MAX
+    }
+
+    fn holds(&self, _leaf: LeafId, page: Page) -> bool {
+        self.pages.holds(page.0)
+    }
+}

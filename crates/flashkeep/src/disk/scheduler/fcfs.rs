@@ -1,0 +1,18 @@
+//! # What it does
+//! Takes commands in the order in which they came.
+//!
+//! # What it costs
+//! The arm travels a third of the cylinders for each random command, however many wait.
+//!
+//! # Source
+//! The baseline of every comparison of disk schedulers.
+
+use super::{Candidate, Head, Rule, least};
+
+/// First come, first served.
+pub(super) const RULE: Rule =
+    Rule { name: "fcfs", summary: "in order of arrival", source: include_str!("fcfs.rs"), pick };
+
+fn pick(candidates: &[Candidate], head: Head) -> (usize, bool) {
+    (least(candidates, |one| Some(one.sequence)).expect("there are candidates"), head.inwards)
+}

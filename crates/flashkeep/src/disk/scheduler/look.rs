@@ -1,0 +1,34 @@
+//! # What it does
+//! The arm sweeps: it takes the next command in the direction in which it moves, by sector, and turns round where
+//! there is none. Commands for the same sector go by age.
+//!
+//! # What it costs
+//! A command just behind the arm waits for the sweep there and back; nobody waits for longer than two.
+//!
+//! # Source
+//! The elevator with a look ahead: Merten, "Some quantitative techniques for file organization", 1970, as compared by
+//! Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives", SIGMETRICS 1994.
+
+use super::{Candidate, Head, Rule, least};
+use std::cmp::Reverse;
+
+/// Back and forth.
+pub(super) const RULE: Rule = Rule {
+    name: "look",
+    summary: "the next one in the direction in which the arm moves, then back",
+    source: include_str!("look.rs"),
+    pick,
+};
+
+fn pick(candidates: &[Candidate], head: Head) -> (usize, bool) {
+    let up = || {
+        let key = |one: &Candidate| (one.sector >= head.sector).then_some((one.sector, one.sequence));
+        least(candidates, key).map(|at| (at, true))
+    };
+    let down = || {
+        let key = |one: &Candidate| (one.sector < head.sector).then_some((Reverse(one.sector), one.sequence));
+        least(candidates, key).map(|at| (at, false))
+    };
+    let next = if head.inwards { up().or_else(down) } else { down().or_else(up) };
+    next.expect("every candidate is on one side or the other")
+}

@@ -1,0 +1,26 @@
+//! # What it does
+//! Takes the command on the nearest cylinder; among equals the one that goes on where the last one ended, then the
+//! oldest.
+//!
+//! # What it costs
+//! A command far from the others may wait for as long as nearer ones keep coming.
+//!
+//! # Source
+//! Shortest seek time first: Denning, "Effects of scheduling on file memory operations", AFIPS 1967.
+
+use super::{Candidate, Head, Rule, least};
+
+/// Shortest seek time first.
+pub(super) const RULE: Rule = Rule {
+    name: "sstf",
+    summary: "the nearest cylinder first; what is far away may wait long",
+    source: include_str!("sstf.rs"),
+    pick,
+};
+
+fn pick(candidates: &[Candidate], head: Head) -> (usize, bool) {
+    let key = |one: &Candidate| {
+        Some((one.cylinder.abs_diff(head.cylinder), one.sector != head.sector, one.sequence))
+    };
+    (least(candidates, key).expect("there are candidates"), head.inwards)
+}

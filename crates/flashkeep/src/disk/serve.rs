@@ -1,0 +1,188 @@
+//! One command: overhead, the arm, the platter, the transfer.
+//!
+//! service = overhead + seek(cylinders) + rotation + transfer. A command that begins at the sector behind the last one
+//! transferred, and was there when that ended, goes on without any of the first three. Transfers are the time between
+//! two places *along* the disk ([`super::surface`]), switches included.
+
+use super::queue::Op;
+use super::scheduler::Head;
+use super::{Disk, Place};
+use crate::drive::Kind;
+use crate::engine::{Contents, Done, LeafId, Part};
+use crate::kernel::{Id, Random, SimTime, Span};
+use crate::spec::Rotation;
+use std::ops::Range;
+
+/// Where the arm was left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arm {
+    /// The last sector's place.
+    place: Place,
+    /// The sector behind it; none before anything was done.
+    next: Option<u64>,
+    /// When the end of the last sector passes, ns along.
+    along: u64,
+    inwards: bool,
+}
+
+impl Default for Arm {
+    fn default() -> Self {
+        Arm { place: Place { cylinder: 0, head: 0, along: 0 }, next: None, along: 0, inwards: true }
+    }
+}
+
+/// How long the platter turns until the data are under the head.
+#[derive(Clone, Debug)]
+pub(super) enum Turning {
+    Position,
+    Random(Box<Random>),
+    Mean,
+}
+
+impl Turning {
+    pub(super) fn new(rotation: Rotation, seed: u64, leaf: LeafId) -> Self {
+        match rotation {
+            Rotation::Position => Turning::Position,
+            Rotation::Random => {
+                Turning::Random(Box::new(Random::stream(seed, &format!("disk {} rotation", leaf.0))))
+            }
+            Rotation::Mean => Turning::Mean,
+        }
+    }
+}
+
+/// The pages that the platter is being given, and until when.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UnderWay {
+    pages: Range<u32>,
+    until: SimTime,
+}
+
+impl UnderWay {
+    pub(super) fn writes(&self, now: SimTime, page: u32) -> bool {
+        now < self.until && self.pages.contains(&page)
+    }
+
+    /// Some of them are trimmed: for simplicity, memory forgets them all.
+    pub(super) fn forget(&mut self, pages: &Range<u32>) {
+        if pages.start < self.pages.end && self.pages.start < pages.end {
+            self.pages = 0..0;
+        }
+    }
+}
+
+/// What precedes a transfer, ns.
+struct Approach {
+    overhead: u64,
+    seek: u64,
+    rotation: u64,
+}
+
+impl<C: Contents> Disk<C> {
+    /// Begins what can be begun.
+    pub(super) fn go_on(&mut self, now: SimTime) {
+        self.make_room(now);
+        while self.free_at <= now {
+            let Arm { place, next, inwards, .. } = self.arm;
+            let head = Head { sector: next.unwrap_or_default(), cylinder: place.cylinder, inwards };
+            let Some((op, inwards)) = self.queue.pick(&self.rule, head) else { break };
+            self.arm.inwards = inwards;
+            self.begin(now, op);
+        }
+        self.wake_at = if self.queue.is_empty() { SimTime::NEVER } else { self.free_at };
+    }
+
+    fn begin(&mut self, now: SimTime, id: Id<Op<C>>) {
+        let (first, sectors, writes) = {
+            let op = &self.queue.ops[id];
+            (op.first, op.sectors, op.writes())
+        };
+        let rested = now.since(self.free_at);
+        let place = self.surface.place(first);
+        let continues = self.arm.next == Some(first) && rested == Span::ZERO;
+        let stood = self.statistics.rest(rested, self.standby_after);
+        let spin_up = if stood { self.spin_up.0 } else { 0 };
+        let (approach, from) = if continues {
+            (Approach { overhead: 0, seek: 0, rotation: 0 }, self.arm.along)
+        } else {
+            (self.approach(now.0 + spin_up, place, writes), place.along)
+        };
+        let Approach { overhead, seek, rotation } = approach;
+        let start = now.0 + spin_up + overhead + seek + rotation;
+        let last = first + sectors - 1;
+        let end = start + self.surface.end_of(last) - from;
+        let statistics = &mut self.statistics;
+        statistics.operations += 1;
+        statistics.sequential += u64::from(continues);
+        let cylinders = place.cylinder.abs_diff(self.arm.place.cylinder);
+        statistics.seeks += u64::from(cylinders > 0);
+        statistics.cylinders += u64::from(cylinders);
+        statistics.spin_up += spin_up;
+        statistics.overhead += overhead;
+        statistics.seek += seek;
+        statistics.rotation[usize::from(writes)] += rotation;
+        statistics.transfer[usize::from(writes)] += end - start;
+        self.tell(now, id, start, from);
+        self.arm = Arm {
+            place: self.surface.place(last),
+            next: Some(last + 1),
+            along: self.surface.end_of(last),
+            inwards: self.arm.inwards,
+        };
+        self.free_at = SimTime(end);
+    }
+
+    /// What it takes to come to a place.
+    fn approach(&mut self, now: u64, place: Place, writes: bool) -> Approach {
+        let overhead = self.overhead.0;
+        let cylinders = place.cylinder.abs_diff(self.arm.place.cylinder);
+        let seek = match cylinders {
+            0 if place.head != self.arm.place.head => self.surface.head_switch(),
+            _ => self.seeks.time(writes, cylinders).0,
+        };
+        let rotation = match &mut self.turning {
+            Turning::Position => self.surface.wait(now + overhead + seek, place.along),
+            Turning::Random(random) => random.below(self.surface.revolution()),
+            Turning::Mean => self.surface.revolution() / 2,
+        };
+        Approach { overhead, seek, rotation }
+    }
+
+    /// Tells when each page of a command is done whose transfer starts at `start`, `from` along the disk.
+    fn tell(&mut self, now: SimTime, id: Id<Op<C>>, start: u64, from: u64) {
+        let op = &self.queue.ops[id];
+        let (ticket, command, sequence) = (op.ticket, op.command, op.sequence);
+        let (first, sectors, cached) = (op.first, op.sectors, op.cached);
+        self.queued = self.queued - op.typical;
+        let passes = |surface: &super::Surface, sector: u64| SimTime(start + surface.end_of(sector) - from);
+        let end = passes(&self.surface, first + sectors - 1);
+        let pages = Self::range(&command);
+        if op.writes() {
+            self.counters.add(0, Kind::Program, command.cause, command.count.into());
+            let part = if cached { Part::Durable } else { Part::Both };
+            let done = Done::at(ticket, command.count.into(), end);
+            self.done.push(Done { part, service: end.since(now), ..done });
+            for page in pages.clone() {
+                if self.in_memory.get(&page) == Some(&sequence) {
+                    self.in_memory.remove(&page);
+                }
+            }
+            self.under_way = UnderWay { pages, until: end };
+            self.leave_cache(id, end);
+        } else {
+            self.counters.add(0, Kind::Read, command.cause, command.count.into());
+            for (n, page) in (0u32..).zip(pages) {
+                // Of a part of a page, only that passes.
+                let last = first + (u64::from(n + 1) * self.page_sectors).min(sectors) - 1;
+                let at = passes(&self.surface, last);
+                let owed = self.queue.ops[id].owed.get(n as usize).copied().unwrap_or_default();
+                let unreadable = owed.unreadable || self.pages.is_unreadable(page);
+                let failed = unreadable.then_some((self.leaf, command.start.plus(n)));
+                let contents = if unreadable { C::default() } else { owed.contents };
+                let service = at.since(now);
+                self.done.push(Done { service, contents, failed, ..Done::at(ticket.plus(n), 1, at) });
+            }
+        }
+        self.queue.ops.release(id);
+    }
+}
