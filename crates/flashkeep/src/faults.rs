@@ -269,9 +269,15 @@ fn what(text: &str, drive: &Resolved) -> Result<What, String> {
     if numbers.len() != depth + 1 {
         return Err(accepted());
     }
-    let geometry = Geometry::new(&drive.spec.flash);
-    let g = &geometry;
-    let counts = [g.channels, g.chips, g.dies, g.planes, g.blocks, g.pages];
+    let f = &drive.spec.flash;
+    let counts = [
+        f.channels,
+        f.chips_per_channel,
+        f.dies_per_chip,
+        f.planes_per_die,
+        f.blocks_per_plane,
+        f.pages_per_block,
+    ];
     for (at, (&number, count)) in numbers.iter().zip(counts).enumerate() {
         if number >= count {
             let level = LEVELS[at];
@@ -280,11 +286,19 @@ fn what(text: &str, drive: &Resolved) -> Result<What, String> {
     }
     let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
     let place = Place { channel: number(0), chip: number(1), die: number(2), plane: number(3) };
-    let first = geometry.plane_at(place);
+    let (geometry, pools) = (Geometry::new(&drive.pooled_flash()), drive.pools());
+    let (first, block) = pools.block_at(&geometry, place, number(4));
     Ok(match depth {
-        4 => What::Flash(Fault::Block(first, number(4))),
-        5 => What::Flash(Fault::Page(geometry.ppn(first, number(4), number(5)))),
-        _ => What::Flash(Fault::of(&geometry, Level::ALL[depth], place)),
+        4 => What::Flash(Fault::Block(first, block)),
+        5 => What::Flash(Fault::Page(geometry.ppn(first, block, number(5)))),
+        _ if pools.are_within(Level::ALL[depth]) => {
+            What::Flash(Fault::of(&geometry, Level::ALL[depth], pools.pool_of(place)))
+        }
+        _ => {
+            return Err(format!(
+                "found `{text}`, a part of what has one open block (ftl.pool); whole pools, blocks and pages can fail"
+            ));
+        }
     })
 }
 
@@ -348,6 +362,26 @@ mod tests {
         assert_eq!(event.what, What::Flash(Fault::Page(geometry.ppn(plane(3, 0, 1, 0), 77, 5))));
         assert_eq!((event.when, event.transient), (When::Share(50.0), true));
         assert_eq!(read("member:1@1s,replace_after=20s").replace_after, Some(Span(20_000_000_000)));
+    }
+
+    #[test]
+    fn a_pool_fails_as_a_whole_or_block_by_block() {
+        let text = "[flash]\nchannels = 2\ndies_per_chip = 2\nplanes_per_die = 2\nbusy_unit = 'chip'\n[ftl]\npool = 'element'\n";
+        let drive = load_text("d.toml", text, &[]).expect("a drive");
+        let (geometry, pools) = (Geometry::new(&drive.pooled_flash()), drive.pools());
+        let read = |text: &str| from_option(text, &drive);
+        assert_eq!(
+            read("chip:1.0@1s").unwrap().what,
+            What::Flash(Fault::Planes { first: crate::media::PlaneId(4), count: 1 })
+        );
+        let What::Flash(Fault::Block(pool, block)) = read("block:1.0.1.0.77@1s").unwrap().what else {
+            panic!("a block")
+        };
+        let (place, number) = pools.place(&geometry, geometry.ppn(pool, block, 0));
+        assert_eq!((place, number), (Place { channel: 1, chip: 0, die: 1, plane: 0 }, 77));
+        for part in ["die:1.0.1@1s", "plane:1.0.1.0@1s"] {
+            assert!(read(part).unwrap_err().to_string().contains("ftl.pool"), "{part}");
+        }
     }
 
     #[test]

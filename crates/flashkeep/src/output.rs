@@ -4,7 +4,7 @@ use crate::drive::{Drive, Log, Operation};
 use crate::engine::{Contents, LeafId, Page};
 use crate::error::Error;
 use crate::ftl::Entry;
-use crate::media::{Geometry, Ppn};
+use crate::media::{Geometry, Pools, Ppn};
 use std::io::Write;
 use std::path::Path;
 
@@ -12,6 +12,7 @@ use std::path::Path;
 struct OperationLog {
     out: flashkeep_trace::Output,
     geometry: Geometry,
+    pools: Pools,
     path: String,
     failed: Option<String>,
 }
@@ -30,11 +31,11 @@ fn open(path: &Path) -> Result<(flashkeep_trace::Output, String), Error> {
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn operations(path: &Path, geometry: Geometry) -> Result<Box<dyn Log>, Error> {
+pub fn operations(path: &Path, geometry: Geometry, pools: Pools) -> Result<Box<dyn Log>, Error> {
     let (mut out, path) = open(path)?;
     let header = "start_ns,end_ns,channel,chip,die,plane,block,page,kind,cause";
     let failed = writeln!(out, "{header}").err().map(|error| problem(&path, &error));
-    Ok(Box::new(OperationLog { out, geometry, path, failed }))
+    Ok(Box::new(OperationLog { out, geometry, pools, path, failed }))
 }
 
 impl Log for OperationLog {
@@ -43,7 +44,7 @@ impl Log for OperationLog {
         if self.failed.is_some() {
             return;
         }
-        let place = place(&self.geometry, operation.ppn, ',');
+        let place = place(&self.geometry, &self.pools, operation.ppn, ',');
         let (start, end) = (operation.start.0, operation.end.0);
         let (kind, cause) = (operation.kind.name(), operation.cause.name());
         if let Err(error) = writeln!(self.out, "{start},{end},{place},{kind},{cause}") {
@@ -61,9 +62,9 @@ impl Log for OperationLog {
 }
 
 /// A physical page as users name it: channel, chip, die, plane, block, page.
-fn place(geometry: &Geometry, ppn: Ppn, separator: char) -> String {
-    let at = geometry.place(geometry.plane_of(ppn));
-    let parts = [at.channel, at.chip, at.die, at.plane, geometry.block_of(ppn), geometry.page_of(ppn)];
+fn place(geometry: &Geometry, pools: &Pools, ppn: Ppn, separator: char) -> String {
+    let (at, block) = pools.place(geometry, ppn);
+    let parts = [at.channel, at.chip, at.die, at.plane, block, geometry.page_of(ppn)];
     parts.map(|part| part.to_string()).join(&separator.to_string())
 }
 
@@ -94,7 +95,7 @@ fn write_map<C: Contents>(
     writeln!(out, "page,{}", header.join(","))?;
     for page in 0..pages {
         let on_flash = |(leaf, page)| match drive.lookup(leaf, page) {
-            Entry::At(ppn) => place(drive.geometry(), ppn, '.'),
+            Entry::At(ppn) => place(drive.geometry(), &drive.pools(), ppn, '.'),
             _ => String::new(),
         };
         let places: Vec<String> = places(Page(page)).into_iter().map(on_flash).collect();

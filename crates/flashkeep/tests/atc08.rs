@@ -38,9 +38,11 @@ fn the_quoted_microbenchmarks_with_cleaning() {
     let footprint = 877_363 / 2 * 4096;
     for (places, expected) in [("sequential", 328.9), ("random", 433.6)] {
         let trace = format!("synth:{places},requests=2500k,write=1,size=4KiB,footprint={footprint},depth=16");
-        let found = run("atc08-interplane", &trace, &["flash.blocks_per_plane=1024"]);
-        let busy_us = figure(&found, "utilization.die_mean") * 8e6 / figure(&found, "throughput.iops");
-        near(busy_us, expected, 0.01, places);
+        for drive in ["atc08-interplane", "atc08-element"] {
+            let found = run(drive, &trace, &["flash.blocks_per_plane=1024"]);
+            let busy_us = figure(&found, "utilization.die_mean") * 8e6 / figure(&found, "throughput.iops");
+            near(busy_us, expected, 0.01, places);
+        }
     }
 }
 
@@ -299,6 +301,131 @@ fn cleaning_in_idle_moments_keeps_out_of_the_way() {
     assert!(soft_max < 4_000.0 && hard_max > 4_000.0, "{soft_max} us, {hard_max} without");
 }
 
+/// Two dies, or four pairs of planes, in rounds: the k-th of a round is done 200 us and k transfers after its beginning, the
+/// next round begins when the last one is done, and writes begin when all reads are done.
+#[test]
+fn units_work_in_rounds() {
+    let set = ["flash.channels=1", "flash.blocks_per_plane=32", "host.link_us_per_sector=0"];
+    let write = |more: &str| {
+        // Four pages at once: the first finds the package idle and goes alone.
+        let found = run("atc08-rounds", "0 0 0 32 0\n", &[&set[..], &[more]].concat());
+        figure(&found, "response_us.write.mean")
+    };
+    let (alone, transfer) = (305.6, 105.6);
+    near(write("flash.busy_unit=die"), alone + (200.0 + 2.0 * transfer) + alone, 1e-9, "two, and one more");
+    near(write("flash.busy_unit=plane-pair"), alone + (200.0 + 3.0 * transfer), 1e-9, "three of four");
+    // A write, and 1 us later another one and a read: both wait for the first, and the read goes before the write.
+    let found = run("atc08-rounds", "0 0 0 8 0\n1000 0 8 8 0\n1000 0 4096 8 1\n", &set);
+    near(figure(&found, "response_us.read.mean"), alone - 1.0 + 130.6, 1e-9, "behind the first write");
+    near(figure(&found, "response_us.write.max"), alone - 1.0 + 130.6 + alone, 1e-9, "behind the read");
+    // Both dies of a package collect at once, and the package waits for the longer one.
+    let churn = "synth:random,requests=40k,write=1,size=4KiB,depth=8";
+    let time = |more: &str| {
+        1.0 / figure(&run("atc08-rounds", churn, &[&set[..], &[more]].concat()), "throughput.iops")
+    };
+    let (one, two, four) =
+        (time("flash.busy_unit=chip"), time("flash.busy_unit=die"), time("flash.busy_unit=plane-pair"));
+    assert!(four < 0.95 * two && two < 0.95 * one, "{one}, {two}, {four} s a request");
+}
+
+/// What a log of operations says of each: when it began and ended, ns, where, and what.
+fn logged(drive: &str, trace: &str, set: &[&str]) -> Vec<(f64, f64, Vec<String>, String)> {
+    let mut job = job(drive, trace, set);
+    job.operations = Some(output("operations.csv"));
+    done(&job);
+    let log = records(job.operations.as_deref().unwrap()).split_off(1);
+    let row = |record: Vec<String>| {
+        let time = |at: usize| record[at].parse::<f64>().unwrap();
+        (time(0), time(1), record[2..8].to_vec(), record[8].clone())
+    };
+    log.into_iter().map(row).collect()
+}
+
+/// A pool has one open block: the pages of a chip, or of a channel's chips, follow each other in it, and the next one is
+/// the next plane's.
+#[test]
+fn a_pool_has_one_open_block() {
+    let set =
+        ["flash.channels=2", "flash.chips_per_channel=2", "flash.planes_per_die=2", "start.existing=none"];
+    let all = ["flash.blocks_per_plane=32", "ftl.read_in_flight=memory", "ftl.allocation=dynamic-in-channel"];
+    let trace = "synth:sequential,requests=400,write=1,size=4KiB,rate=100";
+    for (pool, planes) in [("plane", 8), ("element", 2), ("gang", 1)] {
+        let pool = format!("ftl.pool={pool}");
+        let set = [&set[..], &all[..], &[&pool, "ftl.plane_choice=in-turn"]].concat();
+        let log = logged("atc08-32gb", trace, &set);
+        // 200 pages of the first channel, 63 a block: as many blocks as are open, and those that follow them.
+        let blocks: Vec<&[String]> =
+            log.iter().filter(|row| row.2[0] == "0").map(|row| &row.2[..5]).collect();
+        let mut used = blocks.clone();
+        used.sort_unstable();
+        used.dedup();
+        assert_eq!(used.len(), planes.max(200_usize.div_ceil(63)), "{pool}");
+        let changes = blocks.windows(2).filter(|two| two[0] != two[1]).count();
+        assert_eq!(changes < 4, planes == 1, "{pool}: {changes} changes of the block");
+    }
+}
+
+/// Cleaning begins when a pool of 8 planes has its threshold's share of blocks or fewer erased, takes whole blocks one after
+/// the other until it has one more, and a move crosses the pins where it leaves its plane.
+#[test]
+fn a_pool_is_cleaned_as_one() {
+    let trace = "synth:random,requests=60k,write=1,size=4KiB,depth=1";
+    // 20 of 256 blocks or fewer: below 21.
+    let set = ["flash.channels=1", "flash.blocks_per_plane=32", "ftl.gc.threshold=0.08203125"];
+    let log = logged("atc08-element", trace, &set);
+    let place = |row: &(f64, f64, Vec<String>, String)| (row.2[2].clone(), row.2[3].clone());
+    let (mut crossed, mut stayed, mut blocks, mut moves_us) = (0, 0, 0, 0.0);
+    let mut episodes = Vec::new();
+    for (n, row) in log.iter().enumerate() {
+        let us = (row.1 - row.0) / 1e3;
+        match row.3.as_str() {
+            "read" => {
+                crossed += 1;
+                assert_eq!(log[n + 1].3, "program");
+                assert_ne!(place(row), place(&log[n + 1]), "who stays in a plane does not cross the pins");
+                near((log[n + 1].1 - row.0) / 1e3, 436.2, 1e-9, "a move");
+                moves_us += 436.2;
+            }
+            "copyback" => {
+                stayed += 1;
+                near(us, 225.0, 1e-9, "a copy");
+                moves_us += us;
+            }
+            "erase" => {
+                blocks += 1;
+                // Told from its grant on, with all moves; one of them may have filled a block.
+                let summary = us - 1500.0 - std::mem::take(&mut moves_us);
+                assert!(
+                    summary.abs() < 1e-6 || (summary - 213.2).abs() < 1e-6,
+                    "{us} us, {summary} of a summary"
+                );
+                // A page of the host comes next, or another victim's.
+                let host = log.get(n + 1).is_some_and(|next| next.3 == "program");
+                if host {
+                    episodes.push(std::mem::take(&mut blocks));
+                }
+            }
+            _ => {}
+        }
+    }
+    let share = f64::from(stayed) / f64::from(stayed + crossed);
+    near(share, 0.125, 0.1, "of the moves that stay in one of eight planes");
+    assert!(episodes.len() > 50 && episodes.iter().all(|&blocks| blocks >= 2), "{episodes:?}");
+    // The same room in planes by themselves: each of eight has an open block and a threshold.
+    let summary = |set: &[&str]| run("atc08-element", trace, &[&["flash.channels=1"], set].concat());
+    let moved =
+        |found: &Value| figure(found, "operations.program.gc") + figure(found, "operations.copyback.gc");
+    let pool = summary(&set[1..]);
+    assert_eq!(figure(&pool, "operations.program.gc"), f64::from(crossed));
+    let planes = summary(&["flash.blocks_per_plane=32", "ftl.gc.threshold=0.08203125", "ftl.pool=plane"]);
+    assert!(
+        moved(&pool) < 0.97 * moved(&planes),
+        "{} pages moved, {} by planes",
+        moved(&pool),
+        moved(&planes)
+    );
+}
+
 /// Contents survive everything that was added, alone and together.
 #[test]
 fn every_read_brings_what_was_written_last() {
@@ -314,6 +441,18 @@ fn every_read_brings_what_was_written_last() {
         &["ftl.logical_page_kib=32", "ftl.stride_pages=1", "ftl.partial_writes=merge"],
         &["flash.control_gang=2", "host.queue_depth=4"],
         &["flash.chips_per_channel=2", "ftl.allocation=dynamic-in-chip", "ftl.read_in_flight=memory"],
+        &["flash.bus=rounds", "flash.busy_unit=die", "ftl.read_in_flight=memory"],
+        &[
+            "flash.bus=rounds",
+            "flash.busy_unit=plane-pair",
+            "ftl.read_in_flight=memory",
+            "ftl.gc.copyback=off",
+        ],
+        &["ftl.pool=element", "ftl.gc.copyback=off"],
+        &["ftl.pool=element", "ftl.gc.run=steps", "flash.bus=transfers", "ftl.gc.soft_threshold=0.12"],
+        &["ftl.pool=gang", "flash.chips_per_channel=3", "ftl.gc.copyback=parity"],
+        &["ftl.pool=gang", "flash.chips_per_channel=2", "flash.blocks_per_plane=12", "ftl.map=dftl"],
+        &["ftl.pool=element", "ftl.streams=2", "ftl.gc.separate=true", "ftl.logical_page_kib=16"],
     ];
     for (n, set) in sets.iter().enumerate() {
         for write in ["0.5", "0.95"] {

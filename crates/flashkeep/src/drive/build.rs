@@ -12,7 +12,7 @@ impl<C: Contents> Drive<C> {
         scheduler: Scheduler,
         victim: Victim,
     ) -> Self {
-        let geometry = Geometry::new(&drive.spec.flash);
+        let geometry = Geometry::new(&drive.pooled_flash());
         let threshold = drive.spec.ftl.gc.threshold * geometry.pages_per_plane() as f64;
         let raw = matches!(kind, LeafKind::Raw | LeafKind::Blocks);
         // A block's worth of free pages for each stream is kept from the host, so collection starts before it is reached.
@@ -51,6 +51,7 @@ impl<C: Contents> Drive<C> {
             uniform: drive.page_types.is_single() && drive.spec.flash.bus == BusUse::Transfers,
             gang: drive.spec.flash.control_gang as usize,
             rounds: vec![Round::default(); (geometry.channels / drive.spec.flash.control_gang) as usize],
+            in_step: InStep::default(),
             gc: drive.spec.ftl.gc.run,
             coalesce: drive.spec.ftl.coalesce_reads,
             plane_choice: drive.spec.ftl.plane_choice,
@@ -58,6 +59,7 @@ impl<C: Contents> Drive<C> {
             summaries: drive.spec.flash.summary_page,
             background: drive.spec.ftl.gc.background,
             copyback: drive.spec.ftl.gc.copyback,
+            planes: drive.pools(),
             collect_below,
             look_below: collect_below.max(soft_below),
             minds_units: commands.cache_program || soft_below > collect_below,
@@ -112,6 +114,7 @@ impl<C: Contents> Drive<C> {
             && !self.summaries
             && self.plane_choice == PlaneChoice::InTurn
             && !self.streams.are_several()
+            && self.look_below == self.collect_below
             && self.watch.is_none()
             && self.power.is_none();
     }

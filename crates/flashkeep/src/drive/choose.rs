@@ -125,11 +125,22 @@ impl<C: Contents> Drive<C> {
         let lives = (u64::from(budget) * u64::from(blocks)).saturating_sub(erases);
         let coldest = |share: Share| {
             let fresh = |other| other != block && !share.exceeds(life(other), lives, blocks);
-            self.blocks.coldest(plane, fresh)
+            self.blocks.coldest(plane, |other| fresh(other) && self.would_rest(plane, other, block))
         };
         let draw = wear_draws.turn(turn).bits(0);
         let wear = Wear { life: life(block), lives, blocks, draw, coldest: &coldest, limits };
         (levelling.judge)(&wear)
+    }
+
+    /// Whether the worn block would rest under another one's data for as long as a block lives in the mean, which is
+    /// while as many are sealed as the plane has: if those go on as before, until it has as few valid pages as now.
+    fn would_rest(&self, plane: PlaneId, other: u32, worn: u32) -> bool {
+        let (valid, least) = (self.blocks.valid_in(plane, other), self.blocks.valid_in(plane, worn));
+        let sealed = self.blocks.sealed(plane)[other as usize];
+        let age = u64::from(self.blocks.seals(plane).saturating_sub(sealed));
+        let lost = u64::from(self.geometry.pages.saturating_sub(valid));
+        age * u64::from(valid.saturating_sub(least)) >= lost * u64::from(self.geometry.blocks)
+            && valid > least
     }
 
     /// On whose account the victim of a plane is moved and erased.

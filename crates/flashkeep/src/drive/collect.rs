@@ -7,7 +7,7 @@ use super::{Collection, Drive, Fault, Kind, Levelled};
 use crate::engine::{Cause, Contents, Done, LeafId, Page};
 use crate::ftl::Entry;
 use crate::kernel::{SimTime, Span};
-use crate::media::{PlaneId, Ppn, UnitId};
+use crate::media::{PlaneId, Pools, Ppn, UnitId};
 use crate::spec::{BusUse, Copyback, GcRun, MultiPlane};
 
 impl<C: Contents> Drive<C> {
@@ -296,7 +296,7 @@ impl<C: Contents> Drive<C> {
         for (plane, victim) in others {
             let cause = self.moves_because(plane);
             self.reclaim(now, now + command + self.timing.erase, plane, victim, cause);
-            if self.collections[plane.0 as usize].victim.is_none() && self.blocks.has_room(plane) {
+            if self.collections[plane.0 as usize].victim.is_none() && self.has_enough(plane) {
                 self.forget_collection(unit, plane);
             }
         }
@@ -311,13 +311,21 @@ impl<C: Contents> Drive<C> {
         self.units[unit.0 as usize].programs = None;
         self.occupy_unit(granted, unit, end);
         self.reclaim(granted, end, plane, victim, cause);
-        if self.collections[plane.0 as usize].victim.is_none() && self.blocks.has_room(plane) {
+        if self.collections[plane.0 as usize].victim.is_none() && self.has_enough(plane) {
             if self.units[unit.0 as usize].collect_head == Some(plane) {
                 self.collected(unit, plane);
             } else if self.collections[plane.0 as usize].queued {
                 self.forget_collection(unit, plane);
             }
         }
+    }
+
+    /// Whether collection leaves a plane alone: the host can go on, and a pool of several planes has a block more
+    /// erased than its threshold says.
+    pub(super) fn has_enough(&self, plane: PlaneId) -> bool {
+        let erased = self.blocks.erased(plane) * self.geometry.pages;
+        let enough = self.planes == Pools::PLANES || erased >= self.collect_below + self.geometry.pages;
+        enough && self.blocks.has_room(plane)
     }
 
     /// A victim is erased by `end`.

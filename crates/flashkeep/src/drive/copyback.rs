@@ -7,7 +7,7 @@
 
 use super::{Collection, Drive, Levelled};
 use crate::engine::Contents;
-use crate::media::{PlaneId, Ppn};
+use crate::media::{PlaneId, Pools, Ppn};
 use crate::spec::Copyback;
 
 impl<C: Contents> Drive<C> {
@@ -16,21 +16,33 @@ impl<C: Contents> Drive<C> {
     pub(super) fn copies_back(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
         match self.copyback {
             Copyback::Off => false,
-            Copyback::On => true,
-            Copyback::Parity => self.parity_fits(plane, lpn, from),
+            Copyback::On => self.planes == Pools::PLANES || self.stays(plane, lpn, from),
+            Copyback::Parity => self.parity_fits(plane, lpn, from) && self.stays(plane, lpn, from),
             Copyback::ParitySkip => self.make_parity_fit(plane, lpn, from),
         }
     }
 
     #[inline(never)]
     fn parity_fits(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
-        let to = match self.stream_of_move(plane, lpn) {
+        let to = self.next_of_move(plane, lpn);
+        to.is_some_and(|to| (self.geometry.page_of(from) ^ self.geometry.page_of(to)) & 1 == 0)
+    }
+
+    /// Whether a page of a pool goes to the plane of the flash where it is.
+    #[inline(never)]
+    fn stays(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
+        let to = self.next_of_move(plane, lpn);
+        to.is_some_and(|to| self.planes.share_a_plane(&self.geometry, from, to))
+    }
+
+    /// Where a page that is moved now will be.
+    fn next_of_move(&mut self, plane: PlaneId, lpn: u32) -> Option<Ppn> {
+        match self.stream_of_move(plane, lpn) {
             // Where nothing is free the page will be lifted.
             Some(_) if self.blocks.plane(plane).free_pages == 0 => None,
             Some(stream) => Some(self.blocks.next_in(stream, plane)),
             None => self.blocks.next_held(plane),
-        };
-        to.is_some_and(|to| (self.geometry.page_of(from) ^ self.geometry.page_of(to)) & 1 == 0)
+        }
     }
 
     /// Leaves out what stands in the way, as long as the plane has room for the host and the victim's erase brings more

@@ -4,7 +4,7 @@ use super::{Counters, Drive};
 use crate::engine::{Below, Contents, LeafId, Page, Spare};
 use crate::ftl::{Blocks, Entry};
 use crate::kernel::Span;
-use crate::media::Geometry;
+use crate::media::{Geometry, Pools};
 
 impl<C: Contents> Drive<C> {
     /// What has been counted.
@@ -17,6 +17,12 @@ impl<C: Contents> Drive<C> {
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// What each plane of the geometry consists of.
+    #[must_use]
+    pub fn pools(&self) -> Pools {
+        self.planes
     }
 
     /// Blocks and planes.

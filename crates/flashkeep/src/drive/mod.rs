@@ -27,6 +27,7 @@ mod raw;
 mod read;
 mod recovery;
 mod retire;
+mod rounds;
 mod soft;
 mod streams;
 #[cfg(test)]
@@ -52,7 +53,7 @@ use crate::ftl::Entry;
 use crate::ftl::allocation::Order;
 use crate::ftl::{Allocation, Blocks, Map, Victim};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
-use crate::media::{Domain, Geometry, PlaneId, Ppn, Rows, Scheduler, Timing, UnitId};
+use crate::media::{Domain, Geometry, PlaneId, Pools, Ppn, Rows, Scheduler, Timing, UnitId};
 use crate::spec::{
     Acknowledge, BusUse, CommandsSpec, Copyback, GcRun, InFlight, Level, MultiPlane, PlaneChoice, Resolved,
 };
@@ -62,6 +63,7 @@ use media::{Channel, Unit};
 use multiplane::Share;
 use power::Power;
 use queue::{NOT_YET, Op, Queue};
+use rounds::InStep;
 use streams::Streams;
 use work::Watch;
 
@@ -226,6 +228,8 @@ pub struct Drive<C> {
     /// Where FTLs place pages as long as all of their planes are there.
     configured: Allocation,
     geometry: Geometry,
+    /// What each plane of the geometry consists of.
+    planes: Pools,
     timing: Timing,
     scheduler: Scheduler,
     chooser: Chooser,
@@ -243,6 +247,8 @@ pub struct Drive<C> {
     /// Channels that share their control lines, and what each gang of them does.
     gang: usize,
     rounds: Vec<Round>,
+    /// Where units work in rounds: the one that is being put together.
+    in_step: InStep,
     gc: GcRun,
     coalesce: bool,
     plane_choice: PlaneChoice,

@@ -210,7 +210,7 @@ impl<C: Contents> Drive<C> {
             } else {
                 self.sweep(plane, victim);
             }
-            if self.blocks.has_room(plane) {
+            if self.has_enough(plane) {
                 return;
             }
         }

@@ -6,6 +6,7 @@ use crate::engine::Contents;
 use crate::kernel::SimTime;
 use crate::media::scheduler::Class;
 use crate::media::{PlaneId, UnitId};
+use crate::spec::BusUse;
 
 /// What a class of actions had to offer.
 enum Turn {
@@ -34,6 +35,9 @@ impl<C: Contents> Drive<C> {
 
     /// Grants what can be granted.
     pub(super) fn visit(&mut self, now: SimTime, channel: usize) {
+        if self.bus == BusUse::Rounds {
+            return self.visit_in_rounds(now, channel);
+        }
         if self.gang > 1 && !self.may_begin(now, channel) {
             return;
         }
@@ -188,7 +192,7 @@ impl<C: Contents> Drive<C> {
 
     /// Another write comes first in the pool that a lane has taken from: where planes are bound, other channels may be
     /// able to take it that could not take the one before.
-    fn pass_on(&mut self, now: SimTime, channel: usize, lane: usize) {
+    pub(super) fn pass_on(&mut self, now: SimTime, channel: usize, lane: usize) {
         let Lane { ftl, pool, .. } = self.lanes[lane];
         if !self.selective || !self.pools[pool as usize].head.is_some() {
             return;
@@ -232,7 +236,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The units of a channel that a read or a write waits for.
-    fn wanted_units(&self, channel: usize) -> u64 {
+    pub(super) fn wanted_units(&self, channel: usize) -> u64 {
         let Channel { waiting, lanes, .. } = &self.channels[channel];
         let written = |&&(lane, _): &&(u32, u32)| {
             let pool = self.lanes[lane as usize].pool;
@@ -273,7 +277,11 @@ impl<C: Contents> Drive<C> {
     /// The lane that takes the next write: the first from the one whose turn it is whose unit is idle and that has
     /// both something to take and room for it.
     #[inline(always)]
-    fn next_write<const SIMPLE: bool>(&mut self, channel: usize, idle: u64) -> Option<(usize, PlaneId, u32)> {
+    pub(super) fn next_write<const SIMPLE: bool>(
+        &mut self,
+        channel: usize,
+        idle: u64,
+    ) -> Option<(usize, PlaneId, u32)> {
         if idle == 0 || self.pools_waiting == 0 {
             return None;
         }

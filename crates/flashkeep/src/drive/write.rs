@@ -325,6 +325,9 @@ impl<C: Contents> Drive<C> {
         sectors: u16,
         summary: Span,
     ) -> (SimTime, SimTime) {
+        if !SIMPLE && self.bus == BusUse::Rounds {
+            return self.program_in_step(unit, ppn, sectors, summary);
+        }
         let bus = self.timing.command + self.timing.transfer(sectors);
         let (mut array, mut held) = (self.timing.program, bus);
         if !SIMPLE && !self.uniform {

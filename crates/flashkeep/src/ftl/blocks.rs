@@ -121,6 +121,12 @@ impl<C: Contents> Blocks<C> {
         self.plane(plane).free_pages > self.reserve
     }
 
+    /// Erased blocks of a plane.
+    #[must_use]
+    pub fn erased(&self, plane: PlaneId) -> u32 {
+        self.plane(plane).free_blocks
+    }
+
     /// Room of a plane as the DiskSim extension compares it: a block counts with its summary page.
     #[must_use]
     pub fn room(&self, plane: PlaneId) -> u32 {

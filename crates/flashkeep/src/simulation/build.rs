@@ -238,7 +238,7 @@ fn mapping_options(drive: &Resolved) -> mapping::Options {
 }
 
 fn domains(drive: &Resolved) -> Result<Vec<Domain>, Error> {
-    let geometry = Geometry::new(&drive.spec.flash);
+    let geometry = Geometry::new(&drive.pooled_flash());
     let (parts, across) = (drive.parts(), drive.spec.redundancy.across);
     let domains = (0..parts).map(|index| geometry.part(across, parts, index)).collect::<Option<_>>();
     domains.ok_or_else(|| {

@@ -283,7 +283,7 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
             controller.xor = Span::ZERO;
         }
         if let (Some(path), Some(flash)) = (&job.operations, hardware.flash_mut()) {
-            flash.log_operations(output::operations(path, flash.geometry().clone())?);
+            flash.log_operations(output::operations(path, flash.geometry().clone(), flash.pools())?);
         }
         let pages = u32::try_from(drive.logical_pages()).expect("checked when the drive was resolved");
         let sectors = u32::try_from(drive.page_sectors()).expect("at most 64");

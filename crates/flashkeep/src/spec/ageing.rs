@@ -2,6 +2,7 @@
 
 use super::check::{Check, Resolved};
 use super::keys::Existing;
+use super::pools::pooled;
 use crate::error::DriveError;
 use crate::ftl::ageing::{self, Model, Wish};
 use crate::schemes::{self, Members};
@@ -10,7 +11,7 @@ impl Resolved {
     /// How each plane is aged; none where the flash is new.
     #[must_use]
     pub fn ageing(&self) -> Option<(Model, Wish)> {
-        let (flash, keys) = (&self.spec.flash, &self.spec.ageing);
+        let (flash, keys) = (self.pooled_flash(), &self.spec.ageing);
         let model = ageing::named(&keys.model)?;
         let plane = f64::from(flash.blocks_per_plane) * f64::from(flash.pages_per_block);
         let wish = Wish {
@@ -26,7 +27,8 @@ impl Resolved {
 impl Check<'_> {
     /// The flash can have been used like that, and go on.
     pub(super) fn ageing(&mut self) -> Result<(), DriveError> {
-        let (flash, keys) = (&self.spec.flash, &self.spec.ageing);
+        let (flash, keys) = (&pooled(&self.spec), &self.spec.ageing);
+        let plane = self.spec.ftl.pool.noun();
         let Some(model) = ageing::named(&keys.model) else { return Ok(()) };
         if schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw) {
             let message = format!(
@@ -48,8 +50,8 @@ impl Check<'_> {
         let most = 1.0 - 2.0 / f64::from(flash.blocks_per_plane);
         if keys.aged_ratio > most {
             let message = format!(
-                "{} leaves {:.1} blocks of a plane clean; collection needs 2 of them: at most {:.6} is accepted with {} \
-                 blocks in a plane",
+                "{} leaves {:.1} blocks of a {plane} clean; collection needs 2 of them: at most {:.6} is accepted with {} \
+                 blocks in a {plane}",
                 keys.aged_ratio,
                 f64::from(flash.blocks_per_plane) * (1.0 - keys.aged_ratio),
                 (most * 1e6).floor() / 1e6,
@@ -61,7 +63,7 @@ impl Check<'_> {
         let logical = 1.0 / (1.0 + self.spec.ftl.over_provisioning);
         if keys.aged_ratio * valid > logical {
             let message = format!(
-                "{valid} of the {} written pages of a plane would be valid, more than the {} that the host can have: a \
+                "{valid} of the {} written pages of a {plane} would be valid, more than the {} that the host can have: a \
                  lower ageing.valid_ratio or ageing.aged_ratio",
                 (pages * keys.aged_ratio) as u64,
                 (pages * logical) as u64

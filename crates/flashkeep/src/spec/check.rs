@@ -6,6 +6,7 @@ use super::energy::FlashEnergySpec;
 use super::keys::{BusUse, BusyUnit, DriveSpec, Existing};
 use super::load::Given;
 use super::page_types::PageTypes;
+use super::pools::{Pool, pooled};
 use crate::error::DriveError;
 use serde_json::Value;
 
@@ -195,6 +196,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.size()?;
     let allocation = check.spec.ftl.allocation.parse();
     let allocation = allocation.map_err(|message: String| check.wrong(&["ftl.allocation"], message))?;
+    check.pools()?;
     check.redundancy()?;
     check.wear()?;
     check.room()?;
@@ -294,8 +296,9 @@ impl Check<'_> {
             );
             return Err(self.wrong(&keys, message));
         }
-        let counts = [flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die];
-        let block = [flash.blocks_per_plane, flash.pages_per_block].map(u32::next_power_of_two);
+        let pools = pooled(&self.spec);
+        let counts = [pools.channels, pools.chips_per_channel, pools.dies_per_chip, pools.planes_per_die];
+        let block = [pools.blocks_per_plane, pools.pages_per_block].map(u32::next_power_of_two);
         let pages = counts.iter().chain(&block).map(|&count| u128::from(count)).product::<u128>();
         if pages > MOST_PAGES {
             let keys = [
@@ -394,6 +397,9 @@ pub(super) fn page_bytes(spec: &DriveSpec) -> u64 {
 
 pub(super) fn units_per_channel(spec: &DriveSpec) -> u64 {
     let flash = &spec.flash;
+    if spec.ftl.pool == Pool::Gang {
+        return 1;
+    }
     match flash.busy_unit {
         BusyUnit::Chip => u64::from(flash.chips_per_channel),
         BusyUnit::Die => product(&[flash.chips_per_channel, flash.dies_per_chip]),

@@ -4,13 +4,14 @@
 use super::allocation::{Allocation, Level};
 use super::check::Check;
 use super::commands::MultiPlane;
-use super::keys::{BusUse, BusyUnit, HostOrder, InFlight, LateRequests, PlaneChoice};
+use super::keys::{BusUse, BusyUnit, GcRun, HostOrder, InFlight, LateRequests, PlaneChoice};
 use crate::error::DriveError;
 use crate::schemes::{self, Members};
 
 impl Check<'_> {
     pub(super) fn elements(&mut self, allocation: Allocation) -> Result<(), DriveError> {
         self.gang()?;
+        self.rounds()?;
         self.logical_page()?;
         self.one_chip(allocation)?;
         self.summary()?;
@@ -50,6 +51,42 @@ impl Check<'_> {
             return Err(self.wrong(&["flash.control_gang", "flash.bus", "flash.busy_unit"], message));
         }
         Ok(())
+    }
+
+    /// A channel that works in rounds knows when they end before they begin.
+    fn rounds(&self) -> Result<(), DriveError> {
+        let (flash, ftl) = (&self.spec.flash, &self.spec.ftl);
+        if flash.bus != BusUse::Rounds {
+            return Ok(());
+        }
+        let commands = &flash.commands;
+        let joins = commands.multi_plane != MultiPlane::Off || commands.cache_program || commands.cache_read;
+        let scheme = schemes::named(&self.spec.redundancy.scheme);
+        let refused = [
+            (ftl.gc.run != GcRun::HoldChannel, "ftl.gc.run", "\"hold-channel\" is accepted with this"),
+            (ftl.gc.soft_threshold.is_some(), "ftl.gc.soft_threshold", "it is not accepted with this"),
+            (
+                joins,
+                "flash.commands",
+                "neither several planes at once nor cache registers are accepted with this",
+            ),
+            (ftl.read_in_flight == InFlight::Flash, "ftl.read_in_flight", "\"memory\" is accepted with this"),
+            (
+                ftl.map != "page" && ftl.map != "dftl",
+                "ftl.map",
+                "\"page\" and \"dftl\" are accepted with this",
+            ),
+            (
+                scheme.is_some_and(|scheme| scheme.kind == Members::Raw),
+                "redundancy.scheme",
+                "none that writes stripes in the order of arrival is accepted with this",
+            ),
+        ];
+        let Some((_, key, accepted)) = refused.into_iter().find(|(refused, ..)| *refused) else {
+            return Ok(());
+        };
+        let message = format!("rounds of one operation for each unit: of {key}, {accepted}");
+        Err(self.wrong(&["flash.bus", key], message))
     }
 
     fn logical_page(&self) -> Result<(), DriveError> {

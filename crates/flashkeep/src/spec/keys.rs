@@ -8,6 +8,7 @@ use super::disk::DiskSpec;
 use super::energy::{DramEnergySpec, FlashEnergySpec};
 use super::names::{ageing_models, levellings, maps, schedulers, schemes, victims};
 use super::page_types::PerType;
+use super::pools::Pool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +104,7 @@ pub struct FlashSpec {
     pub pin_bytes_per_sector: u32,
     /// What is busy as one: while one page is read or programmed, the rest of the unit does nothing else.
     pub busy_unit: BusyUnit,
-    /// What the channel is held for.
+    /// What the channel is held for: `transfers`, whole `operations`, or `rounds` of one operation for each busy unit.
     pub bus: BusUse,
     /// Channels that share their control lines (a gang): they begin operations together, and none begins the next
     /// before all have ended. 1: each has its own.
@@ -173,6 +174,8 @@ pub enum BusUse {
     Transfers,
     /// The whole operation, array time included.
     Operations,
+    /// Rounds of one operation for each busy unit, whose array times overlap; what waits is taken at once.
+    Rounds,
 }
 
 /// When a program is reported as done.
@@ -205,6 +208,10 @@ pub struct FtlSpec {
     /// A whole number of pages; 0 for one page.
     #[schemars(range(min = 0.0, max = 65_536.0))]
     pub logical_page_kib: f64,
+    /// What has one open block, and is collected as one: a `plane`, an `element` (all planes of a chip that is busy as
+    /// one) or a `gang` (all chips of a channel that is held for operations). What is said of planes elsewhere in
+    /// `[ftl]` and `[ageing]`, thresholds above all, is then said of that.
+    pub pool: Pool,
     /// Which plane of a chip takes the next page, where the address does not say: `in-turn`, `most-free`, or `same`
     /// (that of the page's older copy).
     pub plane_choice: PlaneChoice,
@@ -630,6 +637,7 @@ impl Default for FtlSpec {
             allocation: "dynamic".into(),
             stride_pages: 0,
             logical_page_kib: 0.0,
+            pool: Pool::Plane,
             plane_choice: PlaneChoice::InTurn,
             partial_writes: PartialWrites::Merge,
             read_in_flight: InFlight::Memory,

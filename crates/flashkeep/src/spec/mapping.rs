@@ -2,6 +2,7 @@
 
 use super::check::{Check, Resolved, page_bytes, product};
 use super::keys::ReadPolicy;
+use super::pools::pooled;
 use super::redundancy::{logical, parts};
 use crate::error::DriveError;
 use crate::mapping::{self, Below, Entry};
@@ -84,7 +85,7 @@ impl Check<'_> {
 
     /// Planes of a member, and its pages: physical and logical ones.
     fn member(&self) -> (u64, u64, u64) {
-        let flash = &self.spec.flash;
+        let flash = &pooled(&self.spec);
         let planes =
             product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
         let planes = planes / u64::from(parts(&self.spec.redundancy));

@@ -2,6 +2,7 @@
 
 use super::check::{Check, Resolved, page_bytes, product, whole};
 use super::keys::{Across, RedundancySpec};
+use super::pools::pooled;
 use super::wear::spare_blocks;
 use crate::error::DriveError;
 use crate::schemes::{self, Entry, Members};
@@ -254,7 +255,8 @@ impl Check<'_> {
 
     /// Each member holds at least a page, and every plane keeps room to collect.
     pub(super) fn room(&self) -> Result<(), DriveError> {
-        let (flash, redundancy) = (&self.spec.flash, &self.spec.redundancy);
+        let (flash, redundancy) = (&pooled(&self.spec), &self.spec.redundancy);
+        let plane = self.spec.ftl.pool.noun();
         let Some(scheme) = schemes::named(&redundancy.scheme) else { return Ok(()) };
         let planes =
             product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
@@ -289,7 +291,7 @@ impl Check<'_> {
         }
         if u64::from(flash.blocks_per_plane) <= blocks {
             let message = format!(
-                "{} blocks in a plane; {} are the least with this scheme ({why})",
+                "{} blocks in a {plane}; {} are the least with this scheme ({why})",
                 flash.blocks_per_plane,
                 blocks + 1
             );
@@ -301,8 +303,8 @@ impl Check<'_> {
         // Rounded up to a figure that a user would write and that is still enough.
         let least = (least * 1e6).ceil() / 1e6;
         let message = format!(
-            "{} leaves {:.1} blocks free in a plane once all of the drive is written: existing data that leave no room \
-             to collect; at least {least} is accepted with {} blocks in a plane, which leaves the {blocks} that \
+            "{} leaves {:.1} blocks free in a {plane} once all of the drive is written: existing data that leave no room \
+             to collect; at least {least} is accepted with {} blocks in a {plane}, which leaves the {blocks} that \
              collection needs ({why})",
             self.spec.ftl.over_provisioning,
             (physical - logical - old.min(physical - logical)) as f64

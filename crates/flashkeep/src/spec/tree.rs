@@ -243,6 +243,7 @@ fn flash(drive: &Resolved) -> Node {
     let bus = match flash.bus {
         BusUse::Transfers => "the channel is held for transfers only",
         BusUse::Operations => "the channel is held for whole operations",
+        BusUse::Rounds => "the units of a channel work in rounds",
     };
     let done = match flash.acknowledge {
         Acknowledge::Transfer => "once the page is across",

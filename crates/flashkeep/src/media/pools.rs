@@ -1,0 +1,121 @@
+//! What the planes of a [`Geometry`] are made of: planes of the flash, or pools of several that have one open block.
+//!
+//! A pool is a plane of the geometry with all their blocks, which take turns: block b is one of plane b mod n.
+//!
+//! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008 (full striping, its plane block mapping 3).
+
+use super::geometry::{Geometry, Place, PlaneId, Ppn};
+use crate::spec::Level;
+
+/// Planes of the flash in each plane of the geometry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pools {
+    /// Chips that each spans.
+    pub chips: u32,
+    /// Dies of each of those.
+    pub dies: u32,
+    /// Planes of each of those.
+    pub planes: u32,
+}
+
+impl Pools {
+    /// Every plane by itself.
+    pub const PLANES: Pools = Pools { chips: 1, dies: 1, planes: 1 };
+
+    /// Planes of the flash in a pool.
+    #[must_use]
+    pub fn planes_each(&self) -> u32 {
+        self.chips * self.dies * self.planes
+    }
+
+    /// Whether both pages are in one plane of the flash; they are in the same pool.
+    #[must_use]
+    pub fn share_a_plane(&self, geometry: &Geometry, one: Ppn, other: Ppn) -> bool {
+        let of = |ppn| geometry.block_of(ppn) % self.planes_each();
+        of(one) == of(other)
+    }
+
+    /// Whether a channel, chip, die or plane of the flash is made of whole pools.
+    #[must_use]
+    pub fn are_within(&self, level: Level) -> bool {
+        match level {
+            Level::Channel => true,
+            Level::Chip => self.chips == 1,
+            Level::Die => self.chips * self.dies == 1,
+            Level::Plane => self.planes_each() == 1,
+        }
+    }
+
+    /// Where a page's block is in the flash: its plane, and its number there.
+    #[must_use]
+    pub fn place(&self, geometry: &Geometry, ppn: Ppn) -> (Place, u32) {
+        let (at, block) = (geometry.place(geometry.plane_of(ppn)), geometry.block_of(ppn));
+        let part = block % self.planes_each();
+        let place = Place {
+            channel: at.channel,
+            chip: at.chip * self.chips + part / (self.planes * self.dies),
+            die: at.die * self.dies + part / self.planes % self.dies,
+            plane: at.plane * self.planes + part % self.planes,
+        };
+        (place, block / self.planes_each())
+    }
+
+    /// The pool of a plane of the flash, by its place in the geometry.
+    #[must_use]
+    pub fn pool_of(&self, place: Place) -> Place {
+        Place {
+            channel: place.channel,
+            chip: place.chip / self.chips,
+            die: place.die / self.dies,
+            plane: place.plane / self.planes,
+        }
+    }
+
+    /// Block `block` of a plane of the flash: its pool, and its number there.
+    #[must_use]
+    pub fn block_at(&self, geometry: &Geometry, place: Place, block: u32) -> (PlaneId, u32) {
+        let part = (place.chip % self.chips * self.dies + place.die % self.dies) * self.planes
+            + place.plane % self.planes;
+        (geometry.plane_at(self.pool_of(place)), block * self.planes_each() + part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::FlashSpec;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_block_of_the_flash_is_in_one_pool(
+            (channels, chips) in (1u32..4, 1u32..4),
+            (chips_each, dies, planes) in (1u32..3, 1u32..3, 1u32..4),
+            blocks in 3u32..9,
+        ) {
+            let pools = Pools { chips: chips_each, dies, planes };
+            let geometry = Geometry::new(&FlashSpec {
+                channels,
+                chips_per_channel: chips,
+                dies_per_chip: 1,
+                planes_per_die: 1,
+                blocks_per_plane: blocks * pools.planes_each(),
+                ..FlashSpec::default()
+            });
+            let mut seen = Vec::new();
+            for pool in 0..geometry.plane_count() {
+                for block in 0..geometry.blocks {
+                    let ppn = geometry.ppn(PlaneId(pool), block, 1);
+                    let (place, within) = pools.place(&geometry, ppn);
+                    prop_assert_eq!(pools.block_at(&geometry, place, within), (PlaneId(pool), block));
+                    prop_assert!(within < blocks && place.die < dies && place.plane < planes);
+                    seen.push((place.channel, place.chip, place.die, place.plane, within));
+                }
+            }
+            let count = seen.len();
+            seen.sort_unstable();
+            seen.dedup();
+            prop_assert_eq!(seen.len(), count, "no two pages at one place");
+        }
+    }
+}
