@@ -337,6 +337,8 @@ def run(
     fail: str | Sequence[str] = (),
     scenario: str | os.PathLike[str] | None = None,
     operations: str | os.PathLike[str] | None = None,
+    timeline: str | os.PathLike[str] | None = None,
+    timeline_window: str | None = None,
     map: str | os.PathLike[str] | None = None,
     untimed: bool = False,
     condition: bool = False,
@@ -352,6 +354,7 @@ def run(
     `untimed=True` does everything at once when it is asked: counts, wear and integrity, no times and no requests.
     `condition=True` first writes the drive until random writes are in a steady state; `aged` begins with a drive that
     `save_aged`, or `flashkeep age`, has saved.
+    `timeline` is a file for what each channel and unit did when, of `timeline_window="10s..12s"`.
     `requests=False` does not keep every request's times (48 bytes each).
     """
     checked, workload = _as_drive(drive), _as_trace(trace)
@@ -369,6 +372,8 @@ def run(
         "fail": [fail] if isinstance(fail, str) else list(fail),
         "scenario": scenario and os.fspath(scenario),
         "operations": operations and os.fspath(operations),
+        "timeline": timeline and os.fspath(timeline),
+        "timeline_window": timeline_window,
         "map": map and os.fspath(map),
         "untimed": untimed,
         "condition": condition,

@@ -24,6 +24,9 @@ JOB_KEYS = (
 )  # fmt: skip
 """The options that a job has under the same names."""
 
+FILES = ("operations", "timeline", "map", "save_aged")
+"""Those of `run` that name a file to be written."""
+
 
 class Terminated(BaseException):
     """SIGTERM came."""
@@ -131,7 +134,7 @@ def _job(arguments: dict[str, Any], drive: str, traces: Sequence[str], files: di
 
 
 def _run(arguments: dict[str, Any]) -> int:
-    for key in ("operations", "map", "save_aged"):
+    for key in FILES:
         if os.path.isdir(arguments[key] or ""):
             raise UsageError(f"flashkeep run: --{key}: {arguments[key]} is a directory; name a file")
     (summary,) = _simulate(arguments, [arguments["drive"]], arguments["trace"])
@@ -186,7 +189,8 @@ def _simulate(arguments: dict[str, Any], drives: Sequence[str], traces: Sequence
     _hear_termination()
     line = Line(arguments["quiet"])
     with Outputs(arguments, drives) as outputs:
-        files = {key: arguments[key] for key in ("operations", "map", "save_aged") if arguments.get(key)}
+        wanted = (*FILES, "timeline_window")  # which of these a command has differs
+        files = {key: arguments[key] for key in wanted if arguments.get(key)}
         timed = not arguments["untimed"]  # requests without times make no table
         jobs = [
             (_job(arguments, drive, traces, files), outputs.tables(at) if timed else None)

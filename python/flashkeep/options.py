@@ -174,6 +174,9 @@ COMMANDS = (
     Command("run", "simulate one drive under one workload", "DRIVE TRACE...", (
         SET, *WORKLOAD, *OUT,
         Option("--operations", "write each flash operation there, as CSV", "FILE", filled),
+        Option("--timeline", "write what each channel and unit did when there: trace events, which Perfetto opens",
+               "FILE", filled),
+        Option("--timeline-window", "show this part of the run: 10s..12s, 500ms.., ..30us", "A..B", filled),
         Option("--map", "write the map from logical to physical pages at the end there, as CSV", "FILE", filled),
         Option("--save-aged", "save the drive as it is at the end there; of an untimed run", "FILE", filled),
         JSON, QUIET)),

@@ -181,6 +181,41 @@ class TestOut:
         assert err.count("\n") == 1
         assert "/proc/nowhere/operations.csv" in err
 
+    def test_timeline(self, flashkeep: Command, drive: Path, trace: Path, tmp_path: Path) -> None:
+        timeline, operations = tmp_path / "timeline.json.gz", tmp_path / "operations.csv"
+        found = flashkeep.json("run", drive, trace, "--timeline", timeline, "--operations", operations)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["operations.csv", "timeline.json.gz"]
+        with gzip.open(timeline, "rt") as file:
+            whole = json.load(file)["traceEvents"]
+        units = {event["tid"] for event in whole if event["ph"] == "M" and event["args"]["name"].startswith("chip ")}
+        programs = [event for event in whole if event["name"] == "program host" and event["tid"] in units]
+        assert len(programs) == found["operations"]["program"]["host"] == 200
+        assert sum(event["ph"] == "b" for event in whole) == found["workload"]["requests"]
+
+        window = tmp_path / "window.json"
+        assert flashkeep("run", drive, trace, "--timeline", window, "--timeline-window", "10ms..12ms").code == 0
+        part = [event for event in json.loads(window.read_text())["traceEvents"] if event["ph"] != "M"]
+        assert 0 < len(part) < len(whole) / 10
+        assert all(10_000 <= event["ts"] <= event["ts"] + event.get("dur", 0) <= 12_000 for event in part)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--timeline", "t.json", "--timeline-window", "2s..1s"], "ends before it begins"),
+            (["--timeline", "t.json", "--timeline-window", "1..2"], "found `1`; a time such as 10s"),
+            (["--timeline-window", "1s..2s"], "it bounds a --timeline"),
+            (["--timeline", "t.json", "--untimed"], "an untimed run has no times"),
+            (["--timeline", "."], "is a directory"),
+        ],
+    )
+    def test_a_timeline_that_makes_no_sense(
+        self, flashkeep: Command, drive: Path, trace: Path, tmp_path: Path, options: list[str], message: str
+    ) -> None:
+        code, out, err = flashkeep("run", drive, trace, *options, cwd=tmp_path)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert message in err
+        assert list(tmp_path.iterdir()) == []
+
     def test_operations_and_map(self, flashkeep: Command, mirrored: Path, trace: Path, tmp_path: Path) -> None:
         operations, placed = tmp_path / "operations.csv", tmp_path / "map.csv"
         found = flashkeep.json("run", mirrored, trace, "--operations", operations, "--map", placed)

@@ -9,7 +9,8 @@ from conftest import Command
 
 KEYS = {
     "format", "requests", "reads", "writes", "trims", "span_s", "rate_per_s", "mean_kib", "footprint_bytes",
-    "max_address", "devices", "sequences", "mean_sequence_kib", "warnings",
+    "max_address", "devices", "sequences", "mean_sequence_kib", "unbroken_sequences", "mean_write_kib",
+    "write_sequences", "mean_write_sequence_kib", "warnings",
 }  # fmt: skip
 
 
@@ -57,6 +58,15 @@ def test_synth_to_standard_output(flashkeep: Command, drive: Path) -> None:
     assert err == ""
     assert len(text.splitlines()) == 9
     assert flashkeep.json("run", drive, "-", "--format", "ssdsim", stdin=text)["workload"]["requests"] == 9
+
+
+def test_sequences_of_alternating_threads(flashkeep: Command) -> None:
+    """Develop in Table 3 of the hybrid backup: 3.03 requests a sequence, of 15 pages each, 48 together."""
+    found = flashkeep.json("trace", "info", "synth:hybrid-develop,requests=300k")
+    assert found["writes"] / found["write_sequences"] == pytest.approx(5_869_269 / 1_938_354, rel=0.03)
+    assert found["mean_write_kib"] / 4 == pytest.approx(15, rel=0.03)
+    assert found["mean_write_sequence_kib"] / 4 == pytest.approx(48, rel=0.03)
+    assert found["unbroken_sequences"] > 2 * found["sequences"]
 
 
 REAL = {

@@ -321,7 +321,7 @@ fn when(text: &str) -> Result<When, String> {
 }
 
 /// A time such as `10s`, `250ms`, `30us` or `5ns`.
-fn span(text: &str) -> Result<Span, String> {
+pub(crate) fn span(text: &str) -> Result<Span, String> {
     let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
     let found = units.iter().find_map(|(unit, ns)| {
         let number: f64 = text.strip_suffix(unit)?.parse().ok()?;

@@ -57,6 +57,10 @@ pub struct Job {
     pub verify: bool,
     /// Write each flash operation to this file (CSV: when, where, what, why).
     pub operations: Option<PathBuf>,
+    /// Write what each channel and unit did when to this file, as trace events in JSON.
+    pub timeline: Option<PathBuf>,
+    /// The part of the run that the timeline shows: `10s..12s`.
+    pub timeline_window: Option<String>,
     /// Write the logical-to-physical map at the end to this file (CSV, a column per copy).
     pub map: Option<PathBuf>,
     /// Keep arrival and response of every request in the outcome.

@@ -21,6 +21,7 @@ pub mod schemes;
 pub mod shelf;
 pub mod simulation;
 pub mod spec;
+pub mod timeline;
 pub mod workload;
 
 pub use simulation::run;

@@ -17,11 +17,13 @@ struct OperationLog {
     failed: Option<String>,
 }
 
-fn problem(path: &str, error: &std::io::Error) -> String {
+/// What is said of a file that takes no more.
+pub(crate) fn problem(path: &str, error: &std::io::Error) -> String {
     format!("{path}: cannot be written: {error}")
 }
 
-fn open(path: &Path) -> Result<(flashkeep_trace::Output, String), Error> {
+/// Starts a file; also its name, for messages.
+pub(crate) fn open(path: &Path) -> Result<(flashkeep_trace::Output, String), Error> {
     let name = path.display().to_string();
     let out = flashkeep_trace::create(&name).map_err(|error| Error::Output(problem(&name, &error)))?;
     Ok((out, name))

@@ -24,6 +24,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("buffer", &["engine", "host", "image", "kernel", "spec"]),
     ("report", &["buffer", "disk", "drive", "engine", "kernel", "mapping", "shelf", "spec"]),
     ("output", &["drive", "engine", "error", "ftl", "media"]),
+    ("timeline", &["drive", "engine", "error", "kernel", "media", "output"]),
     ("workload", &["error", "host", "job", "spec"]),
 ];
 

@@ -33,10 +33,19 @@ pub struct Info {
     pub max_address: Option<u64>,
     /// Devices.
     pub devices: u64,
-    /// Maximal runs of requests that each start where the previous one of the same device and op ended.
+    /// Sequences: a request goes on with one if it starts where one of the 256 requests before it, of the same device
+    /// and op, ended, and no other has gone on from there. So threads whose requests alternate each have their own.
     pub sequences: u64,
-    /// The mean length of such a run in KiB.
+    /// The mean length of a sequence in KiB.
     pub mean_sequence_kib: Option<f64>,
+    /// Unbroken sequences: a request goes on with one if it starts where the last one of the same device and op ended.
+    pub unbroken_sequences: u64,
+    /// The mean length of a write in KiB.
+    pub mean_write_kib: Option<f64>,
+    /// Sequences of writes.
+    pub write_sequences: u64,
+    /// The mean length of a sequence of writes in KiB.
+    pub mean_write_sequence_kib: Option<f64>,
     /// What looks wrong.
     pub warnings: Vec<String>,
 }
@@ -68,13 +77,14 @@ pub fn info(source: &mut dyn Source, limit: Option<u64>) -> Result<Info, TraceEr
 struct Tally {
     requests: u64,
     of_op: [u64; 3],
-    bytes: u64,
+    bytes: [u64; 3],
     last_ns: u64,
     max_address: u64,
     footprint: Footprint,
-    sequences: u64,
-    /// Of each device, where its last request of each op ended.
-    ends: Vec<[Option<u64>; 3]>,
+    sequences: [u64; 3],
+    unbroken: u64,
+    /// Of each device and op.
+    ends: Vec<[Ends; 3]>,
 }
 
 impl Tally {
@@ -87,20 +97,24 @@ impl Tally {
         let end = request.offset + u64::from(request.length);
         self.requests += 1;
         self.of_op[op] += 1;
-        self.bytes += u64::from(request.length);
+        self.bytes[op] += u64::from(request.length);
         self.last_ns = request.arrival_ns;
         self.max_address = self.max_address.max(end);
         self.footprint.touch(request);
         let device = request.device as usize;
         if device >= self.ends.len() {
-            self.ends.resize(device + 1, [None; 3]);
+            self.ends.resize(device + 1, Default::default());
         }
-        let continued = self.ends[device][op].replace(end) == Some(request.offset);
-        self.sequences += u64::from(!continued);
+        let (goes_on, unbroken) = self.ends[device][op].follow(request.offset, end);
+        self.sequences[op] += u64::from(!goes_on);
+        self.unbroken += u64::from(!unbroken);
     }
 
     fn finish(self, format: String, warnings: Vec<String>) -> Info {
-        let kib = |count: u64| (count > 0).then(|| self.bytes as f64 / 1024.0 / count as f64);
+        let mean = |bytes: u64, count: u64| (count > 0).then(|| bytes as f64 / 1024.0 / count as f64);
+        let (bytes, sequences) = (self.bytes.iter().sum(), self.sequences.iter().sum());
+        let [_, writes, _] = self.of_op;
+        let ([_, written, _], [_, write_sequences, _]) = (self.bytes, self.sequences);
         let span_s = self.last_ns as f64 / 1e9;
         Info {
             format,
@@ -110,14 +124,54 @@ impl Tally {
             trims: self.of_op[2],
             span_s,
             rate_per_s: (self.last_ns > 0).then(|| self.requests as f64 / span_s),
-            mean_kib: kib(self.requests),
+            mean_kib: mean(bytes, self.requests),
             footprint_bytes: self.footprint.sectors * SECTOR,
             max_address: (self.requests > 0).then_some(self.max_address),
             devices: self.ends.len() as u64,
-            sequences: self.sequences,
-            mean_sequence_kib: kib(self.sequences),
+            sequences,
+            mean_sequence_kib: mean(bytes, sequences),
+            unbroken_sequences: self.unbroken,
+            mean_write_kib: mean(written, writes),
+            write_sequences,
+            mean_write_sequence_kib: mean(written, write_sequences),
             warnings,
         }
+    }
+}
+
+/// So many requests of a device and an op may come between two of a sequence.
+///
+/// The hybrid backup (Fan) restores sequences in three free segments of 2 MiB at a time: 219 requests of 7 pages.
+const WINDOW: usize = 256;
+
+/// Where requests of one device and op ended.
+#[derive(Clone, Default)]
+struct Ends {
+    /// The last [`WINDOW`] of them, or [`TAKEN`] where another request has gone on from there.
+    recent: Vec<u64>,
+    /// Where the next one goes.
+    next: usize,
+    last: Option<u64>,
+}
+
+/// No request starts here.
+const TAKEN: u64 = u64::MAX;
+
+impl Ends {
+    /// Takes in a request; whether it goes on with a sequence, and whether with that of the request before it.
+    fn follow(&mut self, start: u64, end: u64) -> (bool, bool) {
+        let unbroken = self.last.replace(end) == Some(start);
+        let found = self.recent.iter().position(|&recent| recent == start);
+        if let Some(found) = found {
+            self.recent[found] = TAKEN;
+        }
+        if self.recent.len() < WINDOW {
+            self.recent.push(end);
+        } else {
+            self.recent[self.next] = end;
+        }
+        self.next = (self.next + 1) % WINDOW;
+        (found.is_some(), unbroken)
     }
 }
 
@@ -175,6 +229,10 @@ mod tests {
             devices: 2,
             sequences: 4,
             mean_sequence_kib: Some(41.0 / 2.0 / 4.0),
+            unbroken_sequences: 4,
+            mean_write_kib: Some((8.0 + 1.0) / 2.0 / 2.0),
+            write_sequences: 2,
+            mean_write_sequence_kib: Some((8.0 + 1.0) / 2.0 / 2.0),
             warnings: Vec::new(),
         };
         assert_eq!(found, expected);
@@ -187,7 +245,31 @@ mod tests {
         let json = serde_json::to_value(found).unwrap();
         assert!(json["rate_per_s"].is_null());
         let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
-        assert_eq!(keys.len(), 14);
+        assert_eq!(keys.len(), 18);
+    }
+
+    /// Figure 2(d) of the hybrid backup: requests 1 and 3 of one thread, request 2 of another.
+    #[test]
+    fn a_sequence_goes_on_behind_another_threads_request() {
+        let found = of(
+            "0 0 0 8 0\n1000 0 800 8 0\n2000 0 8 8 0\n3000 0 808 8 0\n4000 0 16 8 1\n5000 1 16 8 0\n",
+            None,
+        );
+        assert_eq!((found.writes, found.write_sequences), (5, 3), "the other device's is one of its own");
+        assert_eq!((found.sequences, found.unbroken_sequences), (4, 6));
+        assert_eq!((found.mean_write_kib, found.mean_write_sequence_kib), (Some(4.0), Some(20.0 / 3.0)));
+    }
+
+    #[test]
+    fn one_end_is_gone_on_from_once_and_not_for_ever() {
+        assert_eq!(of("0 0 0 8 0\n1000 0 8 8 0\n2000 0 8 8 0\n", None).write_sequences, 2);
+        let after = |others: u64| {
+            let others =
+                (1..=others).map(|other| format!("{other}000 0 {}00 8 0\n", other)).collect::<String>();
+            let text = format!("0 0 0 8 0\n{others}999000 0 8 8 0\n");
+            of(text.leak(), None).write_sequences
+        };
+        assert_eq!((after(255), after(256)), (256, 258), "256 requests before it, and no more");
     }
 
     #[test]

@@ -199,7 +199,7 @@ impl<C: Contents> Drive<C> {
         self.counters.count(self.ftl_of(plane) as u16, Kind::Read, cause);
         let end = now + self.timing.command + self.array_read(from) + self.timing.transfer(0);
         self.tell(now, end, from, Kind::Read, cause, 0);
-        self.start_array_read(now, channel, unit, from, 1);
+        self.start_array_read(now, channel, unit, from, 1, cause);
     }
 
     fn program_move(
@@ -386,6 +386,7 @@ impl<C: Contents> Drive<C> {
                 self.counters.count(ftl, Kind::Read, cause);
                 self.tell(start, start + read, from, Kind::Read, cause, 0);
                 held += read;
+                self.tell_part(now, now + held, unit, Kind::Read, cause);
                 continue;
             }
             let copies_back = self.copies_back(plane, lpn, from);
@@ -397,6 +398,7 @@ impl<C: Contents> Drive<C> {
                 self.counters.count(ftl, Kind::Copyback, cause);
                 self.tell(start, end, to, Kind::Copyback, cause, 0);
                 held += end.since(start);
+                self.tell_part(now, now + held, unit, Kind::Copyback, cause);
                 continue;
             }
             let program = self.timing.command + self.timing.transfer(0) + self.array_program(to);
@@ -404,7 +406,9 @@ impl<C: Contents> Drive<C> {
             self.tell(start, start + read, from, Kind::Read, cause, 0);
             self.counters.count(ftl, Kind::Program, cause);
             self.tell(start + read, start + read + program, to, Kind::Program, cause, 0);
+            self.tell_part(now, now + held + read, unit, Kind::Read, cause);
             held += read + program;
+            self.tell_part(now, now + held, unit, Kind::Program, cause);
         }
         held += self.timing.erase_command;
         self.occupy_channel(now, channel, held);

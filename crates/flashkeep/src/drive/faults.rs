@@ -9,7 +9,7 @@
 //! reader, who is told so, or by a collection, which then says that the page is gone.
 
 use super::media::{Phase, Unit};
-use super::{Drive, Levelled, Op};
+use super::{Drive, Levelled, Op, Resource};
 use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
 use crate::ftl::{Entry, Map};
 use crate::kernel::{Id, SimTime, Span};
@@ -264,6 +264,7 @@ impl<C: Contents> Drive<C> {
             state.phase = Phase::Free;
             self.channels[state.channel as usize].ready &= !state.bit;
             self.free_at[unit.0 as usize] = now;
+            self.tell_cut_off(now, Resource::Unit(unit));
             self.agenda.set(unit.0 as usize, SimTime::NEVER);
         }
         for op in gone {

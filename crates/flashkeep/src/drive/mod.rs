@@ -15,6 +15,7 @@ mod collect;
 mod copyback;
 mod counters;
 mod faults;
+mod holds;
 mod image;
 mod limit;
 mod look;
@@ -39,6 +40,7 @@ mod write;
 
 pub use counters::{Counters, Kind};
 pub use faults::Fault;
+pub use holds::{Hold, HostRequest, Resource};
 pub use media::Operation;
 pub use nvram::Nvram;
 pub use recovery::Recovery;
@@ -71,6 +73,17 @@ use work::Watch;
 pub trait Log: Send {
     /// An operation, when its end is known.
     fn add(&mut self, operation: &Operation);
+
+    /// A channel or a unit is in use, told when it is granted.
+    fn hold(&mut self, _hold: &Hold) {}
+
+    /// A request of the host is over.
+    fn request(&mut self, _request: &HostRequest) {}
+
+    /// What whoever reads it ought to know, of a run that ended at `_end`.
+    fn note(&self, _end: SimTime) -> Option<String> {
+        None
+    }
 
     /// There will be no more.
     ///
@@ -311,19 +324,27 @@ pub struct Drive<C> {
 }
 
 impl<C: Contents> Drive<C> {
-    /// Where each flash operation is told.
+    /// Where each flash operation is told, besides other logs.
     pub fn log_operations(&mut self, log: Box<dyn Log>) {
-        self.watch.get_or_insert_default().log = Some(log);
+        let watch = self.watch.get_or_insert_default();
+        watch.logs.push(log);
+        watch.told.resize(self.units.len() + self.channels.len(), SimTime::ZERO);
         self.simplify();
     }
 
-    /// Ends the log of operations.
+    /// What the logs have to say of a run that ended at `end`.
+    #[must_use]
+    pub fn log_notes(&self, end: SimTime) -> Vec<String> {
+        self.watch.iter().flat_map(|watch| &watch.logs).filter_map(|log| log.note(end)).collect()
+    }
+
+    /// Ends the logs of operations.
     ///
     /// # Errors
-    /// What could not be written of it.
+    /// What could not be written of them.
     pub fn close_log(&mut self) -> Result<(), String> {
-        let log = self.watch.as_mut().and_then(|watch| watch.log.take());
-        log.map_or(Ok(()), |log| log.close())
+        let logs = self.watch.as_mut().map(|watch| std::mem::take(&mut watch.logs));
+        logs.into_iter().flatten().try_for_each(|log| log.close())
     }
 
     /// What the controller's memory takes to serve.

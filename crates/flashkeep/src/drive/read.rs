@@ -158,11 +158,12 @@ impl<C: Contents> Drive<C> {
         if !state.reads.head.is_some() {
             self.channels[channel].waiting &= !state.bit;
         }
-        self.start_array_read(now, channel, unit, ppn, joined);
+        self.start_array_read(now, channel, unit, ppn, joined, command.cause);
     }
 
     /// A command for each page on the channel, then the array; the channel is free meanwhile unless it is held for
     /// operations.
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn start_array_read(
         &mut self,
         now: SimTime,
@@ -170,6 +171,7 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         ppn: Ppn,
         pages: u64,
+        cause: Cause,
     ) {
         let (command, read) = (self.timing.command * pages, self.array_read(ppn));
         let in_register = now + command + read;
@@ -181,6 +183,9 @@ impl<C: Contents> Drive<C> {
         self.agenda.set(unit.0 as usize, in_register);
         let held = if self.bus == BusUse::Operations { command + read } else { command };
         self.occupy_channel(now, channel, held);
+        if self.watch.is_some() {
+            self.tell_granted(now, unit, Kind::Read, cause);
+        }
     }
 
     /// The page in the unit's register goes over the channel.
@@ -193,6 +198,9 @@ impl<C: Contents> Drive<C> {
         self.occupy_channel(now, channel, transfer);
         if last {
             self.occupy_unit(now, unit, end);
+        }
+        if self.watch.is_some() {
+            self.tell_data_out(now, unit, op.is_some().then(|| self.ops[op].command.cause));
         }
         if !op.is_some() {
             return;

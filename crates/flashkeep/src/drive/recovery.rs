@@ -2,11 +2,11 @@
 //! everything that was durable is in `power`.
 
 use super::media::Phase;
-use super::{Collection, Drive, Ftl, Kind, Queue};
+use super::{Collection, Drive, Ftl, Kind, Queue, Resource};
 use crate::engine::{Cause, Contents};
 use crate::ftl::{Entry, Map};
 use crate::kernel::{Arena, Id, SimTime, Span};
-use crate::media::{PlaneId, Ppn};
+use crate::media::{PlaneId, Ppn, UnitId};
 use std::collections::BTreeMap;
 
 /// What the power's return takes.
@@ -242,6 +242,7 @@ impl<C: Contents> Drive<C> {
                 pages.extend((first..end).rev().map(|page| self.geometry.ppn(plane, block, page)));
             }
         }
+        self.let_go_of_all(now);
         let (access, transfer) = (self.timing.command + self.timing.longest_read(), self.timing.transfer(0));
         let mut free_at = vec![now; self.units.len()];
         for channel in 0..self.channels.len() {
@@ -252,11 +253,15 @@ impl<C: Contents> Drive<C> {
                 let Some(unit) = next.min_by_key(|&unit| free_at[unit]) else { break };
                 let Some(ppn) = left[unit].pop() else { break };
                 let start = free_at[unit];
-                let end = (start + access).max(bus_free) + transfer;
+                let sent = (start + access).max(bus_free);
+                let end = sent + transfer;
                 (free_at[unit], bus_free) = (end, end);
                 self.units[unit].busy += end.since(start);
                 self.channels[channel].busy += transfer;
                 recovery.reads += 1;
+                let unit = Resource::Unit(UnitId(unit as u32));
+                self.tell_hold(unit, start, end, Kind::Read, Cause::Metadata);
+                self.tell_hold(Resource::Channel(channel as u32), sent, end, Kind::Read, Cause::Metadata);
                 self.count_recovery(start, end, ppn, Kind::Read);
             }
         }
@@ -270,6 +275,8 @@ impl<C: Contents> Drive<C> {
             let ftl = self.ftl_of(plane);
             self.ftls[ftl].erases += 1;
             recovery.erases += 1;
+            let what = Resource::Unit(UnitId(unit as u32));
+            self.tell_hold(what, start, free_at[unit], Kind::Erase, Cause::Metadata);
             self.count_recovery(start, free_at[unit], ppn, Kind::Erase);
         }
         recovery.ready = free_at.iter().copied().max().unwrap_or(now);

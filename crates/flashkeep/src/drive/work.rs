@@ -49,7 +49,9 @@ impl Work {
 /// Who wants to hear of each operation.
 #[derive(Default)]
 pub(super) struct Watch {
-    pub log: Option<Box<dyn Log>>,
+    pub logs: Vec<Box<dyn Log>>,
+    /// Until when logs have been told that each unit, and then each channel, is in use; empty without logs.
+    pub told: Vec<SimTime>,
     pub work: Option<Work>,
 }
 
@@ -104,11 +106,13 @@ impl<C: Contents> Drive<C> {
                 }
             }
         }
-        if let Some(log) = &mut watch.log {
-            log.add(operation);
-        }
+        watch.logs.iter_mut().for_each(|log| log.add(operation));
         if self.power.is_some() {
             self.note_flight(*operation);
+        }
+        // Reads hold their unit and their channel at other times.
+        if kind != Kind::Read {
+            self.tell_granted(operation.start, self.unit_of_page(ppn), kind, cause);
         }
     }
 

@@ -27,6 +27,7 @@ mod link;
 mod outside;
 mod power;
 mod strike;
+mod timeline;
 mod untimed;
 mod volumes;
 
@@ -60,6 +61,7 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
     let drive = spec::load(&job.drive, &set).map_err(|error| name_option(error, job))?;
     let mut workload = Workload::new(job, &drive)?;
     check_ageing(job, &drive)?;
+    check_shelf(job, &drive)?;
     check_scan(&drive, &workload)?;
     let mut notes = Vec::new();
     if let (Replay::Closed(depth), bound @ 1..) = (workload.replay, drive.spec.host.queue_depth)
@@ -149,6 +151,26 @@ fn check_ageing(job: &Job, drive: &Resolved) -> Result<(), Error> {
             refuse("--save-aged saves a drive at rest, after an untimed run: add --untimed")
         }
         _ => Ok(()),
+    }
+}
+
+/// What only the flash of a single drive can be asked.
+fn check_shelf(job: &Job, drive: &Resolved) -> Result<(), Error> {
+    let asked = [
+        (job.condition, "--condition"),
+        (job.aged.is_some(), "--aged"),
+        (job.save_aged.is_some(), "--save-aged"),
+        (job.map.is_some(), "--map"),
+        (job.operations.is_some(), "--operations"),
+        (job.timeline.is_some(), "--timeline"),
+    ];
+    match asked.into_iter().find(|&(given, _)| given && drive.is_shelf()) {
+        Some((_, option)) => Err(Error::Option(format!(
+            "{option}: for a drive of flash alone; {} is {}",
+            drive.path,
+            if drive.is_disk() { "a disk" } else { "an array" }
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -285,6 +307,9 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
         if let (Some(path), Some(flash)) = (&job.operations, hardware.flash_mut()) {
             flash.log_operations(output::operations(path, flash.geometry().clone(), flash.pools())?);
         }
+        if let Some(flash) = hardware.flash_mut() {
+            timeline::start(job, untimed, flash)?;
+        }
         let pages = u32::try_from(drive.logical_pages()).expect("checked when the drive was resolved");
         let sectors = u32::try_from(drive.page_sectors()).expect("at most 64");
         let dram = drive.buffer_bytes() / u64::from(drive.spec.flash.sector_bytes);
@@ -400,6 +425,8 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
             let pages = self.buffer.pages().len();
             output::map(path, self.flash(), pages, &|page| self.engine.places(page))?;
         }
+        let (end, flash) = (self.last.max(self.now), self.drive.flash_mut());
+        let log_notes = flash.map(|flash| flash.log_notes(end)).unwrap_or_default();
         self.drive.close_log().map_err(Error::Output)?;
         let volumes = self.volumes.as_ref();
         self.facts.skipped = volumes.map_or_else(|| requests.skipped(), Volumes::skipped) + self.misplaced;
@@ -408,6 +435,7 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
         let mut warnings = self.resolved.warnings.clone();
         warnings.extend(self.obituary());
         warnings.extend(notes.iter().cloned());
+        warnings.extend(log_notes);
         warnings.extend(self.volumes.as_ref().map_or_else(|| requests.warnings(), Volumes::warnings));
         warnings.extend(self.conditioned.as_ref().filter(|found| found["steady"] == false).map(|found| {
             format!(
@@ -963,6 +991,9 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
                 self.records.resize(at + 1, RequestRecord::default());
             }
             self.records[at] = this.record;
+        }
+        if self.job.timeline.is_some() {
+            self.tell_request(id, acknowledged);
         }
         self.engine.forget(finished.join);
         self.in_flight.release(id);

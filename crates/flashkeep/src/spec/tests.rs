@@ -571,7 +571,11 @@ fn the_schema_holds_every_key() {
 fn a_resolved_drive_reads_back() {
     for info in presets() {
         let disk = info.text.contains("\n[disk]\n");
-        let changed = if disk { "disk.command_ms=0.375" } else { "flash.timing.read_us=33.25" };
+        let changed = match info.text {
+            _ if disk => "disk.command_ms=0.375",
+            text if text.contains("\nmembers = ") => "array.volumes=2",
+            _ => "flash.timing.read_us=33.25",
+        };
         let drive = preset(info.name, &[changed]);
         assert_eq!(drive.disk().is_some(), disk);
         let json = drive.to_json();

@@ -74,7 +74,7 @@ impl<'a> Given<'a> {
             return Err(TraceError::new(self.text, format!("found `{part}`; accepted: key=value")));
         };
         let has = |key: &&&'static str| match **key {
-            "theta" => recipe.places == Places::Zipf,
+            "theta" => matches!(recipe.places, Places::Zipf | Places::Threads),
             "size" | "align" => recipe.places != Places::Disksim,
             _ => true,
         };

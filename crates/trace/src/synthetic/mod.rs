@@ -9,7 +9,7 @@
 //! | `footprint` | the bytes that requests stay within | the drive from `offset` on |
 //! | `align` | requests start at multiples of it, counted from `offset` | the smallest size |
 //! | `theta` | the skew of `zipf`: the k-th most popular place has weight k^−θ | 0.99 |
-//! | `rate` | requests a second, Poisson arrivals; of `dvs-financial` the mean, in bursts | |
+//! | `rate` | requests a second, Poisson arrivals; in bursts where the workload says so, of which it is the mean | |
 //! | `depth` | a closed loop with so many outstanding; every arrival is then 0 | 1, where there is no `rate` |
 //!
 //! Counts and rates take `k`, `M` and `G` (decimal), sizes `KiB`, `MiB`, `GiB`, `TiB`, `KB`, `MB`, `GB` and `TB`;
@@ -35,6 +35,7 @@ mod dvs_financial;
 mod dvs_postmark;
 mod dvs_random;
 mod dvs_sequential;
+mod hybrid;
 mod number;
 mod places;
 mod random;
@@ -44,6 +45,7 @@ mod sirf_exchange;
 mod sirf_fin1;
 mod sirf_fin2;
 mod sirf_tpcc;
+mod threads;
 mod zipf;
 
 use arguments::{Arguments, Pace, Size};
@@ -79,7 +81,7 @@ struct Recipe {
     /// Where `rate` is the mean of bursts and pauses; `None` for Poisson arrivals.
     bursts: Option<Bursts>,
     theta: f64,
-    /// The share of requests that go on where the one before ended.
+    /// The share of requests that go on where the one before ended; of `Threads`, where one of their thread did.
     continued: f64,
 }
 
@@ -89,6 +91,8 @@ enum Places {
     Sequential,
     Random,
     Zipf,
+    /// As `Zipf`, and several threads in order.
+    Threads,
     /// As DiskSim draws them, sizes and arrivals too.
     Disksim,
 }
@@ -132,6 +136,15 @@ const RECIPES: &[Recipe] = &[
     atc08_exchange::RECIPE,
     atc08_iozone::RECIPE,
     atc08_postmark::RECIPE,
+    hybrid::USR,
+    hybrid::SRC1,
+    hybrid::SRC2,
+    hybrid::PROJ,
+    hybrid::PROXY,
+    hybrid::LIVEMAPS,
+    hybrid::DEVELOP,
+    hybrid::MSNFILE,
+    hybrid::EXCHANGE,
 ];
 
 /// The names of all workloads, each with a line on what it is.
@@ -165,6 +178,12 @@ pub fn synthetic(text: &str, seed: u64, drive: &DriveSize) -> Result<Box<dyn Sou
     let stream = Random::stream(seed, "addresses");
     Ok(match arguments.recipe.places {
         Places::Disksim => disksim::Disksim::boxed(arguments, seed),
+        Places::Threads => {
+            let zipf = zipf::Zipf::new(footprint, slots, arguments.theta, stream);
+            let (continued, stream) = (arguments.recipe.continued, Random::stream(seed, "threads"));
+            let threads = threads::Threads::new(zipf, footprint, continued, stream);
+            Workload::boxed(arguments, seed, threads)
+        }
         Places::Sequential => Workload::boxed(arguments, seed, sequential::Sequential::new(footprint)),
         Places::Random => Workload::boxed(arguments, seed, random::Uniform::new(footprint, stream)),
         Places::Zipf => {
@@ -223,12 +242,13 @@ impl<P: Place> Source for Workload<P> {
         batch.reserve(count as usize);
         for _ in 0..count {
             let length = self.sizes.draw(&mut self.size_stream);
+            let op = if self.writes.draw(&mut self.op_stream) { Op::Write } else { Op::Read };
             batch.push(Request {
                 arrival_ns: self.arrivals.next_ns(),
-                offset: self.offset + self.places.next(length),
+                offset: self.offset + self.places.next(length, op),
                 length,
                 device: 0,
-                op: if self.writes.draw(&mut self.op_stream) { Op::Write } else { Op::Read },
+                op,
             });
         }
         self.made += count;

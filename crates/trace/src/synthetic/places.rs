@@ -1,6 +1,7 @@
 //! What every way to choose places has in common.
 
 use super::draw::Chance;
+use crate::Op;
 use crate::random::Random;
 
 /// The bytes that requests stay within, and the multiples at which they start.
@@ -20,9 +21,9 @@ impl Footprint {
 
 /// A way to choose the place of the next request.
 pub(super) trait Place: Send {
-    /// Where the next request, of `length` bytes, starts, counted from the footprint's start. It ends within the
+    /// Where the next request, an `op` of `length` bytes, starts, counted from the footprint's start. It ends within the
     /// footprint, which is at least as long.
-    fn next(&mut self, length: u32) -> u64;
+    fn next(&mut self, length: u32, op: Op) -> u64;
 }
 
 /// Another way, but some requests go on where the one before ended.
@@ -41,12 +42,12 @@ impl<P> Runs<P> {
 }
 
 impl<P: Place> Place for Runs<P> {
-    fn next(&mut self, length: u32) -> u64 {
+    fn next(&mut self, length: u32, op: Op) -> u64 {
         let continued = self.continued.draw(&mut self.stream);
         let fits = |end: &u64| *end <= self.footprint.bytes - u64::from(length);
         let offset = match self.end.filter(fits) {
             Some(end) if continued => end,
-            _ => self.places.next(length),
+            _ => self.places.next(length, op),
         };
         self.end = Some(offset + u64::from(length));
         offset

@@ -2,6 +2,7 @@
 
 use super::places::{Footprint, Place};
 use super::{PLAIN, Places, Recipe};
+use crate::Op;
 use crate::random::Random;
 
 pub(super) const RECIPE: Recipe = Recipe {
@@ -27,7 +28,7 @@ impl Uniform {
 
 impl Place for Uniform {
     #[inline]
-    fn next(&mut self, length: u32) -> u64 {
+    fn next(&mut self, length: u32, _: Op) -> u64 {
         if self.slots.0 != length {
             self.slots = (length, self.footprint.last_slot(length) + 1);
         }

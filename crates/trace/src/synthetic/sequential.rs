@@ -3,6 +3,7 @@
 
 use super::places::{Footprint, Place};
 use super::{PLAIN, Places, Recipe};
+use crate::Op;
 
 pub(super) const RECIPE: Recipe = Recipe {
     name: "sequential",
@@ -25,7 +26,7 @@ impl Sequential {
 
 impl Place for Sequential {
     #[inline]
-    fn next(&mut self, length: u32) -> u64 {
+    fn next(&mut self, length: u32, _: Op) -> u64 {
         let start = self.end.checked_next_multiple_of(self.footprint.align_bytes);
         let last = self.footprint.bytes - u64::from(length);
         let offset = start.filter(|start| *start <= last).unwrap_or(0);

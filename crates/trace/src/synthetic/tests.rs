@@ -62,7 +62,7 @@ fn the_same_requests_on_every_machine() {
     assert_eq!(found.collect::<Vec<u64>>(), GOLDEN);
 }
 
-const GOLDEN: [u64; 22] = [
+const GOLDEN: [u64; 31] = [
     12_853_732_312_328_031_320,
     5_310_810_675_372_375_140,
     13_043_846_456_574_898_386,
@@ -85,6 +85,15 @@ const GOLDEN: [u64; 22] = [
     14_553_431_772_680_283_202,
     4_479_187_236_071_990_167,
     14_108_825_004_822_933_931,
+    12_927_292_625_423_000_448,
+    15_562_653_236_912_137_954,
+    1_329_124_794_039_408_405,
+    1_734_862_600_824_884_082,
+    455_143_399_225_539_981,
+    15_542_066_342_889_132_568,
+    15_800_515_891_187_778_753,
+    10_126_779_024_082_207_738,
+    9_779_739_712_403_967_166,
 ];
 
 #[test]
@@ -310,7 +319,9 @@ fn what_is_wrong_is_named() {
         "synth:randon: unknown workload `randon`; did you mean `random`? accepted: sequential, random, zipf, \
          sirf-exchange, sirf-build, sirf-tpcc, sirf-fin1, sirf-fin2, dvs-sequential, dvs-random, dvs-postmark, \
          dvs-financial, ageing-src2, ageing-ts, ageing-wdev, ageing-financial1, \
-         atc08-random, atc08-sequential, atc08-tpcc, atc08-exchange, atc08-iozone, atc08-postmark"
+         atc08-random, atc08-sequential, atc08-tpcc, atc08-exchange, atc08-iozone, atc08-postmark, \
+         hybrid-usr, hybrid-src1, hybrid-src2, hybrid-proj, hybrid-proxy, hybrid-livemaps, hybrid-develop, \
+         hybrid-msnfile, hybrid-exchange"
     );
     assert_eq!(
         message("synth:random,request=5"),

@@ -9,6 +9,7 @@
 
 use super::places::{Footprint, Place};
 use super::{PLAIN, Places, Recipe};
+use crate::Op;
 use crate::random::{Random, mix};
 
 pub(super) const RECIPE: Recipe = Recipe {
@@ -33,7 +34,7 @@ impl Zipf {
 }
 
 impl Place for Zipf {
-    fn next(&mut self, length: u32) -> u64 {
+    fn next(&mut self, length: u32, _: Op) -> u64 {
         let rank = self.ranks.draw(&mut self.stream);
         let slot = self.scatter.place(rank).min(self.footprint.last_slot(length));
         slot * self.footprint.align_bytes

@@ -1,0 +1,138 @@
+//! For whom channels and units are in use, and from when to when: what a timeline shows. Told as they are granted, so
+//! that what is told of one is in order, never overlaps, and adds up to its time of use.
+//!
+//! An operation is not enough for that: a read lets go of its channel, and then of its unit, while others go first;
+//! planes that work together hold their unit once.
+
+use super::media::Phase;
+use super::{Drive, Kind};
+use crate::engine::{Cause, Contents};
+use crate::kernel::SimTime;
+use crate::media::UnitId;
+
+/// What can be in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// A bus.
+    Channel(u32),
+    /// A chip, die or plane.
+    Unit(UnitId),
+}
+
+/// A time for which a channel or a unit is in use.
+#[derive(Clone, Copy, Debug)]
+pub struct Hold {
+    /// Which.
+    pub what: Resource,
+    /// When it was granted.
+    pub start: SimTime,
+    /// When it is free again.
+    pub end: SimTime,
+    /// What it does.
+    pub kind: Kind,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// A request of the host that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct HostRequest {
+    /// Which one, in order of arrival.
+    pub number: u64,
+    /// `read`, `write` or `trim`.
+    pub op: &'static str,
+    /// First byte on the drive.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u32,
+    /// Arrival.
+    pub start: SimTime,
+    /// When it was acknowledged.
+    pub end: SimTime,
+}
+
+impl<C: Contents> Drive<C> {
+    /// A unit and its channel have been granted at `now`, for as long as their states say.
+    #[inline(never)]
+    pub(super) fn tell_granted(&mut self, now: SimTime, unit: UnitId, kind: Kind, cause: Cause) {
+        let state = &self.units[unit.0 as usize];
+        let channel = state.channel;
+        let until = match state.phase {
+            Phase::Free => self.free_at[unit.0 as usize],
+            Phase::Array => self.agenda.at(unit.0 as usize),
+            // It waits for its channel, and does nothing meanwhile.
+            Phase::Ready => now,
+        };
+        self.tell_hold(Resource::Unit(unit), now, until, kind, cause);
+        let until = self.channels[channel as usize].free_at;
+        self.tell_hold(Resource::Channel(channel), now, until, kind, cause);
+    }
+
+    /// Data leave a unit over its channel, because of `cause`; where that is none, because of its collection.
+    #[inline(never)]
+    pub(super) fn tell_data_out(&mut self, now: SimTime, unit: UnitId, cause: Option<Cause>) {
+        let collects = || self.units[unit.0 as usize].collect_head.map(|plane| self.moves_because(plane));
+        let cause = cause.or_else(collects).unwrap_or(Cause::Gc);
+        self.tell_granted(now, unit, Kind::Read, cause);
+    }
+
+    /// A part of what holds a unit and its channel together since `now` is over at `end`.
+    pub(super) fn tell_part(&mut self, now: SimTime, end: SimTime, unit: UnitId, kind: Kind, cause: Cause) {
+        if self.watch.is_some() {
+            let channel = self.units[unit.0 as usize].channel;
+            self.tell_hold(Resource::Unit(unit), now, end, kind, cause);
+            self.tell_hold(Resource::Channel(channel), now, end, kind, cause);
+        }
+    }
+
+    /// Something is in use from `start` to `end`, as far as nobody has been told so yet.
+    pub(super) fn tell_hold(
+        &mut self,
+        what: Resource,
+        start: SimTime,
+        end: SimTime,
+        kind: Kind,
+        cause: Cause,
+    ) {
+        let place = self.place_of(what);
+        let Some(watch) = &mut self.watch else { return };
+        let Some(told) = watch.told.get_mut(place) else { return };
+        let start = start.max(*told);
+        if start < end {
+            *told = end;
+            let hold = Hold { what, start, end, kind, cause };
+            watch.logs.iter_mut().for_each(|log| log.hold(&hold));
+        }
+    }
+
+    /// What was granted is cut off at `now`: what is granted next may begin then.
+    pub(super) fn tell_cut_off(&mut self, now: SimTime, what: Resource) {
+        let place = self.place_of(what);
+        if let Some(told) = self.watch.as_mut().and_then(|watch| watch.told.get_mut(place)) {
+            *told = now.min(*told);
+        }
+    }
+
+    /// The power has failed: everything is cut off, and free.
+    pub(super) fn let_go_of_all(&mut self, now: SimTime) {
+        self.free_at.fill(now);
+        self.channels.iter_mut().for_each(|channel| channel.free_at = now);
+        if let Some(watch) = &mut self.watch {
+            watch.told.iter_mut().for_each(|told| *told = now.min(*told));
+        }
+    }
+
+    /// Passes a request of the host on to the logs, whose times are the drive's.
+    pub fn tell_request(&mut self, request: &HostRequest) {
+        if let Some(watch) = &mut self.watch {
+            watch.logs.iter_mut().for_each(|log| log.request(request));
+        }
+    }
+
+    fn place_of(&self, what: Resource) -> usize {
+        match what {
+            Resource::Unit(unit) => unit.0 as usize,
+            Resource::Channel(channel) => self.units.len() + channel as usize,
+        }
+    }
+}

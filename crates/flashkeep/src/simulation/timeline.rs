@@ -1,0 +1,83 @@
+//! `--timeline`: what is wanted, checked, and what the host's requests add to it.
+
+use super::{InFlight, Simulation};
+use crate::drive::{Drive, HostRequest};
+use crate::engine::Contents;
+use crate::error::Error;
+use crate::faults::span;
+use crate::job::{Job, RequestRecord};
+use crate::kernel::{Id, SimTime, Span};
+use crate::shelf::Hardware;
+use crate::timeline::{Window, timeline};
+use flashkeep_trace::Op;
+
+/// Starts the timeline of a run, if there is to be one.
+pub(super) fn start<C: Contents>(job: &Job, untimed: bool, drive: &mut Drive<C>) -> Result<(), Error> {
+    let window = job.timeline_window.as_deref().map(window).transpose()?;
+    let Some(path) = &job.timeline else {
+        let refused = Error::Option("--timeline-window: it bounds a --timeline, and there is none".into());
+        return window.map_or(Ok(()), |_| Err(refused));
+    };
+    if untimed {
+        return Err(Error::Option("--timeline: an untimed run has no times to show".into()));
+    }
+    drive.log_operations(timeline(path, drive.geometry().clone(), window)?);
+    Ok(())
+}
+
+/// `A..B`, either of which may be left out.
+fn window(text: &str) -> Result<Window, Error> {
+    let refuse = |why: String| Error::Option(format!("--timeline-window: {why}"));
+    let Some((from, until)) = text.split_once("..") else {
+        return Err(refuse(format!(
+            "found `{text}`; accepted: two times, such as 10s..12s, 500ms.. or ..2s"
+        )));
+    };
+    let time = |text: &str, left_out: SimTime| match text {
+        "" => Ok(left_out),
+        text => span(text).map(|Span(ns)| SimTime(ns)).map_err(refuse),
+    };
+    let (from, until) = (time(from, SimTime::ZERO)?, time(until, SimTime::NEVER)?);
+    if from >= until {
+        return Err(refuse(format!("found `{text}`, which ends before it begins")));
+    }
+    Ok(Window { from, until })
+}
+
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+    /// A request of the host is over at `end`.
+    #[cold]
+    pub(super) fn tell_request(&mut self, id: Id<InFlight<C>>, end: SimTime) {
+        let InFlight { number, record, .. } = self.in_flight[id];
+        let op = match record.op {
+            op if op == Op::Read as u8 => "read",
+            op if op == Op::Write as u8 => "write",
+            _ => "trim",
+        };
+        let RequestRecord { arrival_ns, offset, length, .. } = record;
+        let request = HostRequest { number, op, offset, length, start: SimTime(arrival_ns), end };
+        if let Some(flash) = self.drive.flash_mut() {
+            flash.tell_request(&request);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_two_times() {
+        let read =
+            |text| window(text).map(|window| (window.from.0, window.until.0)).map_err(|e| e.to_string());
+        assert_eq!(read("10s..12.5s"), Ok((10_000_000_000, 12_500_000_000)));
+        assert_eq!(read("500ms.."), Ok((500_000_000, u64::MAX)));
+        assert_eq!(read("..30us"), Ok((0, 30_000)));
+        assert_eq!(read(".."), Ok((0, u64::MAX)));
+        for wrong in ["", "10s", "2s..1s", "1s..1s", "..0s", "1..2", "a..b", "1s..2s..3s", "-1s..2s", "1s-2s"]
+        {
+            let message = read(wrong).expect_err(wrong);
+            assert!(message.contains("--timeline-window: "), "{wrong}: {message}");
+        }
+    }
+}

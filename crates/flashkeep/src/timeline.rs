@@ -1,0 +1,230 @@
+//! What each channel and each unit did when, and why, as a file that Perfetto opens (`--timeline`).
+//!
+//! Trace events in JSON, as Chrome writes them: a process a channel, whose threads are its bus and its units, a slice
+//! for each time that one of them is in use, and requests of the host as asynchronous slices of a process of their
+//! own. Times are in µs with three decimals, so that no nanosecond is lost. Slices are named by kind and cause, which
+//! gives them their colours in Perfetto; `cname` does so in `chrome://tracing`, by cause.
+//!
+//! *Source*: the Trace Event Format (Google, 2016).
+
+use crate::drive::{Hold, HostRequest, Log, Operation, Resource};
+use crate::engine::Cause;
+use crate::error::Error;
+use crate::kernel::SimTime;
+use crate::media::{Geometry, UnitId};
+use crate::output;
+use std::fmt;
+use std::io::Write;
+use std::path::Path;
+
+/// Slices of a timeline that nobody has bounded: some 100 MB, which a browser still takes.
+pub const MOST: u64 = 1_000_000;
+
+/// The part of a run that a timeline shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// It begins here.
+    pub from: SimTime,
+    /// It ends here.
+    pub until: SimTime,
+}
+
+/// The process of the host's requests; those of channels follow.
+const HOST: u32 = 1;
+
+struct Timeline {
+    out: flashkeep_trace::Output,
+    path: String,
+    failed: Option<String>,
+    geometry: Geometry,
+    window: Option<Window>,
+    /// The last time that each unit, and then each channel, is in use: what comes next may cut it off.
+    last: Vec<Option<Hold>>,
+    slices: u64,
+    /// Where the first slice stood that was one too many.
+    full_at: Option<SimTime>,
+}
+
+/// A log that shows `window` of a run, or as much of it as [`MOST`] slices hold.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn timeline(path: &Path, geometry: Geometry, window: Option<Window>) -> Result<Box<dyn Log>, Error> {
+    let (mut out, path) = output::open(path)?;
+    let last = vec![None; (geometry.unit_count() + geometry.channels) as usize];
+    let failed = head(&mut out, &geometry).err().map(|error| output::problem(&path, &error));
+    Ok(Box::new(Timeline { out, path, failed, geometry, window, last, slices: 0, full_at: None }))
+}
+
+/// The names of processes and threads.
+fn head(out: &mut impl Write, geometry: &Geometry) -> std::io::Result<()> {
+    let mut name = |what: &str, process: u32, thread: u32, name: &str| {
+        let separator =
+            if process == HOST { "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n" } else { ",\n" };
+        let at = if thread > 0 { format!(",\"tid\":{thread}") } else { String::new() };
+        write!(
+            out,
+            "{separator}{{\"ph\":\"M\",\"pid\":{process}{at},\"name\":\"{what}\",\"args\":{{\"name\":\"{name}\"}}}}"
+        )
+    };
+    name("process_name", HOST, 0, "host")?;
+    for channel in 0..geometry.channels {
+        let (process, thread) = ids(geometry, Resource::Channel(channel));
+        name("process_name", process, 0, &format!("channel {channel}"))?;
+        name("thread_name", process, thread, "bus")?;
+    }
+    for unit in (0..geometry.unit_count()).map(UnitId) {
+        let (process, thread) = ids(geometry, Resource::Unit(unit));
+        name("thread_name", process, thread, &unit_name(geometry, unit))?;
+    }
+    Ok(())
+}
+
+/// The process and the thread of a resource. No two threads share a number, whatever their process.
+fn ids(geometry: &Geometry, what: Resource) -> (u32, u32) {
+    let (channel, at) = match what {
+        Resource::Channel(channel) => (channel, 0),
+        Resource::Unit(unit) => {
+            let channel = geometry.channel_of(unit);
+            (channel, 1 + unit.0 - channel * geometry.units_per_channel())
+        }
+    };
+    let first = HOST + 1 + geometry.channels;
+    (HOST + 1 + channel, first + channel * (1 + geometry.units_per_channel()) + at)
+}
+
+/// A unit as users name it: `chip 3`, `die 3.0`, `plane 3.0.1`, of its channel.
+fn unit_name(geometry: &Geometry, unit: UnitId) -> String {
+    let at = geometry.place(geometry.plane_of(geometry.first_page(unit)));
+    match geometry.planes_per_unit {
+        planes if planes == geometry.dies * geometry.planes => format!("chip {}", at.chip),
+        planes if planes == geometry.planes => format!("die {}.{}", at.chip, at.die),
+        1 => format!("plane {}.{}.{}", at.chip, at.die, at.plane),
+        planes => format!("planes {}.{}.{}-{}", at.chip, at.die, at.plane, at.plane + planes - 1),
+    }
+}
+
+/// Colours that `chrome://tracing` knows, a cause each.
+fn colour(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Host => "thread_state_running",
+        Cause::Mirror => "rail_response",
+        Cause::Update => "thread_state_runnable",
+        Cause::Gc => "bad",
+        Cause::Wear => "olive",
+        Cause::Parity => "rail_animation",
+        Cause::ParityGc => "rail_load",
+        Cause::PartialParity => "vsync_highlight_color",
+        Cause::Rebuild => "terrible",
+        Cause::Migrate => "yellow",
+        Cause::Metadata => "grey",
+    }
+}
+
+/// Nanoseconds as µs.
+struct Micros(u64);
+
+impl fmt::Display for Micros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
+    }
+}
+
+impl Timeline {
+    /// What of a time lies in the window, ns; nothing where the file is full.
+    fn shown(&mut self, start: SimTime, end: SimTime) -> Option<(u64, u64)> {
+        let (start, end) =
+            self.window.map_or((start, end), |window| (start.max(window.from), end.min(window.until)));
+        if start >= end || self.failed.is_some() || self.full_at.is_some() {
+            return None;
+        }
+        if self.window.is_none() && self.slices == MOST {
+            self.full_at = Some(start);
+            return None;
+        }
+        self.slices += 1;
+        Some((start.0, end.0))
+    }
+
+    fn check(&mut self, written: std::io::Result<()>) {
+        self.failed = written.err().map(|error| output::problem(&self.path, &error));
+    }
+
+    fn write_hold(&mut self, hold: &Hold) {
+        let Some((start, end)) = self.shown(hold.start, hold.end) else { return };
+        let (process, thread) = ids(&self.geometry, hold.what);
+        let (kind, cause, colour) = (hold.kind.name(), hold.cause.name(), colour(hold.cause));
+        let (at, long) = (Micros(start), Micros(end - start));
+        let written = write!(
+            self.out,
+            ",\n{{\"ph\":\"X\",\"pid\":{process},\"tid\":{thread},\"ts\":{at},\"dur\":{long},\
+             \"name\":\"{kind} {cause}\",\"cat\":\"{cause}\",\"cname\":\"{colour}\"}}"
+        );
+        self.check(written);
+    }
+}
+
+impl Log for Timeline {
+    fn add(&mut self, _: &Operation) {}
+
+    fn hold(&mut self, hold: &Hold) {
+        let place = match hold.what {
+            Resource::Unit(unit) => unit.0,
+            Resource::Channel(channel) => self.geometry.unit_count() + channel,
+        };
+        if let Some(mut last) = self.last[place as usize].replace(*hold) {
+            last.end = last.end.min(hold.start);
+            self.write_hold(&last);
+        }
+    }
+
+    fn request(&mut self, request: &HostRequest) {
+        let Some((start, end)) = self.shown(request.start, request.end) else { return };
+        let HostRequest { number, op, offset, length, .. } = request;
+        let about = format!("\"pid\":{HOST},\"id\":{number},\"name\":\"{op}\",\"cat\":\"request\"");
+        let written = write!(
+            self.out,
+            ",\n{{\"ph\":\"b\",{about},\"ts\":{},\"args\":{{\"offset\":{offset},\"length\":{length}}}}},\n\
+             {{\"ph\":\"e\",{about},\"ts\":{}}}",
+            Micros(start),
+            Micros(end)
+        );
+        self.check(written);
+    }
+
+    fn note(&self, end: SimTime) -> Option<String> {
+        if let Some(full_at) = self.full_at {
+            let (from, next) = (seconds(full_at), seconds(SimTime(full_at.0 + full_at.0.max(1))));
+            return Some(format!(
+                "--timeline: it holds the first {MOST} slices, up to {from} of {}; --timeline-window {from}..{next} \
+                 shows what follows",
+                seconds(end)
+            ));
+        }
+        let window = self.window.filter(|window| window.from >= end)?;
+        Some(format!(
+            "--timeline-window: it begins at {}, and the run ended at {}: the timeline is empty",
+            seconds(window.from),
+            seconds(end)
+        ))
+    }
+
+    /// Puts the file under its name.
+    fn close(mut self: Box<Self>) -> Result<(), String> {
+        for last in std::mem::take(&mut self.last).into_iter().flatten() {
+            self.write_hold(&last);
+        }
+        let Timeline { mut out, path, failed, .. } = *self;
+        if let Some(failed) = failed {
+            return Err(failed);
+        }
+        let ended = out.write_all(b"\n]}\n").and_then(|()| out.finish());
+        ended.map_err(|error| output::problem(&path, &error))
+    }
+}
+
+/// An instant as `--timeline-window` takes it.
+fn seconds(at: SimTime) -> String {
+    let text = format!("{}.{:09}", at.0 / 1_000_000_000, at.0 % 1_000_000_000);
+    format!("{}s", text.trim_end_matches('0').trim_end_matches('.'))
+}
