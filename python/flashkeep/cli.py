@@ -333,6 +333,33 @@ def _schema(_arguments: dict[str, Any]) -> int:
     return DONE
 
 
+def _reproduce(arguments: dict[str, Any]) -> int:
+    from .reproduce.command import reproduce
+
+    _hear_termination()
+    results = reproduce(arguments, (lambda _: None) if arguments["json"] else _say)
+    if arguments["json"]:
+        _print_json({"papers": results})
+    return DONE
+
+
+def _report(arguments: dict[str, Any]) -> int:
+    from .reproduce.command import need_libraries
+
+    need_libraries("report")
+    if arguments["output"] is None:
+        raise UsageError("flashkeep report: -o FILE.html missing; usage: flashkeep report DIR -o FILE.html")
+    if os.path.isdir(arguments["output"]):
+        raise UsageError(f"flashkeep report: -o: {arguments['output']} is a directory; name a file")
+    from .report import report
+
+    _hear_termination()
+    told = report(arguments["dir"], arguments["output"])
+    if not arguments["quiet"]:
+        _say(told)
+    return DONE
+
+
 HANDLERS = {
     "run": _run,
     "age": _age,
@@ -345,5 +372,7 @@ HANDLERS = {
     "trace info": _trace_info,
     "trace convert": _trace_convert,
     "trace synth": _trace_synth,
+    "reproduce": _reproduce,
+    "report": _report,
     "schema": _schema,
 }

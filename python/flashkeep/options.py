@@ -17,7 +17,7 @@ class UsageError(Exception):
 class Option:
     """One option: its flag, what it takes, and what it is for. `key` is its field of `Job` where that differs."""
 
-    __slots__ = ("flag", "help", "metavar", "read", "repeat")
+    __slots__ = ("flag", "help", "metavar", "read", "repeat", "short")
 
     def __init__(
         self,
@@ -26,8 +26,10 @@ class Option:
         metavar: str | None = None,
         read: Callable[[str], object] = str,
         repeat: bool = False,
+        short: str = "",
     ) -> None:
         self.flag, self.help, self.metavar, self.read, self.repeat = flag, help, metavar, read, repeat
+        self.short = [short] if short else []
 
     @property
     def key(self) -> str:
@@ -40,7 +42,7 @@ class Option:
         elif self.repeat:
             parser.add_argument(self.flag, action="append", default=[], metavar=self.metavar, type=self.read, help=text)
         else:
-            parser.add_argument(self.flag, metavar=self.metavar, type=self.read, help=text)
+            parser.add_argument(*self.short, self.flag, metavar=self.metavar, type=self.read, help=text)
 
 
 class Command:
@@ -126,6 +128,14 @@ def filled(text: str) -> str:
     return text
 
 
+def share(text: str) -> float:
+    """Reads a share of a whole: above 0, up to 1."""
+    number = factor(text)
+    if number > 1:
+        _refuse("a share above 0 and up to 1, such as 0.1", text)
+    return number
+
+
 JSON = Option("--json", "one JSON object on standard output, nothing else there")
 SET = Option("--set", "set a value of the drive: redundancy.scheme=mirror; repeatable", "KEY=VALUE", assignment, True)
 SEED = Option("--seed", "seed of every random stream (default 1)", "N", whole(0))
@@ -202,6 +212,16 @@ COMMANDS = (
         SEED,
         Option("--to", "format to write; by the ending of OUT where left out", "FORMAT", filled),
         Option("--drive", "the drive that the workload fills", "DRIVE", filled), SET, JSON)),
+    Command("reproduce", "a paper's tables and figures, simulated beside published (all: every paper)", "PAPER", (
+        Option("--trace", "a real trace in place of a synthetic workload of the paper: sirf-fin1=Financial1.spc; "
+               "repeatable", "NAME=PATH", assignment, True),
+        Option("--scale", "share of the requests, for a quick look (default 1)", "F", share),
+        Option("--out", "where results go (default: a directory named after the paper); what is done there is not "
+               "done again", "DIR", filled),
+        Option("--workers", "runs at once (default: one a core)", "N", whole(1)),
+        SEED, JSON, QUIET)),
+    Command("report", "results of run, compare or reproduce as one page", "DIR", (
+        Option("--output", "the page to write", "FILE", filled, short="-o"), QUIET)),
     Command("schema", "the JSON Schema of a drive file", "", ()),
 )  # fmt: skip
 

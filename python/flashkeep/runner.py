@@ -26,7 +26,7 @@ GRACE_S = 1.0
 """How long interrupted runs may take to stop by themselves."""
 
 
-class _StoppedError(Exception):
+class StoppedError(Exception):
     """Raised in a run's progress, to end it."""
 
 
@@ -38,24 +38,24 @@ def run_jobs(jobs: Sequence[Job], at_once: int, line: Line) -> list[Summary]:
         def progress(requests: int, share: float | None, _simulated_ns: int) -> None:
             states[index].requests, states[index].share = requests, share
             if threads.stop:
-                raise _StoppedError
+                raise StoppedError
 
         job, tables = jobs[index]
         summary, _ = simulate(job, progress, tables)
         states[index].share = 1.0
         return summary
 
-    threads = _Threads(run, len(jobs))
+    threads = Threads(run, len(jobs))
     return threads.run(at_once, lambda: line.draw(states))
 
 
 def run_call(call: Callable[[], T]) -> T:
     """Runs one call in a thread, so that Ctrl-C is heard meanwhile."""
-    result: T = _Threads(lambda _: call(), 1).run(1, lambda: None)[0]
+    result: T = Threads(lambda _: call(), 1).run(1, lambda: None)[0]
     return result
 
 
-class _Threads:
+class Threads:
     """Calls `work(0)`, `work(1)`, … in threads."""
 
     def __init__(self, work: Callable[[int], Any], count: int) -> None:
@@ -96,7 +96,7 @@ class _Threads:
                     return
                 try:
                     self._results[index] = self._work(index)
-                except _StoppedError:
+                except StoppedError:
                     pass
                 except BaseException as failure:
                     self._failures[index] = failure

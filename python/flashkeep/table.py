@@ -292,6 +292,32 @@ def _change(row: Row, first: Summary, other: Summary, page: Page) -> str:
     return page.paint(f"{text:>11}", GREEN if change * row.better > 0 else RED)
 
 
+def compared(
+    summaries: Sequence[Summary],
+) -> list[tuple[str, list[tuple[str, list[tuple[str, str, int]], int]]]]:
+    """Figures side by side, by section: label, each run's figure with its change against the first and whether that is
+    for the better (1), the worse (−1) or neither, and which way is better."""
+    return [
+        (title, [
+            (row.label, [
+                (_written(row, other), _change(row, summaries[0], other, Page()).strip() if at else "",
+                 _way(row, summaries[0], other) if at else NEITHER)
+                for at, other in enumerate(summaries)
+            ], row.better)
+            for row in rows if _worth_a_line(row, summaries)
+        ])
+        for title, rows in SECTIONS
+        if any(_worth_a_line(row, summaries) for row in rows)
+    ]  # fmt: skip
+
+
+def _way(row: Row, first: Summary, other: Summary) -> int:
+    before, after = row.value(first), row.value(other)
+    if not before or before <= 0 or after is None or abs(after - before) < 0.0005 * before:
+        return NEITHER
+    return row.better if after > before else -row.better
+
+
 def in_words(first: Summary, other: Summary) -> str:
     """`2CM-128 reads 44 % faster and writes 3 % slower than 1CNM-64; every page is programmed twice.`"""
     verdicts = []

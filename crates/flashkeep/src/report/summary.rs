@@ -184,6 +184,10 @@ pub fn summary(facts: &Facts<'_>) -> Value {
     summary["digest"] = json!(statistics.digest.finish(&summary));
     // After the digest: it follows from what went in, and from what the drive file says of currents.
     summary["energy"] = super::energy::energy(facts);
+    if !facts.drive.is_disk() {
+        // The digest has its mean, spread and ends.
+        summary["wear"]["erases_histogram"] = facts.wear.histogram();
+    }
     if let [only] = &facts.members[..]
         && facts.drive.is_disk()
     {

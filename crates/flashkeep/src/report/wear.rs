@@ -29,6 +29,9 @@ pub struct WearFacts {
     pub warranty_years: f64,
 }
 
+/// Bars of a histogram of erases.
+const BARS: u32 = 50;
+
 fn mean_and_deviation(values: impl Iterator<Item = u32> + Clone, count: f64) -> (f64, f64) {
     let mean = values.clone().map(f64::from).sum::<f64>() / count;
     let variance = values.map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;
@@ -36,6 +39,23 @@ fn mean_and_deviation(values: impl Iterator<Item = u32> + Clone, count: f64) -> 
 }
 
 impl WearFacts {
+    /// How many blocks were erased how often, from the fewest to the most, in at most [`BARS`] bars of equal width;
+    /// `from` and `to` are both of the bar.
+    #[must_use]
+    pub fn histogram(&self) -> Value {
+        let (Some(&least), Some(&most)) = (self.erases.iter().min(), self.erases.iter().max()) else {
+            return json!([]);
+        };
+        let width = (most - least) / BARS + 1;
+        let mut blocks = vec![0_u64; ((most - least) / width + 1) as usize];
+        self.erases.iter().for_each(|erases| blocks[((erases - least) / width) as usize] += 1);
+        let bar = |(at, blocks): (u32, &u64)| {
+            let from = least + at * width;
+            json!({ "from": from, "to": from.saturating_add(width - 1).min(most), "blocks": blocks })
+        };
+        (0..).zip(&blocks).map(bar).collect()
+    }
+
     /// The summary's section.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -82,5 +102,30 @@ impl WearFacts {
             "first_loss_s": at(self.first_refusal),
             "first_loss_bytes": self.first_refusal.map(|(_, bytes)| bytes),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bars(erases: Vec<u32>) -> Vec<[u64; 3]> {
+        let facts = WearFacts { erases, ..WearFacts::default() };
+        let number = |bar: &Value, key: &str| bar[key].as_u64().expect("a whole number");
+        let found = facts.histogram();
+        let bars = found.as_array().expect("a list").iter();
+        bars.map(|bar| ["from", "to", "blocks"].map(|key| number(bar, key))).collect()
+    }
+
+    #[test]
+    fn every_block_stands_in_one_bar_of_the_histogram() {
+        assert_eq!(bars(vec![]), [[0; 3]; 0]);
+        assert_eq!(bars(vec![0, 0, 0]), [[0, 0, 3]]);
+        assert_eq!(bars(vec![7, 5, 5, 8]), [[5, 5, 2], [6, 6, 0], [7, 7, 1], [8, 8, 1]]);
+        assert_eq!(bars(vec![u32::MAX, 0]).iter().map(|bar| bar[2]).sum::<u64>(), 2);
+        let many = bars((0..1000).collect());
+        assert!(many.len() <= BARS as usize, "{}", many.len());
+        assert_eq!((many[0], many[1]), ([0, 19, 20], [20, 39, 20]));
+        assert_eq!(many.last(), Some(&[980, 999, 20]));
     }
 }

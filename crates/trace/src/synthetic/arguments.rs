@@ -1,5 +1,6 @@
 //! What `synth:NAME[,key=value…]` says, checked.
 
+use super::draw::Bursts;
 use super::number::{count, decimal, size};
 use super::{DriveSize, Places, RECIPES, Recipe};
 use crate::TraceError;
@@ -9,7 +10,7 @@ use crate::suggest::unknown;
 pub(super) const PREFIX: &str = "synth:";
 
 const KEYS: &[&str] =
-    &["requests", "write", "size", "footprint", "offset", "align", "theta", "rate", "depth"];
+    &["requests", "write", "size", "footprint", "offset", "align", "theta", "rate", "bursts", "depth"];
 
 /// The steepest Zipf that is of any use: beyond it nearly all requests go to one place.
 const THETA_MAX: f64 = 5.0;
@@ -45,6 +46,8 @@ pub(super) struct Arguments {
     pub(super) align_bytes: u64,
     pub(super) theta: f64,
     pub(super) pace: Pace,
+    /// Whether the rate is the mean of bursts and pauses.
+    pub(super) bursts: Option<Bursts>,
 }
 
 /// The keys that were given.
@@ -75,7 +78,7 @@ impl<'a> Given<'a> {
         };
         let has = |key: &&&'static str| match **key {
             "theta" => matches!(recipe.places, Places::Zipf | Places::Threads),
-            "size" | "align" => recipe.places != Places::Disksim,
+            "size" | "align" | "bursts" => recipe.places != Places::Disksim,
             _ => true,
         };
         let accepted: Vec<&'static str> = KEYS.iter().filter(has).copied().collect();
@@ -135,6 +138,7 @@ impl Arguments {
             );
             return Err(given.error("size", message));
         }
+        let pace = pace(&given, recipe)?;
         Ok(Arguments {
             text: text.into(),
             recipe,
@@ -145,7 +149,8 @@ impl Arguments {
             footprint_bytes,
             offset,
             theta: theta.unwrap_or(recipe.theta),
-            pace: pace(&given, recipe)?,
+            bursts: bursts(&given, recipe, pace)?,
+            pace,
         })
     }
 }
@@ -230,5 +235,25 @@ fn pace(given: &Given<'_>, recipe: &Recipe) -> Result<Pace, TraceError> {
             .error("depth", "given together with rate; accepted: one of the two, an open or a closed loop")),
         (Some(rate), None, _) | (None, None, Some(rate)) => Ok(Pace::Rate(rate)),
         (None, depth, _) => Ok(Pace::Depth(depth.unwrap_or(1))),
+    }
+}
+
+fn bursts(given: &Given<'_>, recipe: &Recipe, pace: Pace) -> Result<Option<Bursts>, TraceError> {
+    let bursts = given.parsed("bursts", |text| {
+        let accepted = || {
+            "the share of gaps that are pauses, between 0 and 1, and how much faster requests come between \
+             them, above 1, such as 0.1:100"
+                .to_owned()
+        };
+        let (pauses, speedup) = text.split_once(':').ok_or_else(accepted)?;
+        let pauses = decimal(pauses).filter(|share| *share > 0.0 && *share < 1.0).ok_or_else(accepted)?;
+        let speedup = decimal(speedup).filter(|speedup| *speedup > 1.0).ok_or_else(accepted)?;
+        Ok(Bursts { pauses, speedup })
+    })?;
+    match pace {
+        Pace::Depth(_) if bursts.is_some() => {
+            Err(given.error("bursts", "given to a closed loop; accepted: together with rate"))
+        }
+        _ => Ok(bursts.or(recipe.bursts)),
     }
 }

@@ -10,6 +10,7 @@
 //! | `align` | requests start at multiples of it, counted from `offset` | the smallest size |
 //! | `theta` | the skew of `zipf`: the k-th most popular place has weight k^−θ | 0.99 |
 //! | `rate` | requests a second, Poisson arrivals; in bursts where the workload says so, of which it is the mean | |
+//! | `bursts` | `0.1:100`: a tenth of the gaps are pauses, all others 100 times shorter than the mean | none |
 //! | `depth` | a closed loop with so many outstanding; every arrival is then 0 | 1, where there is no `rate` |
 //!
 //! Counts and rates take `k`, `M` and `G` (decimal), sizes `KiB`, `MiB`, `GiB`, `TiB`, `KB`, `MB`, `GB` and `TB`;
@@ -217,7 +218,7 @@ struct Workload<P> {
 impl<P: Place + 'static> Workload<P> {
     fn boxed(arguments: Arguments, seed: u64, places: P) -> Box<dyn Source> {
         let (arrivals, depth) = match arguments.pace {
-            Pace::Rate(per_second) => (Arrivals::timed(per_second, arguments.recipe.bursts, seed), None),
+            Pace::Rate(per_second) => (Arrivals::timed(per_second, arguments.bursts, seed), None),
             Pace::Depth(depth) => (Arrivals::AtOnce, Some(depth)),
         };
         Box::new(Workload {

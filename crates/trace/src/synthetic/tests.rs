@@ -261,6 +261,8 @@ fn bursts_have_the_mean_rate_and_the_spread_of_two_exponentials() {
     let expected = libm::sqrt(2.0 * (0.1 * 8.5 * 8.5 + 0.9 / 36.0) - 1.0);
     let found = libm::sqrt(square / (mean * mean) - 1.0);
     assert!((found / expected - 1.0).abs() < 0.02, "{found}, expected {expected}");
+    assert_eq!(requests, make("synth:dvs-financial,requests=400k,bursts=0.1:6", 1), "its own, said aloud");
+    assert_ne!(requests, make("synth:dvs-financial,requests=400k,bursts=0.2:6", 1));
     let fast = make("synth:dvs-financial,requests=400k,rate=830", 1);
     assert!(requests.iter().zip(&fast).all(|(a, b)| (a.arrival_ns / 10).abs_diff(b.arrival_ns) <= 1));
     assert!(
@@ -326,12 +328,13 @@ fn what_is_wrong_is_named() {
     assert_eq!(
         message("synth:random,request=5"),
         "synth:random,request=5: unknown key `request`; did you mean `requests`? accepted: requests, write, size, \
-         footprint, offset, align, rate, depth"
+         footprint, offset, align, rate, bursts, depth"
     );
     assert!(message("synth:random,theta=1").contains("unknown key `theta`"));
     assert!(message("synth:random,write").contains("found `write`; accepted: key=value"));
     assert!(message("synth:random,write=1,write=0").contains("write: given twice"));
     assert!(message("synth:random,rate=5,depth=2").contains("depth: given together with rate"));
+    assert!(message("synth:random,depth=2,bursts=0.1:9").contains("bursts: given to a closed loop"));
 }
 
 #[test]
@@ -348,6 +351,7 @@ fn values_out_of_range_are_refused_with_their_key() {
         ("align", vec!["0", "65GiB", "x"]),
         ("theta", vec!["-1", "5.1", "nan"]),
         ("rate", vec!["0", "nan", "inf", "-5", "2G"]),
+        ("bursts", vec!["0.1", "0:5", "1:5", "0.1:1", "0.1:", ":", "x:5", "nan:5", "0.1:nan"]),
         ("depth", vec!["0", "-1", "0.5", "5G"]),
     ] {
         for value in values {

@@ -1,0 +1,70 @@
+"""HTML pages from templates: each is one file that needs nothing else, neither a network nor a script."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ..figures import style_sheet
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def render(template: str, **values: Any) -> str:
+    """A page from a template of this folder."""
+    return _environment().get_template(template).render(**values, figure_colours=style_sheet())
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("flashkeep", "pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "difference": difference, "greek": greek, "unit": unit}
+    return environment
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """A number as people read it; a trend as a word; nothing as a dash."""
+    if value is None:
+        return "–"
+    if unit == "trend":
+        return "rises" if value > 0 else "falls" if value < 0 else "level"
+        return "yes" if value else "no"
+    if value == int(value) and (abs(value) >= 1000 or unit not in ("%", "x")):
+        text = f"{value:,.0f}"
+    else:
+        size = abs(value)
+        text = f"{value:,.0f}" if size >= 1000 else f"{value:.1f}" if size >= 10 or unit == "%" else f"{value:.3g}"
+    return text.replace("-", "−") if text.strip("-0.") else text.removeprefix("-")
+
+
+def difference(simulated: float | None, published: float | None, unit: str) -> str:
+    """How far apart two numbers are: in points where they are shares, else in per cent of what is published."""
+    if simulated is None or published is None or unit == "trend":
+        return ""
+    off = simulated - published
+    if unit != "%":
+        if not published:
+            return ""
+        off *= 100 / published
+    text = f"{off:+.1f}".replace("-", "−")
+    text = "0.0" if text[1:] == "0.0" else text
+    return text if unit == "%" else f"{text} %"
+
+
+def unit(unit: str, column: str) -> str:
+    """What stands behind a column's name: nothing where the name says it already."""
+    return "" if unit == "trend" or unit.lower() in column.lower() else f", {unit}"
+
+
+def greek(name: str) -> str:
+    """`dMRT` as the paper prints it."""
+    return f"Δ{name[1:]}" if name[:1] == "d" and name[1:2].isupper() else name

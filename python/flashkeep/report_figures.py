@@ -1,0 +1,194 @@
+"""The figures of `report`: each makes a picture of runs, or says why there is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .figures import DASHES, HATCHES, MARKERS, Picture, panels, plain_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .figures import Style
+    from .report import Found
+
+    Made = tuple[Picture | None, str]
+
+CAUSES = (
+    ("mirror", "mirror"),
+    ("gc", "garbage collection"),
+    ("parity", "parity"),
+    ("wear", "wear levelling"),
+    ("metadata", "metadata"),
+    ("rebuild", "rebuild"),
+)
+"""The parts of write amplification, and what they are called; the host's own pages and the buffer besides."""
+POINTS = (("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999),
+          ("p99_99", 0.9999), ("max", 1.0))  # fmt: skip
+
+
+def distributions(runs: Sequence[Found], prefix: str) -> Made:
+    """Distributions of response times, whole and their tails."""
+    curves = {kind: [_distribution(run, kind) for run in runs] for kind in ("reads", "writes")}
+    kinds = [kind for kind, found in curves.items() if any(found)]
+    if not kinds:
+        return None, "No response times: the runs are untimed, or nothing was asked of them."
+
+    def draw(figure: Figure, style: Style) -> None:
+        grid = figure.subplots(2, len(kinds), squeeze=False)
+        for column, kind in enumerate(kinds):
+            whole, tail = grid[0][column], grid[1][column]
+            for at, (run, curve) in enumerate(zip(runs, curves[kind], strict=True)):
+                if curve is not None:
+                    times, shares = curve
+                    _curve(whole, style, at, run.label, times, [100 * share for share in shares])
+                    rest = [(time, 100 * (1 - share)) for time, share in zip(times, shares, strict=True) if share < 1]
+                    _curve(tail, style, at, run.label, [time for time, _ in rest], [share for _, share in rest])
+            whole.set(title=kind, xscale="log", ylim=(0, 102))
+            tail.set(xscale="log", yscale="log", xlabel="response time, µs")
+            plain_numbers(whole.xaxis, tail.xaxis, tail.yaxis)
+        grid[0][0].set_ylabel("share of requests\nthat took no longer, %")
+        grid[1][0].set_ylabel("share that took longer, %")
+        _legend(figure, grid[0][0], runs)
+
+    return Picture(f"{prefix}distributions", "Distribution of response times; below, how many took longer",
+                   draw, (8.6, 5.4)), ""  # fmt: skip
+
+
+def _distribution(run: Found, kind: str) -> tuple[list[float], list[float]] | None:
+    if run.requests is not None:
+        return run.requests.distribution(kind)
+    told = run.summary["response_us"][kind.removesuffix("s")]
+    known = [(told[name], share) for name, share in POINTS if told and told.get(name) is not None]
+    return ([time for time, _ in known], [share for _, share in known]) if known else None
+
+
+def _curve(axes: Axes, style: Style, at: int, label: str, x: list[float], y: list[float]) -> None:
+    few = len(x) <= len(POINTS)
+    axes.plot(x, y, color=style.series(at), linestyle=DASHES[at % 6], linewidth=1.7, label=label,
+              drawstyle="default" if few else "steps-post", marker=MARKERS[at % 6] if few else "", markersize=4.5,
+              markeredgecolor=style["ink"], markeredgewidth=0.5)  # fmt: skip
+
+
+def _legend(figure: Figure, axes: Axes, runs: Sequence[Found]) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    if len(runs) > 1:
+        figure.legend(handles, labels, loc="outside upper center", ncols=min(3, len(labels)), handlelength=3)
+
+
+def over_time(runs: Sequence[Found], prefix: str) -> Made:
+    """Percentiles of response times over time."""
+    kept = [(run.label, run.requests.over_time()) for run in runs if run.requests is not None]
+    if not kept:
+        return None, "No percentiles over time: they need requests.csv.gz."
+
+    def draw(figure: Figure, style: Style) -> None:
+        every = list(panels(figure, len(kept), sharex=True, sharey=True))
+        for axes, (label, (seconds, told)) in zip(every, kept, strict=True):
+            for at, (name, values) in enumerate(told.items()):
+                axes.plot(seconds, values, label=name, color=style.series(at), linestyle=DASHES[at], linewidth=1.4)
+            axes.set(yscale="log", ylabel="response\ntime, µs")
+            plain_numbers(axes.yaxis)
+            axes.set_title(label, loc="left")
+        every[-1].set_xlabel("arrival, s simulated")
+        handles, labels = every[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=4, handlelength=3)
+
+    return Picture(f"{prefix}over-time", "Percentiles of response times, by when requests arrived", draw,
+                   (8.6, 1.0 + 1.7 * len(kept))), ""  # fmt: skip
+
+
+def amplification(runs: Sequence[Found], prefix: str) -> Made:
+    """Pages programmed for each page written, by cause."""
+    kept = [run for run in runs if run.summary["write_amplification"]["total"] is not None]
+    if not kept:
+        return None, "No write amplification: nothing was written."
+
+    def draw(figure: Figure, style: Style) -> None:
+        axes = figure.subplots()
+        parts = [run.summary["write_amplification"] for run in kept]
+        # What the buffer saves comes off the host's own pages.
+        rows = [("host", [1 + (part["buffer"] or 0) for part in parts])]
+        rows += [(words, [part[cause] or 0 for part in parts]) for cause, words in CAUSES]
+        ends = [0.0] * len(kept)
+        for at, (words, values) in enumerate(rows):
+            if any(values):
+                axes.barh(range(len(kept)), values, 0.62, ends, label=words, color=style.series(at),
+                          edgecolor=style["ink"], hatch=HATCHES[at % 6])  # fmt: skip
+                ends = [end + value for end, value in zip(ends, values, strict=True)]
+        for at, end in enumerate(ends):
+            axes.annotate(f"{end:.3f}", (end, at), xytext=(5, 0), textcoords="offset points", va="center")
+        axes.set_yticks(range(len(kept)), [run.label for run in kept])
+        axes.set_ylim(len(kept) - 0.4, -0.6)
+        axes.grid(axis="y", visible=False)
+        axes.grid(axis="x", visible=True)
+        axes.margins(x=0.09)
+        axes.set_xlabel("pages programmed for each page written")
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=4)
+
+    return Picture(f"{prefix}amplification", "Write amplification by cause (host: less what the buffer saves)", draw,
+                   (8.6, 1.3 + 0.42 * len(kept))), ""  # fmt: skip
+
+
+def utilization(runs: Sequence[Found], prefix: str) -> Made:
+    """How busy channels and dies are."""
+    kept = [run for run in runs if run.summary["utilization"]["channel"]]
+    if not kept:
+        return None, "No utilisation: the runs are untimed."
+
+    def draw(figure: Figure, style: Style) -> None:
+        every = list(panels(figure, len(kept), sharey=True))
+        for axes, run in zip(every, kept, strict=True):
+            busy = run.summary["utilization"]
+            channels = [100 * share for share in busy["channel"]]
+            dies = [100 * (busy["die_mean"] or 0), 100 * (busy["die_max"] or 0)]
+            axes.bar(range(len(channels)), channels, 0.8, color=style.series(0), edgecolor=style["ink"])
+            axes.bar([len(channels) + 0.5, len(channels) + 1.5], dies, 0.8, color=style.series(1),
+                     edgecolor=style["ink"], hatch=HATCHES[1])  # fmt: skip
+            few = range(0, len(channels), max(1, len(channels) // 16))
+            axes.set_xticks([*few, len(channels) + 0.5, len(channels) + 1.5],
+                            [*map(str, few), "dies,\nmean", "busiest\ndie"])  # fmt: skip
+            axes.set_title(run.label, loc="left")
+            axes.set_ylabel("busy, %")
+            axes.set_xlim(-0.8, max(len(channels) + 2.3, 9))
+        every[-1].set_xlabel("channel")
+
+    return Picture(f"{prefix}utilization", "Share of the simulated time that channels and dies are busy", draw,
+                   (8.6, 0.7 + 1.6 * len(kept))), ""  # fmt: skip
+
+
+def wear(runs: Sequence[Found], prefix: str) -> Made:
+    """How many blocks were erased how often."""
+    kept = [run for run in runs if run.summary["wear"].get("erases_histogram") and run.summary["wear"]["erases_total"]]
+    if not kept:
+        if any(run.summary["wear"]["erases_total"] for run in runs):
+            return None, "No histogram of wear: the summaries are of a version that did not write one."
+        return None, "No histogram of wear: no block was erased."
+
+    def draw(figure: Figure, style: Style) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        every = list(panels(figure, len(kept), sharex=True))
+        for at, (axes, run) in enumerate(zip(every, kept, strict=True)):
+            table = run.summary["wear"]["erases_histogram"]
+            axes.bar([bar["from"] - 0.5 for bar in table], [bar["blocks"] for bar in table],
+                     [bar["to"] - bar["from"] + 1 for bar in table], align="edge", color=style.series(at),
+                     edgecolor=style["ink"], linewidth=0.5, hatch=HATCHES[at % 6])  # fmt: skip
+            axes.axvline(run.summary["wear"]["erases_mean"], color=style["ink"], linestyle=DASHES[1], linewidth=1.1)
+            axes.set_title(run.label, loc="left")
+            axes.set_ylabel("blocks")
+        every[-1].set_xlabel("erases of a block (dashed: mean)")
+        every[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
+
+    return Picture(f"{prefix}wear", "Histogram of wear: blocks by how often they were erased in the run", draw,
+                   (8.6, 0.7 + 1.5 * len(kept))), ""  # fmt: skip
+
+
+FIGURES: tuple[Callable[[Sequence[Found], str], Made], ...] = (
+    distributions, over_time, amplification, utilization, wear,
+)  # fmt: skip
+"""The figures of a page, in order."""

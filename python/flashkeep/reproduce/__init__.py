@@ -1,0 +1,25 @@
+"""`flashkeep reproduce`: a paper's experiments, simulated beside published.
+
+A paper is a file of this folder (which runs, which cells follow from them, which figures), a data file of what it has
+published (`data/NAME.csv`), and a line in this table.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .paper import Paper
+
+PAPERS = {
+    "sirf1": "mirroring inside one drive: Tables III, V, VI, VII, Figures 4, 5, 6 of SIRF-1",
+    "aging": "how a drive is aged in SSDSim: Figures 4 and 5 of Kim, Park and Shin",
+}
+"""The papers, in the order of `reproduce all`: the name of the file, and a line about it."""
+
+
+def paper(name: str) -> Paper:
+    """A paper of the table, loaded."""
+    from importlib import import_module
+
+    found: Paper = import_module(f".{name}", __package__).PAPER
+    return found

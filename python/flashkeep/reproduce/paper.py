@@ -1,0 +1,139 @@
+"""What a paper is made of: workloads, runs, tables with cells, notes, figures. No run is carried out here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from ..figures import Picture
+    from .verdicts import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A workload of the paper: `synth:NAME`, or the real trace that `--trace NAME=PATH` puts in its place."""
+
+    name: str
+    title: str
+    """As the paper calls it."""
+    requests: int
+    """At full scale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One simulation: a drive, a workload, and what is special about it."""
+
+    drive: str
+    workload: str
+    set: tuple[str, ...] = ()
+    """Values of the drive, as on the command line: `buffer.dram_mib=32`."""
+    synth: str = ""
+    """More keys of the synthetic workload: `bursts=0.1:100`. A real trace is taken as it is."""
+    options: tuple[tuple[str, object], ...] = ()
+    """Keys of a job: `("time_scale", 0.1)`."""
+    at_most: int | None = None
+    """More requests than these are not needed, at whatever scale."""
+
+
+class Results:
+    """The summaries of a paper's runs."""
+
+    __slots__ = ("_summaries", "real")
+
+    def __init__(self, summaries: Mapping[Run, dict[str, Any]], real: Iterable[str]) -> None:
+        self._summaries = summaries
+        self.real = frozenset(real)
+        """The workloads for which the user has given a trace."""
+
+    def __getitem__(self, run: Run) -> dict[str, Any]:
+        return self._summaries[run]
+
+    def __contains__(self, run: Run) -> bool:
+        return run in self._summaries
+
+    def figure(self, run: Run, path: str) -> float | None:
+        """A figure of a run by its path, `response_us.read.mean`; none where the run has none."""
+        value: Any = self._summaries[run]
+        for key in path.split("."):
+            if value is None:
+                return None
+            value = value[key]
+        return None if value is None else float(value)
+
+
+@dataclass(slots=True)
+class Cell:
+    """A number of the paper and ours. `published` is none in what the paper lacks, such as an ablation."""
+
+    table: str
+    row: str
+    column: str
+    published: float | None
+    simulated: float | None
+    unit: str
+    verdict: str | None = None
+    note: str = ""
+    page: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.row, self.column
+
+
+@dataclass(slots=True)
+class Table:
+    """Cells that belong together, the rule by which they are judged, and what must be said about them."""
+
+    name: str
+    title: str
+    cells: list[Cell]
+    rule: Rule | None = None
+    notes: Sequence[str] = ()
+    is_input: bool = False
+    """Whether it is what went in: that it agrees is no evidence, and its verdicts are counted by themselves."""
+
+    @property
+    def called(self) -> str:
+        """`Table VI`; or its name, where that is no number."""
+        return f"Table {self.name}" if self.name.isupper() or self.name.isdigit() else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """A paragraph on why cells are off, and the runs that show it."""
+
+    title: str
+    text: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, tuple[float | None, ...]], ...] = ()
+
+
+@dataclass(slots=True)
+class Findings:
+    """What the runs of a paper say."""
+
+    tables: list[Table]
+    pictures: list[Picture] = field(default_factory=list)
+    whys: list[Why] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper: what it is, what is run for it, and what is made of the runs."""
+
+    name: str
+    title: str
+    citation: str
+    workloads: tuple[Workload, ...]
+    runs: Callable[[], Iterable[Run]]
+    find: Callable[[Results], Findings]
+    stand_ins: str
+    """What the synthetic workloads are, in a sentence."""
+    misprints: tuple[str, ...] = ()
+    """Misprints and ambiguities of the paper, where they matter."""
+    trace_options: tuple[tuple[str, object], ...] = ()
+    """How the paper lays a real trace on its drives."""

@@ -1,0 +1,213 @@
+"""Carries a paper's runs out: side by side, each kept as soon as it is done, none done twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .. import _flashkeep, api
+from ..options import UsageError
+from ..progress import ERASE, State, line
+from ..runner import StoppedError, Threads
+from .paper import Results, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .paper import Paper, Workload
+
+LEAST_REQUESTS = 1000
+"""Fewer say nothing about a mean, however small the scale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A trace of the user's in place of a stand-in."""
+
+    path: str
+    requests: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How a paper is to be run."""
+
+    paper: Paper
+    scale: float
+    seed: int
+    real: Mapping[str, Real]
+
+    def workload(self, name: str) -> Workload:
+        return next(known for known in self.paper.workloads if known.name == name)
+
+    def requests(self, run: Run) -> int:
+        """How many requests a run has."""
+        real = self.real.get(run.workload)
+        whole = real.requests if real else self.workload(run.workload).requests
+        scaled = max(LEAST_REQUESTS, min(round(self.scale * whole), run.at_most or whole))
+        return min(whole, scaled) if real else scaled
+
+    def job(self, run: Run) -> dict[str, object]:
+        """What the simulator is asked."""
+        job: dict[str, object] = {"drive": run.drive, "set": run.set, "seed": self.seed, "keep_requests": False}
+        requests, real = self.requests(run), self.real.get(run.workload)
+        if real:
+            job |= {"traces": [real.path], "limit": requests, **dict(self.paper.trace_options)}
+        else:
+            more = f",{run.synth}" if run.synth else ""
+            job["traces"] = [f"synth:{run.workload},requests={requests}{more}"]
+        return job | dict(run.options)
+
+    def digest(self, run: Run) -> str:
+        """What a run's result depends on, in 64 letters: drive, workload, options, version."""
+        job = self.job(run)
+        del job["drive"], job["set"]
+        if run.workload in self.real:
+            job["traces"] = self.real[run.workload].digest
+        key = [drive_digest(run), job, _flashkeep.__version__, _build()]
+        return _sha256(json.dumps(key, sort_keys=True).encode())
+
+
+def drive_digest(run: Run) -> str:
+    """The drive of a run with every default filled in, in 64 letters."""
+    return _drive_digest(run.drive, run.set)
+
+
+_drives: dict[tuple[str, tuple[str, ...]], str] = {}
+
+
+def _drive_digest(name: str, values: tuple[str, ...]) -> str:
+    if (name, values) not in _drives:
+        resolved = api.Drive(name, values).to_dict()
+        told = {key: value for key, value in resolved.items() if key not in ("name", "description")}
+        _drives[name, values] = _sha256(json.dumps(told, sort_keys=True).encode())
+    return _drives[name, values]
+
+
+_builds: list[str] = []
+
+
+def _build() -> str:
+    """The simulator itself: while it is being worked on, its version says too little."""
+    if not _builds:
+        _builds.append(file_digest(_flashkeep.__file__))
+    return _builds[0]
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def file_digest(path: str) -> str:
+    """A file's contents, in 64 letters."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def real_traces(paper: Paper, given: Iterable[str]) -> dict[str, Real]:
+    """The traces of `--trace NAME=PATH` that are for this paper, counted."""
+    names = {workload.name for workload in paper.workloads}
+    found = {}
+    for text in given:
+        name, _, path = text.partition("=")
+        if name in names:
+            found[name] = Real(path, api.trace(path).info().requests, file_digest(path))
+    return found
+
+
+class Store:
+    """Finished runs, a file each, named by what they depend on."""
+
+    __slots__ = ("_folder",)
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        if os.path.lexists(os.path.dirname(folder)) and not os.path.isdir(os.path.dirname(folder)):
+            raise UsageError(f"flashkeep reproduce: --out: {os.path.dirname(folder)} is a file, not a directory")
+        os.makedirs(folder, exist_ok=True)
+
+    def get(self, digest: str) -> dict[str, Any] | None:
+        try:
+            with open(self._path(digest), encoding="utf-8") as file:
+                summary: dict[str, Any] = json.load(file)
+        except (FileNotFoundError, json.JSONDecodeError):
+            return None
+        return summary
+
+    def put(self, digest: str, summary: dict[str, Any]) -> None:
+        path = self._path(digest)
+        with open(f"{path}.unfinished", "w", encoding="utf-8") as file:
+            json.dump(summary, file, ensure_ascii=False)
+        os.replace(f"{path}.unfinished", path)
+
+    def _path(self, digest: str) -> str:
+        return os.path.join(self._folder, f"{digest[:32]}.json")
+
+
+class Farm:
+    """The runs that are to be done, in threads: the simulator gives the GIL up."""
+
+    def __init__(self, setup: Setup, store: Store, workers: int, quiet: bool) -> None:
+        self._setup, self._store, self._workers = setup, store, workers
+        self._shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self.reused = 0
+        self.done = 0
+
+    def run(self) -> Results:
+        """Every run of the paper, from the store where it is there."""
+        wanted = {run: self._setup.digest(run) for run in dict.fromkeys(self._setup.paper.runs())}
+        summaries = {digest: self._store.get(digest) for digest in wanted.values()}
+        # The longest first, so that no core is left alone with one at the end; equal ones once.
+        missing = {digest: run for run, digest in wanted.items() if summaries[digest] is None}
+        order = sorted(missing, key=lambda digest: -self._setup.requests(missing[digest]))
+        self.reused = len(summaries) - len(order)
+        self.done = len(order)
+        summaries.update(zip(order, self._simulate([(missing[digest], digest) for digest in order]), strict=True))
+        return Results({run: _there(summaries[digest]) for run, digest in wanted.items()}, self._setup.real)
+
+    def _simulate(self, runs: list[tuple[Run, str]]) -> list[dict[str, Any]]:
+        if not runs:
+            return []
+        sizes = [self._setup.requests(run) for run, _ in runs]
+        states = [State() for _ in runs]
+        started = time.monotonic()
+
+        def simulate(at: int) -> dict[str, Any]:
+            def progress(requests: int, share: float | None, _simulated_ns: int) -> None:
+                states[at].requests, states[at].share = requests, share
+                if threads.stop:
+                    raise StoppedError
+
+            run, digest = runs[at]
+            summary, _ = api.simulate(self._setup.job(run), progress)
+            self._store.put(digest, summary)
+            states[at].requests, states[at].share = sizes[at], 1.0
+            return summary
+
+        def tick() -> None:
+            if self._shown:
+                share = sum(min(state.requests, size) for state, size in zip(states, sizes, strict=True)) / sum(sizes)
+                whole = State()
+                whole.requests, whole.share = sum(state.requests for state in states), share
+                ended = sum(state.share == 1.0 for state in states)
+                sys.stderr.write(f"{ERASE}{ended} of {len(runs)} runs  {line([whole], time.monotonic() - started)}")
+                sys.stderr.flush()
+
+        threads = Threads(simulate, len(runs))
+        try:
+            return threads.run(self._workers, tick)
+        finally:
+            if self._shown:
+                sys.stderr.write(ERASE)
+                sys.stderr.flush()
+
+
+def _there(summary: dict[str, Any] | None) -> dict[str, Any]:
+    assert summary is not None
+    return summary

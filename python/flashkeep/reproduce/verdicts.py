@@ -1,0 +1,119 @@
+"""*agrees*, *same shape*, *differs*: the rules by which a simulated number is set beside a published one.
+
+A rule is stated once, in words, beside what carries it out; the report prints the words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .paper import Cell
+
+AGREES, SAME_SHAPE, DIFFERS = "agrees", "same shape", "differs"
+VERDICTS = (AGREES, SAME_SHAPE, DIFFERS)
+
+
+class Rule(Protocol):
+    """How the cells of one table are judged."""
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+
+    def judge(self, cells: Sequence[Cell]) -> list[str | None]:
+        """A verdict a cell; none where one of the two numbers is missing."""
+
+
+def own_group(cell: Cell) -> str:
+    """Every cell by itself: there is no order to keep."""
+    return f"{cell.row}/{cell.column}"
+
+
+@dataclass(frozen=True)
+class Near:
+    """Near enough, or at least of the same sign and in the same order as its neighbours.
+
+    `within` is what may be off, in the cell's own unit, or as a share of the published number where `relative`;
+    `level` is how much two numbers must differ to be in any order (and a number from 0, to have a sign).
+    """
+
+    within: float
+    level: float
+    group: Callable[[Cell], str]
+    order: str
+    """What a group is, in words: "the three test pairs of a workload"."""
+    relative: bool = False
+
+    @property
+    def text(self) -> str:
+        def amount(value: float) -> str:
+            return f"{100 * value:g} %" if self.relative else f"{value:g} point{'' if value == 1 else 's'}"
+
+        near = f"agrees: off by {amount(self.within)} at most"
+        if not self.relative:
+            near += ", and of the same sign"
+        shape = f"same shape: further off, but of the same sign and in the same order among {self.order}"
+        level = f" (where published numbers are up to {amount(self.level)} apart, or from 0, any order or sign will do)"
+        if not self.level:
+            level = ""
+        alone = self.group is own_group
+        return f"{near}; differs: all else." if alone else f"{near}; {shape}{level}; differs: all else."
+
+    def judge(self, cells: Sequence[Cell]) -> list[str | None]:
+        groups: dict[str, list[tuple[float, float]]] = {}
+        for cell in cells:
+            if cell.published is not None and cell.simulated is not None:
+                groups.setdefault(self.group(cell), []).append((cell.published, cell.simulated))
+        return [
+            None
+            if cell.published is None or cell.simulated is None
+            else self._verdict(cell.published, cell.simulated, groups[self.group(cell)])
+            for cell in cells
+        ]
+
+    def _verdict(self, published: float, simulated: float, group: Sequence[tuple[float, float]]) -> str:
+        same_sign = self._alike(published, 0.0, simulated, 0.0)
+        off = abs(simulated - published)
+        if off <= self._scaled(self.within, published) * (1 + 1e-12) and same_sign:
+            return AGREES
+        ordered = all(self._alike(published, other, simulated, ours) for other, ours in group)
+        return SAME_SHAPE if same_sign and ordered and len(group) > 1 else DIFFERS
+
+    def _alike(self, published: float, other: float, simulated: float, ours: float) -> bool:
+        """Whether what is published to be greater is so, too, where simulated."""
+        apart = published - other
+        level = self._scaled(self.level, max(abs(published), abs(other)))
+        return abs(apart) <= level or (simulated - ours) * apart > 0
+
+    def _scaled(self, amount: float, published: float) -> float:
+        return amount * abs(published) if self.relative else amount
+
+
+@dataclass(frozen=True)
+class Same:
+    """The claims of a text: rises (1) or falls (−1), holds (1) or not (0)."""
+
+    what: str = "the change goes the way that the paper says"
+
+    @property
+    def text(self) -> str:
+        return f"agrees: {self.what}; differs: it does not."
+
+    def judge(self, cells: Sequence[Cell]) -> list[str | None]:
+        return [
+            None if None in (cell.published, cell.simulated)
+            else AGREES if cell.published == cell.simulated else DIFFERS
+            for cell in cells
+        ]  # fmt: skip
+
+
+def trend(before: float | None, after: float | None, level: float) -> float | None:
+    """1 where a number rises by more than `level`, −1 where it falls, 0 where it stays; none where one is missing."""
+    if before is None or after is None:
+        return None
+    change = after - before
+    return 0.0 if abs(change) <= level else 1.0 if change > 0 else -1.0

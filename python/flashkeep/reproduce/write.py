@@ -1,0 +1,118 @@
+"""What `reproduce` leaves: PAPER.json, PAPER.csv, PAPER.html, and figures as SVG and PNG."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from .. import pages
+from .._flashkeep import __version__
+from ..figures import draw
+from .simulate import LEAST_REQUESTS, drive_digest
+from .verdicts import VERDICTS
+
+if TYPE_CHECKING:
+    from ..figures import Drawn
+    from .paper import Cell, Findings
+    from .simulate import Setup
+
+COLUMNS = ("table", "row", "column", "published", "simulated", "unit", "verdict", "note")
+
+
+def write(setup: Setup, findings: Findings, folder: str) -> dict[str, Any]:
+    """Writes a paper's results and returns what stands in its JSON file."""
+    for table in findings.tables:
+        if table.rule is not None:
+            for cell, verdict in zip(table.cells, table.rule.judge(table.cells), strict=True):
+                cell.verdict = verdict
+    drawn = [draw(picture) for picture in findings.pictures]
+    name = setup.paper.name
+    results = _results(setup, findings, drawn)
+    for figure in drawn:
+        _put(folder, f"{name}-{figure.name}.svg", figure.svg.encode())
+        _put(folder, f"{name}-{figure.name}.png", figure.png)
+    _put(folder, f"{name}.csv", _csv(results).encode())
+    page = pages.render("paper.html.jinja", paper=setup.paper, findings=findings, figures=drawn, results=results)
+    _put(folder, f"{name}.html", page.encode())
+    text = json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False)
+    _put(folder, f"{name}.json", f"{text}\n".encode())  # last: where it stands, everything does
+    return results
+
+
+def _put(folder: str, name: str, data: bytes) -> None:
+    path = os.path.join(folder, name)
+    with open(f"{path}.unfinished", "wb") as file:
+        file.write(data)
+    os.replace(f"{path}.unfinished", path)
+
+
+def _results(setup: Setup, findings: Findings, drawn: list[Drawn]) -> dict[str, Any]:
+    cells = [cell for table in findings.tables for cell in table.cells]
+    inputs = [table for table in findings.tables if table.is_input]
+    put_in = [cell for table in inputs for cell in table.cells]
+    found = [cell for table in findings.tables if not table.is_input for cell in table.cells]
+    drives = {(run.drive, run.set): drive_digest(run) for run in setup.paper.runs()}
+    results: dict[str, Any] = {
+        "paper": setup.paper.name,
+        "flashkeep": __version__,
+        "seed": setup.seed,
+        "scale": setup.scale,
+        "workloads": [_workload(setup, workload.name) for workload in setup.paper.workloads],
+        "drives": [
+            {"drive": drive, "set": list(values), "digest": digest} for (drive, values), digest in drives.items()
+        ],
+        "rules": {table.name: table.rule.text for table in findings.tables if table.rule},
+        "verdicts": _count(found),
+        "inputs": {"tables": [table.called for table in inputs], "cells": len(put_in), "verdicts": _count(put_in)},
+        "figures": [f"{setup.paper.name}-{figure.name}.{kind}" for figure in drawn for kind in ("svg", "png")],
+        "cells": [_cell(cell) for cell in cells],
+    }
+    results["provenance"] = _provenance(results)
+    return results
+
+
+def _count(cells: list[Cell]) -> dict[str, int]:
+    return {verdict: sum(cell.verdict == verdict for cell in cells) for verdict in VERDICTS}
+
+
+def _workload(setup: Setup, name: str) -> dict[str, Any]:
+    workload, real = setup.workload(name), setup.real.get(name)
+    if real:
+        return {"name": name, "title": workload.title, "synthetic": False, "source": real.path,
+                "requests": min(real.requests, max(LEAST_REQUESTS, round(setup.scale * real.requests))),
+                "digest": real.digest}  # fmt: skip
+    requests = max(LEAST_REQUESTS, round(setup.scale * workload.requests))
+    return {"name": name, "title": workload.title, "synthetic": True, "source": f"synth:{name},requests={requests}",
+            "requests": requests, "digest": None}  # fmt: skip
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {column: getattr(cell, column) for column in COLUMNS}
+
+
+def _provenance(results: dict[str, Any]) -> str:
+    """Where the numbers come from, in a line."""
+    from hashlib import sha256
+
+    real = [workload["name"] for workload in results["workloads"] if not workload["synthetic"]]
+    stand_ins = [workload["name"] for workload in results["workloads"] if workload["synthetic"]]
+    told = [f"Synthetic workloads: {', '.join(stand_ins)}"] if stand_ins else []
+    told += [f"Real traces: {', '.join(real)}"] if real else []
+    drives = sha256("".join(drive["digest"] for drive in results["drives"]).encode()).hexdigest()
+    scale = results["scale"]
+    if scale < 1:
+        told.append(f"a quick look: {100 * scale:g} % of the requests, {LEAST_REQUESTS:,} a run at least")
+    told += [f"{len(results['drives'])} drives, digest {drives[:16]}", f"seed {results['seed']}"]
+    return "; ".join([*told, f"flashkeep {results['flashkeep']}"])
+
+
+def _csv(results: dict[str, Any]) -> str:
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow((*COLUMNS, "provenance"))
+    for cell in results["cells"]:
+        lines.writerow([*("" if cell[key] is None else cell[key] for key in COLUMNS), results["provenance"]])
+    return text.getvalue()

@@ -1,0 +1,13 @@
+"""What a page would load from elsewhere."""
+
+from __future__ import annotations
+
+import re
+
+
+def loaded_by(page: str) -> list[str]:
+    """Addresses, scripts, style sheets and frames in a page; names of vocabularies (xmlns) are none."""
+    told = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", page)
+    loads = re.findall(r"https?://[^\s\"'<]*|<script|@import|<iframe|<object", told)
+    loads += [at for at in re.findall(r'(?:src|href)="([^"]*)"', told) if not at.startswith(("#", "data:"))]
+    return loads + [at for at in re.findall(r"url\(([^)]*)\)", told) if not at.strip("\"'").startswith("#")]

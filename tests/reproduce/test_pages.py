@@ -1,0 +1,91 @@
+"""Pages in a real browser: light and dark, wide and narrow, without a network and without an error."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, sync_playwright
+
+WIDTHS = {"wide": 1280, "narrow": 390}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium: the system's, or the one that playwright has installed."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    installed = next(filter(None, map(shutil.which, names)), None)
+    with sync_playwright() as playwright:
+        try:
+            launched = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
+        except Error as error:
+            pytest.skip(f"no Chromium here (apt-get install chromium): {str(error).splitlines()[0]}")
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def pages(flashkeep: Command, drive: Path, mirrored: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    out, results = folder / "out", folder / "results"
+    assert flashkeep("reproduce", "all", "--scale", "0.0001", "--out", out).code == 0
+    workload = "synth:zipf,requests=5k,rate=2k,write=0.7"
+    assert flashkeep("compare", workload, drive, mirrored, "--out", results, "--quiet").code == 0
+    assert flashkeep("report", results, "-o", out / "report.html").code == 0
+    return sorted(out.glob("*.html"))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_are_whole(browser: Browser, pages: list[Path], scheme: str, width: str) -> None:
+    dark = scheme == "dark"
+    for path in pages:
+        context = browser.new_context(
+            viewport={"width": WIDTHS[width], "height": 900}, color_scheme="dark" if dark else "light"
+        )
+        page = context.new_page()
+        asked, wrong = watch(page)
+        page.goto(path.as_uri(), wait_until="load")
+        assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()], "it asks for more than itself"
+        assert wrong == []
+        room = page.evaluate("document.documentElement.scrollWidth")
+        assert room <= WIDTHS[width], f"{path.name} is {room} pixels wide"
+        assert page.locator("figure svg").count() >= 2
+        ground = brightness(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        ink = brightness(page.evaluate("getComputedStyle(document.querySelector('figure svg text')).fill"))
+        assert (ground < 60 and ink > 180) if dark else (ground > 230 and ink < 80), (ground, ink)
+        for figure in page.locator("figure svg").all():
+            box = figure.bounding_box()
+            assert box is not None
+            assert box["width"] > 300
+            assert box["height"] > 80
+        context.close()
+
+
+def watch(page: Page) -> tuple[list[str], list[str]]:
+    """What a page will ask for, and what it will complain of."""
+    asked: list[str] = []
+    wrong: list[str] = []
+
+    def on_request(request: Request) -> None:
+        asked.append(request.url)
+
+    def on_console(message: ConsoleMessage) -> None:
+        wrong.append(message.text)
+
+    def on_error(error: Error) -> None:
+        wrong.append(str(error))
+
+    page.on("request", on_request)
+    page.on("console", on_console)
+    page.on("pageerror", on_error)
+    return asked, wrong
+
+
+def brightness(colour: str) -> float:
+    """Of `rgb(r, g, b)`."""
+    red, green, blue = (float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3])
+    return 0.3 * red + 0.6 * green + 0.1 * blue
