@@ -147,6 +147,12 @@ impl<C: Contents> Buffer<C> {
         self.pages.set_all(pages);
     }
 
+    /// Asks for a page's bit before it is wanted.
+    #[inline]
+    pub fn prefetch(&self, page: Page) {
+        self.pages.prefetch(page.0);
+    }
+
     /// Sectors in a page.
     #[must_use]
     pub fn page_sectors(&self) -> u32 {

@@ -91,6 +91,12 @@ impl Pages {
         self.exists[page as usize / 64] >> (page % 64) & 1 == 1
     }
 
+    /// Asks for a page's bit before it is wanted.
+    #[inline]
+    pub fn prefetch(&self, page: u32) {
+        prefetch(&self.exists, page as usize / 64);
+    }
+
     /// The sectors that exist of a page.
     #[must_use]
     #[inline]
@@ -139,7 +145,7 @@ impl Pages {
     pub fn set_all(&mut self, pages: &[u32]) {
         for (at, &page) in pages.iter().enumerate() {
             if let Some(&ahead) = pages.get(at + AHEAD) {
-                prefetch(&self.exists, ahead as usize / 64);
+                self.prefetch(ahead);
             }
             self.set_run(page, 1);
         }

@@ -1,9 +1,9 @@
 //! A channel is visited: the scheduler picks one thing after another until the channel is in use or nothing is left.
 
 use super::media::{Channel, Phase, bits, only_bit};
-use super::{Drive, Lane, Round};
+use super::{Drive, Lane, Op, Round};
 use crate::engine::Contents;
-use crate::kernel::SimTime;
+use crate::kernel::{Id, SimTime};
 use crate::media::scheduler::Class;
 use crate::media::{PlaneId, UnitId};
 use crate::spec::BusUse;
@@ -95,6 +95,9 @@ impl<C: Contents> Drive<C> {
     #[inline]
     fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
         let first = self.channels[channel].first_unit as usize;
+        if self.units_per_channel == 1 {
+            return u64::from(self.free_at[first] <= now);
+        }
         let units = &self.free_at[first..first + self.units_per_channel];
         units.iter().rev().fold(0, |mask, &free_at| mask << 1 | u64::from(free_at <= now))
     }
@@ -102,16 +105,15 @@ impl<C: Contents> Drive<C> {
     #[inline]
     fn grant_one(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
         let state = &self.channels[channel];
+        if idle == 0 && state.ready == 0 && self.simple && !self.commands.cache_read {
+            return Turn::Nothing;
+        }
         if state.waiting | state.ready | state.collecting == 0 {
             return self.try_write(now, channel, idle);
         }
-        if self.scheduler.by_age
-            && state.collecting == 0
-            && let Some(class) = self.oldest_class(channel, idle)
-        {
-            return self.try_class(now, channel, idle, class);
+        if self.scheduler.by_age && state.collecting == 0 {
+            return self.grant_oldest(now, channel, idle);
         }
-        let state = &self.channels[channel];
         let (waits, ready, collects) = (state.waiting != 0, state.ready != 0, state.collecting != 0);
         let writes = !self.simple || self.pools_waiting > 0;
         for class in self.scheduler.order {
@@ -148,9 +150,6 @@ impl<C: Contents> Drive<C> {
     /// A program, the most frequent of all: kept apart from the rest so that it stays small.
     #[inline(never)]
     fn try_write(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
-        if self.raw {
-            return self.try_raw(now, channel, idle);
-        }
         if !self.simple {
             return self.try_write_otherwise(now, channel, idle);
         }
@@ -163,7 +162,15 @@ impl<C: Contents> Drive<C> {
     }
 
     #[inline(never)]
+    fn grant_simply(&mut self, now: SimTime, channel: usize, lane: usize, plane: PlaneId, turn: u32) -> Turn {
+        Turn::Granted(self.grant_write::<true>(now, channel, lane, plane, turn))
+    }
+
+    #[inline(never)]
     fn try_write_otherwise(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
+        if self.raw {
+            return self.try_raw(now, channel, idle);
+        }
         if self.joins {
             return self.try_writes(now, channel, idle);
         }
@@ -303,20 +310,35 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// By age: the class whose first is oldest.
-    fn oldest_class(&mut self, channel: usize, idle: u64) -> Option<Class> {
-        let sequence = |op| self.ops[op].sequence;
-        let read = self.next_read(channel, idle).map(|u| sequence(self.units[u.0 as usize].reads.head));
-        let data = self.next_data(channel).map(|unit| self.leaving(unit));
-        let data = data.map(|op| if op.is_some() { sequence(op) } else { 0 });
+    /// By age: whatever is oldest goes first, where nothing is to be collected.
+    #[inline(never)]
+    fn grant_oldest(&mut self, now: SimTime, channel: usize, idle: u64) -> Turn {
+        let sequence = |op: Id<Op>| if op.is_some() { self.ops[op].sequence } else { 0 };
+        let read = self.next_read(channel, idle);
+        let of_read = read.map_or(u64::MAX, |unit| sequence(self.units[unit.0 as usize].reads.head));
+        let data = self.next_data(channel);
+        let of_data = data.map_or(u64::MAX, |unit| sequence(self.leaving(unit)));
         let turn = self.channels[channel].turn;
-        let write = self.next_write::<false>(channel, idle).map(|(lane, _, _)| {
-            let pool = self.lanes[lane].pool as usize;
-            self.ops[self.pools[pool].head].sequence
-        });
+        let write = self.next_write::<false>(channel, idle);
+        let head = |lane: usize| self.pools[self.lanes[lane].pool as usize].head;
+        let of_write = write.map_or(u64::MAX, |(lane, ..)| self.ops[head(lane)].sequence);
+        if let Some((lane, plane, turn)) = write
+            && self.simple
+            && of_write < of_read.min(of_data)
+        {
+            return self.grant_simply(now, channel, lane, plane, turn);
+        }
         self.channels[channel].turn = turn;
-        let ages = [(data, Class::DataOut), (read, Class::Read), (write, Class::Write)];
-        let present = ages.into_iter().filter_map(|(age, class)| age.map(|age| (age, class)));
-        present.min_by_key(|&(age, _)| age).map(|(_, class)| class)
+        match (data, read) {
+            (Some(unit), _) if of_data < of_read.min(of_write) => {
+                self.grant_data_out(now, channel, unit);
+                Turn::Granted(unit)
+            }
+            (_, Some(unit)) if of_read < of_write => {
+                self.grant_read(now, channel, unit);
+                Turn::Granted(unit)
+            }
+            _ => self.try_write(now, channel, idle),
+        }
     }
 }

@@ -15,6 +15,7 @@ pub(super) struct Replaced {
 }
 
 impl<C: Contents> Drive<C> {
+    #[inline(always)]
     pub(super) fn write(
         &mut self,
         now: SimTime,
@@ -65,6 +66,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// From now on the pages are those of this write, wherever they will be.
+    #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     fn pool_write(
         &mut self,

@@ -131,7 +131,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Plans a piece, unless others were told to wait before it.
-    #[inline]
+    #[inline(always)]
     fn admit<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,
@@ -148,7 +148,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Plans one piece and starts it, or leaves it behind its stripe; false where the scheme says to wait.
-    #[inline]
+    #[inline(always)]
     pub(super) fn attempt<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,
@@ -187,7 +187,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             Lock::Hold(key) => Some((key, Mode::Hold)),
         };
         if let Some((key, mode)) = wanted
-            && self.locks.queue(node, key, mode, Waiting::Command(piece, ticket))
+            && self.locks.queue(node, key, mode, || Waiting::Command(piece, ticket))
         {
             self.account(ticket, u32::from(piece.count));
             return true;

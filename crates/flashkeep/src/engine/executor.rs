@@ -64,7 +64,6 @@ pub struct Engine<S, C> {
     pub(super) xor_free: SimTime,
     /// Requests opened so far: the age of the next.
     pub(super) opened: u32,
-    inbox: Vec<Done<C>>,
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -99,7 +98,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             controller: Controller::default(),
             xor_free: SimTime::ZERO,
             opened: 0,
-            inbox: Vec::new(),
         }
     }
 
@@ -180,14 +178,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[inline(never)]
     fn take_all_in<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
         loop {
-            while !leaves.done().is_empty() {
-                std::mem::swap(leaves.done(), &mut self.inbox);
-                for at in 0..self.inbox.len() {
-                    let done = self.inbox[at];
-                    self.complete(leaves, now, &done);
-                }
-                self.inbox.clear();
+            // What is said meanwhile comes after it.
+            let mut taken = 0;
+            while let Some(&done) = leaves.done().get(taken) {
+                taken += 1;
+                self.complete(leaves, now, &done);
             }
+            leaves.done().clear();
             if self.parked.is_empty() || !self.retry(leaves, now) {
                 return;
             }

@@ -16,6 +16,14 @@ struct Exposed {
     page_ns: u128,
 }
 
+impl Exposed {
+    #[inline(never)]
+    fn change(&mut self, now: SimTime, pages: u64) {
+        self.page_ns += u128::from(self.pages) * u128::from(now.since(self.since).0);
+        (self.pages, self.since) = (pages, self.since.max(now));
+    }
+}
+
 /// The same for all nodes, and what came of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exposure {
@@ -34,14 +42,13 @@ impl Exposure {
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The scheme at `node` may have changed its mind about what it exposes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_exposure(&mut self, now: SimTime, node: NodeId) {
         let Some(scheme) = &self.schemes[node.index()] else { return };
         let pages = scheme.exposed();
         let this = &mut self.exposure.nodes[node.index()];
         if pages != this.pages {
-            this.page_ns += u128::from(this.pages) * u128::from(now.since(this.since).0);
-            (this.pages, this.since) = (pages, this.since.max(now));
+            this.change(now, pages);
         }
     }
 

@@ -256,8 +256,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if frame.summed > 0 && step.is_from_sums() {
                 return self.add_up(now, id);
             }
-            frame.next += 1;
-            self.submit_step(leaves, now, id, at);
+            frame.next = at + 1;
+            // Which takes a flag from the step where what that replaces has been lost.
+            self.work_out(id, at);
+            let frame = &self.frames[id];
+            let step = frame.steps[at];
+            if step.travels() {
+                let ticket = Ticket { owner: join, slot: frame.bases[at], age: frame.caller.age };
+                let flags = step.command.flags.with(frame.command.flags.inherited());
+                let target = self.target(node, step.member);
+                self.dispatch(leaves, now, target, Command { flags, ..step.command }, ticket);
+                if !self.frames[id].lost.is_empty() {
+                    self.spoil(id, at, target);
+                }
+            }
         }
         self.keep_sums(id);
         let frame = &mut self.frames[id];
@@ -283,23 +295,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.xor_free = end;
         (frame.adding, frame.due) = (true, frame.due + 1);
         self.due.push(end, Due::Stage(id.raw()));
-    }
-
-    fn submit_step<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>, at: usize) {
-        self.work_out(id, at);
-        let frame = &self.frames[id];
-        let step = frame.steps[at];
-        if !step.travels() {
-            return;
-        }
-        let ticket = Ticket { owner: frame.join, slot: frame.bases[at], age: frame.caller.age };
-        let target = self.target(frame.node, step.member);
-        let mut command = step.command;
-        command.flags = command.flags.with(frame.command.flags.inherited());
-        self.dispatch(leaves, now, target, command, ticket);
-        if !self.frames[id].lost.is_empty() {
-            self.spoil(id, at, target);
-        }
     }
 
     /// The node that a plan at `node` means by a member.
@@ -365,6 +360,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             join.durable = join.durable.max(done.durable);
             join.undurable -= done.pages;
         }
+        let acknowledged = join.unacknowledged == 0;
         let stage_over = join.undurable == 0 && !frame.adding;
         if stage_over && frame.next == frame.steps.len() {
             return self.finish(leaves, now, id);
@@ -374,13 +370,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         {
             self.first(leaves, now, id);
         }
-        self.tell_if_acknowledged(leaves, now, id);
+        if acknowledged {
+            self.tell_if_acknowledged(leaves, now, id);
+        }
         if stage_over {
             self.stage_over(leaves, now, id);
         }
     }
 
     /// The caller goes on as soon as nothing that it waits for is missing, though more is to come.
+    #[inline(never)]
     fn tell_if_acknowledged<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &self.frames[id];
         let complete = self.joins[frame.join].unacknowledged == 0 && frame.next >= frame.awaited;

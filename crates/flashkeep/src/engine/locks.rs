@@ -95,7 +95,13 @@ impl Locks {
 
     /// Goes behind whoever is in the way; false where nobody is.
     #[inline]
-    pub(super) fn queue(&mut self, node: NodeId, key: Key, mode: Mode, what: Waiting) -> bool {
+    pub(super) fn queue(
+        &mut self,
+        node: NodeId,
+        key: Key,
+        mode: Mode,
+        what: impl FnOnce() -> Waiting,
+    ) -> bool {
         let id = self.find(node, key);
         if !id.is_some() {
             return false;
@@ -104,7 +110,7 @@ impl Locks {
         if stripe.sharers > 0 && stripe.waiting.is_empty() && mode != Mode::Hold {
             return false;
         }
-        stripe.waiting.push_back(what);
+        stripe.waiting.push_back(what());
         true
     }
 
@@ -115,7 +121,8 @@ impl Locks {
             Mode::Share => 1,
             Mode::Hold => 0,
         };
-        let held = self.find(node, key);
+        let mut chain = self.chain(node, key);
+        let (_, held) = self.find_in(chain, node, key);
         if held.is_some() {
             let stripe = &mut self.stripes[held];
             assert!(sharers == 1 && stripe.sharers > 0, "a stripe has one holder");
@@ -124,16 +131,18 @@ impl Locks {
         }
         if self.stripes.live() == self.chains.len() {
             self.grow();
+            chain = self.chain(node, key);
         }
         let id = self.stripes.claim();
         let stripe = &mut self.stripes[id];
         (stripe.node, stripe.key, stripe.sharers) = (node, key, sharers);
-        self.link(id);
+        stripe.next = std::mem::replace(&mut self.chains[chain], id);
     }
 
     /// Lets the stripe go; those who waited, in order, if it is free now.
     pub(super) fn release(&mut self, node: NodeId, key: Key) -> Option<VecDeque<Waiting>> {
-        let id = self.find(node, key);
+        let chain = self.chain(node, key);
+        let (before, id) = self.find_in(chain, node, key);
         assert!(id.is_some(), "only a held stripe is let go");
         let stripe = &mut self.stripes[id];
         stripe.sharers = stripe.sharers.saturating_sub(1);
@@ -143,7 +152,12 @@ impl Locks {
         let waited = !stripe.waiting.is_empty();
         let waiting =
             waited.then(|| std::mem::replace(&mut stripe.waiting, self.spare.pop().unwrap_or_default()));
-        self.unlink(id);
+        let next = stripe.next;
+        if before.is_some() {
+            self.stripes[before].next = next
+        } else {
+            self.chains[chain] = next
+        }
         self.stripes.release(id);
         waiting
     }
@@ -161,32 +175,21 @@ impl Locks {
 
     #[inline]
     fn find(&self, node: NodeId, key: Key) -> Id<Stripe> {
-        let mut at = self.chains[self.chain(node, key)];
-        while at.is_some() && (self.stripes[at].key, self.stripes[at].node) != (key, node) {
-            at = self.stripes[at].next;
-        }
-        at
+        self.find_in(self.chain(node, key), node, key).1
     }
 
+    /// The stripe before it in its chain, and the stripe.
     #[inline]
-    fn link(&mut self, id: Id<Stripe>) {
-        let chain = self.chain(self.stripes[id].node, self.stripes[id].key);
-        self.stripes[id].next = std::mem::replace(&mut self.chains[chain], id);
-    }
-
-    #[inline]
-    fn unlink(&mut self, id: Id<Stripe>) {
-        let Stripe { node, key, next, .. } = self.stripes[id];
-        let chain = self.chain(node, key);
-        if self.chains[chain] == id {
-            self.chains[chain] = next;
-            return;
+    fn find_in(&self, chain: usize, node: NodeId, key: Key) -> (Id<Stripe>, Id<Stripe>) {
+        let (mut before, mut at) = (Id::NONE, self.chains[chain]);
+        while at.is_some() {
+            let stripe = &self.stripes[at];
+            if stripe.key == key && stripe.node == node {
+                break;
+            }
+            (before, at) = (at, stripe.next);
         }
-        let mut before = self.chains[chain];
-        while self.stripes[before].next != id {
-            before = self.stripes[before].next;
-        }
-        self.stripes[before].next = next;
+        (before, at)
     }
 
     /// Twice as many chains.
@@ -196,8 +199,9 @@ impl Locks {
         for first in std::mem::replace(&mut self.chains, twice) {
             let mut at = first;
             while at.is_some() {
-                let next = self.stripes[at].next;
-                self.link(at);
+                let Stripe { node, key, next, .. } = self.stripes[at];
+                let chain = self.chain(node, key);
+                self.stripes[at].next = std::mem::replace(&mut self.chains[chain], at);
                 at = next;
             }
         }

@@ -37,7 +37,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let sheltered = own && self.frames[frame].sheltered;
         let key = if sheltered { None } else { self.scheme_mut(node).repair_key(member, page) };
         if let Some(key) = key
-            && self.locks.queue(node, key, Mode::Hold, Waiting::Repair(what))
+            && self.locks.queue(node, key, Mode::Hold, || Waiting::Repair(what))
         {
             return;
         }

@@ -105,7 +105,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let at = u32::from(n);
             let blocked = n < command.count && {
                 let key = Key(u64::from(command.start.0 + at));
-                let waiting = Waiting::Command(command.part(at, 1), ticket.plus(at));
+                let waiting = || Waiting::Command(command.part(at, 1), ticket.plus(at));
                 self.locks.queue(NodeId::HOST, key, Mode::Pass, waiting)
             };
             if blocked {
@@ -128,7 +128,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn merge<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, merge: Merge, ticket: Ticket) {
         self.account(ticket, 1);
         let key = Key(u64::from(merge.page.0));
-        if self.locks.queue(NodeId::HOST, key, Mode::Hold, Waiting::Merge(merge, ticket)) {
+        if self.locks.queue(NodeId::HOST, key, Mode::Hold, || Waiting::Merge(merge, ticket)) {
             return;
         }
         self.locks.take(NodeId::HOST, key, Mode::Hold);

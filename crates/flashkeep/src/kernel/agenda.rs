@@ -139,6 +139,11 @@ impl<T: Ord + Copy> Deadlines<T> {
     }
 
     fn pop(&mut self) -> Option<T> {
+        if self.heap.is_empty() {
+            let (_, _, what) = self.list.pop_front()?;
+            self.next = self.list.front().map_or(SimTime::NEVER, |listed| listed.0);
+            return Some(what);
+        }
         let before = |listed: &(SimTime, u64, T), heaped: &(SimTime, u64, T)| {
             (listed.0, listed.1) < (heaped.0, heaped.1)
         };

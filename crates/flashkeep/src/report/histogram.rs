@@ -50,11 +50,14 @@ impl Histogram {
         self.sum += u128::from(value);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        if self.buckets.is_empty() && self.samples.len() < EXACT {
-            self.samples.push(value);
-        } else {
+        if !self.buckets.is_empty() {
+            return self.put(value, 1);
+        }
+        if self.samples.len() == EXACT {
             self.spread();
             self.put(value, 1);
+        } else {
+            self.samples.push(value);
         }
     }
 

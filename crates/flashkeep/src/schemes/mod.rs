@@ -222,6 +222,7 @@ macro_rules! schemes {
             #[inline]
             fn pressed(&self) -> bool { match self { $(Any::$variant(s) => s.pressed(),)* Any::Mapped(s) => s.pressed() } }
             fn rebuilding(&self) -> bool { match self { $(Any::$variant(s) => s.rebuilding(),)* Any::Mapped(s) => s.rebuilding() } }
+            #[inline(always)]
             fn settled(&mut self, key: Key, view: &View<'_>) {
                 match self { $(Any::$variant(s) => s.settled(key, view),)* Any::Mapped(s) => s.settled(key, view) }
             }

@@ -706,6 +706,7 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
             && self.interleave.is_none()
         {
             let page = Page((ahead.offset >> shift) as u32);
+            self.buffer.prefetch(page);
             if let Some(scheme) = self.engine.scheme(NodeId::ROOT) {
                 scheme.prefetch(page, |member, page| self.drive.prefetch(member.0, page));
             }

@@ -71,6 +71,9 @@ impl<L: Layout> Parity<L> {
 
     /// Does something that may change what a stripe exposes.
     fn recount(&mut self, stripe: u32, change: impl FnOnce(&mut Self)) {
+        if self.stripes.sound && self.waiting.is_none() {
+            return change(self);
+        }
         self.exposed -= self.at_risk(stripe);
         change(self);
         self.exposed += self.at_risk(stripe);

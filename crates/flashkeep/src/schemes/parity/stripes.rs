@@ -18,6 +18,14 @@ pub(crate) struct Place {
     pub(crate) end: u8,
 }
 
+impl Place {
+    /// Its data units.
+    #[inline]
+    pub(crate) fn indices(self) -> std::ops::Range<u8> {
+        self.first..self.end
+    }
+}
+
 /// What a command makes of its stripe: data units that are no known zeros.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touch {
@@ -202,9 +210,9 @@ impl<L: Layout> Stripes<L> {
 
     /// Puts units into a set of pages, or takes them out of it.
     pub(crate) fn mark(pages: &mut Bits, first: u32, units: Units, present: bool) {
-        for index in units.iter() {
+        units.for_each(|index| {
             pages.set(first + u32::from(index), present);
-        }
+        });
     }
 
     /// Notes what a plan changes: at once where it submits everything at once, so that nobody can find the stripe in
@@ -214,7 +222,7 @@ impl<L: Layout> Stripes<L> {
             return;
         }
         let Touch { before, touched, after } = *touch;
-        let trims = before.without(after) == touched && !touched.is_empty();
+        let trims = !before.without(after).is_empty();
         if in_stages || !self.sound {
             let settling = Settling { touched, trims, ..Settling::default() };
             self.settling.insert(place.seats.stripe, settling);

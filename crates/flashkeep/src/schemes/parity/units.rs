@@ -3,8 +3,15 @@
 use crate::kernel::Bits;
 
 /// Some of a stripe's data units, of which there are at most 254.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Units([u64; 4]);
+
+impl PartialEq for Units {
+    #[inline]
+    fn eq(&self, other: &Units) -> bool {
+        self.each(*other, |a, b| a ^ b).is_empty()
+    }
+}
 
 impl Units {
     /// Units `first..end`.
@@ -70,17 +77,30 @@ impl Units {
 
     #[inline]
     pub(crate) fn is_empty(self) -> bool {
-        self.0 == [0; 4]
+        let [a, b, c, d] = self.0;
+        a | b | c | d == 0
     }
 
     #[inline]
     pub(crate) fn count(self) -> u32 {
-        self.0.iter().map(|word| word.count_ones()).sum()
+        let some = self.0.iter().filter(|&&word| word != 0);
+        some.map(|word| word.count_ones()).sum()
     }
 
     #[inline]
     pub(crate) fn has(self, index: u8) -> bool {
         self.0[usize::from(index / 64)] >> (index % 64) & 1 != 0
+    }
+
+    /// Does something with each of its units, ascending.
+    #[inline(always)]
+    pub(crate) fn for_each(self, mut act: impl FnMut(u8)) {
+        for (base, mut word) in [0, 64, 128, 192].into_iter().zip(self.0) {
+            while word != 0 {
+                act(base + word.trailing_zeros() as u8);
+                word &= word - 1;
+            }
+        }
     }
 
     /// Its units, ascending.

@@ -43,32 +43,42 @@ impl<L: Layout> Stripes<L> {
         plan: &mut Plan,
     ) {
         let seats = place.seats;
+        let sound = self.sound;
         let modify = reads == Reads::Replaced;
-        let answers = |role: &&Role| self.sound || view.alive(seats.member(**role));
+        let answers = |role| sound || view.alive(seats.member(role));
         match reads {
             Reads::Nothing => {}
             Reads::Staying => fetch(seats, touch.rest(), plan),
             Reads::Replaced => {
                 read_old(command, place, touch.old(), plan);
-                for &role in seats.parities().iter().filter(answers) {
-                    plan.push(Step::fetch(seats.member(role), seats.page(), role, Cause::Parity));
+                for &role in seats.parities() {
+                    if answers(role) {
+                        plan.push(Step::fetch(seats.member(role), seats.page(), role, Cause::Parity));
+                    }
                 }
             }
         }
         let stage = u8::from(!plan.steps.is_empty());
-        // A parity whose member does not answer is not worked out: from now on it is lacking there.
-        for &role in seats.parities().iter().filter(|role| !answers(role)) {
-            plan.push(drop_page(seats.member(role), seats.page()));
+        if !sound {
+            // A parity whose member does not answer is not worked out: from now on it is lacking there.
+            for &role in seats.parities().iter().filter(|&&role| !answers(role)) {
+                plan.push(drop_page(seats.member(role), seats.page()));
+            }
         }
-        let has = |member| self.sound || view.has(member, seats.page());
-        for index in touch.touched.iter() {
-            let step = give(command, place, index);
-            let read = modify && touch.before.has(index) && has(step.member);
-            plan.push(in_old_hand(step, read).stage(stage));
+        let has = |member| sound || view.has(member, seats.page());
+        for index in place.indices() {
+            if touch.touched.has(index) {
+                let step = give(command, place, index);
+                let read = modify && touch.before.has(index) && has(step.member);
+                plan.push(in_old_hand(step, read).stage(stage));
+            }
         }
-        for &role in seats.parities().iter().filter(answers) {
-            let step = parity(seats, role, touch.after.is_empty());
-            plan.push(in_old_hand(step, modify && has(step.member)).stage(stage));
+        let empty = touch.after.is_empty();
+        for &role in seats.parities() {
+            if answers(role) {
+                let step = parity(seats, role, empty);
+                plan.push(in_old_hand(step, modify && has(step.member)).stage(stage));
+            }
         }
         self.begin(place, touch, stage > 0);
     }
@@ -122,12 +132,13 @@ pub(crate) fn fetch(seats: Seats, units: Units, plan: &mut Plan) {
 /// Reads what a command replaces, unless whoever writes has it in hand.
 pub(crate) fn read_old(command: &Command, place: Place, old: Units, plan: &mut Plan) {
     let Place { seats, first, .. } = place;
-    if !command.flags.has(Flags::OLD_IN_HAND) {
-        return fetch(seats, old, plan);
-    }
-    for index in old.iter() {
-        let at = u16::from(index - first);
-        plan.push(Step::in_hand(seats.data(index), seats.page(), at, Role::Data(index)));
+    let in_hand = command.flags.has(Flags::OLD_IN_HAND);
+    for index in place.indices().filter(|&index| old.has(index)) {
+        let (member, page, role) = (seats.data(index), seats.page(), Role::Data(index));
+        plan.push(match in_hand {
+            true => Step::in_hand(member, page, u16::from(index - first), role),
+            false => Step::fetch(member, page, role, Cause::Parity),
+        });
     }
 }
 
