@@ -253,7 +253,16 @@ AROUND = (
 
 KNOBS = FLASH + FTL + BUFFER + REDUNDANCY + AROUND
 NAMES = {"base", "name", "description"}
-OF_ARRAYS = {"redundancy.stripe_kib"}
+OF_ARRAYS = {
+    "redundancy.log_mib",
+    "redundancy.migrate_after_s",
+    "redundancy.migrate_at",
+    "redundancy.migrate_reads",
+    "redundancy.parity_drives",
+    "redundancy.shares",
+    "redundancy.stripe_kib",
+}
+"""Read by arrays only: crates/flashkeep/tests/arrays.rs and crates/flashkeep/src/schemes/tests have their tests."""
 """Keys that only say where a drive comes from and what it is called."""
 
 

@@ -5,7 +5,7 @@ mod common;
 use common::{done, figure, file, job, summary};
 use flashkeep::job::Job;
 use flashkeep::run;
-use flashkeep::schemes::{Members, SCHEMES, named};
+use flashkeep::schemes::{Members, for_drives, named};
 use serde_json::Value;
 use std::ops::ControlFlow;
 
@@ -55,7 +55,7 @@ fn warnings(run: &Value) -> Vec<&str> {
 
 /// The schemes that survive a failure, and may promise that nothing is lost: all but those that expose pages for a while.
 fn survivors() -> impl Iterator<Item = &'static str> {
-    SCHEMES.iter().filter(|scheme| (scheme.survives)(2) > 0).map(|scheme| scheme.name)
+    for_drives().filter(|scheme| (scheme.survives)(2) > 0).map(|scheme| scheme.name)
 }
 
 /// A whole member of the scheme, and another one: channels, but groups of three of them in a mirror.
@@ -70,7 +70,7 @@ fn has_logs(scheme: &str) -> bool {
 
 #[test]
 fn a_channel_that_fails_costs_nothing_but_what_was_exposed() {
-    for scheme in SCHEMES {
+    for scheme in for_drives() {
         let run = summary(&failing(scheme.name, &["channel:1@50%"], &[]));
         let (name, lost) = (scheme.name, integrity(&run, "lost_pages"));
         assert_eq!(integrity(&run, "wrong_reads"), 0.0, "{name}");
@@ -202,7 +202,7 @@ fn two_channels_at_once_are_too_many_for_one_parity_and_not_for_two() {
 
 #[test]
 fn the_same_failures_take_the_same_course() {
-    for scheme in SCHEMES {
+    for scheme in for_drives() {
         let fail =
             ["channel:1@40%,replace_after=30ms", "block:3.0.1.0.4@60%", "page:0.0.0.0.2.3@70%,transient"];
         let mut job = failing(scheme.name, &fail, &[]);
@@ -258,7 +258,7 @@ fn a_rebuild_with_a_tenth_of_the_time_takes_longer() {
 
 #[test]
 fn a_page_that_cannot_be_read_once_is_had_otherwise() {
-    for scheme in SCHEMES {
+    for scheme in for_drives() {
         let name = scheme.name;
         let pages: Vec<String> = (0..8).map(|page| format!("page:2.0.0.0.1.{page}@30%,transient")).collect();
         let pages: Vec<&str> = pages.iter().map(String::as_str).collect();

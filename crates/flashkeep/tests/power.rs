@@ -5,7 +5,7 @@ mod common;
 use common::{figure, job, summary};
 use flashkeep::job::Job;
 use flashkeep::run;
-use flashkeep::schemes::SCHEMES;
+use flashkeep::schemes::for_drives;
 use serde_json::Value;
 use std::ops::ControlFlow;
 
@@ -34,7 +34,7 @@ fn integrity(run: &Value, key: &str) -> f64 {
 
 #[test]
 fn nothing_durable_is_lost_by_any_scheme() {
-    for entry in SCHEMES.iter().filter(|entry| !entry.memory) {
+    for entry in for_drives().filter(|entry| !entry.memory) {
         for more in [&[][..], &["flash.acknowledge=\"transfer\""], &["buffer.dram_mib=0.0625"]] {
             let run = summary(&cut(entry.name, &["power@300req", "power@50%", "power@0.2501s"], more));
             assert_eq!(integrity(&run, "power_cuts"), 3.0, "{} {more:?}", entry.name);
@@ -54,7 +54,7 @@ fn nothing_durable_is_lost_by_any_scheme() {
 
 #[test]
 fn a_cut_run_is_the_same_every_time() {
-    for entry in SCHEMES.iter().filter(|entry| !entry.memory) {
+    for entry in for_drives().filter(|entry| !entry.memory) {
         let digest = || {
             let job = cut(entry.name, &["power@40%", "chip:1.0@60%,replace_after=20ms", "power@61%"], &[]);
             summary(&job)["digest"].clone()

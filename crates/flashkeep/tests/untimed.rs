@@ -5,7 +5,7 @@ mod common;
 use common::{done, figure, job, output, summary};
 use flashkeep::job::Job;
 use flashkeep::run;
-use flashkeep::schemes::SCHEMES;
+use flashkeep::schemes::for_drives;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -104,7 +104,7 @@ fn the_short_way_and_the_long_one_come_to_the_same() {
 
 #[test]
 fn every_scheme_runs_untimed() {
-    for scheme in SCHEMES {
+    for scheme in for_drives() {
         for trace in [
             "synth:random,requests=3k,write=0.8,size=4KiB:0.6/12KiB:0.2/2KiB:0.2,align=2KiB,rate=500",
             "synth:random,requests=3k,write=0.8,size=4KiB,depth=4",
@@ -228,7 +228,7 @@ fn ageing_leaves_exactly_as_many_pages_valid_as_asked() {
 
 #[test]
 fn members_of_every_mapped_scheme_are_aged_alike() {
-    for scheme in SCHEMES.iter().filter(|scheme| scheme.kind != flashkeep::schemes::Members::Raw) {
+    for scheme in for_drives().filter(|scheme| scheme.kind != flashkeep::schemes::Members::Raw) {
         let key = scheme_key(scheme.name);
         let set = aged("approach2", "0.7", "0.2", &[&key, "redundancy.nvram_mib=0.0625"]);
         // 134 written, 16 blocks in full; 0.2 of their 128 pages: 26 (25.6) in each plane.
@@ -311,7 +311,7 @@ fn conditioning_ends_in_the_steady_state_of_random_writes() {
 
 #[test]
 fn every_scheme_is_conditioned_and_goes_on_timed() {
-    for scheme in SCHEMES {
+    for scheme in for_drives() {
         let set = [
             &*scheme_key(scheme.name),
             "redundancy.nvram_mib=0.0625",
@@ -337,7 +337,7 @@ fn failed(job: &Job) -> String {
 /// After loading, a run is to the byte what it is after conditioning in the same process.
 #[test]
 fn a_drive_of_every_scheme_is_saved_and_goes_on_as_if_it_had_not_been() {
-    for scheme in SCHEMES {
+    for scheme in for_drives() {
         for verify in [false, true] {
             let set = [&*scheme_key(scheme.name), "redundancy.nvram_mib=0.0625", "condition.most_rounds=5"];
             let trace = "synth:random,requests=900,write=0.6,size=4KiB:0.7/2KiB:0.3,align=2KiB,rate=300";
@@ -360,7 +360,7 @@ fn a_drive_of_every_scheme_is_saved_and_goes_on_as_if_it_had_not_been() {
 #[test]
 fn a_drive_is_saved_after_an_untimed_run() {
     let path = output("aged.fk");
-    for scheme in SCHEMES {
+    for scheme in for_drives() {
         let key = scheme_key(scheme.name);
         let trace = "synth:zipf,requests=2k,write=0.9,size=4KiB,rate=1k";
         done(&Job { verify: true, save_aged: Some(path.clone()), ..untimed(SMALL, trace, &[&key]) });

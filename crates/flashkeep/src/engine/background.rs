@@ -231,6 +231,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     fn arm_wake(&mut self, now: SimTime, node: NodeId) {
         let alarm = &mut self.clock.alarms[node.index()];
         let Some(span) = alarm.rhythm.wake_after else { return };
+        if alarm.rhythm.from_first && alarm.wake_armed {
+            return;
+        }
         alarm.wake_at = now + span;
         if !std::mem::replace(&mut alarm.wake_armed, true) {
             self.due.push(now + span, Due::Wake(node));

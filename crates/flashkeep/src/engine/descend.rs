@@ -202,8 +202,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let taken = wanted.filter(|&(_, mode)| mode != Mode::Pass);
             self.carry_out(leaves, now, node, &piece, &mut plan, ticket, taken);
         }
+        let presses = piece.verb != Verb::Read || plan.presses;
         self.plans.push(plan);
-        if goes && piece.verb != Verb::Read {
+        if goes && presses {
             self.press(leaves, now, node);
         }
         goes

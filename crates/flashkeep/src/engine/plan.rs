@@ -203,6 +203,10 @@ pub struct Plan {
     pub peek: Option<Key>,
     /// Pages of the command that are read elsewhere than they would have been, had no unit failed.
     pub rescued: u16,
+    /// From now on the scheme has work that is not to wait, though the command is a read ([`Scheme::pressed`]).
+    ///
+    /// [`Scheme::pressed`]: super::Scheme::pressed
+    pub presses: bool,
 }
 
 impl Plan {
@@ -216,6 +220,7 @@ impl Plan {
         self.keep = None;
         self.peek = None;
         self.rescued = 0;
+        self.presses = false;
     }
 
     /// Adds a step.

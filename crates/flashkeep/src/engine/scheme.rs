@@ -15,6 +15,8 @@ pub struct Rhythm {
     pub idle_after: Option<Span>,
     /// So long after the last command that was not a read.
     pub wake_after: Option<Span>,
+    /// That is so long after the first one since it was asked, instead.
+    pub from_first: bool,
 }
 
 /// What happened to a member.

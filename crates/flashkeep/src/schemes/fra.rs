@@ -134,7 +134,7 @@ impl Scheme for Fra {
     }
 
     fn rhythm(&self) -> Rhythm {
-        Rhythm { idle_after: Some(self.idle_after), wake_after: None }
+        Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() }
     }
 
     /// A write submits all it does at once, so it only goes behind whoever writes the parity.

@@ -2,8 +2,9 @@
 //! Writes every page once into each mirror group. A group is an equal part of the drive's channels, chips or dies
 //! with an FTL of its own: copies are placed, moved and collected independently. Each page read goes to one copy:
 //! the next in turn (`redundancy.read_policy = "round-robin"`), or the one whose die and channel are free soonest
-//! (`"least-busy"`, in turn where they are equal). The old part of a page that is written in part is read once,
-//! from the less busy copy, and serves all copies. A write is done when all copies are
+//! (`"least-busy"`, in turn where they are equal), or always to the first that has it (`"first"`: of a drive and the disk
+//! that mirrors it, to the drive). The old part of a page that is written in part is read once,
+//! from the less busy copy (the first one, with `"first"`), and serves all copies. A write is done when all copies are
 //! (`redundancy.acknowledge = "all"`), or when the first is. A group that was replaced or came back is given what it
 //! lacks page by page, from another copy, at the pace of `redundancy.rebuild_share`.
 //!
@@ -100,13 +101,14 @@ impl Mirror {
 
     /// The group that a page is read from; only host reads take turns.
     fn reader(&mut self, command: &Command, page: Page, view: &View<'_>, plan: &mut Plan) -> Member {
-        let first = Member(self.turn);
+        let in_turn = self.policy != ReadPolicy::First;
+        let first = if in_turn { Member(self.turn) } else { Member(0) };
         let update = command.cause == Cause::Update;
-        if !update {
+        if !update && in_turn {
             self.turn = if self.turn + 1 == self.groups { 0 } else { self.turn + 1 };
         }
         let mut candidates = self.having(page, first, view);
-        let reader = if update || self.policy == ReadPolicy::LeastBusy {
+        let reader = if in_turn && (update || self.policy == ReadPolicy::LeastBusy) {
             candidates.min_by_key(|&member| view.backlog(member, page)).unwrap_or(first)
         } else {
             candidates.next().unwrap_or(first)

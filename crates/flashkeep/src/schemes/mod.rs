@@ -11,9 +11,13 @@ use crate::engine::{
 use crate::mapping::Mapping;
 use crate::spec::{RedundancySpec, head_comment};
 
+mod diff_raid;
 mod ds;
 mod dvs;
 mod fra;
+mod griffin;
+mod hpda;
+mod hybrid;
 mod lifespan;
 mod log;
 mod members;
@@ -24,22 +28,28 @@ mod ppc;
 mod raid4;
 mod raid5;
 mod raid6;
+mod ring;
+mod spd_raid4;
 #[cfg(test)]
 mod tests;
 mod todo;
 
+pub use diff_raid::DiffRaid;
 pub use ds::Ds;
 pub use dvs::Dvs;
 pub use fra::Fra;
+pub use griffin::Griffin;
+pub use hpda::Hpda;
 pub use lifespan::Lifespan;
 pub use log::{Log, least_groups};
 pub use mirror::Mirror;
 pub use none::Plain;
-pub use parity::{Fixed, Layout, Parity, Rotated};
+pub use parity::{Fixed, Layout, Parity, Rotated, Split, Weighted};
 pub use ppc::Ppc;
 pub use raid4::Raid4;
 pub use raid5::Raid5;
 pub use raid6::Raid6;
+pub use spd_raid4::SpdRaid4;
 
 /// A member of an array, as its scheme may know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +129,13 @@ impl Entry {
     /// Whether it has but one member.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        !self.keys.contains(&"width")
+        matches!((self.members)(1, None, ""), Ok(1))
+    }
+
+    /// Whether a drive can have it.
+    #[must_use]
+    pub fn is_for_drives(&self) -> bool {
+        (self.members)(16, None, "").is_ok()
     }
 }
 
@@ -146,6 +162,11 @@ pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
         unit_pages: 1,
     };
     Any::Plain(Plain::new(&options))
+}
+
+/// The schemes that a drive can have.
+pub fn for_drives() -> impl Iterator<Item = &'static Entry> {
+    SCHEMES.iter().filter(|entry| entry.is_for_drives())
 }
 
 /// The scheme of that name.
@@ -247,6 +268,10 @@ schemes! {
     fra Fra;
     ppc Ppc;
     lifespan Lifespan;
+    hpda Hpda;
+    diff_raid DiffRaid;
+    griffin Griffin;
+    spd_raid4 SpdRaid4;
 }
 
 /// The manual page of a scheme: the doc comment at the head of its file.

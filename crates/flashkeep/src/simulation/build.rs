@@ -146,7 +146,7 @@ impl<C: Contents> Stock<C> {
         for (number, member) in (0..).zip(&drive.array) {
             members.push(self.take_in(member, &[path, &[number]].concat())?);
         }
-        let facts = drive.member_facts();
+        let facts = drive.used_facts();
         let memory_pages = narrow(drive.memory_pages());
         let options = schemes::Options {
             redundancy: &drive.spec.redundancy,

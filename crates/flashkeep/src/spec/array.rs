@@ -68,7 +68,8 @@ impl Resolved {
     }
 
     /// What the scheme is told of its members, whole units of each.
-    fn used_facts(&self) -> Vec<MemberFacts> {
+    #[must_use]
+    pub fn used_facts(&self) -> Vec<MemberFacts> {
         let unit = u64::from(self.unit_pages().max(1));
         let whole = |facts: MemberFacts| MemberFacts { pages: facts.pages - facts.pages % unit, ..facts };
         self.member_facts().into_iter().map(whole).collect()

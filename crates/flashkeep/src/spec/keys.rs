@@ -9,6 +9,7 @@ use super::energy::{DramEnergySpec, FlashEnergySpec};
 use super::names::{ageing_models, levellings, maps, schedulers, schemes, victims};
 use super::page_types::PerType;
 use super::pools::Pool;
+use super::shares::Shares;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -385,7 +386,7 @@ pub struct RedundancySpec {
     /// (`none` only).
     #[schemars(range(min = 0.0, max = 1e9))]
     pub stripe_kib: f64,
-    /// Which copy a mirror reads: `round-robin` or `least-busy`.
+    /// Which copy a mirror reads: `round-robin`, `least-busy`, or that of the `first` member which has the page.
     pub read_policy: ReadPolicy,
     /// A mirror acknowledges a write when `all` copies are acknowledged, or the `first`.
     pub acknowledge: MirrorAcknowledge,
@@ -410,6 +411,21 @@ pub struct RedundancySpec {
     /// What one page takes to or from that memory, µs.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub nvram_us: f64,
+    /// The log on disks of `hpda` and `griffin`, MiB; at most what the disks have left.
+    #[schemars(range(max = 16_777_216.0), extend("exclusiveMinimum" = 0.0))]
+    pub log_mib: f64,
+    /// The log of `griffin` migrates when its oldest entry is so old, s.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub migrate_after_s: f64,
+    /// The log of `griffin` migrates when it is filled to this share.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub migrate_at: f64,
+    /// The log of `griffin` migrates when more than this share of page reads goes to the disk.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub migrate_reads: f64,
+    /// Members of `spd-raid4` that have the parity, the last ones.
+    #[schemars(range(min = 2, max = 253))]
+    pub parity_drives: u32,
     /// A partial parity is committed when collection is about to move an old version that it needs.
     pub commit_on_collection: bool,
     /// The narrowest stripe of `lifespan`, parity included: it decides the capacity.
@@ -430,6 +446,9 @@ pub struct RedundancySpec {
     /// Bits that the code of each 512 bytes corrects.
     #[schemars(range(min = 0, max = 512))]
     pub ecc_bits: u32,
+    /// The shares of all parities that the members of `diff-raid` have: the first one's, the others having equal parts
+    /// of the rest, or a list of each one's; they add up to 1.
+    pub shares: Shares,
     /// What adding a page to a parity takes the controller, µs.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub xor_us: f64,
@@ -471,6 +490,8 @@ pub enum ReadPolicy {
     RoundRobin,
     /// The copy whose chip and channel are free soonest; in turn where they are equal.
     LeastBusy,
+    /// That of the first member that has the page: of a drive and a disk, the drive.
+    First,
 }
 
 /// When a mirror acknowledges a write.
@@ -702,6 +723,11 @@ impl Default for RedundancySpec {
             shadow: 0.02,
             nvram_mib: 1.0,
             nvram_us: 1.0,
+            log_mib: 1024.0,
+            migrate_after_s: 60.0,
+            migrate_at: 0.9,
+            migrate_reads: 0.05,
+            parity_drives: 2,
             commit_on_collection: false,
             narrowest: 4,
             stripe_loss: 1e-12,
@@ -709,6 +735,7 @@ impl Default for RedundancySpec {
             rber_worn: 1e-4,
             rber_cycles: 5000,
             ecc_bits: 8,
+            shares: Shares::First(0.4),
             xor_us: 0.0,
             spares: 0,
             rebuild_share: 0.5,

@@ -19,6 +19,7 @@ mod policies;
 mod pools;
 mod presets;
 mod redundancy;
+mod shares;
 mod tree;
 mod wear;
 
@@ -39,4 +40,5 @@ pub use page_types::{PageTypes, PerType};
 pub use policies::{PolicyInfo, head_comment, policies};
 pub use pools::Pool;
 pub use presets::{PresetInfo, preset_text, presets};
+pub use shares::{SHARES_OF, Shares};
 pub use tree::draw;

@@ -55,6 +55,9 @@ const TABLE: &[(&str, &str)] = table![
     "t7-mirror-base",
     "t7-ssd-raid1",
     "t7-ssd-raid5",
+    "t7-hybrid-mirror-base",
+    "t7-hybrid-raid1",
+    "t7-hpda",
 ];
 
 /// The presets in the order of the table.

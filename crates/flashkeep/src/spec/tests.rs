@@ -479,6 +479,12 @@ fn set_says_what_is_wrong() {
         ("flash.timing.read_us=infinity", "found infinity; a number above 0"),
         ("ftl.over_provisioning=12%", "found the text \"12%\"; a number above 0"),
         ("redundancy.scheme=raid7", "found the text \"raid7\"; one of `none`, `mirror`, `raid4`, `raid5`, "),
+        (
+            "redundancy.scheme=hpda",
+            "this scheme runs over drives and disks: an array can have it, a drive cannot",
+        ),
+        ("redundancy.scheme=diff-raid", "this scheme runs over drives: an array can have it, a drive cannot"),
+        ("redundancy.shares=2", "or a list in brackets of 1 to 255 such numbers is accepted"),
         ("base=2CM-128", "base: a drive's base is part of its file"),
         ("=2", "d.toml: found `=2`; `key=value` is accepted"),
     ];

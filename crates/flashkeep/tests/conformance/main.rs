@@ -8,7 +8,7 @@ use flashkeep::drive::Fault;
 use flashkeep::engine::{Hazard, Verb};
 use flashkeep::kernel::Random;
 use flashkeep::mapping::{Below, MAPS};
-use flashkeep::schemes::{Members, SCHEMES};
+use flashkeep::schemes::{Members, for_drives};
 use std::collections::BTreeSet;
 
 /// A small drive: `channels` of one chip.
@@ -92,7 +92,7 @@ fn check_losses(bench: &mut Bench, exposed: &BTreeSet<u32>, before: &[usize], wh
 }
 
 fn survivors() -> impl Iterator<Item = (&'static str, u32)> {
-    SCHEMES.iter().filter_map(|entry| {
+    for_drives().filter_map(|entry| {
         let survives = (entry.survives)(if entry.name == "mirror" { 2 } else { 5 });
         (survives > 0).then_some((entry.name, survives))
     })
@@ -255,7 +255,7 @@ fn without_redundancy_what_is_lost_is_reported() {
 
 #[test]
 fn the_capacity_is_what_was_declared() {
-    for entry in SCHEMES {
+    for entry in for_drives() {
         let mut bench = bench(entry.name);
         for round in 0..3 {
             for page in 0..bench.pages() {
@@ -273,7 +273,7 @@ fn the_capacity_is_what_was_declared() {
 
 #[test]
 fn the_same_history_takes_the_same_course() {
-    for entry in SCHEMES {
+    for entry in for_drives() {
         let course = || {
             let mut bench = bench(entry.name);
             history(&mut bench, 9, 80, 200);
@@ -289,7 +289,7 @@ fn the_same_history_takes_the_same_course() {
 #[test]
 fn every_map_serves_every_scheme_over_mapped_members() {
     let maps = MAPS.iter().filter(|map| map.below != Below::Itself);
-    for (map, scheme) in maps.flat_map(|map| SCHEMES.iter().map(move |scheme| (map, scheme))) {
+    for (map, scheme) in maps.flat_map(|map| for_drives().map(move |scheme| (map, scheme))) {
         if scheme.kind != Members::Mapped {
             continue;
         }

@@ -4,7 +4,7 @@ use super::bench::Bench;
 use super::{history, set, survivors, text};
 use flashkeep::engine::{Hazard, Verb};
 use flashkeep::kernel::SimTime;
-use flashkeep::schemes::SCHEMES;
+use flashkeep::schemes::for_drives;
 use std::collections::BTreeSet;
 
 fn bench(scheme: &str, more: &[&str]) -> Bench {
@@ -62,7 +62,7 @@ fn a_cut_at_every_step_however_blocks_are_filled() {
 
 #[test]
 fn a_cut_at_every_step_costs_nothing_that_was_durable() {
-    for entry in SCHEMES {
+    for entry in for_drives() {
         for (seed, more) in (1..).zip(SETTINGS) {
             let mut whole = bench(entry.name, more);
             history(&mut whole, seed, 60, u32::MAX);
@@ -160,7 +160,7 @@ fn a_cut_during_a_rebuild_loses_nothing() {
 
 #[test]
 fn cut_again_and_again_the_drive_goes_on() {
-    for entry in SCHEMES {
+    for entry in for_drives() {
         for seed in 0..6 {
             let mut bench = bench(entry.name, SETTINGS[seed as usize % 4]);
             for round in 0..12 {

@@ -153,7 +153,7 @@ impl Scheme for Deferred {
     }
 
     fn rhythm(&self) -> Rhythm {
-        Rhythm { idle_after: Some(self.idle_after), wake_after: None }
+        Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() }
     }
 
     fn lock(&self, command: &Command) -> Lock {

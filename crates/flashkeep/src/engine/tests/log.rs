@@ -218,7 +218,7 @@ impl Scheme for Log {
     }
 
     fn rhythm(&self) -> Rhythm {
-        Rhythm { idle_after: None, wake_after: self.wake_after }
+        Rhythm { wake_after: self.wake_after, ..Rhythm::default() }
     }
 
     fn lock(&self, command: &Command) -> Lock {

@@ -2,7 +2,7 @@
 //! later, in any order; and raw chips, which assert that they are programmed as flash must be, erase no page before
 //! its reads are served, and may have places that take no page any more.
 
-use crate::engine::{Below, Command, Contents, Done, Flags, LeafId, Leaves, Page, Part, Ticket, Verb};
+use crate::engine::{Below, Cause, Command, Contents, Done, Flags, LeafId, Leaves, Page, Part, Ticket, Verb};
 use crate::kernel::{Random, SimTime, Span};
 use std::collections::BTreeMap;
 
@@ -38,6 +38,8 @@ struct Leaf<C> {
     programmed: Vec<bool>,
     /// When the last read will have been reported.
     served: SimTime,
+    /// Pages written to it, but for those that were moved, rebuilt, or there before time 0.
+    worn: u64,
 }
 
 /// All leaves of a tree.
@@ -52,6 +54,8 @@ pub(crate) struct Store<C> {
     reading: Option<LeafId>,
     /// Every command, in the order of submission.
     pub(crate) log: Vec<(SimTime, LeafId, Command)>,
+    /// Whether leaves say how much has been written to them.
+    pub(crate) counts_wear: bool,
 }
 
 impl<C: Contents> Store<C> {
@@ -64,6 +68,7 @@ impl<C: Contents> Store<C> {
             done: Vec::new(),
             reading: None,
             log: Vec::new(),
+            counts_wear: false,
         }
     }
 
@@ -84,8 +89,14 @@ impl<C: Contents> Store<C> {
             block,
             programmed,
             served,
+            worn: 0,
         });
         LeafId(self.leaves.len() as u16 - 1)
+    }
+
+    /// Pages written to a leaf, but for those that were moved, rebuilt, or there before time 0.
+    pub(crate) fn worn(&self, leaf: u16) -> u64 {
+        self.leaves[usize::from(leaf)].worn
     }
 
     pub(crate) fn page(&self, leaf: u16, page: u32) -> C {
@@ -136,6 +147,7 @@ impl<C: Contents> Store<C> {
         leaf.broken.fill(false);
         leaf.given.fill(false);
         leaf.programmed.fill(false);
+        leaf.worn = 0;
     }
 
     /// The same leaf again, with what it held.
@@ -258,8 +270,8 @@ impl<C: Contents> Below for Store<C> {
     fn backlog(&self, leaf: LeafId, _: Page) -> Span {
         self.leaves[usize::from(leaf.0)].backlog
     }
-    fn wear(&self, _: LeafId) -> u64 {
-        0
+    fn wear(&self, leaf: LeafId) -> u64 {
+        if self.counts_wear { self.worn(leaf.0) } else { 0 }
     }
     fn room(&self, _: LeafId) -> u64 {
         u64::MAX
@@ -279,6 +291,9 @@ impl<C: Contents> Leaves<C> for Store<C> {
         }
         let this = &mut self.leaves[usize::from(leaf.0)];
         let report = if command.flags.has(Flags::BEFORE) { Report::AtOnce } else { this.report };
+        let moves =
+            matches!(command.cause, Cause::Rebuild | Cause::Migrate) || command.flags.has(Flags::BEFORE);
+        this.worn += if command.verb == Verb::Write && !moves { u64::from(command.count) } else { 0 };
         let read = this.take(command, contents);
         if command.verb != Verb::Read {
             let broken = |page: &u32| command.verb == Verb::Write && this.broken[*page as usize];

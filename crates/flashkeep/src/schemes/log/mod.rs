@@ -270,7 +270,7 @@ impl Scheme for Log {
     }
 
     fn rhythm(&self) -> Rhythm {
-        Rhythm { idle_after: None, wake_after: self.policy.timeout }
+        Rhythm { wake_after: self.policy.timeout, ..Rhythm::default() }
     }
 
     #[inline]

@@ -58,7 +58,7 @@ impl<F: Fn(u8) -> Page> Codeword<F> {
         match (role, self.parity) {
             (Role::Data(index), _) => (self.seats.data(index), (self.page)(index)),
             (_, Parity::At(member, page)) => (member, page),
-            _ => (self.seats.member(role), self.seats.page()),
+            _ => (self.seats.member(role), self.seats.parity_page()),
         }
     }
 

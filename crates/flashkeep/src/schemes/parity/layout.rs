@@ -1,22 +1,44 @@
 //! Where the units of a stripe are.
 
 use crate::engine::{Key, Member, Page, Role};
+use crate::schemes::Options;
 use std::fmt::Debug;
 
-/// Which members have the parities of each stripe. Stripe `s` is page `s` of every member; its data units count upwards
-/// over the members and skip the parities.
-pub trait Layout: Clone + Copy + Debug + Send + 'static {
+/// Which members have the parities of each stripe. Stripe `s` is page `s` of every member that has data of it; data
+/// units count upwards over the members and skip the parities.
+pub trait Layout: Clone + Debug + Send + 'static {
     /// How many parities a stripe has, 1 or 2. The second is on the member after the first.
     const PARITIES: u8;
 
-    /// The layout over so many members, each of which has so many pages of consecutive stripes before parities move on.
-    fn over(members: u8, unit_pages: u32) -> Self;
+    /// Data units do not skip the parity: the one whose place it takes is on the last member.
+    const SWAPS: bool = false;
+
+    /// The layout over the members that there are.
+    fn new(options: &Options<'_>) -> Self;
 
     /// How many members there are.
     fn members(&self) -> u8;
 
+    /// Data units of a stripe.
+    fn data(&self) -> u8 {
+        self.members() - Self::PARITIES
+    }
+
     /// The member that has the first parity of a stripe.
     fn parity(&self, stripe: u32) -> u8;
+
+    /// Which of that member's pages it is.
+    #[inline]
+    fn parity_page(&self, stripe: u32) -> u32 {
+        stripe
+    }
+
+    /// The stripe that a member's page belongs to.
+    #[inline]
+    fn stripe_of(&self, member: Member, page: Page) -> u32 {
+        let _ = member;
+        page.0
+    }
 }
 
 /// Parity moves one member to the left from unit to unit, beginning with the last one.
@@ -28,12 +50,19 @@ pub struct Rotated<const PARITIES: u8> {
     by_unit: Option<Divisor>,
 }
 
-impl<const PARITIES: u8> Layout for Rotated<PARITIES> {
-    const PARITIES: u8 = PARITIES;
-
+impl<const PARITIES: u8> Rotated<PARITIES> {
+    /// Over so many members, each of which has so many pages of consecutive stripes before parities move on.
     fn over(members: u8, unit_pages: u32) -> Self {
         let by_unit = (unit_pages > 1).then(|| Divisor::new(unit_pages));
         Rotated { members, by_members: Divisor::new(u32::from(members)), by_unit }
+    }
+}
+
+impl<const PARITIES: u8> Layout for Rotated<PARITIES> {
+    const PARITIES: u8 = PARITIES;
+
+    fn new(options: &Options<'_>) -> Self {
+        Rotated::over(options.members, options.unit_pages)
     }
 
     fn members(&self) -> u8 {
@@ -56,8 +85,8 @@ pub struct Fixed {
 impl Layout for Fixed {
     const PARITIES: u8 = 1;
 
-    fn over(members: u8, _: u32) -> Self {
-        Fixed { members }
+    fn new(options: &Options<'_>) -> Self {
+        Fixed { members: options.members }
     }
 
     fn members(&self) -> u8 {
@@ -77,17 +106,33 @@ pub(crate) struct Seats {
     parities: u8,
     /// The member with the first parity.
     parity: u8,
+    parity_page: Page,
+    /// The data unit whose place the parity takes is on the last member.
+    swaps: bool,
 }
 
 impl Seats {
     #[inline]
     pub(crate) fn of<L: Layout>(layout: &L, stripe: u32) -> Self {
-        Seats { stripe, members: layout.members(), parities: L::PARITIES, parity: layout.parity(stripe) }
+        Seats {
+            stripe,
+            members: layout.members(),
+            parities: L::PARITIES,
+            parity: layout.parity(stripe),
+            parity_page: Page(layout.parity_page(stripe)),
+            swaps: L::SWAPS,
+        }
     }
 
-    /// The page that each member has of the stripe.
+    /// The page that each member has of the stripe's data.
     pub(crate) fn page(self) -> Page {
         Page(self.stripe)
+    }
+
+    /// The page that the members with the parities have of the stripe.
+    #[inline]
+    pub(crate) fn parity_page(self) -> Page {
+        self.parity_page
     }
 
     /// What a lock on the stripe is on.
@@ -103,6 +148,9 @@ impl Seats {
     /// Who has a data unit.
     #[inline]
     pub(crate) fn data(self, index: u8) -> Member {
+        if self.swaps {
+            return Member(if index == self.parity { self.members - 1 } else { index });
+        }
         let before = index < self.parity && !self.wraps();
         Member(index + if before { 0 } else { self.parities - u8::from(self.wraps()) })
     }
@@ -125,6 +173,8 @@ impl Seats {
             Role::P
         } else if self.parities == 2 && member == self.member(Role::Q) {
             Role::Q
+        } else if self.swaps {
+            Role::Data(if m == self.members - 1 { self.parity } else { m })
         } else if self.wraps() {
             Role::Data(m - 1)
         } else {
@@ -163,7 +213,9 @@ impl Divisor {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Weighted;
     use super::*;
+    use crate::spec::RedundancySpec;
 
     #[test]
     fn division_is_exact() {
@@ -176,17 +228,17 @@ mod tests {
     }
 
     /// Every member has one unit of every stripe, and both ways to look that up agree.
-    fn seats_are_right<L: Layout>(members: u8) {
-        let layout = L::over(members, 1);
+    fn seats_are_right<L: Layout>(layout: &L, in_order: bool) {
+        let members = layout.members();
         for stripe in 0..3 * u32::from(members) {
-            let seats = Seats::of(&layout, stripe);
+            let seats = Seats::of(layout, stripe);
             let data = (0..members - L::PARITIES).map(Role::Data);
             let mut taken = vec![false; usize::from(members)];
             let mut last = None;
             for role in data {
                 let member = seats.member(role);
                 assert_eq!((member, seats.role(member)), (seats.data(data_index(role)), role));
-                assert!(last.replace(member) < Some(member), "data units count upwards");
+                assert!(last.replace(member) < Some(member) || !in_order, "data units count upwards");
                 assert!(!std::mem::replace(&mut taken[usize::from(member.0)], true));
             }
             for &role in seats.parities() {
@@ -207,11 +259,14 @@ mod tests {
     #[test]
     fn every_member_has_one_unit() {
         for members in 3..20 {
-            seats_are_right::<Rotated<1>>(members);
-            seats_are_right::<Fixed>(members);
+            seats_are_right(&Rotated::<1>::over(members, 1), true);
+            seats_are_right(&Fixed { members }, true);
+            let redundancy = RedundancySpec::default();
+            let options = Options { members, ..Options::of(&redundancy) };
+            seats_are_right(&Weighted::new(&options), false);
         }
         for members in (4..20).chain([255]) {
-            seats_are_right::<Rotated<2>>(members);
+            seats_are_right(&Rotated::<2>::over(members, 1), true);
         }
     }
 

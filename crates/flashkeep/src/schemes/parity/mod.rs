@@ -9,17 +9,22 @@ mod layout;
 mod recover;
 mod remains;
 mod shadow;
+mod split;
 mod stripes;
 mod units;
 mod update;
 mod versions;
 mod waiting;
+mod weighted;
 
 pub use layout::{Fixed, Layout, Rotated};
-pub(super) use stripes::Settling;
+pub use split::Split;
+pub(super) use stripes::{Place, Settling, Stripes, Touch};
 pub(super) use units::Units;
 pub(super) use update::{fetch, read_old};
 pub(super) use versions::Versions;
+pub(super) use weighted::Reshuffle;
+pub use weighted::Weighted;
 
 use super::Options;
 use crate::engine::{
@@ -28,7 +33,6 @@ use crate::engine::{
 };
 use crate::kernel::Span;
 use crate::spec::Incomplete;
-use stripes::{Place, Stripes};
 use waiting::Waiting;
 
 /// Milliseconds of a drive file as a span of time.
@@ -128,7 +132,8 @@ impl<L: Layout> Scheme for Parity<L> {
     }
 
     fn rhythm(&self) -> Rhythm {
-        Rhythm { idle_after: self.waiting.as_ref().map(|waiting| waiting.idle_after), wake_after: None }
+        let idle_after = self.waiting.as_ref().map(|waiting| waiting.idle_after);
+        Rhythm { idle_after, ..Rhythm::default() }
     }
 
     /// An update keeps its stripe to itself until it is durable. Reads go behind it, because it may put its data off
@@ -177,14 +182,14 @@ impl<L: Layout> Scheme for Parity<L> {
         }
     }
 
-    fn repair_key(&self, _: Member, page: Page) -> Option<Key> {
-        Some(Key(u64::from(page.0)))
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        Some(Key(u64::from(self.stripes.stripe_of(member, page))))
     }
 
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
         self.stripes.sound = false;
         let wanted = failed[failed.len() - 1];
-        let word = self.stripes.codeword(wanted.command.start.0);
+        let word = self.stripes.codeword(self.stripes.stripe_of(wanted.member, wanted.command.start));
         let role = word.seats.role(wanted.member);
         match &mut self.waiting {
             Some(waiting) if waiting.has(word.seats.stripe) => waiting.repair(word, role, failed, view, plan),
@@ -247,10 +252,13 @@ impl<L: Layout> Scheme for Parity<L> {
         }
     }
 
-    fn member(&mut self, _: Member, change: Change, view: &View<'_>) {
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.stripes.sound = false;
         let stripes = match change {
-            Change::Damaged(page) | Change::Lacking(page) | Change::Refused(page) => page.0..page.0 + 1,
+            Change::Damaged(page) | Change::Lacking(page) | Change::Refused(page) => {
+                let stripe = self.stripes.stripe_of(member, page);
+                stripe..(stripe + 1).min(self.stripes.count())
+            }
             _ => 0..self.stripes.count(),
         };
         let helps = !matches!(change, Change::Refused(_));

@@ -61,7 +61,7 @@ impl<L: Layout> Stripes<L> {
         let unfit = |role: &&Role| !written.is_empty() && !found.parities.contains(role);
         for &role in seats.parities().iter().filter(unfit) {
             if view.alive(seats.member(role)) {
-                lacks(seats.member(role), seats.page());
+                lacks(seats.member(role), seats.parity_page());
             }
         }
     }
@@ -83,7 +83,7 @@ impl<L: Layout> Stripes<L> {
             }
         }
         for &role in seats.parities() {
-            if let Some(spare) = view.spare(seats.member(role), page) {
+            if let Some(spare) = view.spare(seats.member(role), seats.parity_page()) {
                 remains.parities.push((role, Token(spare.stamp)));
             }
         }

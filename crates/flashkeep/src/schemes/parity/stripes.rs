@@ -68,7 +68,7 @@ pub(crate) struct Settling {
 /// What every parity scheme knows of its stripes.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Stripes<L> {
-    layout: L,
+    pub(crate) layout: L,
     data: u8,
     by_data: Divisor,
     count: u32,
@@ -90,9 +90,10 @@ pub(crate) struct Stripes<L> {
 
 impl<L: Layout> Stripes<L> {
     pub(crate) fn new(options: &Options<'_>) -> Self {
-        let data = options.members - L::PARITIES;
+        let layout = L::new(options);
+        let data = layout.data();
         Stripes {
-            layout: L::over(options.members, options.unit_pages),
+            layout,
             data,
             by_data: Divisor::new(u32::from(data)),
             count: u32::try_from(options.member_pages).expect("page addresses have 32 bits"),
@@ -122,7 +123,7 @@ impl<L: Layout> Stripes<L> {
         self.written.prefetch(page.0);
         ask(seats.data(index), seats.page());
         for &role in seats.parities() {
-            ask(seats.member(role), seats.page());
+            ask(seats.member(role), seats.parity_page());
         }
     }
 
@@ -191,10 +192,17 @@ impl<L: Layout> Stripes<L> {
 
     /// The page that a member's page holds, if it holds data.
     pub(crate) fn owner(&self, member: Member, page: Page) -> Option<Page> {
-        match self.seats(page.0).role(member) {
-            Role::Data(index) if page.0 < self.count => Some(Page(self.number(page.0, index))),
+        let stripe = self.stripe_of(member, page);
+        match self.seats(stripe).role(member) {
+            Role::Data(index) if stripe < self.count => Some(Page(self.number(stripe, index))),
             _ => None,
         }
+    }
+
+    /// The stripe that a member's page belongs to.
+    #[inline]
+    pub(crate) fn stripe_of(&self, member: Member, page: Page) -> u32 {
+        self.layout.stripe_of(member, page)
     }
 
     /// A stripe all of whose parity is as new as its data.

@@ -53,7 +53,7 @@ impl<L: Layout> Stripes<L> {
                 read_old(command, place, touch.old(), plan);
                 for &role in seats.parities() {
                     if answers(role) {
-                        plan.push(Step::fetch(seats.member(role), seats.page(), role, Cause::Parity));
+                        plan.push(Step::fetch(seats.member(role), seats.parity_page(), role, Cause::Parity));
                     }
                 }
             }
@@ -62,14 +62,14 @@ impl<L: Layout> Stripes<L> {
         if !sound {
             // A parity whose member does not answer is not worked out: from now on it is lacking there.
             for &role in seats.parities().iter().filter(|&&role| !answers(role)) {
-                plan.push(drop_page(seats.member(role), seats.page()));
+                plan.push(drop_page(seats.member(role), seats.parity_page()));
             }
         }
-        let has = |member| sound || view.has(member, seats.page());
+        let has = |step: &Step| sound || view.has(step.member, step.command.start);
         for index in place.indices() {
             if touch.touched.has(index) {
                 let step = give(command, place, index);
-                let read = modify && touch.before.has(index) && has(step.member);
+                let read = modify && touch.before.has(index) && has(&step);
                 plan.push(in_old_hand(step, read).stage(stage));
             }
         }
@@ -77,7 +77,7 @@ impl<L: Layout> Stripes<L> {
         for &role in seats.parities() {
             if answers(role) {
                 let step = parity(seats, role, empty);
-                plan.push(in_old_hand(step, modify && has(step.member)).stage(stage));
+                plan.push(in_old_hand(step, modify && has(&step)).stage(stage));
             }
         }
         self.begin(place, touch, stage > 0);
@@ -85,7 +85,7 @@ impl<L: Layout> Stripes<L> {
 
     /// Whichever reads fewer pages: what is replaced, if u + 1 ≤ N − 1 − u in the words of the paper, or what stays.
     #[inline]
-    fn cheapest(&self, command: &Command, seats: Seats, touch: &Touch, view: &View<'_>) -> Reads {
+    pub(crate) fn cheapest(&self, command: &Command, seats: Seats, touch: &Touch, view: &View<'_>) -> Reads {
         if touch.before.is_empty() {
             return Reads::Nothing;
         }
@@ -94,12 +94,14 @@ impl<L: Layout> Stripes<L> {
         let (mut replaced, mut staying) = (old.count() + u32::from(L::PARITIES), touch.rest().count());
         if !self.sound {
             let alive = seats.parities().iter().filter(|role| view.alive(seats.member(**role)));
-            let parities: u32 = alive.map(|&role| price(seats.member(role), seats, view)).sum();
+            let page = seats.parity_page();
+            let parities: u32 = alive.map(|&role| price(seats.member(role), page, view)).sum();
             if parities == 0 {
                 return Reads::Nothing;
             }
-            let all =
-                |units: Units| units.iter().map(|index| price(seats.data(index), seats, view)).sum::<u32>();
+            let all = |units: Units| {
+                units.iter().map(|index| price(seats.data(index), seats.page(), view)).sum::<u32>()
+            };
             (replaced, staying) = (all(old) + parities, all(touch.rest()));
         }
         if replaced <= staying { Reads::Replaced } else { Reads::Staying }
@@ -118,8 +120,8 @@ pub(crate) enum Reads {
 }
 
 /// What reading a member's page of a stripe costs.
-fn price(member: Member, seats: Seats, view: &View<'_>) -> u32 {
-    if view.has(member, seats.page()) { 1 } else { REPAIR }
+fn price(member: Member, page: Page, view: &View<'_>) -> u32 {
+    if view.has(member, page) { 1 } else { REPAIR }
 }
 
 /// Reads data units of a stripe for the sums.
@@ -157,7 +159,7 @@ pub(crate) fn parities(seats: Seats, empty: bool) -> impl Iterator<Item = Step> 
 }
 
 fn parity(seats: Seats, role: Role, empty: bool) -> Step {
-    let (member, page) = (seats.member(role), seats.page());
+    let (member, page) = (seats.member(role), seats.parity_page());
     if empty { drop_page(member, page) } else { Step::store(member, page, role, Cause::Parity) }
 }
 

@@ -15,7 +15,7 @@ fn history(setup: &Setup, seed: u64, steps: u32, troubled: bool) -> Rig {
     rig.run();
     if troubled {
         let node = 1 + random.below(setup.nodes().count() as u64) as u16;
-        let pages = if node > u16::from(setup.members) { setup.memory } else { setup.stripes + setup.shadow };
+        let pages = setup.node_pages(node);
         shake(&mut rig, setup, &mut random, 6);
         match random.below(4) {
             0 => rig.fail(node),

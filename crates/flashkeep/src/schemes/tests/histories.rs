@@ -8,7 +8,11 @@ use std::collections::BTreeSet;
 /// Every page that holds something is protected by something, unless it is declared exposed.
 fn check_protection(rig: &mut Rig, setup: &Setup) {
     let units = check_covers(rig);
-    let current = |unit: &Unit| !matches!(unit.role, Role::P | Role::Q) && unit.page.0 < setup.stripes;
+    let current = |unit: &Unit| match unit.role {
+        Role::P | Role::Q => false,
+        Role::Plain => true,
+        _ => unit.page.0 < setup.stripes,
+    };
     let covered = units.iter().filter(|unit| current(unit)).filter_map(|unit| {
         let owner = scheme(rig).owner(unit.member, unit.page);
         owner.map(|page| page.0)

@@ -1,13 +1,15 @@
 //! The schemes over leaves in memory: what they cost in pages, that what they say protects something does, that no
 //! failure costs more than they declare, and that a rebuild makes them whole again.
 
+mod ageing;
 mod costs;
 mod failures;
 mod histories;
+mod hybrids;
 mod pressure;
 mod rebuilds;
 
-use super::{Any, Options, build, named};
+use super::{Any, MemberFacts, Options, build, named};
 use crate::engine::tests::rig;
 use crate::engine::tests::store::{Report, Store};
 use crate::engine::{Contents, Hazard, NodeId, Page, Role, Scheme, Token, Tree, Unit, gf};
@@ -29,6 +31,10 @@ struct Setup {
     idle: u64,
     /// Whether pages are written in part.
     merges: bool,
+    /// How many of the members are disks (or smaller drives), the last ones, and how many pages more than the others
+    /// they have; 0 in a drive.
+    disks: u8,
+    log: i32,
 }
 
 const RAID5: Setup = Setup {
@@ -40,6 +46,8 @@ const RAID5: Setup = Setup {
     waits: false,
     idle: 1_000,
     merges: true,
+    disks: 0,
+    log: 0,
 };
 const RAID4: Setup = Setup { scheme: "raid4", ..RAID5 };
 const RAID6: Setup = Setup { scheme: "raid6", members: 6, ..RAID5 };
@@ -50,41 +58,80 @@ const PPC: Setup = Setup { scheme: "ppc", shadow: 3, memory: 3, ..RAID5 };
 const MIRROR: Setup = Setup { scheme: "mirror", members: 2, stripes: 16, ..RAID5 };
 const MIRROR3: Setup = Setup { members: 3, ..MIRROR };
 
-const ALL: [Setup; 9] = [RAID4, RAID5, RAID6, WAITING, WAITING6, FRA, PPC, MIRROR, MIRROR3];
+/// Three drives, and a log of seven slots.
+const HPDA: Setup = Setup { scheme: "hpda", disks: 2, log: 7, ..RAID5 };
+const DIFF: Setup = Setup { scheme: "diff-raid", ..RAID5 };
+/// Three drives, and two of half their size.
+const SPD: Setup = Setup { scheme: "spd-raid4", disks: 2, log: -3, ..RAID5 };
 
-impl Setup {
-    fn build(&self) -> Any {
-        let incomplete = if self.waits { Incomplete::Wait } else { Incomplete::Zeros };
-        let redundancy = RedundancySpec {
-            scheme: self.scheme.into(),
-            incomplete,
-            idle_ms: self.idle as f64 / 1e6,
-            commit_on_collection: true,
-            ..RedundancySpec::default()
-        };
-        let options = Options {
-            redundancy: &redundancy,
-            member_pages: u64::from(self.stripes),
-            members: self.members,
-            shadow_pages: self.shadow,
-            memory_pages: self.memory,
+const ALL: [Setup; 12] = [RAID4, RAID5, RAID6, WAITING, WAITING6, FRA, PPC, MIRROR, MIRROR3, HPDA, DIFF, SPD];
+
+impl<'a> Options<'a> {
+    /// What no test is about.
+    pub(super) fn of(redundancy: &'a RedundancySpec) -> Self {
+        Options {
+            redundancy,
+            member_pages: 0,
+            members: 0,
+            shadow_pages: 0,
+            memory_pages: 0,
             group_pages: 0,
             groups: 0,
             clean_below: 0,
             page_bytes: 4096,
             array: &[],
             unit_pages: 1,
+        }
+    }
+}
+
+impl Setup {
+    fn facts(&self) -> Vec<MemberFacts> {
+        let member = |n| MemberFacts {
+            pages: u64::from(self.node_pages(u16::from(n) + 1)),
+            disk: n >= self.members - self.disks,
+        };
+        (0..self.members).map(member).collect()
+    }
+
+    /// Pages of the leaf at a node.
+    fn node_pages(&self, node: u16) -> u32 {
+        match u16::from(self.members) {
+            members if node > members => self.memory,
+            members if node > members - u16::from(self.disks) => self.stripes.saturating_add_signed(self.log),
+            _ => self.stripes + self.shadow,
+        }
+    }
+
+    fn build(&self) -> Any {
+        self.build_with(|_| {})
+    }
+
+    fn build_with(&self, change: impl FnOnce(&mut RedundancySpec)) -> Any {
+        let incomplete = if self.waits { Incomplete::Wait } else { Incomplete::Zeros };
+        let mut redundancy = RedundancySpec {
+            scheme: self.scheme.into(),
+            incomplete,
+            idle_ms: self.idle as f64 / 1e6,
+            commit_on_collection: true,
+            ..RedundancySpec::default()
+        };
+        change(&mut redundancy);
+        let options = Options {
+            member_pages: u64::from(self.stripes),
+            members: self.members,
+            shadow_pages: self.shadow,
+            memory_pages: self.memory,
+            array: &self.facts(),
+            ..Options::of(&redundancy)
         };
         build(&options).expect("a scheme of the table")
     }
 
     fn rig<C: Contents>(&self, report: Report, seed: u64) -> Rig<C> {
         let mut store = Store::new(seed);
-        let pages = self.stripes + self.shadow;
-        let mut leaves: Vec<_> = (0..self.members).map(|_| Tree::Leaf(store.add(pages, 0, report))).collect();
-        if self.memory > 0 {
-            leaves.push(Tree::Leaf(store.add(self.memory, 0, report)));
-        }
+        let leaf = |node| Tree::Leaf(store.add(self.node_pages(node), 0, report));
+        let leaves = self.nodes().map(leaf).collect();
         Rig::new(Tree::Node(self.build(), leaves), store)
     }
 

@@ -1,0 +1,194 @@
+//! # What it does
+//! RAID-5 whose members have unequal shares of the parities (`redundancy.shares`): a member with more parity is written
+//! more, ages faster, and reaches its limit while the others still have life left, so that they do not fail together.
+//! Of each 100 stripes a member has the parity of as many as its share says, as regularly spread as can be.
+//!
+//! When a member has been replaced, and what it lacked is back, the shares are dealt anew: members are ordered by their
+//! wear, the oldest gets the largest share and the new one the smallest. In every stripe whose parity now belongs to
+//! another member, the parity and the data unit that stands there change places. A data unit stands on the member of its
+//! number; the one whose place the parity takes stands on the last member, so that at most three pages of a stripe
+//! move. That happens in the background at the pace of `redundancy.rebuild_share`; until it has moved, a stripe is
+//! protected as it stands. Who replaces a member, and when, is not the scheme's to say.
+//!
+//! # What it costs
+//! One member of flash. A small update reads and writes as much as RAID-5's does. With n members, of which one has a
+//! share p of the parities, that one takes p + (1 − p)/(n − 1) of the pages that small writes write: the larger its
+//! share, the more it is the bottleneck. Each replacement moves up to three pages of each stripe.
+//!
+//! # What it survives
+//! Any one of its members, at any time.
+//!
+//! # Example
+//! Members of an array file: five drives; `redundancy.scheme = "diff-raid"`, `redundancy.shares = 0.4`.
+//!
+//! # Source
+//! Balakrishnan, Kadav, Prabhakaran and Malkhi, "Differential RAID: rethinking RAID for SSD reliability", ACM
+//! Transactions on Storage 6 (2), 2010, of which abstract and slides are at hand. Ours: the pattern, and the rule that
+//! says where the displaced unit stands.
+
+use super::hybrid;
+use super::parity::{Parity, Reshuffle, Weighted};
+use super::{Entry, MemberFacts, Members, Options, members};
+use crate::engine::{
+    Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Unit, Verdict,
+    View, Why,
+};
+use crate::spec::{Incomplete, RedundancySpec};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "diff-raid",
+    summary: "Diff-RAID: one parity, shared out unevenly so that members do not wear out together",
+    source: include_str!("diff_raid.rs"),
+    keys: &["stripe_kib", "shares", "xor_us", "rebuild_share"],
+    members: hybrid::only_over_drives,
+    data_members: |members, _| members - 1,
+    survives: |_| 1,
+    kind: Members::Mapped,
+    memory: false,
+    over_drives: offered,
+};
+
+/// Pages over these members, or what is wrong with the shares.
+fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
+    let pages = members::over_one_parity(members, redundancy)?;
+    redundancy.shares.counts(members.len())?;
+    Ok(pages)
+}
+
+/// Parity in unequal shares.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct DiffRaid {
+    parity: Parity<Weighted>,
+    reshuffle: Reshuffle,
+    /// A member that was replaced: the shares are to be dealt anew once the last change is through.
+    replaced: Option<Member>,
+}
+
+pub(super) fn build(options: &Options<'_>) -> DiffRaid {
+    // Every stripe has its parity, so that it can be moved.
+    let redundancy = RedundancySpec { incomplete: Incomplete::Zeros, ..options.redundancy.clone() };
+    let parity = Parity::new(&Options { redundancy: &redundancy, ..options.clone() });
+    DiffRaid { parity, reshuffle: Reshuffle::default(), replaced: None }
+}
+
+impl DiffRaid {
+    /// Deals the shares anew, if that is to be done and can be; whether it was.
+    fn share_out(&mut self, view: &View<'_>) -> bool {
+        let Some(replaced) = self.replaced.take_if(|_| !self.parity.is_reshuffling()) else { return false };
+        let mut order: Vec<u8> = (0..view.members()).collect();
+        order.sort_by_key(|&member| {
+            (member == replaced.0, std::cmp::Reverse(view.wear(Member(member))), member)
+        });
+        self.parity.share_out(&order, &mut self.reshuffle);
+        true
+    }
+
+    #[cfg(test)]
+    pub(super) fn shares(&self) -> Vec<u32> {
+        self.parity.layout().shares()
+    }
+}
+
+impl Scheme for DiffRaid {
+    fn capacity(&self) -> u64 {
+        self.parity.capacity()
+    }
+
+    fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
+        self.parity.places(page, tell);
+    }
+
+    #[inline]
+    fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
+        self.parity.prefetch(page, ask);
+    }
+
+    fn grain(&self) -> u32 {
+        self.parity.grain()
+    }
+
+    fn rhythm(&self) -> Rhythm {
+        self.parity.rhythm()
+    }
+
+    fn lock(&self, command: &Command) -> Lock {
+        self.parity.lock(command)
+    }
+
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        self.parity.plan(command, view, plan)
+    }
+
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        if self.parity.background(why, view, plan) {
+            return true;
+        }
+        if why != Why::Rebuild {
+            return false;
+        }
+        // Where the last stripes need not be touched, the next change begins at once.
+        while !self.parity.reshuffle(&mut self.reshuffle, view, plan) {
+            if !self.share_out(view) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        self.parity.repair_key(member, page)
+    }
+
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+        self.parity.repair(failed, view, plan)
+    }
+
+    fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        self.parity.owner(member, page)
+    }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.parity.exposed()
+    }
+
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        self.parity.is_exposed(page, hazard)
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+        self.parity.covers(visit);
+    }
+
+    fn settled(&mut self, key: Key, view: &View<'_>) {
+        let stripe = key.0 as u32;
+        self.parity.moved(stripe, &mut self.reshuffle);
+        self.parity.settled(key, view);
+        self.parity.look_at(stripe, &mut self.reshuffle);
+        self.share_out(view);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.parity.is_whole()
+    }
+
+    fn rebuilding(&self) -> bool {
+        self.parity.rebuilding() || !self.reshuffle.is_empty() || self.parity.may_go_on()
+    }
+
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        self.parity.recover(view, lacks);
+        self.reshuffle = Reshuffle::default();
+    }
+
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        self.parity.member(member, change, view);
+        if change == Change::Replaced {
+            self.replaced = Some(member);
+            self.share_out(view);
+        }
+        if matches!(change, Change::Replaced | Change::Returned) {
+            self.parity.look_at_all(&mut self.reshuffle);
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! # What it does
+//! A disk is the write cache of a drive: every write is appended to a log on the disk, and acknowledged when it is there.
+//! Reads of pages whose newest version is in the log go to the disk, all others to the drive. What is written again while
+//! it is in the log never reaches the drive in its old version.
+//!
+//! The log *migrates* to the drive, the oldest part first: it is read in sequence, newest versions only, and those are
+//! written to the drive. That begins when the oldest entry is `redundancy.migrate_after_s` old (counted from the first
+//! write after the last time), when the log is filled to `redundancy.migrate_at`, or when of 1,000 page reads a larger
+//! share than `redundancy.migrate_reads` had to go to the disk. All that was in the log then migrates; what comes in the
+//! meantime is appended behind it. A full log (`redundancy.log_mib`) makes writes wait for that. The list of what the log
+//! holds is kept in memory that survives a power cut.
+//!
+//! # What it costs
+//! A disk. Writes wait for it; in sequence it is as fast as a drive, but for the way back from a read. Reads of what was
+//! written lately are a disk's.
+//!
+//! # What it survives
+//! No failure: with the disk goes what has not migrated, with the drive what has. It saves the drive's life, not the
+//! data; a mirror or a parity over several such pairs does that.
+//!
+//! # Example
+//! Members of an array file: a drive, then a disk; `redundancy.scheme = "griffin"`.
+//!
+//! # Source
+//! Soundararajan, Prabhakaran, Balakrishnan and Wobber, "Extending SSD lifetimes with disk-based write caches", FAST 2010:
+//! the abstract, and that of the patent. Ours: the window of 1,000 reads, and the defaults but for the 5 % of reads.
+
+use super::hybrid::{self, Parts, extend};
+use super::ring::Ring;
+use super::{Entry, MemberFacts, Members, Options};
+use crate::engine::{
+    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, Rhythm, Scheme, Step, Verb,
+    Verdict, View, Why,
+};
+use crate::kernel::Span;
+use crate::spec::RedundancySpec;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "griffin",
+    summary: "Griffin: a disk caches a drive's writes in a log, which migrates to the drive",
+    source: include_str!("griffin.rs"),
+    keys: &["log_mib", "migrate_after_s", "migrate_at", "migrate_reads"],
+    members: hybrid::not_in_a_drive,
+    data_members: |_, _| 1,
+    survives: |_| 0,
+    kind: Members::Mapped,
+    memory: false,
+    over_drives: offered,
+};
+
+/// Pages over these members, or what is missing.
+fn offered(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
+    let parts = Parts::of(members)?;
+    if (parts.flash, parts.disks) != (1, 1) || parts.disk_pages == 0 {
+        return Err(format!(
+            "found {} drives and {} disks; it needs one drive and one disk: several pairs are members of another array",
+            parts.flash, parts.disks
+        ));
+    }
+    Ok(parts.flash_pages)
+}
+
+const DRIVE: Member = Member(0);
+const DISK: Member = Member(1);
+
+/// Slots that migrate at a time.
+const PIECE: u32 = 64;
+
+/// Page reads of which a share is counted.
+const WINDOW: u32 = 1000;
+
+/// Who reads from the log shares this, so that a read that fails knows its page.
+const READING: Key = Key(0);
+/// A piece that migrates holds this.
+const MIGRATING: Key = Key(1);
+
+/// A disk that caches the writes of a drive.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Griffin {
+    pages: u64,
+    log: Ring,
+    /// How many of the oldest slots are still to migrate.
+    left: u32,
+    /// Pages that migrate now, and the slots they come from.
+    piece: Vec<(u32, u32)>,
+    under_way: bool,
+    /// A migration begins with so many used slots, …
+    fill: u32,
+    /// … or with more than so many page reads of a window that go to the disk.
+    disk_reads: u32,
+    /// Page reads of this window, and those of them that went to the disk.
+    reads: [u32; 2],
+    after: Span,
+    /// Both members answer.
+    answers: bool,
+    damaged: bool,
+}
+
+pub(super) fn build(options: &Options<'_>) -> Griffin {
+    let (parts, redundancy) = (Parts::checked(options), options.redundancy);
+    let size = hybrid::pages_of(redundancy.log_mib, options.page_bytes).clamp(1, parts.disk_pages) as u32;
+    let permille = |share: f64| (share * 1000.0).round() as u64;
+    Griffin {
+        pages: parts.flash_pages,
+        log: Ring::new(size),
+        left: 0,
+        piece: Vec::new(),
+        under_way: false,
+        fill: (u64::from(size) * permille(redundancy.migrate_at) / 1000).max(1) as u32,
+        disk_reads: permille(redundancy.migrate_reads) as u32 * WINDOW / 1000,
+        reads: [0; 2],
+        after: Span((redundancy.migrate_after_s * 1e9).round() as u64),
+        answers: true,
+        damaged: false,
+    }
+}
+
+impl Griffin {
+    /// All that is in the log now is to migrate.
+    fn begin(&mut self) {
+        if self.left == 0 && self.answers {
+            self.left = self.log.used();
+            self.reads = [0; 2];
+        }
+    }
+
+    /// Whether a page of the command is migrating: a newer version on the drive would be overtaken by that.
+    fn migrates(&self, command: &Command) -> bool {
+        self.under_way && self.piece.iter().any(|&(page, _)| (command.start.0..command.end()).contains(&page))
+    }
+
+    fn read(&mut self, command: &Command, plan: &mut Plan) {
+        let mut from_disk = 0;
+        for at in 0..command.count {
+            let page = command.start.plus(u32::from(at));
+            let slot = self.log.of(page.0);
+            from_disk += u32::from(slot.is_some());
+            let (member, page) = slot.map_or((DRIVE, page), |slot| (DISK, Page(slot)));
+            extend(plan, member, page, at, command);
+        }
+        if command.cause != Cause::Host || self.left > 0 {
+            return;
+        }
+        self.reads[0] += u32::from(command.count);
+        self.reads[1] += from_disk;
+        if self.reads[0] >= WINDOW {
+            if self.reads[1] > self.disk_reads {
+                self.begin();
+                plan.presses = true;
+            }
+            self.reads = [0; 2];
+        }
+    }
+
+    fn write(&mut self, command: &Command, plan: &mut Plan) -> Verdict {
+        let count = u32::from(command.count);
+        let caches = command.verb == Verb::Write && !command.flags.has(Flags::BEFORE) && self.answers;
+        if !caches {
+            return self.write_through(command, plan);
+        }
+        if self.log.room() < count {
+            self.release();
+        }
+        if self.log.room() < count {
+            return Verdict::Wait;
+        }
+        let plain = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..*command };
+        for (at, page) in (0..).zip(command.start.0..command.end()) {
+            let slot = self.log.append(page);
+            extend(plan, DISK, Page(slot), at, &plain);
+        }
+        if self.log.used() >= self.fill {
+            self.begin();
+        }
+        Verdict::Go
+    }
+
+    /// Trims, and writes that are not for the log: nothing of these pages is in the log from then on.
+    fn write_through(&mut self, command: &Command, plan: &mut Plan) -> Verdict {
+        if self.migrates(command) {
+            return Verdict::Wait;
+        }
+        let mut newest = true;
+        for page in command.start.0..command.end() {
+            newest &= self.log.forget(page).is_none();
+        }
+        let flags = if newest { command.flags } else { command.flags.without(Flags::OLD_IN_HAND) };
+        plan.push(Step::new(DRIVE, Command { flags, ..*command }, 0));
+        Verdict::Go
+    }
+
+    /// Moves the next piece of the log to the drive.
+    fn migrate(&mut self, plan: &mut Plan) -> bool {
+        if self.under_way || !self.answers {
+            return false;
+        }
+        self.release();
+        self.piece.clear();
+        self.piece.extend(self.log.live(self.left.min(PIECE)).map(|(slot, page)| (page, slot)));
+        if self.piece.is_empty() {
+            return false;
+        }
+        let read = Command::new(Verb::Read, Page(0), 1).because(Cause::Migrate);
+        for (at, &(_, slot)) in (0..).zip(&self.piece) {
+            extend(plan, DISK, Page(slot), at, &read);
+        }
+        let (reads, write) = (plan.steps.len(), Command { verb: Verb::Write, ..read });
+        for (at, &(page, _)) in (0..).zip(&self.piece) {
+            extend(plan, DRIVE, Page(page), at, &write);
+        }
+        plan.steps[reads..].iter_mut().for_each(|step| step.stage = 1);
+        plan.hold = Some(MIGRATING);
+        self.under_way = true;
+        true
+    }
+
+    /// Frees the oldest slots that hold nothing any more, unless some of them are migrating: a page could be given the same
+    /// slot again in the meantime.
+    fn release(&mut self) {
+        if self.under_way {
+            return;
+        }
+        let used = self.log.used();
+        self.log.release(|_| false);
+        self.left = self.left.saturating_sub(used - self.log.used());
+    }
+}
+
+impl Scheme for Griffin {
+    fn capacity(&self) -> u64 {
+        self.pages
+    }
+
+    fn grain(&self) -> u32 {
+        PIECE.min(self.log.size())
+    }
+
+    fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
+        match self.log.of(page.0) {
+            Some(slot) => tell(DISK, Page(slot)),
+            None => tell(DRIVE, page),
+        }
+    }
+
+    fn rhythm(&self) -> Rhythm {
+        Rhythm { wake_after: Some(self.after), from_first: true, ..Rhythm::default() }
+    }
+
+    fn lock(&self, command: &Command) -> Lock {
+        let logged = |page| self.log.of(page).is_some();
+        let reads = command.verb == Verb::Read && (command.start.0..command.end()).any(logged);
+        if reads { Lock::Share(READING) } else { Lock::Free }
+    }
+
+    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> Verdict {
+        assert!(command.verb != Verb::Rename, "old versions are kept below, not above");
+        if command.verb == Verb::Read {
+            self.read(command, plan);
+            return Verdict::Go;
+        }
+        self.write(command, plan)
+    }
+
+    fn background(&mut self, why: Why, _: &View<'_>, plan: &mut Plan) -> bool {
+        if matches!(why, Why::Wake | Why::Pressed) {
+            self.begin();
+            return self.migrate(plan);
+        }
+        false
+    }
+
+    fn pressed(&self) -> bool {
+        self.left > 0 && !self.under_way && self.answers
+    }
+
+    fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        if member == DRIVE { Some(page) } else { self.log.page_at(page.0).map(Page) }
+    }
+
+    fn settled(&mut self, key: Key, view: &View<'_>) {
+        if key != MIGRATING {
+            return;
+        }
+        self.under_way = false;
+        if !view.alive(DRIVE) {
+            self.left = 0;
+            return;
+        }
+        for at in 0..self.piece.len() {
+            let (page, slot) = self.piece[at];
+            if self.log.of(page) == Some(slot) {
+                self.log.forget(page);
+            }
+        }
+        self.release();
+    }
+
+    /// The list of what is in the log has been kept.
+    fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
+        (self.under_way, self.left) = (false, 0);
+    }
+
+    fn member(&mut self, _: Member, _: Change, view: &View<'_>) {
+        self.answers = view.alive(DRIVE) && view.alive(DISK);
+        self.damaged = true;
+        if !self.answers {
+            self.left = 0;
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        !self.damaged
+    }
+
+    fn is_exposed(&self, _: Page, hazard: Hazard) -> bool {
+        hazard == Hazard::Unit
+    }
+}

@@ -1,0 +1,395 @@
+//! # What it does
+//! RAID-4 over drives, whose parity stands on a part of a disk, and a log before it: the rest of that disk and a second
+//! one are a mirror that small writes are appended to, one after the other, so that neither disk moves its heads far. A
+//! write of a whole stripe goes to the drives, and its parity to the first disk; nothing is read for it. What is smaller
+//! is logged, and acknowledged when both disks have it. Reads come from the drives unless the newest version is in the
+//! log; then from the disk that is free sooner, the second one where they are equal.
+//!
+//! The log is reclaimed when the host has been idle for `redundancy.idle_ms`, and when it is full
+//! (`redundancy.log_mib`): stripe by stripe, that of the oldest entry first, newest versions are read from the log,
+//! written to the drives, and the parity is brought along (read-modify-write or reconstruct-write, whichever reads
+//! fewer pages). The list of what the log holds is kept in memory that survives a power cut.
+//!
+//! With a disk gone, or a full log that cannot be reclaimed because something else is gone, small writes go to the drives
+//! and their parity at once.
+//!
+//! # What it costs
+//! Two disks, and no flash for redundancy. A small write is two disk writes in sequence, a logged page costs a read
+//! of the log and a parity update later. A read of what was written lately waits for a disk.
+//!
+//! # What it survives
+//! Any one of its drives and disks, at any time: the pages of a drive are worked out from the others and the parity,
+//! or are in the log; of the log there are two copies.
+//!
+//! # Example
+//! Members of an array file: four drives, then two disks; `redundancy.scheme = "hpda"`.
+//!
+//! # Source
+//! Mao, Jiang, Wu, Tian, Feng, Chen and Zeng, "HPDA: A hybrid parity-based disk array for enhanced performance and
+//! reliability", ACM Transactions on Storage 8 (1), 2012, of which the abstract is at hand. Ours: a write is large where
+//! it covers a whole stripe; the order of reclaiming; what happens with a disk gone.
+
+mod health;
+mod reclaim;
+
+use self::health::Again;
+use super::hybrid::{self, Parts, extend};
+use super::parity::{Fixed, Place, Settling, Stripes, Units, milliseconds};
+use super::ring::Ring;
+use super::todo::Todo;
+use super::{Entry, MemberFacts, Members, Options};
+use crate::engine::{
+    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme,
+    Step, Unit, Verb, Verdict, View, Why,
+};
+use crate::kernel::{Bits, Span};
+use crate::spec::RedundancySpec;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "hpda",
+    summary: "HPDA: RAID-4 of drives with its parity on a disk, small writes in a log on two disks",
+    source: include_str!("hpda.rs"),
+    keys: &["stripe_kib", "idle_ms", "log_mib", "xor_us", "rebuild_share"],
+    members: hybrid::not_in_a_drive,
+    data_members: |members, _| members.saturating_sub(2),
+    survives: |_| 1,
+    kind: Members::Mapped,
+    memory: false,
+    over_drives: offered,
+};
+
+/// Pages over these members, or what is missing.
+fn offered(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
+    let parts = Parts::of(members)?;
+    if parts.flash < 2 || parts.disks != 2 {
+        return Err(format!(
+            "found {} drives and {} disks; it needs at least 2 drives, for the data, and 2 disks, of which the first \
+             has the parity and the log and the second the log's copy",
+            parts.flash, parts.disks
+        ));
+    }
+    let first = &members[usize::from(parts.flash)];
+    if first.pages <= parts.flash_pages {
+        return Err(format!(
+            "the first disk has {} pages; it needs {} for the parity, as many as a drive has, and room for the log",
+            first.pages, parts.flash_pages
+        ));
+    }
+    Ok(parts.flash_pages * u64::from(parts.flash))
+}
+
+/// RAID-4 with a log before it.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Hpda {
+    /// Data on the drives, parity on the first disk, from its first page on.
+    stripes: Stripes<Fixed>,
+    /// Slot `s` is page `first_slot + s` of the first disk, and page `s` of the second.
+    log: Ring,
+    first_slot: u32,
+    drives: u8,
+    /// Both disks answer.
+    logs: bool,
+    /// Pages in the log of which there is one copy, and of which there is none.
+    single: Bits,
+    lost: Bits,
+    /// Slots of which another copy can be made.
+    copies: Todo,
+    /// Stripes of which other copies are being made.
+    copying: Bits,
+    exposed: u64,
+    /// Stripes being reclaimed because a command waits.
+    reclaiming: u8,
+    idle_after: Span,
+}
+
+pub(super) fn build(options: &Options<'_>) -> Hpda {
+    let parts = Parts::checked(options);
+    let disks = &options.array[usize::from(parts.flash)..];
+    let most = (disks[0].pages - parts.flash_pages).min(disks[1].pages);
+    let asked = hybrid::pages_of(options.redundancy.log_mib, options.page_bytes);
+    let size = most.min(asked.max(u64::from(parts.flash)));
+    let raid4 = Options { members: parts.flash + 1, member_pages: parts.flash_pages, ..options.clone() };
+    Hpda {
+        stripes: Stripes::new(&raid4),
+        log: Ring::new(size as u32),
+        first_slot: parts.flash_pages as u32,
+        drives: parts.flash,
+        logs: true,
+        single: Bits::default(),
+        lost: Bits::default(),
+        copies: Todo::default(),
+        copying: Bits::default(),
+        exposed: 0,
+        reclaiming: 0,
+        idle_after: milliseconds(options.redundancy.idle_ms),
+    }
+}
+
+impl Hpda {
+    /// A slot on both disks: on the second first, because the other has the parity to write.
+    fn at(&self, slot: u32) -> [(Member, Page); 2] {
+        [(Member(self.drives + 1), Page(slot)), (Member(self.drives), Page(self.first_slot + slot))]
+    }
+
+    /// The slot that a disk's page is.
+    fn slot(&self, member: Member, page: Page) -> Option<u32> {
+        let slot = match member.0.checked_sub(self.drives)? {
+            0 => page.0.checked_sub(self.first_slot)?,
+            _ => page.0,
+        };
+        (slot < self.log.size()).then_some(slot)
+    }
+
+    fn stripe(&self, page: u32) -> u32 {
+        self.stripes.split(Page(page)).0
+    }
+
+    fn key(&self, page: u32) -> Key {
+        Key(u64::from(self.stripe(page)))
+    }
+
+    /// Data units of a stripe whose newest version is in the log.
+    fn logged(&self, stripe: u32) -> Units {
+        self.stripes.units(self.log.pages(), stripe)
+    }
+
+    /// The disk that a slot is read from: the one that is free sooner, of those that have it.
+    fn reader(&self, slot: u32, view: &View<'_>) -> (Member, Page) {
+        let [second, first] = self.at(slot);
+        match (view.has(second.0, second.1), view.has(first.0, first.1)) {
+            (true, true) if view.backlog(first.0, first.1) < view.backlog(second.0, second.1) => first,
+            (false, true) => first,
+            _ => second,
+        }
+    }
+
+    /// Whether a command is a small write, which belongs into the log.
+    fn is_small(&self, command: &Command) -> bool {
+        let whole = command.count == u16::from(self.stripes.data());
+        command.verb == Verb::Write && !whole && self.logs && !command.flags.has(Flags::BEFORE)
+    }
+
+    fn has_room(&self, command: &Command) -> bool {
+        self.log.room() >= u32::from(command.count)
+    }
+
+    fn read(&self, command: &Command, view: &View<'_>, plan: &mut Plan) {
+        let Place { seats, first, end } = self.stripes.place(command);
+        for (at, index) in (0..).zip(first..end) {
+            let number = command.start.plus(u32::from(at));
+            let (member, page) = (seats.data(index), seats.page());
+            if let Some(slot) = self.log.of(number.0) {
+                let (member, page) = self.reader(slot, view);
+                extend(plan, member, page, at, command);
+            } else if view.has(member, page) || self.stripes.written.has(number.0) {
+                plan.push(Step::new(member, command.over(page, 1), at));
+            }
+        }
+    }
+
+    /// Both disks append the pages.
+    fn append(&mut self, command: &Command, plan: &mut Plan) {
+        let pages = || (0..).zip(command.start.0..command.end());
+        for (_, page) in pages() {
+            if let Some(old) = self.log.of(page) {
+                self.copies.set(old, false);
+            }
+            self.log.append(page);
+            self.single.set(page, false);
+            self.lost.set(page, false);
+        }
+        let plain = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..*command };
+        for (disk, cause) in [(1, command.cause), (0, Cause::Mirror)] {
+            for (at, page) in pages() {
+                let slot = self.log.of(page).expect("it has just been appended");
+                let (member, page) = self.at(slot)[disk];
+                extend(plan, member, page, at, &plain.because(cause));
+            }
+        }
+    }
+
+    /// Writes or trims pages on the drives, with their parity; versions in the log are older from then on.
+    fn write_through(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) {
+        let place = self.stripes.place(command);
+        let stripe = place.seats.stripe;
+        let older = self.logged(stripe).within(Units::range(place.first, place.end));
+        // What the caller has in hand is the log's version, and not what the parity knows.
+        let flags = if older.is_empty() { command.flags } else { command.flags.without(Flags::OLD_IN_HAND) };
+        let command = Command { flags, ..*command };
+        let touch = self.stripes.touch(&command, place);
+        self.stripes.update(&command, place, view, plan);
+        if !older.is_empty() {
+            let touched = touch.touched.with(older);
+            let settling = Settling { touched, trims: command.verb == Verb::Trim, ..Settling::default() };
+            self.stripes.settling.insert(stripe, settling);
+        }
+    }
+}
+
+impl Scheme for Hpda {
+    fn capacity(&self) -> u64 {
+        self.stripes.capacity()
+    }
+
+    fn grain(&self) -> u32 {
+        u32::from(self.stripes.data())
+    }
+
+    fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
+        match self.log.of(page.0) {
+            Some(slot) => self.at(slot).into_iter().for_each(|(member, page)| tell(member, page)),
+            None => self.stripes.whereabouts(page, tell),
+        }
+    }
+
+    fn rhythm(&self) -> Rhythm {
+        Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() }
+    }
+
+    /// Who reads from the log keeps its stripe's slots from being used again. Who appends to it only goes behind those
+    /// that work on the stripe.
+    fn lock(&self, command: &Command) -> Lock {
+        let key = self.key(command.start.0);
+        if command.verb == Verb::Read {
+            let logged = (command.start.0..command.end()).any(|page| self.log.of(page).is_some());
+            return if logged { Lock::Share(key) } else { Lock::Pass(key) };
+        }
+        if self.is_small(command) && self.has_room(command) { Lock::Pass(key) } else { Lock::Hold(key) }
+    }
+
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
+        if command.verb == Verb::Read {
+            self.read(command, view, plan);
+            return Verdict::Go;
+        }
+        if !self.is_small(command) {
+            self.write_through(command, view, plan);
+            return Verdict::Go;
+        }
+        if !self.has_room(command) {
+            let (stripes, log) = (&self.stripes, &mut self.log);
+            log.release(|page| view.held(Key(u64::from(stripes.split(Page(page)).0))));
+        }
+        if self.has_room(command) {
+            let stripe = self.stripe(command.start.0);
+            self.recount(stripe, |this| this.append(command, plan));
+        } else if self.reclaiming > 0 || self.reclaimable(view).is_some() {
+            return Verdict::Wait;
+        } else {
+            self.write_through(command, view, plan);
+        }
+        Verdict::Go
+    }
+
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        match why {
+            Why::Rebuild => self.copy_slots(view, plan) || self.stripes.rebuild(view, plan),
+            Why::Idle => self.reclaim(false, view, plan),
+            Why::Pressed => self.reclaim(true, view, plan),
+            Why::Wake | Why::Leaving(..) | Why::Moved(..) => false,
+        }
+    }
+
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        match self.slot(member, page) {
+            Some(slot) => self.log.written(slot).map(|page| self.key(page)),
+            None => Some(Key(u64::from(page.0))),
+        }
+    }
+
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+        self.stripes.sound = false;
+        let wanted = failed[failed.len() - 1];
+        let (member, page) = (wanted.member, wanted.command.start);
+        let Some(slot) = self.slot(member, page) else {
+            let word = self.stripes.codeword(page.0);
+            return word.bring_back(word.seats.role(member), failed, view, plan);
+        };
+        let tried = |at: &(Member, Page)| failed.iter().any(|step| (step.member, step.command.start) == *at);
+        let mut copies = self.at(slot).into_iter().filter(|&(member, page)| view.has(member, page));
+        let Some((other, from)) = copies.find(|at| !tried(at)) else { return Outcome::Lost };
+        plan.push(Step::new(other, wanted.command.over(from, 1), 0));
+        if view.alive(member) {
+            let back = Command::new(Verb::Write, page, 1).because(Cause::Rebuild);
+            plan.push(Step::new(member, back, 0).stage(1).later());
+        }
+        Outcome::Planned
+    }
+
+    fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        match self.slot(member, page) {
+            Some(slot) => self.log.page_at(slot).map(Page),
+            None => self.stripes.owner(member, page).filter(|page| self.log.of(page.0).is_none()),
+        }
+    }
+
+    fn settled(&mut self, key: Key, view: &View<'_>) {
+        let Some((stripe, settling)) = self.stripes.settle(key) else { return };
+        let again = Again { stripe: !settling.rebuilds, copies: !self.copying.set(stripe, false) };
+        self.reclaiming -= u8::from(settling.makes_room);
+        self.recount(stripe, |this| {
+            this.stripes.set_written(stripe, settling.touched, settling.trims);
+            settling.touched.iter().for_each(|index| this.forget(this.stripes.number(stripe, index)));
+            if !this.stripes.sound {
+                this.examine(stripe, view, again);
+            }
+        });
+    }
+
+    fn rebuilding(&self) -> bool {
+        !self.stripes.todo.is_empty() || !self.copies.is_empty()
+    }
+
+    fn is_whole(&self) -> bool {
+        self.stripes.thin.count() + self.single.count() + self.lost.count() == 0
+    }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.exposed
+    }
+
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        let on_drives = || self.stripes.written.has(page.0) && self.stripes.thin.has(self.stripe(page.0));
+        let in_log = || self.single.has(page.0) || self.lost.has(page.0);
+        hazard == Hazard::Unit && if self.log.of(page.0).is_some() { in_log() } else { on_drives() }
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+        for stripe in (0..self.stripes.count()).filter(|&stripe| !self.stripes.thin.has(stripe)) {
+            self.stripes.cover(&self.stripes.codeword(stripe), visit);
+        }
+        let both = |page: u32| !self.single.has(page) && !self.lost.has(page);
+        for (slot, _) in self.log.live(u32::MAX).filter(|&(_, page)| both(page)) {
+            visit(&self.at(slot).map(|(member, page)| Unit { member, page, role: Role::Plain }));
+        }
+    }
+
+    /// The list of what is in the log has been kept.
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        (self.exposed, self.reclaiming) = (0, 0);
+        (self.single, self.lost, self.copies, self.copying) = Default::default();
+        self.stripes.recover(view, lacks);
+    }
+
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        self.logs = [self.drives, self.drives + 1].iter().all(|&disk| view.alive(Member(disk)));
+        self.stripes.sound = false;
+        let stripes = match change {
+            Change::Damaged(page) | Change::Lacking(page) | Change::Refused(page) => {
+                let stripe = match self.slot(member, page) {
+                    Some(slot) => self.log.page_at(slot).map(|page| self.stripe(page)),
+                    None => Some(page.0).filter(|&stripe| stripe < self.stripes.count()),
+                };
+                let Some(stripe) = stripe else { return };
+                stripe..stripe + 1
+            }
+            _ => 0..self.stripes.count(),
+        };
+        let helps = !matches!(change, Change::Refused(_));
+        for stripe in stripes {
+            self.recount(stripe, |this| this.examine(stripe, view, Again { stripe: helps, copies: helps }));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! A log on a disk: pages appended one after the other, round and round, and where the newest version of each lies.
+
+use crate::kernel::Bits;
+
+/// Slots of a log, and what they hold. A slot is used again when it holds no newest version any more, all older slots
+/// are free, and nobody reads it.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(super) struct Ring {
+    size: u32,
+    /// The slot that is written next.
+    head: u32,
+    /// Slots that are not free: the last ones before `head`.
+    used: u32,
+    /// The page that each slot was written with, plus one; 0 where it is free. Grown as slots are used.
+    slots: Vec<u32>,
+    /// The slot with each page's newest version, plus one; 0 where that is not in the log. Grown as well.
+    of: Vec<u32>,
+    /// Pages whose newest version is in the log.
+    pages: Bits,
+}
+
+impl Ring {
+    pub(super) fn new(size: u32) -> Self {
+        Ring { size, ..Ring::default() }
+    }
+
+    /// Where a page's newest version lies, if that is in the log.
+    #[inline]
+    pub(super) fn of(&self, page: u32) -> Option<u32> {
+        self.of.get(page as usize)?.checked_sub(1)
+    }
+
+    /// The page that a slot was written with last.
+    pub(super) fn written(&self, slot: u32) -> Option<u32> {
+        self.slots.get(slot as usize)?.checked_sub(1)
+    }
+
+    /// The page whose newest version a slot holds.
+    pub(super) fn page_at(&self, slot: u32) -> Option<u32> {
+        self.written(slot).filter(|&page| self.of(page) == Some(slot))
+    }
+
+    /// Pages whose newest version is in the log.
+    pub(super) fn pages(&self) -> &Bits {
+        &self.pages
+    }
+
+    /// Slots that can be written.
+    #[inline]
+    pub(super) fn room(&self) -> u32 {
+        self.size - self.used
+    }
+
+    pub(super) fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Gives a page the next slot, of which there must be one.
+    pub(super) fn append(&mut self, page: u32) -> u32 {
+        assert!(self.room() > 0, "a full log takes nothing");
+        let slot = self.head;
+        self.head = if slot + 1 == self.size { 0 } else { slot + 1 };
+        self.used += 1;
+        put(&mut self.slots, slot, page + 1);
+        put(&mut self.of, page, slot + 1);
+        self.pages.set(page, true);
+        slot
+    }
+
+    /// A page's newest version is not in the log any more; where it was.
+    pub(super) fn forget(&mut self, page: u32) -> Option<u32> {
+        let slot = self.of(page)?;
+        self.of[page as usize] = 0;
+        self.pages.set(page, false);
+        Some(slot)
+    }
+
+    /// Frees the oldest slots as far as they hold nothing any more, and their pages are not `busy`.
+    pub(super) fn release(&mut self, busy: impl Fn(u32) -> bool) {
+        while self.used > 0 {
+            let slot = self.oldest();
+            let page = self.slots[slot as usize] - 1;
+            if self.of(page) == Some(slot) || busy(page) {
+                return;
+            }
+            self.slots[slot as usize] = 0;
+            self.used -= 1;
+        }
+    }
+
+    /// Slots that are not free.
+    pub(super) fn used(&self) -> u32 {
+        self.used
+    }
+
+    /// Of the oldest `slots` slots, those that hold newest versions, and the pages these are of, the oldest first.
+    pub(super) fn live(&self, slots: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let (oldest, size) = (self.oldest(), self.size);
+        let slots = (0..self.used.min(slots))
+            .map(move |n| if n < size - oldest { oldest + n } else { n - (size - oldest) });
+        slots.filter_map(|slot| Some((slot, self.page_at(slot)?)))
+    }
+
+    fn oldest(&self) -> u32 {
+        if self.head >= self.used { self.head - self.used } else { self.head + (self.size - self.used) }
+    }
+}
+
+/// Puts a number at a place, which need not be there yet.
+fn put(list: &mut Vec<u32>, at: u32, number: u32) {
+    let at = at as usize;
+    if list.len() <= at {
+        list.resize(at + 1, 0);
+    }
+    list[at] = number;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_and_round() {
+        let mut ring = Ring::new(4);
+        assert_eq!([7, 8, 7].map(|page| ring.append(page)), [0, 1, 2]);
+        assert_eq!((ring.of(7), ring.of(8), ring.of(9), ring.room()), (Some(2), Some(1), None, 1));
+        // The first slot's version is not the newest, but somebody reads it.
+        assert_eq!((ring.written(0), ring.page_at(0), ring.page_at(2)), (Some(7), None, Some(7)));
+        ring.release(|page| page == 7);
+        assert_eq!(ring.room(), 1);
+        ring.release(|_| false);
+        assert_eq!((ring.room(), ring.written(0)), (2, None));
+        assert_eq!([9, 10].map(|page| ring.append(page)), [3, 0]);
+        assert_eq!(ring.live(u32::MAX).collect::<Vec<_>>(), [(1, 8), (2, 7), (3, 9), (0, 10)]);
+        assert_eq!(ring.live(2).collect::<Vec<_>>(), [(1, 8), (2, 7)]);
+        assert_eq!((ring.pages().count(), ring.room()), (4, 0));
+        // A newer slot does not become free before an older one.
+        assert_eq!((ring.forget(7), ring.forget(7)), (Some(2), None));
+        ring.release(|_| false);
+        assert_eq!(ring.room(), 0);
+        assert_eq!(ring.forget(8), Some(1));
+        ring.release(|_| false);
+        assert_eq!(ring.room(), 2);
+        assert_eq!([7, 7].map(|page| ring.append(page)), [1, 2]);
+        assert_eq!(ring.live(u32::MAX).collect::<Vec<_>>(), [(3, 9), (0, 10), (2, 7)]);
+    }
+}

@@ -1,0 +1,66 @@
+//! # What it does
+//! RAID-4 whose parity drive is split: the last `redundancy.parity_drives` members have the parity, stripe by stripe in
+//! turn, and each needs only a part of the pages that a drive with data has. Parity drives may be smaller drives than the
+//! others. Updates work as in RAID-4; those of neighbouring stripes write different parity drives.
+//!
+//! # What it costs
+//! As much flash as RAID-4, in more drives. Each parity drive writes its part of the parity; where small writes make
+//! RAID-4's parity drive work as hard as all others together, k of them share that.
+//!
+//! # What it survives
+//! Any one of its members, at any time.
+//!
+//! # Example
+//! Members of an array file: four drives, then two of half their size; `redundancy.scheme = "spd-raid4"`,
+//! `redundancy.parity_drives = 2`.
+//!
+//! # Source
+//! Pan, Liu, Xie, Gao, Ouyang and Chen, "SPD-RAID4: Splitting parity disk for RAID4 structured parallel SSD arrays", HPCC
+//! 2013, of which the title is at hand. Our reading of it: several small drives in the place of one, with stripes dealt to
+//! them in turn, so that they write side by side.
+
+use super::hybrid;
+use super::parity::{Parity, Split};
+use super::{Entry, MemberFacts, Members, Options};
+use crate::spec::RedundancySpec;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "spd-raid4",
+    summary: "SPD-RAID4: one parity, on several small drives in turn",
+    source: include_str!("spd_raid4.rs"),
+    keys: &["stripe_kib", "parity_drives", "incomplete", "idle_ms", "xor_us", "rebuild_share"],
+    members: hybrid::only_over_drives,
+    data_members: |members, redundancy| members.saturating_sub(redundancy.parity_drives),
+    survives: |_| 1,
+    kind: Members::Mapped,
+    memory: false,
+    over_drives: offered,
+};
+
+/// Pages over these members, or what is missing.
+fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
+    let parities = redundancy.parity_drives as usize;
+    if members.len() < parities + 2 {
+        return Err(format!(
+            "found {} members, of which {parities} have the parity; it needs at least 2 more, for the data",
+            members.len()
+        ));
+    }
+    let (data, parity) = members.split_at(members.len() - parities);
+    Ok(stripes(data, parity) * data.len() as u64)
+}
+
+/// As many as a drive with data has pages, and the parity drives have together.
+fn stripes(data: &[MemberFacts], parity: &[MemberFacts]) -> u64 {
+    let least = |members: &[MemberFacts]| members.iter().map(|member| member.pages).min().unwrap_or(0);
+    least(data).min(least(parity) * parity.len() as u64)
+}
+
+/// One parity, on several members in turn.
+pub type SpdRaid4 = Parity<Split>;
+
+pub(super) fn build(options: &Options<'_>) -> SpdRaid4 {
+    let data = options.array.len() - options.redundancy.parity_drives as usize;
+    let (data, parity) = options.array.split_at(data);
+    SpdRaid4::new(&Options { member_pages: stripes(data, parity), ..options.clone() })
+}
