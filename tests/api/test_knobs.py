@@ -153,6 +153,8 @@ FTL = (
     Knob("ftl.coalesce_reads", False, True, "synth:random,requests=100,write=0,size=4KiB,footprint=4KiB,depth=8",
          "reads_from_memory", MORE),
     Knob("ftl.map", "page", "dftl", CHURN, "operations.program.metadata", MORE, {"ftl.cache_kib": 0.25}),
+    Knob("ftl.map_memory", "dram", "pcm", ONE_PAGE, WRITE, MORE),
+    Knob("ftl.map_write_us", 1, 2, ONE_PAGE, WRITE, MORE, {"ftl.map_memory": "mram"}),
     Knob("ftl.cache_kib", 0.25, 1, CHURN, "mapping.misses", LESS, {"ftl.map": "dftl"}),
     Knob("ftl.log_blocks", 2, 6, SKEWED, "operations.program.gc", LESS, {"ftl.map": "hybrid"}),
     Knob("ftl.streams", 1, 3, SKEWED, "write_amplification.gc", LESS,

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Below;
 use crate::media::{Geometry, Place};
-use crate::spec::{HostOrder, Level, PlaneChoice, Resolved};
+use crate::spec::{BusUse, Level, PlaneChoice, Pool, Resolved};
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -189,15 +189,12 @@ fn not_recovered(drive: &Resolved) -> Option<String> {
     let spec = &drive.spec;
     let wear = drive.levelling().migrates || spec.ftl.wear.erase_budget.is_some();
     let keys = [
-        // Cut while a replaced member is rebuilt, it has brought back pages as they were before.
-        (drive.scheme().memory, format!("redundancy.scheme = \"{}\"", drive.scheme().name)),
         (wear, "ftl.wear".into()),
         (drive.map().below != Below::Itself, format!("ftl.map = \"{}\"", spec.ftl.map)),
-        (spec.ftl.plane_choice != PlaneChoice::InTurn, "ftl.plane_choice".into()),
-        (drive.logical_page() > 1, "ftl.logical_page_kib".into()),
+        (spec.ftl.plane_choice == PlaneChoice::Same, "ftl.plane_choice = \"same\"".into()),
+        (spec.ftl.pool != Pool::Plane, "ftl.pool".into()),
+        (spec.flash.bus == BusUse::Rounds, "flash.bus = \"rounds\"".into()),
         (spec.host.link_us_per_sector > 0.0, "host.link_us_per_sector".into()),
-        (spec.host.order != HostOrder::Arrival, "host.order".into()),
-        (drive.ageing().is_some(), "ageing.model".into()),
     ];
     keys.into_iter().find_map(|(refused, key)| refused.then_some(key))
 }

@@ -34,6 +34,8 @@ const FREE: &[&str] = &[
     "flash.control_gang",
     "ftl.coalesce_reads",
     "ftl.plane_choice",
+    "ftl.map_memory",
+    "ftl.map_write_us",
     "ftl.partial_writes",
     "ftl.read_in_flight",
     "ftl.gc.victim",

@@ -34,7 +34,7 @@ fn integrity(run: &Value, key: &str) -> f64 {
 
 #[test]
 fn nothing_durable_is_lost_by_any_scheme() {
-    for entry in for_drives().filter(|entry| !entry.memory) {
+    for entry in for_drives() {
         for more in [&[][..], &["flash.acknowledge=\"transfer\""], &["buffer.dram_mib=0.0625"]] {
             let run = summary(&cut(entry.name, &["power@300req", "power@50%", "power@0.2501s"], more));
             assert_eq!(integrity(&run, "power_cuts"), 3.0, "{} {more:?}", entry.name);
@@ -54,7 +54,7 @@ fn nothing_durable_is_lost_by_any_scheme() {
 
 #[test]
 fn a_cut_run_is_the_same_every_time() {
-    for entry in for_drives().filter(|entry| !entry.memory) {
+    for entry in for_drives() {
         let digest = || {
             let job = cut(entry.name, &["power@40%", "chip:1.0@60%,replace_after=20ms", "power@61%"], &[]);
             summary(&job)["digest"].clone()
@@ -122,9 +122,77 @@ fn units_recover_side_by_side() {
     assert!(many < 1.2 * few, "three times the flash, and no longer for that: {few} and {many}");
 }
 
+/// A map that has kept what it knew needs no scan, and is written with every program.
 #[test]
-fn a_scheme_whose_recovery_is_missing_is_refused() {
-    let refused = run(&cut("ppc", &["power@50%"], &[]), &mut |_| ControlFlow::Continue(()));
-    let message = refused.expect_err("refused").to_string();
-    assert!(message.contains("power") && message.contains("ppc"), "{message}");
+fn a_map_in_memory_that_keeps_it_is_there_at_once_and_costs_a_write_each_time() {
+    let text = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
+                blocks_per_plane = 64\npages_per_block = 16\npage_kib = 4\n";
+    let workload = "synth:sequential,requests=163,write=1,size=4KiB,footprint=2MiB,rate=100";
+    let of = |more: &[&str]| {
+        let mut set = vec!["start.existing=\"none\""];
+        set.extend(more);
+        let mut job = job(text, workload, &set);
+        job.fail = vec!["power@162req".to_owned()];
+        let run = summary(&job);
+        let recovery = run["integrity"]["recovery_us"][0].as_f64().expect("a number");
+        assert_eq!(integrity(&run, "lost_pages"), 0.0, "{more:?}");
+        (integrity(&run, "recovery_reads"), recovery, figure(&run, "response_us.write.min"))
+    };
+    let (reads, recovery, write) = of(&[]);
+    assert!(reads == 162.0 && recovery > 0.0);
+    for (more, added) in [
+        (&["ftl.map_memory=\"mram\""][..], 0.035),
+        (&["ftl.map_memory=\"pcm\""], 0.15),
+        (&["ftl.map_memory=\"pcm\"", "ftl.map_write_us=2"], 2.0),
+    ] {
+        let (reads, recovery, slower) = of(more);
+        assert_eq!((reads, recovery), (0.0, 0.0), "{more:?}");
+        assert!((slower - write - added).abs() < 1e-6, "{more:?}: {write} and {slower} µs");
+    }
+}
+
+/// Keys that change where pages go, when they end and what comes first.
+const WAYS: [&[&str]; 6] = [
+    &["ftl.map_memory=\"mram\""],
+    &["ftl.map_memory=\"pcm\"", "ftl.map_write_us=20", "flash.acknowledge=\"transfer\""],
+    &["ftl.plane_choice=\"most-free\""],
+    &["ftl.logical_page_kib=8"],
+    &["host.order=\"c-look\""],
+    &[
+        "start.existing=\"reads\"",
+        "ageing.model=\"basic\"",
+        "ageing.aged_ratio=0.3",
+        "ageing.valid_ratio=0.1",
+    ],
+];
+
+#[test]
+fn nothing_durable_is_lost_whatever_else_is_asked_of_the_drive() {
+    for scheme in ["none", "mirror", "raid5"] {
+        for more in WAYS {
+            let run = summary(&cut(scheme, &["power@300req", "power@50%", "power@0.2501s"], more));
+            assert_eq!(integrity(&run, "power_cuts"), 3.0, "{scheme} {more:?}");
+            assert_eq!(integrity(&run, "lost_pages"), 0.0, "{scheme} {more:?}");
+            assert_eq!(integrity(&run, "wrong_reads"), 0.0, "{scheme} {more:?}");
+            let answered = run["response_us"]["all"]["count"].as_f64().expect("a number");
+            assert_eq!(answered + integrity(&run, "interrupted_requests"), 1500.0, "{scheme} {more:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_found_again_or_not_cut_off_is_refused() {
+    for (more, key) in [
+        ("ftl.wear.erase_budget=200", "ftl.wear"),
+        ("ftl.map=\"dftl\"", "ftl.map"),
+        ("ftl.plane_choice=\"same\"", "ftl.plane_choice"),
+        ("host.link_us_per_sector=0.5", "host.link_us_per_sector"),
+    ] {
+        let refused = run(&cut("none", &["power@50%"], &[more]), &mut |_| ControlFlow::Continue(()));
+        let message = refused.expect_err("refused").to_string();
+        assert!(message.contains(key), "{message}");
+    }
+    let both = ["ftl.map=\"dftl\"", "ftl.map_memory=\"pcm\""];
+    let refused = run(&cut("none", &[], &both), &mut |_| ControlFlow::Continue(()));
+    assert!(refused.expect_err("refused").to_string().contains("ftl.map_memory"));
 }

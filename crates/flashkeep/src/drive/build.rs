@@ -57,6 +57,8 @@ impl<C: Contents> Drive<C> {
             plane_choice: drive.spec.ftl.plane_choice,
             read_behind: drive.spec.ftl.read_in_flight == InFlight::Flash,
             summaries: drive.spec.flash.summary_page,
+            map_write: Span(drive.map_write_ns()),
+            map_survives: drive.map_survives(),
             background: drive.spec.ftl.gc.background,
             copyback: drive.spec.ftl.gc.copyback,
             planes: drive.pools(),

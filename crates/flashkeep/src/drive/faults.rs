@@ -324,6 +324,7 @@ impl<C: Contents> Drive<C> {
         this.map = Map::new(this.map.len());
         this.renamed.clear();
         (this.dead, this.limit) = (true, None);
+        self.forget_versions(leaf);
     }
 
     /// What is asked of a dead leaf all the same.
@@ -378,6 +379,8 @@ impl<C: Contents> Drive<C> {
             let leaf = self.ftl_of(plane);
             self.ftls[leaf].erases -= self.blocks.renew_plane(plane);
             (0..self.geometry.blocks).for_each(|block| self.forget_spares(plane, block));
+            // What was under way in the old plane is nothing to the new one.
+            self.land(plane);
             if self.ftls[leaf].rows.is_some() {
                 let first = self.geometry.block_index(plane, 0);
                 self.raw_next[first..first + self.geometry.blocks as usize].fill(0);

@@ -47,9 +47,7 @@ pub use recovery::Recovery;
 pub use retire::Life;
 pub use work::Work;
 
-#[cfg(test)]
-use crate::engine::Page;
-use crate::engine::{Command, Contents, Done, LeafId, Leaves, Ticket, Verb};
+use crate::engine::{Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};
 #[cfg(test)]
 use crate::ftl::Entry;
 use crate::ftl::allocation::Order;
@@ -269,6 +267,9 @@ pub struct Drive<C> {
     read_behind: bool,
     /// Each block has a summary behind its data.
     summaries: bool,
+    /// What noting the place of a program takes, and whether that stays without power.
+    map_write: Span,
+    map_survives: bool,
     /// Planes are collected also while nothing waits for them.
     background: bool,
     copyback: Copyback,
@@ -509,6 +510,15 @@ impl<C: Contents> Leaves<C> for Drive<C> {
             self.submit_plainly(now, usize::from(leaf.0), command, ticket, contents);
         } else {
             self.submit_otherwise(now, leaf, command, ticket, contents);
+        }
+    }
+
+    fn disown(&mut self, leaf: LeafId, page: Page) {
+        let leaf = usize::from(leaf.0);
+        // A memory is written in place, and a raw leaf's pages are the scheme's own.
+        if !self.raw && leaf < self.ftls.len() {
+            self.forget(leaf, page.0);
+            self.note_trim(leaf, page.0);
         }
     }
 

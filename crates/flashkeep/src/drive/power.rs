@@ -168,6 +168,13 @@ impl<C: Contents> Drive<C> {
         }
     }
 
+    /// A whole leaf is dead: nothing is kept in it.
+    pub(super) fn forget_versions(&mut self, ftl: usize) {
+        let Some(power) = &mut self.power else { return };
+        power.kept.retain(|&(leaf, _), _| usize::from(leaf) != ftl);
+        power.shadows.retain(|&(leaf, _), _| usize::from(leaf) != ftl);
+    }
+
     pub(super) fn is_kept(&self, ftl: usize, lpn: u32, ppn: Ppn) -> bool {
         self.power.as_ref().is_some_and(|power| power.kept.get(&(ftl as u16, lpn)) == Some(&ppn))
     }

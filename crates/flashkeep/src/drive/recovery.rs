@@ -225,7 +225,8 @@ impl<C: Contents> Drive<C> {
         full && !self.blocks.is_unreadable(self.geometry.ppn(plane, block, end - 1))
     }
 
-    /// A block that has a summary is known from that, one read; of another every page is read, for its spare area. The
+    /// Nothing is read where the map and what spare areas say is in a memory that has kept it. Otherwise a block that has
+    /// a summary is known from that, one read; of another every page is read, for its spare area. The
     /// units of a channel read side by side and hand over what they have one after the other. Then those blocks are
     /// erased whose erase was cut off.
     fn take_time(&mut self, now: SimTime, erased_anew: &[Ppn]) -> Recovery {
@@ -234,7 +235,7 @@ impl<C: Contents> Drive<C> {
         for plane in (0..self.geometry.plane_count()).rev().map(PlaneId) {
             let pages = &mut left[self.unit_of[plane.0 as usize].0 as usize];
             for block in (0..self.geometry.blocks).rev() {
-                if self.blocks.is_failed_block(plane, block) {
+                if self.map_survives || self.blocks.is_failed_block(plane, block) {
                     continue;
                 }
                 let end = self.programmed_in(plane, block);

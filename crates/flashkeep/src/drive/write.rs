@@ -351,8 +351,9 @@ impl<C: Contents> Drive<C> {
             renamed.retain(|renamed| renamed.op != op.raw());
         }
         if !self.damaged || !self.is_nobodys(op) {
-            let done = Done::at(ticket, u32::from(command.count), durable);
-            self.done.push(Done { acknowledged, service, ..done });
+            let noted = self.map_write;
+            let done = Done::at(ticket, u32::from(command.count), durable + noted);
+            self.done.push(Done { acknowledged: acknowledged + noted, service: service + noted, ..done });
         }
         self.ops.release(op);
     }

@@ -111,6 +111,11 @@ pub trait Leaves<C: Contents>: Below {
     /// page at a time.
     fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]);
 
+    /// After a power cut: what the leaf has of this page fits nothing, and is not to be found again by the next one.
+    fn disown(&mut self, leaf: LeafId, page: Page) {
+        let _ = (leaf, page);
+    }
+
     /// What has been done since the last call, in order.
     fn done(&mut self) -> &mut Vec<Done<C>>;
 }

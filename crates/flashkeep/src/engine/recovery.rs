@@ -48,7 +48,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         scheme.recover(&view, &mut |member, page| lacking.push((member, page)));
         let children = self.shape[node.index()].children.clone();
         for &(Member(member), page) in &lacking {
-            self.gaps.set(children[usize::from(member)], page.0, true);
+            let child = children[usize::from(member)];
+            self.gaps.set(child, page.0, true);
+            if let Some(leaf) = self.shape[child.index()].leaf {
+                leaves.disown(leaf, page);
+            }
         }
         let (scheme, view) = self.consult(leaves, node);
         for member in (0..view.members()).map(Member).filter(|&member| !view.alive(member)) {

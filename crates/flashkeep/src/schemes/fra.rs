@@ -97,7 +97,7 @@ impl Fra {
             versions.write(command, place, &touch, plan, |step| step.role(Role::Plain));
             versions.set_changed(stripe, touch.touched, command.verb == Verb::Trim, true);
             // Everybody answers: what was lost of it is there again.
-            versions.stripes.set_gone(stripe, touch.touched, |_| false);
+            versions.stripes.set_there(stripe, touch.touched);
         });
         self.dirty.set(stripe, true);
         Verdict::Go

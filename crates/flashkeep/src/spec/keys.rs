@@ -228,6 +228,12 @@ pub struct FtlSpec {
     /// a block), or `hybrid` (an entry a block, and logs of pages).
     #[schemars(extend("enum" = maps()))]
     pub map: String,
+    /// What memory the map is in: `dram` (gone with the power, and found again from spare areas), `pcm` or `mram`.
+    pub map_memory: MapMemory,
+    /// What a write to a map in `pcm` or `mram` takes, after each program, before that is acknowledged. Left out, what is
+    /// known of the memory.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub map_write_us: Option<f64>,
     /// The cache of `dftl`, in KiB for each member: 8 bytes an entry.
     #[schemars(range(min = 0.03125, max = 16_777_216.0))]
     pub cache_kib: f64,
@@ -312,6 +318,18 @@ pub enum PlaneChoice {
     MostFree,
     /// The one that holds the page's older copy.
     Same,
+}
+
+/// What memory the map is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MapMemory {
+    /// Volatile.
+    Dram,
+    /// Phase-change memory.
+    Pcm,
+    /// Magnetic memory.
+    Mram,
 }
 
 /// What a write of a part of a page does about the rest.
@@ -664,6 +682,8 @@ impl Default for FtlSpec {
             read_in_flight: InFlight::Memory,
             coalesce_reads: false,
             map: "page".into(),
+            map_memory: MapMemory::Dram,
+            map_write_us: None,
             cache_kib: 64.0,
             log_blocks: None,
             streams: 1,

@@ -1,7 +1,7 @@
 //! What `ftl.map` makes of a member: how much of the flash its tables take, and what it does not go with.
 
 use super::check::{Check, Resolved, page_bytes, product};
-use super::keys::ReadPolicy;
+use super::keys::{MapMemory, ReadPolicy};
 use super::pools::pooled;
 use super::redundancy::{logical, parts};
 use crate::error::DriveError;
@@ -10,6 +10,13 @@ use crate::schemes::{self, Members};
 
 /// Bytes of an entry in a cache of the map: a page and its place.
 const CACHED_ENTRY_BYTES: f64 = 8.0;
+
+/// A write to phase-change memory: the SET that decides it in Lee et al., "Architecting phase change memory as a scalable
+/// DRAM alternative", ISCA 2009.
+const PCM_WRITE_US: f64 = 0.15;
+
+/// A write cycle of toggle MRAM: Everspin MR4A16B, data sheet.
+const MRAM_WRITE_US: f64 = 0.035;
 
 /// A plan names the pages of a block, and those of one more, by 16 bits.
 const MOST_BLOCK_PAGES: u32 = 16_384;
@@ -33,6 +40,23 @@ impl Resolved {
         }
     }
 
+    /// Whether the map is there after a power cut as it was before.
+    #[must_use]
+    pub fn map_survives(&self) -> bool {
+        self.spec.ftl.map_memory != MapMemory::Dram
+    }
+
+    /// What the map's memory takes to note where a program went; nothing where that is DRAM.
+    #[must_use]
+    pub fn map_write_ns(&self) -> u64 {
+        let known = match self.spec.ftl.map_memory {
+            MapMemory::Dram => return 0,
+            MapMemory::Pcm => PCM_WRITE_US,
+            MapMemory::Mram => MRAM_WRITE_US,
+        };
+        (self.spec.ftl.map_write_us.unwrap_or(known) * 1e3).ceil() as u64
+    }
+
     /// Entries of the map that fit its cache.
     #[must_use]
     pub fn cache_entries(&self) -> u32 {
@@ -49,6 +73,7 @@ impl Check<'_> {
             return Ok(());
         };
         self.point_out_unread_map_keys(map);
+        self.map_memory(map)?;
         if map.below == Below::Itself {
             return Ok(());
         }
@@ -67,6 +92,22 @@ impl Check<'_> {
         } else {
             self.room_for_logs(map, scheme)
         }
+    }
+
+    /// Only a map that is in the controller's memory as a whole can be in another one.
+    fn map_memory(&mut self, map: &Entry) -> Result<(), DriveError> {
+        let volatile = self.spec.ftl.map_memory == MapMemory::Dram;
+        if volatile && self.given.by_hand("ftl.map_write_us") {
+            self.warnings.push("ftl.map_write_us: no effect with ftl.map_memory = \"dram\"".into());
+        }
+        if volatile || map.below == Below::Itself {
+            return Ok(());
+        }
+        let message = format!(
+            "ftl.map = \"{}\" has its tables elsewhere; `dram` is accepted, or the map `page`",
+            map.name
+        );
+        Err(self.wrong(&["ftl.map_memory", "ftl.map"], message))
     }
 
     fn point_out_unread_map_keys(&mut self, map: &Entry) {

@@ -593,6 +593,7 @@ fn a_resolved_drive_reads_back() {
         let absent = [
             ("redundancy", "width"),
             ("ftl", "log_blocks"),
+            ("ftl", "map_write_us"),
             ("ftl.wear", "erase_budget"),
             ("ftl.gc", "soft_threshold"),
         ];

@@ -25,20 +25,26 @@ struct Remains {
     parities: Vec<(Role, Token)>,
 }
 
+/// What was logged of data pages when it was found: which were lost, and which their members had not been given back.
+pub(crate) struct Logged {
+    pub(crate) lost: Bits,
+    pub(crate) lacking: Bits,
+}
+
 impl<L: Layout> Stripes<L> {
-    /// Nothing is known any more but the layout, and which pages were lost: that was logged when it was found.
-    pub(crate) fn forget(&mut self) -> Bits {
+    /// Nothing is known any more but the layout and what was logged.
+    pub(crate) fn forget(&mut self) -> Logged {
         self.sound = false;
         (self.written, self.thin, self.bare) = Default::default();
         self.todo = Todo::default();
         self.settling.clear();
-        std::mem::take(&mut self.gone)
+        Logged { lost: std::mem::take(&mut self.gone), lacking: std::mem::take(&mut self.lacking) }
     }
 
     /// Looks at every stripe. Tells what members lack.
     pub(crate) fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        let lost = self.forget();
-        (0..self.count()).for_each(|stripe| self.recover_stripe(stripe, &lost, view, lacks));
+        let logged = self.forget();
+        (0..self.count()).for_each(|stripe| self.recover_stripe(stripe, &logged, view, lacks));
     }
 
     /// Looks at a stripe with one version of everything. What a parity says of a page that was lost before is older
@@ -46,13 +52,13 @@ impl<L: Layout> Stripes<L> {
     pub(crate) fn recover_stripe(
         &mut self,
         stripe: u32,
-        lost: &Bits,
+        logged: &Logged,
         view: &View<'_>,
         lacks: &mut dyn FnMut(Member, Page),
     ) {
         let seats = self.seats(stripe);
         let remains = self.remains(seats, view);
-        let found = remains.settle(self.units(lost, stripe));
+        let found = remains.settle(self.units(&logged.lost, stripe), self.units(&logged.lacking, stripe));
         let written = found.written(&remains);
         Self::mark(&mut self.written, remains.stripe_first, written, true);
         for index in remains.absent.iter().copied().filter(|&index| written.has(index)) {
@@ -117,12 +123,12 @@ impl Found {
 
 impl Remains {
     /// The most parities that fit, with the fewest units to be worked out; none where some `were_lost` and are not there.
-    fn settle(&self, were_lost: Units) -> Found {
-        let lost = self.dead.iter().chain(&self.absent).copied().filter(|&index| were_lost.has(index));
-        let lost: Vec<u8> = lost.collect();
-        if !lost.is_empty() {
-            let dead = self.dead.iter().copied().filter(|&index| !were_lost.has(index));
-            return Found { lost: lost.iter().copied().chain(dead).collect(), ..Found::default() };
+    /// Where none fits, what is not there is a known zero, unless its member `lacked` it.
+    fn settle(&self, were_lost: Units, lacked: Units) -> Found {
+        let missing = || self.dead.iter().chain(&self.absent).copied();
+        if missing().any(|index| were_lost.has(index)) {
+            let known = |index: &u8| were_lost.has(*index) || lacked.has(*index) || self.dead.contains(index);
+            return Found { lost: missing().filter(known).collect(), ..Found::default() };
         }
         let all: Vec<Role> = self.parities.iter().map(|&(role, _)| role).collect();
         let each = all.iter().map(|&role| vec![role]).filter(|_| all.len() > 1);
@@ -136,7 +142,9 @@ impl Remains {
         }
         // Where nothing else is there, nothing was.
         let empty = self.parities.is_empty() && self.data.iter().all(|token| *token == Token::default());
-        Found { lost: if empty { Vec::new() } else { self.dead.clone() }, ..Found::default() }
+        let mut lost = if empty { Vec::new() } else { self.dead.clone() };
+        lost.extend(self.absent.iter().copied().filter(|&index| lacked.has(index)));
+        Found { lost, ..Found::default() }
     }
 
     /// Units to be worked out: those of members that do not answer, and of the others that are not there none, one, two.

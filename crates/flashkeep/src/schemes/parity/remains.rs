@@ -8,11 +8,11 @@
 //! written anew. Where neither fits, or nothing is known of a stripe, there is one version of everything
 //! ([`Stripes::recover_stripe`]).
 
+use super::recover::Logged;
 use super::stripes::Stripes;
 use super::units::Units;
 use super::versions::{Partial, Versions};
 use crate::engine::{Contents, Member, Page, Role, Token, Version, View};
-use crate::kernel::Bits;
 
 /// The versions of a stripe's units: what is there of them.
 struct Pair {
@@ -52,27 +52,30 @@ impl Versions {
         let settling = std::mem::take(&mut self.stripes.settling);
         // The memory knows of the units that it stands for which are known zeros.
         let written = std::mem::take(&mut self.stripes.written);
-        let mut lost = self.stripes.forget();
+        let mut logged = self.stripes.forget();
         (self.blind, self.exposed) = Default::default();
+        let owes = logged.lacking.count() > 0;
         for stripe in 0..self.stripes.count() {
             let known = self.stripes.units(&settled, stripe);
             let under_way = settling.get(&stripe).filter(|settling| settling.puts_off);
             let coming = under_way.map_or(Units::default(), |settling| settling.touched).without(known);
             let there = self.stripes.units(&written, stripe).within(known);
-            // With every unit there, the data say all there is to know.
+            // With every unit there, the data say all there is to know. (What is not there, while nothing is owed to
+            // a member, had not been programmed.)
             let seats = self.stripes.seats(stripe);
             let is_short = (0..self.stripes.data()).any(|index| {
                 let member = seats.data(index);
-                !view.alive(member) || there.has(index) && view.spare(member, seats.page()).is_none()
+                !view.alive(member)
+                    || (owes || there.has(index)) && view.spare(member, seats.page()).is_none()
             });
             let at = partial(stripe)
                 .filter(|_| is_short)
                 .filter(|&(memory, slot)| view.spare(memory, slot).is_some());
             if !at.is_some_and(|at| {
-                self.recover_partial(stripe, [known, coming, there], at, &mut lost, view, lacks)
+                self.recover_partial(stripe, [known, coming, there], at, &mut logged, view, lacks)
             }) {
                 self.let_go(stripe, Units::range(0, self.stripes.data()));
-                self.stripes.recover_stripe(stripe, &lost, view, lacks);
+                self.stripes.recover_stripe(stripe, &logged, view, lacks);
             }
         }
     }
@@ -91,13 +94,14 @@ impl Versions {
         stripe: u32,
         [known, coming, there]: [Units; 3],
         at: (Member, Page),
-        lost: &mut Bits,
+        logged: &mut Logged,
         view: &View<'_>,
         lacks: &mut dyn FnMut(Member, Page),
     ) -> bool {
         let seats = self.stripes.seats(stripe);
-        // What was on its way to a member that does not answer is there if the partial parity has it.
-        let doubtful: Vec<u8> = coming.iter().filter(|&index| !view.alive(seats.data(index))).collect();
+        // What was on its way to a member that does not have it is there if the partial parity has it.
+        let is_there = |index: u8| view.spare(seats.data(index), seats.page()).is_some();
+        let doubtful: Vec<u8> = coming.iter().filter(|&index| !is_there(index)).collect();
         let mut sets = vec![known.with(coming)];
         for index in doubtful {
             sets.insert(0, known.with(coming).without(Units::range(index, index + 1)));
@@ -108,10 +112,10 @@ impl Versions {
         let both = fits.iter().find(|(_, fit)| fit.parity && fit.partial);
         let Some(&(pair, fit)) = both.or(fits.first()) else {
             // What the parity says of those was so before they were written.
-            Stripes::<super::Rotated<1>>::mark(lost, self.stripes.number(stripe, 0), known, true);
+            Stripes::<super::Rotated<1>>::mark(&mut logged.lost, self.stripes.number(stripe, 0), known, true);
             return false;
         };
-        let was_lost = self.stripes.units(lost, stripe);
+        let was_lost = self.stripes.units(&logged.lost, stripe);
         let missing = || pair.dead.iter().chain(&pair.absent).copied();
         if pair.changed.is_empty() || missing().any(|index| was_lost.has(index)) {
             return false;

@@ -82,6 +82,9 @@ pub(crate) struct Stripes<L> {
     pub(crate) bare: Bits,
     /// Data pages that nothing brings back now.
     pub(crate) gone: Bits,
+    /// Data pages that their members have not been given back yet: that is logged, too.
+    #[serde(skip)]
+    pub(crate) lacking: Bits,
     /// Stripes where something can be brought back.
     pub(crate) todo: Todo,
     /// What plans under way will have changed, by stripe.
@@ -102,6 +105,7 @@ impl<L: Layout> Stripes<L> {
             thin: Bits::default(),
             bare: Bits::default(),
             gone: Bits::default(),
+            lacking: Bits::default(),
             todo: Todo::default(),
             settling: FixedMap::default(),
         }
@@ -272,21 +276,31 @@ impl<L: Layout> Stripes<L> {
     pub(crate) fn examine(&mut self, stripe: u32, view: &View<'_>, try_again: bool) {
         let word = self.codeword(stripe);
         let missing = word.missing(|member, page| !view.has(member, page));
-        let mut gone = Units::default();
-        if !word.can_do_without(&missing) {
-            let lacks = |index: &u8| !view.has(word.seats.data(*index), word.seats.page());
-            word.units.iter().filter(lacks).for_each(|index| gone.add(index));
-        }
+        let lacks = |index: &u8| !view.has(word.seats.data(*index), word.seats.page());
+        let mut lacking = Units::default();
+        word.units.iter().filter(lacks).for_each(|index| lacking.add(index));
+        let gone = if word.can_do_without(&missing) { Units::default() } else { lacking };
         let answers = missing.roles().iter().any(|&role| view.alive(word.seats.member(role)));
-        self.note(stripe, missing.count, gone, answers && try_again);
+        self.note(stripe, missing.count, lacking, gone, answers && try_again);
     }
 
-    /// How many units the parities of a stripe lack, which data units are lost, and whether it can be helped.
-    pub(crate) fn note(&mut self, stripe: u32, missing: usize, gone: Units, helps: bool) {
+    /// How many units the parities of a stripe lack, which data units their members lack and which of those are lost,
+    /// and whether it can be helped.
+    pub(crate) fn note(&mut self, stripe: u32, missing: usize, lacking: Units, gone: Units, helps: bool) {
+        let (first, all) = (self.number(stripe, 0), Units::range(0, self.data));
+        Self::mark(&mut self.lacking, first, all.without(lacking), false);
+        Self::mark(&mut self.lacking, first, lacking, true);
         self.set_gone(stripe, Units::range(0, self.data), |index| gone.has(*index));
         self.thin.set(stripe, missing > 0);
         self.bare.set(stripe, missing >= usize::from(L::PARITIES));
         self.todo.set(stripe, helps && gone.is_empty());
+    }
+
+    /// Everybody has these data units.
+    pub(crate) fn set_there(&mut self, stripe: u32, units: Units) {
+        let first = self.number(stripe, 0);
+        Self::mark(&mut self.gone, first, units, false);
+        Self::mark(&mut self.lacking, first, units, false);
     }
 
     /// Which of some data units are lost.

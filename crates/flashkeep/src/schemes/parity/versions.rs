@@ -247,13 +247,14 @@ impl Versions {
             || current.iter().filter(lacks).any(|index| view.alive(seats.data(index)))
             || (partial.is_some() && !in_memory);
         drop(word);
-        let mut gone = Units::default();
+        let (mut lacking, mut gone) = (Units::default(), Units::default());
         for index in current.iter().filter(lacks) {
+            lacking.add(index);
             if if changed.has(index) { new_lost } else { old_lost } {
                 gone.add(index);
             }
         }
-        self.stripes.note(stripe, missing.count, gone, helps && try_again);
+        self.stripes.note(stripe, missing.count, lacking, gone, helps && try_again);
         self.blind.set(stripe, new > 0 || !in_memory);
     }
 
@@ -280,8 +281,8 @@ impl Versions {
         self.shadow.page_at(member, page).map(|number| self.stripes.split(Page(number)).0)
     }
 
-    /// Whether no codeword lacks anything that a failure took. (In a stripe that is only blind because its parity is
-    /// put off, nothing is missing.)
+    /// Whether no codeword lacks anything that a failure took. (In a stripe that is only blind because its
+    /// parity is put off, nothing is missing.)
     pub(crate) fn is_whole(&self) -> bool {
         self.stripes.thin.count() == 0
     }
