@@ -499,6 +499,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if let Some(since) = rebuilds {
                 self.rebuilt(now, node, since);
             }
+        } else if self.troubled && key.is_some() && node != NodeId::HOST {
+            self.press(leaves, now, node);
         }
         self.bury(id);
     }

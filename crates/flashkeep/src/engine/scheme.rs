@@ -108,7 +108,8 @@ pub trait Scheme {
     }
 
     /// Whether it has work that is not to wait for idle time, a timer or a command: it is asked for it at once, with
-    /// [`Why::Pressed`]. Asked after each plan that is not a read, each piece of background work and each change.
+    /// [`Why::Pressed`]. Asked after each plan that is not a read, each piece of background work and each change; once
+    /// something has failed, also when a plan that had a stripe lets it go.
     fn pressed(&self) -> bool {
         false
     }

@@ -93,6 +93,8 @@ pub struct Facts<'a> {
     pub busy: [Vec<Span>; 2],
     /// How the flash has worn.
     pub wear: WearFacts,
+    /// What a backup has done, where that is the scheme.
+    pub backup: Option<Value>,
     /// The members of an array.
     pub members: Vec<MemberFacts<'a>>,
     /// Valid pages at the end, and pages there are.
@@ -170,6 +172,9 @@ pub fn summary(facts: &Facts<'_>) -> Value {
     // A page map does nothing that would have to be counted.
     if let Some((name, counts)) = facts.mapping {
         summary["mapping"] = mapping(name, &counts);
+    }
+    if let Some(backup) = &facts.backup {
+        summary["backup"] = backup.clone();
     }
     if let Some(conditioned) = &facts.conditioned {
         summary["conditioning"] = conditioned.clone();

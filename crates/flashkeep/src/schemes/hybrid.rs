@@ -76,7 +76,10 @@ mod tests {
 
     #[test]
     fn drives_come_first() {
-        let (drive, disk) = (MemberFacts { pages: 10, disk: false }, MemberFacts { pages: 90, disk: true });
+        let (drive, disk) = (
+            MemberFacts { pages: 10, page_bytes: 4096, disk: false },
+            MemberFacts { pages: 90, page_bytes: 4096, disk: true },
+        );
         let small = MemberFacts { pages: 8, ..drive };
         let parts = Parts { flash: 2, disks: 1, flash_pages: 8, disk_pages: 90 };
         assert_eq!(Parts::of(&[drive, small, disk]), Ok(parts));

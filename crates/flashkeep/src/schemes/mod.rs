@@ -11,6 +11,7 @@ use crate::engine::{
 use crate::mapping::Mapping;
 use crate::spec::{RedundancySpec, head_comment};
 
+mod backup;
 mod diff_raid;
 mod ds;
 mod dvs;
@@ -34,6 +35,7 @@ mod spd_raid4;
 mod tests;
 mod todo;
 
+pub use backup::{Backup, BackupFacts, DiskFacts, Moved};
 pub use diff_raid::DiffRaid;
 pub use ds::Ds;
 pub use dvs::Dvs;
@@ -58,6 +60,8 @@ pub struct MemberFacts {
     pub pages: u64,
     /// Whether it is a disk; otherwise it is flash, or a tree of its own.
     pub disk: bool,
+    /// Bytes of a page, the same for all members.
+    pub page_bytes: u64,
 }
 
 /// What a scheme is made from.
@@ -126,16 +130,16 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Whether drives can have it; the others run over drives only.
+    #[must_use]
+    pub fn is_for_drives(&self) -> bool {
+        self.is_plain() || self.keys.contains(&"width")
+    }
+
     /// Whether it has but one member.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         matches!((self.members)(1, None, ""), Ok(1))
-    }
-
-    /// Whether a drive can have it.
-    #[must_use]
-    pub fn is_for_drives(&self) -> bool {
-        (self.members)(16, None, "").is_ok()
     }
 }
 
@@ -272,6 +276,7 @@ schemes! {
     diff_raid DiffRaid;
     griffin Griffin;
     spd_raid4 SpdRaid4;
+    backup Backup;
 }
 
 /// The manual page of a scheme: the doc comment at the head of its file.

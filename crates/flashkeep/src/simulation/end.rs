@@ -94,6 +94,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             busy: [since(channels_now, channels), since(units_now, units)],
             wear: self.wear(),
             members: self.member_facts(),
+            backup: self.backup_facts(),
             conditioned: self.conditioned.clone(),
             filled: self.drive.filled(),
             lost_pages: self.engine.lost().count(),

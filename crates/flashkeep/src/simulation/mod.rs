@@ -24,6 +24,7 @@ mod end;
 mod image;
 mod life;
 mod link;
+mod memory;
 mod outside;
 mod power;
 mod strike;
@@ -34,6 +35,7 @@ mod volumes;
 pub use build::{Built, Plot, build, build_shelf};
 use life::Marks;
 use link::Link;
+use memory::Gauge;
 use outside::Outside;
 use power::Ledger;
 use strike::Blows;
@@ -254,6 +256,8 @@ struct Simulation<'a, C: Contents, H> {
     volumes: Option<Volumes>,
     /// How units of an array become stripes.
     interleave: Option<Interleave>,
+    /// How full a backup's memory is.
+    gauge: Option<Gauge>,
     /// The link to the host, if it takes time.
     link: Option<Link>,
     /// What is still to happen to the drive.
@@ -345,6 +349,7 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
             outside: (workload.replay == Replay::Open && drive.spec.host.order == HostOrder::CLook)
                 .then(Outside::default),
             volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,
+            gauge: (drive.scheme().name == "backup").then(|| Gauge::new(drive.disks())),
             interleave: Interleave::new(bytes, unit, data),
             link: Link::new(drive.spec.host.link_us_per_sector),
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
@@ -751,6 +756,9 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
         if self.admitted == self.warmup {
             self.begin_counting();
         }
+        if self.gauge.is_some() {
+            self.look_at_memory();
+        }
         let id = self.in_flight.claim();
         let number = self.admitted;
         self.admitted += 1;
@@ -895,6 +903,9 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
         if !self.blows.is_empty() {
             let tally = self.tally();
             self.phases.begin("before", None, self.now, tally);
+        }
+        if let Some(gauge) = &mut self.gauge {
+            gauge.restart(self.now);
         }
         self.baseline = Baseline {
             at: if self.warmup == 0 { SimTime::ZERO } else { self.now },

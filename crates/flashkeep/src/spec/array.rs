@@ -28,7 +28,11 @@ impl Resolved {
     /// What its members are, as its scheme may know them.
     #[must_use]
     pub fn member_facts(&self) -> Vec<MemberFacts> {
-        let facts = |member: &Resolved| MemberFacts { pages: member.whole_pages(), disk: member.is_disk() };
+        let facts = |member: &Resolved| MemberFacts {
+            pages: member.whole_pages(),
+            page_bytes: member.page_bytes(),
+            disk: member.is_disk(),
+        };
         self.array.iter().map(facts).collect()
     }
 
@@ -42,6 +46,12 @@ impl Resolved {
     #[must_use]
     pub fn is_disk(&self) -> bool {
         self.disk().is_some()
+    }
+
+    /// Disks among an array's members.
+    #[must_use]
+    pub fn disks(&self) -> usize {
+        self.array.iter().filter(|member| member.is_disk()).count()
     }
 
     /// Pages that it offers whole.

@@ -476,6 +476,33 @@ pub struct RedundancySpec {
     /// The share of its time that a rebuild works; the rest is the host's.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub rebuild_share: f64,
+    /// `backup`: a segment of a disk, data or free, KiB (2 MB: Fan, section 2.3).
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub segment_kib: u32,
+    /// `backup`: data segments of a disk for each free one ("dozens": Fan, section 2.2; 32 is ours).
+    #[schemars(range(min = 1, max = 65_536))]
+    pub free_every: u32,
+    /// `backup`: free segments beside each other that are recalled in one pass (Fan, figure 2: 3).
+    #[schemars(range(min = 1, max = 64))]
+    pub recall_segments: u32,
+    /// `backup`: with a greater share of a disk's free segments in use they are recalled though the host writes (ours).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub recall_share: f64,
+    /// `backup`: after so long without writes free segments are recalled, ms (ours).
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub recall_idle_ms: f64,
+    /// `backup`: which disk has which part of an SSD: `interleaved` or `contiguous`.
+    pub spread: Spread,
+}
+
+/// Which disk backs up which part of an SSD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spread {
+    /// Segments go to the disks in turn, so that all of them take part in a burst on one place (ours).
+    Interleaved,
+    /// Each disk has one stretch of every SSD.
+    Contiguous,
 }
 
 /// What of a stripe that has never been written in full.
@@ -759,6 +786,12 @@ impl Default for RedundancySpec {
             xor_us: 0.0,
             spares: 0,
             rebuild_share: 0.5,
+            segment_kib: 2048,
+            free_every: 32,
+            recall_segments: 3,
+            recall_share: 0.75,
+            recall_idle_ms: 10.0,
+            spread: Spread::Interleaved,
         }
     }
 }

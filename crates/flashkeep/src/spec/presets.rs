@@ -58,6 +58,11 @@ const TABLE: &[(&str, &str)] = table![
     "t7-hybrid-mirror-base",
     "t7-hybrid-raid1",
     "t7-hpda",
+    "t7-backup-8",
+    "t7-backup-16",
+    "t7-backup-32",
+    "t7-backup-64",
+    "t7-backup-3disks",
 ];
 
 /// The presets in the order of the table.

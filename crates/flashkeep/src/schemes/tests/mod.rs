@@ -88,6 +88,7 @@ impl<'a> Options<'a> {
 impl Setup {
     fn facts(&self) -> Vec<MemberFacts> {
         let member = |n| MemberFacts {
+            page_bytes: 4096,
             pages: u64::from(self.node_pages(u16::from(n) + 1)),
             disk: n >= self.members - self.disks,
         };

@@ -1,0 +1,78 @@
+//! What the scheme knows of a disk, being its only user.
+
+use super::super::todo::Todo;
+use super::facts::DiskFacts;
+use crate::engine::Page;
+
+/// What a disk is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) enum Kind {
+    #[default]
+    Nothing,
+    /// It reads what a failed SSD should have.
+    Read,
+    Stage,
+    InPlace,
+    Recall,
+    Destage,
+    /// An SSD is given back what it lacks.
+    Restore,
+    /// The disk is given what it lacks.
+    Refill,
+}
+
+/// What a disk is doing, with what.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(super) struct Operation {
+    pub(super) kind: Kind,
+    /// The pages of the memory that it moves from or to, and the places on the disk.
+    pub(super) slots: Vec<u32>,
+    pub(super) places: Vec<Page>,
+    /// The free segment that is being staged to.
+    pub(super) segment: u32,
+    /// The pages that a rebuild copies.
+    pub(super) pages: std::ops::Range<u32>,
+    /// The disk has been replaced meanwhile.
+    pub(super) renewed: bool,
+}
+
+/// Whose work a disk did last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) enum Turn {
+    #[default]
+    Host,
+    Reorganisation,
+    Rebuild,
+}
+
+/// A disk, as its only user knows it.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Disk {
+    pub(super) alive: bool,
+    /// Where the last transfer ended.
+    pub(super) head: Page,
+    pub(super) doing: Operation,
+    pub(super) last: Turn,
+    /// A rebuild was to have its turn and found the disk busy.
+    pub(super) rebuild_waits: bool,
+    /// Pages of the memory that are to be destaged, the next one last.
+    pub(super) sweep: Vec<u32>,
+    /// Pages that it, or their SSD, lacks and the other has.
+    pub(super) todo: Todo,
+    pub(super) facts: DiskFacts,
+}
+
+impl Disk {
+    pub(super) fn new() -> Self {
+        Disk {
+            alive: true,
+            head: Page(0),
+            doing: Operation::default(),
+            last: Turn::default(),
+            rebuild_waits: false,
+            sweep: Vec::new(),
+            todo: Todo::default(),
+            facts: DiskFacts::default(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What of each page is where it ought to be, and what failures do to that.
+
+use super::pending::State;
+use super::{Backup, Kind};
+use crate::engine::{Change, Member, Page, View};
+
+impl Backup {
+    /// Notes whether a page's SSD lacks it, and whether its backup cannot be had.
+    pub(super) fn note(&mut self, page: Page, bare: bool, stale: bool, ssd_alive: bool) {
+        let was = self.bare.has(page.0) != self.stale.has(page.0);
+        self.bare.set(page.0, bare);
+        self.stale.set(page.0, stale);
+        self.exposed = self.exposed + u64::from(bare != stale) - u64::from(was);
+        let disk = &mut self.disks[self.layout.disk_of(page)];
+        let can = if bare { ssd_alive } else { disk.alive };
+        disk.todo.set(page.0, bare != stale && can);
+    }
+
+    /// Looks what there is of a page.
+    pub(super) fn look(&mut self, page: Page, view: &View<'_>) {
+        if !self.troubled {
+            return;
+        }
+        let written = self.written.has(page.0);
+        let (ssd, on_ssd) = self.layout.on_ssd(page);
+        let bare = written && !view.has(ssd, on_ssd);
+        let stale = written && self.backup(page).is_none_or(|(member, place)| !view.has(member, place));
+        self.note(page, bare, stale, view.alive(ssd));
+    }
+
+    /// Something happened to a member.
+    pub(super) fn hear(&mut self, member: Member, change: Change, view: &View<'_>) {
+        self.troubled = true;
+        if let Change::Damaged(place) | Change::Lacking(place) | Change::Refused(place) = change {
+            return self.lose_page(member, place, matches!(change, Change::Refused(_)), view);
+        }
+        if member.0 < self.layout.ssds {
+            self.layout.pages_of_ssd(member).for_each(|page| self.look(Page(page), view));
+        } else if member == self.nvram() {
+            match change {
+                Change::Failed => self.lose_memory(view),
+                _ => self.memory.alive = self.memory.capacity() > 0,
+            }
+        } else {
+            let disk = usize::from(member.0 - self.layout.ssds);
+            match change {
+                Change::Failed => self.lose_disk(disk, view),
+                Change::Replaced => self.renew_disk(disk),
+                _ => self.disks[disk].alive = true,
+            }
+            self.layout.pages_of_disk(disk).for_each(|page| self.look(Page(page), view));
+        }
+    }
+
+    /// A member goes on without a page.
+    fn lose_page(&mut self, member: Member, place: Page, refused: bool, view: &View<'_>) {
+        let Some(page) = self.page_at(member, place) else { return };
+        if self.backup(page) == Some((member, place)) {
+            self.memory.forget(page);
+            // A page that has been recalled is still where it was recalled from.
+            let there = member == self.nvram() && self.segments.place_of(page).is_some();
+            if !there {
+                self.segments.remove(page);
+                self.missed.set(page.0, true);
+            }
+        } else if self.segments.place_of(page) == Some(place) && member != self.nvram() {
+            self.segments.remove(page);
+        }
+        self.look(page, view);
+        if refused {
+            self.disks[self.layout.disk_of(page)].todo.set(page.0, false);
+        }
+    }
+
+    /// The memory is gone, and with it what waited there and the map.
+    fn lose_memory(&mut self, view: &View<'_>) {
+        let mut lost = Vec::new();
+        self.memory.clear(|page| lost.push(page));
+        for (at, disk) in self.disks.iter_mut().enumerate() {
+            self.segments.clear(at, |page| lost.push(page));
+            disk.sweep.clear();
+            if matches!(disk.doing.kind, Kind::Stage | Kind::InPlace | Kind::Destage) {
+                // Whatever comes of it, nobody knows of it any more.
+                disk.doing.slots.clear();
+                disk.doing.places.clear();
+            }
+        }
+        self.memory.alive = false;
+        for page in lost {
+            self.missed.set(page.0, true);
+            self.look(page, view);
+        }
+    }
+
+    /// A disk does not answer. The memory keeps for it what nobody else has; the rest would only be in the way.
+    fn lose_disk(&mut self, disk: usize, view: &View<'_>) {
+        self.disks[disk].alive = false;
+        self.disks[disk].sweep.clear();
+        for slot in self.memory.latest(disk) {
+            let (Some(page), state) = (self.memory.page_of(slot), self.memory.state(slot)) else { continue };
+            let (ssd, on_ssd) = self.layout.on_ssd(page);
+            match (state, view.has(ssd, on_ssd)) {
+                (State::Queued, true) => {
+                    self.memory.release(slot);
+                    self.missed.set(page.0, true);
+                }
+                (State::Recalled, true) => self.memory.release(slot),
+                (State::Recalled, false) => {
+                    self.segments.remove(page);
+                    self.memory.queue(slot);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// An empty disk stands in a disk's place.
+    fn renew_disk(&mut self, disk: usize) {
+        self.segments.clear(disk, |_| {});
+        let this = &mut self.disks[disk];
+        (this.alive, this.head) = (true, Page(0));
+        this.doing.renewed = this.doing.kind != Kind::Nothing;
+        this.sweep.clear();
+        for slot in self.memory.latest(disk) {
+            if self.memory.state(slot) == State::Recalled {
+                self.memory.queue(slot);
+            }
+        }
+        for page in self.layout.pages_of_disk(disk) {
+            let backed = self.memory.slot_of(Page(page)).is_some() || !self.written.has(page);
+            self.missed.set(page, !backed);
+        }
+    }
+}

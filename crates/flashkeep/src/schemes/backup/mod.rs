@@ -1,0 +1,343 @@
+//! # What it does
+//! Disks back up SSDs, in an array. The host's pages lie on the SSDs, one SSD after another; every one serves its reads
+//! alone. A write goes to its SSD and to a non-volatile memory (`redundancy.nvram_mib`, `nvram_us`), and is
+//! acknowledged when both have it; where the memory is full it waits. What is in the memory is carried to the disks,
+//! each of which does one thing at a time:
+//!
+//! 1. *Stage.* A disk is data segments (`segment_kib`), whose addresses follow from the SSDs', with a free segment after
+//!    each `free_every` of them. What has waited longest is written to its data segment if the head is no farther from
+//!    that than from the nearest free segment with room, and with it all that waits and joins on. Otherwise as much as
+//!    fits goes to that free segment, as one sequential write, and into a map.
+//! 2. *Recall.* After `recall_idle_ms` without writes, or with more than `recall_share` of the free segments in use, up
+//!    to `recall_segments` free segments beside each other are read into the memory in one pass, as far as it has room.
+//! 3. *Destage.* Those pages are sorted and written to their data segments, run by run in one sweep, unless they have
+//!    been written again. New writes go first between two runs; with too many free segments in use, they alternate.
+//!
+//! Every disk has a part of every SSD (`spread`): segments in turn, or a stretch.
+//!
+//! # What it costs
+//! Disks that hold as much as the SSDs and a segment in `free_every` more, and the memory; the map is kept in the memory
+//! too and not charged to it (16 bytes an entry). A page is written to a disk once, and once more, read in between, where
+//! it was staged to a free segment: with a share f of those the disks move 1 + 2f times what was written.
+//!
+//! # What it survives
+//! Any one SSD, disk or the memory, at any time. Without an SSD its pages are served from memory and disks, and a new one
+//! is filled from there; without the memory or a disk the SSDs have everything alone until it is on the disks again. A
+//! disk gives every second operation to a rebuild where other work waits.
+//!
+//! # Example
+//! `flashkeep run t7-backup-32 synth:hybrid-usr synth:hybrid-src1 synth:hybrid-src2 synth:hybrid-proj`
+//!
+//! # Source
+//! Fan, "High performance storage systems based on SSD": sections 2 (segments and phases) and 3 (several disks). What
+//! comes first where several things are to be done, K, J, the idle time and the threshold are ours; so is that an SSD's
+//! part of a disk is no longer than it need be.
+
+mod address;
+mod disk;
+mod facts;
+mod health;
+mod pending;
+mod reorganise;
+mod restore;
+mod segments;
+mod serve;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+use super::{Entry, Members, Options, hybrid};
+use crate::engine::{
+    Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme, Step, Unit, Verb,
+    Verdict, View, Why,
+};
+use crate::kernel::{Bits, Span};
+use crate::spec::RedundancySpec;
+use address::Layout;
+use disk::{Disk, Kind, Turn};
+pub use facts::{BackupFacts, DiskFacts, Moved};
+use pending::Memory;
+use segments::Segments;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "backup",
+    summary: "over drives: disks back up SSDs behind a non-volatile memory, by sequential writes",
+    source: include_str!("mod.rs"),
+    keys: &[
+        "nvram_mib",
+        "nvram_us",
+        "segment_kib",
+        "free_every",
+        "recall_segments",
+        "recall_share",
+        "recall_idle_ms",
+        "spread",
+        "rebuild_share",
+    ],
+    members: hybrid::not_in_a_drive,
+    data_members: |_, _| 1,
+    survives: |_| 1,
+    kind: Members::Mapped,
+    memory: true,
+    over_drives: |members, redundancy| {
+        Layout::over(members, redundancy).map(|layout| u64::from(layout.pages()))
+    },
+};
+
+/// Disks behind SSDs.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Backup {
+    layout: Layout,
+    memory: Memory,
+    segments: Segments,
+    disks: Vec<Disk>,
+    recall_segments: u32,
+    /// Of 1,000 free segments, how many may be in use before they are recalled under load.
+    recall_permille: u32,
+    recall_idle: Span,
+    /// Nobody has written for that long.
+    quiet: bool,
+    /// Commands are cut into pieces of so many pages.
+    grain: u32,
+    /// Something has failed.
+    troubled: bool,
+    /// Pages that the host has written and not trimmed.
+    written: Bits,
+    /// Of those: pages that neither the memory nor a disk has been given, or that were lost there.
+    missed: Bits,
+    /// Of those: pages that their SSD lacks; pages that no backup can be had of now; and how many are one of the two.
+    bare: Bits,
+    stale: Bits,
+    exposed: u64,
+    writes: Moved,
+}
+
+pub(super) fn build(options: &Options<'_>) -> Backup {
+    let layout =
+        Layout::over(options.array, options.redundancy).expect("checked when the array was resolved");
+    Backup::new(layout, options.memory_pages, options.redundancy)
+}
+
+impl Backup {
+    fn new(layout: Layout, memory_pages: u32, redundancy: &RedundancySpec) -> Self {
+        Backup {
+            layout,
+            memory: Memory::new(memory_pages, layout.disks),
+            segments: Segments::new(layout),
+            disks: vec![Disk::new(); usize::from(layout.disks)],
+            recall_segments: redundancy.recall_segments,
+            recall_permille: (redundancy.recall_share * 1e3).round() as u32,
+            recall_idle: Span((redundancy.recall_idle_ms * 1e6).ceil() as u64),
+            quiet: false,
+            // So that a piece that waits for room does not wait for all of it.
+            grain: layout.grain(if memory_pages == 0 { u32::MAX } else { memory_pages / 2 }),
+            troubled: false,
+            written: Bits::default(),
+            missed: Bits::default(),
+            bare: Bits::default(),
+            stale: Bits::default(),
+            exposed: 0,
+            writes: Moved::default(),
+        }
+    }
+
+    /// What whoever works with a disk holds.
+    fn key(disk: usize) -> Key {
+        Key(disk as u64)
+    }
+
+    /// The member that the memory is: the one after the last disk.
+    fn nvram(&self) -> Member {
+        self.layout.disk(self.disks.len())
+    }
+
+    /// Where a page's backup is, if it has one: in the memory, a free segment, or its data segment.
+    fn backup(&self, page: Page) -> Option<(Member, Page)> {
+        if let Some(slot) = self.memory.slot_of(page) {
+            return Some((self.nvram(), Page(slot)));
+        }
+        if !self.written.has(page.0) || self.missed.has(page.0) {
+            return None;
+        }
+        let (disk, home) = self.layout.home(page);
+        Some((self.layout.disk(disk), self.segments.place_of(page).unwrap_or(home)))
+    }
+
+    /// What a disk is to do next, if it is free: new pages first, but for a turn of the rebuild that has come, and for
+    /// every other operation while too many free segments are in use.
+    fn next(&self, disk: usize) -> Option<Kind> {
+        let this = &self.disks[disk];
+        let reserved = this.rebuild_waits && this.last != Turn::Rebuild && !this.todo.is_empty();
+        if !this.alive || this.doing.kind != Kind::Nothing || reserved {
+            return None;
+        }
+        let forced = self.segments.used(disk) * 1000 > self.recall_permille * self.layout.free_segments();
+        let recalls = (forced || self.quiet) && self.can_recall(disk);
+        let reorganises = match this.sweep.is_empty() {
+            false => Some(Kind::Destage),
+            true => recalls.then_some(Kind::Recall),
+        };
+        let turn = forced && this.last == Turn::Host && reorganises.is_some();
+        if self.memory.held(disk).queued > 0 && !turn {
+            return Some(Kind::Stage);
+        }
+        // Without the memory this is how a disk learns of what was written.
+        let refills = !self.memory.alive && !this.todo.is_empty();
+        reorganises.or(refills.then_some(Kind::Refill))
+    }
+
+    /// Has a disk do what it is to do next; false where that is nothing.
+    fn work(&mut self, disk: usize, view: &View<'_>, plan: &mut Plan) -> bool {
+        if view.held(Self::key(disk)) {
+            return false;
+        }
+        while let Some(kind) = self.next(disk) {
+            let (begun, turn) = match kind {
+                Kind::Recall => (self.recall(disk, plan), Turn::Reorganisation),
+                Kind::Destage => (self.destage(disk, plan), Turn::Reorganisation),
+                Kind::Refill => (self.restore(disk, plan), Turn::Host),
+                _ => (self.stage(disk, plan), Turn::Host),
+            };
+            if begun {
+                self.disks[disk].last = turn;
+                plan.hold = Some(Self::key(disk));
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Scheme for Backup {
+    fn capacity(&self) -> u64 {
+        u64::from(self.layout.pages())
+    }
+
+    /// A piece lies within a segment, so that one SSD and one disk have all of it.
+    fn grain(&self) -> u32 {
+        self.grain
+    }
+
+    /// Pages of an SSD that fails may lie anywhere on its disk.
+    fn read_grain(&self) -> u32 {
+        if self.bare.count() == 0 { self.grain } else { self.layout.grain(self.grain.min(64)) }
+    }
+
+    fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
+        let (ssd, on_ssd) = self.layout.on_ssd(page);
+        tell(ssd, on_ssd);
+        if let Some((member, place)) = self.backup(page) {
+            tell(member, place);
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, page: Page, mut ask: impl FnMut(Member, Page)) {
+        let (ssd, on_ssd) = self.layout.on_ssd(page);
+        ask(ssd, on_ssd);
+    }
+
+    fn rhythm(&self) -> Rhythm {
+        Rhythm { idle_after: None, wake_after: Some(self.recall_idle), ..Rhythm::default() }
+    }
+
+    /// What is being copied is kept from others, and a read that needs a disk keeps that from everybody else.
+    fn lock(&self, command: &Command) -> Lock {
+        if !self.troubled {
+            return Lock::Free;
+        }
+        let key = Key(self.layout.disk_of(command.start) as u64);
+        if command.verb == Verb::Read && self.needs_disk(command) {
+            Lock::Hold(key)
+        } else if self.is_being_copied(command) {
+            Lock::Pass(key)
+        } else {
+            Lock::Free
+        }
+    }
+
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        assert!(command.verb != Verb::Rename, "old versions are kept in drives, not in arrays of them");
+        match command.verb {
+            Verb::Read => self.read(command, plan),
+            Verb::Trim => self.trim(command, plan),
+            _ => return self.write(command, view, plan),
+        }
+        Verdict::Go
+    }
+
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        match why {
+            Why::Pressed => {}
+            Why::Wake => self.quiet = true,
+            Why::Rebuild => return self.rebuild(view, plan),
+            Why::Idle | Why::Leaving(..) | Why::Moved(..) => return false,
+        }
+        (0..self.disks.len()).any(|disk| self.work(disk, view, plan))
+    }
+
+    fn pressed(&self) -> bool {
+        (0..self.disks.len()).any(|disk| self.next(disk).is_some())
+    }
+
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        let page = self.layout.of_ssd(member, page).filter(|_| member.0 < self.layout.ssds)?;
+        let (backup, _) = self.backup(page)?;
+        (backup != self.nvram()).then(|| Key(u64::from(backup.0 - self.layout.ssds)))
+    }
+
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+        self.have_otherwise(failed, view, plan)
+    }
+
+    fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        self.layout.of_ssd(member, page).filter(|_| member.0 < self.layout.ssds)
+    }
+
+    fn settled(&mut self, key: Key, view: &View<'_>) {
+        let disk = key.0 as usize;
+        match self.disks[disk].doing.kind {
+            Kind::Stage | Kind::InPlace | Kind::Destage => self.moved(disk, view),
+            Kind::Recall => self.recalled(disk, view),
+            Kind::Restore | Kind::Refill => self.copied(disk, view),
+            Kind::Read | Kind::Nothing => {}
+        }
+        let doing = &mut self.disks[disk].doing;
+        (doing.kind, doing.renewed) = (Kind::Nothing, false);
+        doing.slots.clear();
+        doing.places.clear();
+    }
+
+    fn rebuilding(&self) -> bool {
+        let copies = |disk: &Disk| matches!(disk.doing.kind, Kind::Restore | Kind::Refill);
+        self.disks.iter().any(|disk| !disk.todo.is_empty() || copies(disk))
+    }
+
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        self.hear(member, change, view);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.bare.count() + self.stale.count() == 0
+    }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.exposed
+    }
+
+    /// A page that one of SSD and backup has alone.
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        hazard == Hazard::Unit && self.bare.has(page.0) != self.stale.has(page.0)
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+        for page in
+            self.written.iter().filter(|&page| !self.bare.has(page) && !self.stale.has(page)).map(Page)
+        {
+            let unit = |(member, page)| Unit { member, page, role: Role::Plain };
+            let backup = self.backup(page).expect("what is not stale has a backup");
+            visit(&[unit(self.layout.on_ssd(page)), unit(backup)]);
+        }
+    }
+}

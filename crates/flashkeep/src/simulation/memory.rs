@@ -1,0 +1,80 @@
+//! How full the memory of a backup is, over time: its scheme sees no clock.
+
+use super::Simulation;
+use crate::engine::{Contents, NodeId};
+use crate::kernel::SimTime;
+use crate::schemes::{Any, Backup};
+use crate::shelf::Hardware;
+use serde_json::{Value, json};
+
+/// Pages in use for each disk, integrated over time: looked at whenever a request comes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gauge {
+    since: SimTime,
+    begun: SimTime,
+    used: Vec<u32>,
+    page_ns: Vec<u128>,
+}
+
+impl Gauge {
+    /// A gauge for so many disks.
+    pub(super) fn new(disks: usize) -> Self {
+        Gauge { used: vec![0; disks], page_ns: vec![0; disks], ..Gauge::default() }
+    }
+
+    fn look(&mut self, now: SimTime, backup: &Backup) {
+        let span = now.since(self.since).0;
+        for (disk, (used, sum)) in self.used.iter_mut().zip(&mut self.page_ns).enumerate() {
+            *sum += u128::from(*used) * u128::from(span);
+            *used = backup.nvram_used_for(disk);
+        }
+        self.since = self.since.max(now);
+    }
+
+    /// Counting begins.
+    pub(super) fn restart(&mut self, now: SimTime) {
+        (self.since, self.begun) = (now, now);
+        self.page_ns.fill(0);
+    }
+
+    fn means(&self) -> Vec<f64> {
+        let span = self.since.since(self.begun).0.max(1) as f64;
+        self.page_ns.iter().map(|&sum| sum as f64 / span).collect()
+    }
+}
+
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+    /// The backup that the array's scheme is, if it is one.
+    fn backup(&self) -> Option<&Backup> {
+        match self.engine.scheme(NodeId::ROOT) {
+            Some(Any::Backup(backup)) => Some(backup),
+            _ => None,
+        }
+    }
+
+    /// Looks at the memory.
+    #[inline(never)]
+    pub(super) fn look_at_memory(&mut self) {
+        let Some(mut gauge) = self.gauge.take() else { return };
+        if let Some(backup) = self.backup() {
+            gauge.look(self.now, backup);
+        }
+        self.gauge = Some(gauge);
+    }
+
+    /// What the backup has done, for the summary.
+    pub(super) fn backup_facts(&self) -> Option<Value> {
+        let (backup, gauge) = (self.backup()?, self.gauge.as_ref()?);
+        let facts = backup.facts();
+        let mib = |pages: f64| pages * self.resolved.page_bytes() as f64 / f64::from(1 << 20);
+        let means = gauge.means();
+        let mut told = serde_json::to_value(&facts).unwrap_or_default();
+        told["nvram_most_mib"] = json!(mib(f64::from(facts.nvram_most)));
+        told["nvram_mean_mib"] = json!(mib(means.iter().sum()));
+        for (disk, mean) in means.into_iter().enumerate() {
+            told["disks"][disk]["nvram_most_mib"] = json!(mib(f64::from(facts.disks[disk].nvram_most)));
+            told["disks"][disk]["nvram_mean_mib"] = json!(mib(mean));
+        }
+        Some(told)
+    }
+}
