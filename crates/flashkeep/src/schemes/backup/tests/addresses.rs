@@ -124,7 +124,7 @@ fn what_it_runs_over() {
     assert!(refusal(&[ssd, disk], |spec| spec.segment_kib = 8193).contains("at most 8192"));
     // In a drive it cannot be had at all.
     let drive = (named("backup").expect("in the table").members)(8, None, "channel").expect_err("a refusal");
-    assert!(message.contains("over drives and disks"), "{message}");
+    assert!(drive.contains("over drives and disks"), "{drive}");
     assert!(!named("backup").expect("in the table").is_for_drives());
 }
 
