@@ -189,6 +189,8 @@ fn not_recovered(drive: &Resolved) -> Option<String> {
     let spec = &drive.spec;
     let wear = drive.levelling().migrates || spec.ftl.wear.erase_budget.is_some();
     let keys = [
+        // Cut while a replaced member is rebuilt and written to, it still loses pages without saying so.
+        (drive.scheme().memory, format!("redundancy.scheme = \"{}\"", drive.scheme().name)),
         (wear, "ftl.wear".into()),
         (drive.map().below != Below::Itself, format!("ftl.map = \"{}\"", spec.ftl.map)),
         (spec.ftl.plane_choice == PlaneChoice::Same, "ftl.plane_choice = \"same\"".into()),

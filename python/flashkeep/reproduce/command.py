@@ -28,7 +28,7 @@ def reproduce(arguments: dict[str, Any], say: Callable[[str], None]) -> list[dic
     results = []
     for each in papers:
         setup = Setup(each, arguments["scale"] or 1.0, _seed(arguments), real_traces(each, arguments["trace"]))
-        farm = Farm(setup, store, arguments["workers"] or len(os.sched_getaffinity(0)), arguments["quiet"])
+        farm = Farm(setup, store, arguments["workers"] or _cores(), arguments["quiet"])
         findings = each.find(farm.run())
         from .write import write  # after the runs: what it draws with takes its time to load
 
@@ -43,6 +43,11 @@ def need_libraries(command: str) -> None:
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
     if missing:
         raise UsageError(f"flashkeep {command}: {' and '.join(missing)} missing; install flashkeep[reports]")
+
+
+def _cores() -> int:
+    """The cores that this process may use, where the system tells, else all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _seed(arguments: dict[str, Any]) -> int:

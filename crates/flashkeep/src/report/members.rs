@@ -20,8 +20,10 @@ pub struct MemberFacts<'a> {
     pub now: Deeds,
     /// When counting began.
     pub before: Deeds,
-    /// The end.
+    /// The end of the last request.
     pub end: SimTime,
+    /// From where counting began until nothing was under way any more: disks go on after the host.
+    pub span: Span,
 }
 
 /// The redundancy's parts of a drive.
@@ -74,8 +76,8 @@ impl MemberFacts<'_> {
         if let (Some(did), Some(disk)) = (&self.now.disk, self.drive.disk()) {
             let did = self.before.disk.as_ref().map_or_else(|| did.clone(), |before| did.since(before));
             let bytes = given * self.drive.page_bytes();
-            member["energy"] = disk_energy(&disk.power, &did, (seconds * 1e9).round() as u64, bytes);
-            member["disk"] = super::disk::deeds(&did, seconds);
+            member["energy"] = disk_energy(&disk.power, &did, self.span.0, bytes);
+            member["disk"] = super::disk::deeds(&did, self.span.0 as f64 / 1e9);
             // It has neither blocks nor channels.
             member["wear"] = Value::Null;
             member["utilization"] = Value::Null;

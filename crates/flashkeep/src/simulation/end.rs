@@ -56,12 +56,14 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     fn member_facts(&self) -> Vec<MemberFacts<'_>> {
         let mut facts = Vec::new();
         let mut before = self.baseline.devices.iter();
-        for (plot, now) in self.plots.iter().zip(self.drive.devices(self.last)) {
+        let end = self.now.max(self.last);
+        let span = end.since(self.baseline.at);
+        for (plot, now) in self.plots.iter().zip(self.drive.devices(end)) {
             let before = before.next().cloned().unwrap_or_default();
             let Some(drive) = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_array()) else {
                 continue;
             };
-            facts.push(MemberFacts { path: &plot.path, drive, now, before, end: self.last });
+            facts.push(MemberFacts { path: &plot.path, drive, now, before, end: self.last, span });
         }
         facts
     }
