@@ -263,6 +263,12 @@ OF_ARRAYS = {
     "redundancy.parity_drives",
     "redundancy.shares",
     "redundancy.stripe_kib",
+    "redundancy.segment_kib",
+    "redundancy.free_every",
+    "redundancy.recall_segments",
+    "redundancy.recall_share",
+    "redundancy.recall_idle_ms",
+    "redundancy.spread",
 }
 """Read by arrays only: crates/flashkeep/tests/arrays.rs and crates/flashkeep/src/schemes/tests have their tests."""
 """Keys that only say where a drive comes from and what it is called."""

@@ -53,6 +53,18 @@ impl Version {
         }
     }
 
+    /// Whether it is a later version of the same page than `other`.
+    #[must_use]
+    pub fn is_newer_than(self, other: Version) -> bool {
+        match (self, other) {
+            (Version::Written(page, version), Version::Written(other, than)) => {
+                page == other && (version.wrapping_sub(than) as i16) > 0
+            }
+            (Version::Written(page, _), Version::Before(other)) => page == other,
+            (Version::Before(_), _) => false,
+        }
+    }
+
     /// Whose it is.
     #[must_use]
     pub fn page(self) -> u32 {
