@@ -353,7 +353,7 @@ pub(super) fn utilization([channels, units]: &[Vec<Span>; 2], seconds: f64) -> V
 fn warnings(facts: &Facts<'_>) -> Vec<String> {
     let mut all = facts.warnings.clone();
     let programs = facts.counters.total(Kind::Program);
-    if facts.counters.total(Kind::Erase) == 0 && programs > 0 {
+    if facts.counters.total(Kind::Erase) == 0 && programs > 0 && facts.filled.1 > 0 {
         let share = facts.filled.0 as f64 / facts.filled.1.max(1) as f64 * 100.0;
         all.push(format!(
             "collection never ran: the flash held valid data in {share:.1} % of its pages at the end"

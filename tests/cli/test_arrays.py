@@ -1,0 +1,129 @@
+"""Arrays and disks through the command line and the package."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import flashkeep as fk
+import pytest
+from conftest import Command
+
+DRIVE = """\
+[flash]
+channels = 2
+chips_per_channel = 1
+dies_per_chip = 1
+planes_per_die = 1
+blocks_per_plane = 32
+pages_per_block = 16
+page_kib = 4
+
+[ftl]
+over_provisioning = 0.5
+
+[start]
+existing = "all"
+"""
+ARRAY = """\
+members = ["5 * ./drive.toml"]
+
+[array]
+volumes = 4
+
+[redundancy]
+scheme = "raid5"
+stripe_kib = 16
+
+[start]
+existing = "all"
+"""
+RANDOM = "synth:random,requests=500,write=0.5,size=4KiB,depth=1"
+
+
+@pytest.fixture
+def array(tmp_path: Path) -> Path:
+    (tmp_path / "drive.toml").write_text(DRIVE)
+    path = tmp_path / "array.toml"
+    path.write_text(ARRAY)
+    return path
+
+
+def test_an_array_of_a_file_beside_it(flashkeep: Command, array: Path) -> None:
+    code, out, err = flashkeep("run", array, RANDOM, "--json", "--verify")
+    assert (code, err) == (0, "")
+    run = json.loads(out)
+    assert len(run["members"]) == 5
+    assert run["integrity"]["checked_reads"] > 200
+    assert "flash" not in run["drive"]
+    total = sum(member["operations"]["program"]["host"] for member in run["members"])
+    assert total == run["operations"]["program"]["host"]
+    again = flashkeep("run", array, RANDOM, "--json", "--verify")
+    assert json.loads(again[1])["digest"] == run["digest"]
+
+
+def test_a_workload_for_each_volume(flashkeep: Command, array: Path) -> None:
+    code, out, _ = flashkeep("run", array, RANDOM, RANDOM, RANDOM, RANDOM, "--replay", "closed", "--json")
+    assert code == 0
+    assert json.loads(out)["workload"]["requests"] == 2000
+    code, out, err = flashkeep("run", array, *[RANDOM] * 5)
+    assert (code, out) == (2, "")
+    assert "4 volumes" in err
+
+
+def test_members_fail(flashkeep: Command, array: Path) -> None:
+    code, out, _ = flashkeep("run", array, RANDOM, "--json", "--verify", "--fail", "member:1@50%")
+    assert code == 0
+    assert json.loads(out)["integrity"]["reconstructed_reads"] > 0
+    both = ("--fail", "member:1@20%", "--fail", "member:2/channel:0@60%")
+    code, out, _ = flashkeep("run", array, RANDOM, "--json", "--verify", *both)
+    found = json.loads(out)["integrity"]
+    assert (code, found["wrong_reads"]) == (3, 0)
+    assert found["lost_pages"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("--fail", "member:9@1s"), "0 to 4"),
+        (("--fail", "chip:0.0@1s"), "member:M"),
+        (("--set", "flash.channels=4"), "belongs to the members"),
+        (("--set", "redundancy.scheme=dvs"), "order of their arrival"),
+        (("--set", "members=[]"), "members"),
+        (("--set", 'members=["5 * nosuch"]'), "nosuch"),
+        (("--condition",), "is an array"),
+        (("--operations", "ops.csv"), "is an array"),
+    ],
+)
+def test_what_makes_no_sense(flashkeep: Command, array: Path, arguments: tuple[str, ...], part: str) -> None:
+    code, out, err = flashkeep("run", array, RANDOM, *arguments)
+    assert (code, out) == (2, "")
+    assert part in err
+    assert err.count("\n") == 1
+
+
+def test_an_array_is_drawn_with_its_members(flashkeep: Command, array: Path) -> None:
+    code, out, _ = flashkeep("check", array)
+    assert code == 0
+    assert "members 0 to 4" in out
+    assert "any one member may fail" in out
+
+
+def test_a_disk(flashkeep: Command) -> None:
+    reads = "synth:random,requests=1k,write=0,size=4KiB,depth=1"
+    code, out, _ = flashkeep("run", "st3500630a", reads, "--json")
+    assert code == 0
+    run = json.loads(out)
+    assert 74 < run["throughput"]["iops"] < 80
+    assert run["disk"]["seeks"] > 900
+    assert run["energy"]["disk_j"]["seek"] > 0
+
+
+def test_arrays_in_python(array: Path) -> None:
+    drive = fk.drive(array)
+    assert pickle.loads(pickle.dumps(drive)) == drive
+    wider = drive.replace(**{"redundancy.stripe_kib": 64})
+    first, second = (fk.run(one, RANDOM).to_dict() for one in (drive, wider))
+    assert first["workload"] == second["workload"]
+    assert len(second["members"]) == 5
