@@ -362,7 +362,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Does what is due next, if it is due by `until`; false where nothing is.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self, until: SimTime) -> bool {
         let Some((now, slot)) = self.agenda.first(until) else { return false };
         self.now = now;
@@ -503,7 +503,7 @@ impl<C: Contents> Drive<C> {
 }
 
 impl<C: Contents> Leaves<C> for Drive<C> {
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
         self.now = now;
         if self.plain {
