@@ -175,6 +175,23 @@ def bars(axes: Axes, style: Style, groups: tuple[str, ...], series: tuple[Series
         axes.axhline(0, color=style["ink"], linewidth=0.8)
 
 
+def stacks(axes: Axes, style: Style, groups: tuple[str, ...], series: tuple[Series, ...], unit: str) -> None:
+    """A bar each group, the series on top of each other."""
+    below = [0.0] * len(groups)
+    for one in series:
+        heights = [value if value is not None else 0.0 for value in one.values]
+        axes.bar(
+            range(len(groups)), heights, 0.72, bottom=below, label=one.label, color=style.series(one.colour),
+            edgecolor=style["ink"], hatch=HATCHES[one.mark % len(HATCHES)],
+        )  # fmt: skip
+        below = [low + high for low, high in zip(below, heights, strict=True)]
+    axes.set_ylim(0, 1.05 * max(below) or 1)
+    axes.set_xticks(range(len(groups)), groups)
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlim(-0.6, len(groups) - 0.4)
+    axes.set_ylabel(unit)
+
+
 def lines(axes: Axes, style: Style, places: tuple[float, ...], series: tuple[Series, ...], unit: str) -> None:
     """Lines with markers over numbered places."""
     for one in series:

@@ -37,6 +37,7 @@ def number(value: float | None, unit: str = "") -> str:
         return "–"
     if unit == "trend":
         return "rises" if value > 0 else "falls" if value < 0 else "level"
+    if unit == "holds":
         return "yes" if value else "no"
     if value == int(value) and (abs(value) >= 1000 or unit not in ("%", "x")):
         text = f"{value:,.0f}"
@@ -48,7 +49,7 @@ def number(value: float | None, unit: str = "") -> str:
 
 def difference(simulated: float | None, published: float | None, unit: str) -> str:
     """How far apart two numbers are: in points where they are shares, else in per cent of what is published."""
-    if simulated is None or published is None or unit == "trend":
+    if simulated is None or published is None or unit in ("trend", "holds"):
         return ""
     off = simulated - published
     if unit != "%":
@@ -62,7 +63,7 @@ def difference(simulated: float | None, published: float | None, unit: str) -> s
 
 def unit(unit: str, column: str) -> str:
     """What stands behind a column's name: nothing where the name says it already."""
-    return "" if unit == "trend" or unit.lower() in column.lower() else f", {unit}"
+    return "" if unit in ("trend", "holds") or unit.lower() in column.lower() else f", {unit}"
 
 
 def greek(name: str) -> str:

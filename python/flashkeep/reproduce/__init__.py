@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 PAPERS = {
     "sirf1": "mirroring inside one drive: Tables III, V, VI, VII, Figures 4, 5, 6 of SIRF-1",
+    "dvs": "RAID inside one drive: Figures 4 and 5 of DVS-RAID, and the life of the drive",
+    "tradeoffs": "how a drive is organised: microbenchmarks, gangs, cleaning and wear of Design Tradeoffs",
     "aging": "how a drive is aged in SSDSim: Figures 4 and 5 of Kim, Park and Shin",
 }
 """The papers, in the order of `reproduce all`: the name of the file, and a line about it."""

@@ -50,8 +50,7 @@ class Setup:
         """How many requests a run has."""
         real = self.real.get(run.workload)
         whole = real.requests if real else self.workload(run.workload).requests
-        scaled = max(LEAST_REQUESTS, min(round(self.scale * whole), run.at_most or whole))
-        return min(whole, scaled) if real else scaled
+        return min(whole, run.at_most or whole, max(LEAST_REQUESTS, round(self.scale * whole)))
 
     def job(self, run: Run) -> dict[str, object]:
         """What the simulator is asked."""
