@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from conftest import Command
-from flashkeep.reproduce import PAPERS, paper
+from flashkeep.reproduce import PAPERS, find
 from flashkeep.reproduce.paper import Cell
 from flashkeep.reproduce.published import Published
 from flashkeep.reproduce.verdicts import AGREES, DIFFERS, SAME_SHAPE, VERDICTS, Near, Same, own_group, trend
@@ -46,7 +46,7 @@ def test_a_paper_leaves_what_is_promised(reproduced: Path, name: str) -> None:
     results = load(reproduced, name)
     assert results["paper"] == name
     assert results["scale"] == float(SCALE)
-    assert {workload["name"] for workload in results["workloads"]} == {w.name for w in paper(name).workloads}
+    assert {workload["name"] for workload in results["workloads"]} == {w.name for w in find(name).workloads}
     assert all(workload["synthetic"] for workload in results["workloads"])
     for cell in results["cells"]:
         assert list(cell) == ["table", "row", "column", "published", "simulated", "unit", "verdict", "note"]

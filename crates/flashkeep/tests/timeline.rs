@@ -165,7 +165,7 @@ fn also_with_planes_side_by_side_and_with_cache_registers() {
 
 #[test]
 fn also_with_every_scheme_and_every_map() {
-    for entry in flashkeep::schemes::SCHEMES.iter().filter(|entry| !entry.memory) {
+    for entry in flashkeep::schemes::for_drives().filter(|entry| !entry.memory) {
         let scheme = format!("redundancy.scheme={}", entry.name);
         let (run, shown) = shows(&job(&drive(6, 1, 2, 1), RANDOM, &[&scheme, "start.existing=all"]), None);
         adds_up(&run, &shown);

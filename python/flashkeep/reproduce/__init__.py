@@ -19,7 +19,7 @@ PAPERS = {
 """The papers, in the order of `reproduce all`: the name of the file, and a line about it."""
 
 
-def paper(name: str) -> Paper:
+def find(name: str) -> Paper:
     """A paper of the table, loaded."""
     from importlib import import_module
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..options import UsageError, did_you_mean
-from . import PAPERS, paper
+from . import PAPERS, find
 from .simulate import Farm, Setup, Store, real_traces
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def reproduce(arguments: dict[str, Any], say: Callable[[str], None]) -> list[dic
         hint = did_you_mean(word, [*PAPERS, "all"]) or f"; there are {', '.join(PAPERS)} and all"
         raise UsageError(f"flashkeep reproduce: there is no paper {word!r}{hint}")
     need_libraries("reproduce")
-    papers = [paper(name) for name in (PAPERS if word == "all" else (word,))]
+    papers = [find(name) for name in (PAPERS if word == "all" else (word,))]
     _check_traces(arguments["trace"], {workload.name for each in papers for workload in each.workloads})
     folder = arguments["out"] or word
     store = Store(os.path.join(folder, "runs"))
