@@ -53,7 +53,7 @@ class Command:
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=400,
             cwd=cwd,
             check=False,
         )
