@@ -1,0 +1,84 @@
+//! What of a job makes no sense together, and who is told.
+
+use crate::error::{DriveError, Error};
+use crate::faults::{What, events};
+use crate::job::Job;
+use crate::spec::{Existing, Resolved};
+use crate::workload::Workload;
+
+/// Whether the power is to fail.
+pub(super) fn asks_for_power_cuts(job: &Job, drive: &Resolved) -> Result<bool, Error> {
+    let events = events(&job.fail, job.scenario.as_deref(), drive)?;
+    let power = events.iter().any(|event| event.what == What::Power);
+    let ways = [
+        (job.untimed, "--untimed"),
+        (job.condition, "--condition"),
+        (job.aged.is_some(), "--aged"),
+        (job.save_aged.is_some(), "--save-aged"),
+    ];
+    match ways.into_iter().find(|&(given, _)| given && power) {
+        Some((_, option)) => {
+            Err(Error::Option(format!("--fail power@…: not simulated yet together with {option}")))
+        }
+        None => Ok(power),
+    }
+}
+
+/// A value given by `--existing` is a mistake of that option, not of a key.
+pub(super) fn name_option(error: DriveError, job: &Job) -> Error {
+    match &job.existing {
+        Some(found) if error.field.as_deref() == Some("start.existing") => {
+            Error::Option(format!("--existing: found `{found}`; `reads`, `all` and `none` are accepted"))
+        }
+        _ => Error::Drive(error),
+    }
+}
+
+/// The ways to have a drive that is not new do not go together, and only what is at rest can be saved.
+pub(super) fn check_ageing(job: &Job, drive: &Resolved) -> Result<(), Error> {
+    let refuse = |why: &str| Err(Error::Option(why.to_owned()));
+    match (&job.aged, job.condition, drive.ageing().is_some()) {
+        (Some(_), true, _) => {
+            refuse("--aged begins with a drive that is not new; --condition cannot go with it")
+        }
+        (_, true, true) => {
+            refuse("--condition writes the drive, ageing.model says how it was written: one of them")
+        }
+        _ if job.save_aged.is_some() && !job.untimed && !job.traces.is_empty() => {
+            refuse("--save-aged saves a drive at rest, after an untimed run: add --untimed")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What only the flash of a single drive can be asked.
+pub(super) fn check_shelf(job: &Job, drive: &Resolved) -> Result<(), Error> {
+    let asked = [
+        (job.condition, "--condition"),
+        (job.aged.is_some(), "--aged"),
+        (job.save_aged.is_some(), "--save-aged"),
+        (job.map.is_some(), "--map"),
+        (job.operations.is_some(), "--operations"),
+        (job.timeline.is_some(), "--timeline"),
+    ];
+    match asked.into_iter().find(|&(given, _)| given && drive.is_shelf()) {
+        Some((_, option)) => Err(Error::Option(format!(
+            "{option}: for a drive of flash alone; {} is {}",
+            drive.path,
+            if drive.is_disk() { "a disk" } else { "an array" }
+        ))),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_scan(drive: &Resolved, workload: &Workload<'_>) -> Result<(), Error> {
+    let scans = drive.spec.start.scan && drive.spec.start.existing == Existing::Reads;
+    if scans && workload.is_stream() {
+        return Err(Error::Option(format!(
+            "{}: start.scan reads the whole workload before time 0, which standard input does not allow; give a file, \
+             or --existing all or none, or --set start.scan=false",
+            drive.path
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! The clock: what happens next, request, event or blow.
+
+use super::{LOOK, Link, Outside, Simulation, Stop, Volumes};
+use crate::engine::Contents;
+use crate::error::Error;
+use crate::job::Progress;
+use crate::kernel::SimTime;
+use crate::shelf::Hardware;
+use crate::workload::{Replay, Requests};
+use flashkeep_trace::Request;
+use std::ops::ControlFlow;
+
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+    pub(super) fn replay(
+        &mut self,
+        requests: &mut Requests,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        let closed = self.workload.replay != Replay::Open;
+        let straight = self.straight_leaf();
+        let mut next = if self.volumes.is_some() { None } else { self.next_placed(requests)? };
+        loop {
+            let event = self.drive.next_event().min(self.engine.next_due());
+            let blow = self.blows.next_at;
+            let admission = match &next {
+                None if self.volumes.is_some() => self.next_from_volumes(),
+                Some(_) if closed => self.window.room_at(self.now),
+                Some(request) if self.outside.is_none() => {
+                    self.window.room_at(SimTime(request.arrival_ns).max(self.now))
+                }
+                None if self.outside.is_none() => SimTime::NEVER,
+                _ => self.next_from_outside(next.as_ref()),
+            };
+            let crossing = self.link.as_ref().map_or(SimTime::NEVER, Link::next_at);
+            let limit = admission.min(blow).min(crossing);
+            if event <= limit {
+                if event == SimTime::NEVER {
+                    break;
+                }
+                if self.ledger.is_some() {
+                    self.end_recovery();
+                }
+                self.happen(limit);
+            } else if crossing <= limit {
+                self.now = self.now.max(crossing);
+                self.cross();
+                self.collect_finished();
+            } else if blow <= admission {
+                // At the end, when nothing else is to come, nothing fails any more; what failed is still replaced.
+                let comes = next.is_some() || self.volumes.as_ref().is_some_and(Volumes::has_next);
+                if !comes && event == SimTime::NEVER && !self.blows.replaces_next() {
+                    break;
+                }
+                self.strike_by_time();
+            } else {
+                self.now = admission;
+                if self.ledger.is_some() {
+                    self.end_recovery();
+                }
+                if self.admitted >= self.blows.next_count {
+                    self.strike_by_count();
+                }
+                if self.watch_life() {
+                    next = None;
+                    continue;
+                }
+                if self.outside.is_some() {
+                    if self.take_from_outside(&mut next) {
+                        next = self.next_placed(requests)?;
+                    }
+                    continue;
+                }
+                if self.volumes.as_ref().is_some_and(Volumes::has_next) {
+                    if let Some(request) = self.take_from_volumes()? {
+                        self.admit(&request, closed);
+                    }
+                    if self.admitted.is_multiple_of(LOOK) {
+                        self.look(self.volumes.as_ref().and_then(Volumes::share_done), progress)?;
+                    }
+                    continue;
+                }
+                let Some(request) = next else { break };
+                if let Some(leaf) = straight
+                    && event == SimTime::NEVER
+                    && self.goes_straight(&request)
+                {
+                    next = self.write_straight(leaf, &request, requests, closed, progress)?;
+                    continue;
+                }
+                self.admit(&request, closed);
+                if self.admitted.is_multiple_of(LOOK) {
+                    self.look(requests.share_done(), progress)?;
+                }
+                next = self.next_placed(requests)?;
+            }
+        }
+        self.end_requests(SimTime::NEVER);
+        self.end_recovery();
+        let quiet = self.engine.is_quiet() && self.link.as_ref().is_none_or(Link::is_quiet);
+        assert!(next.is_none() && quiet, "everything that was asked is done at the end");
+        Ok(())
+    }
+
+    /// When the next request of a volume comes in.
+    #[inline(never)]
+    pub(super) fn next_from_volumes(&mut self) -> SimTime {
+        let room = self.window.room_at(self.now);
+        let volumes = self.volumes.as_mut().expect("there are volumes");
+        volumes.next_at(self.now, room)
+    }
+
+    /// The next instant at which a request arrives, or one that has arrived comes in.
+    #[inline(never)]
+    pub(super) fn next_from_outside(&self, next: Option<&Request>) -> SimTime {
+        let waits = self.outside.as_ref().is_some_and(|outside| !outside.is_empty());
+        let admission = if waits { self.window.room_at(self.now) } else { SimTime::NEVER };
+        let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(self.now));
+        admission.min(arrival)
+    }
+
+    /// Lets in who comes next; whether the one that arrives next has been taken in, or waits outside.
+    #[inline(never)]
+    pub(super) fn take_from_outside(&mut self, next: &mut Option<Request>) -> bool {
+        let room = |this: &Self| this.window.room_at(this.now) <= this.now;
+        let outside = self.outside.as_mut().expect("requests wait outside");
+        let arrives = outside.is_empty() || self.window.room_at(self.now) > self.now;
+        if arrives && let Some(request) = next.take() {
+            outside.arrive(request, std::mem::take(&mut self.ranges));
+        }
+        if room(self)
+            && let Some((request, mut ranges)) = self.outside.as_mut().and_then(Outside::next)
+        {
+            std::mem::swap(&mut self.ranges, &mut ranges);
+            self.admit(&request, false);
+            std::mem::swap(&mut self.ranges, &mut ranges);
+        }
+        arrives
+    }
+
+    /// Lets the drive go on until something is done, or something else is next.
+    #[inline]
+    pub(super) fn happen(&mut self, admission: SimTime) {
+        let due = self.engine.next_due();
+        let until = admission.min(due);
+        while !self.drive.has_done() && self.drive.step(until) {}
+        if self.drive.has_done() {
+            self.now = self.drive.now();
+            self.engine.settle(&mut self.drive, self.now);
+        } else if due <= admission && due < SimTime::NEVER {
+            self.now = due;
+            self.engine.advance(&mut self.drive, due);
+        }
+        self.collect_finished();
+        if !self.phases.is_empty() {
+            self.watch_phase();
+        }
+    }
+
+    pub(super) fn look(
+        &self,
+        share: Option<f64>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        let report = Progress { requests: self.admitted, share, simulated_ns: self.now.0 };
+        match progress(report) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Stop::Error(Error::Interrupted)),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What there is before time 0.
+
+use super::{PREPARED, Simulation, Stop};
+use crate::buffer::Below;
+use crate::engine::{Contents, Ticket};
+use crate::job::Progress;
+use crate::shelf::Hardware;
+use crate::spec::Existing;
+use std::ops::ControlFlow;
+
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+    pub(super) fn prepare(
+        &mut self,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        let start = &self.resolved.spec.start;
+        let scans = start.scan && start.existing == Existing::Reads;
+        if let Some(path) = &self.job.aged {
+            self.load(path)?;
+            return if scans { self.scan(progress) } else { Ok(()) };
+        }
+        let only_saves = self.job.traces.is_empty() && self.resolved.ageing().is_none();
+        if self.job.condition || only_saves {
+            return self.condition(progress);
+        }
+        if let Some((model, wish)) = self.resolved.ageing() {
+            self.age(model, &wish, progress)?;
+        }
+        if start.existing == Existing::All {
+            self.create_all();
+        }
+        if scans { self.scan(progress) } else { Ok(()) }
+    }
+
+    pub(super) fn create_all(&mut self) {
+        let pages = self.buffer.pages().len();
+        for first in (0..pages).step_by(PREPARED) {
+            self.create_run(first, (pages - first).min(PREPARED as u32));
+        }
+    }
+
+    pub(super) fn create_run(&mut self, first: u32, count: u32) {
+        let request = self.engine.open(u32::MAX, 0);
+        let Simulation { engine, drive, buffer, now, .. } = self;
+        let mut nothing = Vec::new();
+        let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
+        buffer.create_run(first, count, &mut below);
+        self.end_preparation(request);
+    }
+
+    /// Creates what the workload reads, sector by sector, as SSDSim does.
+    pub(super) fn scan(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), Stop> {
+        self.each_read(progress, |this, fragment| {
+            let request = this.engine.open(u32::MAX, 0);
+            let Simulation { engine, drive, buffer, now, .. } = this;
+            let mut nothing = Vec::new();
+            let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
+            buffer.create(fragment, &mut below);
+            this.end_preparation(request);
+        })
+    }
+
+    pub(super) fn end_preparation(&mut self, request: Ticket) {
+        self.engine.close(&mut self.drive, self.now, request);
+        self.end_finished();
+    }
+
+    pub(super) fn end_finished(&mut self) {
+        for at in 0..self.engine.finished().len() {
+            let join = self.engine.finished()[at].join;
+            self.engine.forget(join);
+        }
+        self.engine.finished().clear();
+    }
+}
