@@ -55,20 +55,39 @@ class Setup:
     def job(self, run: Run) -> dict[str, object]:
         """What the simulator is asked."""
         job: dict[str, object] = {"drive": run.drive, "set": run.set, "seed": self.seed, "keep_requests": False}
-        requests, real = self.requests(run), self.real.get(run.workload)
-        if real:
-            job |= {"traces": [real.path], "limit": requests, **dict(self.paper.trace_options)}
-        else:
-            more = f",{run.synth}" if run.synth else ""
-            job["traces"] = [f"synth:{run.workload},requests={requests}{more}"]
+        names, requests = (run.workload, *run.beside), self.requests(run)
+        job["traces"] = self.traces(run)
+        if run.beside or run.workload in self.real:
+            job["limit"] = requests
+        if any(name in self.real for name in names):
+            job |= dict(self.paper.trace_options)
         return job | dict(run.options)
+
+    def traces(self, run: Run) -> list[str]:
+        """A run's workloads, as the command line names them."""
+        more = f"requests={self.requests(run)}" + (f",{run.synth}" if run.synth else "")
+        names = (run.workload, *run.beside)
+        return [self.real[name].path if name in self.real else f"synth:{name},{more}" for name in names]
+
+    def info(self, run: Run) -> dict[str, Any]:
+        """What is in a run's workload."""
+        (trace,), limit = self.traces(run), self.requests(run)
+        if run.workload in self.real:
+            text = _flashkeep.trace_info(trace, limit=limit)
+        else:
+            text = _flashkeep.trace_info(trace, limit=limit, seed=self.seed, drive=run.drive, set=run.set)
+        found: dict[str, Any] = json.loads(text)
+        return found
 
     def digest(self, run: Run) -> str:
         """What a run's result depends on, in 64 letters: drive, workload, options, version."""
         job = self.job(run)
         del job["drive"], job["set"]
-        if run.workload in self.real:
-            job["traces"] = self.real[run.workload].digest
+        if any(name in self.real for name in (run.workload, *run.beside)):
+            digests = {real.path: real.digest for real in self.real.values()}
+            job["traces"] = [digests.get(trace, trace) for trace in self.traces(run)]
+        if run.info:
+            job["info"] = True
         key = [drive_digest(run), job, _flashkeep.__version__, _build()]
         return _sha256(json.dumps(key, sort_keys=True).encode())
 
@@ -184,7 +203,7 @@ class Farm:
                     raise StoppedError
 
             run, digest = runs[at]
-            summary, _ = api.simulate(self._setup.job(run), progress)
+            summary = self._setup.info(run) if run.info else api.simulate(self._setup.job(run), progress)[0]
             self._store.put(digest, summary)
             states[at].requests, states[at].share = sizes[at], 1.0
             return summary

@@ -1,0 +1,80 @@
+"""`flashkeep reproduce hybrid`: its arithmetic on published numbers and on numbers whose answer is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from flashkeep.reproduce import hybrid
+from flashkeep.reproduce.hybrid import BY_TITLE, GROUPS, PAPER, PUBLISHED, SYSTEMS
+from flashkeep.reproduce.simulate import Real, Setup
+
+
+def test_published_ratios_follow_from_published_counts() -> None:
+    for title in BY_TITLE:
+        before, after = (PUBLISHED.value("5", title, f"operations {when}") for when in ("before", "after"))
+        short, long = (PUBLISHED.value("5", title, f"length {when}") for when in ("before", "after"))
+        assert PUBLISHED.value("5 derived", title, "operations after / before") == pytest.approx(
+            after / before, abs=0.006
+        )
+        volume = PUBLISHED.value("5 derived", title, "volume after / before")
+        assert volume == pytest.approx(after * long / (before * short), abs=0.02)
+        assert volume == pytest.approx(1 + 2 * PUBLISHED.value("5 derived", title, "share staged f"), abs=0.02)
+    for group in GROUPS:
+        first = PUBLISHED.value("7", group, "SSD RAID1")
+        for system in SYSTEMS:
+            share = PUBLISHED.value("7", group, system) / first
+            assert PUBLISHED.value("7 relative", group, system) == pytest.approx(share, abs=0.0006)
+
+
+def test_the_published_formulas_of_table_1_hold_for_the_published_n() -> None:
+    n = PUBLISHED.value("parameters", "RAID5 (SSD)", "N")
+    assert PUBLISHED.value("1", "RAID5 (SSD)", "cost, Cs") == (n + 1) / n
+    assert PUBLISHED.value("1", "RAID6 (SSD)", "cost, Cs") == (n + 2) / n
+    assert PUBLISHED.value("1", "RAID5 (SSD)", "lifespan, Ls") == (n + 1) / (2 * n)
+    assert PUBLISHED.value("1", "RAID6 (SSD)", "lifespan, Ls") == (n + 2) / (3 * n)
+
+
+def test_the_knee_lies_where_the_ratio_crosses() -> None:
+    assert hybrid.knee([(0.0, 100.0, 100.0), (0.5, 100.0, 100.0), (1.0, 100.0, 96.0)]) == pytest.approx(0.75)
+    assert hybrid.knee([(0.0, 100.0, 100.0), (1.0, 100.0, 99.0)]) == 1.0, "it never falls behind"
+
+
+def test_a_group_is_four_workloads_with_all_requests_together() -> None:
+    setup = Setup(PAPER, 0.1, 1, {"hybrid-src1": Real("own.spc", 500, "f00d")})
+    run = hybrid.group_run("64 MB", "Group1")
+    job = setup.job(run)
+    assert job["traces"] == [
+        "synth:hybrid-usr,requests=4000",
+        "own.spc",
+        "synth:hybrid-src2,requests=4000",
+        "synth:hybrid-proj,requests=4000",
+    ]
+    assert (job["limit"], job["replay"], job["depth"]) == (4000, "closed", 1)
+    other = Setup(PAPER, 0.1, 1, {"hybrid-src1": Real("own.spc", 500, "beef")})
+    assert setup.digest(run) != other.digest(run), "another trace beside is another run"
+    alone = hybrid.alone("USR")
+    assert setup.digest(alone) == other.digest(alone)
+    contents = hybrid.contents("USR")
+    assert setup.info(contents)["requests"] == 4000
+
+
+def test_table_1_is_the_papers_on_idle_arrays(flashkeep: Command, tmp_path: Path) -> None:
+    """Latency within 1 % of Sw, or Sr + Sw; SSDs wear as the formulas say; a traffic of three phases is 1 + 2f."""
+    code, _, err = flashkeep("reproduce", "hybrid", "--scale", "0.0001", "--out", tmp_path / "out")
+    assert (code, err) == (0, "")
+    results = json.loads((tmp_path / "out" / "hybrid.json").read_text())
+    cells = {(cell["table"], cell["row"], cell["column"]): cell for cell in results["cells"]}
+    judged = [cell for cell in results["cells"] if cell["table"] == "1" and cell["published"] is not None]
+    assert len(judged) == 18
+    for cell in judged:
+        assert cell["verdict"] == "agrees", cell
+    for title in BY_TITLE:
+        volume = cells["5 derived", title, "volume after / before"]["simulated"]
+        bound = cells["5 derived", title, "1 + 2f, of the f here"]["simulated"]
+        assert 0.9 * bound <= volume <= bound * (1 + 1e-9), title
+    pairs = [cell for cell in results["cells"] if cell["table"] == "7 order"]
+    assert len(pairs) == len(GROUPS) * (len(SYSTEMS) - 1)
+    assert all(cell["published"] == 1 for cell in pairs)
