@@ -1,7 +1,7 @@
 """The hybrid backup (Fan): SSDs that disks back up through a small non-volatile memory, beside other arrays.
 
 Runs: Tables 1 to 7; and what the paper lacks: write share and size of the memory swept to their knees, one disk against
-three for each trace, write caches and DRAM for the systems compared, longer runs, more requests outstanding.
+three for each trace, write caches and DRAM for the systems compared, longer runs.
 """
 
 from __future__ import annotations
@@ -75,11 +75,10 @@ TABLE_1 = {
 """The drive, what is set of it, its SSDs, and how many of them hold data."""
 
 
-def group_run(system: str, group: str, *values: str, at_most: int | None = None, depth: int = 1) -> Run:
+def group_run(system: str, group: str, *values: str, at_most: int | None = None) -> Run:
     """Four traces in closed loop, one a volume."""
     first, *others = GROUPS[group]
-    options = (("replay", "closed"), ("depth", depth))
-    return Run(SYSTEMS[system], first, values, options=options, at_most=at_most, beside=tuple(others))
+    return Run(SYSTEMS[system], first, values, options=CLOSED, at_most=at_most, beside=tuple(others))
 
 
 def cached(disks: int) -> str:
