@@ -85,7 +85,6 @@ COMMAND_LINES = {
         ["run", "DRIVE", WORKLOAD, "--fail", "page:0.0.0.0.1.2@1s,replace_after=1s"],
         "replace_after",
     ),
-    "a disk by itself": (["run", "st3500630a", WORKLOAD], "cannot be run yet"),
     "no such scenario": (["run", "DRIVE", WORKLOAD, "--scenario", "nowhere/scenario.toml"], "nowhere/scenario.toml"),
     "a trace for a scenario": (["run", "DRIVE", WORKLOAD, "--scenario", "TRACE"], "[[event]]"),
     "a value of a drive that it does not have": (

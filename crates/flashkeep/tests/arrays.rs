@@ -337,3 +337,21 @@ fn a_backup_hides_its_disk_until_the_memory_is_full() {
     // Volume moved is 1 + 2 f times what was written, f being the share that was staged (and is not superseded).
     assert!(phases <= 3.0 * host && moved(&full, "staged") > 0.0, "{phases} of {host}");
 }
+
+/// A mirror asks its members how busy they are; those that are trees answer for themselves, whatever their pages are
+/// called within.
+#[test]
+fn a_mirror_over_striped_members() {
+    let member = file("member.toml", MEMBER);
+    let text = format!("members = [\"2 * {member}\"]\n[redundancy]\nscheme = \"none\"\n");
+    let striped = file("striped.toml", &text);
+    let members = format!("members=[\"2 * {striped}\"]");
+    for policy in ["least-busy", "round-robin"] {
+        let policy = format!("redundancy.read_policy={policy}");
+        let mut job =
+            job("\n", RANDOM, &[&members, "redundancy.scheme=mirror", &policy, "start.existing=\"all\""]);
+        job.verify = true;
+        let run = summary(&job);
+        assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0));
+    }
+}

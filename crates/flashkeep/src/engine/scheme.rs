@@ -250,7 +250,10 @@ impl View<'_> {
     /// its least busy part.
     #[must_use]
     pub fn backlog(&self, member: Member, page: Page) -> Span {
-        self.least(self.child(member), &|leaf| self.below.backlog(leaf, page)).unwrap_or(Span::ZERO)
+        let child = self.child(member);
+        // Within a tree the page has another number; what its parts do apart from that page is much the same.
+        let page = if self.shape[child.index()].leaf.is_some() { page } else { Page(0) };
+        self.least(child, &|leaf| self.below.backlog(leaf, page)).unwrap_or(Span::ZERO)
     }
 
     /// Erases of the member, the least of its parts.

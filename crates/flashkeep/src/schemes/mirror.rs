@@ -276,7 +276,8 @@ impl Scheme for Mirror {
     /// Only copies hold a page.
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let page = key.0 as u32;
-        self.copies.copying -= 1;
+        // A mirror that was made anew may be told of what its predecessor had begun.
+        self.copies.copying = self.copies.copying.saturating_sub(1);
         self.copies.examine(page, self.groups, view);
         // Its source could not be read: that is not tried again until something happens.
         self.copies.todo.set(page, false);
