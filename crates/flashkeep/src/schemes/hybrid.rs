@@ -59,15 +59,20 @@ pub(super) fn pages_of(mib: f64, page_bytes: u64) -> u64 {
 /// `member` does `command` for the one page `page`, the caller's `at`th: as a part of the step before where it follows
 /// that one on the same member.
 pub(super) fn extend(plan: &mut Plan, member: Member, page: Page, at: u16, command: &Command) {
-    if let Some(last) = plan.steps.last_mut() {
-        let follows = last.command.end() == page.0 && last.at + last.command.count == at;
+    extend_run(&mut plan.steps, member, command.over(page, 1), at);
+}
+
+/// The same for a command of one page, in any list of steps.
+pub(super) fn extend_run(steps: &mut Vec<Step>, member: Member, command: Command, at: u16) {
+    if let Some(last) = steps.last_mut() {
+        let follows = last.command.end() == command.start.0 && last.at + last.command.count == at;
         if last.member == member && follows && last.command.verb == command.verb {
             last.command.count += 1;
             last.command.sectors = 0;
             return;
         }
     }
-    plan.push(Step::new(member, command.over(page, 1), at));
+    steps.push(Step::new(member, command, at));
 }
 
 #[cfg(test)]

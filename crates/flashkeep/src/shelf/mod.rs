@@ -91,14 +91,6 @@ impl<C: Contents> Shelf<C> {
             self.done.push(done);
         }
     }
-
-    fn each_drive(&mut self, mut act: impl FnMut(&mut Drive<C>)) {
-        for place in &mut self.places {
-            if let Device::Flash(drive) = &mut place.device {
-                act(drive);
-            }
-        }
-    }
 }
 
 impl<C: Contents> Below for Shelf<C> {
@@ -220,11 +212,13 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
 
     /// Each device draws a stream of its own.
     fn seed(&mut self, seed: u64) {
-        let mut number = 0;
-        self.each_drive(|drive| {
-            drive.seed(seed.wrapping_add(number));
-            number += 1;
+        let drives = self.places.iter_mut().filter_map(|place| match &mut place.device {
+            Device::Flash(drive) => Some(drive),
+            Device::Disk(_) | Device::Memory(_) => None,
         });
+        for (number, drive) in (0..).zip(drives) {
+            drive.seed(seed.wrapping_add(number));
+        }
     }
 
     fn memory_time(&self) -> Span {

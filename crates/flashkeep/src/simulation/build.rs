@@ -150,7 +150,7 @@ impl<C: Contents> Stock<C> {
         let memory_pages = narrow(drive.memory_pages());
         let options = schemes::Options {
             redundancy: &drive.spec.redundancy,
-            member_pages: drive.used_pages(),
+            member_pages: facts.iter().map(|member| member.pages).min().unwrap_or(0),
             members: facts.len() as u8,
             shadow_pages: 0,
             memory_pages,

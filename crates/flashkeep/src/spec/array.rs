@@ -10,7 +10,7 @@ use crate::schemes::MemberFacts;
 const DEEPEST: usize = 8;
 
 /// Tables of a drive file that speak of what a single drive is made of.
-const OF_DRIVES: [&str; 5] = ["flash.", "ftl.", "ageing.", "condition.", "disk."];
+pub(super) const OF_DRIVES: [&str; 5] = ["flash", "ftl", "ageing", "condition", "disk"];
 
 impl Resolved {
     /// Whether it is an array.
@@ -23,17 +23,6 @@ impl Resolved {
     #[must_use]
     pub fn is_shelf(&self) -> bool {
         self.is_array() || self.is_disk()
-    }
-
-    /// What its members are, as its scheme may know them.
-    #[must_use]
-    pub fn member_facts(&self) -> Vec<MemberFacts> {
-        let facts = |member: &Resolved| MemberFacts {
-            pages: member.whole_pages(),
-            page_bytes: member.page_bytes(),
-            disk: member.is_disk(),
-        };
-        self.array.iter().map(facts).collect()
     }
 
     /// The member with this number, and the member of that with the next, and so on.
@@ -70,19 +59,16 @@ impl Resolved {
         (self.spec.redundancy.stripe_kib * 1024.0 / self.page_bytes() as f64) as u32
     }
 
-    /// Pages of each member that the array uses: whole units.
-    #[must_use]
-    pub fn used_pages(&self) -> u64 {
-        let common = self.array.iter().map(Resolved::whole_pages).min().unwrap_or(0);
-        common - common % u64::from(self.unit_pages().max(1))
-    }
-
-    /// What the scheme is told of its members, whole units of each.
+    /// What the scheme is told of its members: of each, whole units.
     #[must_use]
     pub fn used_facts(&self) -> Vec<MemberFacts> {
         let unit = u64::from(self.unit_pages().max(1));
-        let whole = |facts: MemberFacts| MemberFacts { pages: facts.pages - facts.pages % unit, ..facts };
-        self.member_facts().into_iter().map(whole).collect()
+        let facts = |member: &Resolved| MemberFacts {
+            pages: member.whole_pages() / unit * unit,
+            page_bytes: member.page_bytes(),
+            disk: member.is_disk(),
+        };
+        self.array.iter().map(facts).collect()
     }
 
     /// Pages that an array offers, in equal volumes.
@@ -109,10 +95,10 @@ impl Resolved {
 
 /// Makes an array of a spec that names members.
 pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, DriveError> {
-    if let Some(key) = given.key_of(|key| OF_DRIVES.iter().any(|table| key.starts_with(table))) {
+    if let Some(key) = given.first_in(&OF_DRIVES) {
         let message = "belongs to the members of an array: set it there, as in `members = [\"4 * NAME,KEY=VALUE\"]`, or \
                        for all of them with `--set member.KEY=VALUE`";
-        return Err(given.error(&[&key], message));
+        return Err(given.error(&[key], message));
     }
     let mut members = members(&mut spec, given)?;
     let wrong = |keys: &[&str], message: String| given.error(keys, message);
@@ -220,9 +206,4 @@ fn members(spec: &mut DriveSpec, given: &Given) -> Result<Vec<Resolved>, DriveEr
         }
     }
     Ok(members)
-}
-
-/// The keys of an array's JSON that say nothing of it.
-pub(super) fn only_of_drives() -> impl Iterator<Item = &'static str> {
-    OF_DRIVES.iter().map(|table| table.trim_end_matches('.'))
 }

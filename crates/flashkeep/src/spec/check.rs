@@ -77,7 +77,7 @@ impl Resolved {
         let mut keys = serde_json::to_value(&self.spec).unwrap_or_default();
         if let Some(keys) = keys.as_object_mut() {
             if self.is_array() {
-                super::array::only_of_drives().for_each(|table| drop(keys.remove(table)));
+                keys.retain(|key, _| !super::array::OF_DRIVES.contains(&key.as_str()));
             } else {
                 keys.remove("array");
             }

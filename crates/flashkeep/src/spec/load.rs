@@ -137,11 +137,6 @@ impl Given {
         self.depth
     }
 
-    /// A key given by the user, or by a base, that is of some kind.
-    pub(super) fn key_of(&self, is: impl Fn(&str) -> bool) -> Option<String> {
-        self.entries.keys().find(|key| is(key) && self.by_user(key)).cloned()
-    }
-
     /// What paths in this key are relative to, where that is not where the user stands.
     pub(super) fn directory(&self, key: &str) -> Option<PathBuf> {
         match &self.entries.get(key)?.giver {

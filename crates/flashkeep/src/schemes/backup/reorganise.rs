@@ -1,7 +1,7 @@
 //! Phases 2 and 3: free segments are read in one pass, and what they held is written where it belongs, in one sweep.
 
+use super::super::hybrid::extend_run;
 use super::pending::State;
-use super::serve::extend;
 use super::stage::LONGEST;
 use super::{Backup, Kind};
 use crate::engine::{Cause, Command, Page, Plan, Step, Verb, View};
@@ -44,7 +44,7 @@ impl Backup {
                 let slot = self.memory.take(page, disk);
                 doing.slots.push(slot);
                 let write = Command::new(Verb::Write, Page(slot), 1).because(Cause::Migrate);
-                extend(&mut writes, nvram, write, (passed + place.0 - from.0) as u16);
+                extend_run(&mut writes, nvram, write, (passed + place.0 - from.0) as u16);
             }
             passed += count;
             let this = &mut self.disks[disk];

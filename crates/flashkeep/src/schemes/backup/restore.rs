@@ -1,6 +1,6 @@
 //! What an SSD or a disk lacks and the other has, copied a run at a time.
 
-use super::serve::extend;
+use super::super::hybrid::extend_run;
 use super::{Backup, Kind, Turn};
 use crate::engine::{Cause, Command, Page, Plan, Step, Verb, View};
 
@@ -62,7 +62,7 @@ impl Backup {
         let mut end = pages.start;
         for page in pages.clone() {
             let Some((member, place)) = self.backup(Page(page)) else { break };
-            extend(&mut runs, member, read.over(place, 1), (page - pages.start) as u16);
+            extend_run(&mut runs, member, read.over(place, 1), (page - pages.start) as u16);
             if runs.len() > MOST_READS {
                 runs.pop();
                 break;

@@ -1,5 +1,6 @@
 //! What the host's commands become.
 
+use super::super::hybrid::extend_run;
 use super::{Backup, Kind};
 use crate::engine::{Cause, Command, Flags, Member, Outcome, Page, Plan, Step, Verb, Verdict, View};
 
@@ -40,7 +41,7 @@ impl Backup {
             let detour = self.detour(page);
             plan.rescued += u16::from(detour.is_some() && command.cause == Cause::Host);
             let (member, place) = detour.unwrap_or((ssd, on_ssd.plus(u32::from(n))));
-            extend(&mut runs, member, command.over(place, 1), n);
+            extend_run(&mut runs, member, command.over(place, 1), n);
         }
         self.push_runs(&mut runs, plan);
         self.take_disk(plan);
@@ -100,7 +101,7 @@ impl Backup {
             if keeps {
                 let slot = self.memory.take(page, disk);
                 self.memory.queue(slot);
-                extend(&mut plan.steps, self.nvram(), copy.over(Page(slot), 1), n);
+                extend_run(&mut plan.steps, self.nvram(), copy.over(Page(slot), 1), n);
             }
             self.written.set(page.0, true);
             self.missed.set(page.0, !backed);
@@ -169,16 +170,4 @@ impl Backup {
         let disk = usize::from(member.0 - self.layout.ssds);
         self.segments.page_at(disk, place).or_else(|| self.layout.page_at(disk, place))
     }
-}
-
-/// Adds a page to the run that it continues, or begins another.
-pub(super) fn extend(runs: &mut Vec<Step>, member: Member, command: Command, at: u16) {
-    if let Some(last) = runs.last_mut() {
-        let follows = last.command.end() == command.start.0 && last.at + last.command.count == at;
-        if last.member == member && follows {
-            last.command.count += 1;
-            return;
-        }
-    }
-    runs.push(Step::new(member, command, at));
 }

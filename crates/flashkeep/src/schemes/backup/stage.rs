@@ -1,6 +1,6 @@
 //! Phase 1: what waits in the memory goes to the disk with as little movement of its head as can be.
 
-use super::serve::extend;
+use super::super::hybrid::extend_run;
 use super::{Backup, Kind};
 use crate::engine::{Cause, Command, Page, Plan, Step, Verb, View};
 
@@ -63,7 +63,7 @@ impl Backup {
         let read = Command::new(Verb::Read, Page(0), 1).because(cause);
         for (n, &slot) in (0..).zip(&this.doing.slots) {
             self.memory.start(slot);
-            extend(&mut plan.steps, nvram, read.over(Page(slot), 1), n);
+            extend_run(&mut plan.steps, nvram, read.over(Page(slot), 1), n);
         }
         this.doing.places.extend((0..u32::from(count)).map(|n| start.plus(n)));
         this.head = start.plus(u32::from(count));
