@@ -118,6 +118,27 @@ fn arrays_in_arrays() {
     }
 }
 
+/// What a member's own schemes had begun when it failed is nothing to those of the one that takes its place at once.
+#[test]
+fn a_member_with_work_under_way_is_replaced_at_once() {
+    for inner in ["mirror", "raid5", "dvs"] {
+        let member = file("member.toml", &format!("{MEMBER}[redundancy]\nscheme = \"{inner}\"\n"));
+        let members = format!("members=[\"3 * {member}\"]");
+        for scheme in ["redundancy.scheme=mirror", "redundancy.scheme=raid5"] {
+            for at in [42, 48, 55] {
+                let mut job = job("\n", RANDOM, &[&members, scheme, "start.existing=\"all\""]);
+                let chip = "member:1/chip:0.0@40%,replace_after=1us".to_owned();
+                (job.verify, job.fail) = (true, vec![chip, format!("member:1@{at}%,replace_after=1ns")]);
+                let run = summary(&job);
+                let (wrong, lost) = (integrity(&run, "wrong_reads"), integrity(&run, "lost_pages"));
+                assert_eq!((wrong, lost), (0.0, 0.0), "{inner}, {scheme}, {at}");
+                let last = run["phases"].as_array().and_then(|phases| phases.last()).expect("phases");
+                assert_eq!(last["phase"], "after", "{inner}, {scheme}, {at}: whole again");
+            }
+        }
+    }
+}
+
 /// The hybrid-backup paper's table 1: on idle arrays a mirror's write takes as long as a member's, a small write of
 /// RAID-5 and RAID-6 a read and a write.
 #[test]

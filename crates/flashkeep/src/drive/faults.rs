@@ -43,7 +43,9 @@ impl Fault {
         Fault::Planes { first: PlaneId(planes.start), count: planes.len() as u32 }
     }
 
-    fn planes(self, geometry: &Geometry) -> Range<u32> {
+    /// The planes that it strikes something of.
+    #[must_use]
+    pub fn planes(self, geometry: &Geometry) -> Range<u32> {
         let (first, count) = match self {
             Fault::Planes { first, count } => (first, count),
             Fault::Block(plane, _) => (plane, 1),

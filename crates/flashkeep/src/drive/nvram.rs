@@ -105,7 +105,7 @@ impl<C: Contents> Nvram<C> {
         self.cells.len() as u32
     }
 
-    pub(super) fn contents(&self, page: u32) -> Option<C> {
+    pub(crate) fn contents(&self, page: u32) -> Option<C> {
         match self.cells[page as usize] {
             Cell::Held(contents) => Some(contents),
             Cell::Nothing | Cell::Unreadable => None,

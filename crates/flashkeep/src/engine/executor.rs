@@ -18,7 +18,7 @@ use super::locks::Locks;
 use super::plan::{Member, Plan, Why};
 use super::rebuild::Controller;
 use super::requests::{Finished, Join};
-use super::scheme::{Change, Scheme, View};
+use super::scheme::{Around, Change, Scheme};
 use super::sums::Sheets;
 use super::tree::{NodeId, Shape, Tree};
 use crate::kernel::{Arena, Deadlines, Id, SimTime};
@@ -121,8 +121,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The leaves' pages that a page of the root lies on.
     #[must_use]
     pub fn places(&self, page: Page) -> Vec<(LeafId, Page)> {
+        self.places_below(NodeId::ROOT, page)
+    }
+
+    /// The leaves' pages that a page of a node lies on.
+    #[must_use]
+    pub fn places_below(&self, node: NodeId, page: Page) -> Vec<(LeafId, Page)> {
         let mut places = Vec::new();
-        self.find_places(NodeId::ROOT, page, &mut places);
+        self.find_places(node, page, &mut places);
         places
     }
 
@@ -219,19 +225,42 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         })
     }
 
+    /// Whether something is under way within a subtree: plans of its schemes, and commands that wait there. Once the
+    /// subtree does not answer, nothing is added to that.
+    #[must_use]
+    pub fn is_at_work(&self, node: NodeId) -> bool {
+        let below = self.subtree(node);
+        below.iter().any(|&node| !self.parked.has_none(node))
+            || self.frames.places().any(|frame| frame.is_under_way() && below.contains(&frame.node))
+    }
+
     /// A subtree is replaced by an empty one of the same shape: its schemes are those of `fresh`, the whole tree built
     /// anew, and its leaves have been renewed.
+    ///
+    /// # Panics
+    /// Where it is still [at work](Engine::is_at_work): plans of the old schemes are nothing to the new ones.
     pub fn refresh<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, fresh: Tree<S>) {
+        assert!(!self.is_at_work(node), "whoever is replaced has nothing to do");
         let (_, mut schemes) = fresh.flatten();
-        let mut below = vec![node];
-        while let Some(at) = below.pop() {
-            below.extend_from_slice(&self.shape[at.index()].children);
+        for at in self.subtree(node) {
             self.schemes[at.index()] = schemes[at.index()].take();
             self.shape[at.index()].alive = true;
             self.gaps.none(at);
+            self.sheets.forget_carried(at);
             self.note_exposure(now, at);
         }
         self.change(leaves, now, node, Change::Replaced);
+    }
+
+    /// A node, and all below it.
+    fn subtree(&self, node: NodeId) -> Vec<NodeId> {
+        let mut nodes = vec![node];
+        let mut at = 0;
+        while let Some(&node) = nodes.get(at) {
+            nodes.extend_from_slice(&self.shape[node.index()].children);
+            at += 1;
+        }
+        nodes
     }
 
     /// The node that a leaf stands at; none where it is a spare.
@@ -244,8 +273,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A node's parent learns what happened to it, and may begin to rebuild.
     fn tell_parent<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, change: Change) {
         let Some((parent, member)) = self.shape[node.index()].parent else { return };
-        let (scheme, view) = self.consult(leaves, parent);
-        scheme.member(member, change, &view);
+        let (scheme, around) = self.consult(leaves, parent);
+        scheme.member(member, change, &around.view());
         self.note_exposure(now, parent);
         self.press(leaves, now, parent);
         self.begin_rebuild(now, parent);
@@ -291,9 +320,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         &'a mut self,
         leaves: &'a L,
         node: NodeId,
-    ) -> (&'a mut S, View<'a>) {
-        let scheme = self.schemes[node.index()].as_mut().expect("an inner node has a scheme");
-        (scheme, View { shape: &self.shape, node, below: leaves, locks: &self.locks, gaps: &self.gaps })
+    ) -> (&'a mut S, Around<'a, S>) {
+        let (upto, schemes) = self.schemes.split_at_mut(node.index() + 1);
+        let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
+        let Engine { shape, locks, gaps, .. } = self;
+        (scheme, Around { shape, node, below: leaves, locks, gaps, schemes })
     }
 
     /// An empty plan; it is given back by pushing it on `plans`.

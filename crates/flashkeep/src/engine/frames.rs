@@ -130,6 +130,11 @@ impl Frame {
         places
     }
 
+    /// Whether it has not come to its end; of a place in the arena that is free, that it has.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.join.is_some() && !self.over
+    }
+
     /// The step that a place belongs to.
     #[inline]
     pub(super) fn step_of(&self, place: u32) -> usize {
@@ -480,8 +485,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (node, key, holding, background) = (frame.node, frame.key, frame.holding, frame.background);
         if let Some(key) = key {
             if node != NodeId::HOST {
-                let (scheme, view) = self.consult(leaves, node);
-                scheme.settled(key, &view);
+                let (scheme, around) = self.consult(leaves, node);
+                scheme.settled(key, &around.view());
                 if self.troubled {
                     self.begin_rebuild(now, node);
                 }

@@ -44,8 +44,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     fn recover_node<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
         let mut lacking = Vec::new();
-        let (scheme, view) = self.consult(leaves, node);
-        scheme.recover(&view, &mut |member, page| lacking.push((member, page)));
+        let (scheme, around) = self.consult(leaves, node);
+        scheme.recover(&around.view(), &mut |member, page| lacking.push((member, page)));
         let children = self.shape[node.index()].children.clone();
         for &(Member(member), page) in &lacking {
             let child = children[usize::from(member)];
@@ -54,7 +54,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 leaves.disown(leaf, page);
             }
         }
-        let (scheme, view) = self.consult(leaves, node);
+        let (scheme, around) = self.consult(leaves, node);
+        let view = around.view();
         for member in (0..view.members()).map(Member).filter(|&member| !view.alive(member)) {
             scheme.member(member, Change::Failed, &view);
         }

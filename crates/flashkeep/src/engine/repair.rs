@@ -61,8 +61,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         failed.push(step);
         let mut plan = self.blank_plan();
-        let (scheme, view) = self.consult(leaves, node);
-        match scheme.repair(&failed, &view, &mut plan) {
+        let (scheme, around) = self.consult(leaves, node);
+        match scheme.repair(&failed, &around.view(), &mut plan) {
             Outcome::Planned => {
                 self.exposure.rescued += u64::from(step.command.cause == Cause::Host);
                 if let Some(key) = key {

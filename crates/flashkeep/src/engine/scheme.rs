@@ -74,7 +74,8 @@ pub trait Scheme {
         self.grain()
     }
 
-    /// Where a page is, each copy of it; nowhere where it has no place yet.
+    /// Where a page is, each copy of it; nowhere where it has no place yet: what is nowhere is a known zero to the
+    /// schemes above.
     fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
         let _ = (page, tell);
     }
@@ -194,11 +195,46 @@ pub trait Scheme {
 /// What a scheme may look at: its members, and only downwards. Integers; untimed, every backlog is 0, so that
 /// least-busy becomes round-robin.
 pub struct View<'a> {
+    shape: &'a [Shape],
+    node: NodeId,
+    below: &'a dyn Below,
+    locks: &'a Locks,
+    gaps: &'a Gaps,
+    deeper: &'a dyn Deeper,
+}
+
+/// Whatever a view is of.
+pub(super) struct Around<'a, S> {
     pub(super) shape: &'a [Shape],
+    /// Who looks.
     pub(super) node: NodeId,
     pub(super) below: &'a dyn Below,
     pub(super) locks: &'a Locks,
     pub(super) gaps: &'a Gaps,
+    /// The schemes of the nodes after it, which all that are below it are among.
+    pub(super) schemes: &'a [Option<S>],
+}
+
+impl<S: Scheme> Around<'_, S> {
+    #[inline]
+    pub(super) fn view(&self) -> View<'_> {
+        let Around { shape, node, below, locks, gaps, .. } = *self;
+        View { shape, node, below, locks, gaps, deeper: self }
+    }
+}
+
+/// Schemes below the one that looks, whatever they are.
+trait Deeper {
+    /// Where such a scheme has a page.
+    fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page));
+}
+
+impl<S: Scheme> Deeper for Around<'_, S> {
+    fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
+        if let Some(scheme) = &self.schemes[node.index() - self.node.index() - 1] {
+            scheme.places(page, tell);
+        }
+    }
 }
 
 impl View<'_> {
@@ -225,11 +261,32 @@ impl View<'_> {
         self.alive(member) && !self.gaps.lacks(self.child(member), page.0)
     }
 
-    /// Whether the member has been given the page: if not, it is a known zero there. A member that is a tree itself
-    /// does not know.
+    /// Whether the member has been given the page: if not, it is a known zero there. A member that is a tree itself is
+    /// asked where it has it; where nobody there answers, it may have been given it.
     #[must_use]
     pub fn holds(&self, member: Member, page: Page) -> bool {
-        self.shape[self.child(member).index()].leaf.is_none_or(|leaf| self.below.holds(leaf, page))
+        let child = self.child(member);
+        match self.shape[child.index()].leaf {
+            Some(leaf) => self.below.holds(leaf, page),
+            None => self.tree_holds(child, page).unwrap_or(true),
+        }
+    }
+
+    /// The same of a scheme below; none where each place of the page is one that does not answer or lacks it.
+    fn tree_holds(&self, node: NodeId, page: Page) -> Option<bool> {
+        let (mut places, mut known) = (0, None);
+        self.deeper.places(node, page, &mut |member, page| {
+            places += 1;
+            let child = self.shape[node.index()].children[usize::from(member.0)];
+            let shape = &self.shape[child.index()];
+            let held = match shape.leaf {
+                _ if !shape.alive || self.gaps.lacks(child, page.0) => None,
+                Some(leaf) => Some(self.below.holds(leaf, page)),
+                None => self.tree_holds(child, page),
+            };
+            known = known.max(held);
+        });
+        if places == 0 { Some(false) } else { known }
     }
 
     /// What a member's page says of itself on flash; none where nothing is there, or nothing that can be read.
@@ -247,13 +304,26 @@ impl View<'_> {
     }
 
     /// How long a read of the member's page would wait at least. A member that is a tree itself answers with
-    /// its least busy part.
+    /// the least busy of the page's places there.
     #[must_use]
     pub fn backlog(&self, member: Member, page: Page) -> Span {
-        let child = self.child(member);
-        // Within a tree the page has another number; what its parts do apart from that page is much the same.
-        let page = if self.shape[child.index()].leaf.is_some() { page } else { Page(0) };
-        self.least(child, &|leaf| self.below.backlog(leaf, page)).unwrap_or(Span::ZERO)
+        self.wait(self.child(member), page).unwrap_or(Span::ZERO)
+    }
+
+    fn wait(&self, node: NodeId, page: Page) -> Option<Span> {
+        let shape = &self.shape[node.index()];
+        match shape.leaf {
+            _ if !shape.alive => None,
+            Some(leaf) => Some(self.below.backlog(leaf, page)),
+            None => {
+                let mut least: Option<Span> = None;
+                self.deeper.places(node, page, &mut |member, page| {
+                    let waits = self.wait(shape.children[usize::from(member.0)], page);
+                    least = least.into_iter().chain(waits).min();
+                });
+                least
+            }
+        }
     }
 
     /// Erases of the member, the least of its parts.

@@ -83,6 +83,11 @@ impl<C: Contents> Sheets<C> {
         }
     }
 
+    /// The running sums of a node's stripes are nobody's any more.
+    pub(super) fn forget_carried(&mut self, node: NodeId) {
+        self.carried.retain(|&(of, _), _| of != node);
+    }
+
     fn set_old(&mut self, join: Id<Join>, place: u32, contents: C) {
         let olds = &mut self.olds[join.index()];
         if olds.len() <= place as usize {

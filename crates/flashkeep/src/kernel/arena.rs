@@ -91,6 +91,11 @@ impl<T: Default> Arena<T> {
         self.free.push(id.raw());
     }
 
+    /// All places, and what stood last in those that are free.
+    pub fn places(&self) -> impl Iterator<Item = &T> {
+        self.items.iter()
+    }
+
     /// How many things there are.
     #[must_use]
     pub fn live(&self) -> usize {

@@ -262,7 +262,7 @@ impl Scheme for Mirror {
 
     fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
         let mut units = Vec::new();
-        for page in (0..self.pages as u32).map(Page) {
+        for page in (0..self.pages as u32).map(Page).filter(|page| !self.copies.thin.has(page.0)) {
             units.clear();
             units.extend((0..self.groups).map(|group| Unit {
                 member: Member(group),
@@ -276,8 +276,7 @@ impl Scheme for Mirror {
     /// Only copies hold a page.
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let page = key.0 as u32;
-        // A mirror that was made anew may be told of what its predecessor had begun.
-        self.copies.copying = self.copies.copying.saturating_sub(1);
+        self.copies.copying -= 1;
         self.copies.examine(page, self.groups, view);
         // Its source could not be read: that is not tried again until something happens.
         self.copies.todo.set(page, false);

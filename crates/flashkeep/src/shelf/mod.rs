@@ -60,6 +60,33 @@ impl<C: Contents> Shelf<C> {
         self.places.iter().map(|place| &place.device)
     }
 
+    /// The same, to be changed.
+    pub fn devices_mut(&mut self) -> impl Iterator<Item = &mut Device<C>> {
+        self.places.iter_mut().map(|place| &mut place.device)
+    }
+
+    /// What a leaf's page holds, writes that are under way included; none where nothing is there, or nothing that can
+    /// be read. Takes no time and disturbs nothing.
+    #[must_use]
+    pub fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.contents_of(leaf, page),
+            (Device::Disk(disk), _) => disk.contents_of(page),
+            (Device::Memory(memory), _) => memory.contents(page.0),
+        }
+    }
+
+    /// Whether nothing waits and nothing is under way.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        let still = |device: &Device<C>| match device {
+            Device::Flash(drive) => drive.is_quiet(),
+            Device::Disk(disk) => disk.is_quiet(),
+            Device::Memory(_) => true,
+        };
+        self.done.is_empty() && self.devices().all(still)
+    }
+
     /// The device that a leaf belongs to, and the leaf's number there.
     #[inline]
     fn find(&self, leaf: LeafId) -> (&Device<C>, LeafId) {

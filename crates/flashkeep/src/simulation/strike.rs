@@ -172,6 +172,12 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// Empty ones stand where something failed; a leaf that a spare has replaced becomes a spare itself.
     fn renew(&mut self, event: &Event) {
         let now = self.now;
+        // What was under way in an array's member comes to its end first: on the dead one, soon.
+        if self.subtree(event).is_some_and(|node| self.engine.is_at_work(node)) {
+            let next = self.drive.next_event().min(self.engine.next_due());
+            assert!(next < SimTime::NEVER, "what is under way comes to an end");
+            return self.blows.later(SimTime(next.0.max(now.0) + 1), Blow::Renew(event.clone()));
+        }
         let dead: Vec<_> = self.leaves().filter(|&leaf| self.drive.is_dead(leaf)).collect();
         for (device, fault) in self.faults(event, true) {
             self.drive.renew(now, device, fault);

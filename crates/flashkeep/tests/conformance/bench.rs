@@ -1,22 +1,25 @@
-//! A drive on the bench: submit, fail, replace, read back, audit, and an oracle that knows what every page must hold.
+//! A drive or an array on the bench: submit, fail, replace, read back, audit, and an oracle that knows what every page
+//! must hold.
 
-use flashkeep::drive::{Drive, Fault, Kind, Log, Operation};
+mod audit;
+mod failures;
+
+use super::bed::Bed;
+use flashkeep::drive::{Drive, Log, Operation};
 use flashkeep::engine::{
-    Cause, Change, Command, Contents, Engine, Finished, Flags, Hazard, LeafId, NodeId, Page, Role, Scheme,
-    Token, Unit, Verb, Version, gf,
+    Command, Engine, Finished, Hazard, LeafId, NodeId, Page, Scheme, Token, Verb, Version,
 };
 use flashkeep::kernel::SimTime;
-use flashkeep::mapping::Below;
 use flashkeep::media::{PlaneId, Ppn};
 use flashkeep::schemes::Any;
-use flashkeep::simulation::{Built, build};
-use flashkeep::spec::{GcRun, Resolved, load_text};
+use flashkeep::simulation::{Built, Plot};
+use flashkeep::spec::{Resolved, load_text};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 /// Every flash operation of a drive.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<Operation>>>);
+pub(crate) struct Told(Arc<Mutex<Vec<Operation>>>);
 
 impl Log for Told {
     fn add(&mut self, operation: &Operation) {
@@ -36,13 +39,25 @@ struct Request {
     done: bool,
 }
 
-/// A drive on the bench.
-pub(crate) struct Bench {
+/// Something that does not answer, or did not.
+struct Dead {
+    device: u16,
+    /// Of a drive; a disk or a memory fails whole.
+    planes: Vec<PlaneId>,
+    from: SimTime,
+    until: SimTime,
+    /// What a disk had been counted when it failed.
+    counted: Option<u64>,
+}
+
+/// A drive or an array on the bench.
+pub(crate) struct Bench<H = Drive<Token>> {
     pub(crate) drive: Resolved,
     engine: Engine<Any, Token>,
-    flash: Drive<Token>,
-    domains: Vec<Vec<PlaneId>>,
-    operations: Told,
+    flash: H,
+    plots: Vec<Plot>,
+    /// Of each device that is a drive.
+    operations: Vec<(u16, Told)>,
     now: SimTime,
     /// All that each page has ever held; 0 is nothing.
     versions: Vec<Vec<u64>>,
@@ -58,23 +73,19 @@ pub(crate) struct Bench {
     pub(crate) steps: u32,
     /// Pages that a read reported as lost since this was last emptied.
     pub(crate) lost: BTreeSet<u32>,
-    /// When what died, for whoever looks at the operations afterwards.
-    dead: Vec<(SimTime, PlaneId, SimTime)>,
+    /// What died, for whoever looks at the operations afterwards.
+    dead: Vec<Dead>,
     was_cut_at: Option<SimTime>,
     /// Pages may have gone bad that nobody has tried to read since.
     latent: bool,
     is_log: bool,
 }
 
-impl Bench {
-    /// A drive from the text of a drive file.
-    pub(crate) fn new(text: &str, set: &[String]) -> Bench {
-        let drive = load_text("bench.toml", text, set).unwrap_or_else(|error| panic!("{error}"));
-        let Built { hardware: mut flash, tree, controller, plots, .. } =
-            build::<Token>(&drive).unwrap_or_else(|error| panic!("{error}"));
-        let operations = Told::default();
-        flash.log_operations(Box::new(operations.clone()));
-        let domains = plots[0].domains.iter().map(|domain| domain.planes(flash.geometry())).collect();
+impl<H: Bed> Bench<H> {
+    /// A drive or an array that has been resolved.
+    pub(crate) fn of(drive: Resolved) -> Bench<H> {
+        let Built { hardware: mut flash, tree, controller, plots, .. } = H::put_together(&drive);
+        let operations = flash.log_all();
         let mut engine = Engine::new(tree);
         engine.controller = controller;
         let is_log = drive.scheme().kind == flashkeep::schemes::Members::Raw;
@@ -84,7 +95,7 @@ impl Bench {
             drive,
             engine,
             flash,
-            domains,
+            plots,
             operations,
             now: SimTime::ZERO,
             versions,
@@ -100,13 +111,6 @@ impl Bench {
             latent: false,
             is_log,
         }
-    }
-
-    /// The same, and its power is going to fail.
-    pub(crate) fn with_cuts(text: &str, set: &[String]) -> Bench {
-        let mut bench = Bench::new(text, set);
-        bench.flash.expect_power_cuts();
-        bench
     }
 
     pub(crate) fn pages(&self) -> u32 {
@@ -252,51 +256,33 @@ impl Bench {
     pub(crate) fn versions(&self) -> Vec<usize> {
         self.versions.iter().map(Vec::len).collect()
     }
+}
 
-    // ---------------------------------------------------------------- failures
+/// What only a drive can be asked.
+impl Bench {
+    /// A drive from the text of a drive file.
+    pub(crate) fn new(text: &str, set: &[String]) -> Bench {
+        Bench::of(load_text("bench.toml", text, set).unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    /// A drive whose power is going to fail.
+    pub(crate) fn with_cuts(text: &str, set: &[String]) -> Bench {
+        let mut bench = Bench::new(text, set);
+        bench.flash.expect_power_cuts();
+        bench
+    }
 
     /// The planes of a member.
-    pub(crate) fn planes(&self, member: u32) -> &[PlaneId] {
-        &self.domains[member as usize]
+    pub(crate) fn planes(&self, member: u32) -> Vec<PlaneId> {
+        self.planes_of(0, member)
     }
 
-    /// Members fail, whole, at the same instant.
-    pub(crate) fn fail(&mut self, members: &[u32]) {
-        for &member in members {
-            for plane in self.domains[member as usize].clone() {
-                self.flash.fail(self.now, Fault::Planes { first: plane, count: 1 }, true);
-                self.dead.push((self.now, plane, SimTime::NEVER));
-            }
+    /// The physical page of a leaf's page.
+    pub(crate) fn ppn(&self, (leaf, page): (LeafId, Page)) -> Option<Ppn> {
+        match self.flash.lookup(leaf, page) {
+            flashkeep::ftl::Entry::At(ppn) => Some(ppn),
+            _ => None,
         }
-        for &member in members {
-            let node = self.engine.node_of(LeafId(member as u16)).expect("a member's node");
-            self.engine.change(&mut self.flash, self.now, node, Change::Failed);
-        }
-        self.settle();
-    }
-
-    /// A part of a member fails.
-    pub(crate) fn damage(&mut self, fault: Fault, lasting: bool) {
-        self.latent |= !lasting;
-        self.flash.fail(self.now, fault, lasting);
-        self.settle();
-    }
-
-    /// Empty members stand in the place of failed ones.
-    pub(crate) fn replace(&mut self, members: &[u32]) {
-        for &member in members {
-            for plane in self.domains[member as usize].clone() {
-                self.flash.renew(self.now, Fault::Planes { first: plane, count: 1 });
-                for (_, dead, until) in &mut self.dead {
-                    if *dead == plane && *until == SimTime::NEVER {
-                        *until = self.now;
-                    }
-                }
-            }
-            let node = self.engine.node_of(LeafId(member as u16)).expect("a member's node");
-            self.engine.change(&mut self.flash, self.now, node, Change::Replaced);
-        }
-        self.settle();
     }
 
     /// The power fails and comes back: pages that were durable and are not there any more, and not exposed to that.
@@ -320,156 +306,8 @@ impl Bench {
         self.engine.recover(&mut self.flash, self.now);
     }
 
-    /// Pages that requests under way write, and those within a stripe's length of them.
-    pub(crate) fn unsettled(&self) -> BTreeSet<u32> {
-        let reach = self.members();
-        let pages = |request: &Request| {
-            let end = request.start + request.least.len() as u32 + reach;
-            request.start.saturating_sub(reach)..end
-        };
-        let writes = self.requests.iter().filter(|request| request.verb != Verb::Read);
-        let now = self.now;
-        let coming = self.coming.iter().filter(|&&(at, ..)| at > now).map(|&(_, page, _)| page);
-        let coming = coming.flat_map(|page| page.saturating_sub(reach)..page + reach);
-        writes.filter(|request| !request.done).flat_map(pages).chain(coming).collect()
-    }
-
     /// When the power failed last, and when the drive was there again.
     pub(crate) fn last_cut(&self) -> (SimTime, SimTime) {
         (self.was_cut_at.unwrap_or_default(), self.now)
-    }
-
-    /// Reads every page after a cut: those that are older than they were, and whether they are lost altogether. What is
-    /// found is what there is from then on.
-    pub(crate) fn take_stock(&mut self) -> BTreeSet<u32> {
-        let mut missing = BTreeSet::new();
-        for page in 0..self.pages() {
-            let durable = self.durable[page as usize];
-            let promised = if self.trimmed[page as usize] >= durable { 0 } else { durable };
-            let found = self.look(page);
-            let known = &self.versions[page as usize];
-            let version = found.and_then(|found| known.iter().rposition(|&version| version == found));
-            assert!(found.is_none() || version.is_some(), "page {page} was read wrong: {found:?}");
-            // A log, and a copy, knows of a page only what is on flash: of one that a member took with it, an older version.
-            let name = self.drive.scheme().name;
-            let stale = version.is_some_and(|version| version < promised) && !self.is_log && name != "mirror";
-            assert!(
-                !stale,
-                "{name}: page {page} was read as it was before: {version:?} instead of {promised}"
-            );
-            // Who was trimmed is zeros or what it was then, and nothing that it was before. (A log erases the newest
-            // version with its group, and may find one that it copied earlier.)
-            let older =
-                version.is_some_and(|version| version < self.held[page as usize] && known[version] != 0);
-            assert!(!older || self.is_log, "{name}: page {page} is back, as it was before what was trimmed");
-            // A trim that was answered holds where FTLs log it and no parity knows the page.
-            let trimmed =
-                durable > 0 && durable == self.latest(page) && self.trimmed[page as usize] == durable;
-            let plain = self.drive.scheme().name == "none";
-            let back = trimmed && plain && found.is_some_and(|found| found != 0);
-            assert!(!back, "page {page} is back after its trim");
-            // Zeros that are said to be lost harm nobody.
-            if known[promised] != 0 && version.is_none_or(|version| version < promised) {
-                missing.insert(page);
-            }
-            let found = found.unwrap_or(0);
-            self.versions[page as usize].push(found);
-            self.durable[page as usize] = self.latest(page);
-        }
-        missing
-    }
-
-    /// What a page holds, without time; none where it is lost.
-    fn look(&mut self, page: u32) -> Option<u64> {
-        let ticket = self.engine.open(u32::MAX, 1);
-        let command = Command { flags: Flags::BEFORE, ..Command::new(Verb::Read, Page(page), 1) };
-        self.engine.submit(&mut self.flash, self.now, command, ticket);
-        self.engine.close(&mut self.flash, self.now, ticket);
-        let mut found = None;
-        for finished in std::mem::take(self.engine.finished()) {
-            if finished.tag == u32::MAX {
-                found = (finished.lost == 0).then(|| self.engine.pages(finished.join)[0].0);
-            } else {
-                self.check(&finished);
-            }
-            self.engine.forget(finished.join);
-        }
-        found
-    }
-
-    fn settle(&mut self) {
-        self.engine.settle(&mut self.flash, self.now);
-        self.take_finished();
-    }
-
-    // ---------------------------------------------------------------- audits
-
-    /// What must hold whenever nothing is under way: the map and its inverse, parity and copies as the raw state has
-    /// them, every operation counted under its cause, none on what had failed.
-    pub(crate) fn audit(&self) {
-        self.flash.audit();
-        // Below other maps a member's pages are not its leaf's.
-        if self.drive.map().below != Below::Blocks {
-            self.scheme().covers(&mut |units| self.audit_stripe(units));
-        }
-        let told = self.operations.0.lock().expect("one thread");
-        for kind in Kind::ALL {
-            let counted = self.flash.counters().total(kind);
-            let told = told.iter().filter(|operation| operation.kind == kind).count() as u64;
-            // A read that a failure cut off was begun, and never came to an end.
-            let cut_off = kind == Kind::Read && (!self.dead.is_empty() || self.was_cut_at.is_some());
-            assert!(told == counted || cut_off && told < counted, "{told} of {counted} {kind:?}s");
-        }
-        // A collection in one go was granted as a whole.
-        let in_one_go = |cause| cause == Cause::Gc && self.drive.spec.ftl.gc.run == GcRun::HoldChannel;
-        for operation in told.iter().filter(|operation| !in_one_go(operation.cause)) {
-            let plane = self.flash.geometry().plane_of(operation.ppn);
-            for &(from, dead, until) in &self.dead {
-                let struck = dead == plane && operation.start > from && operation.start < until;
-                assert!(!struck, "{operation:?} on a plane that had failed from {from:?} until {until:?}");
-            }
-        }
-    }
-
-    fn audit_stripe(&self, units: &[Unit]) {
-        let held = |unit: &Unit| self.flash.contents_of(LeafId(u16::from(unit.member.0)), unit.page);
-        if units.iter().any(|unit| self.flash.is_dead(LeafId(u16::from(unit.member.0)))) {
-            return;
-        }
-        if self.latent && units.iter().any(|unit| held(unit).is_none()) {
-            return;
-        }
-        if units.iter().all(|unit| unit.role == Role::Plain) {
-            let copies: Vec<_> = units.iter().filter_map(held).collect();
-            assert!(copies.is_empty() || copies.len() == units.len(), "a copy is missing of {units:?}");
-            assert!(copies.iter().all(|copy| *copy == copies[0]), "copies differ: {units:?}");
-            return;
-        }
-        let sum = |factor: &dyn Fn(u8) -> u8| {
-            units.iter().fold(Token(0), |sum, unit| match unit.role {
-                Role::Data(index) => sum.plus(factor(index), held(unit).expect("data of a whole stripe")),
-                _ => sum,
-            })
-        };
-        for unit in units {
-            match unit.role {
-                Role::P => assert_eq!(held(unit), Some(sum(&|_| 1)), "P of {units:?}"),
-                Role::Q => assert_eq!(held(unit), Some(sum(&gf::coefficient)), "Q of {units:?}"),
-                _ => {}
-            }
-        }
-    }
-
-    /// Where a page lies now, its first copy.
-    pub(crate) fn place(&self, page: u32) -> Option<(LeafId, Page)> {
-        self.engine.places(Page(page)).first().copied()
-    }
-
-    /// The physical page of a leaf's page.
-    pub(crate) fn ppn(&self, (leaf, page): (LeafId, Page)) -> Option<Ppn> {
-        match self.flash.lookup(leaf, page) {
-            flashkeep::ftl::Entry::At(ppn) => Some(ppn),
-            _ => None,
-        }
     }
 }

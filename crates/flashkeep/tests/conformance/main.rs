@@ -1,8 +1,11 @@
 //! One suite for all schemes, generated from their table: what a scheme promises is tried out by breaking things.
 
+mod arrays;
+mod bed;
 mod bench;
 mod power;
 
+use bed::Bed;
 use bench::Bench;
 use flashkeep::drive::Fault;
 use flashkeep::engine::{Hazard, Verb};
@@ -41,7 +44,7 @@ fn bench(scheme: &str) -> Bench {
 }
 
 /// A random history: the same for the same seed, however often it is told. Stops after `until` instants.
-fn history(bench: &mut Bench, seed: u64, commands: u32, until: u32) {
+fn history<H: Bed>(bench: &mut Bench<H>, seed: u64, commands: u32, until: u32) {
     let mut random = Random::stream(seed, "history");
     let pages = u64::from(bench.pages());
     // A part of the pages is written again and again, so that there is something to collect.
@@ -81,7 +84,12 @@ fn sets(members: u32, size: u32) -> Vec<Vec<u32>> {
 }
 
 /// After a failure, what is lost was declared exposed, and has not been written since.
-fn check_losses(bench: &mut Bench, exposed: &BTreeSet<u32>, before: &[usize], what: &str) -> BTreeSet<u32> {
+fn check_losses<H: Bed>(
+    bench: &mut Bench<H>,
+    exposed: &BTreeSet<u32>,
+    before: &[usize],
+    what: &str,
+) -> BTreeSet<u32> {
     bench.run();
     let lost = bench.read_all();
     for &page in &lost {
@@ -267,6 +275,7 @@ fn the_capacity_is_what_was_declared() {
         }
         bench.run();
         assert!(bench.read_all().is_empty(), "{}", entry.name);
+        assert!((0..bench.pages()).all(|page| bench.place(page).is_some()), "{}: places", entry.name);
         bench.audit();
     }
 }

@@ -16,6 +16,10 @@ impl Scheme for Plain {
         self.pages
     }
 
+    fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
+        tell(Member(0), page);
+    }
+
     fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> Verdict {
         plan.push(Step::new(Member(0), *command, 0));
         Verdict::Go
@@ -46,6 +50,11 @@ impl Mirror {
 impl Scheme for Mirror {
     fn capacity(&self) -> u64 {
         u64::from(self.pages)
+    }
+
+    /// Its first two copies: as a member it has no more.
+    fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
+        [Member(0), Member(1)].into_iter().for_each(|member| tell(member, page));
     }
 
     fn grain(&self) -> u32 {

@@ -29,6 +29,9 @@ macro_rules! stubs {
             fn grain(&self) -> u32 {
                 match self { $(Stub::$variant(s) => s.grain(),)* }
             }
+            fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
+                match self { $(Stub::$variant(s) => s.places(page, tell),)* }
+            }
             fn rhythm(&self) -> Rhythm {
                 match self { $(Stub::$variant(s) => s.rhythm(),)* }
             }

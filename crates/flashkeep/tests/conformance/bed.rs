@@ -1,0 +1,93 @@
+//! What a bench stands on: the flash of one drive, or the drives, disks and memories of an array.
+
+use super::bench::Told;
+use flashkeep::drive::{Drive, Kind};
+use flashkeep::engine::{LeafId, Page, Token};
+use flashkeep::kernel::SimTime;
+use flashkeep::shelf::{Device, Hardware, Shelf};
+use flashkeep::simulation::{Built, build, build_shelf};
+use flashkeep::spec::Resolved;
+
+/// Hardware that can be looked into.
+pub(crate) trait Bed: Hardware<Token> + Sized {
+    /// All of it, and the tree over it.
+    fn put_together(drive: &Resolved) -> Built<Self>;
+    /// Has every operation of every drive told; which devices those are.
+    fn log_all(&mut self) -> Vec<(u16, Told)>;
+    /// What a leaf's page holds.
+    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<Token>;
+    /// Whether nothing is under way.
+    fn is_quiet(&self) -> bool;
+    /// How many operations of a kind a drive has counted.
+    fn counted(&self, device: u16, kind: Kind) -> u64;
+    /// How many commands the arm of a disk has carried out; of other devices none.
+    fn deeds(&self, device: u16, now: SimTime) -> Option<u64>;
+}
+
+fn told(drive: &mut Drive<Token>) -> Told {
+    let told = Told::default();
+    drive.log_operations(Box::new(told.clone()));
+    told
+}
+
+impl Bed for Drive<Token> {
+    fn put_together(drive: &Resolved) -> Built<Self> {
+        build(drive).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn log_all(&mut self) -> Vec<(u16, Told)> {
+        vec![(0, told(self))]
+    }
+
+    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<Token> {
+        Drive::contents_of(self, leaf, page)
+    }
+
+    fn is_quiet(&self) -> bool {
+        Drive::is_quiet(self)
+    }
+
+    fn counted(&self, _: u16, kind: Kind) -> u64 {
+        Drive::counters(self).total(kind)
+    }
+
+    fn deeds(&self, _: u16, _: SimTime) -> Option<u64> {
+        None
+    }
+}
+
+impl Bed for Shelf<Token> {
+    fn put_together(drive: &Resolved) -> Built<Self> {
+        build_shelf(drive, 1).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn log_all(&mut self) -> Vec<(u16, Told)> {
+        let drives = (0..).zip(self.devices_mut()).filter_map(|(number, device)| match device {
+            Device::Flash(drive) => Some((number, told(drive))),
+            Device::Disk(_) | Device::Memory(_) => None,
+        });
+        drives.collect()
+    }
+
+    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<Token> {
+        Shelf::contents_of(self, leaf, page)
+    }
+
+    fn is_quiet(&self) -> bool {
+        Shelf::is_quiet(self)
+    }
+
+    fn counted(&self, device: u16, kind: Kind) -> u64 {
+        match Shelf::devices(self).nth(usize::from(device)) {
+            Some(Device::Flash(drive)) => drive.counters().total(kind),
+            _ => 0,
+        }
+    }
+
+    fn deeds(&self, device: u16, now: SimTime) -> Option<u64> {
+        match Shelf::devices(self).nth(usize::from(device)) {
+            Some(Device::Disk(disk)) => Some(disk.statistics(now).operations),
+            _ => None,
+        }
+    }
+}
