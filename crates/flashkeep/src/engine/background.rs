@@ -123,8 +123,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     pub(super) fn ask<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, why: Why) -> bool {
         let mut plan = self.blank_plan();
-        let (scheme, around) = self.consult(leaves, node);
-        let work = scheme.background(why, &around.view(), &mut plan);
+        let work = self.consult(leaves, node, |scheme, view| scheme.background(why, view, &mut plan));
         if work {
             self.note_exposure(now, node);
             if let Some(key) = plan.hold {

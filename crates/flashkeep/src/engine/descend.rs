@@ -213,8 +213,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Has the scheme plan a command; false where it says to wait.
     #[inline(always)]
     fn plan<L: Leaves<C>>(&mut self, leaves: &L, node: NodeId, piece: &Command, plan: &mut Plan) -> bool {
-        let (scheme, around) = self.consult(leaves, node);
-        scheme.plan(piece, &around.view(), plan) == Verdict::Go
+        self.consult(leaves, node, |scheme, view| scheme.plan(piece, view, plan) == Verdict::Go)
     }
 
     /// Does what has been planned, and takes the stripe for it.

@@ -18,7 +18,7 @@ use super::locks::Locks;
 use super::plan::{Member, Plan, Why};
 use super::rebuild::Controller;
 use super::requests::{Finished, Join};
-use super::scheme::{Around, Change, Scheme};
+use super::scheme::{After, Change, Scheme, View};
 use super::sums::Sheets;
 use super::tree::{NodeId, Shape, Tree};
 use crate::kernel::{Arena, Deadlines, Id, SimTime};
@@ -273,8 +273,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A node's parent learns what happened to it, and may begin to rebuild.
     fn tell_parent<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, change: Change) {
         let Some((parent, member)) = self.shape[node.index()].parent else { return };
-        let (scheme, around) = self.consult(leaves, parent);
-        scheme.member(member, change, &around.view());
+        self.consult(leaves, parent, |scheme, view| scheme.member(member, change, view));
         self.note_exposure(now, parent);
         self.press(leaves, now, parent);
         self.begin_rebuild(now, parent);
@@ -314,17 +313,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.schemes[node.index()].as_mut().expect("an inner node has a scheme")
     }
 
-    /// The scheme at `node`, and what it may look at.
-    #[inline]
-    pub(super) fn consult<'a, L: Leaves<C>>(
-        &'a mut self,
-        leaves: &'a L,
+    /// Asks the scheme at `node`, and shows it what it may look at.
+    #[inline(always)]
+    pub(super) fn consult<L: Leaves<C>, T>(
+        &mut self,
+        leaves: &L,
         node: NodeId,
-    ) -> (&'a mut S, Around<'a, S>) {
-        let (upto, schemes) = self.schemes.split_at_mut(node.index() + 1);
+        ask: impl FnOnce(&mut S, &View<'_>) -> T,
+    ) -> T {
+        let (upto, after) = self.schemes.split_at_mut(node.index() + 1);
         let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
+        let deeper = After { node, schemes: after };
         let Engine { shape, locks, gaps, .. } = self;
-        (scheme, Around { shape, node, below: leaves, locks, gaps, schemes })
+        ask(scheme, &View { shape, node, below: leaves, locks, gaps, deeper: &deeper })
     }
 
     /// An empty plan; it is given back by pushing it on `plans`.

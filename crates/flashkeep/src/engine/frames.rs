@@ -485,8 +485,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (node, key, holding, background) = (frame.node, frame.key, frame.holding, frame.background);
         if let Some(key) = key {
             if node != NodeId::HOST {
-                let (scheme, around) = self.consult(leaves, node);
-                scheme.settled(key, &around.view());
+                self.consult(leaves, node, |scheme, view| scheme.settled(key, view));
                 if self.troubled {
                     self.begin_rebuild(now, node);
                 }

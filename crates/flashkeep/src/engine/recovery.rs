@@ -44,8 +44,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     fn recover_node<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
         let mut lacking = Vec::new();
-        let (scheme, around) = self.consult(leaves, node);
-        scheme.recover(&around.view(), &mut |member, page| lacking.push((member, page)));
+        self.consult(leaves, node, |scheme, view| {
+            scheme.recover(view, &mut |member, page| lacking.push((member, page)));
+        });
         let children = self.shape[node.index()].children.clone();
         for &(Member(member), page) in &lacking {
             let child = children[usize::from(member)];
@@ -54,14 +55,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 leaves.disown(leaf, page);
             }
         }
-        let (scheme, around) = self.consult(leaves, node);
-        let view = around.view();
-        for member in (0..view.members()).map(Member).filter(|&member| !view.alive(member)) {
-            scheme.member(member, Change::Failed, &view);
-        }
-        for (member, page) in lacking {
-            scheme.member(member, Change::Lacking(page), &view);
-        }
+        self.consult(leaves, node, |scheme, view| {
+            for member in (0..view.members()).map(Member).filter(|&member| !view.alive(member)) {
+                scheme.member(member, Change::Failed, view);
+            }
+            for (member, page) in lacking {
+                scheme.member(member, Change::Lacking(page), view);
+            }
+        });
         self.note_exposure(now, node);
         self.press(leaves, now, node);
         self.begin_rebuild(now, node);

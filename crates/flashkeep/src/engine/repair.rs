@@ -61,8 +61,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         failed.push(step);
         let mut plan = self.blank_plan();
-        let (scheme, around) = self.consult(leaves, node);
-        match scheme.repair(&failed, &around.view(), &mut plan) {
+        let outcome = self.consult(leaves, node, |scheme, view| scheme.repair(&failed, view, &mut plan));
+        match outcome {
             Outcome::Planned => {
                 self.exposure.rescued += u64::from(step.command.cause == Cause::Host);
                 if let Some(key) = key {

@@ -195,41 +195,28 @@ pub trait Scheme {
 /// What a scheme may look at: its members, and only downwards. Integers; untimed, every backlog is 0, so that
 /// least-busy becomes round-robin.
 pub struct View<'a> {
-    shape: &'a [Shape],
-    node: NodeId,
-    below: &'a dyn Below,
-    locks: &'a Locks,
-    gaps: &'a Gaps,
-    deeper: &'a dyn Deeper,
-}
-
-/// Whatever a view is of.
-pub(super) struct Around<'a, S> {
     pub(super) shape: &'a [Shape],
     /// Who looks.
     pub(super) node: NodeId,
     pub(super) below: &'a dyn Below,
     pub(super) locks: &'a Locks,
     pub(super) gaps: &'a Gaps,
-    /// The schemes of the nodes after it, which all that are below it are among.
+    pub(super) deeper: &'a dyn Deeper,
+}
+
+/// The schemes of the nodes after one, which all that are below it are among.
+pub(super) struct After<'a, S> {
+    pub(super) node: NodeId,
     pub(super) schemes: &'a [Option<S>],
 }
 
-impl<S: Scheme> Around<'_, S> {
-    #[inline]
-    pub(super) fn view(&self) -> View<'_> {
-        let Around { shape, node, below, locks, gaps, .. } = *self;
-        View { shape, node, below, locks, gaps, deeper: self }
-    }
-}
-
 /// Schemes below the one that looks, whatever they are.
-trait Deeper {
+pub(super) trait Deeper {
     /// Where such a scheme has a page.
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page));
 }
 
-impl<S: Scheme> Deeper for Around<'_, S> {
+impl<S: Scheme> Deeper for After<'_, S> {
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
         if let Some(scheme) = &self.schemes[node.index() - self.node.index() - 1] {
             scheme.places(page, tell);
