@@ -343,6 +343,16 @@ def _reproduce(arguments: dict[str, Any]) -> int:
     return DONE
 
 
+def _documents(arguments: dict[str, Any]) -> int:
+    from .reproduce.command import need_libraries
+
+    need_libraries("reproduce documents")
+    from .reproduce.documents import documents
+
+    documents(arguments, (lambda _: None) if arguments["quiet"] else _say)
+    return DONE
+
+
 def _report(arguments: dict[str, Any]) -> int:
     from .reproduce.command import need_libraries
 
@@ -373,6 +383,7 @@ HANDLERS = {
     "trace convert": _trace_convert,
     "trace synth": _trace_synth,
     "reproduce": _reproduce,
+    "reproduce documents": _documents,
     "report": _report,
     "schema": _schema,
 }

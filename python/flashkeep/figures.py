@@ -217,6 +217,7 @@ def pairs(axes: Axes, style: Style, groups: tuple[str, ...], published: Series, 
     axes.set_xticks(range(len(groups)), groups)
     axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.axhline(0, color=style["ink"], linewidth=0.8, zorder=0)
+    axes.margins(y=0.12)  # markers stay whole
     axes.set_ylabel(unit)
 
 

@@ -139,7 +139,7 @@ def share(text: str) -> float:
 JSON = Option("--json", "one JSON object on standard output, nothing else there")
 SET = Option("--set", "set a value of the drive: redundancy.scheme=mirror; repeatable", "KEY=VALUE", assignment, True)
 SEED = Option("--seed", "seed of every random stream (default 1)", "N", whole(0))
-FORMAT = Option("--format", "format of the trace; detected where left out", "NAME", filled)
+FORMAT = Option("--format", "format of each trace that is a file; detected where left out", "NAME", filled)
 SECTOR = Option("--sector-bytes", "bytes in a sector of the trace (default 512)", "N", whole(1))
 COLUMNS = Option("--columns", "which column of a CSV trace is which: time=0:us,op=3,offset=1:sectors,size=2:B", "MAP",
                  assignment)  # fmt: skip
@@ -215,11 +215,15 @@ COMMANDS = (
     Command("reproduce", "a paper's tables and figures, simulated beside published (all: every paper)", "PAPER", (
         Option("--trace", "a real trace in place of a synthetic workload of the paper: sirf-fin1=Financial1.spc; "
                "repeatable", "NAME=PATH", assignment, True),
+        FORMAT, SECTOR, COLUMNS, BAD,
         Option("--scale", "share of the requests, for a quick look (default 1)", "F", share),
         Option("--out", "where results go (default: a directory named after the paper); what is done there is not "
                "done again", "DIR", filled),
         Option("--workers", "runs at once (default: one a core)", "N", whole(1)),
         SEED, JSON, QUIET)),
+    Command("reproduce documents", "docs/validation.md, hybrid.md and dvs.md from the results of reproduce all, "
+            "or from validation.json", "RESULTS", (
+                Option("--out", "where the documents go, and validation.json", "DIR", filled), QUIET)),
     Command("report", "results of run, compare or reproduce as one page", "DIR", (
         Option("--output", "the page to write", "FILE", filled, short="-o"), QUIET)),
     Command("schema", "the JSON Schema of a drive file", "", ()),

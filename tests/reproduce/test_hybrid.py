@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Command
-from flashkeep.reproduce import hybrid
-from flashkeep.reproduce.hybrid import BY_TITLE, GROUPS, PAPER, PUBLISHED, SYSTEMS
+from flashkeep.reproduce import hybrid_runs as hybrid
+from flashkeep.reproduce.hybrid import PAPER
+from flashkeep.reproduce.hybrid_runs import BY_TITLE, GROUPS, PUBLISHED, SYSTEMS
+from flashkeep.reproduce.hybrid_sweeps import knee
 from flashkeep.reproduce.simulate import Real, Setup
 
 
@@ -38,8 +39,8 @@ def test_the_published_formulas_of_table_1_hold_for_the_published_n() -> None:
 
 
 def test_the_knee_lies_where_the_ratio_crosses() -> None:
-    assert hybrid.knee([(0.0, 100.0, 100.0), (0.5, 100.0, 100.0), (1.0, 100.0, 96.0)]) == pytest.approx(0.75)
-    assert hybrid.knee([(0.0, 100.0, 100.0), (1.0, 100.0, 99.0)]) == 1.0, "it never falls behind"
+    assert knee([(0.0, 100.0, 100.0), (0.5, 100.0, 100.0), (1.0, 100.0, 96.0)]) == pytest.approx(0.75)
+    assert knee([(0.0, 100.0, 100.0), (1.0, 100.0, 99.0)]) == 1.0, "it never falls behind"
 
 
 def test_a_group_is_four_workloads_with_all_requests_together() -> None:
@@ -61,11 +62,9 @@ def test_a_group_is_four_workloads_with_all_requests_together() -> None:
     assert setup.info(contents)["requests"] == 4000
 
 
-def test_table_1_is_the_papers_on_idle_arrays(flashkeep: Command, tmp_path: Path) -> None:
+def test_table_1_is_the_papers_on_idle_arrays(small: Path) -> None:
     """Latency within 1 % of Sw, or Sr + Sw; SSDs wear as the formulas say; a traffic of three phases is 1 + 2f."""
-    code, _, err = flashkeep("reproduce", "hybrid", "--scale", "0.0001", "--out", tmp_path / "out")
-    assert (code, err) == (0, "")
-    results = json.loads((tmp_path / "out" / "hybrid.json").read_text())
+    results = json.loads((small / "hybrid.json").read_text())
     cells = {(cell["table"], cell["row"], cell["column"]): cell for cell in results["cells"]}
     judged = [cell for cell in results["cells"] if cell["table"] == "1" and cell["published"] is not None]
     assert len(judged) == 18

@@ -63,9 +63,12 @@ def test_what_is_missing_is_said(flashkeep: Command, compared: Path, drive: Path
         assert missing in page, missing
 
 
-def test_runs_of_a_paper_are_results_too(flashkeep: Command, tmp_path: Path) -> None:
+def test_runs_of_a_paper_are_results_too(flashkeep: Command, small: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert flashkeep("reproduce", "aging", "--scale", "0.0001", "--out", out, "--quiet").code == 0
+    (out / "runs").mkdir(parents=True)
+    for path in (small / "runs").iterdir():
+        if "synth:ageing-" in path.read_text():
+            shutil.copy(path, out / "runs")
     page = page_of(flashkeep, out, tmp_path / "page.html")
     assert "synth:ageing-ts,requests=1000" in page
     assert "Figures show the first 6 of 12 runs" in page

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import signal
 import time
 import xml.etree.ElementTree as ET
@@ -17,23 +18,12 @@ from conftest import Command
 from flashkeep.reproduce import PAPERS, find
 from flashkeep.reproduce.paper import Cell
 from flashkeep.reproduce.published import Published
+from flashkeep.reproduce.simulate import Setup, real_traces
 from flashkeep.reproduce.verdicts import AGREES, DIFFERS, SAME_SHAPE, VERDICTS, Near, Same, own_group, trend
 from loads import loaded_by
 
 SCALE = "0.0001"
-"""A thousand requests a run: seconds for a paper."""
-
-
-@pytest.fixture(scope="session")
-def reproduced(flashkeep: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All papers, at a small scale."""
-    out = tmp_path_factory.mktemp("papers") / "out"
-    code, said, err = flashkeep("reproduce", "all", "--scale", SCALE, "--out", out)
-    assert (code, err) == (0, ""), err
-    for name in PAPERS:
-        assert re.search(rf"^{name}: \d+ agrees, \d+ same shape, \d+ differs \(\d+ runs", said, re.MULTILINE), said
-    assert "a quick look: 0.01 % of the requests" in said
-    return out
+"""That of the papers in `small`."""
 
 
 def load(out: Path, name: str) -> dict[str, Any]:
@@ -42,8 +32,8 @@ def load(out: Path, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_a_paper_leaves_what_is_promised(reproduced: Path, name: str) -> None:
-    results = load(reproduced, name)
+def test_a_paper_leaves_what_is_promised(small: Path, name: str) -> None:
+    results = load(small, name)
     assert results["paper"] == name
     assert results["scale"] == float(SCALE)
     assert {workload["name"] for workload in results["workloads"]} == {w.name for w in find(name).workloads}
@@ -56,7 +46,7 @@ def test_a_paper_leaves_what_is_promised(reproduced: Path, name: str) -> None:
     assert len({(cell["table"], cell["row"], cell["column"]) for cell in results["cells"]}) == len(results["cells"])
     judged = sum(results["verdicts"].values()) + sum(results["inputs"]["verdicts"].values())
     assert judged == sum(cell["verdict"] is not None for cell in results["cells"])
-    with (reproduced / f"{name}.csv").open(encoding="utf-8") as file:
+    with (small / f"{name}.csv").open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert len(lines) == len(results["cells"])
     for line, cell in zip(lines, results["cells"], strict=True):
@@ -66,11 +56,11 @@ def test_a_paper_leaves_what_is_promised(reproduced: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_figures_are_svg_and_png(reproduced: Path, name: str) -> None:
-    figures = load(reproduced, name)["figures"]
+def test_figures_are_svg_and_png(small: Path, name: str) -> None:
+    figures = load(small, name)["figures"]
     assert {Path(figure).suffix for figure in figures} == {".svg", ".png"}
     for figure in figures:
-        data = (reproduced / figure).read_bytes()
+        data = (small / figure).read_bytes()
         if figure.endswith(".png"):
             assert data.startswith(b"\x89PNG")
         else:
@@ -80,10 +70,10 @@ def test_figures_are_svg_and_png(reproduced: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_the_page_is_one_file(reproduced: Path, name: str) -> None:
-    page = (reproduced / f"{name}.html").read_text()
+def test_the_page_is_one_file(small: Path, name: str) -> None:
+    page = (small / f"{name}.html").read_text()
     assert loaded_by(page) == []
-    results = load(reproduced, name)
+    results = load(small, name)
     assert results["provenance"] in page
     assert "A quick look" in page
     for verdict, count in results["verdicts"].items():
@@ -92,35 +82,37 @@ def test_the_page_is_one_file(reproduced: Path, name: str) -> None:
         assert table.split(";")[0] in page
 
 
-def test_what_is_done_is_not_done_again(flashkeep: Command, reproduced: Path) -> None:
-    before = load(reproduced, "aging")
-    runs = {path: path.stat().st_mtime_ns for path in (reproduced / "runs").iterdir()}
-    code, out, _ = flashkeep("reproduce", "aging", "--scale", SCALE, "--out", reproduced)
+def test_what_is_done_is_not_done_again(flashkeep: Command, small: Path, tmp_path: Path) -> None:
+    before, folder = load(small, "aging"), tmp_path / "out"
+    shutil.copytree(small / "runs", folder / "runs")
+    runs = {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()}
+    code, out, _ = flashkeep("reproduce", "aging", "--scale", SCALE, "--out", folder)
     assert code == 0
     assert re.search(r"\(0 runs, \d+ kept from before\)", out), out
-    assert {path: path.stat().st_mtime_ns for path in (reproduced / "runs").iterdir()} == runs
-    assert load(reproduced, "aging") == before
+    assert {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()} == runs
+    assert load(folder, "aging") == before
     # Another seed is another run.
-    code, out, _ = flashkeep("reproduce", "aging", "--scale", SCALE, "--out", reproduced, "--seed", "2", "--json")
+    code, out, _ = flashkeep("reproduce", "aging", "--scale", SCALE, "--out", folder, "--seed", "2", "--json")
     assert code == 0
     (other,) = json.loads(out)["papers"]
     assert other["seed"] == 2
     assert other["cells"] != before["cells"]
-    assert len(list((reproduced / "runs").iterdir())) > len(runs)
+    assert len(list((folder / "runs").iterdir())) > len(runs)
 
 
-def test_a_run_that_was_cut_short_is_done_again(flashkeep: Command, reproduced: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_cut_short_is_done_again(flashkeep: Command, small: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    (out / "runs").mkdir(parents=True)
-    for path in (reproduced / "runs").iterdir():
-        (out / "runs" / path.name).write_bytes(path.read_bytes())
-    victim = next((out / "runs").iterdir())
+    shutil.copytree(small / "runs", out / "runs")
+    assert flashkeep("reproduce", "aging", "--scale", SCALE, "--out", out).code == 0
+    before = load(out, "aging")
+    victim = next(path for path in (out / "runs").iterdir() if "synth:ageing-ts" in path.read_text())
     whole = json.loads(victim.read_text())
     victim.write_text(victim.read_text()[:100])
-    code, said, _ = flashkeep("reproduce", "all", "--scale", SCALE, "--out", out)
+    code, said, _ = flashkeep("reproduce", "aging", "--scale", SCALE, "--out", out)
     assert code == 0
     assert "(1 runs, " in said
     assert json.loads(victim.read_text())["digest"] == whole["digest"]
+    assert load(out, "aging")["cells"] == before["cells"]
 
 
 def test_ctrl_c_keeps_what_is_done(flashkeep: Command, tmp_path: Path) -> None:
@@ -138,6 +130,33 @@ def test_ctrl_c_keeps_what_is_done(flashkeep: Command, tmp_path: Path) -> None:
     assert len(kept) >= 2
     assert all(json.loads(path.read_text())["response_us"] for path in kept)
     assert not (out / "aging.html").exists()
+
+
+CSV = "time=0:ns,offset=1:sectors,size=2:sectors,op=3"
+
+
+def test_a_trace_is_read_as_it_is_said(flashkeep: Command, tmp_path: Path) -> None:
+    """As `run` reads it; what is not said is detected, and here it would be taken for SPC."""
+    trace = tmp_path / "own.csv"
+    trace.write_text("".join(f"{at * 4_000_000},{at % 97 * 8},8,{'RW'[at % 4 > 0]}\n" for at in range(1500)))
+    given, read = f"ageing-ts={trace}", ("--format", "csv", "--columns", CSV)
+    paper = find("aging")
+    reading = {"format": "csv", "columns": CSV}
+    real = real_traces(paper, [given], reading)
+    assert real["ageing-ts"].requests == 1500
+    run = next(run for run in paper.runs() if run.workload == "ageing-ts")
+    told = Setup(paper, 1.0, 1, real, reading)
+    assert reading.items() <= told.job(run).items()
+    assert told.digest(run) != Setup(paper, 1.0, 1, real).digest(run), "read otherwise, it is another run"
+    other = next(run for run in paper.runs() if run.workload == "ageing-src2")
+    assert told.digest(other) == Setup(paper, 1.0, 1, {}).digest(other), "a stand-in is not read"
+    code, _, err = flashkeep("reproduce", "aging", "--scale", "0.005", "--trace", given, *read, "--out", tmp_path)
+    assert (code, err) == (0, "")
+    (share,) = (
+        cell["simulated"] for cell in load(tmp_path, "aging")["cells"]
+        if (cell["table"], cell["row"], cell["column"]) == ("1", "ts_0", "write %")
+    )  # fmt: skip
+    assert share == pytest.approx(75.0, abs=0.1)
 
 
 def test_a_real_trace_takes_the_stand_ins_place(flashkeep: Command, tmp_path: Path) -> None:
@@ -165,6 +184,8 @@ def test_a_real_trace_takes_the_stand_ins_place(flashkeep: Command, tmp_path: Pa
         (["sirf1", "--trace", "sirf-fin3=x"], "there is no workload 'sirf-fin3' here; did you mean 'sirf-fin"),
         (["sirf1", "--trace", "sirf-fin1=nowhere.spc"], "nowhere.spc"),
         (["sirf1", "--trace", "sirf-fin1"], "takes KEY=VALUE"),
+        (["sirf1", "--format", "spc"], "--format says how a file is read; there is no --trace NAME=PATH"),
+        (["sirf1", "--trace", "sirf-fin1=x", "--format", "nope"], "nope"),
     ],
 )
 def test_bad_input_is_refused(flashkeep: Command, tmp_path: Path, arguments: list[str], told: str) -> None:
@@ -222,6 +243,6 @@ def test_published_numbers_lie_in_data_files() -> None:
         assert min(reads, writes) <= all_ <= max(reads, writes), row
     told = {f"{value:g}" for value in gains if value > 10}
     root = Path(__file__).parents[2] / "python" / "flashkeep" / "reproduce"
-    for name in PAPERS:
-        code = re.sub(r"\"[^\"]*\"", "", (root / f"{name}.py").read_text())
+    for path in root.glob("*.py"):
+        code = re.sub(r"\"[^\"]*\"", "", path.read_text())
         assert not {number for number in told if "." in number} & set(re.findall(r"\d+\.\d+", code)) - {"10.0"}

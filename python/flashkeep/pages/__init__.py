@@ -10,6 +10,13 @@ from ..figures import style_sheet
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from ..reproduce.paper import Table
+    from ..reproduce.reasons import Grid
+
+
+UNTOLD = ("trend", "holds", "multiple", "share", "")
+"""Units that a number does without."""
+
 
 def render(template: str, **values: Any) -> str:
     """A page from a template of this folder."""
@@ -27,7 +34,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "difference": difference, "greek": greek, "unit": unit}
+    environment.filters |= {
+        "number": number, "with_unit": with_unit, "grid": grid, "told": told,
+        "difference": difference, "greek": greek, "unit": unit,
+    }  # fmt: skip
     return environment
 
 
@@ -45,6 +55,24 @@ def number(value: float | None, unit: str = "") -> str:
         size = abs(value)
         text = f"{value:,.0f}" if size >= 1000 else f"{value:.1f}" if size >= 10 or unit == "%" else f"{value:.3g}"
     return text.replace("-", "−") if text.strip("-0.") else text.removeprefix("-")
+
+
+def grid(table: Table) -> Grid:
+    """The cells of a table that has nothing to be judged by."""
+    from ..reproduce.reasons import by_place
+
+    return by_place(table.name, [cell.number for cell in table.cells])
+
+
+def told(grid: Grid) -> list[tuple[str, list[str]]]:
+    """The rows of a small table as text."""
+    return [(name, [with_unit(*value) for value in values]) for name, values in grid.rows]
+
+
+def with_unit(value: float | None, unit: str) -> str:
+    """A number with its unit behind it, for tables of many units."""
+    words = "" if value is None or unit in UNTOLD else "×" if unit == "x" else f" {unit}"
+    return f"{number(value, unit)}{words}"
 
 
 def difference(simulated: float | None, published: float | None, unit: str) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..figures import Picture, Series, bars, legend
-from .paper import Cell, Findings, Paper, Run, Table, Why, Workload
+from .paper import Cell, Findings, Run, Table, Workload, described
 from .published import Published
 from .verdicts import Near, Same, trend
 
@@ -44,14 +44,24 @@ AGEINGS = {
 """The bars of the paper's figures: the model of ageing, and the mean share of valid pages in full blocks."""
 FIGURES = {"Fig. 4": "response_us.write.mean", "Fig. 5": "wear.erases_total"}
 ABLATED_THRESHOLD = 0.10
+GROWTH = ("approach2 (0.1)", "approach2 (0.3)")
+"""From which valid ratio to which the paper tells the growth."""
+SLOW = ("src2_0", "ts_0", "wdev_0")
+"""Workloads whose requests are half a second apart."""
 
 
-def run(ageing: str, workload: str, threshold: float | None = None) -> Run:
+CLOSER = {"as recorded": 1.0, "10 times closer": 0.1, "50 times closer": 0.02}
+"""How close requests come; at 50 times those of the three slow workloads are as close as financial1's."""
+
+
+def run(ageing: str, workload: str, threshold: float | None = None, closer: float = 1.0) -> Run:
     """A workload on the drive, aged."""
     model, valid = AGEINGS[ageing]
     aged = PUBLISHED.value("2", "aged ratio", "value")
-    values = (f"ageing.model={model}", f"ageing.aged_ratio={aged:g}", f"ageing.valid_ratio={valid:g}")
-    return Run("aging-8gb", workload, values if threshold is None else (*values, f"ftl.gc.threshold={threshold:g}"))
+    values: tuple[str, ...] = (f"ageing.model={model}", f"ageing.aged_ratio={aged:g}", f"ageing.valid_ratio={valid:g}")
+    if threshold is not None:
+        values = (*values, f"ftl.gc.threshold={threshold:g}")
+    return Run("aging-8gb", workload, values, options=() if closer == 1.0 else (("time_scale", closer),))
 
 
 def runs() -> Iterator[Run]:
@@ -60,6 +70,8 @@ def runs() -> Iterator[Run]:
         for ageing in AGEINGS:
             yield run(ageing, workload)
             yield run(ageing, workload, ABLATED_THRESHOLD)
+    for title in SLOW:
+        yield from (run(ageing, BY_TITLE[title], None, closer) for ageing in GROWTH for closer in CLOSER.values())
 
 
 def relative(results: Results, figure: str, workload: str, ageing: str, threshold: float | None = None) -> float | None:
@@ -70,19 +82,8 @@ def relative(results: Results, figure: str, workload: str, ageing: str, threshol
 
 def find(results: Results) -> Findings:
     """The tables and figures of the paper, from the runs."""
-    tables = [table_1(results), *claims(results), *bars_as_tables(results)]
-    return Findings(tables, pictures(results), [
-        Why("Response times: twice only where requests meet",
-            "From v = 0.1 to 0.3 a collection takes 2.5 times as long for each page that it wins (page copies and "
-            "Table 2's times). Where requests are half a second apart, as in src2_0, ts_0 and wdev_0, most of them "
-            "meet no collection but the one that they cause, and the mean grows by less; where they come every 8 ms, "
-            "as in financial1, they queue behind it, and the growth is the paper's."),
-        Why("Erases: more than 30 % cannot be",
-            "Collection erases a block for each (1 − v) of its pages that it wins. If victims were of average fill, "
-            "going from v = 0.1 to 0.3 would take (1 − 0.1) / (1 − 0.3) = 1.286 times the erases, 28.6 % more; greedy "
-            "collection takes the emptier blocks first, and needs fewer. The paper's figure cannot come from a greedy "
-            "collector that is aged in this way. With collection from 10 % of free pages on (the ablation) there are "
-            "fewer erases in all, and the growth is no larger.")])  # fmt: skip
+    tables = [table_1(results), *claims(results), *bars_as_tables(results), closer(results)]
+    return Findings(tables, pictures(results))
 
 
 def table_1(results: Results) -> Table:
@@ -145,6 +146,21 @@ def bars_as_tables(results: Results) -> list[Table]:
     ]  # fmt: skip
 
 
+def closer(results: Results) -> Table:
+    """The growth of the response time, if requests came closer."""
+
+    def growth(title: str, factor: float) -> float | None:
+        low, high = (results.figure(run(ageing, BY_TITLE[title], None, factor), FIGURES["Fig. 4"]) for ageing in GROWTH)
+        return 100 * (high / low - 1) if high is not None and low else None
+
+    cells = [
+        Cell("ablation: gaps", title, name, None, growth(title, factor), "%")
+        for title in SLOW for name, factor in CLOSER.items()
+    ]  # fmt: skip
+    return Table("ablation: gaps", "Growth of the response time from a valid ratio of 0.1 to 0.3, by how close "
+                 "requests come", cells)  # fmt: skip
+
+
 def pictures(results: Results) -> list[Picture]:
     """Figures 4 and 5, as the paper draws them."""
     return [
@@ -167,23 +183,4 @@ def draw(results: Results, which: str, unit: str, figure: Figure, style: Style) 
     legend(figure, axes, 3)
 
 
-PAPER = Paper(
-    name="aging",
-    title="Ageing in SSDSim, and how valid pages change what it measures",
-    citation="Kim, Park and Shin",
-    workloads=WORKLOADS,
-    runs=runs,
-    find=find,
-    stand_ins="The paper's traces are not part of flashkeep. Each workload that is not replaced by a real trace "
-    "(--trace) is a synthetic stand-in with the write share and mean gap of Table 1; sizes, addresses and bursts are "
-    f"ours. A run has {REQUESTS:,} requests at full scale.",
-    misprints=(
-        "Table 1's “number of requests” is the mean gap in ms (449 for src2_0, which is a week over the requests of "
-        "the public trace only for another volume: src2_0 and ts_0 are probably mixed up).",
-        "“Other parameters of the simulator were not changed”: SSDSim's threshold of 0.30 is then not met from the "
-        "first write on, for 80 % of the pages are written. Hence the ablation with 0.10.",
-        "How valid ratios spread over blocks is not said; here uniformly in (0, 2v), with the mean exactly v.",
-        "More than 30 % more erases from v = 0.1 to 0.3 is beyond the 28.6 % that victims of average fill would need.",
-    ),
-    trace_options=(("merge_devices", True), ("wrap", True)),
-)
+PAPER = described("aging", WORKLOADS, runs, find, (("merge_devices", True), ("wrap", True)), requests=REQUESTS)

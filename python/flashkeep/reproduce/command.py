@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..options import UsageError, did_you_mean
 from . import PAPERS, find
-from .simulate import Farm, Setup, Store, real_traces
+from .simulate import READING, Farm, Setup, Store, real_traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,16 +23,21 @@ def reproduce(arguments: dict[str, Any], say: Callable[[str], None]) -> list[dic
     need_libraries("reproduce")
     papers = [find(name) for name in (PAPERS if word == "all" else (word,))]
     _check_traces(arguments["trace"], {workload.name for each in papers for workload in each.workloads})
+    reading = {key: arguments[key] for key in READING if arguments[key] is not None}
+    if reading and not arguments["trace"]:
+        raise UsageError(f"flashkeep reproduce: --{next(iter(reading)).replace('_', '-')} says how a file is read; "
+                         "there is no --trace NAME=PATH")  # fmt: skip
     folder = arguments["out"] or word
     store = Store(os.path.join(folder, "runs"))
     results = []
     for each in papers:
-        setup = Setup(each, arguments["scale"] or 1.0, _seed(arguments), real_traces(each, arguments["trace"]))
+        real = real_traces(each, arguments["trace"], reading)
+        setup = Setup(each, arguments["scale"] or 1.0, _seed(arguments), real, reading)
         farm = Farm(setup, store, arguments["workers"] or _cores(), arguments["quiet"])
         findings = each.find(farm.run())
         from .write import write  # after the runs: what it draws with takes its time to load
 
-        written = write(setup, findings, folder)
+        written = write(setup, findings, farm.took, folder)
         say(_report(written, os.path.join(folder, f"{each.name}.html"), farm))
         results.append(written)
     return results

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+
+from .reasons import Number, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -87,6 +91,11 @@ class Cell:
     def key(self) -> tuple[str, str]:
         return self.row, self.column
 
+    @property
+    def number(self) -> Number:
+        """What a reason needs to know of it."""
+        return Number(self.table, self.row, self.column, self.published, self.simulated, self.unit, self.verdict)
+
 
 @dataclass(slots=True)
 class Table:
@@ -106,23 +115,12 @@ class Table:
         return f"Table {self.name}" if self.name.isupper() or self.name.isdigit() else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
-    """A paragraph on why cells are off, and the runs that show it."""
-
-    title: str
-    text: str
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, tuple[float | None, ...]], ...] = ()
-
-
 @dataclass(slots=True)
 class Findings:
     """What the runs of a paper say."""
 
     tables: list[Table]
     pictures: list[Picture] = field(default_factory=list)
-    whys: list[Why] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +135,38 @@ class Paper:
     find: Callable[[Results], Findings]
     stand_ins: str
     """What the synthetic workloads are, in a sentence."""
-    misprints: tuple[str, ...] = ()
+    misprints: tuple[str, ...]
     """Misprints and ambiguities of the paper, where they matter."""
+    reasons: tuple[Reason, ...]
+    """Why cells are off."""
     trace_options: tuple[tuple[str, object], ...] = ()
     """How the paper lays a real trace on its drives."""
+
+
+def described(
+    name: str,
+    workloads: tuple[Workload, ...],
+    runs: Callable[[], Iterable[Run]],
+    find: Callable[[Results], Findings],
+    trace_options: tuple[tuple[str, object], ...],
+    **numbers: int,
+) -> Paper:
+    """A paper whose words are those of `data/NAME.toml`; `numbers` fill the gaps in what it says of stand-ins."""
+    told = tomllib.loads(files(__package__).joinpath("data", f"{name}.toml").read_text(encoding="utf-8"))
+    return Paper(
+        name, _line(told["title"]), told["citation"], workloads, runs, find,
+        _line(told["stand_ins"]).format(**numbers), tuple(map(_line, told["misprints"])),
+        tuple(_reason(why) for why in told["why"]), trace_options,
+    )  # fmt: skip
+
+
+def _line(text: str) -> str:
+    """A paragraph without its line breaks."""
+    return " ".join(text.split())
+
+
+def _reason(why: dict[str, Any]) -> Reason:
+    cells, shown = (
+        tuple((table, row, column) for table, row, column in why.get(key, ())) for key in ("cells", "shown")
+    )
+    return Reason(why["title"], _line(why["text"]), cells, shown)

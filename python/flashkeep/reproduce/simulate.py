@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep, api
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 LEAST_REQUESTS = 1000
 """Fewer say nothing about a mean, however small the scale."""
+
+READING = ("format", "sector_bytes", "columns", "bad_records")
+"""The options of `run` that say how the file of a trace is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class Setup:
     scale: float
     seed: int
     real: Mapping[str, Real]
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How the files of real traces are to be read, as `run` is told: `format`, `sector_bytes`, …"""
 
     def workload(self, name: str) -> Workload:
         return next(known for known in self.paper.workloads if known.name == name)
@@ -60,7 +65,7 @@ class Setup:
         if run.beside or run.workload in self.real:
             job["limit"] = requests
         if any(name in self.real for name in names):
-            job |= dict(self.paper.trace_options)
+            job |= {**dict(self.paper.trace_options), **self.reading}
         return job | dict(run.options)
 
     def traces(self, run: Run) -> list[str]:
@@ -73,7 +78,7 @@ class Setup:
         """What is in a run's workload."""
         (trace,), limit = self.traces(run), self.requests(run)
         if run.workload in self.real:
-            text = _flashkeep.trace_info(trace, limit=limit)
+            text = _flashkeep.trace_info(trace, limit=limit, **self.reading)
         else:
             text = _flashkeep.trace_info(trace, limit=limit, seed=self.seed, drive=run.drive, set=run.set)
         found: dict[str, Any] = json.loads(text)
@@ -128,14 +133,14 @@ def file_digest(path: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def real_traces(paper: Paper, given: Iterable[str]) -> dict[str, Real]:
+def real_traces(paper: Paper, given: Iterable[str], reading: Mapping[str, Any]) -> dict[str, Real]:
     """The traces of `--trace NAME=PATH` that are for this paper, counted."""
     names = {workload.name for workload in paper.workloads}
     found = {}
     for text in given:
         name, _, path = text.partition("=")
         if name in names:
-            found[name] = Real(path, api.trace(path).info().requests, file_digest(path))
+            found[name] = Real(path, api.trace(path, **reading).info().requests, file_digest(path))
     return found
 
 
@@ -176,6 +181,8 @@ class Farm:
         self._shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
         self.reused = 0
         self.done = 0
+        self.took: dict[str, float] = {}
+        """What the runs have cost, whenever they were done: seconds of a core, and on the clock, added up."""
 
     def run(self) -> Results:
         """Every run of the paper, from the store where it is there."""
@@ -187,6 +194,8 @@ class Farm:
         self.reused = len(summaries) - len(order)
         self.done = len(order)
         summaries.update(zip(order, self._simulate([(missing[digest], digest) for digest in order]), strict=True))
+        costs = [_there(summary)["run"] for summary in summaries.values()]
+        self.took = {"runs": len(costs), **{key: sum(cost[key] for cost in costs) for key in ("cpu_s", "wall_s")}}
         return Results({run: _there(summaries[digest]) for run, digest in wanted.items()}, self._setup.real)
 
     def _simulate(self, runs: list[tuple[Run, str]]) -> list[dict[str, Any]]:
@@ -202,8 +211,10 @@ class Farm:
                 if threads.stop:
                     raise StoppedError
 
-            run, digest = runs[at]
+            (run, digest), started_cpu, started_wall = runs[at], time.thread_time(), time.monotonic()
             summary = self._setup.info(run) if run.info else api.simulate(self._setup.job(run), progress)[0]
+            took = {"wall_s": time.monotonic() - started_wall, "cpu_s": time.thread_time() - started_cpu}
+            summary["run"] = summary.get("run", {}) | took
             self._store.put(digest, summary)
             states[at].requests, states[at].share = sizes[at], 1.0
             return summary

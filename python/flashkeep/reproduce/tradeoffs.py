@@ -9,34 +9,42 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from .paper import Cell, Findings, Paper, Run, Table, Why
+from .paper import Cell, Findings, Run, Table, described
 from .tradeoffs_figures import pictures
 from .tradeoffs_runs import (
     ALIGNED,
     BACKGROUND,
+    CLEANED,
     FASTER,
     FILES,
+    IN_TURN_FASTER,
     KINDS,
     LEVELLING,
     NAMED,
     PAGES_KIB,
+    POOLS,
     PUBLISHED,
+    RATES,
     RESERVE,
     SHORT,
+    TURNS,
     UNALIGNED,
     UNITS,
     WORKLOADS,
     aligned,
     background,
+    cleaned_for,
     cleaning,
     control,
     device,
     extension,
     gang,
+    in_turn,
     interleaved,
     micro,
     package,
     paged,
+    pooled_micro,
     reserved,
     runs,
     worn,
@@ -52,9 +60,9 @@ def mean(results: Results, run: Run) -> float | None:
     return results.figure(run, "response_us.all.mean")
 
 
-def micro_figure(results: Results, cell: Cell) -> float | None:
+def micro_figure(results: Results, cell: Cell, run: Run | None = None) -> float | None:
     """The element's own time for a page, with what cleaning takes of it; or pages a second."""
-    run = micro(cell.row)
+    run = run or micro(cell.row)
     rate = results.figure(run, "throughput.iops")
     if cell.column == "rate" or not rate:
         return rate
@@ -87,7 +95,7 @@ def find(results: Results) -> Findings:
     """The tables and figures of the paper, from the runs."""
     tables = [flash(results), *rates(results), *gangs(results), *sizes(results), *cleanings(results), *wear(results)]
     tables.append(industry(results))
-    return Findings([*tables, *lacking(results)], pictures(results, tables), WHYS)
+    return Findings([*tables, *lacking(results)], pictures(results, tables))
 
 
 def flash(results: Results) -> Table:
@@ -261,6 +269,13 @@ def lacking(results: Results) -> list[Table]:
         for word, path, kind in (("response", "response_us.all.mean", "µs"), ("queue", "queue.mean", "requests"))
     ]  # fmt: skip
     ganged = [cell("control, bars", title, kind, control(kind, title)) for title in NAMED for kind in ("async", "sync")]
+    rates = [
+        cell("ablation: rate", row, f"x{faster:g}", gang(row, faster))
+        for row in PUBLISHED.rows("gang") for faster in RATES
+    ] + [
+        cell("ablation: rate", f"pages of {PAGES_KIB[-1]} KB", f"x{faster:g}", paged(PAGES_KIB[-1], faster))
+        for faster in RATES
+    ]  # fmt: skip
     sized = [cell("page sizes", f"{kib} KB", "response", paged(kib)) for kib in PAGES_KIB]
     placed = [
         cell("alignments", f"pages of {kib} KB", name, aligned(kib, align))
@@ -269,7 +284,7 @@ def lacking(results: Results) -> list[Table]:
     ]  # fmt: skip
     behind = [
         cell("background", title, how, background(title, how))
-        for title in ("TPC-C", "IOzone", "Postmark") for how in BACKGROUND
+        for title in CLEANED for how in BACKGROUND
     ]  # fmt: skip
     spare = [
         cell("over-provisioning", f"{title}, {100 * share:g} %", name, reserved(title, share), path, kind)
@@ -283,6 +298,23 @@ def lacking(results: Results) -> list[Table]:
         if NAMED["IOzone"] not in results.real
         for word, key in (("mean life", "remaining_life_mean"), ("deviation", "remaining_life_stddev"))
     ]  # fmt: skip
+    pools = [
+        Cell("pools", row, f"{pool}, {word}", None, micro_figure(results, Cell("pools", row, column, None, None, kind),
+                                                                 pooled_micro(row, pool)), kind)
+        for row in PUBLISHED.rows("micro") if row.endswith("cleaning") for pool in POOLS
+        for word, column, kind in (("page", "latency", "µs"), ("rate", "rate", "1/s"))
+    ] + [
+        Cell("pools", row, f"published, {word}", None, PUBLISHED.value("micro", row, column), kind)
+        for row in PUBLISHED.rows("micro") if row.endswith("cleaning")
+        for word, column, kind in (("page", "latency", "µs"), ("rate", "rate", "1/s"))
+    ] + [
+        cell("pools", title, f"{pool}, response", cleaned_for(drive, title))
+        for title in CLEANED for pool, drive in POOLS.items()
+    ]  # fmt: skip
+    turns = [
+        cell("rounds", f"{title}, x{faster:g}", how, in_turn(title, how, faster))
+        for title in two for faster in IN_TURN_FASTER for how in TURNS
+    ]  # fmt: skip
     tables = [
         Table("interleaving", "Interleaving: mean response and mean queue, requests coming faster", inter),
         Table(
@@ -291,57 +323,31 @@ def lacking(results: Results) -> list[Table]:
             ganged,
             notes=("IOzone saturates the synchronous gang: its mean grows with the length of the run.",),
         ),
+        Table("ablation: rate", "TPC-C coming slower and faster: mean response", rates),
         Table("page sizes", "Logical pages, TPC-C: mean response", sized),
         Table("alignments", "Alignment, TPC-C: mean response by where requests may begin", placed),
         Table("background", "Cleaning when a request waits, after it, or ahead of the need: mean response", behind),
+        Table(
+            "pools",
+            "What is cleaned as one: a plane or a package; time of a package for a page, pages a second, mean response",
+            pools,
+            notes=(
+                "The paper does not say of which. Its extension cleans planes where it copies back, and packages "
+                "where it does not. The microbenchmarks come out with either, so long as pages cross the pins.",
+            ),
+        ),
+        Table(
+            "rounds",
+            "Parts of a package side by side, requests taken as they come or in rounds: mean response",
+            turns,
+            notes=(
+                "In rounds, what waits is taken at once and done one operation a part, as in the paper's extension.",
+            ),
+        ),
         Table("over-provisioning", "Share of blocks kept back: mean response and write amplification", spare),
         Table("ablation: IOzone's file", "Wear by the size of IOzone's file, on an eighth of the drive", files),
     ]
     return [table for table in tables if table.cells]
 
 
-WHYS = [
-    Why("Gangs: shorter waits",
-        "Nothing waits at 130.6 and 309 µs a page but for other requests: the mean without a gang, 237 µs, is what the "
-        "paper's rate of requests makes of it, and that is not published. At ours the three latencies are in the "
-        "paper's order and each about a fifth below; 16 packages on a bus by more. The rates 1,087 and 1,340 "
-        "contradict the latencies 533 and 746 in the same table: 1 / 746 µs is 1,340, but 1 / 533 µs is 1,876, not "
-        "1,087. They have probably been miscopied."),
-    Why("Wear: how large IOzone's file is",
-        "Mean life follows from the blocks that are cleaned, and the deviation from how they are shared out: the "
-        "smaller the file that is written over and over, the fewer blocks take all erases, and the larger the "
-        "deviation. The stand-in's file of 4 GiB is ours. One of 2 GiB has nearly the paper's deviation without "
-        "levelling (“Wear by the size of IOzone's file” below); with migration it hardly matters. No block expires "
-        "in either: the paper's 223 and 153 (of 131,072) need an unevenness that our greedy cleaning does not have."),
-    Why("Industry: what flash can do, and what was sold",
-        "Bandwidth of the fast drives is a matter of packages and links, and comes out. The modelled USB drive "
-        "reads at random as fast as one package can, 5,000 times a second; the product's 150 are its controller's. "
-        "Random writes of drives that map blocks or stripes are slow in the model, too, by the same cause: each "
-        "moves a whole one."),
-]  # fmt: skip
-
-
-PAPER = Paper(
-    name="tradeoffs",
-    title="Design Tradeoffs for SSD Performance",
-    citation="Agrawal, Prabhakaran, Wobber, Davis, Manasse and Panigrahy, USENIX ATC 2008",
-    workloads=WORKLOADS,
-    runs=runs,
-    find=find,
-    stand_ins="The paper's traces are not part of flashkeep. TPC-C, Exchange, IOzone and Postmark, where not replaced "
-    "by a real trace (--trace), are synthetic stand-ins with the published sizes and shares; rates, addresses and "
-    "lengths are ours. Published numbers are those of slides about the paper. Where blocks do not matter, the "
-    f"drive has an eighth of them, and a mean without cleaning is over {SHORT:,} requests.",
-    misprints=(
-        "The host's bus (1 µs of arbitration, 0.238 µs a sector) is outside the quoted latencies.",
-        "Eight planes a package, as two dies of four; with copy-back 5 % of free blocks is of a plane, without of a "
-        "package.",
-        "Whether the microbenchmarks were run with copy-back is not said. Their 433 µs come out at moves over the "
-        "pins.",
-        "Rates of gangs of 8 and 16: 1,087 and 1,340 contradict the latencies; 1,807 would fit a latency of 553 µs.",
-        "“Twice as many reads and writes” of TPC-C can only be two reads for a write.",
-        "Figures on interleaving have no numbers; of over-provisioning and background cleaning there are words only.",
-        "The wear table is remembered, not read.",
-    ),
-    trace_options=(("wrap", True),),
-)
+PAPER = described("tradeoffs", WORKLOADS, runs, find, (("wrap", True),), short=SHORT)

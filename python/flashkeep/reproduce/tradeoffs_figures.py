@@ -35,8 +35,8 @@ def pictures(results: Results, tables: list[Table]) -> list[Picture]:
         Picture("interleaving", "Interleaving: mean response and average queue length, requests coming faster, "
                 "simulated", partial(draw_interleaving, results), (8.6, 5.6)),
         Picture("micro", "Microbenchmarks: published and simulated", partial(draw_micro, cells["micro"]), (8.6, 5.0)),
-        Picture("page-size", "TPC-C with larger logical pages, simulated; published: 200 µs with 4 KB, over 20 ms with "
-                "256 KB", partial(draw_pages, results, cells["page size"]), (8.6, 3.4)),
+        Picture("page-size", "TPC-C with larger logical pages, simulated, and two published numbers",
+                partial(draw_pages, results, cells["page size"]), (8.6, 3.4)),
         Picture("over-provisioning", "Blocks kept back: mean response and write amplification, simulated",
                 partial(draw_reserve, results), (8.6, 3.4)),
         Picture("wear", "IOzone: life left and its deviation, published and simulated",

@@ -68,10 +68,14 @@ def package(row: str) -> Run:
     return Run(drive, "random", ("flash.channels=1", EIGHTH), f"{keys},size=4KiB", at_most=8_000)
 
 
-def gang(row: str) -> Run:
+def gang(row: str, faster: float = 1.0) -> Run:
     """TPC-C; twice the requests for twice the packages."""
     drive = {"no gang": "atc08-32gb", "8-gang": "atc08-gang8-bus", "16-gang": "atc08-gang16-bus"}[row]
-    return named(drive, "TPC-C", faster=2.0 if row == "16-gang" else 1.0)
+    return named(drive, "TPC-C", faster=faster * (2.0 if row == "16-gang" else 1.0))
+
+
+RATES = (0.5, 1.0, 1.25, 1.5, 2.0)
+"""The paper's rate of requests is not published."""
 
 
 def control(kind: str, title: str) -> Run:
@@ -83,9 +87,9 @@ PAGES_KIB = (4, 8, 16, 32, 64, 128, 256)
 ALIGNED, UNALIGNED = "align=8KiB", "align=512"
 
 
-def paged(kib: int) -> Run:
+def paged(kib: int, faster: float = 1.0) -> Run:
     """TPC-C with logical pages of a size; no more of it than the spare room takes at the largest."""
-    return named("atc08-32gb", "TPC-C", f"ftl.logical_page_kib={kib}", at_most=4_000)
+    return named("atc08-32gb", "TPC-C", f"ftl.logical_page_kib={kib}", at_most=4_000, faster=faster)
 
 
 def aligned(kib: int, align: str) -> Run:
@@ -136,13 +140,52 @@ BACKGROUND = {
 }
 
 
+CLEANED = {"TPC-C": ("475MiB", 300_000), "IOzone": ("512MiB", 20_000), "Postmark": ("256MiB", 20_000)}
+"""Workloads that an eighth of a drive cleans for: their footprint there, and how many requests it takes."""
+
+
+def cleaned_for(drive: str, title: str, *values: str) -> Run:
+    """A workload that an eighth of a drive cleans for."""
+    footprint, at_most = CLEANED[title]
+    return Run(drive, NAMED[title], (EIGHTH, *values), f"footprint={footprint}", at_most=at_most)
+
+
 def background(title: str, how: str) -> Run:
     """A workload that is cleaned for when a request waits, when none does, or ahead of the need."""
-    footprint, at_most = {"TPC-C": ("475MiB", 300_000), "IOzone": ("512MiB", 20_000), "Postmark": ("256MiB", 20_000)}[
-        title
-    ]
-    values = (EIGHTH, BACKGROUND[how])
-    return Run("atc08-32gb", NAMED[title], values, f"footprint={footprint}", at_most=at_most)
+    return cleaned_for("atc08-32gb", title, BACKGROUND[how])
+
+
+POOLS = {
+    "a plane, copy-back": "atc08-32gb",
+    "a plane, over the pins": "atc08-interplane",
+    "a package": "atc08-element",
+}
+"""What has an open block, a threshold and victims of its own; how its pages move; and the drive of that kind."""
+
+
+def pooled_micro(row: str, pool: str) -> Run:
+    """A microbenchmark with cleaning, which the paper does not say the pools of."""
+    run = micro(row)
+    return Run(POOLS[pool], run.workload, run.set, run.synth)
+
+
+_OVERLAP = ("flash.bus=transfers", "ftl.read_in_flight=memory")
+"""The pins are free while a part works."""
+TURNS = {
+    "a package as one": ("atc08-32gb",),
+    "two dies": ("atc08-32gb", "flash.busy_unit=die", *_OVERLAP),
+    "two dies, rounds": ("atc08-rounds",),
+    "four pairs of planes": ("atc08-32gb", "flash.busy_unit=plane-pair", *_OVERLAP),
+    "four pairs of planes, rounds": ("atc08-rounds", "flash.busy_unit=plane-pair"),
+}
+"""What works side by side in a package, and whether it takes requests as they come or in rounds, as the extension."""
+IN_TURN_FASTER = (1.0, 10.0, 20.0)
+
+
+def in_turn(title: str, how: str, faster: float) -> Run:
+    """A workload whose requests come faster, on packages whose parts work side by side or in rounds."""
+    drive, *values = TURNS[how]
+    return named(drive, title, *values, faster=faster)
 
 
 RESERVE = (0.08, 0.10, 0.15, 0.20, 0.30, 0.40)
@@ -190,10 +233,18 @@ def runs() -> Iterator[Run]:
     yield from (device(cell.row, cell.column) for cell in PUBLISHED.cells("industry", lambda _: None))
     for title in NAMED:
         yield from (control(kind, title) for kind in ("async", "sync"))
+    yield from (gang(row, faster) for row in PUBLISHED.rows("gang") for faster in RATES)
     yield from map(paged, PAGES_KIB)
+    yield from (paged(PAGES_KIB[-1], faster) for faster in RATES)
     yield from (aligned(kib, align) for kib in (4, 32) for align in (ALIGNED, UNALIGNED))
     yield from (worn(row, footprint) for footprint in FILES for row in LEVELLING)
     for title in ("TPC-C", "Exchange"):
         yield from (interleaved(title, unit, faster) for unit in UNITS for faster in FASTER)
         yield from (reserved(title, share) for share in RESERVE)
-    yield from (background(title, how) for title in ("TPC-C", "IOzone", "Postmark") for how in BACKGROUND)
+    yield from (background(title, how) for title in CLEANED for how in BACKGROUND)
+    yield from (cleaned_for(drive, title) for title in CLEANED for drive in POOLS.values())
+    yield from (
+        pooled_micro(row, pool) for row in PUBLISHED.rows("micro") if row.endswith("cleaning") for pool in POOLS
+    )
+    yield from (in_turn(title, how, faster) for title in ("TPC-C", "Exchange") for how in TURNS
+                for faster in IN_TURN_FASTER)  # fmt: skip

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import pages
 from .._flashkeep import __version__
 from ..figures import draw
+from .reasons import explain
 from .simulate import LEAST_REQUESTS, drive_digest
 from .verdicts import VERDICTS
 
@@ -22,20 +23,24 @@ if TYPE_CHECKING:
 COLUMNS = ("table", "row", "column", "published", "simulated", "unit", "verdict", "note")
 
 
-def write(setup: Setup, findings: Findings, folder: str) -> dict[str, Any]:
-    """Writes a paper's results and returns what stands in its JSON file."""
+def write(setup: Setup, findings: Findings, took: dict[str, float], folder: str) -> dict[str, Any]:
+    """Writes a paper's results and returns what stands in its JSON file; `took` is what its runs have cost."""
     for table in findings.tables:
         if table.rule is not None:
             for cell, verdict in zip(table.cells, table.rule.judge(table.cells), strict=True):
                 cell.verdict = verdict
+    numbers = [cell.number for table in findings.tables for cell in table.cells]
+    whys = explain(setup.paper.reasons, numbers)
     drawn = [draw(picture) for picture in findings.pictures]
     name = setup.paper.name
-    results = _results(setup, findings, drawn)
+    results = _results(setup, findings, drawn, took)
     for figure in drawn:
         _put(folder, f"{name}-{figure.name}.svg", figure.svg.encode())
         _put(folder, f"{name}-{figure.name}.png", figure.png)
     _put(folder, f"{name}.csv", _csv(results).encode())
-    page = pages.render("paper.html.jinja", paper=setup.paper, findings=findings, figures=drawn, results=results)
+    page = pages.render(
+        "paper.html.jinja", paper=setup.paper, findings=findings, whys=whys, figures=drawn, results=results
+    )
     _put(folder, f"{name}.html", page.encode())
     text = json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False)
     _put(folder, f"{name}.json", f"{text}\n".encode())  # last: where it stands, everything does
@@ -49,7 +54,7 @@ def _put(folder: str, name: str, data: bytes) -> None:
     os.replace(f"{path}.unfinished", path)
 
 
-def _results(setup: Setup, findings: Findings, drawn: list[Drawn]) -> dict[str, Any]:
+def _results(setup: Setup, findings: Findings, drawn: list[Drawn], took: dict[str, float]) -> dict[str, Any]:
     cells = [cell for table in findings.tables for cell in table.cells]
     inputs = [table for table in findings.tables if table.is_input]
     put_in = [cell for table in inputs for cell in table.cells]
@@ -63,6 +68,11 @@ def _results(setup: Setup, findings: Findings, drawn: list[Drawn]) -> dict[str, 
         "workloads": [_workload(setup, workload.name) for workload in setup.paper.workloads],
         "drives": [
             {"drive": drive, "set": list(values), "digest": digest} for (drive, values), digest in drives.items()
+        ],
+        "run": took,
+        "tables": [
+            {"name": each.name, "title": each.title, "input": each.is_input, "cells": len(each.cells)}
+            for each in findings.tables
         ],
         "rules": {table.name: table.rule.text for table in findings.tables if table.rule},
         "verdicts": _count(found),

@@ -1,0 +1,118 @@
+"""The share of writes and the size of the memory, swept to where the disk behind falls back: what the paper lacks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from .hybrid_runs import (
+    BURSTS,
+    BY_TITLE,
+    FOOTPRINTS,
+    GROUPS,
+    MEMORIES_MIB,
+    SHARES,
+    SYSTEMS,
+    alone,
+    changed,
+    iops,
+    moved,
+    swept_memory,
+    swept_share,
+    together,
+)
+from .paper import Cell, Table
+
+if TYPE_CHECKING:
+    from .paper import Results
+
+FEASIBLE = 0.98
+"""An array this near to its SSD alone does not feel its disk (ours)."""
+
+
+def feasible(results: Results) -> list[tuple[float, float, float]]:
+    """Share of writes, requests a second of the lone SSD, and of the array."""
+    ssd, array = (partial(swept_share, drive) for drive in ("intel-320-160", SYSTEMS["8 MB"]))
+    return [(share, iops(results, ssd(share)), iops(results, array(share))) for share in SHARES]
+
+
+def knee(points: list[tuple[float, float, float]]) -> float:
+    """The share of writes from which on the array falls behind its SSD, between two points by a straight line."""
+    before = (points[0][0], 1.0)
+    for share, ssd, array in points:
+        ratio = array / ssd
+        if ratio < FEASIBLE:
+            return before[0] + (before[1] - FEASIBLE) / (before[1] - ratio) * (share - before[0])
+        before = (share, ratio)
+    return points[-1][0]
+
+
+def feasibility(results: Results) -> list[Table]:
+    """The bound Pd/(Ps − Pd) beside the knee."""
+    points = feasible(results)
+    _, ps, pd = points[-1]
+    cells = [
+        Cell("feasibility", f"{100 * share:g} % writes", column, None, value, unit)
+        for share, ssd, array in points
+        for column, value, unit in (("SSD", ssd, "IOPS"), ("array", array, "IOPS"), ("array / SSD", array / ssd, "x"))
+    ]
+    found = knee(points)
+    bound = [
+        Cell("feasibility, bound", column, "value", None, value, unit)
+        for column, value, unit in (
+            ("Ps: SSD, writes only", ps, "IOPS"),
+            ("Pd: array, writes only", pd, "IOPS"),
+            ("writes a read, Pd / (Ps - Pd)", pd / (ps - pd) if ps > pd else None, "x"),
+            ("writes a read at the knee", found / (1 - found) if found < 1 else None, "x"),
+            ("share of writes, Pd / Ps", pd / ps, "share"),
+            ("share of writes at the knee", found, "share"),
+        )
+    ]
+    return [
+        Table("feasibility", "Share of writes up to which the disk keeps up (ours)", cells, None, (
+            "Proj's lengths and sequences, one request outstanding, 8 MB.",
+        )),
+        Table("feasibility, bound", "The bound by the formula, and the knee that was found (ours)", bound, None, (
+            f"The knee is where the array reaches less than {100 * FEASIBLE:g} % of its SSD.",
+        )),
+    ]  # fmt: skip
+
+
+def memory_knee(results: Results) -> Table:
+    """Requests a second over the size of the memory."""
+    cells = []
+    for group in GROUPS:
+        by_size = {mib: iops(results, swept_memory(group, mib)) for mib in MEMORIES_MIB}
+        cells += [Cell("memory", group, f"{mib} MiB", None, value, "IOPS") for mib, value in by_size.items()]
+        most = max(by_size.values())
+        enough = min(mib for mib, value in by_size.items() if value >= 0.95 * most)
+        cells.append(Cell("memory", group, "knee: 95 % of the most", None, float(enough), "MiB"))
+    return Table("memory", "Requests a second over the size of the memory, one disk (ours)", cells, None, (
+        "A closed loop has no pauses: once the memory is full, the disk sets the pace, whatever its size. Sizes that "
+        "hold a good part of all that the run writes look better the shorter the run is.",
+    ))  # fmt: skip
+
+
+def bursts(results: Results) -> Table:
+    """The memory that traces take, if their requests came in shorter bursts or in longer ones."""
+    keys = {"max": "backup.nvram_most_mib", "mean": "backup.nvram_mean_mib"}
+    several = {title: alone(title) for title in BY_TITLE} | {f"{group}, all four": together(group) for group in GROUPS}
+    cells = [
+        Cell("ablation: bursts", row, f"{what}, {how}", None, results.figure(changed(run, synth), keys[what]), "MiB")
+        for row, run in several.items() if run.workload not in results.real
+        for what in keys for how, synth in BURSTS.items()
+    ]  # fmt: skip
+    return Table("ablation: bursts", "Memory used, by how requests come: in short bursts, as they are, in long ones",
+                 cells, None, (
+        "A pause in ten gaps, in a thousand (the stand-ins), in ten thousand.",
+    ))  # fmt: skip
+
+
+def locality(results: Results) -> Table:
+    """The share that is staged, if traces spread over less."""
+    cells = [
+        Cell("ablation: locality", title, where, None, moved(results, changed(alone(title), synth))["share staged f"],
+             "share")
+        for title, name in BY_TITLE.items() if name not in results.real for where, synth in FOOTPRINTS.items()
+    ]  # fmt: skip
+    return Table("ablation: locality", "Share staged in free segments, by what the trace spreads over", cells)
