@@ -92,7 +92,8 @@ def test_members_fail(flashkeep: Command, array: Path) -> None:
         (("--set", "redundancy.scheme=dvs"), "order of their arrival"),
         (("--set", "members=[]"), "members"),
         (("--set", 'members=["5 * nosuch"]'), "nosuch"),
-        (("--condition",), "is an array"),
+        (("--condition", "--set", "member.ageing.model=basic", "--existing", "reads"), "one of them"),
+        (("--set", "member.ageing.model=basic"), "--condition"),
         (("--operations", "ops.csv"), "is an array"),
     ],
 )
@@ -101,6 +102,19 @@ def test_what_makes_no_sense(flashkeep: Command, array: Path, arguments: tuple[s
     assert (code, out) == (2, "")
     assert part in err
     assert err.count("\n") == 1
+
+
+def test_an_array_of_used_drives(flashkeep: Command, array: Path) -> None:
+    _, new, _ = flashkeep("run", array, RANDOM, "--json")
+    code, out, err = flashkeep("run", array, RANDOM, "--json", "--verify", "--condition")
+    assert (code, err) == (0, "")
+    used = json.loads(out)
+    assert used["conditioning"]["steady"]
+    assert used["write_amplification"]["gc"] > json.loads(new)["write_amplification"]["gc"]
+    aged = ("--set", "member.ageing.model=approach2", "--set", "member.ageing.aged_ratio=0.6")
+    code, out, err = flashkeep("run", array, RANDOM, "--json", "--verify", "--existing", "none", *aged)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["fill"] > 0.2
 
 
 def test_an_array_is_drawn_with_its_members(flashkeep: Command, array: Path) -> None:

@@ -19,7 +19,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("image", &["spec"]),
     ("drive", &["engine", "ftl", "image", "kernel", "media", "spec"]),
     ("disk", &["drive", "engine", "kernel", "spec"]),
-    ("shelf", &["disk", "drive", "engine", "kernel", "media"]),
+    ("shelf", &["disk", "drive", "engine", "ftl", "kernel", "media"]),
     ("host", &["engine", "kernel"]),
     ("buffer", &["engine", "host", "image", "kernel", "spec"]),
     ("report", &["buffer", "disk", "drive", "engine", "kernel", "mapping", "shelf", "spec"]),

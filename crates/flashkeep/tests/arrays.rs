@@ -139,6 +139,122 @@ fn a_member_with_work_under_way_is_replaced_at_once() {
     }
 }
 
+/// An array of arrays: of each level its scheme, its members and what else is said of it, the outermost last.
+fn nested(levels: &[(&str, usize, &str)]) -> String {
+    levels.iter().fold(file("member.toml", MEMBER), |member, (scheme, members, keys)| {
+        let member = format!("members = [\"{members} * {member}\"]\n");
+        file(&format!("{scheme}.toml"), &format!("{member}[redundancy]\nscheme = \"{scheme}\"\n{keys}\n"))
+    })
+}
+
+fn nested_job(levels: &[(&str, usize, &str)], trace: &str) -> Job {
+    let mut job = job("\n", trace, &["start.existing=\"all\""]);
+    job.drive = nested(levels);
+    job.verify = true;
+    job
+}
+
+/// Every level has units of its own, whatever is above and below it, and however they compare.
+#[test]
+fn units_within_units() {
+    let units = |kib: [u32; 2]| kib.map(|kib| format!("stripe_kib = {kib}"));
+    for (inner, members) in [("none", 3), ("raid4", 4), ("raid5", 4), ("raid6", 4)] {
+        for (outer, count) in [("none", 2), ("mirror", 2), ("raid5", 3)] {
+            for kib in [[16, 16], [4, 32], [64, 8], [8, 24]] {
+                let [below, above] = units(kib);
+                let above = if outer == "mirror" { "" } else { &above };
+                let levels = [(inner, members, below.as_str()), (outer, count, above)];
+                for fail in ["", "member:1/member:0@40%", "member:0@40%,replace_after=1ms"] {
+                    let mut job = nested_job(&levels, &RANDOM.replace("2k", "500"));
+                    job.fail.extend((!fail.is_empty()).then(|| fail.to_owned()));
+                    let run = summary(&job);
+                    let what = format!("{inner} in {outer}, {kib:?} KiB, {fail}");
+                    assert_eq!(integrity(&run, "wrong_reads"), 0.0, "{what}");
+                    let whole_member = fail.starts_with("member:0@") && outer == "none";
+                    let part = fail.starts_with("member:1") && inner == "none" && outer == "none";
+                    assert_eq!(integrity(&run, "lost_pages") > 0.0, whole_member || part, "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// Three levels, and a mirror in the middle: whatever happens within what each of them survives.
+#[test]
+fn three_levels() {
+    let levels = [("none", 2, "stripe_kib = 8"), ("mirror", 2, ""), ("raid5", 3, "stripe_kib = 16")];
+    let fails = ["member:0/member:1/member:0@20%", "member:2/member:1@50%,replace_after=1ms", "member:1@70%"];
+    for events in [&fails[..2], &fails[2..], &[]] {
+        let mut job = nested_job(&levels, RANDOM);
+        job.fail = events.iter().map(|&event| event.to_owned()).collect();
+        let run = summary(&job);
+        assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0), "{events:?}");
+    }
+}
+
+/// RAID-50: what covers a row of the inner units is written without reading, where it reaches an inner array as one; the
+/// units of the inner level are its own.
+#[test]
+fn rows_of_inner_units_are_full_stripes() {
+    let parity = |inner: u32, outer: u32, size: u32| {
+        let (inner, outer) = (format!("stripe_kib = {inner}"), format!("stripe_kib = {outer}"));
+        let trace = format!("synth:sequential,requests=30,write=1,size={size}KiB,depth=1");
+        let run = summary(&nested_job(&[("raid5", 4, &inner), ("none", 2, &outer)], &trace));
+        let host = figure(&run, "operations.program.host");
+        ["read", "program"].map(|kind| figure(&run, &format!("operations.{kind}.parity")) / host)
+    };
+    for (inner, outer, size) in [(4, 12, 12), (8, 24, 24), (8, 24, 48), (16, 48, 96), (16, 96, 96)] {
+        assert_eq!(parity(inner, outer, size), [0.0, 1.0 / 3.0], "{inner} in {outer}, {size} KiB");
+    }
+    // A unit of the inner level by itself: three stripes' worth of parity where its pages lie in three stripes.
+    let [reads, programs] = parity(12, 36, 12);
+    assert!(reads > 1.0 && programs == 1.0, "{reads} {programs}");
+    let [reads, programs] = parity(4, 36, 12);
+    assert_eq!((reads, programs), (0.0, 1.0 / 3.0));
+}
+
+/// What follows each other lies on one drive until the inner unit is full, on one member until the outer one is.
+#[test]
+fn inner_units_lie_on_drives() {
+    let written = |inner: &str, outer: &str| -> Vec<u64> {
+        let trace = "synth:sequential,requests=16,write=1,size=4KiB,depth=1";
+        let run = summary(&nested_job(&[("none", 2, inner), ("none", 2, outer)], trace));
+        let members = run["members"].as_array().expect("a list").iter();
+        members.map(|member| member["operations"]["program"]["host"].as_u64().expect("a count")).collect()
+    };
+    assert_eq!(written("stripe_kib = 16", "stripe_kib = 64"), [8, 8, 0, 0]);
+    assert_eq!(written("stripe_kib = 64", "stripe_kib = 64"), [16, 0, 0, 0]);
+    assert_eq!(written("stripe_kib = 64", "stripe_kib = 16"), [8, 0, 8, 0]);
+    assert_eq!(written("stripe_kib = 0", "stripe_kib = 16"), [8, 0, 8, 0]);
+    assert_eq!(written("stripe_kib = 4", "stripe_kib = 4"), [4, 4, 4, 4]);
+}
+
+/// Each level's controller adds up its own parities, and rebuilds at its own pace.
+#[test]
+fn levels_have_controllers_of_their_own() {
+    let write = "synth:random,requests=200,write=1,size=4KiB,rate=100";
+    let response = |inner: &str, outer: &str| {
+        let levels = [("raid5", 3, inner), ("raid5", 3, outer)];
+        figure(&summary(&nested_job(&levels, write)), "response_us.write.mean")
+    };
+    let (none, inner, outer) = (response("", ""), response("xor_us = 50", ""), response("", "xor_us = 50"));
+    // The parity of two data pages is their sum, one page after the other: once outside, and then, side by side, in the
+    // two members that data and parity go to.
+    assert!((outer - none - 100.0).abs() < 1.0, "{none} {outer}");
+    assert!((inner - none - 100.0).abs() < 1.0, "{none} {inner}");
+    let rebuilding = |inner: &str, outer: &str| {
+        let mut job = nested_job(&[("raid5", 3, inner), ("mirror", 2, outer)], RANDOM);
+        job.fail = vec!["member:0/member:1@20%,replace_after=1ms".to_owned()];
+        let run = summary(&job);
+        let phases = run["phases"].as_array().expect("a list").iter();
+        let phase = phases.filter(|phase| phase["phase"] == "rebuilding");
+        phase.map(|phase| figure(phase, "until_s") - figure(phase, "from_s")).sum::<f64>()
+    };
+    let (fast, slow) = (rebuilding("", ""), rebuilding("rebuild_share = 0.1", ""));
+    assert!(slow > 2.0 * fast, "the inner level rebuilds: {fast} {slow}");
+    assert_eq!(rebuilding("", "rebuild_share = 0.1"), fast);
+}
+
 /// The hybrid-backup paper's table 1: on idle arrays a mirror's write takes as long as a member's, a small write of
 /// RAID-5 and RAID-6 a read and a write.
 #[test]
@@ -375,4 +491,101 @@ fn a_mirror_over_striped_members() {
         let run = summary(&job);
         assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0));
     }
+}
+
+/// An array that is conditioned is used like a drive: written in full, then at random, until it is in a steady state; its
+/// drives then collect for what they are asked.
+#[test]
+fn arrays_are_conditioned() {
+    let write = "synth:random,requests=2k,write=1,size=4KiB,depth=4";
+    for (scheme, members) in [("none", 1), ("none", 3), ("mirror", 2), ("raid5", 4)] {
+        let mut job = array_job(scheme, members, write, &["member.ftl.over_provisioning=0.3"]);
+        let new = summary(&job);
+        (job.condition, job.verify) = (true, true);
+        let used = summary(&job);
+        assert_eq!((integrity(&used, "wrong_reads"), integrity(&used, "lost_pages")), (0.0, 0.0), "{scheme}");
+        assert_eq!(used["conditioning"]["steady"], true, "{scheme}");
+        let amplified = |run: &Value| figure(run, "write_amplification.total");
+        assert!(
+            amplified(&used) > 1.3 * amplified(&new),
+            "{scheme}: {} {}",
+            amplified(&new),
+            amplified(&used)
+        );
+        assert_eq!(figure(&used, "operations.program.host"), figure(&new, "operations.program.host"));
+        for member in used["members"].as_array().expect("a list") {
+            assert!(
+                figure(member, "write_amplification.total") > 1.2,
+                "{scheme}: {}",
+                member["write_amplification"]
+            );
+        }
+        job.verify = false;
+        assert_eq!(summary(&job)["digest"], used["digest"], "{scheme}");
+    }
+    // Disks and memories are written with the rest, and count nothing of it.
+    let mut job = hybrid("backup", 2, 1, HYBRIDS[0].4);
+    (job.condition, job.set) =
+        (true, job.set.into_iter().filter(|pair| !pair.starts_with("start")).collect());
+    let run = summary(&job);
+    assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0));
+    assert!(integrity(&run, "checked_reads") > 1000.0);
+}
+
+/// Members whose drive files say how they have aged are aged so, each by its own file: valid pages of the drives are
+/// pages of the array.
+#[test]
+fn members_are_aged() {
+    let ageing =
+        ["member.ageing.model=approach2", "member.ageing.aged_ratio=0.7", "member.ageing.valid_ratio=0.5"];
+    let write = "synth:random,requests=3k,write=0.8,size=4KiB,depth=4";
+    for (scheme, members) in [("none", 3), ("mirror", 2), ("raid4", 4), ("raid5", 4), ("raid6", 5)] {
+        for allocation in ["dynamic", "CWDP"] {
+            let allocation = format!("member.ftl.allocation={allocation}");
+            let set = [&ageing[..], &["redundancy.stripe_kib=16", &allocation]].concat();
+            let mut job = array_job(scheme, members, write, &set);
+            job.verify = true;
+            let aged = summary(&job);
+            let what = format!("{scheme} {allocation}");
+            assert_eq!(
+                (integrity(&aged, "wrong_reads"), integrity(&aged, "lost_pages")),
+                (0.0, 0.0),
+                "{what}"
+            );
+            let new = summary(&array_job(scheme, members, write, &[&set[3..]].concat()));
+            let collected = |run: &Value| {
+                let members = run["members"].as_array().expect("a list").iter();
+                members.map(|member| figure(member, "wear.erases_total")).sum::<f64>()
+            };
+            assert!(collected(&aged) > collected(&new), "{what}: {} {}", collected(&aged), collected(&new));
+        }
+    }
+    // Half of the blocks that seven tenths of a plane's pages fill, in each drive.
+    let mut job = array_job("raid5", 4, "synth:random,requests=1,write=1,size=4KiB", &ageing);
+    job.set.push("start.existing=none".to_owned());
+    let filled = figure(&summary(&job), "fill");
+    // 11 full blocks in each of 16 planes of 16, 8 of whose 16 pages are valid, and what the one write has put there.
+    assert_eq!(filled * 4096.0, 16.0 * 11.0 * 8.0 + 2.0);
+    // Each by its own file, mirrors in between.
+    let [old, new] =
+        [&format!("{MEMBER}[ageing]\nmodel = \"approach2\"\naged_ratio = 0.7\nvalid_ratio = 0.4\n"), MEMBER];
+    let [old, new] = [file("old.toml", old), file("new.toml", new)];
+    let pair =
+        file("pair.toml", &format!("members = [\"{old}\", \"{new}\"]\n[redundancy]\nscheme = \"mirror\"\n"));
+    let mut job = self::job("\n", write, &[&format!("members=[\"3 * {pair}\"]"), "redundancy.scheme=raid5"]);
+    job.verify = true;
+    let run = summary(&job);
+    assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0));
+    for (set, part) in
+        [(vec!["start.existing=all"], "--condition"), (vec!["redundancy.scheme=griffin"], "griffin")]
+    {
+        let set = [&ageing[..], &set].concat();
+        let job = array_job("raid5", 4, write, &set);
+        let message = run_error(&job);
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+fn run_error(job: &Job) -> String {
+    run(job, &mut |_| ControlFlow::Continue(())).expect_err("it is refused").to_string()
 }

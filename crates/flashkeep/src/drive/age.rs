@@ -12,6 +12,7 @@ use flashkeep_trace::random::Random;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
     of_plane: Vec<Vec<Ppn>>,
+    left: u64,
 }
 
 impl<C: Contents> Drive<C> {
@@ -34,6 +35,7 @@ impl<C: Contents> Drive<C> {
                 valid_places(aged, &mut random, |page| slots.push(self.geometry.ppn(plane, block, page)));
             }
             slots.reverse();
+            self.slots.left += slots.len() as u64;
             self.slots.of_plane[plane.0 as usize] = slots;
             if let Some(first) = first {
                 self.blocks.go_on_aged(plane, first);
@@ -41,23 +43,23 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Slots of a leaf that wait for a page.
+    /// Slots that wait for a page.
     #[must_use]
-    pub fn slots(&self, leaf: LeafId) -> u64 {
-        let planes = self.planes_of(usize::from(leaf.0)).into_iter();
-        planes.map(|plane| self.slots.of_plane.get(plane.0 as usize).map_or(0, Vec::len) as u64).sum()
+    pub fn slots(&self) -> u64 {
+        self.slots.left
     }
 
-    /// Whether a leaf's page may go to one of the slots that are left.
+    /// Whether a leaf's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
     #[must_use]
     pub fn has_slot(&self, leaf: LeafId, page: Page) -> bool {
-        let ftl = &self.ftls[usize::from(leaf.0)];
-        if matches!(ftl.allocation, Allocation::Dynamic) {
-            return true;
-        }
-        let planes = self.planes_of(usize::from(leaf.0)).into_iter();
-        let mut fitting = planes.filter(|&plane| self.may_go_to(usize::from(leaf.0), page.0, plane));
-        fitting.any(|plane| !self.slots.of_plane[plane.0 as usize].is_empty())
+        let leaf = usize::from(leaf.0);
+        let free = matches!(self.ftls[leaf].allocation, Allocation::Dynamic);
+        let lanes = &self.lanes[self.ftls[leaf].lanes_range()];
+        let mut planes = lanes.iter().flat_map(|lane| lane.planes.iter().copied());
+        let fits = |plane: PlaneId| {
+            (free || self.may_go_to(leaf, page.0, plane)) && !self.slots.of_plane[plane.0 as usize].is_empty()
+        };
+        !self.is_ageing() || planes.any(fits)
     }
 
     fn may_go_to(&self, ftl: usize, lpn: u32, plane: PlaneId) -> bool {
@@ -78,6 +80,7 @@ impl<C: Contents> Drive<C> {
                 break ppn;
             }
         };
+        self.slots.left -= 1;
         self.blocks.age_page(ppn, lpn, contents);
         self.blocks.validate(ppn);
         self.ftls[ftl].map.set(lpn, Entry::At(ppn));

@@ -6,7 +6,7 @@
 //! time 0 goes the same way and is not counted.
 
 use super::{Drive, Kind};
-use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket, Verb};
+use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Page, Ticket, Verb};
 use crate::ftl::{Allocation, Entry};
 use crate::kernel::{SimTime, Span};
 use crate::media::{PlaneId, Ppn};
@@ -152,7 +152,8 @@ impl<C: Contents> Drive<C> {
 
     #[inline]
     fn write_page_untimed(&mut self, ftl: usize, lpn: u32, cause: Cause, contents: C) {
-        if self.is_ageing() {
+        // A parity whose member has no slot left goes where it would otherwise.
+        if self.is_ageing() && self.has_slot(LeafId(ftl as u16), Page(lpn)) {
             return self.fill_slot(LeafId(ftl as u16), lpn, contents);
         }
         // Nowhere until it is placed: a collection that makes room for it does not move what it replaces.

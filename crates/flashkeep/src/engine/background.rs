@@ -133,7 +133,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let command = Command { flags: Flags::BACKGROUND, ..Command::default() };
             let caller = Ticket { age: self.opened, ..Ticket::default() };
             // Whoever asks from outside goes at a pace of its own.
-            let paced = why == Why::Rebuild && self.controller.rebuild_permille > 0;
+            let paced = why == Why::Rebuild && self.controller_of(node).rebuild_permille > 0;
             let rebuilds = paced.then_some(now);
             let start = Start { key: plan.hold, rebuilds, ..Start::new(node, command, caller) };
             self.start(leaves, now, start, &mut plan);

@@ -92,8 +92,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         ticket: Ticket,
     ) {
-        let Some(leaf) = self.shape[node.index()].leaf else {
-            return self.enter(leaves, now, node, command, ticket);
+        let shape = &self.shape[node.index()];
+        let Some(leaf) = shape.leaf else {
+            return match shape.units {
+                None => self.enter(leaves, now, node, command, ticket),
+                Some(units) => self.enter_by_units(leaves, now, node, units, command, ticket),
+            };
         };
         self.account(ticket, u32::from(command.count));
         let contents = self.sheets.written(&command, ticket);
@@ -102,7 +106,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Cuts a command at the grain of the node's scheme (a `Rename` at both of its ends).
     #[inline]
-    fn enter<L: Leaves<C>>(
+    pub(super) fn enter<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,
         now: SimTime,

@@ -20,7 +20,7 @@ use super::rebuild::Controller;
 use super::requests::{Finished, Join};
 use super::scheme::{After, Change, Scheme, View};
 use super::sums::Sheets;
-use super::tree::{NodeId, Shape, Tree};
+use super::tree::{Flat, NodeId, Shape, Tree};
 use crate::kernel::{Arena, Deadlines, Id, SimTime};
 
 /// What is due at an instant.
@@ -60,8 +60,12 @@ pub struct Engine<S, C> {
     pub(super) exposure: Exposure,
     /// What the controller can do besides.
     pub controller: Controller,
-    /// When the controller is through with the sums it has been given.
-    pub(super) xor_free: SimTime,
+    /// Those of levels of their own, the first of which is level 1.
+    pub(super) controllers: Vec<Controller>,
+    /// When the controller of each level is through with the sums it has been given.
+    pub(super) xor_free: Vec<SimTime>,
+    /// Sums take no time, whatever the controllers say.
+    pub untimed: bool,
     /// Requests opened so far: the age of the next.
     pub(super) opened: u32,
 }
@@ -70,7 +74,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// An engine over `tree`.
     #[must_use]
     pub fn new(tree: Tree<S>) -> Self {
-        let (shape, schemes) = tree.flatten();
+        let Flat { shapes: shape, schemes, controllers } = tree.flatten();
         let leaves = shape.iter().enumerate().filter_map(|(n, s)| Some((usize::from(s.leaf?.0), n)));
         let mut leaf_nodes = Vec::new();
         for (leaf, node) in leaves {
@@ -96,7 +100,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             plans: Vec::new(),
             exposure: Exposure::new(nodes),
             controller: Controller::default(),
-            xor_free: SimTime::ZERO,
+            xor_free: vec![SimTime::ZERO; controllers.len() + 1],
+            controllers,
+            untimed: false,
             opened: 0,
         }
     }
@@ -134,6 +140,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     fn find_places(&self, node: NodeId, page: Page, places: &mut Vec<(LeafId, Page)>) {
         let shape = &self.shape[node.index()];
+        let page = shape.units.map_or(page, |units| units.inner(page));
         places.extend(shape.leaf.map(|leaf| (leaf, page)));
         if let Some(scheme) = self.scheme(node) {
             scheme.places(page, |member, page| {
@@ -241,7 +248,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Where it is still [at work](Engine::is_at_work): plans of the old schemes are nothing to the new ones.
     pub fn refresh<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, fresh: Tree<S>) {
         assert!(!self.is_at_work(node), "whoever is replaced has nothing to do");
-        let (_, mut schemes) = fresh.flatten();
+        let Flat { mut schemes, .. } = fresh.flatten();
         for at in self.subtree(node) {
             self.schemes[at.index()] = schemes[at.index()].take();
             self.shape[at.index()].alive = true;

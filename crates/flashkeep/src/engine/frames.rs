@@ -228,7 +228,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // What happened before time 0 took no time.
         let flags =
             plan.steps.first().map_or(start.command, |step| step.command).flags.with(start.command.flags);
-        let takes_time = self.controller.xor > Span::ZERO && !flags.has(Flags::BEFORE);
+        let xor = self.controller_of(start.node).xor;
+        let takes_time = xor > Span::ZERO && !self.untimed && !flags.has(Flags::BEFORE);
         let id = self.frames.claim();
         let frame = &mut self.frames[id];
         let places = frame.begin(start, plan);
@@ -267,7 +268,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let frame = &self.frames[id];
             let step = frame.steps[at];
             if step.travels() {
-                let ticket = Ticket { owner: join, slot: frame.bases[at], age: frame.caller.age };
+                let ticket = Ticket::at(join, frame.bases[at], frame.caller.age);
                 let flags = step.command.flags.with(frame.command.flags.inherited());
                 let target = self.target(node, step.member);
                 self.dispatch(leaves, now, target, Command { flags, ..step.command }, ticket);
@@ -296,9 +297,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     fn add_up(&mut self, now: SimTime, id: Id<Frame>) {
         let frame = &mut self.frames[id];
         let pages = std::mem::take(&mut frame.summed);
-        let end = self.xor_free.max(now) + Span(self.controller.xor.0 * u64::from(pages));
-        self.xor_free = end;
         (frame.adding, frame.due) = (true, frame.due + 1);
+        let node = frame.node;
+        let (xor, level) = (self.controller_of(node).xor, self.level_of(node));
+        let free_at = &mut self.xor_free[level];
+        let end = (*free_at).max(now) + Span(xor.0 * u64::from(pages));
+        *free_at = end;
         self.due.push(end, Due::Stage(id.raw()));
     }
 
@@ -462,7 +466,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 match &self.frames[id].repair {
                     Some(repair) => self.lose(leaves, now, repair.wanted),
                     None => {
-                        let page = command.start.plus(u32::from(n));
+                        let page = self.outer(node, command.start.plus(u32::from(n)));
                         let flags = command.flags;
                         self.failed(leaves, now, FailedPage { child: node, page, ticket, flags });
                     }

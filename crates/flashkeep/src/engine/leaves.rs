@@ -19,14 +19,35 @@ pub struct Ticket {
     /// When its request was opened, counted (modulo 2³²): what is part of an older request goes first, even where
     /// it comes later because something had to be read before.
     pub age: u32,
+    /// Places between one page's and the next one's: none where they follow each other.
+    pub gap: u32,
 }
 
 impl Ticket {
+    /// The pages from this place on, each following the one before.
+    #[must_use]
+    #[inline]
+    pub(super) fn at(owner: Id<Join>, slot: u32, age: u32) -> Ticket {
+        Ticket { owner, slot, age, gap: 0 }
+    }
+
     /// The same owner, `n` pages on.
     #[must_use]
     #[inline]
     pub fn plus(self, n: u32) -> Ticket {
-        Ticket { slot: self.slot + n, ..self }
+        Ticket { slot: self.slot + n * (self.gap + 1), ..self }
+    }
+
+    /// The same first page, the others `stride` pages apart.
+    #[must_use]
+    pub(super) fn apart(self, stride: u32) -> Ticket {
+        Ticket { gap: (self.gap + 1) * stride - 1, ..self }
+    }
+
+    /// Whether its pages follow each other.
+    #[must_use]
+    pub(super) fn is_run(self) -> bool {
+        self.gap == 0
     }
 }
 

@@ -32,6 +32,7 @@ mod sums;
 #[cfg(test)]
 pub(crate) mod tests;
 mod tree;
+mod units;
 
 pub use command::{Cause, Command, Flags, Page, Verb};
 pub use contents::{Contents, Token, Version, gf};
@@ -43,4 +44,5 @@ pub use rebuild::Controller;
 pub use requests::{Finished, Join, Merge};
 pub use scheme::{Change, Hazard, Rhythm, Scheme, Unit, View};
 pub use sums::Carried;
-pub use tree::{NodeId, Shape, Tree};
+pub use tree::{Level, NodeId, Shape, Tree};
+pub use units::Units;

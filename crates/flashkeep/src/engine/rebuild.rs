@@ -30,6 +30,21 @@ impl Default for Controller {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// The level that a node is of; what is above the root is of the root's.
+    #[inline]
+    pub(super) fn level_of(&self, node: NodeId) -> usize {
+        self.shape.get(node.index()).map_or(0, |shape| usize::from(shape.level))
+    }
+
+    /// The controller that carries out a node's plans.
+    #[inline]
+    pub(super) fn controller_of(&self, node: NodeId) -> Controller {
+        match self.level_of(node) {
+            0 => self.controller,
+            level => self.controllers[level - 1],
+        }
+    }
+
     /// Whether something is being rebuilt.
     #[must_use]
     pub fn is_rebuilding(&self) -> bool {
@@ -38,7 +53,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The scheme at `node` may have something to rebuild.
     pub(super) fn begin_rebuild(&mut self, now: SimTime, node: NodeId) {
-        let busy = self.controller.rebuild_permille == 0 || *self.clock.rebuilders(node) > 0;
+        let busy = self.controller_of(node).rebuild_permille == 0 || *self.clock.rebuilders(node) > 0;
         if busy || !self.schemes[node.index()].as_ref().is_some_and(Scheme::rebuilding) {
             return;
         }
@@ -63,7 +78,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// A piece that was begun at `since` is over: the next one comes after a pause.
     pub(super) fn rebuilt(&mut self, now: SimTime, node: NodeId, since: SimTime) {
-        let share = u64::from(self.controller.rebuild_permille.min(1000));
+        let share = u64::from(self.controller_of(node).rebuild_permille.min(1000));
         let pause = now.since(since).0.saturating_mul(1000 - share) / share;
         self.due.push(now + Span(pause), Due::Rebuild(node));
     }

@@ -31,7 +31,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.merging = 0;
         self.finished.clear();
         self.plans.clear();
-        self.xor_free = now;
+        self.xor_free.fill(now);
         self.troubled = true;
         // Children before their parents.
         for node in (0..self.shape.len()).rev().map(|node| NodeId(node as u16)) {

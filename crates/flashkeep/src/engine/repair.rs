@@ -87,6 +87,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         // It passed through this node, whose page it is the scheme knows; the plan that asked knows at any rate.
         if let Some(page) = self.scheme_mut(node).owner(member, page) {
+            let page = self.outer(node, page);
             return self.failed(leaves, now, FailedPage { child: node, page, ticket, flags });
         }
         if !frame.is_some() {

@@ -73,7 +73,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.joins[join] = Join { unacknowledged: 1, undurable: 1, tag, ..Join::default() };
         self.clock.foreground += 1;
         self.opened = self.opened.wrapping_add(1);
-        Ticket { owner: join, slot: 0, age: self.opened }
+        Ticket::at(join, 0, self.opened)
     }
 
     /// The pages of a request: contents to be written before it is submitted, contents read once it is finished.

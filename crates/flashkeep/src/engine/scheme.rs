@@ -262,7 +262,7 @@ impl View<'_> {
     /// The same of a scheme below; none where each place of the page is one that does not answer or lacks it.
     fn tree_holds(&self, node: NodeId, page: Page) -> Option<bool> {
         let (mut places, mut known) = (0, None);
-        self.deeper.places(node, page, &mut |member, page| {
+        self.places(node, page, &mut |member, page| {
             places += 1;
             let child = self.shape[node.index()].children[usize::from(member.0)];
             let shape = &self.shape[child.index()];
@@ -274,6 +274,12 @@ impl View<'_> {
             known = known.max(held);
         });
         if places == 0 { Some(false) } else { known }
+    }
+
+    /// Where the scheme of a node below has what its parent calls this page.
+    fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
+        let units = self.shape[node.index()].units;
+        self.deeper.places(node, units.map_or(page, |units| units.inner(page)), tell);
     }
 
     /// What a member's page says of itself on flash; none where nothing is there, or nothing that can be read.
@@ -304,7 +310,7 @@ impl View<'_> {
             Some(leaf) => Some(self.below.backlog(leaf, page)),
             None => {
                 let mut least: Option<Span> = None;
-                self.deeper.places(node, page, &mut |member, page| {
+                self.places(node, page, &mut |member, page| {
                     let waits = self.wait(shape.children[usize::from(member.0)], page);
                     least = least.into_iter().chain(waits).min();
                 });

@@ -67,6 +67,7 @@ impl<C: Contents> Sheets<C> {
         if !C::KEEP || command.verb != Verb::Write {
             return &[];
         }
+        debug_assert!(command.count == 1 || ticket.is_run(), "what leaves are given follows each other");
         let first = ticket.slot as usize;
         &self.pages[ticket.owner.index()][first..first + usize::from(command.count)]
     }

@@ -2,6 +2,8 @@
 
 use super::leaves::LeafId;
 use super::plan::Member;
+use super::rebuild::Controller;
+use super::units::Units;
 
 /// A node of the tree; nodes are numbered in pre-order, the root being 0.
 #[derive(
@@ -32,6 +34,30 @@ pub struct Shape {
     pub parent: Option<(NodeId, Member)>,
     /// Whether it answers.
     pub alive: bool,
+    /// How its parent's pages become those of its scheme, where they are not the same.
+    pub units: Option<Units>,
+    /// The level whose controller carries out its plans; 0 is the whole.
+    pub(super) level: u16,
+}
+
+/// What stands between a tree and what it is a member of: an array or a drive in an array.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Level {
+    /// How pages are called outside and inside; none where it is the same.
+    pub units: Option<Units>,
+    /// What its controller can do.
+    pub controller: Controller,
+}
+
+/// A tree laid out.
+#[derive(Debug)]
+pub(super) struct Flat<S> {
+    /// How its nodes stand, in pre-order.
+    pub(super) shapes: Vec<Shape>,
+    /// The schemes of those that are not leaves.
+    pub(super) schemes: Vec<Option<S>>,
+    /// The controllers of level 1 and so on.
+    pub(super) controllers: Vec<Controller>,
 }
 
 /// A tree to be executed.
@@ -41,6 +67,8 @@ pub enum Tree<S> {
     Leaf(LeafId),
     /// A scheme over members.
     Node(S, Vec<Tree<S>>),
+    /// A tree with a controller of its own.
+    Level(Level, Box<Tree<S>>),
 }
 
 impl<S> Tree<S> {
@@ -49,34 +77,40 @@ impl<S> Tree<S> {
         match self {
             Tree::Leaf(leaf) => leaf.0 += first,
             Tree::Node(_, members) => members.iter_mut().for_each(|member| member.shift(first)),
+            Tree::Level(_, tree) => tree.shift(first),
         }
     }
 
-    /// Its nodes in pre-order: how they stand, and the schemes of those that are not leaves.
-    pub(super) fn flatten(self) -> (Vec<Shape>, Vec<Option<S>>) {
-        let (mut shapes, mut schemes) = (Vec::new(), Vec::new());
-        self.plant(None, &mut shapes, &mut schemes);
-        (shapes, schemes)
+    /// Its nodes in pre-order.
+    pub(super) fn flatten(self) -> Flat<S> {
+        let (shapes, schemes) = (Vec::new(), Vec::new());
+        let mut flat = Flat { shapes, schemes, controllers: Vec::new() };
+        flat.plant(self, None, 0);
+        flat
     }
+}
 
-    fn plant(
-        self,
-        parent: Option<(NodeId, Member)>,
-        shapes: &mut Vec<Shape>,
-        schemes: &mut Vec<Option<S>>,
-    ) -> NodeId {
-        let (scheme, leaf, members) = match self {
+impl<S> Flat<S> {
+    fn plant(&mut self, tree: Tree<S>, parent: Option<(NodeId, Member)>, level: u16) -> NodeId {
+        let (scheme, leaf, members) = match tree {
             Tree::Leaf(leaf) => (None, Some(leaf), Vec::new()),
             Tree::Node(scheme, members) => (Some(scheme), None, members),
+            Tree::Level(Level { units, controller }, tree) => {
+                self.controllers.push(controller);
+                let level = self.controllers.len() as u16;
+                let id = self.plant(*tree, parent, level);
+                self.shapes[id.index()].units = units;
+                return id;
+            }
         };
-        let id = NodeId(u16::try_from(shapes.len()).expect("fewer than 65,535 nodes"));
+        let id = NodeId(u16::try_from(self.shapes.len()).expect("fewer than 65,535 nodes"));
         assert!(id != NodeId::HOST, "fewer than 65,535 nodes");
-        schemes.push(scheme);
-        shapes.push(Shape { children: Vec::new(), leaf, parent, alive: true });
+        self.schemes.push(scheme);
+        self.shapes.push(Shape { children: Vec::new(), leaf, parent, alive: true, units: None, level });
         for (index, member) in members.into_iter().enumerate() {
             let number = Member(u8::try_from(index).expect("fewer than 256 members"));
-            let child = member.plant(Some((id, number)), shapes, schemes);
-            shapes[id.index()].children.push(child);
+            let child = self.plant(member, Some((id, number)), level);
+            self.shapes[id.index()].children.push(child);
         }
         id
     }

@@ -37,10 +37,11 @@ pub(super) const ENTRY: Entry = Entry {
 pub struct Plain {
     /// Pages of each member.
     pages: u64,
-    /// One in a drive; page `p` of an array is page `p / members` of member `p % members`.
+    /// One in a drive.
     members: u32,
-    /// The members of an array lie one after another instead.
-    in_a_row: bool,
+    /// So many pages of an array go to one member, then as many to the next; all that a member has, where members lie
+    /// one after another.
+    unit: u32,
     /// Something has failed, and with it what it held.
     damaged: bool,
 }
@@ -50,19 +51,17 @@ impl Plain {
     #[must_use]
     pub fn new(options: &Options<'_>) -> Self {
         let (pages, members) = (options.member_pages, u32::from(options.members));
-        Plain { pages, members, in_a_row: options.unit_pages == 0, damaged: false }
+        let unit = if options.unit_pages == 0 { pages as u32 } else { options.unit_pages };
+        Plain { pages, members, unit, damaged: false }
     }
 
     #[inline]
     fn place(&self, page: Page) -> (Member, Page) {
-        match self.members {
-            1 => (Member(0), page),
-            _ if self.in_a_row => {
-                let pages = self.pages as u32;
-                (Member((page.0 / pages) as u8), Page(page.0 % pages))
-            }
-            members => (Member((page.0 % members) as u8), Page(page.0 / members)),
+        if self.members == 1 {
+            return (Member(0), page);
         }
+        let (unit, within) = (page.0 / self.unit, page.0 % self.unit);
+        (Member((unit % self.members) as u8), Page(unit / self.members * self.unit + within))
     }
 }
 
@@ -87,9 +86,13 @@ impl Scheme for Plain {
             plan.push(Step::new(Member(0), *command, 0));
             return Verdict::Go;
         }
-        for n in 0..command.count {
-            let (member, page) = self.place(command.start.plus(u32::from(n)));
-            plan.push(Step::new(member, command.over(page, 1), n));
+        let mut at = 0;
+        while at < command.count {
+            let start = command.start.plus(u32::from(at));
+            let (member, page) = self.place(start);
+            let count = (self.unit - start.0 % self.unit).min(u32::from(command.count - at)) as u16;
+            plan.push(Step::new(member, command.over(page, count), at));
+            at += count;
         }
         Verdict::Go
     }
@@ -110,10 +113,11 @@ impl Scheme for Plain {
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
-        let member = u32::from(member.0);
-        let row =
-            if self.in_a_row { member * self.pages as u32 + page.0 } else { page.0 * self.members + member };
-        Some(Page(row))
+        if self.members == 1 {
+            return Some(page);
+        }
+        let unit = page.0 / self.unit * self.members + u32::from(member.0);
+        Some(Page(unit * self.unit + page.0 % self.unit))
     }
 
     fn is_exposed(&self, _: Page, _: Hazard) -> bool {

@@ -3,6 +3,7 @@
 use crate::disk::Statistics;
 use crate::drive::{Counters, Drive, Fault, Life, Work};
 use crate::engine::{Contents, LeafId, Leaves, Page};
+use crate::ftl::ageing::{Model, Wish};
 use crate::kernel::{SimTime, Span};
 use crate::media::Geometry;
 
@@ -39,6 +40,17 @@ pub trait Hardware<C: Contents>: Leaves<C> {
     fn set_untimed(&mut self, untimed: bool);
     /// The seed of what is drawn.
     fn seed(&mut self, seed: u64);
+    /// Ages the first `leaves` of a device's leaves by construction, each plane as a model says: pages created from now
+    /// on fill the slots that it leaves, until [`Hardware::end_ageing`].
+    fn begin_ageing(&mut self, device: u16, model: Model, wish: &Wish, seed: u64, leaves: u16);
+    /// Slots that wait for a page.
+    fn slots(&self) -> u64;
+    /// Whether a leaf's page may go to one of the slots that are left, or to anywhere, as that leaf is not being aged.
+    fn has_slot(&self, leaf: LeafId, page: Page) -> bool;
+    /// All slots are filled.
+    fn end_ageing(&mut self);
+    /// Forgets what has been counted.
+    fn reset_counters(&mut self);
     /// What a request takes that the controller's memory serves alone.
     fn memory_time(&self) -> Span;
     /// Something of a drive or disk fails at `now`: for good, or (not `lasting`) what it held cannot be read any more.
@@ -117,6 +129,26 @@ impl<C: Contents> Hardware<C> for Drive<C> {
 
     fn seed(&mut self, seed: u64) {
         Drive::seed(self, seed);
+    }
+
+    fn begin_ageing(&mut self, _: u16, model: Model, wish: &Wish, seed: u64, leaves: u16) {
+        Drive::begin_ageing(self, model, wish, seed, leaves);
+    }
+
+    fn slots(&self) -> u64 {
+        Drive::slots(self)
+    }
+
+    fn has_slot(&self, leaf: LeafId, page: Page) -> bool {
+        Drive::has_slot(self, leaf, page)
+    }
+
+    fn end_ageing(&mut self) {
+        Drive::end_ageing(self);
+    }
+
+    fn reset_counters(&mut self) {
+        Drive::reset_counters(self);
     }
 
     #[inline(always)]

@@ -10,6 +10,7 @@ pub use hardware::{Deeds, Hardware};
 use crate::disk::Disk;
 use crate::drive::{Counters, Drive, Fault, Life, Nvram, Work};
 use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Spare, Ticket};
+use crate::ftl::ageing::{Model, Wish};
 use crate::kernel::{Agenda, SimTime, Span};
 use crate::media::Geometry;
 
@@ -97,6 +98,13 @@ impl<C: Contents> Shelf<C> {
     fn drives(&self) -> impl Iterator<Item = &Drive<C>> {
         self.devices().filter_map(|device| match device {
             Device::Flash(drive) => Some(&**drive),
+            Device::Disk(_) | Device::Memory(_) => None,
+        })
+    }
+
+    fn drives_mut(&mut self) -> impl Iterator<Item = &mut Drive<C>> {
+        self.places.iter_mut().filter_map(|place| match &mut place.device {
+            Device::Flash(drive) => Some(&mut **drive),
             Device::Disk(_) | Device::Memory(_) => None,
         })
     }
@@ -239,12 +247,40 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
 
     /// Each device draws a stream of its own.
     fn seed(&mut self, seed: u64) {
-        let drives = self.places.iter_mut().filter_map(|place| match &mut place.device {
-            Device::Flash(drive) => Some(drive),
-            Device::Disk(_) | Device::Memory(_) => None,
-        });
-        for (number, drive) in (0..).zip(drives) {
+        for (number, drive) in (0..).zip(self.drives_mut()) {
             drive.seed(seed.wrapping_add(number));
+        }
+    }
+
+    /// Each device draws a stream of its own.
+    fn begin_ageing(&mut self, device: u16, model: Model, wish: &Wish, seed: u64, leaves: u16) {
+        if let Device::Flash(drive) = &mut self.places[usize::from(device)].device {
+            drive.begin_ageing(model, wish, seed.wrapping_add(u64::from(device)), leaves);
+        }
+    }
+
+    fn slots(&self) -> u64 {
+        self.drives().map(Drive::slots).sum()
+    }
+
+    fn has_slot(&self, leaf: LeafId, page: Page) -> bool {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.has_slot(leaf, page),
+            (Device::Disk(_) | Device::Memory(_), _) => true,
+        }
+    }
+
+    fn end_ageing(&mut self) {
+        self.drives_mut().for_each(Drive::end_ageing);
+    }
+
+    fn reset_counters(&mut self) {
+        for place in &mut self.places {
+            match &mut place.device {
+                Device::Flash(drive) => drive.reset_counters(),
+                Device::Disk(disk) => disk.reset_counters(),
+                Device::Memory(_) => {}
+            }
         }
     }
 

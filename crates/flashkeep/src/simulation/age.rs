@@ -4,7 +4,6 @@ use super::{PREPARED, Simulation, Stop};
 use crate::buffer::Below;
 use crate::engine::{Contents, LeafId, NodeId, Page, Scheme};
 use crate::error::{DriveError, Error};
-use crate::ftl::ageing::{Model, Wish};
 use crate::job::Progress;
 use crate::kernel::Bits;
 use crate::report::Conditioned;
@@ -26,30 +25,37 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// Ages the flash by construction. What is valid belongs to pages drawn from all that the host has, but for those
     /// that the workload is known to read: they are created afterwards. Under parity whole stripes are drawn, which
     /// puts one page on each member.
-    pub(super) fn age(&mut self, model: Model, wish: &Wish, tell: Tell<'_>) -> Result<(), Stop> {
+    pub(super) fn age(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
         let start = &self.resolved.spec.start;
-        let scans = wish.valid_ppm > 0 && start.scan && start.existing == Existing::Reads;
-        let read = if scans { self.pages_read(tell)? } else { Bits::default() };
         let seed = self.job.seed.unwrap_or(1);
-        let members = self.resolved.members() as u16;
-        self.flash_mut().begin_ageing(model, wish, seed, members);
+        let mut valid = false;
+        for (device, plot) in (0..).zip(&self.plots) {
+            let drive = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_shelf());
+            if let Some((drive, (model, wish))) = drive.and_then(|drive| Some((drive, drive.ageing()?))) {
+                valid |= wish.valid_ppm > 0;
+                self.drive.begin_ageing(device, model, &wish, seed, drive.members() as u16);
+            }
+        }
+        let scans = valid && start.scan && start.existing == Existing::Reads;
+        let read = if scans { self.pages_read(tell)? } else { Bits::default() };
         self.drive.set_untimed(true);
         let grain = self.engine.scheme(NodeId::ROOT).map_or(1, Scheme::grain);
         let unit = if grain == u32::MAX { 1 } else { grain };
         let units = self.buffer.pages().len() / unit;
-        let straight = if C::KEEP { None } else { self.engine.only_leaf() };
-        let bound = self.resolved.spec.ftl.allocation != "dynamic";
+        let straight = if C::KEEP { None } else { self.straight_flash() };
+        // Within a drive one page of a stripe speaks for all.
+        let asked = if self.resolved.is_array() { unit } else { 1 };
+        let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
         let mut random = Random::stream(seed, "aged pages");
         let mut patience = PATIENCE * u64::from(units.max(64));
-        let mut left = self.flash().slots(LeafId(0));
-        while left > 0 {
+        while self.drive.slots() > 0 {
             patience -= 1;
             if patience == 0 || units == 0 {
-                return Err(self.no_place(left));
+                return Err(self.no_place(self.drive.slots()));
             }
             let first = random.below(u64::from(units)) as u32 * unit;
             let taken = |page: u32| self.buffer.pages().sectors(page) != 0 || read.has(page);
-            if (first..first + unit).any(taken) || (bound && !self.fits(first)) {
+            if (first..first + unit).any(taken) || (bound && !self.fits(first, asked)) {
                 continue;
             }
             if let Some(leaf) = straight {
@@ -58,17 +64,21 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             } else {
                 self.create_run(first, unit);
             }
-            left -= 1;
         }
-        self.flash_mut().end_ageing();
+        self.drive.end_ageing();
         self.drive.set_untimed(self.untimed);
         Ok(())
     }
 
-    /// Whether a page may lie in one of the valid places that are left.
-    fn fits(&self, page: u32) -> bool {
-        let places = self.engine.places(Page(page));
-        places.into_iter().all(|(leaf, page)| self.flash().has_slot(leaf, page))
+    /// Whether pages may lie in the valid places that are left.
+    fn fits(&self, first: u32, count: u32) -> bool {
+        let mut places = (first..first + count).flat_map(|page| self.engine.places(Page(page)));
+        places.all(|(leaf, page)| self.drive.has_slot(leaf, page))
+    }
+
+    /// The only leaf of a drive's flash, which whole pages can be given to without a detour.
+    pub(super) fn straight_flash(&self) -> Option<LeafId> {
+        self.drive.flash().and_then(|_| self.engine.only_leaf())
     }
 
     fn no_place(&self, left: u64) -> Stop {
@@ -77,7 +87,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             line: None,
             field: Some("ageing.valid_ratio".into()),
             message: format!(
-                "{}: {left} valid pages of a member find no page of the host's that the workload does not read, or that \
+                "{}: {left} valid pages find no page of the host's that the workload does not read, or that \
                  may lie where they are; a lower ratio is accepted",
                 self.resolved.spec.ageing.valid_ratio
             ),
@@ -100,7 +110,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// Writes the whole drive once in order, then random pages until the rounds show a steady state.
     pub(super) fn condition(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
         self.drive.set_untimed(true);
-        let xor = std::mem::take(&mut self.engine.controller.xor);
+        self.engine.untimed = true;
         let pages = self.buffer.pages().len();
         for first in (0..pages).step_by(PREPARED) {
             self.write_run(first, (pages - first).min(PREPARED as u32));
@@ -120,13 +130,13 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             }
         }
         self.rest();
-        self.engine.controller.xor = xor;
+        self.engine.untimed = self.untimed;
         self.conditioned = Some(conditioned.to_json());
         Ok(())
     }
 
     fn programs(&self) -> u64 {
-        self.flash().counters().total(crate::drive::Kind::Program)
+        self.drive.counters().total(crate::drive::Kind::Program)
     }
 
     /// Writes runs of `size` pages that start anywhere at a multiple of it.
@@ -138,7 +148,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         tell: Tell<'_>,
     ) -> Result<(), Stop> {
         let places = u64::from(self.buffer.pages().len() / size);
-        let straight = if C::KEEP { None } else { self.engine.only_leaf() };
+        let straight = if C::KEEP { None } else { self.straight_flash() };
         let mut pages = std::mem::take(&mut self.pages);
         let mut left = writes;
         while left > 0 {
@@ -175,7 +185,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         self.engine.rest(&mut self.drive);
         self.end_finished();
         self.drive.set_untimed(self.untimed);
-        self.flash_mut().reset_counters();
+        self.drive.reset_counters();
         self.erases_before = self.drive.erases();
     }
 

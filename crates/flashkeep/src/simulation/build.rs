@@ -2,7 +2,7 @@
 
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, LeafKind, Nvram};
-use crate::engine::{Contents, Controller, LeafId, Scheme, Tree};
+use crate::engine::{Contents, Controller, LeafId, Level, Scheme, Tree, Units};
 use crate::error::{DriveError, Error};
 use crate::ftl::victim;
 use crate::kernel::Span;
@@ -159,8 +159,7 @@ impl<C: Contents> Stock<C> {
             clean_below: 0,
             page_bytes: drive.page_bytes(),
             array: &facts,
-            // Who is whose neighbour within an array that is a member itself is its own affair: a page each.
-            unit_pages: if path.is_empty() || drive.unit_pages() == 0 { drive.unit_pages() } else { 1 },
+            unit_pages: drive.unit_pages(),
         };
         let root = schemes::build(&options).expect("checked when the drive was resolved");
         debug_assert!(
@@ -172,7 +171,13 @@ impl<C: Contents> Stock<C> {
             let leaf = self.put(memory, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
             members.push(Tree::Leaf(LeafId(leaf)));
         }
-        Ok(Tree::Node(root, members))
+        let tree = Tree::Node(root, members);
+        if path.is_empty() {
+            return Ok(tree);
+        }
+        let [unit, data] = drive.units();
+        let level = Level { units: Units::new(unit, data), controller: controller(drive) };
+        Ok(Tree::Level(level, Box::new(tree)))
     }
 
     /// Each disk draws a stream of its own.
@@ -181,14 +186,14 @@ impl<C: Contents> Stock<C> {
     }
 
     fn take_drive(&mut self, drive: &Resolved, path: &[u32]) -> Result<Tree<Any>, Error> {
-        let Built { hardware, mut tree, plots, leaf_count, .. } = build(drive)?;
+        let Built { hardware, mut tree, controller, plots, leaf_count } = build(drive)?;
         let plot = Plot { path: path.to_vec(), ..plots[0].clone() };
         let first = self.put(Device::Flash(Box::new(hardware)), leaf_count, plot);
         tree.shift(first);
         // A scheme that does nothing need not stand in between.
         Ok(match tree {
             Tree::Node(Any::Plain(_), mut only) if matches!(only[..], [Tree::Leaf(_)]) => only.remove(0),
-            tree => tree,
+            tree => Tree::Level(Level { units: None, controller }, Box::new(tree)),
         })
     }
 

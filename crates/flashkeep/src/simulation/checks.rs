@@ -37,7 +37,7 @@ pub(super) fn name_option(error: DriveError, job: &Job) -> Error {
 /// The ways to have a drive that is not new do not go together, and only what is at rest can be saved.
 pub(super) fn check_ageing(job: &Job, drive: &Resolved) -> Result<(), Error> {
     let refuse = |why: &str| Err(Error::Option(why.to_owned()));
-    match (&job.aged, job.condition, drive.ageing().is_some()) {
+    match (&job.aged, job.condition, drive.is_aged()) {
         (Some(_), true, _) => {
             refuse("--aged begins with a drive that is not new; --condition cannot go with it")
         }
@@ -54,7 +54,6 @@ pub(super) fn check_ageing(job: &Job, drive: &Resolved) -> Result<(), Error> {
 /// What only the flash of a single drive can be asked.
 pub(super) fn check_shelf(job: &Job, drive: &Resolved) -> Result<(), Error> {
     let asked = [
-        (job.condition, "--condition"),
         (job.aged.is_some(), "--aged"),
         (job.save_aged.is_some(), "--save-aged"),
         (job.map.is_some(), "--map"),

@@ -228,12 +228,11 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
         workload: &'a Workload<'a>,
         built: Built<H>,
     ) -> Result<Self, Error> {
-        let Built { mut hardware, tree, mut controller, plots, leaf_count } = built;
+        let Built { mut hardware, tree, controller, plots, leaf_count } = built;
         // Who only wants a drive saved wants no time to pass.
         let untimed = job.untimed || job.traces.is_empty();
         if untimed {
             hardware.set_untimed(true);
-            controller.xor = Span::ZERO;
         }
         if let (Some(path), Some(flash)) = (&job.operations, hardware.flash_mut()) {
             flash.log_operations(output::operations(path, flash.geometry().clone(), flash.pools())?);
@@ -254,7 +253,7 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
         hardware.seed(job.seed.unwrap_or(1));
         let counters = hardware.counters();
         let mut engine = Engine::new(tree);
-        engine.controller = controller;
+        (engine.controller, engine.untimed) = (controller, untimed);
         let grain = engine.scheme(NodeId::ROOT).map_or(u32::MAX, Scheme::grain);
         let stripe = (drive.spec.buffer.evict == Evict::Stripe && grain < u32::MAX).then_some(grain);
         let spares = drive.members() as u16..drive.parts() as u16;

@@ -19,12 +19,12 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             self.load(path)?;
             return if scans { self.scan(progress) } else { Ok(()) };
         }
-        let only_saves = self.job.traces.is_empty() && self.resolved.ageing().is_none();
+        let only_saves = self.job.traces.is_empty() && !self.resolved.is_aged();
         if self.job.condition || only_saves {
             return self.condition(progress);
         }
-        if let Some((model, wish)) = self.resolved.ageing() {
-            self.age(model, &wish, progress)?;
+        if self.resolved.is_aged() {
+            self.age(progress)?;
         }
         if start.existing == Existing::All {
             self.create_all();

@@ -17,7 +17,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     pub(super) fn straight_leaf(&self) -> Option<LeafId> {
         let plain = self.untimed && !C::KEEP && self.page_shift.is_some() && !self.buffer.has_dram();
         let as_is = self.workload.placement == Placement::AsIs && self.job.operations.is_none();
-        if plain && as_is { self.engine.only_leaf() } else { None }
+        if plain && as_is { self.straight_flash() } else { None }
     }
 
     /// Whether the next request can take the short way.

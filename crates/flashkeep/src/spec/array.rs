@@ -1,7 +1,7 @@
 //! An array: a drive file whose members are drives, disks or arrays themselves.
 
 use super::check::Resolved;
-use super::keys::DriveSpec;
+use super::keys::{DriveSpec, Existing};
 use super::load::{self, Given};
 use crate::error::DriveError;
 use crate::schemes::MemberFacts;
@@ -10,7 +10,7 @@ use crate::schemes::MemberFacts;
 const DEEPEST: usize = 8;
 
 /// Tables of a drive file that speak of what a single drive is made of.
-pub(super) const OF_DRIVES: [&str; 5] = ["flash", "ftl", "ageing", "condition", "disk"];
+pub(super) const OF_DRIVES: [&str; 4] = ["flash", "ftl", "ageing", "disk"];
 
 impl Resolved {
     /// Whether it is an array.
@@ -29,6 +29,20 @@ impl Resolved {
     #[must_use]
     pub fn descendant(&self, path: &[u32]) -> Option<&Resolved> {
         path.iter().try_fold(self, |drive, &number| drive.array.get(number as usize))
+    }
+
+    /// Whether flash of it is aged by construction.
+    #[must_use]
+    pub fn is_aged(&self) -> bool {
+        match self.is_array() {
+            true => self.array.iter().any(Resolved::is_aged),
+            false => !self.is_disk() && self.ageing().is_some(),
+        }
+    }
+
+    /// Whether it, or a member of it, keeps sums of pages.
+    fn has_sums(&self) -> bool {
+        self.scheme().keys.contains(&"xor_us") || self.array.iter().any(Resolved::has_sums)
     }
 
     /// Whether it is a disk.
@@ -78,12 +92,13 @@ impl Resolved {
         pages.map_or(0, |pages| pages - pages % volumes)
     }
 
-    /// Pages of a unit, and members that have data of a stripe.
+    /// Pages of a unit, and members that have data of a stripe: how the array's pages become those of its scheme. One
+    /// without redundancy has no stripes, and finds units itself.
     #[must_use]
-    pub fn units(&self) -> [u64; 2] {
+    pub fn units(&self) -> [u32; 2] {
         let data = (self.scheme().data_members)(self.members(), &self.spec.redundancy);
-        let unit = if self.is_array() { self.unit_pages() } else { 1 };
-        [u64::from(unit), u64::from(data)]
+        let stripes = self.is_array() && !self.scheme().is_plain();
+        [if stripes { self.unit_pages() } else { 1 }, data]
     }
 
     /// Volumes that the host sees, each as large as the others; the workloads of a run go to them in order.
@@ -169,6 +184,7 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
             format!("{} members hold no page in {} volumes", resolved.array.len(), resolved.volumes());
         return Err(wrong(&["members", "array.volumes", "redundancy.stripe_kib"], message));
     }
+    check_ageing(&resolved).map_err(|message| wrong(&["members"], message))?;
     if pages > (1 << 31) - 2 {
         let message = format!(
             "{pages} pages; at most {} are accepted: fewer or smaller members, or larger pages",
@@ -177,6 +193,27 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
         return Err(wrong(&["members"], message));
     }
     Ok(resolved)
+}
+
+/// Members that are aged by construction take a page of the host's for each valid one that they have.
+fn check_ageing(array: &Resolved) -> Result<(), String> {
+    if !array.is_aged() {
+        return Ok(());
+    }
+    if array.spec.start.existing == Existing::All {
+        return Err("their ageing.model cannot go with start.existing = \"all\" of the array, which writes all of them \
+                    in full; `reads` and `none` are accepted, or `--condition`"
+            .into());
+    }
+    let scheme = array.scheme();
+    if !scheme.is_for_drives() || array.array.iter().any(Resolved::has_sums) {
+        return Err(format!(
+            "their ageing.model says how each plane looks, not what {} has written there; drives that nothing but \
+             mirrors, in an array with none, mirror, raid4, raid5 or raid6, can be aged so, others by `--condition`",
+            if scheme.is_for_drives() { "a parity within a member" } else { scheme.name }
+        ));
+    }
+    Ok(())
 }
 
 /// Reads what the members are; each text is `[COUNT *] DRIVE[,KEY=VALUE…]`.

@@ -1,0 +1,146 @@
+//! Units: so many consecutive pages on one member, then on the next, where schemes think in stripes of a page a member.
+//!
+//! The way from one to the other is a permutation of pages: unit `n`, page `k` of it, is page `k` of row `n / data`, and
+//! data page `n % data` there. Above a tree the host's addresses are taken through it; an array within an array has a
+//! command go through it when that enters, cut into runs of what its scheme calls consecutive.
+
+use super::command::{Command, Page, Verb};
+use super::contents::Contents;
+use super::executor::Engine;
+use super::leaves::{Leaves, Ticket};
+use super::scheme::Scheme;
+use super::tree::NodeId;
+use crate::kernel::SimTime;
+
+/// The permutation of an array's pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units {
+    unit: u32,
+    data: u32,
+}
+
+impl Units {
+    /// Units of so many pages over so many data members; none where nothing moves.
+    #[must_use]
+    pub fn new(unit: u32, data: u32) -> Option<Units> {
+        (unit > 1 && data > 1).then_some(Units { unit, data })
+    }
+
+    /// The scheme's page that a page of its parent's is.
+    #[inline]
+    #[must_use]
+    pub fn inner(self, page: Page) -> Page {
+        let (unit, within) = (page.0 / self.unit, page.0 % self.unit);
+        Page((unit / self.data * self.unit + within) * self.data + unit % self.data)
+    }
+
+    /// The parent's page that a page of the scheme is.
+    #[inline]
+    #[must_use]
+    pub fn outer(self, page: Page) -> Page {
+        let (stripe, at) = (page.0 / self.data, page.0 % self.data);
+        let (row, within) = (stripe / self.unit, stripe % self.unit);
+        Page((row * self.data + at) * self.unit + within)
+    }
+
+    /// The runs of the scheme's pages that a run of the parent's becomes, in order: each one's first page, how many
+    /// there are, and the place of the first in the parent's run; the places of the others follow a unit apart.
+    fn runs(self, start: Page, count: u16, mut tell: impl FnMut(Page, u16, u32)) {
+        let row = self.unit * self.data;
+        let (mut at, end) = (start.0, start.0 + u32::from(count));
+        while at < end {
+            let base = at - at % row;
+            let (from, until) = (at - base, (end - base).min(row));
+            // Those pages of each unit that are within the row's part of the run.
+            for within in 0..self.unit {
+                let first = from.saturating_sub(within).div_ceil(self.unit);
+                let last = until.saturating_sub(within).div_ceil(self.unit);
+                if first < last {
+                    let outer = base + first * self.unit + within;
+                    tell(self.inner(Page(outer)), (last - first) as u16, outer - start.0);
+                }
+            }
+            at = base + until;
+        }
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Gives a command to a node whose scheme calls its pages otherwise than the node's parent does.
+    #[inline(never)]
+    pub(super) fn enter_by_units<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        units: Units,
+        command: Command,
+        ticket: Ticket,
+    ) {
+        if command.count == 1 || command.verb == Verb::Rename {
+            for n in 0..u32::from(command.count) {
+                let mut one = command.part(n, 1);
+                (one.start, one.to) = (units.inner(one.start), units.inner(one.to));
+                self.enter(leaves, now, node, one, ticket.plus(n));
+            }
+            return;
+        }
+        units.runs(command.start, command.count, |start, count, at| {
+            let run = command.over(start, count);
+            self.enter(leaves, now, node, run, ticket.plus(at).apart(units.unit));
+        });
+    }
+
+    /// What a node's parent calls a page of the node's scheme.
+    #[inline]
+    pub(super) fn outer(&self, node: NodeId, page: Page) -> Page {
+        let units = self.shape.get(node.index()).and_then(|shape| shape.units);
+        units.map_or(page, |units| units.outer(page))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_a_permutation_that_keeps_rows_together() {
+        let units = Units::new(4, 3).expect("pages move");
+        let mut inner: Vec<u32> = (0..48).map(|page| units.inner(Page(page)).0).collect();
+        // The first unit is the first data page of the first four stripes, the second unit the second.
+        assert_eq!(inner[..8], [0, 3, 6, 9, 1, 4, 7, 10]);
+        for (outer, &inner) in (0..).zip(&inner) {
+            assert_eq!(units.outer(Page(inner)), Page(outer));
+        }
+        inner.sort_unstable();
+        assert!(inner.into_iter().eq(0..48));
+        assert!(Units::new(1, 3).is_none() && Units::new(16, 1).is_none());
+    }
+
+    /// Whatever a run covers, each of its pages is in one run of the scheme's, at its place; what covers a row of units
+    /// is so many whole stripes.
+    #[test]
+    fn runs_are_cut_into_stripes() {
+        for (unit, data) in [(2, 2), (4, 3), (3, 5), (16, 4)] {
+            let units = Units::new(unit, data).expect("pages move");
+            for start in 0..2 * unit * data {
+                for count in 1..=(3 * unit * data) as u16 {
+                    let (mut seen, mut whole) = (vec![false; usize::from(count)], 0);
+                    units.runs(Page(start), count, |first, run, at| {
+                        assert!(first.0 % data + u32::from(run) <= data, "within a stripe");
+                        whole += u32::from(u32::from(run) == data);
+                        for n in 0..u32::from(run) {
+                            let place = at + n * unit;
+                            assert_eq!(units.inner(Page(start + place)), Page(first.0 + n));
+                            assert!(!std::mem::replace(&mut seen[place as usize], true));
+                        }
+                    });
+                    assert!(seen.into_iter().all(|seen| seen), "{unit} × {data}: {start} + {count}");
+                    let [from, until] =
+                        [start.div_ceil(unit * data), (start + u32::from(count)) / (unit * data)];
+                    assert!(whole >= until.saturating_sub(from) * unit, "{unit} × {data}: {start} + {count}");
+                }
+            }
+        }
+    }
+}
