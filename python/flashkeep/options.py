@@ -221,7 +221,7 @@ COMMANDS = (
                "done again", "DIR", filled),
         Option("--workers", "runs at once (default: one a core)", "N", whole(1)),
         SEED, JSON, QUIET)),
-    Command("reproduce documents", "docs/validation.md, hybrid.md and dvs.md from the results of reproduce all, "
+    Command("reproduce documents", "write validation.md, hybrid.md and dvs.md from the results of reproduce all, "
             "or from validation.json", "RESULTS", (
                 Option("--out", "where the documents go, and validation.json", "DIR", filled), QUIET)),
     Command("report", "results of run, compare or reproduce as one page", "DIR", (

@@ -108,7 +108,7 @@ def test_before_collection_the_order_is_the_papers(reproduced: dict[str, Cells])
 
 
 def test_a_sequential_write_pays_its_share_of_the_summary_page(flashkeep: Command) -> None:
-    run = next(run for run in tradeoffs.PAPER.runs() if run == micro("sequential write"))
+    run = micro("sequential write")
     setup = Setup(tradeoffs.PAPER, 0.001, 1, {})
     result = flashkeep.json("run", run.drive, setup.traces(run)[0])
     assert result["service_us"]["all"]["mean"] == pytest.approx(305.6 + 213.2 / 63, rel=0.005)
