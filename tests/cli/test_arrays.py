@@ -94,7 +94,7 @@ def test_members_fail(flashkeep: Command, array: Path) -> None:
         (("--set", 'members=["5 * nosuch"]'), "nosuch"),
         (("--condition", "--set", "member.ageing.model=basic", "--existing", "reads"), "one of them"),
         (("--set", "member.ageing.model=basic"), "--condition"),
-        (("--operations", "ops.csv"), "is an array"),
+        (("--timeline-window", "1s..2s"), "there is none"),
     ],
 )
 def test_what_makes_no_sense(flashkeep: Command, array: Path, arguments: tuple[str, ...], part: str) -> None:

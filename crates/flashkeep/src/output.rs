@@ -1,18 +1,36 @@
 //! Files that a run writes: under their final name only when they are whole.
 
-use crate::drive::{Drive, Log, Operation};
-use crate::engine::{Contents, LeafId, Page};
+use crate::drive::{Logs, Operation};
+use crate::engine::Page;
 use crate::error::Error;
-use crate::ftl::Entry;
 use crate::media::{Geometry, Pools, Ppn};
 use std::io::Write;
 use std::path::Path;
 
+/// The flash of a drive, as files name its places.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Which member of an array it is; empty where it stands alone.
+    pub member: String,
+    /// Its geometry.
+    pub geometry: Geometry,
+    /// What of it works as one.
+    pub pools: Pools,
+}
+
+/// The drives of an array by the numbers of its devices, nothing where those are something else; or a drive alone.
+pub type Sites = Vec<Option<Site>>;
+
+/// Whether they are an array's.
+pub(crate) fn are_members(sites: &Sites) -> bool {
+    sites.iter().flatten().any(|site| !site.member.is_empty())
+}
+
 /// A log of operations in a file.
 struct OperationLog {
     out: flashkeep_trace::Output,
-    geometry: Geometry,
-    pools: Pools,
+    sites: Sites,
+    members: bool,
     path: String,
     failed: Option<String>,
 }
@@ -29,27 +47,30 @@ pub(crate) fn open(path: &Path) -> Result<(flashkeep_trace::Output, String), Err
     Ok((out, name))
 }
 
-/// A log of flash operations: when, where, what, why.
+/// A log of flash operations: when, where (in an array, of which member), what, why.
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn operations(path: &Path, geometry: Geometry, pools: Pools) -> Result<Box<dyn Log>, Error> {
+pub fn operations(path: &Path, sites: Sites) -> Result<Box<dyn Logs>, Error> {
     let (mut out, path) = open(path)?;
-    let header = "start_ns,end_ns,channel,chip,die,plane,block,page,kind,cause";
+    let members = are_members(&sites);
+    let member = if members { "member," } else { "" };
+    let header = format!("start_ns,end_ns,{member}channel,chip,die,plane,block,page,kind,cause");
     let failed = writeln!(out, "{header}").err().map(|error| problem(&path, &error));
-    Ok(Box::new(OperationLog { out, geometry, pools, path, failed }))
+    Ok(Box::new(OperationLog { out, sites, members, path, failed }))
 }
 
-impl Log for OperationLog {
+impl Logs for OperationLog {
     /// The first failure is kept for the end.
-    fn add(&mut self, operation: &Operation) {
-        if self.failed.is_some() {
+    fn add(&mut self, device: u16, operation: &Operation) {
+        let Some(site) = self.sites[usize::from(device)].as_ref().filter(|_| self.failed.is_none()) else {
             return;
-        }
-        let place = place(&self.geometry, &self.pools, operation.ppn, ',');
+        };
+        let (member, comma) = (&site.member, if self.members { "," } else { "" });
+        let place = site.place(operation.ppn, ',');
         let (start, end) = (operation.start.0, operation.end.0);
         let (kind, cause) = (operation.kind.name(), operation.cause.name());
-        if let Err(error) = writeln!(self.out, "{start},{end},{place},{kind},{cause}") {
+        if let Err(error) = writeln!(self.out, "{start},{end},{member}{comma}{place},{kind},{cause}") {
             self.failed = Some(problem(&self.path, &error));
         }
     }
@@ -63,44 +84,51 @@ impl Log for OperationLog {
     }
 }
 
-/// A physical page as users name it: channel, chip, die, plane, block, page.
-fn place(geometry: &Geometry, pools: &Pools, ppn: Ppn, separator: char) -> String {
-    let (at, block) = pools.place(geometry, ppn);
-    let parts = [at.channel, at.chip, at.die, at.plane, block, geometry.page_of(ppn)];
-    parts.map(|part| part.to_string()).join(&separator.to_string())
+impl Site {
+    /// A physical page as users name it: channel, chip, die, plane, block, page.
+    fn place(&self, ppn: Ppn, separator: char) -> String {
+        let (at, block) = self.pools.place(&self.geometry, ppn);
+        let parts = [at.channel, at.chip, at.die, at.plane, block, self.geometry.page_of(ppn)];
+        parts.map(|part| part.to_string()).join(&separator.to_string())
+    }
 }
 
-/// The logical-to-physical map, a column for each copy; pages that are nowhere are left out.
+/// The logical-to-physical map, a column for each copy; in an array each is named after its member. Pages that are
+/// nowhere are left out.
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn map<C: Contents>(
+pub fn map(
     path: &Path,
-    drive: &Drive<C>,
+    sites: &Sites,
     pages: u32,
-    places: &dyn Fn(Page) -> Vec<(LeafId, Page)>,
+    copies: &dyn Fn(Page) -> Vec<Option<(u16, Ppn)>>,
 ) -> Result<(), Error> {
     let (mut out, name) = open(path)?;
-    write_map(&mut out, drive, pages, places)
+    write_map(&mut out, sites, pages, copies)
         .and_then(|()| out.finish())
         .map_err(|error| Error::Output(problem(&name, &error)))
 }
 
-fn write_map<C: Contents>(
+fn write_map(
     out: &mut impl Write,
-    drive: &Drive<C>,
+    sites: &Sites,
     pages: u32,
-    places: &dyn Fn(Page) -> Vec<(LeafId, Page)>,
+    places: &dyn Fn(Page) -> Vec<Option<(u16, Ppn)>>,
 ) -> std::io::Result<()> {
     let copies = (0..pages).map(|page| places(Page(page)).len()).find(|&copies| copies > 0).unwrap_or(1);
     let header: Vec<String> = (0..copies).map(|copy| format!("copy{copy}")).collect();
     writeln!(out, "page,{}", header.join(","))?;
+    let members = are_members(sites);
     for page in 0..pages {
-        let on_flash = |(leaf, page)| match drive.lookup(leaf, page) {
-            Entry::At(ppn) => place(drive.geometry(), &drive.pools(), ppn, '.'),
-            _ => String::new(),
+        let name = |at: Option<(u16, Ppn)>| match at
+            .and_then(|(device, ppn)| Some((sites[usize::from(device)].as_ref()?, ppn)))
+        {
+            Some((site, ppn)) if members => format!("{}:{}", site.member, site.place(ppn, '.')),
+            Some((site, ppn)) => site.place(ppn, '.'),
+            None => String::new(),
         };
-        let places: Vec<String> = places(Page(page)).into_iter().map(on_flash).collect();
+        let places: Vec<String> = places(Page(page)).into_iter().map(name).collect();
         if places.iter().any(|place| !place.is_empty()) {
             writeln!(out, "{page},{}", places.join(","))?;
         }

@@ -2,17 +2,17 @@
 //!
 //! Trace events in JSON, as Chrome writes them: a process a channel, whose threads are its bus and its units, a slice
 //! for each time that one of them is in use, and requests of the host as asynchronous slices of a process of their
-//! own. Times are in µs with three decimals, so that no nanosecond is lost. Slices are named by kind and cause, which
+//! own; of an array, a process for each channel of each member that is flash. Times are in µs with three decimals, so that no nanosecond is lost. Slices are named by kind and cause, which
 //! gives them their colours in Perfetto; `cname` does so in `chrome://tracing`, by cause.
 //!
 //! *Source*: the Trace Event Format (Google, 2016).
 
-use crate::drive::{Hold, HostRequest, Log, Operation, Resource};
+use crate::drive::{Hold, HostRequest, Logs, Resource};
 use crate::engine::Cause;
 use crate::error::Error;
 use crate::kernel::SimTime;
 use crate::media::{Geometry, UnitId};
-use crate::output;
+use crate::output::{self, Site, Sites};
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
@@ -36,28 +36,51 @@ struct Timeline {
     out: flashkeep_trace::Output,
     path: String,
     failed: Option<String>,
-    geometry: Geometry,
+    /// The drives, by the numbers of their devices.
+    shown: Vec<Option<Shown>>,
     window: Option<Window>,
-    /// The last time that each unit, and then each channel, is in use: what comes next may cut it off.
-    last: Vec<Option<Hold>>,
     slices: u64,
     /// Where the first slice stood that was one too many.
     full_at: Option<SimTime>,
+}
+
+/// A drive in a timeline.
+struct Shown {
+    geometry: Geometry,
+    /// Its first channel's process, and the first number of a thread.
+    process: u32,
+    thread: u32,
+    /// The last time that each unit, and then each channel, is in use: what comes next may cut it off.
+    last: Vec<Option<Hold>>,
+}
+
+/// The drives with numbers for their processes and threads, no two of which are the same.
+fn number(sites: &Sites) -> Vec<Option<Shown>> {
+    let of = |count: &dyn Fn(&Site) -> u32| sites.iter().flatten().map(count).sum::<u32>();
+    let (mut process, mut thread) = (HOST + 1, HOST + 1 + of(&|site| site.geometry.channels));
+    let mut shown = |site: &Site| {
+        let geometry = site.geometry.clone();
+        let places = geometry.unit_count() + geometry.channels;
+        let shown = Shown { process, thread, last: vec![None; places as usize], geometry };
+        (process, thread) = (process + shown.geometry.channels, thread + places);
+        shown
+    };
+    sites.iter().map(|site| site.as_ref().map(&mut shown)).collect()
 }
 
 /// A log that shows `window` of a run, or as much of it as [`MOST`] slices hold.
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn timeline(path: &Path, geometry: Geometry, window: Option<Window>) -> Result<Box<dyn Log>, Error> {
+pub fn timeline(path: &Path, sites: &Sites, window: Option<Window>) -> Result<Box<dyn Logs>, Error> {
     let (mut out, path) = output::open(path)?;
-    let last = vec![None; (geometry.unit_count() + geometry.channels) as usize];
-    let failed = head(&mut out, &geometry).err().map(|error| output::problem(&path, &error));
-    Ok(Box::new(Timeline { out, path, failed, geometry, window, last, slices: 0, full_at: None }))
+    let shown = number(sites);
+    let failed = head(&mut out, sites, &shown).err().map(|error| output::problem(&path, &error));
+    Ok(Box::new(Timeline { out, path, failed, shown, window, slices: 0, full_at: None }))
 }
 
 /// The names of processes and threads.
-fn head(out: &mut impl Write, geometry: &Geometry) -> std::io::Result<()> {
+fn head(out: &mut impl Write, sites: &Sites, shown: &[Option<Shown>]) -> std::io::Result<()> {
     let mut name = |what: &str, process: u32, thread: u32, name: &str| {
         let separator =
             if process == HOST { "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n" } else { ",\n" };
@@ -68,29 +91,36 @@ fn head(out: &mut impl Write, geometry: &Geometry) -> std::io::Result<()> {
         )
     };
     name("process_name", HOST, 0, "host")?;
-    for channel in 0..geometry.channels {
-        let (process, thread) = ids(geometry, Resource::Channel(channel));
-        name("process_name", process, 0, &format!("channel {channel}"))?;
-        name("thread_name", process, thread, "bus")?;
-    }
-    for unit in (0..geometry.unit_count()).map(UnitId) {
-        let (process, thread) = ids(geometry, Resource::Unit(unit));
-        name("thread_name", process, thread, &unit_name(geometry, unit))?;
+    for (site, shown) in sites.iter().zip(shown) {
+        let (Some(site), Some(shown)) = (site, shown) else { continue };
+        let member = if site.member.is_empty() { String::new() } else { format!("member {} ", site.member) };
+        let geometry = &site.geometry;
+        for channel in 0..geometry.channels {
+            let (process, thread) = shown.ids(Resource::Channel(channel));
+            name("process_name", process, 0, &format!("{member}channel {channel}"))?;
+            name("thread_name", process, thread, "bus")?;
+        }
+        for unit in (0..geometry.unit_count()).map(UnitId) {
+            let (process, thread) = shown.ids(Resource::Unit(unit));
+            name("thread_name", process, thread, &unit_name(geometry, unit))?;
+        }
     }
     Ok(())
 }
 
-/// The process and the thread of a resource. No two threads share a number, whatever their process.
-fn ids(geometry: &Geometry, what: Resource) -> (u32, u32) {
-    let (channel, at) = match what {
-        Resource::Channel(channel) => (channel, 0),
-        Resource::Unit(unit) => {
-            let channel = geometry.channel_of(unit);
-            (channel, 1 + unit.0 - channel * geometry.units_per_channel())
-        }
-    };
-    let first = HOST + 1 + geometry.channels;
-    (HOST + 1 + channel, first + channel * (1 + geometry.units_per_channel()) + at)
+impl Shown {
+    /// The process and the thread of a resource. No two threads share a number, whatever their process.
+    fn ids(&self, what: Resource) -> (u32, u32) {
+        let (channel, at) = match what {
+            Resource::Channel(channel) => (channel, 0),
+            Resource::Unit(unit) => {
+                let channel = self.geometry.channel_of(unit);
+                (channel, 1 + unit.0 - channel * self.geometry.units_per_channel())
+            }
+        };
+        let thread = self.thread + channel * (1 + self.geometry.units_per_channel()) + at;
+        (self.process + channel, thread)
+    }
 }
 
 /// A unit as users name it: `chip 3`, `die 3.0`, `plane 3.0.1`, of its channel.
@@ -132,7 +162,7 @@ impl fmt::Display for Micros {
 
 impl Timeline {
     /// What of a time lies in the window, ns; nothing where the file is full.
-    fn shown(&mut self, start: SimTime, end: SimTime) -> Option<(u64, u64)> {
+    fn within(&mut self, start: SimTime, end: SimTime) -> Option<(u64, u64)> {
         let (start, end) =
             self.window.map_or((start, end), |window| (start.max(window.from), end.min(window.until)));
         if start >= end || self.failed.is_some() || self.full_at.is_some() {
@@ -150,9 +180,8 @@ impl Timeline {
         self.failed = written.err().map(|error| output::problem(&self.path, &error));
     }
 
-    fn write_hold(&mut self, hold: &Hold) {
-        let Some((start, end)) = self.shown(hold.start, hold.end) else { return };
-        let (process, thread) = ids(&self.geometry, hold.what);
+    fn write_hold(&mut self, (process, thread): (u32, u32), hold: &Hold) {
+        let Some((start, end)) = self.within(hold.start, hold.end) else { return };
         let (kind, cause, colour) = (hold.kind.name(), hold.cause.name(), colour(hold.cause));
         let (at, long) = (Micros(start), Micros(end - start));
         let written = write!(
@@ -164,22 +193,22 @@ impl Timeline {
     }
 }
 
-impl Log for Timeline {
-    fn add(&mut self, _: &Operation) {}
-
-    fn hold(&mut self, hold: &Hold) {
+impl Logs for Timeline {
+    fn hold(&mut self, device: u16, hold: &Hold) {
+        let Some(shown) = &mut self.shown[usize::from(device)] else { return };
         let place = match hold.what {
             Resource::Unit(unit) => unit.0,
-            Resource::Channel(channel) => self.geometry.unit_count() + channel,
+            Resource::Channel(channel) => shown.geometry.unit_count() + channel,
         };
-        if let Some(mut last) = self.last[place as usize].replace(*hold) {
+        if let Some(mut last) = shown.last[place as usize].replace(*hold) {
             last.end = last.end.min(hold.start);
-            self.write_hold(&last);
+            let ids = shown.ids(hold.what);
+            self.write_hold(ids, &last);
         }
     }
 
     fn request(&mut self, request: &HostRequest) {
-        let Some((start, end)) = self.shown(request.start, request.end) else { return };
+        let Some((start, end)) = self.within(request.start, request.end) else { return };
         let HostRequest { number, op, offset, length, .. } = request;
         let about = format!("\"pid\":{HOST},\"id\":{number},\"name\":\"{op}\",\"cat\":\"request\"");
         let written = write!(
@@ -211,8 +240,10 @@ impl Log for Timeline {
 
     /// Puts the file under its name.
     fn close(mut self: Box<Self>) -> Result<(), String> {
-        for last in std::mem::take(&mut self.last).into_iter().flatten() {
-            self.write_hold(&last);
+        for mut shown in std::mem::take(&mut self.shown).into_iter().flatten() {
+            for last in std::mem::take(&mut shown.last).into_iter().flatten() {
+                self.write_hold(shown.ids(last.what), &last);
+            }
         }
         let Timeline { mut out, path, failed, .. } = *self;
         if let Some(failed) = failed {

@@ -5,7 +5,7 @@
 //! planes that work together hold their unit once.
 
 use super::media::Phase;
-use super::{Drive, Kind};
+use super::{Drive, Kind, Told};
 use crate::engine::{Cause, Contents};
 use crate::kernel::SimTime;
 use crate::media::UnitId;
@@ -102,6 +102,7 @@ impl<C: Contents> Drive<C> {
             *told = end;
             let hold = Hold { what, start, end, kind, cause };
             watch.logs.iter_mut().for_each(|log| log.hold(&hold));
+            watch.keep(Told::Hold(hold));
         }
     }
 

@@ -18,6 +18,7 @@ mod faults;
 mod holds;
 mod image;
 mod limit;
+mod logs;
 mod look;
 mod media;
 mod multiplane;
@@ -41,6 +42,7 @@ mod write;
 pub use counters::{Counters, Kind};
 pub use faults::Fault;
 pub use holds::{Hold, HostRequest, Resource};
+pub use logs::{Alone, Logs, Told};
 pub use media::Operation;
 pub use nvram::Nvram;
 pub use recovery::Recovery;
@@ -327,10 +329,17 @@ pub struct Drive<C> {
 impl<C: Contents> Drive<C> {
     /// Where each flash operation is told, besides other logs.
     pub fn log_operations(&mut self, log: Box<dyn Log>) {
-        let watch = self.watch.get_or_insert_default();
-        watch.logs.push(log);
+        self.start_watch().logs.push(log);
+    }
+
+    /// Whoever is told of operations is told of channels and units, too.
+    fn start_watch(&mut self) -> &mut Watch {
+        let mut watch = self.watch.take().unwrap_or_default();
         watch.told.resize(self.units.len() + self.channels.len(), SimTime::ZERO);
-        self.simplify();
+        let watch = self.watch.insert(watch);
+        // Whoever is watched does nothing simply.
+        self.simple = false;
+        watch
     }
 
     /// What the logs have to say of a run that ended at `end`.

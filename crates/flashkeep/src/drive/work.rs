@@ -1,7 +1,7 @@
 //! How long arrays and pins worked, by kind and cause: what the report turns into energy. Counted only where a drive
 //! file says what operations draw.
 
-use super::{Drive, Kind, Log, Operation};
+use super::{Drive, Kind, Log, Operation, Told};
 use crate::engine::{Cause, Contents};
 use crate::kernel::{SimTime, Span};
 use crate::media::Ppn;
@@ -53,6 +53,18 @@ pub(super) struct Watch {
     /// Until when logs have been told that each unit, and then each channel, is in use; empty without logs.
     pub told: Vec<SimTime>,
     pub work: Option<Work>,
+    /// What is passed on by somebody else.
+    pub kept: Option<Vec<Told>>,
+}
+
+impl Watch {
+    /// Keeps what has been told, where somebody else passes it on.
+    #[inline]
+    pub(super) fn keep(&mut self, told: Told) {
+        if let Some(kept) = &mut self.kept {
+            kept.push(told);
+        }
+    }
 }
 
 impl<C: Contents> Drive<C> {
@@ -107,6 +119,7 @@ impl<C: Contents> Drive<C> {
             }
         }
         watch.logs.iter_mut().for_each(|log| log.add(operation));
+        watch.keep(Told::Operation(*operation));
         if self.power.is_some() {
             self.note_flight(*operation);
         }

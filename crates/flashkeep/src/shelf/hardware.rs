@@ -1,7 +1,7 @@
 //! What a simulation asks of whatever stands below its tree: the flash of one drive, or a shelf of drives and disks.
 
 use crate::disk::Statistics;
-use crate::drive::{Counters, Drive, Fault, Life, Work};
+use crate::drive::{Alone, Counters, Drive, Fault, HostRequest, Life, Logs, Work};
 use crate::engine::{Contents, LeafId, Leaves, Page};
 use crate::ftl::ageing::{Model, Wish};
 use crate::kernel::{SimTime, Span};
@@ -81,10 +81,18 @@ pub trait Hardware<C: Contents>: Leaves<C> {
     }
     /// Re-derives what is counted from the raw state.
     fn audit(&self);
-    /// Ends the log of operations.
+    /// The flash of a device, where that is a drive.
+    fn drive(&self, device: u16) -> Option<&Drive<C>>;
+    /// Tells a log what each drive does, besides other logs.
+    fn log(&mut self, log: Box<dyn Logs>);
+    /// Passes a request of the host on to the logs.
+    fn tell_request(&mut self, request: &HostRequest);
+    /// What the logs have to say of a run that ended at `end`.
+    fn log_notes(&self, end: SimTime) -> Vec<String>;
+    /// Ends the logs.
     ///
     /// # Errors
-    /// What could not be written of it.
+    /// What could not be written of them.
     fn close_log(&mut self) -> Result<(), String>;
     /// The flash, where that is all there is: what only a drive can be asked.
     fn flash(&self) -> Option<&Drive<C>>;
@@ -204,6 +212,22 @@ impl<C: Contents> Hardware<C> for Drive<C> {
 
     fn audit(&self) {
         Drive::audit(self);
+    }
+
+    fn drive(&self, _: u16) -> Option<&Drive<C>> {
+        Some(self)
+    }
+
+    fn log(&mut self, log: Box<dyn Logs>) {
+        self.log_operations(Box::new(Alone(log)));
+    }
+
+    fn tell_request(&mut self, request: &HostRequest) {
+        Drive::tell_request(self, request);
+    }
+
+    fn log_notes(&self, end: SimTime) -> Vec<String> {
+        Drive::log_notes(self, end)
     }
 
     fn close_log(&mut self) -> Result<(), String> {

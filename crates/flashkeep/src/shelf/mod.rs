@@ -8,7 +8,7 @@ mod hardware;
 pub use hardware::{Deeds, Hardware};
 
 use crate::disk::Disk;
-use crate::drive::{Counters, Drive, Fault, Life, Nvram, Work};
+use crate::drive::{Counters, Drive, Fault, HostRequest, Life, Logs, Nvram, Told, Work};
 use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Spare, Ticket};
 use crate::ftl::ageing::{Model, Wish};
 use crate::kernel::{Agenda, SimTime, Span};
@@ -40,6 +40,7 @@ pub struct Shelf<C> {
     done: Vec<Done<C>>,
     now: SimTime,
     life: Life,
+    logs: Vec<Box<dyn Logs>>,
 }
 
 impl<C: Contents> Shelf<C> {
@@ -53,7 +54,15 @@ impl<C: Contents> Shelf<C> {
             places.push(Place { device, first: place_of.len() as u16 });
             place_of.extend(std::iter::repeat_n(at as u16, usize::from(leaves)));
         }
-        Shelf { places, place_of, agenda, done: Vec::new(), now: SimTime::ZERO, life: Life::endless() }
+        Shelf {
+            places,
+            place_of,
+            agenda,
+            done: Vec::new(),
+            now: SimTime::ZERO,
+            life: Life::endless(),
+            logs: Vec::new(),
+        }
     }
 
     /// The devices, in order of leaves.
@@ -112,6 +121,9 @@ impl<C: Contents> Shelf<C> {
     /// Takes what a device has done off it, and notes when it goes on.
     #[inline]
     fn take_off(&mut self, at: usize) {
+        if !self.logs.is_empty() {
+            self.pass_on(at);
+        }
         let Place { device, first } = &mut self.places[at];
         let (next, all) = match device {
             Device::Flash(drive) => (drive.next_event(), drive.done()),
@@ -124,6 +136,22 @@ impl<C: Contents> Shelf<C> {
                 leaf.0 += *first;
             }
             self.done.push(done);
+        }
+    }
+}
+
+impl<C: Contents> Shelf<C> {
+    /// Tells the logs what a drive has told.
+    #[cold]
+    fn pass_on(&mut self, at: usize) {
+        let Device::Flash(drive) = &mut self.places[at].device else { return };
+        for told in drive.take_told() {
+            for log in &mut self.logs {
+                match &told {
+                    Told::Operation(operation) => log.add(at as u16, operation),
+                    Told::Hold(hold) => log.hold(at as u16, hold),
+                }
+            }
         }
     }
 }
@@ -312,10 +340,7 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
     }
 
     fn geometry(&self, device: u16) -> Option<&Geometry> {
-        match &self.places[usize::from(device)].device {
-            Device::Flash(drive) => Some(drive.geometry()),
-            Device::Disk(_) | Device::Memory(_) => None,
-        }
+        self.drive(device).map(Drive::geometry)
     }
 
     fn is_dead(&self, leaf: LeafId) -> bool {
@@ -389,8 +414,29 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
         self.drives().for_each(Drive::audit);
     }
 
+    fn drive(&self, device: u16) -> Option<&Drive<C>> {
+        match &self.places[usize::from(device)].device {
+            Device::Flash(drive) => Some(drive),
+            Device::Disk(_) | Device::Memory(_) => None,
+        }
+    }
+
+    fn log(&mut self, log: Box<dyn Logs>) {
+        self.drives_mut().for_each(Drive::keep_told);
+        self.logs.push(log);
+    }
+
+    fn tell_request(&mut self, request: &HostRequest) {
+        self.logs.iter_mut().for_each(|log| log.request(request));
+    }
+
+    fn log_notes(&self, end: SimTime) -> Vec<String> {
+        self.logs.iter().filter_map(|log| log.note(end)).collect()
+    }
+
     fn close_log(&mut self) -> Result<(), String> {
-        Ok(())
+        (0..self.places.len()).for_each(|at| self.pass_on(at));
+        std::mem::take(&mut self.logs).into_iter().try_for_each(|log| log.close())
     }
 
     fn flash(&self) -> Option<&Drive<C>> {

@@ -56,9 +56,9 @@ pub(super) fn check_shelf(job: &Job, drive: &Resolved) -> Result<(), Error> {
     let asked = [
         (job.aged.is_some(), "--aged"),
         (job.save_aged.is_some(), "--save-aged"),
-        (job.map.is_some(), "--map"),
-        (job.operations.is_some(), "--operations"),
-        (job.timeline.is_some(), "--timeline"),
+        (job.map.is_some() && drive.is_disk(), "--map"),
+        (job.operations.is_some() && drive.is_disk(), "--operations"),
+        (job.timeline.is_some() && drive.is_disk(), "--timeline"),
     ];
     match asked.into_iter().find(|&(given, _)| given && drive.is_shelf()) {
         Some((_, option)) => Err(Error::Option(format!(

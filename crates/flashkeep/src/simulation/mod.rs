@@ -2,13 +2,15 @@
 
 use crate::buffer::{Buffer, Hits};
 use crate::drive::{Counters, Drive, Work};
-use crate::engine::{Contents, Engine, Finished, NodeId, Scheme, Token};
+use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Scheme, Token};
 use crate::error::Error;
+use crate::ftl::Entry;
 use crate::host::{Addresses, Interleave, Placement, Range, Span as Sectors, Window, fragments};
 use crate::job::{Job, Outcome, Progress, RequestRecord};
 use crate::kernel::{Arena, SimTime, Span};
 use crate::mapping;
-use crate::output;
+use crate::media::Ppn;
+use crate::output::{self, Site, Sites};
 use crate::report::{Phases, Statistics, WorkloadFacts};
 use crate::schemes;
 use crate::shelf::{Deeds, Hardware};
@@ -113,6 +115,16 @@ fn begin<C: Contents>(
             .run(notes, progress);
     }
     Simulation::<C, Drive<C>>::new(job, drive, workload, build(drive)?)?.run(notes, progress)
+}
+
+/// The drives that there are, as files name them.
+fn sites<C: Contents>(hardware: &impl Hardware<C>, plots: &[Plot]) -> Sites {
+    let site = |(device, plot): (u16, &Plot)| {
+        let drive = hardware.drive(device)?;
+        let member = plot.path.iter().map(u32::to_string).collect::<Vec<_>>().join("/");
+        Some(Site { member, geometry: drive.geometry().clone(), pools: drive.pools() })
+    };
+    (0..).zip(plots).map(site).collect()
 }
 
 /// Why a run came to no result.
@@ -234,12 +246,11 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
         if untimed {
             hardware.set_untimed(true);
         }
-        if let (Some(path), Some(flash)) = (&job.operations, hardware.flash_mut()) {
-            flash.log_operations(output::operations(path, flash.geometry().clone(), flash.pools())?);
+        let sites = sites::<C>(&hardware, &plots);
+        if let Some(path) = &job.operations {
+            hardware.log(output::operations(path, sites.clone())?);
         }
-        if let Some(flash) = hardware.flash_mut() {
-            timeline::start(job, untimed, flash)?;
-        }
+        timeline::start::<C, H>(job, untimed, &mut hardware, &sites)?;
         let pages = u32::try_from(drive.logical_pages()).expect("checked when the drive was resolved");
         let sectors = u32::try_from(drive.page_sectors()).expect("at most 64");
         let dram = drive.buffer_bytes() / u64::from(drive.spec.flash.sector_bytes);
@@ -353,11 +364,10 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
             self.drive.audit();
         }
         if let Some(path) = &self.job.map {
-            let pages = self.buffer.pages().len();
-            output::map(path, self.flash(), pages, &|page| self.engine.places(page))?;
+            let sites = sites::<C>(&self.drive, &self.plots);
+            output::map(path, &sites, self.buffer.pages().len(), &|page| self.copies(page))?;
         }
-        let (end, flash) = (self.last.max(self.now), self.drive.flash_mut());
-        let log_notes = flash.map(|flash| flash.log_notes(end)).unwrap_or_default();
+        let log_notes = self.drive.log_notes(self.last.max(self.now));
         self.drive.close_log().map_err(Error::Output)?;
         let volumes = self.volumes.as_ref();
         self.facts.skipped = volumes.map_or_else(|| requests.skipped(), Volumes::skipped) + self.misplaced;
@@ -383,6 +393,19 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
             self.save(path)?;
         }
         Ok(Outcome { summary, requests: self.records })
+    }
+
+    /// Where the copies of a page are on flash; nothing for those that are nowhere, or on something else.
+    fn copies(&self, page: Page) -> Vec<Option<(u16, Ppn)>> {
+        let find = |(leaf, page): (LeafId, Page)| {
+            let device = self.plots.iter().position(|plot| plot.leaves.contains(&leaf.0))?;
+            let within = LeafId(leaf.0 - self.plots[device].leaves.start);
+            match self.drive.drive(device as u16)?.lookup(within, page) {
+                Entry::At(ppn) => Some((device as u16, ppn)),
+                _ => None,
+            }
+        };
+        self.engine.places(page).into_iter().map(find).collect()
     }
 
     /// The flash of a drive: what an array is asked for that only drives have is refused before.

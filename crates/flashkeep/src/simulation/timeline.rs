@@ -1,18 +1,24 @@
 //! `--timeline`: what is wanted, checked, and what the host's requests add to it.
 
 use super::{InFlight, Simulation};
-use crate::drive::{Drive, HostRequest};
+use crate::drive::HostRequest;
 use crate::engine::Contents;
 use crate::error::Error;
 use crate::faults::span;
 use crate::job::{Job, RequestRecord};
 use crate::kernel::{Id, SimTime, Span};
+use crate::output::Sites;
 use crate::shelf::Hardware;
 use crate::timeline::{Window, timeline};
 use flashkeep_trace::Op;
 
 /// Starts the timeline of a run, if there is to be one.
-pub(super) fn start<C: Contents>(job: &Job, untimed: bool, drive: &mut Drive<C>) -> Result<(), Error> {
+pub(super) fn start<C: Contents, H: Hardware<C>>(
+    job: &Job,
+    untimed: bool,
+    hardware: &mut H,
+    sites: &Sites,
+) -> Result<(), Error> {
     let window = job.timeline_window.as_deref().map(window).transpose()?;
     let Some(path) = &job.timeline else {
         let refused = Error::Option("--timeline-window: it bounds a --timeline, and there is none".into());
@@ -21,7 +27,7 @@ pub(super) fn start<C: Contents>(job: &Job, untimed: bool, drive: &mut Drive<C>)
     if untimed {
         return Err(Error::Option("--timeline: an untimed run has no times to show".into()));
     }
-    drive.log_operations(timeline(path, drive.geometry().clone(), window)?);
+    hardware.log(timeline(path, sites, window)?);
     Ok(())
 }
 
@@ -56,9 +62,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         };
         let RequestRecord { arrival_ns, offset, length, .. } = record;
         let request = HostRequest { number, op, offset, length, start: SimTime(arrival_ns), end };
-        if let Some(flash) = self.drive.flash_mut() {
-            flash.tell_request(&request);
-        }
+        self.drive.tell_request(&request);
     }
 }
 

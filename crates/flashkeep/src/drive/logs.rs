@@ -1,0 +1,81 @@
+//! Files about several drives: who is told what, and which of them it was.
+
+use super::{Drive, Hold, HostRequest, Log, Operation};
+use crate::engine::Contents;
+use crate::kernel::SimTime;
+
+/// Whoever is told of what each of several drives does.
+pub trait Logs: Send {
+    /// An operation, when its end is known.
+    fn add(&mut self, device: u16, operation: &Operation) {
+        let _ = (device, operation);
+    }
+
+    /// A channel or a unit is in use, told when it is granted.
+    fn hold(&mut self, device: u16, hold: &Hold) {
+        let _ = (device, hold);
+    }
+
+    /// A request of the host is over.
+    fn request(&mut self, request: &HostRequest) {
+        let _ = request;
+    }
+
+    /// What whoever reads it ought to know, of a run that ended at `end`.
+    fn note(&self, end: SimTime) -> Option<String> {
+        let _ = end;
+        None
+    }
+
+    /// There will be no more.
+    ///
+    /// # Errors
+    /// What could not be written, in words.
+    fn close(self: Box<Self>) -> Result<(), String>;
+}
+
+/// The logs of a drive that stands alone.
+pub struct Alone(pub Box<dyn Logs>);
+
+impl Log for Alone {
+    fn add(&mut self, operation: &Operation) {
+        self.0.add(0, operation);
+    }
+
+    fn hold(&mut self, hold: &Hold) {
+        self.0.hold(0, hold);
+    }
+
+    fn request(&mut self, request: &HostRequest) {
+        self.0.request(request);
+    }
+
+    fn note(&self, end: SimTime) -> Option<String> {
+        self.0.note(end)
+    }
+
+    fn close(self: Box<Self>) -> Result<(), String> {
+        self.0.close()
+    }
+}
+
+/// What a drive has told.
+#[derive(Clone, Copy, Debug)]
+pub enum Told {
+    /// An operation.
+    Operation(Operation),
+    /// A channel or a unit is in use.
+    Hold(Hold),
+}
+
+impl<C: Contents> Drive<C> {
+    /// From now on what is told is kept for whoever takes it ([`Drive::take_told`]).
+    pub fn keep_told(&mut self) {
+        self.start_watch().kept.get_or_insert_default();
+    }
+
+    /// What has been told since the last call, in order.
+    pub fn take_told(&mut self) -> impl Iterator<Item = Told> + '_ {
+        self.watch.iter_mut().flat_map(|watch| &mut watch.kept).flat_map(|kept| kept.drain(..))
+    }
+}
