@@ -32,14 +32,14 @@ impl<C: Contents> Drive<C> {
     pub(super) fn give_up(&mut self, ftl: usize, lpn: u32) {
         match self.ftls[ftl].map.get(lpn) {
             Entry::At(ppn) if self.power.is_some() && self.outlive(ftl, lpn, ppn) => {}
-            _ => self.give_up_plainly(ftl, lpn),
+            entry => self.give_up_plainly(ftl, lpn, entry),
         }
     }
 
-    /// The same where no older versions are kept.
+    /// The same where no older versions are kept, of a page that was at `entry`.
     #[inline(always)]
-    pub(super) fn give_up_plainly(&mut self, ftl: usize, lpn: u32) {
-        match self.ftls[ftl].map.get(lpn) {
+    pub(super) fn give_up_plainly(&mut self, ftl: usize, lpn: u32, entry: Entry) {
+        match entry {
             Entry::At(ppn) => self.discard(ppn),
             Entry::Pending(op) if !self.ftls[ftl].renamed.is_empty() => self.ftls[ftl].displace(op, lpn),
             Entry::Pending(_) | Entry::Unmapped => {}

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// From so many planes on, what is known of their open blocks is asked for ahead: below, it is at hand anyway.
+const MANY_PLANES: u32 = 256;
+
 impl<C: Contents> Drive<C> {
     /// The flash of a drive, erased, a leaf of that kind for each of `domains`.
     #[must_use]
@@ -23,6 +26,7 @@ impl<C: Contents> Drive<C> {
         let mut this = Drive {
             plain: !raw,
             simple: false,
+            many_planes: geometry.plane_count() >= MANY_PLANES,
             untimed: false,
             counting: false,
             owners: Vec::new(),

@@ -223,6 +223,8 @@ pub struct Drive<C> {
     /// Whether pages are programmed one by one, all of them as long, in one open block a plane, and nobody is told or
     /// keeps older versions: what the hot path asks instead of each of these ([`Drive::simplify`]).
     simple: bool,
+    /// Whether there are more planes than the processor keeps open blocks' tables at hand for.
+    many_planes: bool,
     /// Whether commands are done when they are submitted, and whether what is being done so counts.
     untimed: bool,
     counting: bool,

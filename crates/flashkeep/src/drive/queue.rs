@@ -53,8 +53,8 @@ impl Queue {
             after = ops[after].previous;
         }
         let before = if after.is_some() { ops[after].next } else { self.head };
-        ops[op].previous = after;
-        ops[op].next = before;
+        let this = &mut ops[op];
+        (this.previous, this.next) = (after, before);
         if after.is_some() {
             ops[after].next = op
         } else {

@@ -292,8 +292,8 @@ impl<C: Contents> Drive<C> {
         if idle == 0 || self.pools_waiting == 0 {
             return None;
         }
-        let lanes = &self.channels[channel].lanes;
-        let first = self.channels[channel].turn as usize;
+        let Channel { lanes, turn, .. } = &self.channels[channel];
+        let first = *turn as usize;
         let mut at = first;
         loop {
             let (lane, bit) = lanes[at];

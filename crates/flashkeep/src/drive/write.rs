@@ -87,15 +87,17 @@ impl<C: Contents> Drive<C> {
         }
         for lpn in command.start.0..command.end() {
             if self.power.is_some() {
-                self.supersede(ftl, lpn)
+                self.supersede(ftl, lpn);
+                self.ftls[ftl].map.set(lpn, Entry::Pending(op.raw()));
             } else {
-                self.give_up_plainly(ftl, lpn)
+                let replaced = self.ftls[ftl].map.replace(lpn, Entry::Pending(op.raw()));
+                self.give_up_plainly(ftl, lpn, replaced);
             }
-            self.ftls[ftl].map.set(lpn, Entry::Pending(op.raw()));
         }
-        let somebody_waits = self.pools[pool as usize].head.is_some();
+        let waiting = &mut self.pools[pool as usize];
+        let somebody_waits = waiting.head.is_some();
         self.pools_waiting += u32::from(!somebody_waits);
-        self.pools[pool as usize].push(&mut self.ops, op);
+        waiting.push(&mut self.ops, op);
         if !somebody_waits {
             self.offer(now, ftl, pool, channels);
         }
@@ -225,9 +227,9 @@ impl<C: Contents> Drive<C> {
         plane: PlaneId,
         turn: u32,
     ) -> UnitId {
-        self.lanes[lane].turn = turn;
-        let Lane { ftl, unit, pool, .. } = self.lanes[lane];
-        let (ftl, pool) = (usize::from(ftl), pool as usize);
+        let this = &mut self.lanes[lane];
+        this.turn = turn;
+        let (ftl, unit, pool) = (usize::from(this.ftl), this.unit, this.pool as usize);
         let op = self.pools[pool].head;
         let Op { placed: n, command: Command { start, cause, sectors, .. }, .. } = self.ops[op];
         let lpn = start.0 + u32::from(n);
@@ -237,6 +239,9 @@ impl<C: Contents> Drive<C> {
         } else {
             self.place(ftl, plane, lpn, op, contents)
         };
+        if self.many_planes {
+            self.prefetch_for(lane);
+        }
         let summary = if SIMPLE { Span::ZERO } else { self.seals(ftl, plane) };
         let (acknowledged, durable) = self.program::<SIMPLE>(now, channel, unit, ppn, sectors, summary);
         self.units[unit.0 as usize].programs = Some(ppn);
@@ -248,13 +253,27 @@ impl<C: Contents> Drive<C> {
             self.tell(now, durable, ppn, Kind::Program, cause, sectors);
         }
         self.next_turn(ftl);
-        self.ops[op].note_placed(now, acknowledged, durable);
-        if self.ops[op].placed == self.ops[op].command.count {
-            self.pools[pool].pop(&mut self.ops);
-            self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
+        let this = &mut self.ops[op];
+        this.note_placed(now, acknowledged, durable);
+        if this.placed == this.command.count {
+            let waiting = &mut self.pools[pool];
+            waiting.pop(&mut self.ops);
+            self.pools_waiting -= u32::from(!waiting.head.is_some());
             self.all_placed(op);
         }
         unit
+    }
+
+    /// Until it is this lane's turn again, the tables of many other planes will have been looked at: asks for what its
+    /// next write will note, and for where the one after that will go.
+    #[inline]
+    fn prefetch_for(&self, lane: usize) {
+        let Lane { planes, turn, .. } = &self.lanes[lane];
+        let next = *turn as usize;
+        if let (Some(&next), Some(&later)) = (planes.get(next), planes.get(next + 1).or(planes.first())) {
+            self.blocks.prefetch_next(next);
+            self.blocks.prefetch_plane(later);
+        }
     }
 
     pub(super) fn next_turn(&mut self, ftl: usize) {

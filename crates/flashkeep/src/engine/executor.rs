@@ -149,6 +149,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
+    /// A command for this page of a node will come soon: which pages of which leaves that will be about. Nothing depends
+    /// on it but speed.
+    pub fn prefetch(&self, node: NodeId, page: Page, ask: &mut dyn FnMut(LeafId, Page)) {
+        let shape = &self.shape[node.index()];
+        let page = shape.units.map_or(page, |units| units.inner(page));
+        if let Some(leaf) = shape.leaf {
+            return ask(leaf, page);
+        }
+        if let Some(scheme) = self.scheme(node) {
+            scheme.prefetch(page, |Member(member), page| {
+                self.prefetch(shape.children[usize::from(member)], page, ask);
+            });
+        }
+    }
+
     /// The only leaf, where all that the root does with a command is to pass it on to that.
     #[must_use]
     pub fn only_leaf(&self) -> Option<LeafId> {

@@ -263,8 +263,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 return self.add_up(now, id);
             }
             frame.next = at + 1;
-            // Which takes a flag from the step where what that replaces has been lost.
-            self.work_out(id, at);
+            if C::KEEP || !frame.lost.is_empty() {
+                // Which takes a flag from the step where what that replaces has been lost.
+                self.work_out(id, at);
+            }
             let frame = &self.frames[id];
             let step = frame.steps[at];
             if step.travels() {

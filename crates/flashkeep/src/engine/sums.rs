@@ -197,13 +197,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Works out what a step's pages are, as it is submitted. Where contents are nothing, all that can go on from
     /// other pages is that they are lost.
-    #[inline]
     pub(super) fn work_out(&mut self, id: Id<Frame>, at: usize) {
-        let frame = &self.frames[id];
-        if !C::KEEP && frame.lost.is_empty() {
-            return;
-        }
-        let step = frame.steps[at];
+        let step = self.frames[id].steps[at];
         for n in 0..step.command.count {
             if step.is_in_hand() {
                 self.take_from_hand(id, at, n);

@@ -168,11 +168,15 @@ impl<C: Contents> Blocks<C> {
     /// Where no page is free: whoever programs has made sure.
     #[inline]
     pub fn program(&mut self, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
-        let ppn = match self.planes[plane.0 as usize].next {
+        let mut state = &mut self.planes[plane.0 as usize];
+        let ppn = match state.next {
             Some(ppn) => ppn,
-            None => self.open_next(plane),
+            None => {
+                let first = self.open_next(plane);
+                state = &mut self.planes[plane.0 as usize];
+                first
+            }
         };
-        let state = &mut self.planes[plane.0 as usize];
         state.left -= 1;
         state.free_pages -= 1;
         state.next = Some(Ppn(ppn.0 + 1));
@@ -313,6 +317,21 @@ impl<C: Contents> Blocks<C> {
     #[inline]
     pub fn prefetch(&self, ppn: Ppn) {
         crate::kernel::prefetch(&self.score, self.geometry.block_index_of(ppn));
+    }
+
+    /// Asks the processor for a plane's state before it is wanted.
+    #[inline]
+    pub fn prefetch_plane(&self, plane: PlaneId) {
+        crate::kernel::prefetch(&self.planes, plane.0 as usize);
+    }
+
+    /// Asks the processor for what the next program of a plane will note.
+    #[inline]
+    pub fn prefetch_next(&self, plane: PlaneId) {
+        if let Some(ppn) = self.plane(plane).next {
+            crate::kernel::prefetch(&self.owner, ppn.0 as usize);
+            self.prefetch(ppn);
+        }
     }
 
     /// A programmed page holds the current contents of its logical page.

@@ -14,6 +14,26 @@ pub enum Entry {
     Pending(u32),
 }
 
+impl Entry {
+    #[inline]
+    fn from_raw(raw: u32) -> Self {
+        match raw {
+            0 => Entry::Unmapped,
+            raw if raw & PENDING != 0 => Entry::Pending(raw & !PENDING),
+            raw => Entry::At(Ppn(raw - 1)),
+        }
+    }
+
+    #[inline]
+    fn to_raw(self) -> u32 {
+        match self {
+            Entry::Unmapped => 0,
+            Entry::At(ppn) => ppn.0 + 1,
+            Entry::Pending(op) => op | PENDING,
+        }
+    }
+}
+
 /// Logical pages to where they are; a fresh map touches no memory.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Map {
@@ -51,11 +71,7 @@ impl Map {
     #[must_use]
     #[inline]
     pub fn get(&self, lpn: u32) -> Entry {
-        match self.entries[lpn as usize] {
-            0 => Entry::Unmapped,
-            raw if raw & PENDING != 0 => Entry::Pending(raw & !PENDING),
-            raw => Entry::At(Ppn(raw - 1)),
-        }
+        Entry::from_raw(self.entries[lpn as usize])
     }
 
     /// Whether a page is at `ppn`.
@@ -85,10 +101,12 @@ impl Map {
     /// Says where a page is from now on.
     #[inline]
     pub fn set(&mut self, lpn: u32, entry: Entry) {
-        self.entries[lpn as usize] = match entry {
-            Entry::Unmapped => 0,
-            Entry::At(ppn) => ppn.0 + 1,
-            Entry::Pending(op) => op | PENDING,
-        };
+        self.entries[lpn as usize] = entry.to_raw();
+    }
+
+    /// The same; where it was.
+    #[inline]
+    pub fn replace(&mut self, lpn: u32, entry: Entry) -> Entry {
+        Entry::from_raw(std::mem::replace(&mut self.entries[lpn as usize], entry.to_raw()))
     }
 }

@@ -20,8 +20,9 @@ impl Interleave {
     }
 
     /// The scheme's page that a page of the host's is.
+    #[must_use]
     #[inline]
-    fn place(&self, page: u64) -> u64 {
+    pub fn place(&self, page: u64) -> u64 {
         u64::from(self.units.inner(Page(page as u32)).0)
     }
 

@@ -45,9 +45,8 @@ impl MemberFacts<'_> {
         let counters = self.now.counters.since(&self.before.counters);
         let given = given(&counters);
         let wear = &self.drive.spec.ftl.wear;
-        let worn = |at: usize| self.before.erases.get(at).copied().unwrap_or(0);
-        let erases: Vec<u32> =
-            self.now.erases.iter().enumerate().map(|(at, now)| now.saturating_sub(worn(at))).collect();
+        let worn = self.before.erases.iter().copied().chain(std::iter::repeat(0));
+        let erases = self.now.erases.iter().zip(worn).map(|(now, worn)| now.saturating_sub(worn)).collect();
         let wear = WearFacts {
             erases,
             before: self.before.erases.clone(),

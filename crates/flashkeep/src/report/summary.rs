@@ -257,7 +257,8 @@ fn workload(facts: &WorkloadFacts) -> Value {
 }
 
 pub(super) fn times(read: &Histogram, write: &Histogram) -> Value {
-    json!({ "all": read.with(write).to_json(), "read": read.to_json(), "write": write.to_json() })
+    let (read, write) = (read.sorted(), write.sorted());
+    json!({ "all": read.with(&write).to_json(), "read": read.to_json(), "write": write.to_json() })
 }
 
 fn throughput(statistics: &Statistics, seconds: f64) -> Value {

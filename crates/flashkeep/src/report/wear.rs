@@ -32,10 +32,38 @@ pub struct WearFacts {
 /// Bars of a histogram of erases.
 const BARS: u32 = 50;
 
-fn mean_and_deviation(values: impl Iterator<Item = u32> + Clone, count: f64) -> (f64, f64) {
-    let mean = values.clone().map(f64::from).sum::<f64>() / count;
-    let variance = values.map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;
-    (mean, variance.sqrt())
+/// What one pass over some numbers finds.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    total: u64,
+    least: u32,
+    most: u32,
+}
+
+impl Spread {
+    /// Of no numbers, the least is more than the most.
+    fn of(values: impl Iterator<Item = u32>) -> Spread {
+        let none = Spread { total: 0, least: u32::MAX, most: 0 };
+        values.fold(none, |all, value| Spread {
+            total: all.total + u64::from(value),
+            least: all.least.min(value),
+            most: all.most.max(value),
+        })
+    }
+
+    fn is_empty(self) -> bool {
+        self.least > self.most
+    }
+
+    /// The mean of those `count` numbers and how they deviate from it: of equal ones, as on a new drive, not at all.
+    fn mean_and_deviation(self, values: impl Iterator<Item = u32>, count: f64) -> (f64, f64) {
+        let mean = self.total as f64 / count;
+        if self.least == self.most {
+            return (mean, 0.0);
+        }
+        let variance = values.map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;
+        (mean, variance.sqrt())
+    }
 }
 
 impl WearFacts {
@@ -43,12 +71,18 @@ impl WearFacts {
     /// `from` and `to` are both of the bar.
     #[must_use]
     pub fn histogram(&self) -> Value {
-        let (Some(&least), Some(&most)) = (self.erases.iter().min(), self.erases.iter().max()) else {
+        let spread = self.spread();
+        if spread.is_empty() {
             return json!([]);
-        };
+        }
+        let Spread { least, most, .. } = spread;
         let width = (most - least) / BARS + 1;
         let mut blocks = vec![0_u64; ((most - least) / width + 1) as usize];
-        self.erases.iter().for_each(|erases| blocks[((erases - least) / width) as usize] += 1);
+        if let [all] = &mut blocks[..] {
+            *all = self.erases.len() as u64;
+        } else {
+            self.erases.iter().for_each(|erases| blocks[((erases - least) / width) as usize] += 1);
+        }
         let bar = |(at, blocks): (u32, &u64)| {
             let from = least + at * width;
             json!({ "from": from, "to": from.saturating_add(width - 1).min(most), "blocks": blocks })
@@ -56,17 +90,23 @@ impl WearFacts {
         (0..).zip(&blocks).map(bar).collect()
     }
 
+    fn spread(&self) -> Spread {
+        Spread::of(self.erases.iter().copied())
+    }
+
     /// The summary's section.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let count = self.erases.len() as f64;
-        let total: u64 = self.erases.iter().map(|&erases| u64::from(erases)).sum();
-        let (_, deviation) = mean_and_deviation(self.erases.iter().copied(), count);
-        let mean = total as f64 / count;
+        let spread = self.spread();
+        let total = spread.total;
+        let (mean, deviation) = spread.mean_and_deviation(self.erases.iter().copied(), count);
+        let [least, most] = [spread.least, spread.most].map(|erases| (!spread.is_empty()).then_some(erases));
         let before = || self.before.iter().copied().chain(std::iter::repeat(0));
         let blocks = || self.erases.iter().copied().zip(before());
         let life = |budget: u32| blocks().map(move |(now, before)| budget.saturating_sub(now + before));
-        let lives = self.budget.map(|budget| mean_and_deviation(life(budget), count));
+        let lives =
+            self.budget.map(|budget| Spread::of(life(budget)).mean_and_deviation(life(budget), count));
         // How many times as long as this run until the first block has had its erases, and until all have.
         let until = |left: f64, worn: f64| if worn > 0.0 { left / worn } else { f64::INFINITY };
         let finite = |times: f64| Some(times).filter(|times| times.is_finite());
@@ -88,7 +128,7 @@ impl WearFacts {
         let at = |mark: Option<Mark>| mark.map(|(at, _)| at.0 as f64 / 1e9);
         json!({
             "erases_total": total,
-            "erases_min": self.erases.iter().min(), "erases_mean": mean, "erases_max": self.erases.iter().max(),
+            "erases_min": least, "erases_mean": mean, "erases_max": most,
             "erases_stddev": deviation,
             "lifetime_days": days(by_most), "lifetime_days_by_mean": days(by_mean),
             "lifetime_erases": by_most.map(|times| times * total as f64),

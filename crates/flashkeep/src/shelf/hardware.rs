@@ -34,8 +34,8 @@ pub trait Hardware<C: Contents>: Leaves<C> {
     fn now(&self) -> SimTime;
     /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
     fn admit(&mut self, admitted: SimTime, now: SimTime);
-    /// Asks the processor for what is known of a page that will soon be wanted of a member of the root.
-    fn prefetch(&self, member: u8, page: Page);
+    /// Asks the processor for what is known of a leaf's page that will soon be wanted.
+    fn prefetch(&self, leaf: LeafId, page: Page);
     /// Whether commands take no time from now on.
     fn set_untimed(&mut self, untimed: bool);
     /// The seed of what is drawn.
@@ -127,8 +127,8 @@ impl<C: Contents> Hardware<C> for Drive<C> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, member: u8, page: Page) {
-        Drive::prefetch(self, LeafId(u16::from(member)), page);
+    fn prefetch(&self, leaf: LeafId, page: Page) {
+        Drive::prefetch(self, leaf, page);
     }
 
     fn set_untimed(&mut self, untimed: bool) {

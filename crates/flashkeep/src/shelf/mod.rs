@@ -261,7 +261,12 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
         self.now = now;
     }
 
-    fn prefetch(&self, _: u8, _: Page) {}
+    #[inline]
+    fn prefetch(&self, leaf: LeafId, page: Page) {
+        if let (Device::Flash(drive), leaf) = self.find(leaf) {
+            drive.prefetch(leaf, page);
+        }
+    }
 
     fn set_untimed(&mut self, untimed: bool) {
         for place in &mut self.places {

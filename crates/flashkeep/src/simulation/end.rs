@@ -48,8 +48,11 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
 
     /// Erases of each block since time 0.
     pub(super) fn erases(&self) -> Vec<u32> {
-        let before = self.erases_before.iter().copied().chain(std::iter::repeat(0));
-        self.drive.erases().into_iter().zip(before).map(|(now, before)| now.saturating_sub(before)).collect()
+        let mut erases = self.drive.erases();
+        for (now, before) in erases.iter_mut().zip(&self.erases_before) {
+            *now = now.saturating_sub(*before);
+        }
+        erases
     }
 
     /// What each drive or disk of an array has done since counting began; memories have nothing to tell.

@@ -2,7 +2,7 @@
 
 use super::{AHEAD, Baseline, InFlight, Simulation, Stop};
 use crate::buffer::{Below, Buffer};
-use crate::engine::{Contents, Finished, NodeId, Page, Scheme, Ticket, Version};
+use crate::engine::{Contents, Finished, LeafId, NodeId, Page, Scheme, Ticket, Version};
 use crate::host::{Placement, Range, Span as Sectors, fragments};
 use crate::job::RequestRecord;
 use crate::kernel::{Id, SimTime, Span};
@@ -36,14 +36,30 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     pub(super) fn prefetch(&self, requests: &Requests) {
         if let (Some(shift), Some(ahead)) = (self.page_shift, requests.ahead(AHEAD))
             && self.workload.placement == Placement::AsIs
-            && self.interleave.is_none()
         {
-            let page = Page((ahead.offset >> shift) as u32);
+            let page = ahead.offset >> shift;
+            if self.drive.flash().is_none() {
+                return self.prefetch_in_array(page);
+            }
+            let page = Page(page as u32);
             self.buffer.prefetch(page);
             if let Some(scheme) = self.engine.scheme(NodeId::ROOT) {
-                scheme.prefetch(page, |member, page| self.drive.prefetch(member.0, page));
+                scheme.prefetch(page, |member, page| self.drive.prefetch(LeafId(member.0.into()), page));
             }
         }
+    }
+
+    /// The members of an array are trees themselves.
+    #[inline(never)]
+    fn prefetch_in_array(&self, page: u64) {
+        // Nobody has looked yet where the request lies.
+        if page >= u64::from(self.buffer.pages().len()) {
+            return;
+        }
+        let page = self.interleave.map_or(page, |interleave| interleave.place(page));
+        let page = Page(page as u32);
+        self.buffer.prefetch(page);
+        self.engine.prefetch(NodeId::ROOT, page, &mut |leaf, page| self.drive.prefetch(leaf, page));
     }
 
     /// Finds a request's place on the drive; false where it has none and is left out.

@@ -1,6 +1,14 @@
 //! What each key accepts, read off the JSON Schema of the types in `keys.rs`, and said in words.
+//!
+//! The schema of all keys takes longer to make than a small run takes: whoever reads a drive makes the parts of it that
+//! the drive mentions.
 
-use super::keys::DriveSpec;
+use super::disk::DiskSpec;
+use super::keys::{
+    AgeingSpec, ArraySpec, BufferSpec, ConditionSpec, DriveSpec, FlashSpec, FtlSpec, HostSpec,
+    RedundancySpec, StartSpec,
+};
+use schemars::{Schema, schema_for};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -16,7 +24,7 @@ pub fn schema() -> String {
 fn schema_value() -> &'static Value {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
     SCHEMA.get_or_init(|| {
-        let mut schema = schemars::schema_for!(DriveSpec);
+        let mut schema = schema_for!(DriveSpec);
         schema.insert("title".into(), "flashkeep drive".into());
         schema.to_value()
     })
@@ -32,7 +40,7 @@ pub(super) enum Limit {
 }
 
 /// What a key accepts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     Table(Vec<String>),
     Whole(Option<Limit>, Option<Limit>),
@@ -61,27 +69,63 @@ pub(super) enum Scalar {
     Other(&'static str),
 }
 
-/// Every key, dotted; the drive itself is the key `""`.
-pub(super) fn fields() -> &'static BTreeMap<String, Kind> {
-    static FIELDS: OnceLock<BTreeMap<String, Kind>> = OnceLock::new();
-    FIELDS.get_or_init(|| {
-        let mut fields = BTreeMap::new();
-        collect("", schema_value(), &mut fields);
-        fields
-    })
+/// Keys and what they accept.
+type Fields = BTreeMap<String, Kind>;
+
+/// A table of a drive: its name, the schema of its type, and its keys once somebody has asked for one.
+struct Table(&'static str, fn() -> Schema, OnceLock<Fields>);
+
+/// The tables of a drive.
+static TABLES: [Table; 10] = [
+    Table("ageing", || schema_for!(AgeingSpec), OnceLock::new()),
+    Table("array", || schema_for!(ArraySpec), OnceLock::new()),
+    Table("buffer", || schema_for!(BufferSpec), OnceLock::new()),
+    Table("condition", || schema_for!(ConditionSpec), OnceLock::new()),
+    Table("disk", || schema_for!(DiskSpec), OnceLock::new()),
+    Table("flash", || schema_for!(FlashSpec), OnceLock::new()),
+    Table("ftl", || schema_for!(FtlSpec), OnceLock::new()),
+    Table("host", || schema_for!(HostSpec), OnceLock::new()),
+    Table("redundancy", || schema_for!(RedundancySpec), OnceLock::new()),
+    Table("start", || schema_for!(StartSpec), OnceLock::new()),
+];
+
+/// What a dotted key accepts; none where there is no such key.
+pub(super) fn field(key: &str) -> Option<&'static Kind> {
+    let name = key.split('.').next().unwrap_or_default();
+    match TABLES.iter().find(|table| table.0 == name) {
+        Some(Table(name, schema, keys)) => {
+            keys.get_or_init(|| fields_of(name, &schema().to_value())).get(key)
+        }
+        // The drive's own keys.
+        None if matches!(key, "base" | "name" | "description") => Some(&Kind::Text),
+        None if key == "members" => Some(&Kind::Texts),
+        None if key.is_empty() => fields().get(key),
+        None => None,
+    }
 }
 
-fn collect(key: &str, node: &Value, fields: &mut BTreeMap<String, Kind>) {
+/// Every key, dotted; the drive itself is the key `""`.
+pub(super) fn fields() -> &'static Fields {
+    static FIELDS: OnceLock<Fields> = OnceLock::new();
+    FIELDS.get_or_init(|| fields_of("", schema_value()))
+}
+
+fn fields_of(key: &str, schema: &Value) -> Fields {
+    let mut fields = BTreeMap::new();
+    collect(key, schema, schema, &mut fields);
+    fields
+}
+
+fn collect(key: &str, node: &Value, schema: &Value, fields: &mut Fields) {
     let reference = node.get("$ref").and_then(Value::as_str);
-    let target =
-        reference.and_then(|name| schema_value().pointer(name.trim_start_matches('#'))).unwrap_or(node);
+    let target = reference.and_then(|name| schema.pointer(name.trim_start_matches('#'))).unwrap_or(node);
     let Some(properties) = target.get("properties").and_then(Value::as_object) else {
         fields.insert(key.into(), leaf(target));
         return;
     };
     fields.insert(key.into(), Kind::Table(properties.keys().cloned().collect()));
     for (name, child) in properties {
-        collect(&join(key, name), child, fields);
+        collect(&join(key, name), child, schema, fields);
     }
 }
 

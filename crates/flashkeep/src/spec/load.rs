@@ -2,7 +2,7 @@
 
 use super::array;
 use super::check::{self, Resolved};
-use super::fields::{Kind, Scalar, fields, join, unknown};
+use super::fields::{Kind, Scalar, field, join, unknown};
 use super::keys::DriveSpec;
 use super::presets;
 use crate::error::DriveError;
@@ -239,7 +239,7 @@ impl Given {
             let key = join(table, name.get_ref());
             let giver_here = giver(name.span().start);
             let wrong = |message| self.error_by(Some(&giver_here), Some(&key), message);
-            match (fields().get(&key), value.get_ref()) {
+            match (field(&key), value.get_ref()) {
                 (None, _) => return Err(wrong(unknown(table, name.get_ref()))),
                 // What makes a disk of a drive may not pass for nothing.
                 (Some(Kind::Table(_)), DeValue::Table(inner)) if key == "disk" && inner.is_empty() => {
@@ -261,11 +261,11 @@ impl Given {
         let value = match found {
             Value::Object(inner) => {
                 for (name, value) in inner {
-                    let field = join(key, name);
-                    if !fields().contains_key(&field) {
-                        return Err(self.error_by(None, Some(&field), unknown(key, name)));
+                    let inner = join(key, name);
+                    if field(&inner).is_none() {
+                        return Err(self.error_by(None, Some(&inner), unknown(key, name)));
                     }
-                    self.json(&field, value)?;
+                    self.json(&inner, value)?;
                 }
                 return Ok(());
             }
@@ -279,9 +279,9 @@ impl Given {
                 None => Scalar::Number(number.as_f64().unwrap_or(f64::NAN)),
             },
         };
-        let kind = &fields()[key];
-        let field = Some(key).filter(|key| !key.is_empty());
-        kind.check(&value, &found.to_string()).map_err(|message| self.error_by(None, field, message))?;
+        let kind = field(key).expect("looked up on the way here");
+        let named = Some(key).filter(|key| !key.is_empty());
+        kind.check(&value, &found.to_string()).map_err(|message| self.error_by(None, named, message))?;
         self.entries.insert(key.into(), Entry { giver: Giver::Echo, value });
         Ok(())
     }
@@ -298,7 +298,7 @@ impl Given {
             return Ok(());
         }
         let wrong = |message: String| self.error_by(Some(&Giver::Set), Some(key), message);
-        let Some(kind) = fields().get(key) else {
+        let Some(kind) = field(key) else {
             let (table, name) = known_table(key);
             return Err(wrong(unknown(table, name)));
         };
@@ -386,7 +386,7 @@ fn rank(giver: Option<&Giver>) -> (u8, Reverse<usize>) {
 fn known_table(key: &str) -> (&str, &str) {
     let dots = key.rmatch_indices('.').map(|(at, _)| at);
     let table = dots.map(|at| (&key[..at], &key[at + 1..]));
-    table.into_iter().find(|(table, _)| fields().contains_key(*table)).unwrap_or(("", key))
+    table.into_iter().find(|(table, _)| field(table).is_some()).unwrap_or(("", key))
 }
 
 /// A value of `--set` that is no TOML: a bare word, or a number as shells and people write it (`.5`).

@@ -574,6 +574,18 @@ fn the_schema_holds_every_key() {
 }
 
 #[test]
+fn a_table_by_itself_has_the_keys_that_all_of_the_schema_has() {
+    use super::fields::{field, fields};
+    assert!(fields().len() > 100 && fields().contains_key("flash.timing.read_us"));
+    for (key, kind) in fields() {
+        assert_eq!(field(key), Some(kind), "{key}");
+    }
+    for key in ["flash.chanels", "flash.", "flsh", "members.x", "name.x"] {
+        assert_eq!(field(key), None, "{key}");
+    }
+}
+
+#[test]
 fn a_resolved_drive_reads_back() {
     for info in presets() {
         let disk = info.text.contains("\n[disk]\n");

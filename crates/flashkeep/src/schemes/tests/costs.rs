@@ -246,3 +246,25 @@ fn a_member_short() {
     rig.rebuild(0);
     assert_eq!(check_covers(&rig).len(), 5 * 6);
 }
+
+#[test]
+fn what_a_write_will_touch_is_asked_for_ahead_through_all_levels() {
+    let mirror = Setup { stripes: RAID5.stripes, ..MIRROR };
+    let mut store: Store<()> = Store::new(1);
+    let mut pair = || {
+        let leaf = |_| Tree::Leaf(store.add(mirror.stripes, 0, Report::Random(40)));
+        Tree::Node(mirror.build(), (0..mirror.members).map(leaf).collect())
+    };
+    let pairs = (0..RAID5.members).map(|_| pair()).collect();
+    let rig: Rig<()> = Rig::new(Tree::Node(RAID5.build(), pairs), store);
+    for page in (0..RAID5.pages()).map(Page) {
+        let mut asked = Vec::new();
+        rig.engine.prefetch(NodeId::ROOT, page, &mut |leaf, page| asked.push((leaf, page)));
+        // Both copies of the page, and both of its stripe's parity.
+        let (data, parity) = asked.split_at(2);
+        assert_eq!(data, rig.engine.places(page));
+        let leaves: Vec<_> = asked.iter().map(|(leaf, _)| leaf.0).collect();
+        assert!(parity.len() == 2 && (1..4).all(|n| !leaves[..n].contains(&leaves[n])), "{leaves:?}");
+        assert!(asked.iter().all(|&(_, at)| at == Page(page.0 / 4)), "a stripe has the same page everywhere");
+    }
+}
