@@ -67,10 +67,10 @@ def test_runs_of_a_paper_are_results_too(flashkeep: Command, small: Path, tmp_pa
     out = tmp_path / "out"
     (out / "runs").mkdir(parents=True)
     for path in (small / "runs").iterdir():
-        if "synth:ageing-" in path.read_text():
+        if "synth:ageing-financial1" in path.read_text():
             shutil.copy(path, out / "runs")
     page = page_of(flashkeep, out, tmp_path / "page.html")
-    assert "synth:ageing-ts,requests=1000" in page
+    assert "synth:ageing-financial1,requests=1000" in page
     assert "Figures show the first 6 of 12 runs" in page
     assert "valid_ratio=0.3" in page, "drives of one name are told apart by what differs"
 
