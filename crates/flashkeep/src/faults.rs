@@ -201,6 +201,29 @@ fn not_recovered(drive: &Resolved) -> Option<String> {
     keys.into_iter().find_map(|(refused, key)| refused.then_some(key))
 }
 
+/// Why an array would not find its pages again, if it would not.
+fn array_not_recovered(array: &Resolved) -> Option<String> {
+    let scheme = array.scheme();
+    if !scheme.is_for_drives() {
+        return Some(format!(
+            "found `power`, which is not simulated yet with redundancy.scheme = \"{}\" over drives: what it knows of them \
+             would not be found again",
+            scheme.name
+        ));
+    }
+    let member = array.array.iter().find_map(|member| {
+        let why = match () {
+            () if member.is_disk() => Some("what a disk was writing is not known".to_owned()),
+            () if member.is_array() || !member.scheme().is_plain() => {
+                Some("it has redundancy of its own, whose pages say nothing of the array's".to_owned())
+            }
+            () => not_recovered(member).map(|key| format!("with {key} its map would not be found again")),
+        };
+        why.map(|why| format!("`{}`: {why}", member.spec.name))
+    })?;
+    Some(format!("found `power`, which is not simulated yet with the member {member}"))
+}
+
 /// What of a drive or an array: which member of that (and of that), and what of it.
 fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
     let (mut drive, mut text, mut path) = (drive, text, Vec::new());
@@ -208,6 +231,9 @@ fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
         let (head, rest) = text.split_once('/').map_or((text, None), |(head, rest)| (head, Some(rest)));
         if head == "nvram" && rest.is_none() && drive.memory_pages() > 0 {
             return Ok((path, What::Memory));
+        }
+        if path.is_empty() && text == "power" {
+            return array_not_recovered(drive).map_or(Ok((path, What::Power)), Err);
         }
         let number = head.strip_prefix("member:").and_then(|number| number.parse::<u32>().ok());
         let Some(number) = number else {
@@ -225,7 +251,7 @@ fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
         path.push(number);
         match rest {
             None => return Ok((path, What::Whole)),
-            Some("power") => return Err("a power cut strikes a drive alone, not one in an array".into()),
+            Some("power") => return Err("a power cut strikes an array as a whole: `power@WHEN`".into()),
             Some(rest) => (drive, text) = (member, rest),
         }
     }

@@ -97,7 +97,7 @@ impl Writer {
         let state = zstd::stream::encode_all(&self.bytes[..], LEVEL)?;
         let header = Header {
             flashkeep: env!("CARGO_PKG_VERSION").into(),
-            drive: drive.to_json(),
+            drive: identity(drive),
             contents,
             conditioning,
             bytes: state.len() as u64,
@@ -160,7 +160,7 @@ impl Reader {
         if digest(state) != header.sha256 {
             return Err("damaged: its contents are not what was written".into());
         }
-        differs("", Some(&header.drive), Some(&drive.to_json()))?;
+        differs("", Some(&header.drive), Some(&identity(drive)))?;
         let bytes = zstd::stream::decode_all(state).map_err(|error| error.to_string())?;
         let Header { contents, conditioning, .. } = header;
         Ok(Reader { bytes, at: 0, contents, conditioning })
@@ -178,9 +178,25 @@ impl Reader {
     }
 }
 
+/// What a drive is; of an array also what each of its members is, wherever their files lie.
+fn identity(drive: &Resolved) -> Value {
+    let mut keys = drive.to_json();
+    if drive.is_array() {
+        let members = drive.array.iter().enumerate();
+        keys["members"] = members.map(|(at, member)| (at.to_string(), identity(member))).collect();
+    }
+    keys
+}
+
+/// A key as its own drive has it: `members.1.flash.bus` is `flash.bus` of a member.
+fn of_its_drive(key: &str) -> &str {
+    let member = key.strip_prefix("members.").and_then(|rest| Some(rest.split_once('.')?.1));
+    member.map_or(key, of_its_drive)
+}
+
 /// The first key in which two drives differ that may not.
 fn differs(key: &str, saved: Option<&Value>, here: Option<&Value>) -> Result<(), String> {
-    if FREE.contains(&key) || saved == here {
+    if FREE.contains(&of_its_drive(key)) || saved == here {
         return Ok(());
     }
     let none = serde_json::Map::new();

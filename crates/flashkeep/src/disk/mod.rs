@@ -6,6 +6,7 @@
 
 mod cache;
 mod faults;
+mod image;
 mod pages;
 mod queue;
 pub mod scheduler;

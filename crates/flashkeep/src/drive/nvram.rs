@@ -113,12 +113,13 @@ impl<C: Contents> Nvram<C> {
     }
 
     /// What each page holds, as tokens.
-    pub(super) fn image(&self) -> Vec<Option<u64>> {
+    #[must_use]
+    pub fn image(&self) -> Vec<Option<u64>> {
         (0..self.len()).map(|page| self.contents(page).map(C::stamp)).collect()
     }
 
     /// Holds what an image says.
-    pub(super) fn restore(&mut self, image: Vec<Option<u64>>) {
+    pub fn restore(&mut self, image: Vec<Option<u64>>) {
         let cell = |token: Option<u64>| token.map_or(Cell::Nothing, |token| Cell::Held(C::token(token)));
         self.cells = image.into_iter().map(cell).collect();
     }

@@ -60,6 +60,17 @@ impl<C: Contents> Drive<C> {
         self.simplify();
     }
 
+    /// The number of the last write.
+    #[must_use]
+    pub fn last_number(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The next write has a higher number than this.
+    pub fn number_from(&mut self, last: u64) {
+        self.sequence = self.sequence.max(last);
+    }
+
     /// Whether it does.
     #[must_use]
     pub fn expects_power_cuts(&self) -> bool {

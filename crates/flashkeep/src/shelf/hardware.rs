@@ -1,9 +1,10 @@
 //! What a simulation asks of whatever stands below its tree: the flash of one drive, or a shelf of drives and disks.
 
 use crate::disk::Statistics;
-use crate::drive::{Alone, Counters, Drive, Fault, HostRequest, Life, Logs, Work};
+use crate::drive::{Alone, Counters, Drive, Fault, HostRequest, Life, Logs, Recovery, Work};
 use crate::engine::{Contents, LeafId, Leaves, Page};
 use crate::ftl::ageing::{Model, Wish};
+use crate::image::{Reader, Writer};
 use crate::kernel::{SimTime, Span};
 use crate::media::Geometry;
 
@@ -49,6 +50,21 @@ pub trait Hardware<C: Contents>: Leaves<C> {
     fn has_slot(&self, leaf: LeafId, page: Page) -> bool;
     /// All slots are filled.
     fn end_ageing(&mut self);
+    /// Adds the state of all that is at rest and whole.
+    fn save(&self, image: &mut Writer);
+    /// Takes over a state.
+    ///
+    /// # Errors
+    /// In words: it is not one of such hardware.
+    fn load(&mut self, image: &mut Reader) -> Result<(), String>;
+    /// It is going to lose its power: from now on it keeps what it needs for that.
+    fn expect_power_cuts(&mut self);
+    /// Whether it does.
+    fn expects_power_cuts(&self) -> bool;
+    /// The power fails at `now` and comes back at once ([`Drive::cut_power`]).
+    fn cut_power(&mut self, now: SimTime) -> Recovery;
+    /// What a leaf's page holds; none where nothing is there, or nothing that can be read.
+    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C>;
     /// Forgets what has been counted.
     fn reset_counters(&mut self);
     /// What a request takes that the controller's memory serves alone.
@@ -153,6 +169,30 @@ impl<C: Contents> Hardware<C> for Drive<C> {
 
     fn end_ageing(&mut self) {
         Drive::end_ageing(self);
+    }
+
+    fn save(&self, image: &mut Writer) {
+        Drive::save(self, image);
+    }
+
+    fn load(&mut self, image: &mut Reader) -> Result<(), String> {
+        Drive::load(self, image)
+    }
+
+    fn expect_power_cuts(&mut self) {
+        Drive::expect_power_cuts(self);
+    }
+
+    fn expects_power_cuts(&self) -> bool {
+        Drive::expects_power_cuts(self)
+    }
+
+    fn cut_power(&mut self, now: SimTime) -> Recovery {
+        Drive::cut_power(self, now)
+    }
+
+    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
+        Drive::contents_of(self, leaf, page)
     }
 
     fn reset_counters(&mut self) {

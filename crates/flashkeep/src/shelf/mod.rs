@@ -8,9 +8,10 @@ mod hardware;
 pub use hardware::{Deeds, Hardware};
 
 use crate::disk::Disk;
-use crate::drive::{Counters, Drive, Fault, HostRequest, Life, Logs, Nvram, Told, Work};
+use crate::drive::{Counters, Drive, Fault, HostRequest, Life, Logs, Nvram, Recovery, Told, Work};
 use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Spare, Ticket};
 use crate::ftl::ageing::{Model, Wish};
+use crate::image::{Reader, Writer};
 use crate::kernel::{Agenda, SimTime, Span};
 use crate::media::Geometry;
 
@@ -41,6 +42,9 @@ pub struct Shelf<C> {
     now: SimTime,
     life: Life,
     logs: Vec<Box<dyn Logs>>,
+    /// The number of the last write, where the power is to fail: pages say theirs, so that of copies on several drives
+    /// the newest can be told.
+    numbers: Option<u64>,
 }
 
 impl<C: Contents> Shelf<C> {
@@ -62,6 +66,7 @@ impl<C: Contents> Shelf<C> {
             now: SimTime::ZERO,
             life: Life::endless(),
             logs: Vec::new(),
+            numbers: None,
         }
     }
 
@@ -211,7 +216,13 @@ impl<C: Contents> Leaves<C> for Shelf<C> {
         let Place { device, first } = &mut self.places[at];
         match device {
             Device::Flash(drive) => {
+                if let Some(last) = self.numbers {
+                    drive.number_from(last);
+                }
                 drive.submit(now, LeafId(leaf.0 - *first), command, ticket, contents);
+                if self.numbers.is_some() {
+                    self.numbers = Some(drive.last_number());
+                }
                 self.take_off(at);
             }
             Device::Disk(disk) => {
@@ -221,6 +232,14 @@ impl<C: Contents> Leaves<C> for Shelf<C> {
             Device::Memory(memory) => {
                 memory.ask(now, leaf, command, ticket, contents, &mut self.done);
             }
+        }
+    }
+
+    fn disown(&mut self, leaf: LeafId, page: Page) {
+        let at = usize::from(self.place_of[usize::from(leaf.0)]);
+        let Place { device, first } = &mut self.places[at];
+        if let Device::Flash(drive) = device {
+            drive.disown(LeafId(leaf.0 - *first), page);
         }
     }
 
@@ -305,6 +324,66 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
 
     fn end_ageing(&mut self) {
         self.drives_mut().for_each(Drive::end_ageing);
+    }
+
+    fn save(&self, image: &mut Writer) {
+        for device in self.devices() {
+            match device {
+                Device::Flash(drive) => drive.save(image),
+                Device::Disk(disk) => disk.save(image),
+                Device::Memory(memory) => image.put(&memory.image()),
+            }
+        }
+    }
+
+    fn load(&mut self, image: &mut Reader) -> Result<(), String> {
+        for place in &mut self.places {
+            match &mut place.device {
+                Device::Flash(drive) => drive.load(image)?,
+                Device::Disk(disk) => disk.load(image)?,
+                Device::Memory(memory) => memory.restore(image.take()?),
+            }
+        }
+        Ok(())
+    }
+
+    fn expect_power_cuts(&mut self) {
+        self.numbers = Some(0);
+        self.drives_mut().for_each(Drive::expect_power_cuts);
+    }
+
+    fn expects_power_cuts(&self) -> bool {
+        self.numbers.is_some()
+    }
+
+    /// The drives find their maps again side by side.
+    ///
+    /// # Panics
+    /// With disks, which has been checked.
+    fn cut_power(&mut self, now: SimTime) -> Recovery {
+        let mut all = Recovery { ready: now, ..Recovery::default() };
+        self.done.clear();
+        for at in 0..self.places.len() {
+            match &mut self.places[at].device {
+                Device::Flash(drive) => {
+                    let recovery = drive.cut_power(now);
+                    all.ready = all.ready.max(recovery.ready);
+                    (all.reads, all.erases) = (all.reads + recovery.reads, all.erases + recovery.erases);
+                }
+                Device::Disk(_) => unreachable!("checked when the events were read"),
+                Device::Memory(_) => {}
+            }
+            self.take_off(at);
+        }
+        self.now = all.ready;
+        all
+    }
+
+    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.contents_of(leaf, page),
+            (Device::Disk(_) | Device::Memory(_), _) => None,
+        }
     }
 
     fn reset_counters(&mut self) {

@@ -51,21 +51,20 @@ pub(super) fn check_ageing(job: &Job, drive: &Resolved) -> Result<(), Error> {
     }
 }
 
-/// What only the flash of a single drive can be asked.
+/// What a disk alone cannot be asked.
 pub(super) fn check_shelf(job: &Job, drive: &Resolved) -> Result<(), Error> {
     let asked = [
+        (job.condition, "--condition"),
         (job.aged.is_some(), "--aged"),
         (job.save_aged.is_some(), "--save-aged"),
-        (job.map.is_some() && drive.is_disk(), "--map"),
-        (job.operations.is_some() && drive.is_disk(), "--operations"),
-        (job.timeline.is_some() && drive.is_disk(), "--timeline"),
+        (job.map.is_some(), "--map"),
+        (job.operations.is_some(), "--operations"),
+        (job.timeline.is_some(), "--timeline"),
     ];
-    match asked.into_iter().find(|&(given, _)| given && drive.is_shelf()) {
-        Some((_, option)) => Err(Error::Option(format!(
-            "{option}: for a drive of flash alone; {} is {}",
-            drive.path,
-            if drive.is_disk() { "a disk" } else { "an array" }
-        ))),
+    match asked.into_iter().find(|&(given, _)| given && drive.is_disk()) {
+        Some((_, option)) => {
+            Err(Error::Option(format!("{option}: for flash and arrays; {} is a disk", drive.path)))
+        }
         None => Ok(()),
     }
 }

@@ -25,7 +25,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     }
 
     fn restore(&mut self, image: &mut Reader) -> Result<(), String> {
-        self.flash_mut().load(image)?;
+        self.drive.load(image)?;
         let schemes: Vec<(NodeId, Any)> = image.take()?;
         let carried = image.take()?;
         self.engine.take_over(schemes, carried);
@@ -45,7 +45,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         }
         self.rest();
         let mut image = Writer::default();
-        self.flash().save(&mut image);
+        self.drive.save(&mut image);
         image.put(&self.engine.nodes().collect::<Vec<_>>());
         image.put(&self.engine.carried());
         self.buffer.save(&mut image);

@@ -336,10 +336,10 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
         let mut requests = self.workload.requests()?;
         self.facts.provenance = requests.provenance.clone();
         if C::KEEP && asks_for_power_cuts(self.job, self.resolved)? {
-            self.flash_mut().expect_power_cuts();
+            self.drive.expect_power_cuts();
         }
         self.prepare(progress)?;
-        if self.drive.flash().is_some_and(Drive::expects_power_cuts) {
+        if self.drive.expects_power_cuts() {
             let pages = self.buffer.pages();
             self.ledger = Some(Box::new(Ledger::new(pages.len(), |page| pages.sectors(page) != 0)));
         }
@@ -408,11 +408,7 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
         self.engine.places(page).into_iter().map(find).collect()
     }
 
-    /// The flash of a drive: what an array is asked for that only drives have is refused before.
-    fn flash(&self) -> &Drive<C> {
-        self.drive.flash().expect("a drive, as was checked")
-    }
-
+    /// The flash of a drive alone, where somebody has found out that it is one.
     fn flash_mut(&mut self) -> &mut Drive<C> {
         self.drive.flash_mut().expect("a drive, as was checked")
     }

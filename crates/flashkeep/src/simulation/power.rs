@@ -148,7 +148,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         self.buffer.forget();
         let tally = self.tally();
         self.phases.begin("recovering", Some(&event.text), at, tally);
-        let recovery = self.flash_mut().cut_power(at);
+        let recovery = self.drive.cut_power(at);
         self.now = recovery.ready;
         self.last = self.last.max(recovery.ready);
         self.engine.recover(&mut self.drive, recovery.ready);
@@ -204,7 +204,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         let places = self.engine.places(Page(page));
         let there = places.iter().find(|&&(leaf, page)| self.engine.is_intact(leaf, page));
         if let Some(&(leaf, page)) = there {
-            return Some(self.flash().contents_of(leaf, page).unwrap_or_default());
+            return Some(self.drive.contents_of(leaf, page).unwrap_or_default());
         }
         if places.is_empty() {
             return Some(C::default());

@@ -1,0 +1,27 @@
+//! A disk's part of an image: what its pages hold.
+
+use super::Disk;
+use crate::engine::Contents;
+use crate::image::{Reader, Writer};
+
+impl<C: Contents> Disk<C> {
+    /// Adds the state of a disk that is at rest and has not failed.
+    ///
+    /// # Panics
+    /// Where something is under way, or it has failed.
+    pub fn save(&self, image: &mut Writer) {
+        assert!(self.is_quiet() && !self.dead && !self.spoilt, "a disk at rest, and whole");
+        let held = (0..self.pages.len()).filter(|&page| self.pages.holds(page));
+        image.put(&held.map(|page| (page, self.pages.contents(page).stamp())).collect::<Vec<(u32, u64)>>());
+    }
+
+    /// Takes over a state.
+    ///
+    /// # Errors
+    /// In words: it is not one of a disk like this.
+    pub fn load(&mut self, image: &mut Reader) -> Result<(), String> {
+        let held: Vec<(u32, u64)> = image.take()?;
+        held.into_iter().for_each(|(page, stamp)| self.pages.write(page, C::token(stamp)));
+        Ok(())
+    }
+}
