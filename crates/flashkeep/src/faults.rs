@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Below;
 use crate::media::{Geometry, Place};
-use crate::spec::{BusUse, Level, PlaneChoice, Pool, Resolved};
+use crate::spec::{Level, Resolved};
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -58,13 +58,6 @@ pub struct Event {
 /// # Errors
 /// One that cannot be read or does not fit the drive: the option, or file, line and field.
 pub fn events(fail: &[String], scenario: Option<&Path>, drive: &Resolved) -> Result<Vec<Event>, Error> {
-    if (!fail.is_empty() || scenario.is_some()) && drive.spec.ftl.map != "page" {
-        return Err(Error::Option(format!(
-            "{}: ftl.map = \"{}\" does not go on after a failure; `page` is accepted",
-            if fail.is_empty() { "--scenario" } else { "--fail" },
-            drive.spec.ftl.map
-        )));
-    }
     let mut events = Vec::new();
     for text in fail {
         let event = from_option(text, drive);
@@ -72,6 +65,13 @@ pub fn events(fail: &[String], scenario: Option<&Path>, drive: &Resolved) -> Res
     }
     if let Some(path) = scenario {
         events.extend(from_file(path, drive)?);
+    }
+    if drive.spec.ftl.map != "page" && events.iter().any(|event| event.what != What::Power) {
+        return Err(Error::Option(format!(
+            "{}: ftl.map = \"{}\" does not go on after a failure; `page` is accepted",
+            if fail.is_empty() { "--scenario" } else { "--fail" },
+            drive.spec.ftl.map
+        )));
     }
     Ok(events)
 }
@@ -186,19 +186,8 @@ const LEVELS: [&str; 6] = ["channel", "chip", "die", "plane", "block", "page"];
 
 /// The key of a drive whose map the recovery cannot find again, if there is one.
 fn not_recovered(drive: &Resolved) -> Option<String> {
-    let spec = &drive.spec;
-    let wear = drive.levelling().migrates || spec.ftl.wear.erase_budget.is_some();
-    let keys = [
-        // Cut while a replaced member is rebuilt and written to, it still loses pages without saying so.
-        (drive.scheme().memory, format!("redundancy.scheme = \"{}\"", drive.scheme().name)),
-        (wear, "ftl.wear".into()),
-        (drive.map().below != Below::Itself, format!("ftl.map = \"{}\"", spec.ftl.map)),
-        (spec.ftl.plane_choice == PlaneChoice::Same, "ftl.plane_choice = \"same\"".into()),
-        (spec.ftl.pool != Pool::Plane, "ftl.pool".into()),
-        (spec.flash.bus == BusUse::Rounds, "flash.bus = \"rounds\"".into()),
-        (spec.host.link_us_per_sector > 0.0, "host.link_us_per_sector".into()),
-    ];
-    keys.into_iter().find_map(|(refused, key)| refused.then_some(key))
+    let found = drive.map().below != Below::Blocks;
+    (!found).then(|| format!("ftl.map = \"{}\"", drive.spec.ftl.map))
 }
 
 /// Why an array would not find its pages again, if it would not.
@@ -217,7 +206,10 @@ fn array_not_recovered(array: &Resolved) -> Option<String> {
             () if member.is_array() || !member.scheme().is_plain() => {
                 Some("it has redundancy of its own, whose pages say nothing of the array's".to_owned())
             }
-            () => not_recovered(member).map(|key| format!("with {key} its map would not be found again")),
+            () if member.map().below != Below::Itself => {
+                Some(format!("with ftl.map = \"{}\" its map would not be found again", member.spec.ftl.map))
+            }
+            () => None,
         };
         why.map(|why| format!("`{}`: {why}", member.spec.name))
     })?;

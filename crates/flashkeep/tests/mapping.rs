@@ -112,9 +112,16 @@ fn collection_writes_the_entries_of_what_it_moves() {
     let run = warm("synth:random,requests=40k,write=1,size=4KiB,depth=2", 4.0);
     let (backs, moved) = (figure(&run, "mapping.write_backs"), figure(&run, "mapping.moved_updates"));
     assert!(moved > 10_000.0 && count(&run, "erase.gc") > 100.0, "{}", run["mapping"]);
-    // The last ones may be on their way when counting begins.
+    // Translation pages have blocks of their own: what is programmed besides are moves out of those, and they, like the
+    // others, are erased as often as they are filled, but for those that are in use when counting begins and ends.
     let programs = count(&run, "program.metadata");
-    assert!((programs - backs - moved).abs() < 20.0, "{programs} of {backs} and {moved}");
+    let moves = programs - backs - moved;
+    assert!(moves > -20.0 && moves < 0.25 * programs, "{moves} of {programs}: a few pages, always rewritten");
+    for (kinds, cause) in [(&["metadata"][..], "metadata"), (&["host", "gc"], "gc")] {
+        let filled: f64 = kinds.iter().map(|kind| count(&run, &format!("program.{kind}"))).sum();
+        let erased = 64.0 * count(&run, &format!("erase.{cause}"));
+        assert!((filled - erased).abs() < 64.0 * 4.0 * 4.0, "{cause}: {filled} programmed, {erased} erased");
+    }
     assert_eq!(figure(&run, "write_amplification.metadata"), programs / 20_000.0);
     // Each write has one of them brought up to date, so however little a block yields the drive goes on.
     assert!(moved <= 20_000.0, "{moved}");
@@ -291,7 +298,7 @@ fn what_does_not_go_together_is_refused() {
         (&["ftl.map=hybrid", "ftl.log_blocks=1"], "ftl.log_blocks", "2 to 14 are accepted"),
         (&["ftl.map=block", "ftl.log_blocks=16"], "ftl.log_blocks", "1 to 15 are accepted"),
         (&["ftl.map=hybrid", "ftl.over_provisioning=0.026"], "ftl.map", "at least 4 are accepted"),
-        (&["ftl.over_provisioning=0.02564104"], "ftl.over_provisioning", "tables take 20"),
+        (&["ftl.over_provisioning=0.0526316"], "ftl.over_provisioning", "tables take 19"),
     ] {
         let found = refused(set);
         assert!(found.0 == field && found.1.contains(said), "{set:?}: {found:?}");

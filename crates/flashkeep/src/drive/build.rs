@@ -112,7 +112,12 @@ impl<C: Contents> Drive<C> {
     /// Finds out whether programs take the short way. What fails later does not change it.
     pub(super) fn simplify(&mut self) {
         let binds = |order: &Order| order.binds_planes() && !order.binds(Level::Channel);
-        self.selective = matches!(&self.configured, Allocation::Partial(order) if binds(order));
+        let chooses = self.plane_choice != PlaneChoice::InTurn;
+        self.selective = match &self.configured {
+            Allocation::Partial(order) => chooses || binds(order),
+            Allocation::Dynamic => chooses,
+            Allocation::Static(_) => false,
+        };
         self.simple = !self.raw
             && !self.selective
             && !self.joins

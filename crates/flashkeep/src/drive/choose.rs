@@ -75,7 +75,7 @@ impl<C: Contents> Drive<C> {
         self.chooser.seed(seed);
     }
 
-    fn proposed(&self, plane: PlaneId, valid: &[u16]) -> Option<u32> {
+    pub(super) fn proposed(&self, plane: PlaneId, valid: &[u16]) -> Option<u32> {
         let Chooser { victim, victim_draws, turn, tuning, .. } = &self.chooser;
         victim.of(&self.blocks, plane, valid, victim_draws.turn(*turn), *tuning)
     }
@@ -146,10 +146,18 @@ impl<C: Contents> Drive<C> {
     /// On whose account the victim of a plane is moved and erased.
     pub(super) fn moves_because(&self, plane: PlaneId) -> Cause {
         match self.collections[plane.0 as usize].levelled {
+            Levelled::No | Levelled::Into(_) if self.collects_tables(plane) => Cause::Metadata,
             Levelled::No | Levelled::Into(_) => Cause::Gc,
             Levelled::Instead => Cause::Wear,
             Levelled::Out => Cause::Migrate,
         }
+    }
+
+    /// Whether the victim of a plane is a block of translation pages.
+    fn collects_tables(&self, plane: PlaneId) -> bool {
+        let victim = self.collections[plane.0 as usize].victim.filter(|_| self.notify_moves);
+        let first = |block| self.blocks.owner(self.geometry.ppn(plane, block, 0));
+        victim.is_some_and(|block| self.streams.of_table(first(block)).is_some())
     }
 
     /// The victim, a worn block, has been erased: it is held, and the coldest block is collected into it.

@@ -253,7 +253,8 @@ pub struct Drive<C> {
     commands: CommandsSpec,
     /// Whether programs take the way of several pages at once, or through a cache register.
     joins: bool,
-    /// Whether an address binds planes but not channels: who comes first in a pool decides which channels may take it.
+    /// Whether an address binds planes but not channels, or its older copy does: who comes first in a pool decides which
+    /// channels may take it.
     selective: bool,
     /// `flash.commands.register_ns`.
     register: Span,
@@ -526,10 +527,24 @@ impl<C: Contents> Leaves<C> for Drive<C> {
 
     fn disown(&mut self, leaf: LeafId, page: Page) {
         let leaf = usize::from(leaf.0);
-        // A memory is written in place, and a raw leaf's pages are the scheme's own.
-        if !self.raw && leaf < self.ftls.len() {
-            self.forget(leaf, page.0);
-            self.note_trim(leaf, page.0);
+        match leaf.checked_sub(self.ftls.len()) {
+            Some(memory) => self.nvrams[memory].spoil(page.0),
+            // A raw leaf's pages are the scheme's own.
+            None if self.raw => {}
+            None => {
+                self.forget(leaf, page.0);
+                self.note_trim(leaf, page.0);
+            }
+        }
+    }
+
+    fn spoil(&mut self, leaf: LeafId, page: Page) {
+        if self.power.is_none() || self.raw {
+            return;
+        }
+        match usize::from(leaf.0).checked_sub(self.ftls.len()) {
+            Some(memory) => self.nvrams[memory].spoil(page.0),
+            None => self.note_trim(usize::from(leaf.0), page.0),
         }
     }
 

@@ -22,6 +22,8 @@ enum Cell<C> {
 #[derive(Clone, Debug)]
 pub struct Nvram<C> {
     cells: Vec<Cell<C>>,
+    /// How often each page was written: of two versions, that with the higher number is newer.
+    writes: Vec<u32>,
     latency: Span,
     untimed: bool,
     pub(super) dead: bool,
@@ -31,7 +33,13 @@ impl<C: Contents> Nvram<C> {
     /// An NVRAM of `pages` pages, each of which takes `latency`.
     #[must_use]
     pub fn new(pages: u32, latency: Span) -> Self {
-        Nvram { cells: vec![Cell::default(); pages as usize], latency, untimed: false, dead: false }
+        Nvram {
+            cells: vec![Cell::default(); pages as usize],
+            writes: vec![0; pages as usize],
+            latency,
+            untimed: false,
+            dead: false,
+        }
     }
 
     /// Whether commands take no time from now on.
@@ -57,6 +65,11 @@ impl<C: Contents> Nvram<C> {
         for cell in &mut self.cells {
             *cell = if lasting || *cell == Cell::Nothing { Cell::Nothing } else { Cell::Unreadable };
         }
+    }
+
+    /// What a page holds is nothing that could be used.
+    pub(super) fn spoil(&mut self, page: u32) {
+        self.cells[page as usize] = Cell::Unreadable;
     }
 
     /// An empty one stands in its place.
@@ -92,7 +105,10 @@ impl<C: Contents> Nvram<C> {
         for n in (0..pages as usize).filter(|_| !self.dead) {
             let at = command.start.0 as usize + n;
             match command.verb {
-                Verb::Write => self.cells[at] = Cell::Held(contents.get(n).copied().unwrap_or_default()),
+                Verb::Write => {
+                    self.cells[at] = Cell::Held(contents.get(n).copied().unwrap_or_default());
+                    self.writes[at] = self.writes[at].wrapping_add(1);
+                }
                 Verb::Trim => self.cells[at] = Cell::Nothing,
                 Verb::Rename => self.cells[command.to.0 as usize + n] = std::mem::take(&mut self.cells[at]),
                 Verb::Read => {}
@@ -103,6 +119,11 @@ impl<C: Contents> Nvram<C> {
 
     pub(super) fn len(&self) -> u32 {
         self.cells.len() as u32
+    }
+
+    /// The number of the last write to a page.
+    pub(super) fn number(&self, page: u32) -> u64 {
+        u64::from(self.writes[page as usize])
     }
 
     pub(crate) fn contents(&self, page: u32) -> Option<C> {

@@ -38,6 +38,8 @@ pub(super) struct Power {
     pub(super) kept: FixedMap<(u16, u32), Ppn>,
     /// For each block, when the last successor of one of its pages is programmed.
     pub(super) guard: Vec<SimTime>,
+    /// When the last recovery is over.
+    pub(super) ready: SimTime,
     /// The block of the version that the last write superseded.
     pub(super) superseded: Option<usize>,
 }
@@ -81,8 +83,9 @@ impl<C: Contents> Drive<C> {
     pub(super) fn spare_of(&self, leaf: usize, page: u32) -> Option<Spare> {
         let power = self.power.as_ref()?;
         let Some(ftl) = self.ftls.get(leaf) else {
-            let held = self.nvram(LeafId(leaf as u16)).contents(page);
-            return held.map(|contents| Spare { sequence: 0, stamp: contents.stamp() });
+            let memory = self.nvram(LeafId(leaf as u16));
+            let spare = |contents: C| Spare { sequence: memory.number(page), stamp: contents.stamp() };
+            return memory.contents(page).map(spare);
         };
         let Entry::At(ppn) = ftl.map.get(page) else { return None };
         let readable = !self.blocks.is_unreadable(ppn);
@@ -294,7 +297,20 @@ impl<C: Contents> Drive<C> {
     /// Whether torn pages have left a plane too little to move what a victim holds: it waits until more of that is
     /// garbage.
     pub(super) fn lacks_room(&self, plane: PlaneId, victim: u32) -> bool {
-        self.blocks.valid_in(plane, victim) > self.blocks.plane(plane).free_pages
+        let free = self.blocks.plane(plane).free_pages;
+        self.blocks.valid_in(plane, victim) > free && !self.blocks.has_held(plane)
+    }
+
+    /// Whether a plane has neither room nor anything that it could collect, because versions stay in it until their
+    /// successors have a place, or because of torn pages: what is bound to it goes elsewhere.
+    pub(super) fn is_wedged(&self, plane: PlaneId) -> bool {
+        let victim = || {
+            let under_way = self.collections[plane.0 as usize].victim;
+            under_way.or_else(|| self.proposed(plane, self.blocks.scores(plane)))
+        };
+        self.power.is_some()
+            && !self.blocks.has_room(plane)
+            && victim().is_none_or(|victim| self.lacks_room(plane, victim))
     }
 
     /// What was under way in a plane has been done: something happens to it before time 0.

@@ -32,6 +32,7 @@ impl<C: Contents> Drive<C> {
         self.damaged |= self.raw;
         let power = self.power.as_mut().expect("a drive that was told");
         let flights = std::mem::take(&mut power.flights);
+        let recovering = now < power.ready;
         power.kept.clear();
         power.numbered.clear();
         if self.nvrams.iter().all(|memory| memory.dead) {
@@ -39,15 +40,22 @@ impl<C: Contents> Drive<C> {
         }
         power.guard.fill(SimTime::ZERO);
         let mut erased_anew = Vec::new();
+        for plane in (0..self.geometry.plane_count()).map(PlaneId) {
+            // Nobody goes on with a migration.
+            self.forget_held(plane);
+            self.blocks.let_go(plane);
+        }
         for flight in flights.into_iter().filter(|flight| flight.end > now) {
             let begun = now + self.timing.erase + self.timing.erase_command >= flight.end;
             let (plane, block) = (self.geometry.plane_of(flight.ppn), self.geometry.block_of(flight.ppn));
             match flight.kind {
+                Kind::Erase if !begun && self.has_expired(plane, block) => {
+                    self.take_back_expiry(plane, block);
+                    self.take_back_erase(flight.ppn);
+                }
                 _ if self.blocks.is_failed_block(plane, block) => {}
                 // What a recovery erases anew holds nothing, begun or not.
-                Kind::Erase if begun || self.raw || flight.cause == Cause::Metadata => {
-                    erased_anew.push(flight.ppn)
-                }
+                Kind::Erase if begun || self.raw || recovering => erased_anew.push(flight.ppn),
                 Kind::Erase => self.take_back_erase(flight.ppn),
                 Kind::Program | Kind::Copyback | Kind::Read => self.tear(flight.ppn),
             }
@@ -58,6 +66,12 @@ impl<C: Contents> Drive<C> {
         }
         self.recount();
         let recovery = self.take_time(now, &erased_anew);
+        for &ppn in &erased_anew {
+            let (plane, block) = (self.geometry.plane_of(ppn), self.geometry.block_of(ppn));
+            if self.life.is_over(self.blocks.erases_of(plane, block)) {
+                self.expire(recovery.ready, plane, block);
+            }
+        }
         for leaf in 0..self.ftls.len() {
             if self.ftls[leaf].limit.is_some() {
                 self.set_limit(recovery.ready, leaf);
@@ -71,6 +85,9 @@ impl<C: Contents> Drive<C> {
             }
         }
         self.now = recovery.ready;
+        if let Some(power) = &mut self.power {
+            power.ready = recovery.ready;
+        }
         recovery
     }
 

@@ -81,6 +81,23 @@ impl<C: Contents> Drive<C> {
         self.cut_waiting_writes(self.now, ftl);
     }
 
+    /// Whether a block has had all its erases.
+    pub(super) fn has_expired(&self, plane: PlaneId, block: u32) -> bool {
+        self.life.is_over(self.blocks.erases_of(plane, block))
+            && self.blocks.is_failed_block(plane, block)
+            && !self.blocks.is_dead(plane)
+    }
+
+    /// The last erase of a block was granted together with the moves before it, and the power was cut before it began.
+    #[cold]
+    pub(super) fn take_back_expiry(&mut self, plane: PlaneId, block: u32) {
+        self.blocks.reinstate_block(plane, block);
+        self.life.expired -= 1;
+        if self.life.expired == 0 {
+            self.life.first_death = None;
+        }
+    }
+
     /// A block may have died while pages were submitted one by one to a leaf that did not count them yet: they are
     /// counted now.
     #[cold]

@@ -1,7 +1,8 @@
 //! Which of a plane's open blocks a page goes to: dynamic data clustering (Chiang, Lee and Chang, "Using data clustering
 //! to improve cleaning performance for flash memory", Software: Practice and Experience 29(3), 1999). The drive knows of
 //! a page only what happened to it: each write of the host makes it a class hotter, each move a class colder. With
-//! `ftl.gc.separate` moved pages have a block of their own besides; they still cool.
+//! `ftl.gc.separate` moved pages have a block of their own besides; they still cool. Translation pages (`ftl.map =
+//! "dftl"`) have one that no data go to.
 
 use super::{Drive, Levelled};
 use crate::engine::Contents;
@@ -18,6 +19,8 @@ pub(super) struct Streams {
     classes: u8,
     /// The stream of moved pages, where they have their own.
     moved: Option<u8>,
+    /// The first translation page, and the stream of those.
+    tables: Option<(u32, u8)>,
     /// With several classes: each page's of each FTL, counted from 1; 0 for one that was never written.
     heat: Vec<Vec<u8>>,
 }
@@ -37,9 +40,14 @@ impl Streams {
         self.heat = heat;
     }
 
+    /// The stream of a translation page; none for one that holds data.
+    pub(super) fn of_table(&self, lpn: u32) -> Option<u8> {
+        self.tables.filter(|&(first, _)| lpn >= first).map(|(_, stream)| stream)
+    }
+
     /// The stream that a page goes to if it is moved now.
     pub(super) fn of_moved(&self, ftl: usize, lpn: u32) -> u8 {
-        match self.moved {
+        match self.of_table(lpn).or(self.moved) {
             Some(stream) => stream,
             None if self.classes <= 1 => 0,
             None => cooler(self.heat[ftl][lpn as usize], self.classes) - 1,
@@ -57,7 +65,8 @@ impl Streams {
         contents: C,
     ) -> Ppn {
         if self.several {
-            let stream = self.warm(ftl, lpn, |heat, classes| classes.min(heat + 1));
+            let warm = |this: &mut Self| this.warm(ftl, lpn, |heat, classes| classes.min(heat + 1));
+            let stream = self.of_table(lpn).unwrap_or_else(|| warm(self));
             return blocks.program_in(stream, plane, lpn, contents);
         }
         blocks.program(plane, lpn, contents)
@@ -84,12 +93,14 @@ impl<C: Contents> Drive<C> {
     pub(super) fn set_streams(&mut self, drive: &Resolved) {
         let (classes, hold) = (drive.spec.ftl.streams, drive.levelling().migrates);
         let moved = drive.spec.ftl.gc.separate.then_some(classes);
+        let first = (drive.translation_pages() > 0).then(|| drive.member_pages() as u32);
+        let tables = first.map(|first| (first, drive.streams() - 1));
         let several = drive.streams() > 1;
         if several || hold {
             self.blocks.set_streams(drive.streams(), hold);
         }
         let heat = self.ftls.iter().filter(|_| classes > 1).map(|ftl| vec![0; ftl.map.len() as usize]);
-        self.streams = Streams { several, classes, moved, heat: heat.collect() };
+        self.streams = Streams { several, classes, moved, tables, heat: heat.collect() };
     }
 
     /// Programs a page that a collection has read.
@@ -98,7 +109,11 @@ impl<C: Contents> Drive<C> {
         if migrates && self.blocks.has_held(plane) {
             return self.blocks.program_held(plane, lpn, contents);
         }
-        let stream = self.streams.warm(ftl, lpn, cooler);
-        self.blocks.program_in(self.streams.moved.unwrap_or(stream), plane, lpn, contents)
+        let table = self.streams.of_table(lpn);
+        let stream = table.unwrap_or_else(|| {
+            let cooled = self.streams.warm(ftl, lpn, cooler);
+            self.streams.moved.unwrap_or(cooled)
+        });
+        self.blocks.program_in(stream, plane, lpn, contents)
     }
 }

@@ -498,6 +498,11 @@ impl<C: Contents> Drive<C> {
     fn plane_by_version(&self, planes: &[PlaneId], turn: u32, head: Id<Op>) -> Option<(PlaneId, u32)> {
         let older = self.replaces[head.index()];
         let same = (self.plane_choice == PlaneChoice::Same).then_some(older.plane).flatten();
+        if self.power.is_some() && same.is_some_and(|same| self.is_wedged(same)) {
+            // What the recovery goes by is the number of the write, not the block that it went to.
+            let room = |plane: PlaneId| self.blocks.has_room(plane).then(|| self.blocks.room(plane));
+            return Allocation::roomiest(planes, turn, room);
+        }
         let fits = |plane: PlaneId| {
             same.is_none_or(|same| same == plane)
                 && self.blocks.has_room(plane)

@@ -74,7 +74,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// An engine over `tree`.
     #[must_use]
     pub fn new(tree: Tree<S>) -> Self {
-        let Flat { shapes: shape, schemes, controllers } = tree.flatten();
+        let Flat { shapes: mut shape, schemes, controllers } = tree.flatten();
+        for (node, scheme) in schemes.iter().enumerate() {
+            if scheme.as_ref().is_some_and(S::is_transparent) {
+                shape[node].through = shape[shape[node].children[0].index()].leaf;
+            }
+        }
         let leaves = shape.iter().enumerate().filter_map(|(n, s)| Some((usize::from(s.leaf?.0), n)));
         let mut leaf_nodes = Vec::new();
         for (leaf, node) in leaves {

@@ -104,7 +104,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn is_intact(&self, leaf: LeafId, page: Page) -> bool {
         let node = self.node_of(leaf);
-        node.is_some_and(|node| self.shape[node.index()].alive && !self.gaps.lacks(node, page.0))
+        let has = |node: NodeId| self.shape[node.index()].alive && !self.gaps.lacks(node, page.0);
+        let above = node.and_then(|node| self.shape[node.index()].parent).map(|(above, _)| above);
+        let through =
+            above.filter(|&above| above != NodeId::HOST && self.shape[above.index()].through.is_some());
+        node.is_some_and(has) && through.is_none_or(has)
     }
 
     /// Page reads for the host that a failed unit would have served, and another copy or parity did.

@@ -275,7 +275,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let target = self.target(node, step.member);
                 self.dispatch(leaves, now, target, Command { flags, ..step.command }, ticket);
                 if !self.frames[id].lost.is_empty() {
-                    self.spoil(id, at, target);
+                    self.spoil(leaves, id, at, target);
                 }
             }
         }

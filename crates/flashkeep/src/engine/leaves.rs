@@ -112,8 +112,8 @@ pub trait Below {
     fn room(&self, leaf: LeafId) -> u64;
     /// Whether the leaf has been given the page: if not, it is a known zero.
     fn holds(&self, leaf: LeafId, page: Page) -> bool;
-    /// What the leaf's page says of itself on flash; none where nothing is there, or nothing that can be read. Asked
-    /// after a power cut only.
+    /// What the leaf's page says of itself on flash; none where nothing is there, or nothing that can be read, and in
+    /// runs without power cuts.
     fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
         let _ = (leaf, page);
         None
@@ -134,6 +134,12 @@ pub trait Leaves<C: Contents>: Below {
 
     /// After a power cut: what the leaf has of this page fits nothing, and is not to be found again by the next one.
     fn disown(&mut self, leaf: LeafId, page: Page) {
+        let _ = (leaf, page);
+    }
+
+    /// What was written to this page last could not be worked out: what is there is nothing, and says so of itself after a
+    /// power cut.
+    fn spoil(&mut self, leaf: LeafId, page: Page) {
         let _ = (leaf, page);
     }
 

@@ -9,7 +9,7 @@ use super::locks::Locks;
 use super::plan::Member;
 use super::scheme::{Change, Scheme};
 use super::sums::Sheets;
-use super::tree::NodeId;
+use super::tree::{NodeId, Shape};
 use crate::kernel::{Arena, Deadlines, SimTime};
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -51,7 +51,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for &(Member(member), page) in &lacking {
             let child = children[usize::from(member)];
             self.gaps.set(child, page.0, true);
-            if let Some(leaf) = self.shape[child.index()].leaf {
+            let Shape { leaf, through, .. } = self.shape[child.index()];
+            if let Some(leaf) = leaf.or(through) {
                 leaves.disown(leaf, page);
             }
         }

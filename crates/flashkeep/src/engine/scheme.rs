@@ -74,6 +74,11 @@ pub trait Scheme {
         self.grain()
     }
 
+    /// Whether it has one member, and every page is that member's page of the same number.
+    fn is_transparent(&self) -> bool {
+        false
+    }
+
     /// Where a page is, each copy of it; nowhere where it has no place yet: what is nowhere is a known zero to the
     /// schemes above.
     fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
@@ -285,7 +290,8 @@ impl View<'_> {
     /// What a member's page says of itself on flash; none where nothing is there, or nothing that can be read.
     #[must_use]
     pub fn spare(&self, member: Member, page: Page) -> Option<Spare> {
-        let leaf = self.shape[self.child(member).index()].leaf?;
+        let child = &self.shape[self.child(member).index()];
+        let leaf = child.leaf.or(child.through)?;
         if self.alive(member) { self.below.spare(leaf, page) } else { None }
     }
 

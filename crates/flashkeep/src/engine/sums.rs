@@ -5,12 +5,12 @@ use super::command::{Command, Flags, Verb};
 use super::contents::{Contents, gf};
 use super::executor::Engine;
 use super::frames::Frame;
-use super::leaves::{Done, Part, Ticket};
+use super::leaves::{Done, Leaves, Part, Ticket};
 use super::locks::FixedMap;
 use super::plan::{Key, Role, Step};
 use super::requests::Join;
 use super::scheme::Scheme;
-use super::tree::NodeId;
+use super::tree::{NodeId, Shape};
 use crate::kernel::{Id, SimTime};
 
 /// The pages of every join and the sums of every plan.
@@ -324,7 +324,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Pages of a step that could not be worked out, or are copies of what is lost, are lacking from now on.
-    pub(super) fn spoil(&mut self, id: Id<Frame>, at: usize, target: NodeId) {
+    pub(super) fn spoil<L: Leaves<C>>(&mut self, leaves: &mut L, id: Id<Frame>, at: usize, target: NodeId) {
         let step = self.frames[id].steps[at];
         if step.command.verb != Verb::Write {
             return;
@@ -333,7 +333,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let place = self.frames[id].bases[at] + n;
             if self.frames[id].lost.contains(&place) || self.is_spoiled(id, at, place) {
                 self.troubled = true;
-                self.gaps.set(target, step.command.start.0 + n, true);
+                let page = step.command.start.plus(n);
+                self.gaps.set(target, page.0, true);
+                let Shape { leaf, through, .. } = self.shape[target.index()];
+                if let Some(leaf) = leaf.or(through) {
+                    leaves.spoil(leaf, page);
+                }
             }
         }
     }

@@ -30,6 +30,9 @@ pub struct Shape {
     pub children: Vec<NodeId>,
     /// The leaf that it is, if it is one.
     pub leaf: Option<LeafId>,
+    /// The leaf below it whose pages its own are, by the same numbers, if there is one ([`Scheme::is_transparent`](
+    /// super::Scheme::is_transparent)).
+    pub through: Option<LeafId>,
     /// Its parent, and which member of it this is.
     pub parent: Option<(NodeId, Member)>,
     /// Whether it answers.
@@ -106,7 +109,9 @@ impl<S> Flat<S> {
         let id = NodeId(u16::try_from(self.shapes.len()).expect("fewer than 65,535 nodes"));
         assert!(id != NodeId::HOST, "fewer than 65,535 nodes");
         self.schemes.push(scheme);
-        self.shapes.push(Shape { children: Vec::new(), leaf, parent, alive: true, units: None, level });
+        let shape =
+            Shape { children: Vec::new(), leaf, through: None, parent, alive: true, units: None, level };
+        self.shapes.push(shape);
         for (index, member) in members.into_iter().enumerate() {
             let number = Member(u8::try_from(index).expect("fewer than 256 members"));
             let child = self.plant(member, Some((id, number)), level);

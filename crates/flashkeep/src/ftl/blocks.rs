@@ -487,6 +487,7 @@ impl<C: Contents> Blocks<C> {
     pub fn wear_out(&mut self, plane: PlaneId, block: u32) {
         let index = self.geometry.block_index(plane, block);
         self.erases[index] += 1;
+        self.planes[plane.0 as usize].erases += 1;
     }
 
     /// The last erase of a block has not taken place: it is sealed, as it was.
@@ -497,6 +498,7 @@ impl<C: Contents> Blocks<C> {
         self.score[index] = failed;
         self.erases[index] -= 1;
         let state = &mut self.planes[plane.0 as usize];
+        state.erases -= 1;
         state.free_blocks -= 1;
         state.free_pages -= self.geometry.pages - u32::from(failed);
     }

@@ -152,6 +152,16 @@ impl<C: Contents> Blocks<C> {
         insert(&mut self.defects.blocks, index);
     }
 
+    /// A block that was retired for its last erase has not had it: it is erased, as it was when it was retired.
+    pub fn reinstate_block(&mut self, plane: PlaneId, block: u32) {
+        let index = self.geometry.block_index(plane, block);
+        self.defects.blocks.retain(|&failed| failed != index);
+        self.score[index] = FREE;
+        let state = &mut self.planes[plane.0 as usize];
+        state.free_blocks += 1;
+        state.free_pages += self.geometry.pages;
+    }
+
     /// What a block that has failed had free is gone.
     fn count_block_out(&mut self, plane: PlaneId, block: u32, index: usize) {
         let next = self.planes[plane.0 as usize].next;

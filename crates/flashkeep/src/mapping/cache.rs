@@ -138,6 +138,16 @@ impl Cache {
         }
     }
 
+    /// Whether an entry of the translation page has changed.
+    pub(super) fn is_dirty(&self, translation: u32) -> bool {
+        self.dirty[translation as usize] != 0
+    }
+
+    /// Nothing is in memory.
+    pub(super) fn empty(&mut self) {
+        *self = Cache::new(self.capacity, self.slot_of.len() as u32, self.per_page);
+    }
+
     fn clear_dirty(&mut self, slot: u32) {
         let Slot { page, next_dirty, last_dirty, dirty, .. } = self.slots[slot as usize];
         if !dirty {

@@ -10,14 +10,18 @@
 //!
 //! # What it costs
 //! A miss: one page read, and a read and a program more where what is given up has changed; with collection a read and a
-//! program for each write, at most; and the pages that the map takes, which come out of the over-provisioned ones.
+//! program for each write, at most; and the pages that the map takes, which come out of the over-provisioned ones, of
+//! which every plane keeps two blocks more.
+//!
+//! After a power cut the directory is found with the spare areas of all pages, as a page map is; what the cache had not
+//! given back, and what was written after its translation page, is brought up to date behind writes in the same way.
 //!
 //! # Source
 //! Gupta, Kim and Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of page-level
-//! address mappings", ASPLOS 2009. Ours: neighbouring pages asked for by one command (64 at most, within 64 that are
-//! aligned) are brought by one read; translation pages lie among the data, by the leaf's own allocation, where the paper
-//! gives them blocks of their own; and for that reason what collection has moved is put off, where the paper updates it
-//! with each block: pages that are written so often, among the others, take the room that collection lives on.
+//! address mappings", ASPLOS 2009: data and translation pages in blocks of their own, collected apart (cause
+//! `metadata`), here an open block of each kind in every plane. Ours: neighbouring pages asked for by one command (64 at
+//! most, within 64 that are aligned) are brought by one read; and what collection has moved is put off, where the paper
+//! updates it with each block.
 
 use super::cache::Cache;
 use super::{Below, Counts, Entry, LEAF, Mapping, Options};
@@ -187,6 +191,34 @@ impl Dftl {
 
     pub(super) fn pressed(&self) -> bool {
         self.is_due && !self.stale.is_empty()
+    }
+
+    /// The power was cut: the cache is empty. The scan that found the pages has also found which translation pages do not
+    /// say where they are; those are brought up to date behind writes, like those of which collection has moved pages.
+    pub(super) fn recover(&mut self, view: &View<'_>) {
+        let translations = self.pages.div_ceil(self.per_page);
+        let late = |&translation: &u32| {
+            self.cache.is_dirty(translation)
+                || self.is_stale.has(translation)
+                || self.is_behind(translation, view)
+        };
+        let stale: VecDeque<u32> = (0..translations).filter(late).collect();
+        self.cache.empty();
+        self.is_stale = Bits::default();
+        stale.iter().for_each(|&translation| {
+            self.is_stale.set(translation, true);
+        });
+        (self.stale, self.is_due) = (stale, false);
+        self.leaving.clear();
+    }
+
+    /// Whether a page was written after its translation page.
+    fn is_behind(&self, translation: u32, view: &View<'_>) -> bool {
+        let written = |page| view.spare(LEAF, page).map_or(0, |spare| spare.sequence);
+        let first = translation * self.per_page;
+        let mut pages = first..self.pages.min(first + self.per_page);
+        let known = written(self.page_of(translation));
+        pages.any(|page| written(Page(page)) > known)
     }
 
     /// All that is known of its pages goes into the translation page.

@@ -161,6 +161,10 @@ impl Scheme for Mapping {
         }
     }
 
+    fn is_transparent(&self) -> bool {
+        matches!(self, Mapping::Dftl(_))
+    }
+
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
         let place = match self {
             Mapping::Dftl(_) => Some(page.0),
@@ -196,6 +200,13 @@ impl Scheme for Mapping {
         match self {
             Mapping::Dftl(map) => map.hear(why, view, plan),
             Mapping::Block(_) | Mapping::Hybrid(_) => false,
+        }
+    }
+
+    fn recover(&mut self, view: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
+        match self {
+            Mapping::Dftl(map) => map.recover(view),
+            Mapping::Block(_) | Mapping::Hybrid(_) => {}
         }
     }
 

@@ -206,6 +206,9 @@ macro_rules! schemes {
             fn capacity(&self) -> u64 { match self { $(Any::$variant(s) => s.capacity(),)* Any::Mapped(s) => s.capacity() } }
             #[inline(always)]
             fn grain(&self) -> u32 { match self { $(Any::$variant(s) => s.grain(),)* Any::Mapped(s) => s.grain() } }
+            fn is_transparent(&self) -> bool {
+                match self { $(Any::$variant(s) => s.is_transparent(),)* Any::Mapped(s) => s.is_transparent() }
+            }
             #[inline(always)]
             fn read_grain(&self) -> u32 { match self { $(Any::$variant(s) => s.read_grain(),)* Any::Mapped(s) => s.read_grain() } }
             fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {

@@ -135,7 +135,9 @@ impl Ppc {
         self.versions.write(command, place, &touch, plan, |step| step.stage(1));
         plan.push(Step::store(memory, slot, Role::P, Cause::PartialParity).stage(1));
         let trims = command.verb == Verb::Trim;
-        let settling = Settling { touched: touch.touched, trims, puts_off: true, ..Settling::default() };
+        let partial_before = view.spare(memory, slot).map_or(0, |spare| spare.sequence);
+        let touched = touch.touched;
+        let settling = Settling { touched, trims, puts_off: true, partial_before, ..Settling::default() };
         self.versions.stripes.settling.insert(stripe, settling);
         Verdict::Go
     }

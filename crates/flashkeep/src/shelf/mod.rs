@@ -80,17 +80,6 @@ impl<C: Contents> Shelf<C> {
         self.places.iter_mut().map(|place| &mut place.device)
     }
 
-    /// What a leaf's page holds, writes that are under way included; none where nothing is there, or nothing that can
-    /// be read. Takes no time and disturbs nothing.
-    #[must_use]
-    pub fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
-        match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.contents_of(leaf, page),
-            (Device::Disk(disk), _) => disk.contents_of(page),
-            (Device::Memory(memory), _) => memory.contents(page.0),
-        }
-    }
-
     /// Whether nothing waits and nothing is under way.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
@@ -243,6 +232,14 @@ impl<C: Contents> Leaves<C> for Shelf<C> {
         }
     }
 
+    fn spoil(&mut self, leaf: LeafId, page: Page) {
+        let at = usize::from(self.place_of[usize::from(leaf.0)]);
+        let Place { device, first } = &mut self.places[at];
+        if let Device::Flash(drive) = device {
+            drive.spoil(LeafId(leaf.0 - *first), page);
+        }
+    }
+
     fn done(&mut self) -> &mut Vec<Done<C>> {
         &mut self.done
     }
@@ -382,7 +379,8 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
     fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.contents_of(leaf, page),
-            (Device::Disk(_) | Device::Memory(_), _) => None,
+            (Device::Disk(disk), _) => disk.contents_of(page),
+            (Device::Memory(memory), _) => memory.contents(page.0),
         }
     }
 

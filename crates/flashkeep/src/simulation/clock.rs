@@ -48,7 +48,8 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             } else if blow <= admission {
                 // At the end, when nothing else is to come, nothing fails any more; what failed is still replaced.
                 let comes = next.is_some() || self.volumes.as_ref().is_some_and(Volumes::has_next);
-                if !comes && event == SimTime::NEVER && !self.blows.replaces_next() {
+                let idle = event == SimTime::NEVER && crossing == SimTime::NEVER;
+                if !comes && idle && !self.blows.replaces_next() {
                     break;
                 }
                 self.strike_by_time();

@@ -19,6 +19,8 @@ pub(super) struct Link {
     coming: VecDeque<u32>,
     /// The write whose data are crossing; they are in when the link is free.
     inward: Option<u32>,
+    /// In a run with power cuts: the read whose data are crossing; it is over when the link is free.
+    outward: Option<u32>,
     /// Requests that flash is done with, or will be: when, in which order that was known, and which.
     going: BinaryHeap<Reverse<(u64, u64, u32)>>,
     known: u64,
@@ -33,6 +35,7 @@ impl Link {
             free_at: SimTime::ZERO,
             coming: VecDeque::new(),
             inward: None,
+            outward: None,
             going: BinaryHeap::new(),
             known: 0,
         })
@@ -40,7 +43,7 @@ impl Link {
 
     /// When it has something to do.
     pub(super) fn next_at(&self) -> SimTime {
-        if self.inward.is_some() || !self.coming.is_empty() {
+        if self.inward.is_some() || self.outward.is_some() || !self.coming.is_empty() {
             return self.free_at;
         }
         self.going.peek().map_or(SimTime::NEVER, |Reverse((at, ..))| SimTime(*at).max(self.free_at))
@@ -49,6 +52,14 @@ impl Link {
     /// Whether nobody uses it or will.
     pub(super) fn is_quiet(&self) -> bool {
         self.next_at() == SimTime::NEVER
+    }
+
+    /// The power was cut: nobody uses it before `ready`.
+    pub(super) fn cut(&mut self, ready: SimTime) {
+        self.coming.clear();
+        (self.inward, self.outward) = (None, None);
+        self.going.clear();
+        self.free_at = ready;
     }
 
     fn time(&self, sectors: u64) -> Span {
@@ -68,7 +79,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     pub(super) fn come(&mut self, id: Id<InFlight<C>>) {
         let link = self.link.as_mut().expect("whoever has a link");
         link.coming.push_back(id.raw());
-        if link.inward.is_none() && link.free_at <= self.now {
+        if link.inward.is_none() && link.outward.is_none() && link.free_at <= self.now {
             self.cross();
         }
     }
@@ -82,6 +93,16 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         self.in_flight[Id::new(finished.tag)].finished = Some(finished);
     }
 
+    /// A request is over, as far as link and flash are concerned, at `end`.
+    fn leave(&mut self, id: u32, end: SimTime) {
+        if self.ledger.is_some() {
+            self.window.leave(end);
+            self.acknowledge(Id::new(id));
+        }
+        let finished = self.in_flight[Id::new(id)].finished.expect("flash is done with it");
+        self.conclude(finished, end);
+    }
+
     /// The link has done what it did: its next uses, until it is busy again or has nothing to do.
     #[inline(never)]
     pub(super) fn cross(&mut self) {
@@ -89,14 +110,22 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         if let Some(id) = self.link.as_mut().and_then(|link| link.inward.take()) {
             self.submit(Id::new(id));
         }
+        if let Some(id) = self.link.as_mut().and_then(|link| link.outward.take()) {
+            self.leave(id, now);
+        }
         while let Some(link) = self.link.as_mut().filter(|link| link.free_at <= now && link.inward.is_none())
         {
             if let Some(id) = link.leaving(now) {
                 let this = &self.in_flight[Id::new(id)];
                 let out = if this.op == Some(Op::Read) { link.time(this.sectors) } else { Span::ZERO };
                 link.free_at = now + out;
-                let (finished, end) = (this.finished.expect("flash is done with it"), link.free_at);
-                self.conclude(finished, end);
+                let end = link.free_at;
+                if self.ledger.is_some() && end > now {
+                    // A cut may still come in between.
+                    link.outward = Some(id);
+                    return;
+                }
+                self.leave(id, end);
                 continue;
             }
             let Some(id) = link.coming.pop_front() else { return };

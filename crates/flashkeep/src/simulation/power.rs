@@ -74,12 +74,16 @@ impl Ledger {
         self.promises[page as usize] = Promise { trimmed: Some(latest), ..Promise::default() };
     }
 
-    /// A request is acknowledged, which wrote these versions; when they are durable, if that is known.
-    fn acknowledge(&mut self, written: &[(u32, u16)], durable: Option<SimTime>) {
+    /// A request is acknowledged, which wrote these versions.
+    fn acknowledge(&mut self, written: &[(u32, u16)]) {
         for &(page, version) in written {
             self.promises[page as usize].take(version, false);
-            self.coming.extend(durable.map(|at| (at, page, version)));
         }
+    }
+
+    /// These versions will be durable at an instant.
+    fn await_durable(&mut self, written: &[(u32, u16)], durable: SimTime) {
+        self.coming.extend(written.iter().map(|&(page, version)| (durable, page, version)));
     }
 
     fn come(&mut self, now: SimTime) {
@@ -95,6 +99,10 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     #[cold]
     pub(super) fn hold_finished(&mut self) {
         let finished = std::mem::take(self.engine.finished());
+        if self.link.is_some() {
+            self.hand_to_link(finished);
+            return self.end_requests(self.now);
+        }
         let Some(ledger) = &mut self.ledger else { return };
         for finished in finished {
             let memory = self.in_flight[Id::new(finished.tag)].from_memory;
@@ -103,6 +111,27 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             ledger.held.push(finished);
         }
         self.end_requests(self.now);
+    }
+
+    /// Requests that wait for the link end when that lets them go; what they wrote is durable before or after that.
+    fn hand_to_link(&mut self, finished: Vec<Finished>) {
+        for finished in finished {
+            let written = &self.in_flight[Id::new(finished.tag)].written;
+            if let (Some(ledger), Some(at)) = (&mut self.ledger, finished.durable)
+                && !self.buffer.has_dram()
+            {
+                ledger.await_durable(written, at);
+            }
+            self.finish(finished);
+        }
+    }
+
+    /// The host is told that a request is over.
+    pub(super) fn acknowledge(&mut self, id: Id<InFlight<C>>) {
+        let written = std::mem::take(&mut self.in_flight[id].written);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.acknowledge(&written);
+        }
     }
 
     /// Requests that have ended by `now` are over.
@@ -117,7 +146,8 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             if let Some(ledger) = &mut self.ledger {
                 // The DRAM may have it alone.
                 let durable = finished.durable.filter(|_| !self.buffer.has_dram());
-                ledger.acknowledge(&written, durable);
+                ledger.acknowledge(&written);
+                durable.into_iter().for_each(|at| ledger.await_durable(&written, at));
             }
             self.finish(finished);
         }
@@ -151,6 +181,9 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         let recovery = self.drive.cut_power(at);
         self.now = recovery.ready;
         self.last = self.last.max(recovery.ready);
+        if let Some(link) = &mut self.link {
+            link.cut(recovery.ready);
+        }
         self.engine.recover(&mut self.drive, recovery.ready);
         let volatile_pages_lost = self.take_stock();
         let Some(ledger) = &mut self.ledger else { return };

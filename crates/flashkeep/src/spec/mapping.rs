@@ -4,6 +4,7 @@ use super::check::{Check, Resolved, page_bytes, product};
 use super::keys::{MapMemory, ReadPolicy};
 use super::pools::pooled;
 use super::redundancy::{logical, parts};
+use super::wear::spare_blocks;
 use crate::error::DriveError;
 use crate::mapping::{self, Below, Entry};
 use crate::schemes::{self, Members};
@@ -139,7 +140,7 @@ impl Check<'_> {
     fn room_for_translations(&self, map: &Entry) -> Result<(), DriveError> {
         let (planes, physical, pages) = self.member();
         let tables = mapping::translation_pages(pages, page_bytes(&self.spec));
-        let kept = 2 * u64::from(self.spec.flash.pages_per_block) * planes;
+        let kept = u64::from(spare_blocks(&self.spec).0 * self.spec.flash.pages_per_block) * planes;
         if physical - pages >= kept + tables {
             return Ok(());
         }

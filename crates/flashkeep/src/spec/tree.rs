@@ -224,7 +224,8 @@ fn streams_and_wear(drive: &Resolved) -> Vec<String> {
     let mut lines = Vec::new();
     if drive.streams() > 1 {
         let moved = if ftl.gc.separate { ", one of them for moved pages" } else { "" };
-        lines.push(format!("{} open blocks a plane{moved}", drive.streams()));
+        let tables = if drive.translation_pages() > 0 { ", one of them for the map's tables" } else { "" };
+        lines.push(format!("{} open blocks a plane{moved}{tables}", drive.streams()));
     }
     if let Some(budget) = ftl.wear.erase_budget {
         lines.push(format!("blocks stand {budget} erases; wear levelling {}", ftl.wear.levelling));

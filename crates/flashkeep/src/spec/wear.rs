@@ -4,11 +4,13 @@ use super::check::{Check, Resolved};
 use super::keys::DriveSpec;
 use crate::error::DriveError;
 use crate::ftl::{victim, wear};
+use crate::mapping::{self, Below};
 use crate::schemes::{self, Members};
 
 /// Open blocks of a plane, one for each stream of pages.
 fn streams(spec: &DriveSpec) -> u8 {
-    spec.ftl.streams + u8::from(spec.ftl.gc.separate)
+    let tables = mapping::named(&spec.ftl.map).is_some_and(|map| map.below == Below::Mapped);
+    spec.ftl.streams + u8::from(spec.ftl.gc.separate) + u8::from(tables)
 }
 
 fn migrates(spec: &DriveSpec) -> bool {

@@ -2,7 +2,7 @@
 
 use super::bench::Told;
 use flashkeep::drive::{Drive, Kind};
-use flashkeep::engine::{LeafId, Page, Token};
+use flashkeep::engine::Token;
 use flashkeep::kernel::SimTime;
 use flashkeep::shelf::{Device, Hardware, Shelf};
 use flashkeep::simulation::{Built, build, build_shelf};
@@ -14,8 +14,6 @@ pub(crate) trait Bed: Hardware<Token> + Sized {
     fn put_together(drive: &Resolved) -> Built<Self>;
     /// Has every operation of every drive told; which devices those are.
     fn log_all(&mut self) -> Vec<(u16, Told)>;
-    /// What a leaf's page holds.
-    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<Token>;
     /// Whether nothing is under way.
     fn is_quiet(&self) -> bool;
     /// How many operations of a kind a drive has counted.
@@ -37,10 +35,6 @@ impl Bed for Drive<Token> {
 
     fn log_all(&mut self) -> Vec<(u16, Told)> {
         vec![(0, told(self))]
-    }
-
-    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<Token> {
-        Drive::contents_of(self, leaf, page)
     }
 
     fn is_quiet(&self) -> bool {
@@ -67,10 +61,6 @@ impl Bed for Shelf<Token> {
             Device::Disk(_) | Device::Memory(_) => None,
         });
         drives.collect()
-    }
-
-    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<Token> {
-        Shelf::contents_of(self, leaf, page)
     }
 
     fn is_quiet(&self) -> bool {

@@ -287,6 +287,8 @@ impl Bench {
 
     /// The power fails and comes back: pages that were durable and are not there any more, and not exposed to that.
     pub(crate) fn cut(&mut self) {
+        // What happens at this very instant has happened.
+        while self.flash.next_event().min(self.engine.next_due()) <= self.now && self.step() {}
         self.cut_at(self.now);
     }
 

@@ -33,21 +33,43 @@ const SETTINGS: [&[&str]; 4] = [
 ];
 
 /// Other ways to fill and to erase blocks, with the planes that they need.
-const WAYS: [(u32, &[&str]); 5] = [
+const WAYS: [(u32, &[&str]); 13] = [
     (1, &["ftl.streams=2"]),
     (1, &["ftl.gc.separate=true"]),
     (2, &["flash.commands.multi_plane=\"match\""]),
     (2, &["flash.commands.multi_plane=\"skip\""]),
     (1, &["flash.commands.cache_program=true", "flash.commands.cache_read=true"]),
+    (2, &["flash.busy_unit=\"chip\"", "ftl.plane_choice=\"same\""]),
+    (2, &["flash.busy_unit=\"chip\"", "ftl.pool=\"element\""]),
+    (1, &["flash.bus=\"rounds\"", "ftl.gc.run=\"hold-channel\""]),
+    (1, &WORN),
+    (1, &WORN_IN_ONE_GO),
+    (1, &["ftl.wear.erase_budget=7", "ftl.gc.run=\"hold-channel\""]),
+    (1, &["ftl.map=\"dftl\"", "ftl.cache_kib=0.03125"]),
+    (1, &["ftl.map=\"dftl\"", "ftl.cache_kib=0.03125", "ftl.gc.run=\"hold-channel\""]),
 ];
 
+/// Blocks pass each other over, and get cold data, as soon as one has been erased more often than another.
+const WORN: [&str; 5] = [
+    "ftl.wear.erase_budget=40",
+    "ftl.wear.levelling=\"both\"",
+    "ftl.wear.migrate_below=1",
+    "ftl.wear.rate_limit_below=1",
+    "ftl.wear.rate_limit_window=1",
+];
+const WORN_IN_ONE_GO: [&str; 6] =
+    [WORN[0], WORN[1], WORN[2], WORN[3], WORN[4], "ftl.gc.run=\"hold-channel\""];
+
 #[test]
-fn a_cut_at_every_step_however_blocks_are_filled() {
+fn a_cut_at_every_third_step_however_blocks_are_filled() {
     for scheme in ["none", "raid5", "ppc"] {
         for (seed, &(planes, more)) in (1..).zip(&WAYS) {
+            if scheme == "ppc" && more[0].starts_with("ftl.map=") {
+                continue; // It keeps old versions, which only a page map can.
+            }
             let mut whole = bench_of(scheme, planes, more);
             history(&mut whole, seed, 90, u32::MAX);
-            for step in 0..whole.steps {
+            for step in (seed as u32 % 3..whole.steps).step_by(3) {
                 let mut bench = bench_of(scheme, planes, more);
                 history(&mut bench, seed, 90, step);
                 bench.cut();
@@ -187,13 +209,10 @@ fn cut_again_and_again_the_drive_goes_on() {
 
 /// Requests, failures, replacements and cuts in any order. While every member is there nothing that was durable is missing
 /// after a cut; with one gone, or one that is being rebuilt, only what was exposed or being written.
-///
-/// Not yet so for every seed: with 300 of them instead of 40, `raid6` (116, two members being rebuilt) and `ppc` bring back
-/// zeros where they ought to say that a page is lost. docs/power.md says so, and `ppc` is refused (`faults`).
 #[test]
 fn whatever_happens_in_whatever_order_what_is_missing_was_exposed() {
     for entry in for_drives() {
-        for seed in 0..40 {
+        for seed in 0..100 {
             let mut random = Random::stream(seed, "events");
             let mut bench = bench(entry.name, SETTINGS[seed as usize % 4]);
             let survives =

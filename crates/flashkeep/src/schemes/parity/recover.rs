@@ -11,7 +11,6 @@ use super::stripes::Stripes;
 use super::units::Units;
 use crate::engine::{Contents, Member, Page, Role, Token, Version, View, gf};
 use crate::kernel::Bits;
-use crate::schemes::todo::Todo;
 
 /// The units of a stripe, as their spare areas say.
 struct Remains {
@@ -25,46 +24,60 @@ struct Remains {
     parities: Vec<(Role, Token)>,
 }
 
-/// What was logged of data pages when it was found: which were lost, and which their members had not been given back.
+/// What was logged of data pages: which were lost, when that was found, and which there ought to be once something has
+/// failed. One of those that is not there has not been given back to its member: what is noted of it is noted when
+/// its program is over, and a torn program leaves the version before.
 pub(crate) struct Logged {
     pub(crate) lost: Bits,
-    pub(crate) lacking: Bits,
+    pub(crate) owed: Bits,
 }
 
 impl<L: Layout> Stripes<L> {
     /// Nothing is known any more but the layout and what was logged.
     pub(crate) fn forget(&mut self) -> Logged {
-        self.sound = false;
-        (self.written, self.thin, self.bare) = Default::default();
-        self.todo = Todo::default();
-        self.settling.clear();
-        Logged { lost: std::mem::take(&mut self.gone), lacking: std::mem::take(&mut self.lacking) }
+        let mut owed = std::mem::take(&mut self.written);
+        if std::mem::take(&mut self.sound) {
+            owed = Bits::default();
+        }
+        let trims = std::mem::take(&mut self.settling);
+        #[allow(clippy::iter_over_hash_type)] // The order does not matter.
+        for (stripe, settling) in trims.into_iter().filter(|(_, settling)| settling.trims) {
+            Self::mark(&mut owed, self.number(stripe, 0), settling.touched, false);
+        }
+        (self.thin, self.bare, self.todo) = Default::default();
+        Logged { lost: std::mem::take(&mut self.gone), owed }
     }
 
     /// Looks at every stripe. Tells what members lack.
     pub(crate) fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         let logged = self.forget();
-        (0..self.count()).for_each(|stripe| self.recover_stripe(stripe, &logged, view, lacks));
+        let none = Units::default();
+        (0..self.count()).for_each(|stripe| self.recover_stripe(stripe, &logged, none, view, lacks));
     }
 
     /// Looks at a stripe with one version of everything. What a parity says of a page that was lost before is older
-    /// than that.
+    /// than that, and of `zeros`, if they are not there, it has nothing to say.
     pub(crate) fn recover_stripe(
         &mut self,
         stripe: u32,
         logged: &Logged,
+        zeros: Units,
         view: &View<'_>,
         lacks: &mut dyn FnMut(Member, Page),
     ) {
         let seats = self.seats(stripe);
-        let remains = self.remains(seats, view);
-        let found = remains.settle(self.units(&logged.lost, stripe), self.units(&logged.lacking, stripe));
+        let mut remains = self.remains(seats, view);
+        remains.absent.retain(|&index| !zeros.has(index));
+        let found = remains.settle(self.units(&logged.lost, stripe), self.units(&logged.owed, stripe));
         let written = found.written(&remains);
         Self::mark(&mut self.written, remains.stripe_first, written, true);
         for index in remains.absent.iter().copied().filter(|&index| written.has(index)) {
             lacks(seats.data(index), seats.page());
         }
-        let unfit = |role: &&Role| !written.is_empty() && !found.parities.contains(role);
+        // One that is there is to be found no more, even where nothing else is.
+        let is_there = |role: Role| remains.parities.iter().any(|&(other, _)| other == role);
+        let unfit =
+            |role: &&Role| (!written.is_empty() || is_there(**role)) && !found.parities.contains(role);
         for &role in seats.parities().iter().filter(unfit) {
             if view.alive(seats.member(role)) {
                 lacks(seats.member(role), seats.parity_page());
@@ -123,11 +136,11 @@ impl Found {
 
 impl Remains {
     /// The most parities that fit, with the fewest units to be worked out; none where some `were_lost` and are not there.
-    /// Where none fits, what is not there is a known zero, unless its member `lacked` it.
-    fn settle(&self, were_lost: Units, lacked: Units) -> Found {
+    /// Where none fits, what is not there is a known zero, unless its member is `owed` it.
+    fn settle(&self, were_lost: Units, owed: Units) -> Found {
         let missing = || self.dead.iter().chain(&self.absent).copied();
         if missing().any(|index| were_lost.has(index)) {
-            let known = |index: &u8| were_lost.has(*index) || lacked.has(*index) || self.dead.contains(index);
+            let known = |index: &u8| were_lost.has(*index) || owed.has(*index) || self.dead.contains(index);
             return Found { lost: missing().filter(known).collect(), ..Found::default() };
         }
         let all: Vec<Role> = self.parities.iter().map(|&(role, _)| role).collect();
@@ -142,8 +155,9 @@ impl Remains {
         }
         // Where nothing else is there, nothing was.
         let empty = self.parities.is_empty() && self.data.iter().all(|token| *token == Token::default());
-        let mut lost = if empty { Vec::new() } else { self.dead.clone() };
-        lost.extend(self.absent.iter().copied().filter(|&index| lacked.has(index)));
+        let dead = self.dead.iter().copied().filter(|&index| !empty || owed.has(index));
+        let mut lost: Vec<u8> = dead.collect();
+        lost.extend(self.absent.iter().copied().filter(|&index| owed.has(index)));
         Found { lost, ..Found::default() }
     }
 

@@ -8,6 +8,7 @@
 //! written anew. Where neither fits, or nothing is known of a stripe, there is one version of everything
 //! ([`Stripes::recover_stripe`]).
 
+use super::layout::Rotated;
 use super::recover::Logged;
 use super::stripes::Stripes;
 use super::units::Units;
@@ -49,35 +50,56 @@ impl Versions {
         lacks: &mut dyn FnMut(Member, Page),
     ) {
         let settled = std::mem::take(&mut self.changed);
-        let settling = std::mem::take(&mut self.stripes.settling);
+        let settling = self.stripes.settling.clone();
         // The memory knows of the units that it stands for which are known zeros.
-        let written = std::mem::take(&mut self.stripes.written);
+        let written = self.stripes.written.clone();
         let mut logged = self.stripes.forget();
         (self.blind, self.exposed) = Default::default();
-        let owes = logged.lacking.count() > 0;
         for stripe in 0..self.stripes.count() {
             let known = self.stripes.units(&settled, stripe);
+            // What it stands for is written together with it.
             let under_way = settling.get(&stripe).filter(|settling| settling.puts_off);
-            let coming = under_way.map_or(Units::default(), |settling| settling.touched).without(known);
-            let there = self.stripes.units(&written, stripe).within(known);
-            // With every unit there, the data say all there is to know. (What is not there, while nothing is owed to
-            // a member, had not been programmed.)
+            let number = |(memory, slot)| view.spare(memory, slot).map(|spare| spare.sequence);
+            let commits = settling.get(&stripe).is_some_and(|settling| settling.renews);
+            let under_way = under_way.filter(|settling| {
+                partial(stripe).and_then(number).is_some_and(|number| number != settling.partial_before)
+            });
+            let coming = under_way.map_or(Units::default(), |settling| settling.touched);
+            let trimmed = settling.get(&stripe).filter(|settling| settling.trims);
+            let trimmed = trimmed.map_or(Units::default(), |settling| settling.touched);
+            let there = self.stripes.units(&written, stripe).within(known).without(trimmed);
+            let owed = there.with(self.stripes.units(&logged.owed, stripe));
+            let known = known.with(coming);
+            // With every unit there, the data say all there is to know. (What is not there, and owed to nobody, had not
+            // been programmed.)
             let seats = self.stripes.seats(stripe);
             let is_short = (0..self.stripes.data()).any(|index| {
                 let member = seats.data(index);
-                !view.alive(member)
-                    || (owes || there.has(index)) && view.spare(member, seats.page()).is_none()
+                !view.alive(member) || owed.has(index) && view.spare(member, seats.page()).is_none()
             });
-            let at = partial(stripe)
-                .filter(|_| is_short)
-                .filter(|&(memory, slot)| view.spare(memory, slot).is_some());
-            if !at.is_some_and(|at| {
-                self.recover_partial(stripe, [known, coming, there], at, &mut logged, view, lacks)
-            }) {
+            let entry = partial(stripe);
+            let at = entry.filter(|&(memory, slot)| view.spare(memory, slot).is_some());
+            // Where it could not be worked out, the parity knows only what was so before.
+            if entry.is_some() && at.is_none() && !commits {
+                self.lose_unsaid(stripe, known, owed, &mut logged, view);
+            }
+            let at = at.filter(|_| is_short);
+            if !at.is_some_and(|at| self.recover_partial(stripe, [known, owed], at, &mut logged, view, lacks))
+            {
                 self.let_go(stripe, Units::range(0, self.stripes.data()));
-                self.stripes.recover_stripe(stripe, &logged, view, lacks);
+                let zeros = if entry.is_some() { known.without(owed) } else { Units::default() };
+                self.stripes.recover_stripe(stripe, &logged, zeros, view, lacks);
             }
         }
+    }
+
+    /// Units that only a partial parity of no use knows are lost, where they are not to be had.
+    fn lose_unsaid(&self, stripe: u32, known: Units, owed: Units, logged: &mut Logged, view: &View<'_>) {
+        let seats = self.stripes.seats(stripe);
+        let mut lost = known.within(owed);
+        let dead = known.iter().filter(|&index| !view.alive(seats.data(index)));
+        dead.for_each(|index| lost.add(index));
+        Stripes::<Rotated<1>>::mark(&mut logged.lost, self.stripes.number(stripe, 0), lost, true);
     }
 
     /// Old versions of these units are kept no more.
@@ -92,27 +114,19 @@ impl Versions {
     fn recover_partial(
         &mut self,
         stripe: u32,
-        [known, coming, there]: [Units; 3],
+        [known, owed]: [Units; 2],
         at: (Member, Page),
         logged: &mut Logged,
         view: &View<'_>,
         lacks: &mut dyn FnMut(Member, Page),
     ) -> bool {
         let seats = self.stripes.seats(stripe);
-        // What was on its way to a member that does not have it is there if the partial parity has it.
-        let is_there = |index: u8| view.spare(seats.data(index), seats.page()).is_some();
-        let doubtful: Vec<u8> = coming.iter().filter(|&index| !is_there(index)).collect();
-        let mut sets = vec![known.with(coming)];
-        for index in doubtful {
-            sets.insert(0, known.with(coming).without(Units::range(index, index + 1)));
-        }
-        let pairs: Vec<Pair> = sets.into_iter().map(|set| self.pair(stripe, set, at, view)).collect();
-        let fits = pairs.iter().flat_map(|pair| pair.fits().map(move |fit| (pair, fit)));
-        let fits: Vec<(&Pair, Fit)> = fits.filter(|(_, fit)| fit.parity || fit.partial).collect();
-        let both = fits.iter().find(|(_, fit)| fit.parity && fit.partial);
-        let Some(&(pair, fit)) = both.or(fits.first()) else {
+        let pair = self.pair(stripe, known, at, view);
+        let fits: Vec<Fit> = pair.fits().filter(|fit| fit.parity || fit.partial).collect();
+        let both = fits.iter().find(|fit| fit.parity && fit.partial);
+        let Some(&fit) = both.or(fits.first()) else {
             // What the parity says of those was so before they were written.
-            Stripes::<super::Rotated<1>>::mark(&mut logged.lost, self.stripes.number(stripe, 0), known, true);
+            self.lose_unsaid(stripe, known, owed, logged, view);
             return false;
         };
         let was_lost = self.stripes.units(&logged.lost, stripe);
@@ -128,12 +142,12 @@ impl Versions {
         }
         // What no sum says anything of is lost, and no known zero.
         let said = |index: u8| if pair.changed.has(index) { fit.partial } else { fit.parity };
-        let dead = pair.dead.iter().copied().filter(|&index| !said(index));
-        let absent = pair.absent.iter().copied().filter(|&index| there.has(index) && !fit.partial);
-        dead.chain(absent).for_each(|index| written.add(index));
+        let absent = pair.absent.iter().copied().filter(|&index| owed.has(index));
+        let unsaid = pair.dead.iter().copied().chain(absent).filter(|&index| !said(index));
+        unsaid.for_each(|index| written.add(index));
         self.let_go(stripe, Units::range(0, self.stripes.data()).without(pair.changed));
-        Stripes::<super::Rotated<1>>::mark(&mut self.changed, first, pair.changed, true);
-        Stripes::<super::Rotated<1>>::mark(&mut self.stripes.written, first, written, true);
+        Stripes::<Rotated<1>>::mark(&mut self.changed, first, pair.changed, true);
+        Stripes::<Rotated<1>>::mark(&mut self.stripes.written, first, written, true);
         for &index in pair.absent.iter().filter(|&&index| written.has(index)) {
             lacks(seats.data(index), seats.page());
         }

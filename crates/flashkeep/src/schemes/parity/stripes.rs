@@ -63,6 +63,8 @@ pub(crate) struct Settling {
     pub(crate) rebuilds: bool,
     /// It makes room for a command that waits.
     pub(crate) makes_room: bool,
+    /// Where `puts_off`, in a drive that is to lose its power: the number of the last write to the partial parity before.
+    pub(crate) partial_before: u64,
 }
 
 /// What every parity scheme knows of its stripes.
@@ -82,9 +84,6 @@ pub(crate) struct Stripes<L> {
     pub(crate) bare: Bits,
     /// Data pages that nothing brings back now.
     pub(crate) gone: Bits,
-    /// Data pages that their members have not been given back yet: that is logged, too.
-    #[serde(skip)]
-    pub(crate) lacking: Bits,
     /// Stripes where something can be brought back.
     pub(crate) todo: Todo,
     /// What plans under way will have changed, by stripe.
@@ -105,7 +104,6 @@ impl<L: Layout> Stripes<L> {
             thin: Bits::default(),
             bare: Bits::default(),
             gone: Bits::default(),
-            lacking: Bits::default(),
             todo: Todo::default(),
             settling: FixedMap::default(),
         }
@@ -281,15 +279,11 @@ impl<L: Layout> Stripes<L> {
         word.units.iter().filter(lacks).for_each(|index| lacking.add(index));
         let gone = if word.can_do_without(&missing) { Units::default() } else { lacking };
         let answers = missing.roles().iter().any(|&role| view.alive(word.seats.member(role)));
-        self.note(stripe, missing.count, lacking, gone, answers && try_again);
+        self.note(stripe, missing.count, gone, answers && try_again);
     }
 
-    /// How many units the parities of a stripe lack, which data units their members lack and which of those are lost,
-    /// and whether it can be helped.
-    pub(crate) fn note(&mut self, stripe: u32, missing: usize, lacking: Units, gone: Units, helps: bool) {
-        let (first, all) = (self.number(stripe, 0), Units::range(0, self.data));
-        Self::mark(&mut self.lacking, first, all.without(lacking), false);
-        Self::mark(&mut self.lacking, first, lacking, true);
+    /// How many units the parities of a stripe lack, which data units are lost, and whether it can be helped.
+    pub(crate) fn note(&mut self, stripe: u32, missing: usize, gone: Units, helps: bool) {
         self.set_gone(stripe, Units::range(0, self.data), |index| gone.has(*index));
         self.thin.set(stripe, missing > 0);
         self.bare.set(stripe, missing >= usize::from(L::PARITIES));
@@ -300,7 +294,6 @@ impl<L: Layout> Stripes<L> {
     pub(crate) fn set_there(&mut self, stripe: u32, units: Units) {
         let first = self.number(stripe, 0);
         Self::mark(&mut self.gone, first, units, false);
-        Self::mark(&mut self.lacking, first, units, false);
     }
 
     /// Which of some data units are lost.

@@ -247,14 +247,13 @@ impl Versions {
             || current.iter().filter(lacks).any(|index| view.alive(seats.data(index)))
             || (partial.is_some() && !in_memory);
         drop(word);
-        let (mut lacking, mut gone) = (Units::default(), Units::default());
+        let mut gone = Units::default();
         for index in current.iter().filter(lacks) {
-            lacking.add(index);
             if if changed.has(index) { new_lost } else { old_lost } {
                 gone.add(index);
             }
         }
-        self.stripes.note(stripe, missing.count, lacking, gone, helps && try_again);
+        self.stripes.note(stripe, missing.count, gone, helps && try_again);
         self.blind.set(stripe, new > 0 || !in_memory);
     }
 

@@ -145,7 +145,7 @@ impl Waiting {
         let mut gone = Units::default();
         let lacks = |index: &u8| !view.has(seats.data(*index), seats.page());
         stripes.written(stripe).iter().filter(lacks).for_each(|index| gone.add(index));
-        stripes.note(stripe, 0, gone, gone, false);
+        stripes.note(stripe, 0, gone, false);
     }
 }
 
