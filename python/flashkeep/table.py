@@ -90,9 +90,19 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         Row("blocks worn out", "wear.expired_blocks", count, LOWER),
         Row("  the first one after, s", "wear.first_block_dead_s", micros, HIGHER),
         Row("first write refused after, s", "wear.first_loss_s", micros, HIGHER),
+        Row("members at the end of their lives", "wear_out.worn_out", count, LOWER),
+        Row("  the second after the first, of its life", "wear_out.apart_share", share, HIGHER),
+        Row("  the same, as foreseen", "wear_out.expected_apart_share", share, HIGHER),
         Row("dies busy, mean", "utilization.die_mean", share, NEITHER),
         Row("dies busy, busiest", "utilization.die_max", share, NEITHER),
         Row("channels busy, mean", "utilization.channel", share, NEITHER),
+    )),
+    ("Money and life", (
+        Row("a GB of what it offers, USD", "economy.cost_per_gb", ratio, LOWER),
+        Row("  by formula", "economy.formula.cost_per_gb", ratio, LOWER),
+        Row("life of the SSDs, one written once = 1", "economy.lifespan", ratio, HIGHER),
+        Row("  by formula", "economy.formula.lifespan", ratio, HIGHER),
+        Row("  of the one written most", "economy.lifespan_least", ratio, HIGHER),
     )),
     ("Before time 0", (
         Row("rounds of writes", "conditioning.rounds", count, NEITHER),
@@ -136,7 +146,7 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
     )),
 )  # fmt: skip
 
-ALWAYS = {"total", "erases_total", "die_mean"}
+ALWAYS = {"total", "erases_total", "die_mean", "apart_share"}
 """Figures whose zero says something; a row of other zeros is left out."""
 
 

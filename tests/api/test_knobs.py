@@ -236,6 +236,7 @@ REDUNDANCY = (
 BURST = "synth:random,requests=1k,write=0,size=4KiB,rate=20k"
 
 AROUND = (
+    Knob("price_per_gb", 1, 2, WRITES, "economy.cost_usd", 2.0),
     Knob("host.queue_depth", 1, 2, PRESSED, IOPS, 2.0, {**EMPTY, "flash.channels": 2}),
     Knob("host.late_requests", "from-admission", "from-arrival", MIXED.replace("depth=8", "rate=5k"), WRITE, LESS,
          {"flash.channels": 4, "host.queue_depth": 2}),
@@ -257,6 +258,12 @@ KNOBS = FLASH + FTL + BUFFER + REDUNDANCY + AROUND
 NAMES = {"base", "name", "description"}
 OF_ARRAYS = {
     "redundancy.log_mib",
+    "redundancy.nvram_price_per_gb",
+    "redundancy.similar_share",
+    "redundancy.reference_share",
+    "redundancy.delta_bytes",
+    "redundancy.scan_every",
+    "redundancy.scan_pages",
     "redundancy.migrate_after_s",
     "redundancy.migrate_at",
     "redundancy.migrate_reads",

@@ -64,3 +64,22 @@ def test_levelling_without_a_budget_is_refused(flashkeep: Command) -> None:
     assert code == 2
     assert "ftl.wear.levelling" in err
     assert "ftl.wear.erase_budget" in err
+
+
+def test_mirrored_drives_come_to_their_ends_together(flashkeep: Command, worn: Path) -> None:
+    pair = worn.with_name("pair.toml")
+    pair.write_text('members = ["2 * ./worn.toml"]\nredundancy.scheme = "mirror"\nstart.existing = "all"\n')
+    writes = "synth:random,requests=60k,write=1,size=4KiB"
+    fails = ("--fail", "member:0@worn", "--fail", "member:1@worn")
+    code, out, err = flashkeep("run", pair, writes, "--untimed", *fails, "--json")
+    assert (code, err) == (3, "")
+    found = json.loads(out)["wear_out"]
+    assert (found["worn_out"], found["apart_bytes"]) == (2, 0)
+    assert found["lost_pages"] == json.loads(out)["capacity_bytes"] // 4096
+    code, out, _ = flashkeep("run", pair, writes, "--untimed")
+    assert code == 3
+    assert "members at the end of their lives" in out
+    assert "the run ended with request" in out
+    code, _, err = flashkeep("run", worn, writes, "--fail", "channel:0@worn")
+    assert code == 2
+    assert "`worn` is for a whole member of an array" in err

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import flashkeep as fk
 import pytest
 from flashkeep.reproduce import hybrid_runs as hybrid
 from flashkeep.reproduce.hybrid import PAPER
+from flashkeep.reproduce.hybrid_lives import LIVES
 from flashkeep.reproduce.hybrid_runs import BY_TITLE, GROUPS, PUBLISHED, SYSTEMS
 from flashkeep.reproduce.hybrid_sweeps import knee
 from flashkeep.reproduce.simulate import Real, Setup
@@ -36,6 +38,11 @@ def test_the_published_formulas_of_table_1_hold_for_the_published_n() -> None:
     assert PUBLISHED.value("1", "RAID6 (SSD)", "cost, Cs") == (n + 2) / n
     assert PUBLISHED.value("1", "RAID5 (SSD)", "lifespan, Ls") == (n + 1) / (2 * n)
     assert PUBLISHED.value("1", "RAID6 (SSD)", "lifespan, Ls") == (n + 2) / (3 * n)
+
+
+def test_presets_have_the_prices_of_the_table() -> None:
+    for drive, row, column in (("intel-320-160", "SSD", "price Cs"), ("st3500630a", "disk", "price Ch")):
+        assert fk.drive(drive).to_dict()["price_per_gb"] == PUBLISHED.value("parameters", row, column)
 
 
 def test_the_knee_lies_where_the_ratio_crosses() -> None:
@@ -77,3 +84,13 @@ def test_table_1_is_the_papers_on_idle_arrays(small: Path) -> None:
     pairs = [cell for cell in results["cells"] if cell["table"] == "7 order"]
     assert len(pairs) == len(GROUPS) * (len(SYSTEMS) - 1)
     assert all(cell["published"] == 1 for cell in pairs)
+    # Mirrored SSDs are worn out together, uneven parity keeps them apart, and the disk outlives them.
+    apart = [cells["lives", name, "second, of a life later"]["simulated"] for name in LIVES]
+    assert apart[0] == 0
+    assert apart[:5] == sorted(apart[:5])
+    for name, later in zip(LIVES, apart, strict=True):
+        formula = cells["lives", name, "by formula"]["simulated"]
+        if formula:
+            assert later == pytest.approx(formula, rel=0.1), name
+        lost = cells["lives", name, "lost"]["simulated"]
+        assert (lost == 0) == ("disk" in name), name

@@ -34,6 +34,8 @@ pub enum When {
     After(u64),
     /// When so many percent of the requests have been admitted.
     Share(f64),
+    /// When it refuses its first write because too few of its blocks have erases left.
+    Worn,
 }
 
 /// One event.
@@ -115,6 +117,9 @@ fn consistent(event: Event) -> Result<Event, String> {
     }
     if event.replace_after.is_some() && matches!(event.what, What::Flash(Fault::Block(..) | Fault::Page(_))) {
         return Err("`replace_after` is for channels, chips, dies, planes and members".into());
+    }
+    if event.when == When::Worn && (event.what != What::Whole || event.transient) {
+        return Err("`worn` is for a whole member of an array, such as member:0@worn, and for good".into());
     }
     if event.transient && event.what == What::Memory {
         return Err("the non-volatile memory has no check code: it fails for good".into());
@@ -322,10 +327,13 @@ fn what(text: &str, drive: &Resolved) -> Result<What, String> {
 fn when(text: &str) -> Result<When, String> {
     let accepted = || {
         format!(
-            "found `{text}`; a simulated time (10s, 250ms, 30us), a number of requests (5000req) or a share of them \
-             (50%) is accepted"
+            "found `{text}`; a simulated time (10s, 250ms, 30us), a number of requests (5000req), a share of them \
+             (50%), or `worn` (when it has come to the end of its life) is accepted"
         )
     };
+    if text == "worn" {
+        return Ok(When::Worn);
+    }
     if let Some(number) = text.strip_suffix("req") {
         return number.parse().map(When::After).map_err(|_| accepted());
     }

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from .hybrid_figures import pictures
+from .hybrid_lives import lives
 from .hybrid_runs import (
     ABLATED,
     BY_TITLE,
@@ -46,6 +47,7 @@ def find(results: Results) -> Findings:
     tables = [
         table_1(results), money(results), table_2(results), table_3(results), *table_4(results), *table_5(results),
         table_6(results), *table_7(results), *feasibility(results), memory_knee(results),
+        lives(results),
         bursts(results), locality(results),
     ]  # fmt: skip
     return Findings(tables, pictures(results))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from .hybrid_lives import LIVES
 from .paper import Run, Workload
 from .published import Published
 
@@ -187,6 +188,7 @@ def runs() -> Iterator[Run]:
             yield from several
     for share in SHARES:
         yield from (swept_share(drive, share) for drive in ("intel-320-160", SYSTEMS["8 MB"]))
+    yield from LIVES.values()
 
 
 PHASES = ("in_place", "staged", "recalled", "destaged")

@@ -55,7 +55,7 @@ class Setup:
         """How many requests a run has."""
         real = self.real.get(run.workload)
         whole = real.requests if real else self.workload(run.workload).requests
-        return min(whole, run.at_most or whole, max(LEAST_REQUESTS, round(self.scale * whole)))
+        return min(whole, run.at_most or whole, max(LEAST_REQUESTS, run.at_least, round(self.scale * whole)))
 
     def job(self, run: Run) -> dict[str, object]:
         """What the simulator is asked."""

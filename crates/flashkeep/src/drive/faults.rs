@@ -388,6 +388,9 @@ impl<C: Contents> Drive<C> {
                 self.raw_next[first..first + self.geometry.blocks as usize].fill(0);
             }
         }
+        if planes.len() == self.geometry.plane_count() as usize {
+            self.life.begin_anew();
+        }
         for leaf in self.leaves_of(&planes) {
             let whole = self.planes_of(leaf).iter().all(|plane| planes.contains(plane));
             let was_dead = std::mem::take(&mut self.ftls[leaf].dead);

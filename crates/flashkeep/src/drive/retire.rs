@@ -42,6 +42,19 @@ impl Life {
         Life { budget: u32::MAX, spare_blocks: 0, expired: 0, first_death: None, first_refusal: None }
     }
 
+    /// Takes in another drive's.
+    pub fn add(&mut self, other: &Life) {
+        let earlier = |a: Option<SimTime>, b: Option<SimTime>| a.into_iter().chain(b).min();
+        self.expired += other.expired;
+        self.first_death = earlier(self.first_death, other.first_death);
+        self.first_refusal = earlier(self.first_refusal, other.first_refusal.filter(|_| other.has_ended()));
+    }
+
+    /// All blocks are new ones.
+    pub(super) fn begin_anew(&mut self) {
+        *self = Life { expired: 0, first_death: None, first_refusal: None, ..self.clone() };
+    }
+
     /// Whether a block that was erased so often has no erase left.
     pub(super) fn is_over(&self, erases: u32) -> bool {
         erases >= self.budget

@@ -1,7 +1,7 @@
 //! What the parts of a drive and the members of an array have done.
 
 use super::summary::{operations, per, utilization, write_amplification};
-use super::{WearFacts, disk_energy};
+use super::{Mark, WearFacts, disk_energy};
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
 use crate::kernel::{SimTime, Span};
@@ -24,6 +24,10 @@ pub struct MemberFacts<'a> {
     pub end: SimTime,
     /// From where counting began until nothing was under way any more: disks go on after the host.
     pub span: Span,
+    /// When its first block had had its last erase, with the bytes that the host had written to the array.
+    pub first_death: Option<Mark>,
+    /// When it first refused a write, which is its end.
+    pub first_refusal: Option<Mark>,
 }
 
 /// The redundancy's parts of a drive.
@@ -41,19 +45,33 @@ pub(super) fn of_array(members: &[MemberFacts<'_>], seconds: f64) -> Value {
 }
 
 impl MemberFacts<'_> {
+    /// Its place: `2`, or `2/0` in an array of arrays.
+    pub(super) fn called(&self) -> String {
+        self.path.iter().map(u32::to_string).collect::<Vec<_>>().join("/")
+    }
+
+    /// Erases of each block while requests were counted.
+    pub(super) fn erases(&self) -> impl Iterator<Item = u32> {
+        let before = self.before.erases.iter().copied().chain(std::iter::repeat(0));
+        self.now.erases.iter().zip(before).map(|(&now, before)| now.saturating_sub(before))
+    }
+
+    /// Pages that it was given to write.
+    pub(super) fn given(&self) -> u64 {
+        given(&self.now.counters.since(&self.before.counters))
+    }
+
     pub(super) fn to_json(&self, seconds: f64) -> Value {
         let counters = self.now.counters.since(&self.before.counters);
         let given = given(&counters);
         let wear = &self.drive.spec.ftl.wear;
-        let worn = self.before.erases.iter().copied().chain(std::iter::repeat(0));
-        let erases = self.now.erases.iter().zip(worn).map(|(now, worn)| now.saturating_sub(worn)).collect();
         let wear = WearFacts {
-            erases,
+            erases: self.erases().collect(),
             before: self.before.erases.clone(),
             budget: wear.erase_budget,
             expired: self.now.expired,
-            first_death: None,
-            first_refusal: None,
+            first_death: self.first_death,
+            first_refusal: self.first_refusal,
             end: (self.end, given * self.drive.page_bytes()),
             capacity: self.drive.capacity_bytes(),
             warranty_years: wear.warranty_years,
@@ -63,7 +81,7 @@ impl MemberFacts<'_> {
             self.now.busy[at].iter().zip(before).map(|(&now, before)| now - before).collect()
         };
         let mut member = json!({
-            "member": self.path.iter().map(u32::to_string).collect::<Vec<_>>().join("/"),
+            "member": self.called(),
             "name": self.drive.spec.name,
             "operations": operations(|kind, cause| counters.of(kind, cause)),
             "write_amplification": write_amplification(&counters, given),

@@ -3,12 +3,14 @@
 mod conditioned;
 mod digest;
 mod disk;
+mod economy;
 mod energy;
 mod histogram;
 mod members;
 mod phases;
 mod summary;
 mod wear;
+mod wear_out;
 
 pub use conditioned::Conditioned;
 pub use digest::Digest;

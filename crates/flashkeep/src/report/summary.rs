@@ -189,6 +189,15 @@ pub fn summary(facts: &Facts<'_>) -> Value {
     summary["digest"] = json!(statistics.digest.finish(&summary));
     // After the digest: it follows from what went in, and from what the drive file says of currents.
     summary["energy"] = super::energy::energy(facts);
+    // So do these, and from what its members' operations and wear say.
+    if let Some(economy) = super::economy::economy(facts) {
+        summary["economy"] = economy;
+    }
+    if facts.drive.is_array()
+        && let Some(wear_out) = super::wear_out::wear_out(&facts.members, facts.lost_pages)
+    {
+        summary["wear_out"] = wear_out;
+    }
     if !facts.drive.is_disk() {
         // The digest has its mean, spread and ends.
         summary["wear"]["erases_histogram"] = facts.wear.histogram();

@@ -19,6 +19,7 @@ mod fra;
 mod griffin;
 mod hpda;
 mod hybrid;
+mod i_cash;
 mod lifespan;
 mod log;
 mod members;
@@ -42,6 +43,7 @@ pub use dvs::Dvs;
 pub use fra::Fra;
 pub use griffin::Griffin;
 pub use hpda::Hpda;
+pub use i_cash::ICash;
 pub use lifespan::Lifespan;
 pub use log::{Log, least_groups};
 pub use mirror::Mirror;
@@ -278,6 +280,7 @@ schemes! {
     hpda Hpda;
     diff_raid DiffRaid;
     griffin Griffin;
+    i_cash ICash;
     spd_raid4 SpdRaid4;
     backup Backup;
 }

@@ -95,10 +95,14 @@ impl Ring {
 
     /// Of the oldest `slots` slots, those that hold newest versions, and the pages these are of, the oldest first.
     pub(super) fn live(&self, slots: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let (oldest, size) = (self.oldest(), self.size);
-        let slots = (0..self.used.min(slots))
-            .map(move |n| if n < size - oldest { oldest + n } else { n - (size - oldest) });
+        let slots = (0..self.used.min(slots)).map(|n| self.nth(n));
         slots.filter_map(|slot| Some((slot, self.page_at(slot)?)))
+    }
+
+    /// The slot that `n` others were written before, of those that are not free.
+    pub(super) fn nth(&self, n: u32) -> u32 {
+        let oldest = self.oldest();
+        if n < self.size - oldest { oldest + n } else { n - (self.size - oldest) }
     }
 
     fn oldest(&self) -> u32 {

@@ -79,8 +79,12 @@ pub trait Hardware<C: Contents>: Leaves<C> {
     fn is_dead(&self, leaf: LeafId) -> bool;
     /// Whether nothing of it has failed or been spoilt.
     fn is_sound(&self) -> bool;
-    /// What has become of blocks that wear out; of a drive only.
+    /// What has become of blocks that wear out, of all drives.
     fn life(&self) -> &Life;
+    /// The same of one device of a shelf, if it is a drive.
+    fn life_of(&self, _device: u16) -> Option<&Life> {
+        None
+    }
     /// What has been counted, leaf by leaf.
     fn counters(&self) -> Counters;
     /// How long arrays and pins worked, where the drive says what they draw.

@@ -119,9 +119,9 @@ impl<C: Contents> Shelf<C> {
             self.pass_on(at);
         }
         let Place { device, first } = &mut self.places[at];
-        let (next, all) = match device {
-            Device::Flash(drive) => (drive.next_event(), drive.done()),
-            Device::Disk(disk) => (disk.next_event(), disk.done()),
+        let (next, wears, all) = match device {
+            Device::Flash(drive) => (drive.next_event(), drive.life().expired > 0, drive.done()),
+            Device::Disk(disk) => (disk.next_event(), false, disk.done()),
             Device::Memory(_) => return,
         };
         self.agenda.set(at, next);
@@ -131,6 +131,17 @@ impl<C: Contents> Shelf<C> {
             }
             self.done.push(done);
         }
+        if wears {
+            self.sum_up_lives();
+        }
+    }
+
+    /// Blocks of some drive have had all their erases.
+    #[cold]
+    fn sum_up_lives(&mut self) {
+        let mut all = Life::endless();
+        self.drives().for_each(|drive| all.add(drive.life()));
+        self.life = all;
     }
 }
 
@@ -419,6 +430,7 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
             Device::Memory(memory) => memory.renew(),
         }
         self.take_off(at);
+        self.sum_up_lives();
     }
 
     fn geometry(&self, device: u16) -> Option<&Geometry> {
@@ -443,6 +455,13 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
 
     fn life(&self) -> &Life {
         &self.life
+    }
+
+    fn life_of(&self, device: u16) -> Option<&Life> {
+        match &self.places[usize::from(device)].device {
+            Device::Flash(drive) => Some(drive.life()),
+            Device::Disk(_) | Device::Memory(_) => None,
+        }
     }
 
     fn counters(&self) -> Counters {

@@ -61,12 +61,23 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         let mut before = self.baseline.devices.iter();
         let end = self.now.max(self.last);
         let span = end.since(self.baseline.at);
-        for (plot, now) in self.plots.iter().zip(self.drive.devices(end)) {
+        for ((plot, now), marks) in self.plots.iter().zip(self.drive.devices(end)).zip(&self.ends) {
             let before = before.next().cloned().unwrap_or_default();
             let Some(drive) = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_array()) else {
                 continue;
             };
-            facts.push(MemberFacts { path: &plot.path, drive, now, before, end: self.last, span });
+            let (first_death, first_refusal) = (marks.first_death, marks.first_refusal);
+            let end = self.last;
+            facts.push(MemberFacts {
+                path: &plot.path,
+                drive,
+                now,
+                before,
+                end,
+                span,
+                first_death,
+                first_refusal,
+            });
         }
         facts
     }

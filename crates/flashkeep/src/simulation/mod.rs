@@ -203,6 +203,10 @@ struct Simulation<'a, C: Contents, H> {
     blows: Blows,
     phases: Phases,
     marks: Marks,
+    /// The same of each drive of an array, in order of leaves.
+    ends: Vec<Marks>,
+    /// More of them are at their ends than the array survives.
+    is_over: bool,
     /// What the host was promised, where the power is to fail.
     ledger: Option<Box<Ledger>>,
     /// What each drive or disk is, in order of leaves.
@@ -279,6 +283,8 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
             blows: Blows::new(job, drive, workload, spares)?,
             phases: Phases::default(),
             marks: Marks::default(),
+            ends: vec![Marks::default(); plots.len()],
+            is_over: false,
             ledger: None,
             plots,
             leaf_count,

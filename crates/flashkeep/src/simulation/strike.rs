@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use super::build::{Plot, build_shelf};
-use crate::drive::Fault;
+use crate::drive::{Fault, Life};
 use crate::engine::{Change, Contents, LeafId, NodeId};
 use crate::error::Error;
 use crate::faults::{Event, What, When, events};
@@ -29,6 +29,8 @@ pub(super) struct Blows {
     timed: Vec<(SimTime, Blow)>,
     /// By requests admitted, the next one first.
     counted: VecDeque<(u64, Event)>,
+    /// By the end of a member's life.
+    worn: Vec<Event>,
     /// The next instant, and the next number of requests, at which something happens.
     pub(super) next_at: SimTime,
     pub(super) next_count: u64,
@@ -50,6 +52,7 @@ impl Blows {
             match event.when {
                 When::At(at) => this.timed.push((at, Blow::Fail(event))),
                 When::After(requests) => counted.push((requests, event)),
+                When::Worn => this.worn.push(event),
                 When::Share(share) => {
                     let all = workload.length(&format!("fail {}", event.text))?;
                     counted.push(((all as f64 * share / 100.0) as u64, event));
@@ -76,7 +79,7 @@ impl Blows {
 
     /// Whether there is nothing left to happen.
     pub(super) fn is_empty(&self) -> bool {
-        self.timed.is_empty() && self.counted.is_empty()
+        self.timed.is_empty() && self.counted.is_empty() && self.worn.is_empty()
     }
 
     /// What has not happened by the end.
@@ -85,7 +88,8 @@ impl Blows {
         let timed = self.timed.iter().filter(move |(_, blow)| failing(blow)).map(|(_, blow)| match blow {
             Blow::Fail(event) | Blow::Renew(event) => event.text.as_str(),
         });
-        timed.chain(self.counted.iter().map(|(_, event)| event.text.as_str()))
+        let others = self.counted.iter().map(|(_, event)| event).chain(&self.worn);
+        timed.chain(others.map(|event| event.text.as_str()))
     }
 
     fn later(&mut self, at: SimTime, blow: Blow) {
@@ -121,6 +125,22 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         match blow {
             Blow::Fail(event) => self.fail(&event),
             Blow::Renew(event) => self.renew(&event),
+        }
+    }
+
+    /// Members that have come to the end of their lives fail, if they are to.
+    pub(super) fn strike_the_worn(&mut self) {
+        let mut at = 0;
+        while at < self.blows.worn.len() {
+            let path = &self.blows.worn[at].path;
+            let mut devices = (0..).zip(&self.plots).filter(|(_, plot)| plot.path.starts_with(path));
+            let ended = devices.any(|(device, _)| self.drive.life_of(device).is_some_and(Life::has_ended));
+            if ended {
+                let event = self.blows.worn.remove(at);
+                self.fail(&event);
+            } else {
+                at += 1;
+            }
         }
     }
 

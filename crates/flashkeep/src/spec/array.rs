@@ -115,6 +115,10 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
                        for all of them with `--set member.KEY=VALUE`";
         return Err(given.error(&[key], message));
     }
+    if spec.price_per_gb.is_some() {
+        let message = "an array costs what its members cost: set it there, as in `members = [\"4 * NAME,price_per_gb=2\"]`";
+        return Err(given.error(&["price_per_gb"], message));
+    }
     let mut members = members(&mut spec, given)?;
     let wrong = |keys: &[&str], message: String| given.error(keys, message);
     // A disk is addressed in whatever pages the others have.

@@ -29,6 +29,10 @@ pub struct DriveSpec {
     /// relative to this file, such as `["8 * 2CM-128"]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
+    /// What a GB (10⁹ bytes) of what a drive or disk offers costs, USD. An array's price is its members'.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub price_per_gb: Option<f64>,
     /// What the host sees of an array.
     pub array: ArraySpec,
     /// The flash chips, how they are wired, and how long they take.
@@ -429,7 +433,11 @@ pub struct RedundancySpec {
     /// What one page takes to or from that memory, µs.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub nvram_us: f64,
-    /// The log on disks of `hpda` and `griffin`, MiB; at most what the disks have left.
+    /// `backup`: what a GB (10⁹ bytes) of that memory costs, USD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub nvram_price_per_gb: Option<f64>,
+    /// The log on disks of `hpda`, `griffin` and `i-cash` (of deltas), MiB; at most what the disks have left.
     #[schemars(range(max = 16_777_216.0), extend("exclusiveMinimum" = 0.0))]
     pub log_mib: f64,
     /// The log of `griffin` migrates when its oldest entry is so old, s.
@@ -476,6 +484,21 @@ pub struct RedundancySpec {
     /// The share of its time that a rebuild works; the rest is the host's.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub rebuild_share: f64,
+    /// `i-cash`: the share of pages that are like a reference, which others are not (Yang and Ren: 85 % under sysbench).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub similar_share: f64,
+    /// `i-cash`: the share of pages that are references (Yang and Ren: 1 % under sysbench).
+    #[schemars(range(min = 1e-6, max = 0.5))]
+    pub reference_share: f64,
+    /// `i-cash`: what the difference to a reference takes, bytes (ours).
+    #[schemars(range(min = 1, max = 4096))]
+    pub delta_bytes: u32,
+    /// `i-cash`: it is looked for what is alike after so many pages read or written (Yang and Ren: 2,000 I/Os).
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub scan_every: u32,
+    /// `i-cash`: among so many pages, those used last (Yang and Ren: 4,000).
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub scan_pages: u32,
     /// `backup`: a segment of a disk, data or free, KiB (2 MB: Fan, section 2.3).
     #[schemars(range(min = 1, max = 1_048_576))]
     pub segment_kib: u32,
@@ -770,6 +793,7 @@ impl Default for RedundancySpec {
             shadow: 0.02,
             nvram_mib: 1.0,
             nvram_us: 1.0,
+            nvram_price_per_gb: None,
             log_mib: 1024.0,
             migrate_after_s: 60.0,
             migrate_at: 0.9,
@@ -786,6 +810,11 @@ impl Default for RedundancySpec {
             xor_us: 0.0,
             spares: 0,
             rebuild_share: 0.5,
+            similar_share: 0.85,
+            reference_share: 0.01,
+            delta_bytes: 512,
+            scan_every: 2000,
+            scan_pages: 4000,
             segment_kib: 2048,
             free_every: 32,
             recall_segments: 3,

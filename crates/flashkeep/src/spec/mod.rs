@@ -18,6 +18,7 @@ mod page_types;
 mod policies;
 mod pools;
 mod presets;
+mod price;
 mod redundancy;
 mod shares;
 mod tree;

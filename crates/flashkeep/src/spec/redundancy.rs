@@ -75,7 +75,11 @@ impl Resolved {
         if !self.scheme().memory {
             return 0;
         }
-        (self.spec.redundancy.nvram_mib * 1_048_576.0) as u64 / self.page_bytes()
+        let redundancy = &self.spec.redundancy;
+        // A place for a delta is as large as that.
+        let deltas = self.scheme().keys.contains(&"delta_bytes");
+        let each = if deltas { u64::from(redundancy.delta_bytes) } else { self.page_bytes() };
+        (redundancy.nvram_mib * 1_048_576.0) as u64 / each
     }
 
     /// Pages of each member that are erased as one: the same block of every plane of it.

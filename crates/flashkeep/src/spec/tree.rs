@@ -139,7 +139,7 @@ fn redundancy(drive: &Resolved) -> Node {
 fn settings(drive: &Resolved) -> Vec<String> {
     let keys = serde_json::to_value(&drive.spec.redundancy).unwrap_or_default();
     let drawn: &[&str] = match drive.is_array() {
-        true => &["across", "width", "spares", "nvram_mib", "nvram_us"],
+        true => &["across", "width", "spares", "nvram_mib", "nvram_us", "nvram_price_per_gb"],
         false => &["stripe_kib", "across", "width", "spares", "nvram_mib", "nvram_us"],
     };
     let mut lines: Vec<String> = Vec::new();

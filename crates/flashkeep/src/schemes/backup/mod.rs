@@ -66,6 +66,7 @@ pub(super) const ENTRY: Entry = Entry {
     keys: &[
         "nvram_mib",
         "nvram_us",
+        "nvram_price_per_gb",
         "segment_kib",
         "free_every",
         "recall_segments",

@@ -6,6 +6,7 @@ mod costs;
 mod failures;
 mod histories;
 mod hybrids;
+mod i_cash;
 mod pressure;
 mod rebuilds;
 

@@ -1,0 +1,120 @@
+//! What an array costs and how long its flash lasts: by the formulas of the hybrid-backup paper's table 1, and as the
+//! run has it.
+
+use super::{Facts, MemberFacts};
+use crate::spec::Resolved;
+use serde_json::{Value, json};
+
+/// A row of table 1: for each GB of data so many of SSD and of disk, and the life of the SSDs over that of one alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Terms {
+    ssd: f64,
+    disk: f64,
+    life: f64,
+}
+
+/// The table's rows, for N drives of data; none of a scheme that it does not have.
+///
+/// | solution | cost | lifespan |
+/// |---|---|---|
+/// | RAID-1 | 2 Cs | Ls |
+/// | RAID-5 | (N + 1) Cs / N | (N + 1) Ls / 2N |
+/// | RAID-6 | (N + 2) Cs / N | (N + 2) Ls / 3N |
+/// | SSD + disk | Cs + Ch | Ls |
+///
+/// By the same reasoning (ours): mirrors of any members have all that is mirrored, `none` has what its members have.
+fn table_1(drive: &Resolved) -> Option<Terms> {
+    let members = &drive.array;
+    let (ssds, all) = (members.iter().filter(|member| !member.is_shelf()).count(), members.len());
+    let parities = |parities: usize| {
+        let (n, parities) = ((all - parities) as f64, parities as f64);
+        let (ssd, writes) = ((n + parities) / n, 1.0 + parities);
+        (ssds == all).then_some(Terms { ssd, disk: 0.0, life: ssd / writes })
+    };
+    match drive.spec.redundancy.scheme.as_str() {
+        _ if drive.is_disk() => Some(Terms { ssd: 0.0, disk: 1.0, life: 1.0 }),
+        _ if members.is_empty() => Some(Terms { ssd: 1.0, disk: 0.0, life: 1.0 }),
+        "none" => {
+            let terms = table_1(&members[0])?;
+            members.iter().all(|member| table_1(member) == Some(terms)).then_some(terms)
+        }
+        "mirror" => {
+            let terms: Vec<Terms> = members.iter().map(table_1).collect::<Option<_>>()?;
+            let sum = |of: fn(&Terms) -> f64| terms.iter().map(of).sum();
+            Some(Terms { ssd: sum(|one| one.ssd), disk: sum(|one| one.disk), life: 1.0 })
+        }
+        "raid5" => parities(1),
+        "raid6" => parities(2),
+        "backup" => Some(Terms { ssd: 1.0, disk: 1.0, life: 1.0 }),
+        _ => None,
+    }
+}
+
+/// The mean price of a GB of the drives, or of the disks, of an array; none where there are none, or one has no price.
+fn price(drive: &Resolved, disks: bool) -> Option<f64> {
+    fn leaves<'a>(drive: &'a Resolved, all: &mut Vec<&'a Resolved>) {
+        if drive.is_array() {
+            return drive.array.iter().for_each(|member| leaves(member, all));
+        }
+        all.push(drive);
+    }
+    let mut all = Vec::new();
+    leaves(drive, &mut all);
+    all.retain(|one| one.is_disk() == disks);
+    let usd = all.iter().map(|one| one.cost_usd()).sum::<Option<f64>>()?;
+    let gb = all.iter().map(|one| one.capacity_bytes() as f64).sum::<f64>() / 1e9;
+    (gb > 0.0).then(|| usd / gb)
+}
+
+/// The section of an array, and of a drive or disk with a price.
+pub(super) fn economy(facts: &Facts<'_>) -> Option<Value> {
+    let drive = facts.drive;
+    let mut economy = json!({ "cost_usd": drive.cost_usd(), "cost_per_gb": drive.cost_per_gb() });
+    if !drive.is_array() {
+        return drive.spec.price_per_gb.map(|_| economy);
+    }
+    let terms = table_1(drive);
+    let cost = terms.and_then(|terms| {
+        let part =
+            |share: f64, disks| if share > 0.0 { Some(share * price(drive, disks)?) } else { Some(0.0) };
+        Some(part(terms.ssd, false)? + part(terms.disk, true)?)
+    });
+    economy["formula"] = terms.map_or(Value::Null, |terms| {
+        json!({ "ssd_gb": terms.ssd, "disk_gb": terms.disk, "cost_per_gb": cost, "lifespan": terms.life })
+    });
+    let life = Life::new(facts, terms);
+    economy["lifespan"] = json!(life.as_ref().map(|life| life.mean));
+    economy["lifespan_least"] = json!(life.as_ref().map(|life| life.least));
+    economy["erases_per_gib_written"] = json!(life.as_ref().map(|life| life.erases_per_gib));
+    Some(economy)
+}
+
+/// How long the drives of an array last under a workload, over how long they would if each page written were written
+/// once.
+struct Life {
+    mean: f64,
+    /// Of the drive that is written most for its size.
+    least: f64,
+    erases_per_gib: f64,
+}
+
+impl Life {
+    /// None where nothing was written.
+    fn new(facts: &Facts<'_>, terms: Option<Terms>) -> Option<Life> {
+        let flash = || facts.members.iter().filter(|member| !member.drive.is_disk());
+        let bytes = |member: &MemberFacts<'_>| member.drive.capacity_bytes() as f64;
+        let capacity: f64 = flash().map(bytes).sum();
+        let given: f64 = flash().map(|member| member.given() as f64).sum();
+        let most = flash().map(|member| member.given() as f64 / bytes(member)).fold(0.0, f64::max);
+        let pages = facts.statistics.pages_written as f64;
+        if pages == 0.0 || given == 0.0 {
+            return None;
+        }
+        // SSDs that are there for each one's worth of data.
+        let ssds = terms.map_or(capacity / facts.drive.capacity_bytes() as f64, |terms| terms.ssd);
+        let mean = ssds * pages / given;
+        let erases: f64 = flash().map(|member| member.erases().map(f64::from).sum::<f64>()).sum();
+        let gib = pages * facts.drive.page_bytes() as f64 / f64::from(1 << 30);
+        Some(Life { mean, least: mean * (given / capacity) / most, erases_per_gib: erases / gib })
+    }
+}

@@ -1,0 +1,57 @@
+//! How far apart the members of an array come to the ends of their lives: what redundancy is worth then.
+
+use super::{Mark, MemberFacts};
+use serde_json::{Value, json};
+
+/// One member's end.
+struct End {
+    member: String,
+    at: Mark,
+}
+
+impl End {
+    fn to_json(&self) -> Value {
+        json!({ "member": self.member, "s": self.at.0.0 as f64 / 1e9, "bytes": self.at.1 })
+    }
+}
+
+/// The section of an array with members that wear out; none where nothing does. Instants and bytes written by the host
+/// are those at which a member refused its first write; apart: from the first member to the second, also as a share of
+/// what the first one bore.
+pub(super) fn wear_out(members: &[MemberFacts<'_>], lost_pages: u64) -> Option<Value> {
+    let wearing = || members.iter().filter(|member| member.drive.spec.ftl.wear.erase_budget.is_some());
+    wearing().next()?;
+    let end = |member: &MemberFacts<'_>| Some(End { member: member.called(), at: member.first_refusal? });
+    let mut ends: Vec<End> = wearing().filter_map(end).collect();
+    ends.sort_by_key(|end| end.at);
+    let (first, second) = (ends.first(), ends.get(1));
+    let expected = if ends.is_empty() { expected(wearing()) } else { None };
+    let apart = first.zip(second).map(|(first, second)| {
+        let (ns, bytes) = (second.at.0.since(first.at.0).0, second.at.1 - first.at.1);
+        (ns as f64 / 1e9, bytes, bytes as f64 / first.at.1.max(1) as f64)
+    });
+    Some(json!({
+        "worn_out": ends.len(),
+        "first": first.map(End::to_json), "second": second.map(End::to_json),
+        "apart_s": apart.map(|(seconds, _, _)| seconds),
+        "apart_bytes": apart.map(|(_, bytes, _)| bytes),
+        "apart_share": apart.map(|(_, _, share)| share),
+        "expected_apart_share": expected,
+        "lost_pages": lost_pages,
+    }))
+}
+
+/// The same share if all went on as in this run until all blocks of a member had their erases: (n₂ − n₁) / n₁, with n
+/// times as long a run for a member's last erase.
+fn expected<'a>(members: impl Iterator<Item = &'a MemberFacts<'a>>) -> Option<f64> {
+    let times = |member: &MemberFacts<'_>| {
+        let budget = f64::from(member.drive.spec.ftl.wear.erase_budget?);
+        let before: f64 = member.before.erases.iter().copied().map(f64::from).sum();
+        let worn: f64 = member.erases().map(f64::from).sum();
+        (worn > 0.0).then(|| (budget * member.now.erases.len() as f64 - before) / worn)
+    };
+    let mut times: Vec<f64> = members.map(|member| times(member).unwrap_or(f64::INFINITY)).collect();
+    times.sort_by(f64::total_cmp);
+    let (first, second) = (times.first()?, times.get(1)?);
+    second.is_finite().then(|| (second - first) / first)
+}

@@ -1,0 +1,395 @@
+//! # What it does
+//! A drive has reference pages, and pages that are like nothing else; of a page that is like a reference only the
+//! difference to that is kept: a *delta*, in memory (`redundancy.nvram_mib`, `nvram_us`) until many of them go to a log on
+//! a disk in one sequential write. A read of such a page takes its reference from the drive and its delta from memory or
+//! the log.
+//!
+//! Which pages are like which is a parameter of the workload: `reference_share` of the pages are references, and
+//! `similar_share` are like one of them, by a hash of their numbers. It is found out by and by: after every `scan_every`
+//! pages read or written, the `scan_pages` used last are looked through. A reference among them is copied to where it
+//! stays as it is, and from then on pages that have been found to be like it (itself included) are written as deltas, of
+//! `delta_bytes` each.
+//!
+//! Memory holds the deltas of the log that were written last, too. Where the log (`log_mib`) is full, its oldest deltas
+//! are made whole pages on the drive again.
+//!
+//! # What it costs
+//! A disk, the memory, and on the drive the copies of references. A write of a delta is a read of its reference, a
+//! computation (`xor_us`), and an eighth of a page (512 of 4,096 bytes) in a sequential write later; the drive programs
+//! nothing. A read is one of the drive, and one of the disk where memory has not got the delta.
+//!
+//! # What it survives
+//! No failure: with a memory go the deltas that are not in the log, with the disk those that are in the log alone, with
+//! the drive everything. What is lost is reported; with any of the three gone pages are written whole.
+//!
+//! # Example
+//! Members of an array file: a drive, then a disk; `redundancy.scheme = "i-cash"`.
+//!
+//! # Source
+//! Yang and Ren, "I-CASH: Intelligently Coupled Array of SSD and HDD", HPCA 2011: 1 % references, 85 % deltas, 14 %
+//! independent under sysbench; a scan of 4,000 blocks every 2,000 I/Os. Ours: 512 bytes a delta, the hash in place of
+//! signatures of contents, pages for I/Os, the copies of references, what happens when memory or log are full. A delta
+//! has a page of the disk's addresses, so that its contents can be told from others', but only its bytes pass under the
+//! head.
+
+mod background;
+mod similar;
+
+use super::hybrid::{self, Parts};
+use super::ring::Ring;
+use super::{Entry, MemberFacts, Members, Options};
+use crate::engine::{
+    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, Role, Scheme, Step, Verb, Verdict,
+    View, Why,
+};
+use crate::kernel::Bits;
+use crate::spec::{DISK_SECTOR_BYTES, RedundancySpec};
+use similar::{Likeness, Recent};
+use std::collections::VecDeque;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "i-cash",
+    summary: "I-CASH: a drive's reference pages, and deltas to them in memory and in a log on a disk",
+    source: include_str!("mod.rs"),
+    keys: &[
+        "nvram_mib",
+        "nvram_us",
+        "log_mib",
+        "similar_share",
+        "reference_share",
+        "delta_bytes",
+        "scan_every",
+        "scan_pages",
+    ],
+    members: hybrid::not_in_a_drive,
+    data_members: |_, _| 1,
+    survives: |_| 0,
+    kind: Members::Mapped,
+    memory: true,
+    over_drives: offered,
+};
+
+/// Pages over these members, or what is missing.
+fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
+    let parts = Parts::of(members)?;
+    if (parts.flash, parts.disks) != (1, 1) || parts.disk_pages == 0 || parts.flash_pages < 2 {
+        return Err(format!(
+            "found {} drives and {} disks; it needs one drive and one disk: several pairs are members of another array",
+            parts.flash, parts.disks
+        ));
+    }
+    if redundancy.nvram_mib * 1_048_576.0 < f64::from(redundancy.delta_bytes) {
+        return Err(format!(
+            "redundancy.nvram_mib = {} holds no delta of {} bytes",
+            redundancy.nvram_mib, redundancy.delta_bytes
+        ));
+    }
+    Ok(similar::offered(parts.flash_pages, redundancy.reference_share))
+}
+
+const DRIVE: Member = Member(0);
+const DISK: Member = Member(1);
+const MEMORY: Member = Member(2);
+
+/// Most deltas that go to the log, or come back from it, at a time.
+const PIECE: u32 = 64;
+
+/// What background work holds: beyond all pages.
+const FLUSHING: Key = Key(1 << 40);
+const FOLDING: Key = Key(2 << 40);
+const COPYING: Key = Key(3 << 40);
+
+/// References and deltas.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct ICash {
+    pages: u64,
+    likeness: Likeness,
+    recent: Recent,
+    scan_every: usize,
+    /// Pages that have been found to be like a reference.
+    known: Bits,
+    /// Families whose reference has its copy, and those that are to have one.
+    copied: Bits,
+    wanted: VecDeque<u32>,
+    copying: Option<u32>,
+    /// Deltas in memory, by slot; those that the log has, too, are the oldest.
+    memory: Ring,
+    /// Slots of memory ever written, and how many of those, the first ones, are in the log or hold nothing any more.
+    filled: u64,
+    clean: u64,
+    /// What `clean` will be when the flush that is under way is over.
+    flushing: Option<u64>,
+    /// Slots of memory whose deltas are being worked out.
+    writing: Bits,
+    /// Deltas in the log.
+    log: Ring,
+    /// Pages that are being made whole, and their slots in the log.
+    piece: Vec<(u32, u32)>,
+    folding: bool,
+    /// Deltas of a flush, and sectors of each.
+    batch: u32,
+    sectors: u16,
+    /// All members answer.
+    answers: bool,
+    damaged: bool,
+}
+
+pub(super) fn build(options: &Options<'_>) -> ICash {
+    let (parts, redundancy) = (Parts::checked(options), options.redundancy);
+    let pages = similar::offered(parts.flash_pages, redundancy.reference_share);
+    let deltas = hybrid::pages_of(redundancy.log_mib, u64::from(redundancy.delta_bytes));
+    let log = deltas.clamp(1, parts.disk_pages) as u32;
+    let memory = options.memory_pages.max(1);
+    ICash {
+        pages,
+        likeness: Likeness::new(pages, redundancy.reference_share, redundancy.similar_share),
+        recent: Recent::new(redundancy.scan_pages),
+        scan_every: redundancy.scan_every as usize,
+        known: Bits::default(),
+        copied: Bits::default(),
+        wanted: VecDeque::new(),
+        copying: None,
+        memory: Ring::new(memory),
+        filled: 0,
+        clean: 0,
+        flushing: None,
+        writing: Bits::default(),
+        log: Ring::new(log),
+        piece: Vec::new(),
+        folding: false,
+        batch: PIECE.min(memory / 2).min(log / 2).max(1),
+        sectors: redundancy.delta_bytes.min(options.page_bytes as u32).div_ceil(DISK_SECTOR_BYTES) as u16,
+        answers: true,
+        damaged: false,
+    }
+}
+
+/// Which pages are alike, for tests.
+#[cfg(test)]
+pub(in crate::schemes) fn likeness(pages: u64, reference_share: f64, similar_share: f64) -> Likeness {
+    Likeness::new(pages, reference_share, similar_share)
+}
+
+impl ICash {
+    /// Where a page's delta is.
+    fn delta(&self, page: u32) -> Option<(Member, Page)> {
+        let in_memory = self.memory.of(page).map(|slot| (MEMORY, Page(slot)));
+        in_memory.or_else(|| self.log.of(page).map(|slot| (DISK, Page(slot))))
+    }
+
+    /// The drive's copy of a family's reference.
+    fn copy_of(&self, family: u32) -> Page {
+        Page(self.pages as u32 + family)
+    }
+
+    /// The copy that a page's delta is to, where it can have one.
+    fn base(&self, page: u32) -> Option<Page> {
+        let family = self.likeness.like(page)?;
+        self.copied.has(family).then(|| self.copy_of(family))
+    }
+
+    /// Reads a delta for the sums.
+    fn fetch(&self, member: Member, slot: Page) -> Step {
+        let mut step = Step::fetch(member, slot, Role::P, Cause::Parity);
+        step.command.sectors = if member == DISK { self.sectors } else { 0 };
+        step
+    }
+
+    /// Whether a page is being made whole.
+    fn folds(&self, page: u32) -> bool {
+        self.folding && self.piece.iter().any(|&(other, _)| other == page)
+    }
+
+    /// A page is used; every so often it is looked what the last ones are like.
+    fn touch(&mut self, page: Page, view: &View<'_>) {
+        if self.recent.touch(page.0) < self.scan_every {
+            return;
+        }
+        for &page in self.recent.scan() {
+            let Some(family) = self.likeness.like(page) else { continue };
+            self.known.set(page, true);
+            let is_reference = self.likeness.reference(family) == page;
+            let has_copy = self.copied.has(family) || self.copying == Some(family);
+            if is_reference && !has_copy && view.holds(DRIVE, Page(page)) && !self.wanted.contains(&family) {
+                self.wanted.push_back(family);
+            }
+        }
+    }
+
+    fn read(&self, command: &Command, plan: &mut Plan) {
+        let page = command.start;
+        let (Some((member, slot)), Some(base)) = (self.delta(page.0), self.base(page.0)) else {
+            return plan.push(Step::new(DRIVE, *command, 0));
+        };
+        plan.push(Step::fetch(DRIVE, base, Role::Data(0), command.cause));
+        plan.push(self.fetch(member, slot));
+        plan.push(Step::new(DRIVE, *command, 0).role(Role::Lost(1)).stage(1));
+    }
+
+    /// The whole page, to the drive.
+    fn write_whole(&mut self, command: &Command, plan: &mut Plan) -> Verdict {
+        let was_delta = self.forget(command.start.0);
+        let flags = if was_delta { command.flags.without(Flags::OLD_IN_HAND) } else { command.flags };
+        plan.push(Step::new(DRIVE, Command { flags, ..*command }, 0));
+        Verdict::Go
+    }
+
+    /// The difference to `base`, to memory, in which the new page stands until the reference has been read.
+    fn write_delta(&mut self, command: &Command, base: Page, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        self.make_room();
+        if self.memory.room() == 0 {
+            return Verdict::Wait;
+        }
+        let page = command.start;
+        self.log.forget(page.0);
+        let slot = self.memory.append(page.0);
+        self.filled += 1;
+        self.writing.set(slot, true);
+        let flags = command.flags.without(Flags::OLD_IN_HAND);
+        let whole = Command { flags, sectors: 0, ..command.over(Page(slot), 1) };
+        plan.push(Step::new(MEMORY, whole, 0).role(Role::Data(1)));
+        plan.push(Step::fetch(DRIVE, base, Role::Data(0), Cause::Parity));
+        plan.push(Step::store(MEMORY, Page(slot), Role::P, Cause::Parity).stage(1));
+        if view.holds(DRIVE, page) {
+            let trim = Command::new(Verb::Trim, page, 1).because(Cause::Parity);
+            plan.push(Step::new(DRIVE, trim, Step::NOWHERE).stage(1));
+        }
+        Verdict::Go
+    }
+
+    /// A page has no delta any more; whether it had one.
+    fn forget(&mut self, page: u32) -> bool {
+        let in_memory = self.memory.forget(page).is_some();
+        self.log.forget(page).is_some() || in_memory
+    }
+
+    /// Slots of memory that can be given up, the oldest first.
+    fn clean_slots(&self) -> u32 {
+        self.clean.saturating_sub(self.filled - u64::from(self.memory.used())) as u32
+    }
+
+    /// Gives up the oldest delta in memory that the log has, too, where there is no room otherwise.
+    fn make_room(&mut self) {
+        self.memory.release(|_| false);
+        if self.memory.room() == 0
+            && self.clean_slots() > 0
+            && let Some(page) = self.memory.page_at(self.memory.nth(0))
+        {
+            self.memory.forget(page);
+            self.memory.release(|_| false);
+        }
+    }
+}
+
+impl Scheme for ICash {
+    fn capacity(&self) -> u64 {
+        self.pages
+    }
+
+    /// Each page is a decision, and holds others back, by itself.
+    fn grain(&self) -> u32 {
+        1
+    }
+
+    fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
+        match (self.delta(page.0), self.base(page.0)) {
+            (Some((member, slot)), Some(base)) => {
+                tell(DRIVE, base);
+                tell(member, slot);
+            }
+            _ => tell(DRIVE, page),
+        }
+    }
+
+    fn lock(&self, command: &Command) -> Lock {
+        let page = command.start.0;
+        let reads = command.verb == Verb::Read;
+        if self.folds(page) {
+            return if reads { Lock::Pass(FOLDING) } else { Lock::Hold(FOLDING) };
+        }
+        let key = Key(u64::from(page));
+        match self.known.has(page) {
+            true if reads => Lock::Pass(key),
+            true => Lock::Hold(key),
+            false => Lock::Free,
+        }
+    }
+
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        assert!(command.verb != Verb::Rename, "old versions are kept below, not above");
+        let page = command.start;
+        let before = command.flags.has(Flags::BEFORE);
+        let verdict = if command.verb == Verb::Read {
+            self.read(command, plan);
+            Verdict::Go
+        } else {
+            let whole = command.verb == Verb::Trim || before || !self.answers || !self.known.has(page.0);
+            let base = if whole { None } else { self.base(page.0) };
+            match base.filter(|&base| view.has(DRIVE, base)) {
+                Some(base) => self.write_delta(command, base, view, plan),
+                None => self.write_whole(command, plan),
+            }
+        };
+        if verdict == Verdict::Go && command.verb != Verb::Trim && !before {
+            self.touch(page, view);
+            plan.presses = !self.wanted.is_empty();
+        }
+        verdict
+    }
+
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        if why != Why::Pressed || !self.answers {
+            return false;
+        }
+        self.log.release(|_| false);
+        self.copy(view, plan) || self.flush(plan) || self.fold(plan)
+    }
+
+    fn pressed(&self) -> bool {
+        self.answers && (self.wants_copy() || self.wants_flush() || self.wants_fold())
+    }
+
+    fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        let owner = match member {
+            DRIVE => Some(page.0).filter(|&page| u64::from(page) < self.pages),
+            DISK => self.log.page_at(page.0),
+            _ => self.memory.page_at(page.0),
+        };
+        owner.map(Page)
+    }
+
+    fn settled(&mut self, key: Key, view: &View<'_>) {
+        match key {
+            COPYING => self.copy_settled(view),
+            FLUSHING => self.flush_settled(),
+            FOLDING => self.fold_settled(),
+            Key(page) => {
+                if let Some(slot) = self.memory.of(page as u32) {
+                    self.writing.set(slot, false);
+                }
+            }
+        }
+    }
+
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        self.answers = [DRIVE, DISK, MEMORY].into_iter().all(|member| view.alive(member));
+        self.damaged = true;
+        match (member, change) {
+            // What memory has, nobody else has now.
+            (DISK, Change::Failed) => {
+                self.clean = 0;
+                self.flushing = self.flushing.map(|_| 0);
+            }
+            (MEMORY, Change::Failed) => self.forget_clean(),
+            _ => {}
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        !self.damaged
+    }
+
+    fn is_exposed(&self, _: Page, hazard: Hazard) -> bool {
+        hazard == Hazard::Unit
+    }
+}
