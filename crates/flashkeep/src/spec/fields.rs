@@ -96,11 +96,10 @@ pub(super) fn field(key: &str) -> Option<&'static Kind> {
         Some(Table(name, schema, keys)) => {
             keys.get_or_init(|| fields_of(name, &schema().to_value())).get(key)
         }
-        // The drive's own keys.
+        // The drive's own keys, of which nearly every drive has these.
         None if matches!(key, "base" | "name" | "description") => Some(&Kind::Text),
         None if key == "members" => Some(&Kind::Texts),
-        None if key.is_empty() => fields().get(key),
-        None => None,
+        None => fields().get(key),
     }
 }
 

@@ -781,7 +781,7 @@ st3500630a  Barracuda 7200.10 of 2006, 500 GB: 7,200 rpm, 78 to 39 MB/s, the dis
     assert_eq!(draw(&disk), expected);
     let keys = disk.to_json();
     let tables: Vec<&str> = keys.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(tables, ["name", "description", "disk", "host", "start"]);
+    assert_eq!(tables, ["name", "description", "price_per_gb", "disk", "host", "start"]);
     let large = preset("nearline-18tb", &["disk.write_cache_mib=256"]);
     assert_eq!((large.page_bytes(), large.capacity_bytes() / 1_000_000_000), (16_384, 18_000));
     assert!(draw(&large).contains("32 commands; 256 MiB of write cache"));

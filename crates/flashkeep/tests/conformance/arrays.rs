@@ -31,6 +31,7 @@ const WANTS: &[(&str, Wants)] = &[
     ("spd-raid4", Wants { ssds: 6, ..FIVE_SSDS }),
     ("hpda", Wants { ssds: 3, disks: 2, ..FIVE_SSDS }),
     ("griffin", Wants { ssds: 1, disks: 1, ..FIVE_SSDS }),
+    ("i-cash", Wants { ssds: 1, disks: 1, ..FIVE_SSDS }),
     ("backup", Wants { ssds: 2, disks: 1, survives_memory: true }),
 ];
 

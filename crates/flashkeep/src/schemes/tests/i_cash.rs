@@ -107,7 +107,8 @@ fn deltas_operation_by_operation() {
     rig.trim(similar, 1);
     rig.read(similar, 1);
     rig.drain();
-    let reads: Vec<_> = asked(&mut rig).into_iter().filter(|asked| asked.5 == Cause::Host).collect();
+    let reads: Vec<_> =
+        asked(&mut rig).into_iter().filter(|asked| (asked.4, asked.5) == (Read, Cause::Host)).collect();
     assert_eq!(reads, [(0, similar, 1, 0, Read, Cause::Host)]);
 }
 
