@@ -236,6 +236,11 @@ impl Scheme for Fra {
 
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         (self.dirty, self.renewing) = (Todo::default(), 0);
+        for stripe in 0..self.versions.stripes.count() {
+            // They may be on their way; what was lost of them is logged as lost.
+            let changed = self.versions.changed(stripe);
+            self.versions.stripes.set_written(stripe, changed, true);
+        }
         self.versions.recover(|_| None, view, lacks);
     }
 

@@ -287,9 +287,12 @@ impl Bench {
 
     /// The power fails and comes back: pages that were durable and are not there any more, and not exposed to that.
     pub(crate) fn cut(&mut self) {
-        // What happens at this very instant has happened.
-        while self.flash.next_event().min(self.engine.next_due()) <= self.now && self.step() {}
         self.cut_at(self.now);
+    }
+
+    /// What happens at this very instant has happened.
+    pub(crate) fn catch_up(&mut self) {
+        while self.flash.next_event().min(self.engine.next_due()) <= self.now && self.step() {}
     }
 
     /// The same, while the last recovery may not be over.

@@ -240,6 +240,7 @@ fn whatever_happens_in_whatever_order_what_is_missing_was_exposed() {
                         gone.clear();
                     }
                     2 | 3 => {
+                        bench.catch_up();
                         if struck {
                             may.extend(may_be_lost(&bench));
                         }

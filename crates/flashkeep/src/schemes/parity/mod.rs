@@ -244,6 +244,13 @@ impl<L: Layout> Scheme for Parity<L> {
     /// Running sums are gone: every stripe has its parity, or gets one.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.exposed = 0;
+        if self.waiting.is_some() {
+            // What such a stripe holds may be on its way; what was lost of it is logged as lost.
+            let all = Units::range(0, self.stripes.data());
+            for stripe in (0..self.stripes.count()).filter(|&stripe| self.waits(stripe)).collect::<Vec<_>>() {
+                self.stripes.set_written(stripe, all, true);
+            }
+        }
         self.stripes.recover(view, lacks);
         if let Some(waiting) = &mut self.waiting {
             *waiting = Waiting::new(waiting.idle_after);
