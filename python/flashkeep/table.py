@@ -93,6 +93,7 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         Row("members at the end of their lives", "wear_out.worn_out", count, LOWER),
         Row("  the second after the first, of its life", "wear_out.apart_share", share, HIGHER),
         Row("  the same, as foreseen", "wear_out.expected_apart_share", share, HIGHER),
+        Row("  writes turned away from then on", "wear.refused_requests", count, LOWER),
         Row("dies busy, mean", "utilization.die_mean", share, NEITHER),
         Row("dies busy, busiest", "utilization.die_max", share, NEITHER),
         Row("channels busy, mean", "utilization.channel", share, NEITHER),

@@ -79,7 +79,7 @@ def test_mirrored_drives_come_to_their_ends_together(flashkeep: Command, worn: P
     code, out, _ = flashkeep("run", pair, writes, "--untimed")
     assert code == 3
     assert "members at the end of their lives" in out
-    assert "the run ended with request" in out
+    assert "read-only from then on" in out
     code, _, err = flashkeep("run", worn, writes, "--fail", "channel:0@worn")
     assert code == 2
     assert "`worn` is for a whole member of an array" in err

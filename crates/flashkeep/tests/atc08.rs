@@ -301,6 +301,31 @@ fn cleaning_in_idle_moments_keeps_out_of_the_way() {
     assert!(soft_max < 4_000.0 && hard_max > 4_000.0, "{soft_max} us, {hard_max} without");
 }
 
+/// DVS-RAID's drive has 4.8 % of its pages free once it is full: a soft threshold above that cannot be met, one below
+/// waits until so much has been written. Both are said, and nothing is collected after the last request.
+#[test]
+fn a_soft_threshold_out_of_reach_is_pointed_out() {
+    let found = |soft: &str| {
+        let set = ["redundancy.scheme=\"none\"", "flash.blocks_per_plane=512", soft];
+        run("dvs-8chip", "synth:random,requests=2k,write=1,size=4KiB,rate=1k", &set)
+    };
+    let says = |run: &Value, text: &str| {
+        let said = run["warnings"].as_array().expect("a list").iter().filter_map(Value::as_str);
+        said.filter(|said| said.contains(text)).count() == 1
+    };
+    let beyond = found("ftl.gc.soft_threshold=0.1");
+    assert!(says(&beyond, "ftl.gc.soft_threshold: 0.1 cannot be met with the drive full"));
+    assert!(figure(&beyond, "operations.erase.gc") > 100.0);
+    assert!((0.5..=1.0).contains(&figure(&beyond, "utilization.die_max")), "{}", beyond["utilization"]);
+    let unreached = found("ftl.gc.soft_threshold=0.02");
+    assert!(says(
+        &unreached,
+        "ftl.gc.soft_threshold = 0.02 has a plane collected that has less than this share free"
+    ));
+    assert_eq!(figure(&unreached, "operations.erase.gc"), 0.0);
+    assert!(!says(&found("ftl.gc.threshold=0"), "soft_threshold"));
+}
+
 /// Two dies, or four pairs of planes, in rounds: the k-th of a round is done 200 us and k transfers after its beginning, the
 /// next round begins when the last one is done, and writes begin when all reads are done.
 #[test]

@@ -97,8 +97,7 @@ fn the_end_of_an_array_is_told() {
     assert!(figure(&run, "wear_out.lost_pages") < PAGES / 2.0, "what was refused, and no more");
     let told = run["warnings"].to_string();
     assert!(
-        told.contains("members reached the end of their lives")
-            && told.contains("the run ended with request"),
+        told.contains("members reached the end of their lives") && told.contains("read-only from then on"),
         "{told}"
     );
     // Long before, it is foretold.

@@ -25,6 +25,9 @@ impl<C: Contents> Drive<C> {
         }
         self.give_up(ftl, lpn);
         self.ftls[ftl].map.set(lpn, Entry::Unmapped);
+        if self.damaged {
+            self.ftls[ftl].lost.set(lpn, false);
+        }
     }
 
     /// What a page held is garbage; the caller says what it holds instead.
@@ -70,6 +73,11 @@ impl<C: Contents> Drive<C> {
             }
             self.ftls[ftl].map.set(to, entry);
             self.ftls[ftl].map.set(from, Entry::Unmapped);
+            if self.damaged {
+                let lost = &mut self.ftls[ftl].lost;
+                lost.set(to, entry == Entry::Unmapped && lost.has(from));
+                lost.set(from, false);
+            }
             if self.power.is_some() {
                 self.note_rename(ftl, from, to, entry);
             }

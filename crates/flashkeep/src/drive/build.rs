@@ -1,6 +1,7 @@
 //! From a resolved drive to its leaves, lanes and pools.
 
 use super::*;
+use crate::kernel::Bits;
 
 /// From so many planes on, what is known of their open blocks is asked for ahead: below, it is at hand anyway.
 const MANY_PLANES: u32 = 256;
@@ -111,11 +112,10 @@ impl<C: Contents> Drive<C> {
 
     /// Finds out whether programs take the short way. What fails later does not change it.
     pub(super) fn simplify(&mut self) {
-        let binds = |order: &Order| order.binds_planes() && !order.binds(Level::Channel);
         let chooses = self.plane_choice != PlaneChoice::InTurn;
         self.selective = match &self.configured {
-            Allocation::Partial(order) => chooses || binds(order),
             Allocation::Dynamic => chooses,
+            Allocation::Partial(order) => (chooses || order.binds_planes()) && !order.binds(Level::Channel),
             Allocation::Static(_) => false,
         };
         self.simple = !self.raw
@@ -159,6 +159,7 @@ impl<C: Contents> Drive<C> {
             map: Map::new(pages + shadow),
             pages,
             rows,
+            lost: Bits::default(),
             dead: false,
             limit: None,
             domain: *domain,

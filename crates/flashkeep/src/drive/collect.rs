@@ -3,12 +3,12 @@
 //! It takes real time on real resources: page by page under the scheduler, or, as SSDSim does it, in one go that
 //! holds the channel for the sum of its moves.
 
-use super::{Collection, Drive, Fault, Kind, Levelled};
+use super::{Collection, Drive, Kind, Lane, Levelled};
 use crate::engine::{Cause, Contents, Done, LeafId, Page};
 use crate::ftl::Entry;
 use crate::kernel::{SimTime, Span};
 use crate::media::{PlaneId, Pools, Ppn, UnitId};
-use crate::spec::{BusUse, Copyback, GcRun, MultiPlane};
+use crate::spec::{BusUse, GcRun, MultiPlane};
 
 impl<C: Contents> Drive<C> {
     /// A plane is short of free pages: it waits to be collected, once.
@@ -54,6 +54,11 @@ impl<C: Contents> Drive<C> {
         if state.collect_head.is_none() {
             let (channel, bit) = (state.channel as usize, state.bit);
             self.channels[channel].collecting &= !bit;
+        }
+        // Others may take a write that has waited for this plane alone.
+        let Lane { ftl, pool, .. } = self.lanes[self.lane_of[plane.0 as usize] as usize];
+        if self.selective && self.pools[pool as usize].head.is_some() {
+            self.wake_all(self.now, usize::from(ftl));
         }
     }
 
@@ -178,7 +183,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The next valid page of the victim.
-    fn next_valid(&mut self, plane: PlaneId, victim: u32) -> Option<(u32, Ppn)> {
+    pub(super) fn next_valid(&mut self, plane: PlaneId, victim: u32) -> Option<(u32, Ppn)> {
         if self.blocks.is_garbage(plane, victim) {
             return None;
         }
@@ -235,12 +240,12 @@ impl<C: Contents> Drive<C> {
         self.tell(now, now + whole, to, Kind::Copyback, cause, 0);
     }
 
-    fn copy_back_time(&self, from: Ppn, to: Ppn) -> Span {
+    pub(super) fn copy_back_time(&self, from: Ppn, to: Ppn) -> Span {
         self.timing.command + self.array_read(from) + self.array_program(to)
     }
 
     /// The page is elsewhere in its plane from now on; reads that wait for it go there.
-    fn move_page(&mut self, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn) -> Ppn {
+    pub(super) fn move_page(&mut self, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn) -> Ppn {
         let ftl = self.ftl_of(plane);
         let to = self.program_moved(ftl, plane, lpn, self.blocks.contents(from));
         self.blocks.invalidate(from);
@@ -254,7 +259,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whoever keeps where pages are elsewhere learns that one has moved.
-    fn tell_moved(&mut self, plane: PlaneId, lpn: u32) {
+    pub(super) fn tell_moved(&mut self, plane: PlaneId, lpn: u32) {
         if self.notify_moves {
             self.done.push(Done::moved(LeafId(self.ftl_of(plane) as u16), Page(lpn)));
         }
@@ -271,7 +276,7 @@ impl<C: Contents> Drive<C> {
         })
     }
 
-    fn is_awaited(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
+    pub(super) fn is_awaited(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
         let block = self.geometry.block_index(plane, victim);
         self.units[unit.0 as usize].reads.any(&self.ops, |op| self.geometry.block_index_of(op.ppn) == block)
     }
@@ -305,7 +310,14 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The erase itself, from `start` on; then the next collection, if the plane still keeps the host waiting.
-    fn finish_erase(&mut self, granted: SimTime, start: SimTime, unit: UnitId, plane: PlaneId, victim: u32) {
+    pub(super) fn finish_erase(
+        &mut self,
+        granted: SimTime,
+        start: SimTime,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+    ) {
         let end = start + self.timing.erase;
         let cause = self.moves_because(plane);
         self.units[unit.0 as usize].programs = None;
@@ -357,108 +369,5 @@ impl<C: Contents> Drive<C> {
         } else if let Levelled::Into(coldest) = levelled {
             self.migrate(plane, victim, coldest);
         }
-    }
-
-    /// The whole block in one go: the channel is held for the sum of the moves, the chip until the erase is over.
-    fn collect_whole(
-        &mut self,
-        now: SimTime,
-        channel: usize,
-        unit: UnitId,
-        plane: PlaneId,
-        victim: u32,
-    ) -> bool {
-        // A page that turns out not to be readable, or cannot be moved, leaves the reads that wait for it behind.
-        let waits = self.damaged && self.is_awaited(unit, plane, victim);
-        if waits || self.is_owed(unit, plane, victim) || self.is_guarded(now, unit, plane, victim) {
-            return false;
-        }
-        let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
-        let mut held = Span::ZERO;
-        // A page that was read in an idle moment is read again.
-        if let Some(from) = self.collections[plane.0 as usize].moving.take() {
-            self.collections[plane.0 as usize].cursor = self.geometry.page_of(from);
-        }
-        while let Some((lpn, from)) = self.next_valid(plane, victim) {
-            let read = self.timing.command + self.array_read(from) + self.timing.transfer(0);
-            let start = now + held;
-            if self.damaged && self.cannot_move(now, plane, lpn, from) {
-                self.counters.count(ftl, Kind::Read, cause);
-                self.tell(start, start + read, from, Kind::Read, cause, 0);
-                held += read;
-                self.tell_part(now, now + held, unit, Kind::Read, cause);
-                continue;
-            }
-            let copies_back = self.copies_back(plane, lpn, from);
-            let to = self.move_page(unit, plane, lpn, from);
-            self.tell_moved(plane, lpn);
-            held += self.seals(usize::from(ftl), plane);
-            if copies_back {
-                let end = start + self.copy_back_time(from, to);
-                self.counters.count(ftl, Kind::Copyback, cause);
-                self.tell(start, end, to, Kind::Copyback, cause, 0);
-                held += end.since(start);
-                self.tell_part(now, now + held, unit, Kind::Copyback, cause);
-                continue;
-            }
-            let program = self.timing.command + self.timing.transfer(0) + self.array_program(to);
-            self.counters.count(ftl, Kind::Read, cause);
-            self.tell(start, start + read, from, Kind::Read, cause, 0);
-            self.counters.count(ftl, Kind::Program, cause);
-            self.tell(start + read, start + read + program, to, Kind::Program, cause, 0);
-            self.tell_part(now, now + held + read, unit, Kind::Read, cause);
-            held += read + program;
-            self.tell_part(now, now + held, unit, Kind::Program, cause);
-        }
-        held += self.timing.erase_command;
-        self.occupy_channel(now, channel, held);
-        self.finish_erase(now, now + held, unit, plane, victim);
-        true
-    }
-
-    /// Collection of a plane without time, for what happened before time 0.
-    pub(super) fn collect_at_once(&mut self, plane: PlaneId) {
-        let (unit, ftl) = (self.unit_of[plane.0 as usize], self.ftl_of(plane));
-        // A collection that is under way is finished: pages that it has moved leave no room for those of another victim.
-        let Collection { victim, levelled, .. } = self.collections[plane.0 as usize];
-        let victim = victim.map(|victim| (victim, levelled)).or_else(|| self.choose(plane));
-        let (victim, levelled) = victim.expect("the caller has seen that there is something to collect");
-        self.start_anew(plane);
-        self.land(plane);
-        self.collections[plane.0 as usize].levelled = levelled;
-        self.collections[plane.0 as usize].victim = Some(victim);
-        let cause = self.moves_because(plane);
-        while let Some((lpn, from)) = self.next_valid(plane, victim) {
-            self.count_untimed(ftl, Kind::Read, cause, from);
-            if self.damaged && self.blocks.is_unreadable(from) {
-                self.fail_waiting_reads(self.now, plane, Fault::Page(from));
-            }
-            if !(self.damaged && self.cannot_move(self.now, plane, lpn, from)) {
-                if self.copyback == Copyback::ParitySkip {
-                    self.copies_back(plane, lpn, from);
-                }
-                let to = self.move_page(unit, plane, lpn, from);
-                self.count_untimed(ftl, Kind::Program, cause, to);
-                if self.counting {
-                    self.seals(ftl, plane);
-                    self.tell_moved(plane, lpn);
-                }
-            }
-        }
-        self.count_untimed(ftl, Kind::Erase, cause, self.geometry.ppn(plane, victim, 0));
-        self.send_owed_reads_elsewhere(unit, plane, victim);
-        self.erase(self.now, plane, victim);
-    }
-
-    /// Reads that are owed the old contents of the victim's pages carry them already; they go to another page of the
-    /// plane, which takes as long.
-    fn send_owed_reads_elsewhere(&mut self, unit: UnitId, plane: PlaneId, victim: u32) {
-        let block = self.geometry.block_index(plane, victim);
-        let Some(other) = self.blocks.programmed_block(plane, victim) else { return };
-        let mut pages = (0..self.geometry.pages).map(|page| self.geometry.ppn(plane, other, page));
-        let Some(elsewhere) = pages.find(|&ppn| !self.blocks.is_failed(ppn)) else { return };
-        let reads = self.units[unit.0 as usize].reads;
-        let geometry = &self.geometry;
-        reads.redirect(&mut self.ops, |ppn| (geometry.block_index_of(ppn) == block).then_some(elsewhere));
     }
 }

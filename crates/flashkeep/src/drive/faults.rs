@@ -12,7 +12,7 @@ use super::media::{Phase, Unit};
 use super::{Drive, Levelled, Op, Resource};
 use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
 use crate::ftl::{Entry, Map};
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{Bits, Id, SimTime, Span};
 use crate::media::{Geometry, Place, PlaneId, Ppn, UnitId};
 use crate::spec::Level;
 use std::ops::Range;
@@ -96,19 +96,6 @@ impl<C: Contents> Drive<C> {
         self.look_again(now);
     }
 
-    /// At `now` new planes, erased and never worn, stand where those of `what` have failed, or a new and empty NVRAM.
-    /// What has not failed stays as it is, and a block or a page is not renewed by itself. A leaf that was dead begins
-    /// empty; one that was damaged uses the new planes too.
-    pub fn renew(&mut self, now: SimTime, what: Fault) {
-        self.now = now;
-        match what {
-            Fault::Nvram(leaf) => self.nvram_mut(leaf).renew(),
-            Fault::Planes { .. } => self.renew_planes(now, what),
-            Fault::Block(..) | Fault::Page(_) => {}
-        }
-        self.look_again(now);
-    }
-
     /// Whether everything a leaf consists of has failed: nothing is to be asked of it until it is renewed.
     #[must_use]
     pub fn is_dead(&self, leaf: LeafId) -> bool {
@@ -119,7 +106,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// What has become free is given to those who wait.
-    fn look_again(&mut self, now: SimTime) {
+    pub(super) fn look_again(&mut self, now: SimTime) {
         for channel in 0..self.channels.len() {
             self.visit(now, channel);
         }
@@ -131,7 +118,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The leaves that some planes belong to.
-    fn leaves_of(&self, planes: &[PlaneId]) -> Vec<usize> {
+    pub(super) fn leaves_of(&self, planes: &[PlaneId]) -> Vec<usize> {
         let mut leaves: Vec<usize> = planes.iter().map(|&plane| self.ftl_of(plane)).collect();
         leaves.dedup();
         leaves
@@ -185,6 +172,7 @@ impl<C: Contents> Drive<C> {
         }
         self.blocks.invalidate(ppn);
         self.ftls[leaf].map.set(lpn, Entry::Unmapped);
+        self.ftls[leaf].lost.set(lpn, true);
         self.count_unmapped(leaf);
         self.done.push(Done::gone(LeafId(leaf as u16), Page(lpn)));
     }
@@ -204,15 +192,21 @@ impl<C: Contents> Drive<C> {
         let geometry = self.geometry.clone();
         let reads = &mut self.units[unit.0 as usize].reads;
         let waiting = reads.take(&mut self.ops, |op| what.strikes(&geometry, op.ppn));
-        for op in waiting {
-            let state = &mut self.units[unit.0 as usize];
-            state.queued = state.queued - self.ops[op].service;
+        for op in self.no_longer_waiting(unit, waiting) {
             self.fail_read(now, op);
         }
-        let state = &self.units[unit.0 as usize];
+    }
+
+    /// Reads have been taken out of a unit's queue.
+    pub(super) fn no_longer_waiting(&mut self, unit: UnitId, reads: Vec<Id<Op>>) -> Vec<Id<Op>> {
+        let state = &mut self.units[unit.0 as usize];
+        for &op in &reads {
+            state.queued = state.queued - self.ops[op].service;
+        }
         if !state.reads.head.is_some() {
             self.channels[state.channel as usize].waiting &= !state.bit;
         }
+        reads
     }
 
     /// Reads and collections of what has failed come to nothing.
@@ -325,6 +319,7 @@ impl<C: Contents> Drive<C> {
         let this = &mut self.ftls[leaf];
         this.map = Map::new(this.map.len());
         this.renamed.clear();
+        this.lost = Bits::default();
         (this.dead, this.limit) = (true, None);
         self.forget_versions(leaf);
     }
@@ -368,41 +363,6 @@ impl<C: Contents> Drive<C> {
             {
                 self.forget(ftl, page);
                 self.count_unmapped(ftl);
-            }
-        }
-    }
-
-    // ---------------------------------------------------------------- new for old
-
-    fn renew_planes(&mut self, now: SimTime, what: Fault) {
-        let planes = what.planes(&self.geometry).map(PlaneId);
-        let planes: Vec<PlaneId> = planes.filter(|&plane| self.blocks.is_dead(plane)).collect();
-        for &plane in &planes {
-            let leaf = self.ftl_of(plane);
-            self.ftls[leaf].erases -= self.blocks.renew_plane(plane);
-            (0..self.geometry.blocks).for_each(|block| self.forget_spares(plane, block));
-            // What was under way in the old plane is nothing to the new one.
-            self.land(plane);
-            if self.ftls[leaf].rows.is_some() {
-                let first = self.geometry.block_index(plane, 0);
-                self.raw_next[first..first + self.geometry.blocks as usize].fill(0);
-            }
-        }
-        if planes.len() == self.geometry.plane_count() as usize {
-            self.life.begin_anew();
-        }
-        for leaf in self.leaves_of(&planes) {
-            let whole = self.planes_of(leaf).iter().all(|plane| planes.contains(plane));
-            let was_dead = std::mem::take(&mut self.ftls[leaf].dead);
-            if self.ftls[leaf].rows.is_some() {
-                continue;
-            }
-            if was_dead && whole {
-                let domain = self.ftls[leaf].domain;
-                self.ftls[leaf].allocation = self.allocation_of(&domain);
-                self.assign_pools(leaf);
-            } else {
-                self.set_limit(now, leaf);
             }
         }
     }

@@ -37,6 +37,7 @@ impl<C: Contents> Drive<C> {
         self.ftls[ftl].limit = Some(Limit { most, mapped });
         self.cut_waiting_writes(now, ftl);
         self.ask_planes_without_room(now, ftl);
+        self.wake_all(now, ftl);
     }
 
     pub(super) fn planes_of(&self, ftl: usize) -> Vec<PlaneId> {
@@ -160,6 +161,7 @@ impl<C: Contents> Drive<C> {
     /// Nobody keeps the page any more, and whoever wants to know is told.
     pub(super) fn refuse(&mut self, now: SimTime, leaf: usize, page: u32) {
         self.ftls[leaf].map.set(page, Entry::Unmapped);
+        self.ftls[leaf].lost.set(page, true);
         self.life.refuse(now);
         // Said before the write is answered: whoever waits for it may read the page as soon as it is.
         self.done.push(Done::refused(LeafId(leaf as u16), Page(page)));

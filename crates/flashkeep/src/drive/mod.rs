@@ -8,6 +8,7 @@
 mod addresses;
 mod age;
 mod audit;
+mod before;
 mod build;
 mod cache;
 mod choose;
@@ -17,6 +18,8 @@ mod counters;
 mod faults;
 mod holds;
 mod image;
+mod in_one_go;
+mod leaf;
 mod limit;
 mod logs;
 mod look;
@@ -28,13 +31,16 @@ mod queue;
 mod raw;
 mod read;
 mod recovery;
+mod renew;
 mod retire;
 mod rounds;
 mod soft;
 mod streams;
+mod submit;
 #[cfg(test)]
 mod tests;
 mod untimed;
+mod versions;
 mod visit;
 mod work;
 mod write;
@@ -42,6 +48,7 @@ mod write;
 pub use counters::{Counters, Kind};
 pub use faults::Fault;
 pub use holds::{Hold, HostRequest, Resource};
+pub use leaf::LeafKind;
 pub use logs::{Alone, Logs, Told};
 pub use media::Operation;
 pub use nvram::Nvram;
@@ -49,7 +56,7 @@ pub use recovery::Recovery;
 pub use retire::Life;
 pub use work::Work;
 
-use crate::engine::{Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};
+use crate::engine::{Contents, Done};
 #[cfg(test)]
 use crate::ftl::Entry;
 use crate::ftl::allocation::Order;
@@ -60,7 +67,7 @@ use crate::spec::{
     Acknowledge, BusUse, CommandsSpec, Copyback, GcRun, InFlight, Level, MultiPlane, PlaneChoice, Resolved,
 };
 use choose::Chooser;
-use limit::Limit;
+use leaf::{Ftl, Lane, Renamed};
 use media::{Channel, Unit};
 use multiplane::Share;
 use power::Power;
@@ -90,95 +97,6 @@ pub trait Log: Send {
     /// # Errors
     /// What could not be written, in words.
     fn close(self: Box<Self>) -> Result<(), String>;
-}
-
-/// What the flash leaves of a drive are: all of them the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeafKind {
-    /// An FTL. Both kinds of pages together must leave two blocks of every plane unused.
-    Mapped {
-        /// Pages that it exports.
-        pages: u32,
-        /// Pages beyond those, to which a scheme renames what it still needs ([`Verb::Rename`]).
-        shadow: u32,
-        /// Whether it says of each page of the shadow that its block is about to be collected
-        /// ([`Part::Leaving`](crate::engine::Part::Leaving)).
-        notify_leaving: bool,
-        /// Whether it says of each page that collection has moved it ([`Part::Moved`](crate::engine::Part::Moved)).
-        notify_moves: bool,
-    },
-    /// Pages by their physical numbers ([`Rows`]): a group after the other, a group being the same block of every
-    /// plane. A group's pages are written in ascending order (which may leave some out) and are erased together, by
-    /// trimming whole groups.
-    Raw,
-    /// The same, but a group is a single block; they go over the planes in turn.
-    Blocks,
-}
-
-/// The planes of one unit that one FTL rules over, and the pool that they take writes from.
-#[derive(Clone, Debug)]
-struct Lane {
-    ftl: u16,
-    unit: UnitId,
-    planes: Vec<PlaneId>,
-    turn: u32,
-    pool: u32,
-}
-
-/// One FTL, or raw leaf: a member of the tree.
-#[derive(Clone, Debug)]
-struct Ftl {
-    map: Map,
-    /// The pages that it exports; those beyond are its shadow.
-    pages: u32,
-    /// Of a raw leaf: where its pages are.
-    rows: Option<Rows>,
-    /// All of its planes have failed.
-    dead: bool,
-    /// How much it can map, once part of it has failed.
-    limit: Option<Limit>,
-    domain: Domain,
-    allocation: Allocation,
-    /// Its pools; with one for the whole domain, `first_pool` alone.
-    first_pool: u32,
-    /// Its lanes, in order of channel and unit.
-    lanes: std::ops::Range<u32>,
-    /// The channel, within the domain, where the next write is offered first.
-    turn: u32,
-    /// Its lanes in the order in which pages without time are put into them, channel by channel, and the next one.
-    in_turn: Vec<u32>,
-    untimed_turn: usize,
-    erases: u64,
-    /// Writes in flight of which a page was renamed; nearly always empty.
-    renamed: Vec<Renamed>,
-}
-
-/// Where the pages of a write in flight belong that are no longer all at the addresses they were written to.
-#[derive(Clone, Debug)]
-struct Renamed {
-    op: u32,
-    /// The address of each page; none for a page that has been written again, trimmed or renamed away.
-    owners: Vec<Option<u32>>,
-}
-
-impl Ftl {
-    /// The addresses of a write's pages, where they are not what they were.
-    fn owners(&mut self, op: u32) -> Option<&mut Vec<Option<u32>>> {
-        self.renamed.iter_mut().find(|renamed| renamed.op == op).map(|renamed| &mut renamed.owners)
-    }
-
-    /// A page that a write in flight carries is given up.
-    fn displace(&mut self, op: u32, lpn: u32) {
-        if let Some(owners) = self.owners(op)
-            && let Some(owner) = owners.iter_mut().find(|owner| **owner == Some(lpn))
-        {
-            *owner = None;
-        }
-    }
-
-    fn lanes_range(&self) -> std::ops::Range<usize> {
-        self.lanes.start as usize..self.lanes.end as usize
-    }
 }
 
 /// What a gang of channels that share their control lines does: operations that have begun together.
@@ -253,8 +171,8 @@ pub struct Drive<C> {
     commands: CommandsSpec,
     /// Whether programs take the way of several pages at once, or through a cache register.
     joins: bool,
-    /// Whether an address binds planes but not channels, or its older copy does: who comes first in a pool decides which
-    /// channels may take it.
+    /// Whether planes are bound, or chosen, but not channels: who comes first in a pool decides which channels may take
+    /// it.
     selective: bool,
     /// `flash.commands.register_ns`.
     register: Span,
@@ -311,7 +229,7 @@ pub struct Drive<C> {
     collections: Vec<Collection>,
     ops: Arena<Op>,
     /// The version of the copy that each write in flight replaces; untouched where planes take turns.
-    replaces: Vec<write::Replaced>,
+    replaces: Vec<versions::Replaced>,
     /// The pages of writes in flight; untouched where contents are nothing.
     carried: Vec<Vec<C>>,
     /// What one multi-plane program takes, and planes that could take more: empty in between.
@@ -446,109 +364,5 @@ impl<C: Contents> Drive<C> {
             self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
         }
         self.ops.release(op);
-    }
-
-    /// A command for an FTL of which nothing has failed.
-    #[inline(always)]
-    fn submit_plainly(
-        &mut self,
-        now: SimTime,
-        ftl: usize,
-        command: &Command,
-        ticket: Ticket,
-        contents: &[C],
-    ) {
-        match command.verb {
-            Verb::Read => self.read(now, ftl, command, ticket),
-            Verb::Write => self.write(now, ftl, command, ticket, contents),
-            Verb::Trim => self.trim(ftl, command),
-            Verb::Rename => self.rename(ftl, command),
-        }
-        if matches!(command.verb, Verb::Trim | Verb::Rename) {
-            self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
-        }
-    }
-
-    /// A command in a drive of which something has failed, or whose leaves are not all FTLs.
-    #[inline(never)]
-    fn submit_otherwise(
-        &mut self,
-        now: SimTime,
-        leaf: LeafId,
-        command: &Command,
-        ticket: Ticket,
-        contents: &[C],
-    ) {
-        let ftl = usize::from(leaf.0);
-        let Some(this) = self.ftls.get(ftl) else {
-            return self.ask_nvram(now, leaf, command, ticket, contents);
-        };
-        if this.dead {
-            return self.answer_for_dead(now, leaf, command, ticket);
-        }
-        let limited = this.limit.is_some();
-        if self.damaged && !self.raw && command.verb == Verb::Write {
-            self.forget_unreadable(ftl, command);
-        }
-        match (command.verb, self.raw) {
-            (Verb::Read, true) if self.untimed => self.submit_untimed(now, ftl, command, ticket, contents),
-            (Verb::Write, true) => self.write_raw(now, ftl, command, ticket, contents),
-            (Verb::Trim, true) => self.trim_raw(now, ftl, command, ticket),
-            (Verb::Rename, true) => panic!("raw pages have no other address"),
-            (_, false) if limited => self.submit_damaged(now, ftl, command, ticket, contents),
-            (Verb::Read, true) | (_, false) => self.submit_apart(now, ftl, command, ticket, contents),
-        }
-    }
-
-    /// [`Self::submit_plainly`], a second time: where it is called from the short way it is a part of that.
-    #[inline(never)]
-    fn submit_apart(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket, contents: &[C]) {
-        if self.untimed {
-            return self.submit_untimed(now, ftl, command, ticket, contents);
-        }
-        self.submit_plainly(now, ftl, command, ticket, contents);
-    }
-
-    fn answer(&mut self, ticket: Ticket, pages: u32, at: SimTime, service: Span, contents: C) {
-        self.done.push(Done { service, contents, ..Done::at(ticket, pages, at) });
-    }
-}
-
-impl<C: Contents> Leaves<C> for Drive<C> {
-    #[inline(always)]
-    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
-        self.now = now;
-        if self.plain {
-            self.submit_plainly(now, usize::from(leaf.0), command, ticket, contents);
-        } else {
-            self.submit_otherwise(now, leaf, command, ticket, contents);
-        }
-    }
-
-    fn disown(&mut self, leaf: LeafId, page: Page) {
-        let leaf = usize::from(leaf.0);
-        match leaf.checked_sub(self.ftls.len()) {
-            Some(memory) => self.nvrams[memory].spoil(page.0),
-            // A raw leaf's pages are the scheme's own.
-            None if self.raw => {}
-            None => {
-                self.forget(leaf, page.0);
-                self.note_trim(leaf, page.0);
-            }
-        }
-    }
-
-    fn spoil(&mut self, leaf: LeafId, page: Page) {
-        if self.power.is_none() || self.raw {
-            return;
-        }
-        match usize::from(leaf.0).checked_sub(self.ftls.len()) {
-            Some(memory) => self.nvrams[memory].spoil(page.0),
-            None => self.note_trim(usize::from(leaf.0), page.0),
-        }
-    }
-
-    fn done(&mut self) -> &mut Vec<Done<C>> {
-        &mut self.done
     }
 }

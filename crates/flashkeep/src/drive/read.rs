@@ -20,7 +20,9 @@ impl<C: Contents> Drive<C> {
     fn read_page(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
         let memory = self.timing.memory;
         match self.ftls[ftl].map.get(command.start.0) {
-            Entry::Unmapped if self.raw => self.read_of_lost(now, ftl, command, ticket),
+            Entry::Unmapped if self.raw || self.ftls[ftl].lost.has(command.start.0) => {
+                self.read_of_lost(now, ftl, command, ticket)
+            }
             Entry::Unmapped => {
                 self.counters.reads_of_nothing += 1;
                 self.answer(ticket, 1, now + memory, memory, C::default());
@@ -64,7 +66,7 @@ impl<C: Contents> Drive<C> {
         self.answer(ticket, 1, now.max(self.admitted) + memory, memory, contents);
     }
 
-    /// In a raw leaf nothing is known to be zeros: the page has been lost, and whoever asks may not know it yet.
+    /// The page has been lost, and whoever asks may not have heard of it yet. In a raw leaf nothing is known to be zeros.
     pub(super) fn read_of_lost(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
         assert!(self.damaged, "only programmed pages of a raw leaf are read");
         let failed = Some((LeafId(ftl as u16), command.start));

@@ -23,6 +23,14 @@ impl<C: Contents> Drive<C> {
         }
     }
 
+    /// From now on planes are collected below `ftl.gc.threshold` only.
+    pub fn end_idling(&mut self) {
+        if self.look_below > self.collect_below {
+            self.look_below = self.collect_below;
+            self.units.iter_mut().for_each(|unit| unit.soft = false);
+        }
+    }
+
     /// The unit is busy until then; who minds is told.
     #[inline(never)]
     pub(super) fn mind(&mut self, unit: UnitId, until: SimTime) {

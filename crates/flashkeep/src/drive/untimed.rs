@@ -59,9 +59,13 @@ impl<C: Contents> Drive<C> {
                 }
             }
             Verb::Write => {
+                let counted = self.ftls[ftl].limit.is_some();
                 for n in 0..u32::from(command.count) {
                     let contents = if C::KEEP { contents[n as usize] } else { C::default() };
                     self.write_page_untimed(ftl, command.start.0 + n, command.cause, contents);
+                }
+                if self.damaged && !counted {
+                    self.count_anew(now, ftl);
                 }
                 self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
             }
@@ -72,7 +76,9 @@ impl<C: Contents> Drive<C> {
 
     fn read_untimed(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
         match self.ftls[ftl].map.get(command.start.0) {
-            Entry::Unmapped if self.raw => self.read_of_lost(now, ftl, command, ticket),
+            Entry::Unmapped if self.raw || self.ftls[ftl].lost.has(command.start.0) => {
+                self.read_of_lost(now, ftl, command, ticket)
+            }
             Entry::Unmapped => {
                 self.counters.reads_of_nothing += 1;
                 self.answer(ticket, 1, now, Span::ZERO, C::default());

@@ -7,13 +7,6 @@ use crate::kernel::{Id, SimTime, Span};
 use crate::media::{PlaneId, Ppn, UnitId};
 use crate::spec::{Acknowledge, BusUse, Level, PlaneChoice};
 
-/// The copy of a page that a write replaces.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Replaced {
-    version: u64,
-    plane: Option<PlaneId>,
-}
-
 impl<C: Contents> Drive<C> {
     #[inline(always)]
     pub(super) fn write(
@@ -98,7 +91,9 @@ impl<C: Contents> Drive<C> {
         let somebody_waits = waiting.head.is_some();
         self.pools_waiting += u32::from(!somebody_waits);
         waiting.push(&mut self.ops, op);
-        if !somebody_waits {
+        // An older request's comes first: those who could not take what was first may be able to take this.
+        let overtakes = self.selective && waiting.head.raw() == op.raw();
+        if !somebody_waits || overtakes {
             self.offer(now, ftl, pool, channels);
         }
     }
@@ -194,7 +189,7 @@ impl<C: Contents> Drive<C> {
             if let Allocation::Partial(order) = &ftl.allocation {
                 let chooses = self.plane_choice != PlaneChoice::InTurn && !order.binds_planes();
                 return if chooses {
-                    self.plane_by_version(&lane.planes, lane.turn, head)
+                    self.plane_by_version(lane, head)
                 } else {
                     self.allowed_plane(lane, lpn)
                 };
@@ -203,14 +198,14 @@ impl<C: Contents> Drive<C> {
             return bound.filter(|&plane| self.blocks.has_room(plane)).map(|plane| (plane, lane.turn));
         }
         if !SIMPLE && self.plane_choice != PlaneChoice::InTurn {
-            return self.plane_by_version(&lane.planes, lane.turn, head);
+            return self.plane_by_version(lane, head);
         }
         Allocation::next_plane(&lane.planes, lane.turn, |plane| self.blocks.has_room(plane))
     }
 
     /// The plane of a lane that comes first among those where a page of which some levels are bound may go.
     #[inline(never)]
-    fn allowed_plane(&self, lane: &Lane, lpn: u32) -> Option<(PlaneId, u32)> {
+    pub(super) fn allowed_plane(&self, lane: &Lane, lpn: u32) -> Option<(PlaneId, u32)> {
         let Ftl { allocation, domain, .. } = &self.ftls[usize::from(lane.ftl)];
         Allocation::next_plane(&lane.planes, lane.turn, |plane| {
             allocation.allows(&self.geometry, domain, lpn, plane) && self.blocks.has_room(plane)
@@ -310,6 +305,7 @@ impl<C: Contents> Drive<C> {
         if arrived {
             self.blocks.validate(ppn);
         } else if self.plane_choice != PlaneChoice::InTurn
+            && this.limit.is_none()
             && let Entry::Pending(later) = self.ftls[ftl].map.get(lpn)
         {
             self.replaces[Id::<Op>::new(later).index()] = self.replaced(ppn);
@@ -375,140 +371,6 @@ impl<C: Contents> Drive<C> {
             self.done.push(Done { acknowledged: acknowledged + noted, service: service + noted, ..done });
         }
         self.ops.release(op);
-    }
-
-    /// Pages that were there before time 0: placed like others, but no time passes and nothing is counted.
-    #[inline(never)]
-    fn write_before(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket, contents: &[C]) {
-        let counted = self.ftls[ftl].limit.is_some();
-        for n in 0..u32::from(command.count) {
-            let lpn = command.start.0 + n;
-            self.forget(ftl, lpn);
-            let Some(plane) = self.plane_before(ftl, lpn) else {
-                self.void_before(now, ftl, lpn);
-                continue;
-            };
-            let contents = if C::KEEP { contents[n as usize] } else { C::default() };
-            let ppn = self.streams.program(&mut self.blocks, ftl, plane, lpn, contents);
-            self.blocks.validate(ppn);
-            self.ftls[ftl].map.set(lpn, Entry::At(ppn));
-            self.sequence += 1;
-            self.note_spare(ppn, lpn, self.sequence);
-            // Whatever is written next may find no page to discard, whose plane would then ask.
-            if !self.blocks.has_room(plane) {
-                self.ask_for_collection(plane);
-                self.wake_collector(now, plane);
-            }
-        }
-        if self.damaged && !counted {
-            self.count_anew(now, ftl);
-        }
-        self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
-    }
-
-    /// The plane for a page that was there before time 0: lanes take turns channel by channel, as idle ones would.
-    /// None where blocks that died meanwhile have left no room.
-    #[inline(always)]
-    pub(super) fn plane_before(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
-        if let Some(plane) = self.plane_in_turn(ftl) { Some(plane) } else { self.plane_sought(ftl, lpn) }
-    }
-
-    /// The same where a page may not go anywhere, or the lane whose turn it is has no room at once.
-    #[inline(never)]
-    fn plane_sought(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
-        let this = &self.ftls[ftl];
-        if let Some(plane) = this.allocation.plane(&self.geometry, &this.domain, lpn)
-            && self.make_room(plane)
-        {
-            return Some(plane);
-        }
-        let this = &self.ftls[ftl];
-        let count = this.in_turn.len();
-        let mut at = this.untimed_turn;
-        for _ in 0..count {
-            let lane = this.in_turn[at] as usize;
-            at = if at + 1 == count { 0 } else { at + 1 };
-            let found = match this.allocation {
-                Allocation::Partial(_) => self.allowed_plane(&self.lanes[lane], lpn),
-                _ => {
-                    let Lane { planes, turn, .. } = &self.lanes[lane];
-                    Allocation::next_plane(planes, *turn, |plane| self.blocks.has_room(plane))
-                }
-            };
-            if let Some((plane, mut next)) = found {
-                if self.plane_choice != PlaneChoice::InTurn && !self.blocks.is_last_page(plane) {
-                    let planes = &self.lanes[lane].planes;
-                    next = planes.iter().position(|&other| other == plane).unwrap_or(0) as u32;
-                }
-                self.lanes[lane].turn = next;
-                self.ftls[ftl].untimed_turn = at;
-                return Some(plane);
-            }
-        }
-        self.plane_with_garbage(ftl, lpn)
-    }
-
-    /// Every plane is down to what collection keeps back: one of those that have something to collect.
-    fn plane_with_garbage(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
-        loop {
-            let Ftl { lanes, allocation, domain, .. } = &self.ftls[ftl];
-            let planes = lanes.clone().flat_map(|lane| &self.lanes[lane as usize].planes);
-            let mut planes = planes.filter(|plane| allocation.allows(&self.geometry, domain, lpn, **plane));
-            let plane = *planes.find(|&&plane| self.has_garbage(plane))?;
-            self.collect_at_once(plane);
-            // A plane that has lost its spare pages may need more than one block's garbage, and not have it.
-            if self.blocks.has_room(plane) {
-                return Some(plane);
-            }
-        }
-    }
-
-    /// Collects until the plane has room; false where that cannot be.
-    fn make_room(&mut self, plane: PlaneId) -> bool {
-        while !self.blocks.has_room(plane) {
-            if !self.has_garbage(plane) {
-                return false;
-            }
-            self.collect_at_once(plane);
-        }
-        true
-    }
-
-    // ---------------------------------------------------------------- versions
-
-    /// What a write replaces, so that the new copy gets a greater version.
-    fn note_replaced(&mut self, ftl: usize, command: &Command, op: Id<Op>) {
-        let copy = |lpn| match self.ftls[ftl].map.get(lpn) {
-            Entry::At(ppn) => self.replaced(ppn),
-            Entry::Pending(_) | Entry::Unmapped => Replaced::default(),
-        };
-        let copies = (command.start.0..command.end()).map(copy);
-        let youngest = copies.max_by_key(|copy| copy.version).unwrap_or_default();
-        if self.replaces.len() <= op.index() {
-            self.replaces.resize(op.index() + 1, Replaced::default());
-        }
-        self.replaces[op.index()] = youngest;
-    }
-
-    fn replaced(&self, ppn: Ppn) -> Replaced {
-        Replaced { version: self.blocks.version(ppn), plane: Some(self.geometry.plane_of(ppn)) }
-    }
-
-    /// The plane for the first page of a pool, among those that give it a greater version than its older copy has.
-    fn plane_by_version(&self, planes: &[PlaneId], turn: u32, head: Id<Op>) -> Option<(PlaneId, u32)> {
-        let older = self.replaces[head.index()];
-        let same = (self.plane_choice == PlaneChoice::Same).then_some(older.plane).flatten();
-        if self.power.is_some() && same.is_some_and(|same| self.is_wedged(same)) {
-            // What the recovery goes by is the number of the write, not the block that it went to.
-            let room = |plane: PlaneId| self.blocks.has_room(plane).then(|| self.blocks.room(plane));
-            return Allocation::roomiest(planes, turn, room);
-        }
-        let fits = |plane: PlaneId| {
-            same.is_none_or(|same| same == plane)
-                && self.blocks.has_room(plane)
-                && self.blocks.next_version(plane) > older.version
-        };
-        Allocation::roomiest(planes, turn, |plane| fits(plane).then(|| self.blocks.room(plane)))
     }
 
     // ---------------------------------------------------------------- contents in flight

@@ -5,6 +5,7 @@ pub mod allocation;
 mod blocks;
 mod defects;
 mod draws;
+mod look;
 mod map;
 mod streams;
 pub mod victim;

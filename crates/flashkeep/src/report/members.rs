@@ -72,6 +72,7 @@ impl MemberFacts<'_> {
             expired: self.now.expired,
             first_death: self.first_death,
             first_refusal: self.first_refusal,
+            refused_requests: None,
             end: (self.end, given * self.drive.page_bytes()),
             capacity: self.drive.capacity_bytes(),
             warranty_years: wear.warranty_years,

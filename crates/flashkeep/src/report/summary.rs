@@ -365,8 +365,13 @@ fn warnings(facts: &Facts<'_>) -> Vec<String> {
     let programs = facts.counters.total(Kind::Program);
     if facts.counters.total(Kind::Erase) == 0 && programs > 0 && facts.filled.1 > 0 {
         let share = facts.filled.0 as f64 / facts.filled.1.max(1) as f64 * 100.0;
+        let soft = facts.drive.spec.ftl.gc.soft_threshold.map_or_else(String::new, |soft| {
+            format!(
+                "; ftl.gc.soft_threshold = {soft} has a plane collected that has less than this share free"
+            )
+        });
         all.push(format!(
-            "collection never ran: the flash held valid data in {share:.1} % of its pages at the end"
+            "collection never ran: the flash held valid data in {share:.1} % of its pages at the end{soft}"
         ));
     }
     if programs == 0 && facts.statistics.pages_written > 0 {

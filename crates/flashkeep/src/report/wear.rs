@@ -21,7 +21,9 @@ pub struct WearFacts {
     pub first_death: Option<Mark>,
     /// When the first write was refused.
     pub first_refusal: Option<Mark>,
-    /// The end of the run, and the bytes that the host has written.
+    /// Writes and trims that were turned away after that; none of a member, which turns nobody away.
+    pub refused_requests: Option<u64>,
+    /// The end of the run, or of the drive, and the bytes that the host has written.
     pub end: Mark,
     /// Bytes that the host sees.
     pub capacity: u64,
@@ -141,6 +143,7 @@ impl WearFacts {
             "first_block_dead_bytes": self.first_death.map(|(_, bytes)| bytes),
             "first_loss_s": at(self.first_refusal),
             "first_loss_bytes": self.first_refusal.map(|(_, bytes)| bytes),
+            "refused_requests": self.budget.and(self.refused_requests),
         })
     }
 }

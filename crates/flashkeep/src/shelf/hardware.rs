@@ -67,6 +67,8 @@ pub trait Hardware<C: Contents>: Leaves<C> {
     fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C>;
     /// Forgets what has been counted.
     fn reset_counters(&mut self);
+    /// The last request is over: what idle moments after it would be used for is not of this run.
+    fn end_idling(&mut self);
     /// What a request takes that the controller's memory serves alone.
     fn memory_time(&self) -> Span;
     /// Something of a drive or disk fails at `now`: for good, or (not `lasting`) what it held cannot be read any more.
@@ -201,6 +203,10 @@ impl<C: Contents> Hardware<C> for Drive<C> {
 
     fn reset_counters(&mut self) {
         Drive::reset_counters(self);
+    }
+
+    fn end_idling(&mut self) {
+        Drive::end_idling(self);
     }
 
     #[inline(always)]

@@ -405,6 +405,10 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
         }
     }
 
+    fn end_idling(&mut self) {
+        self.drives_mut().for_each(Drive::end_idling);
+    }
+
     fn memory_time(&self) -> Span {
         Span::ZERO
     }

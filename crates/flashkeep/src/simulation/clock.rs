@@ -40,6 +40,10 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
                 if self.ledger.is_some() {
                     self.end_recovery();
                 }
+                // A drive that is to be saved is saved at rest.
+                if limit == SimTime::NEVER && self.engine.is_quiet() && self.job.save_aged.is_none() {
+                    self.drive.end_idling();
+                }
                 self.happen(limit);
             } else if crossing <= limit {
                 self.now = self.now.max(crossing);
@@ -61,10 +65,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
                 if self.admitted >= self.blows.next_count {
                     self.strike_by_count();
                 }
-                if self.watch_life() {
-                    next = None;
-                    continue;
-                }
+                self.watch_life();
                 if self.outside.is_some() {
                     if self.take_from_outside(&mut next) {
                         next = self.next_placed(requests)?;
@@ -75,7 +76,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
                     if let Some(request) = self.take_from_volumes()? {
                         self.admit(&request, closed);
                     }
-                    if self.admitted.is_multiple_of(LOOK) {
+                    if (self.admitted + self.door.turned_away).is_multiple_of(LOOK) {
                         self.look(self.volumes.as_ref().and_then(Volumes::share_done), progress)?;
                     }
                     continue;
@@ -89,7 +90,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
                     continue;
                 }
                 self.admit(&request, closed);
-                if self.admitted.is_multiple_of(LOOK) {
+                if (self.admitted + self.door.turned_away).is_multiple_of(LOOK) {
                     self.look(requests.share_done(), progress)?;
                 }
                 next = self.next_placed(requests)?;

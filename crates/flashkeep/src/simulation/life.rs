@@ -1,4 +1,6 @@
-//! The life of a drive whose blocks wear out, or of an array of such: what is noted of it, and how it ends.
+//! The life of a drive whose blocks wear out, or of an array of such: what is noted of it, and how it ends. A drive that
+//! has refused a write is read-only, and so is an array of which more members have than it survives: writes and trims that
+//! come later are turned away at the door, and reads are served on.
 
 use super::Simulation;
 use crate::drive::Life;
@@ -26,20 +28,46 @@ impl Marks {
     }
 }
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
-    /// Notes what has happened since the last request came; true where the drive takes no more.
+/// The way in for writes and trims.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Door {
+    /// When it was shut, and how many requests had come in by then.
+    shut: Option<(Mark, u64)>,
+    /// Writes and trims that came later.
+    pub(super) turned_away: u64,
+}
+
+impl Door {
     #[inline]
-    pub(super) fn watch_life(&mut self) -> bool {
-        self.drive.life().expired > 0 && self.note_life()
+    pub(super) fn is_shut(&self) -> bool {
+        self.shut.is_some()
+    }
+}
+
+impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+    /// Notes what has happened since the last request came.
+    #[inline]
+    pub(super) fn watch_life(&mut self) {
+        if self.drive.life().expired > 0 && !self.door.is_shut() {
+            self.note_life();
+        }
     }
 
     #[cold]
-    fn note_life(&mut self) -> bool {
+    fn note_life(&mut self) {
         let bytes = self.facts.bytes[1];
         self.marks.note(self.drive.life(), bytes);
-        if !self.resolved.is_array() {
-            return self.drive.life().has_ended();
+        let array = self.resolved.is_array();
+        if array && self.have_more_members_ended(bytes) && self.is_worn_out(self.resolved, &mut Vec::new()) {
+            self.door.shut = Some(((self.now, bytes), self.admitted));
         }
+        if !array && self.drive.life().has_ended() {
+            self.door.shut = self.marks.first_refusal.map(|mark| (mark, self.admitted));
+        }
+    }
+
+    /// Notes the ends of members; they fail, if they are to. Whether there are any that were not known.
+    fn have_more_members_ended(&mut self, bytes: u64) -> bool {
         let mut news = false;
         for (device, marks) in (0..).zip(&mut self.ends) {
             if let Some(life) = self.drive.life_of(device) {
@@ -49,9 +77,8 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         }
         if news {
             self.strike_the_worn();
-            self.is_over = self.is_worn_out(self.resolved, &mut Vec::new());
         }
-        self.is_over
+        news
     }
 
     /// Whether more members of an array are at their ends than it survives, or a drive is at its own.
@@ -79,14 +106,19 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let death = life.first_death.map_or(0.0, |at| seconds(at.0));
         Some(format!(
-            "the drive has reached the end of its life: after {:.3} s and {bytes} bytes written by the host too few blocks \
-             are left for its data, and a write was refused; {} of {} blocks have had their erases, the first after \
-             {death:.3} s. The run ended with request {}",
+            "the drive has reached the end of its life: after {:.3} s, {} requests and {bytes} bytes written by the host \
+             too few blocks are left for its data, and a write was refused; {} of {} blocks have had their erases, the \
+             first after {death:.3} s. {}",
             seconds(at.0),
+            self.door.shut.map_or(self.admitted, |(_, admitted)| admitted),
             life.expired,
             self.drive.erases().len(),
-            self.admitted,
+            self.refusals(),
         ))
+    }
+
+    fn refusals(&self) -> String {
+        format!("It is read-only from then on: {} writes and trims were turned away", self.door.turned_away)
     }
 
     /// The same of an array: which members came to their ends, and when.
@@ -99,10 +131,9 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             format!("member {} after {:.3} s and {bytes} bytes", path.join("/"), at.0 as f64 / 1e9)
         });
         let told = told.collect::<Vec<_>>().join(", ");
-        let end = match self.is_over {
-            true => format!("; the array survives less, so the run ended with request {}", self.admitted),
-            false => String::new(),
-        };
+        let end = self.door.shut.map_or_else(String::new, |(_, admitted)| {
+            format!(". The array survives less, after {admitted} requests. {}", self.refusals())
+        });
         format!("members reached the end of their lives, by bytes that the host had written: {told}{end}")
     }
 
@@ -115,7 +146,8 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             expired: self.drive.life().expired,
             first_death: self.marks.first_death,
             first_refusal: self.marks.first_refusal,
-            end: (self.last, self.facts.bytes[1]),
+            refused_requests: Some(self.door.turned_away),
+            end: self.door.shut.map_or((self.last, self.facts.bytes[1]), |(mark, _)| mark),
             capacity: self.resolved.capacity_bytes(),
             warranty_years: wear.warranty_years,
         }

@@ -39,7 +39,7 @@ mod volumes;
 
 pub use build::{Built, Plot, build, build_shelf};
 use checks::{asks_for_power_cuts, check_ageing, check_scan, check_shelf, name_option};
-use life::Marks;
+use life::{Door, Marks};
 use link::Link;
 use memory::Gauge;
 use outside::Outside;
@@ -205,8 +205,7 @@ struct Simulation<'a, C: Contents, H> {
     marks: Marks,
     /// The same of each drive of an array, in order of leaves.
     ends: Vec<Marks>,
-    /// More of them are at their ends than the array survives.
-    is_over: bool,
+    door: Door,
     /// What the host was promised, where the power is to fail.
     ledger: Option<Box<Ledger>>,
     /// What each drive or disk is, in order of leaves.
@@ -284,7 +283,7 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
             phases: Phases::default(),
             marks: Marks::default(),
             ends: vec![Marks::default(); plots.len()],
-            is_over: false,
+            door: Door::default(),
             ledger: None,
             plots,
             leaf_count,

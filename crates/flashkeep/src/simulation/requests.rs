@@ -97,6 +97,10 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     }
 
     pub(super) fn admit(&mut self, request: &Request, closed: bool) {
+        if self.door.is_shut() && request.op != Op::Read {
+            self.door.turned_away += 1;
+            return;
+        }
         if self.admitted == self.warmup {
             self.begin_counting();
         }

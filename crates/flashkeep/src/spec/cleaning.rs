@@ -42,6 +42,16 @@ impl Check<'_> {
         if raw || (map != "page" && map != "dftl") {
             self.warnings
                 .push("ftl.gc.soft_threshold: no effect where planes are not cleaned one by one".into());
+            return Ok(());
+        }
+        let op = self.spec.ftl.over_provisioning;
+        let share = op / (1.0 + op);
+        if soft >= share && threshold < share {
+            self.warnings.push(format!(
+                "ftl.gc.soft_threshold: {soft} cannot be met with the drive full: over-provisioning of {op:.4} leaves at \
+                 most {share:.4} of its pages free, so every idle moment goes into collection as long as a block holds \
+                 an invalid page"
+            ));
         }
         Ok(())
     }

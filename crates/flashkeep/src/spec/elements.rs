@@ -91,9 +91,19 @@ impl Check<'_> {
 
     fn logical_page(&self) -> Result<(), DriveError> {
         let (logical, page) = (self.spec.ftl.logical_page_kib, self.spec.flash.page_kib);
-        if logical != 0.0 && (logical < page || logical % page != 0.0) {
+        let keys = ["ftl.logical_page_kib", "flash.page_kib"];
+        if logical != 0.0 && logical < page {
+            let message = format!(
+                "{logical} KiB is less than a flash page of {page} KiB, and the map has one entry for each flash page. A \
+                 write of a part of one reads the rest first, if there is any (ftl.partial_writes = \"merge\"), and \
+                 transfers are of the sectors that are asked for. To map smaller pages, make flash pages that small: \
+                 flash.page_kib = {logical}, with flash.pages_per_block and flash.timing to match"
+            );
+            return Err(self.wrong(&keys, message));
+        }
+        if logical != 0.0 && logical % page != 0.0 {
             let message = format!("{logical} KiB is not a whole number of flash pages of {page} KiB");
-            return Err(self.wrong(&["ftl.logical_page_kib", "flash.page_kib"], message));
+            return Err(self.wrong(&keys, message));
         }
         if logical > page && self.spec.buffer.dram_mib > 0.0 {
             let message = "a logical page of several flash pages needs a drive without DRAM (buffer.dram_mib = 0): what the \

@@ -116,7 +116,20 @@ impl Check<'_> {
             Below::Itself => &["ftl.cache_kib", "ftl.log_blocks"],
             Below::Mapped => &["ftl.log_blocks"],
             Below::Blocks => {
-                &["ftl.cache_kib", "ftl.allocation", "ftl.gc.victim", "ftl.gc.threshold", "ftl.gc.run"]
+                if self.spec.ftl.wear.erase_budget.is_some() {
+                    self.warnings.push(format!(
+                        "ftl.wear.erase_budget: no block is retired with ftl.map = \"{}\"; lifetimes are told",
+                        map.name
+                    ));
+                }
+                &[
+                    "ftl.cache_kib",
+                    "ftl.allocation",
+                    "ftl.gc.victim",
+                    "ftl.gc.threshold",
+                    "ftl.gc.run",
+                    "ftl.wear.levelling",
+                ]
             }
         };
         let unread: Vec<_> = unread.iter().copied().filter(|key| self.given.by_hand(key)).collect();

@@ -757,6 +757,11 @@ fn keys_of_elements_that_do_not_fit_are_refused() {
         let error = refused_set(&set);
         assert!(set.iter().any(|pair| pair.starts_with(error.field.as_deref().unwrap())), "{field}: {error}");
     }
+    let smaller = refused_set(&["flash.page_kib=8", "ftl.logical_page_kib=4"]).to_string();
+    assert!(
+        smaller.contains("flash.page_kib = 4, with flash.pages_per_block"),
+        "says what to do instead: {smaller}"
+    );
     let unread = preset("8CM-64", &["ftl.allocation=CWDP", "ftl.plane_choice=most-free"]);
     assert_eq!(unread.warnings.len(), 1, "{:?}", unread.warnings);
     let rows = load_text("d", "ftl.gc.soft_threshold = 0.5\nredundancy.scheme = 'ds'", &[]).unwrap();

@@ -187,3 +187,22 @@ fn raw_pages_that_have_failed_are_void() {
     assert_eq!(held, [Some(1), Some(2), None, None, Some(7)]);
     rig.drive.audit();
 }
+
+/// A read that is owed what an erased page held goes to another page of the plane: not to one of a held block that
+/// nothing has been moved into yet.
+#[test]
+fn what_stands_in_for_an_erased_page_has_been_programmed() {
+    let flash =
+        "channels = 1, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 9, pages_per_block = 2";
+    let ftl = "wear = { erase_budget = 30, levelling = \"migration\" }";
+    let mut rig = Rig::new(flash, ftl, 1, mapped(4));
+    let (plane, geometry) = (PlaneId(0), rig.drive.geometry.clone());
+    let blocks = &mut rig.drive.blocks;
+    blocks.hold(plane, 0);
+    assert_eq!(blocks.programmed_page(plane, 8), None, "an empty block is open");
+    let first = blocks.program(plane, 0, Token(1));
+    assert_eq!(blocks.programmed_page(plane, 8), Some(first));
+    assert_eq!(blocks.programmed_page(plane, geometry.block_of(first)), None, "the other one is still empty");
+    let moved = blocks.program_held(plane, 1, Token(2));
+    assert_eq!(blocks.programmed_page(plane, geometry.block_of(first)), Some(moved));
+}

@@ -11,7 +11,7 @@ mod raw;
 mod shadow;
 
 use super::*;
-use crate::engine::{Below, Cause, Flags, Part, Token};
+use crate::engine::{Below, Cause, Command, Flags, LeafId, Leaves, Page, Part, Ticket, Token, Verb};
 use crate::ftl::victim;
 use crate::media::scheduler;
 use crate::spec::{Across, load_text};

@@ -1,7 +1,7 @@
 //! Any order of writes, renames, trims and reads, against a list of what each page holds.
 
 use crate::drive::*;
-use crate::engine::{Cause, Flags, Token};
+use crate::engine::{Cause, Command, Flags, LeafId, Leaves, Page, Ticket, Token, Verb};
 use crate::ftl::victim;
 use crate::media::scheduler;
 use crate::spec::{Across, load_text};

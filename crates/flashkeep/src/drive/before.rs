@@ -1,0 +1,115 @@
+//! Where pages go that are placed without time: those that were there before time 0, and those of untimed runs. A plane
+//! that has no room is collected at once.
+
+use super::{Drive, Ftl, Lane};
+use crate::engine::{Command, Contents, Ticket};
+use crate::ftl::{Allocation, Entry};
+use crate::kernel::{SimTime, Span};
+use crate::media::PlaneId;
+use crate::spec::PlaneChoice;
+
+impl<C: Contents> Drive<C> {
+    /// Pages that were there before time 0: placed like others, but no time passes and nothing is counted.
+    #[inline(never)]
+    pub(super) fn write_before(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+    ) {
+        let counted = self.ftls[ftl].limit.is_some();
+        for n in 0..u32::from(command.count) {
+            let lpn = command.start.0 + n;
+            self.forget(ftl, lpn);
+            let Some(plane) = self.plane_before(ftl, lpn) else {
+                self.void_before(now, ftl, lpn);
+                continue;
+            };
+            let contents = if C::KEEP { contents[n as usize] } else { C::default() };
+            let ppn = self.streams.program(&mut self.blocks, ftl, plane, lpn, contents);
+            self.blocks.validate(ppn);
+            self.ftls[ftl].map.set(lpn, Entry::At(ppn));
+            self.sequence += 1;
+            self.note_spare(ppn, lpn, self.sequence);
+            // Whatever is written next may find no page to discard, whose plane would then ask.
+            if !self.blocks.has_room(plane) {
+                self.ask_for_collection(plane);
+                self.wake_collector(now, plane);
+            }
+        }
+        if self.damaged && !counted {
+            self.count_anew(now, ftl);
+        }
+        self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+    }
+
+    /// The plane for a page that was there before time 0: lanes take turns channel by channel, as idle ones would.
+    /// None where blocks that died meanwhile have left no room.
+    #[inline(always)]
+    pub(super) fn plane_before(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
+        if let Some(plane) = self.plane_in_turn(ftl) { Some(plane) } else { self.plane_sought(ftl, lpn) }
+    }
+
+    /// The same where a page may not go anywhere, or the lane whose turn it is has no room at once.
+    #[inline(never)]
+    fn plane_sought(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
+        let this = &self.ftls[ftl];
+        if let Some(plane) = this.allocation.plane(&self.geometry, &this.domain, lpn)
+            && self.make_room(plane)
+        {
+            return Some(plane);
+        }
+        let this = &self.ftls[ftl];
+        let count = this.in_turn.len();
+        let mut at = this.untimed_turn;
+        for _ in 0..count {
+            let lane = this.in_turn[at] as usize;
+            at = if at + 1 == count { 0 } else { at + 1 };
+            let found = match this.allocation {
+                Allocation::Partial(_) => self.allowed_plane(&self.lanes[lane], lpn),
+                _ => {
+                    let Lane { planes, turn, .. } = &self.lanes[lane];
+                    Allocation::next_plane(planes, *turn, |plane| self.blocks.has_room(plane))
+                }
+            };
+            if let Some((plane, mut next)) = found {
+                if self.plane_choice != PlaneChoice::InTurn && !self.blocks.is_last_page(plane) {
+                    let planes = &self.lanes[lane].planes;
+                    next = planes.iter().position(|&other| other == plane).unwrap_or(0) as u32;
+                }
+                self.lanes[lane].turn = next;
+                self.ftls[ftl].untimed_turn = at;
+                return Some(plane);
+            }
+        }
+        self.plane_with_garbage(ftl, lpn)
+    }
+
+    /// Every plane is down to what collection keeps back: one of those that have something to collect.
+    fn plane_with_garbage(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
+        loop {
+            let Ftl { lanes, allocation, domain, .. } = &self.ftls[ftl];
+            let planes = lanes.clone().flat_map(|lane| &self.lanes[lane as usize].planes);
+            let mut planes = planes.filter(|plane| allocation.allows(&self.geometry, domain, lpn, **plane));
+            let plane = *planes.find(|&&plane| self.has_garbage(plane))?;
+            self.collect_at_once(plane);
+            // A plane that has lost its spare pages may need more than one block's garbage, and not have it.
+            if self.blocks.has_room(plane) {
+                return Some(plane);
+            }
+        }
+    }
+
+    /// Collects until the plane has room; false where that cannot be.
+    fn make_room(&mut self, plane: PlaneId) -> bool {
+        while !self.blocks.has_room(plane) {
+            if !self.has_garbage(plane) {
+                return false;
+            }
+            self.collect_at_once(plane);
+        }
+        true
+    }
+}

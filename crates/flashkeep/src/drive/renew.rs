@@ -1,0 +1,54 @@
+//! New for old: what stands where flash has failed.
+
+use super::{Drive, Fault};
+use crate::engine::Contents;
+use crate::kernel::SimTime;
+use crate::media::PlaneId;
+
+impl<C: Contents> Drive<C> {
+    /// At `now` new planes, erased and never worn, stand where those of `what` have failed, or a new and empty NVRAM.
+    /// What has not failed stays as it is, and a block or a page is not renewed by itself. A leaf that was dead begins
+    /// empty; one that was damaged uses the new planes too.
+    pub fn renew(&mut self, now: SimTime, what: Fault) {
+        self.now = now;
+        match what {
+            Fault::Nvram(leaf) => self.nvram_mut(leaf).renew(),
+            Fault::Planes { .. } => self.renew_planes(now, what),
+            Fault::Block(..) | Fault::Page(_) => {}
+        }
+        self.look_again(now);
+    }
+
+    fn renew_planes(&mut self, now: SimTime, what: Fault) {
+        let planes = what.planes(&self.geometry).map(PlaneId);
+        let planes: Vec<PlaneId> = planes.filter(|&plane| self.blocks.is_dead(plane)).collect();
+        for &plane in &planes {
+            let leaf = self.ftl_of(plane);
+            self.ftls[leaf].erases -= self.blocks.renew_plane(plane);
+            (0..self.geometry.blocks).for_each(|block| self.forget_spares(plane, block));
+            // What was under way in the old plane is nothing to the new one.
+            self.land(plane);
+            if self.ftls[leaf].rows.is_some() {
+                let first = self.geometry.block_index(plane, 0);
+                self.raw_next[first..first + self.geometry.blocks as usize].fill(0);
+            }
+        }
+        if planes.len() == self.geometry.plane_count() as usize {
+            self.life.begin_anew();
+        }
+        for leaf in self.leaves_of(&planes) {
+            let whole = self.planes_of(leaf).iter().all(|plane| planes.contains(plane));
+            let was_dead = std::mem::take(&mut self.ftls[leaf].dead);
+            if self.ftls[leaf].rows.is_some() {
+                continue;
+            }
+            if was_dead && whole {
+                let domain = self.ftls[leaf].domain;
+                self.ftls[leaf].allocation = self.allocation_of(&domain);
+                self.assign_pools(leaf);
+            } else {
+                self.set_limit(now, leaf);
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Commands come in: which way each goes, by what its leaf is and what of it has failed.
+
+use super::Drive;
+use crate::engine::{Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};
+use crate::kernel::{SimTime, Span};
+
+impl<C: Contents> Drive<C> {
+    /// A command for an FTL of which nothing has failed.
+    #[inline(always)]
+    pub(super) fn submit_plainly(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+    ) {
+        match command.verb {
+            Verb::Read => self.read(now, ftl, command, ticket),
+            Verb::Write => self.write(now, ftl, command, ticket, contents),
+            Verb::Trim => self.trim(ftl, command),
+            Verb::Rename => self.rename(ftl, command),
+        }
+        if matches!(command.verb, Verb::Trim | Verb::Rename) {
+            self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+        }
+    }
+
+    /// A command in a drive of which something has failed, or whose leaves are not all FTLs.
+    #[inline(never)]
+    fn submit_otherwise(
+        &mut self,
+        now: SimTime,
+        leaf: LeafId,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+    ) {
+        let ftl = usize::from(leaf.0);
+        let Some(this) = self.ftls.get(ftl) else {
+            return self.ask_nvram(now, leaf, command, ticket, contents);
+        };
+        if this.dead {
+            return self.answer_for_dead(now, leaf, command, ticket);
+        }
+        let limited = this.limit.is_some();
+        if self.damaged && !self.raw && command.verb == Verb::Write {
+            self.forget_unreadable(ftl, command);
+        }
+        match (command.verb, self.raw) {
+            (Verb::Read, true) if self.untimed => self.submit_untimed(now, ftl, command, ticket, contents),
+            (Verb::Write, true) => self.write_raw(now, ftl, command, ticket, contents),
+            (Verb::Trim, true) => self.trim_raw(now, ftl, command, ticket),
+            (Verb::Rename, true) => panic!("raw pages have no other address"),
+            (_, false) if limited => self.submit_damaged(now, ftl, command, ticket, contents),
+            (Verb::Read, true) | (_, false) => self.submit_apart(now, ftl, command, ticket, contents),
+        }
+    }
+
+    /// [`Self::submit_plainly`], a second time: where it is called from the short way it is a part of that.
+    #[inline(never)]
+    pub(super) fn submit_apart(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        ticket: Ticket,
+        contents: &[C],
+    ) {
+        if self.untimed {
+            return self.submit_untimed(now, ftl, command, ticket, contents);
+        }
+        self.submit_plainly(now, ftl, command, ticket, contents);
+    }
+
+    pub(super) fn answer(&mut self, ticket: Ticket, pages: u32, at: SimTime, service: Span, contents: C) {
+        self.done.push(Done { service, contents, ..Done::at(ticket, pages, at) });
+    }
+}
+
+impl<C: Contents> Leaves<C> for Drive<C> {
+    #[inline(always)]
+    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
+        self.now = now;
+        if self.plain {
+            self.submit_plainly(now, usize::from(leaf.0), command, ticket, contents);
+        } else {
+            self.submit_otherwise(now, leaf, command, ticket, contents);
+        }
+    }
+
+    fn disown(&mut self, leaf: LeafId, page: Page) {
+        let leaf = usize::from(leaf.0);
+        match leaf.checked_sub(self.ftls.len()) {
+            Some(memory) => self.nvrams[memory].spoil(page.0),
+            // A raw leaf's pages are the scheme's own.
+            None if self.raw => {}
+            None => {
+                self.forget(leaf, page.0);
+                self.note_trim(leaf, page.0);
+            }
+        }
+    }
+
+    fn spoil(&mut self, leaf: LeafId, page: Page) {
+        if self.power.is_none() || self.raw {
+            return;
+        }
+        match usize::from(leaf.0).checked_sub(self.ftls.len()) {
+            Some(memory) => self.nvrams[memory].spoil(page.0),
+            None => self.note_trim(usize::from(leaf.0), page.0),
+        }
+    }
+
+    fn done(&mut self) -> &mut Vec<Done<C>> {
+        &mut self.done
+    }
+}

@@ -1,0 +1,68 @@
+//! Which plane takes a page where planes do not take turns (`ftl.plane_choice`): blocks are numbered as they are opened,
+//! and of two copies of a page the one with the greater <number of its block, place in it> is the newer one.
+//!
+//! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008.
+
+use super::{Drive, Lane, Op};
+use crate::engine::{Command, Contents};
+use crate::ftl::{Allocation, Entry};
+use crate::kernel::Id;
+use crate::media::{PlaneId, Ppn};
+use crate::spec::PlaneChoice;
+
+/// The copy of a page that a write replaces.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Replaced {
+    version: u64,
+    plane: Option<PlaneId>,
+}
+
+impl<C: Contents> Drive<C> {
+    /// What a write replaces, so that the new copy gets a greater version.
+    pub(super) fn note_replaced(&mut self, ftl: usize, command: &Command, op: Id<Op>) {
+        let copy = |lpn| match self.ftls[ftl].map.get(lpn) {
+            Entry::At(ppn) => self.replaced(ppn),
+            Entry::Pending(_) | Entry::Unmapped => Replaced::default(),
+        };
+        let copies = (command.start.0..command.end()).map(copy);
+        let youngest = copies.max_by_key(|copy| copy.version).unwrap_or_default();
+        if self.replaces.len() <= op.index() {
+            self.replaces.resize(op.index() + 1, Replaced::default());
+        }
+        self.replaces[op.index()] = youngest;
+    }
+
+    pub(super) fn replaced(&self, ppn: Ppn) -> Replaced {
+        Replaced { version: self.blocks.version(ppn), plane: Some(self.geometry.plane_of(ppn)) }
+    }
+
+    /// The plane of a lane for the first page of its pool: the roomiest of those that give it a greater version than
+    /// its older copy has. Where no plane of the pool's lanes does, or ever will, any that has room.
+    pub(super) fn plane_by_version(&self, lane: &Lane, head: Id<Op>) -> Option<(PlaneId, u32)> {
+        let has_room = |plane: PlaneId| self.blocks.has_room(plane);
+        let roomiest = |fits: &dyn Fn(PlaneId) -> bool| {
+            let room = |plane| (has_room(plane) && fits(plane)).then(|| self.blocks.room(plane));
+            Allocation::roomiest(&lane.planes, lane.turn, room)
+        };
+        let ftl = &self.ftls[usize::from(lane.ftl)];
+        // A leaf that has lost part of its flash takes what room there is, as it does whatever the address binds.
+        if ftl.limit.is_some() {
+            return roomiest(&|_| true);
+        }
+        let older = self.replaces[head.index()];
+        let same = (self.plane_choice == PlaneChoice::Same).then_some(older.plane).flatten();
+        if same.is_some_and(|same| self.is_wedged(same)) {
+            // What the recovery goes by is the number of the write, not the block that it went to.
+            return roomiest(&|_| true);
+        }
+        let fits = |plane: PlaneId| {
+            same.is_none_or(|same| same == plane) && self.blocks.next_version(plane) > older.version
+        };
+        roomiest(&fits).or_else(|| {
+            let mut others = self.lanes[ftl.lanes_range()].iter().filter(|other| other.pool == lane.pool);
+            let waits = |plane: &PlaneId| fits(*plane) && (has_room(*plane) || self.has_garbage(*plane));
+            let hopeless = !others.any(|other| other.planes.iter().any(waits));
+            hopeless.then(|| roomiest(&|_| true)).flatten()
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! What is known of blocks and pages: how many are valid, whose they are and what they hold, how often they were erased.
+//! And what ageing makes of it.
+
+use super::blocks::{Blocks, FREE, OPEN};
+use crate::engine::Contents;
+use crate::media::{PlaneId, Ppn};
+
+impl<C: Contents> Blocks<C> {
+    /// Whether a sealed block has no valid page.
+    #[must_use]
+    pub fn is_garbage(&self, plane: PlaneId, block: u32) -> bool {
+        let index = self.geometry.block_index(plane, block);
+        self.score[index] == self.failed_in(index)
+    }
+
+    /// Valid pages of a sealed block.
+    #[must_use]
+    pub fn valid_in(&self, plane: PlaneId, block: u32) -> u32 {
+        let index = self.geometry.block_index(plane, block);
+        u32::from(self.score[index] - self.failed_in(index))
+    }
+
+    /// A page of a plane that has been programmed and has not failed, in a block other than `except`.
+    #[must_use]
+    pub fn programmed_page(&self, plane: PlaneId, except: u32) -> Option<Ppn> {
+        let blocks = (0..).zip(self.scores(plane));
+        let used = blocks.filter(|&(block, &score)| block != except && score != FREE);
+        let mut pages = used.flat_map(|(block, _)| {
+            (0..self.geometry.pages).map(move |page| self.geometry.ppn(plane, block, page))
+        });
+        pages.find(|&ppn| self.is_programmed(ppn) && !self.is_failed(ppn))
+    }
+
+    /// Whether a page has been programmed since its block's last erase.
+    #[must_use]
+    #[inline]
+    pub fn is_programmed(&self, ppn: Ppn) -> bool {
+        let score = self.score[self.geometry.block_index_of(ppn)];
+        if score & OPEN == 0 {
+            return true;
+        }
+        score != FREE && self.open_from(ppn).is_some_and(|next| ppn < next)
+    }
+
+    /// The logical page that a physical one was programmed for.
+    #[must_use]
+    #[inline]
+    pub fn owner(&self, ppn: Ppn) -> u32 {
+        self.owner[ppn.0 as usize]
+    }
+
+    /// The logical pages that so many physical ones were programmed for.
+    #[must_use]
+    pub fn owners(&self, first: Ppn, count: u32) -> &[u32] {
+        &self.owner[first.0 as usize..(first.0 + count) as usize]
+    }
+
+    /// From now on the page belongs to another logical page.
+    pub fn rename(&mut self, ppn: Ppn, lpn: u32) {
+        self.owner[ppn.0 as usize] = lpn;
+    }
+
+    /// What a page holds.
+    #[must_use]
+    #[inline]
+    pub fn contents(&self, ppn: Ppn) -> C {
+        if C::KEEP { self.contents[ppn.0 as usize] } else { C::default() }
+    }
+
+    /// What every physical page holds; nothing where contents are nothing.
+    #[must_use]
+    pub fn all_contents(&self) -> &[C] {
+        &self.contents
+    }
+
+    /// Says what every physical page holds.
+    pub fn set_all_contents(&mut self, contents: Vec<C>) {
+        self.contents = contents;
+    }
+
+    /// The scores of a plane's blocks, for victim policies.
+    #[must_use]
+    pub fn scores(&self, plane: PlaneId) -> &[u16] {
+        let first = self.geometry.block_index(plane, 0);
+        &self.score[first..first + self.geometry.blocks as usize]
+    }
+
+    /// When each of a plane's blocks was sealed, counted in the plane, for victim policies.
+    #[must_use]
+    pub fn sealed(&self, plane: PlaneId) -> &[u32] {
+        let first = self.geometry.block_index(plane, 0);
+        &self.sealed[first..first + self.geometry.blocks as usize]
+    }
+
+    /// Erases of a plane's blocks.
+    #[must_use]
+    pub fn erases(&self, plane: PlaneId) -> &[u32] {
+        let first = self.geometry.block_index(plane, 0);
+        &self.erases[first..first + self.geometry.blocks as usize]
+    }
+
+    /// Valid pages of each of a plane's blocks.
+    pub fn valid_counts(&self, plane: PlaneId) -> impl Iterator<Item = u16> {
+        let first = self.geometry.block_index(plane, 0);
+        (first..).zip(self.scores(plane)).map(|(index, &score)| match score {
+            FREE => 0,
+            score if score & OPEN != 0 => score & !OPEN,
+            score => score - self.failed_in(index),
+        })
+    }
+
+    /// After a power cut: the valid pages of every block are these.
+    pub fn recount(&mut self, valid: &[u16]) {
+        for (index, &valid) in valid.iter().enumerate() {
+            let failed = self.failed_in(index);
+            let score = &mut self.score[index];
+            match *score {
+                FREE => {}
+                open if open & OPEN != 0 => *score = OPEN | valid,
+                _ => *score = valid + failed,
+            }
+        }
+    }
+
+    /// When the block of a page was sealed, counted in its plane; one that is being filled comes after all others.
+    #[must_use]
+    pub fn block_age(&self, ppn: Ppn) -> u32 {
+        let index = self.geometry.block_index_of(ppn);
+        if self.score[index] & OPEN != 0 { u32::MAX } else { self.sealed[index] }
+    }
+
+    /// A block is erased once more that is erased already.
+    pub fn wear_out(&mut self, plane: PlaneId, block: u32) {
+        let index = self.geometry.block_index(plane, block);
+        self.erases[index] += 1;
+        self.planes[plane.0 as usize].erases += 1;
+    }
+
+    /// The last erase of a block has not taken place: it is sealed, as it was.
+    pub fn take_back_erase(&mut self, plane: PlaneId, block: u32) {
+        let index = self.geometry.block_index(plane, block);
+        assert_eq!(self.score[index], FREE, "nothing was programmed since");
+        let failed = self.failed_in(index);
+        self.score[index] = failed;
+        self.erases[index] -= 1;
+        let state = &mut self.planes[plane.0 as usize];
+        state.erases -= 1;
+        state.free_blocks -= 1;
+        state.free_pages -= self.geometry.pages - u32::from(failed);
+    }
+}
