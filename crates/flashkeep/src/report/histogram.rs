@@ -168,6 +168,11 @@ impl Histogram {
     }
 }
 
+pub(super) fn times(read: &Histogram, write: &Histogram) -> Value {
+    let (read, write) = (read.sorted(), write.sorted());
+    json!({ "all": read.with(&write).to_json(), "read": read.to_json(), "write": write.to_json() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! What the parts of a drive and the members of an array have done.
 
-use super::summary::{operations, per, utilization, write_amplification};
+use super::counts::{operations, per, utilization, write_amplification};
 use super::{Mark, WearFacts, disk_energy};
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;

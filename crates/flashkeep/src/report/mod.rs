@@ -1,6 +1,7 @@
 //! What a run says: counts by cause, response times, wear. Ratios are computed here and nowhere else.
 
 mod conditioned;
+mod counts;
 mod digest;
 mod disk;
 mod economy;

@@ -1,7 +1,8 @@
 //! What a run was like before something failed, while it was missing, while it was rebuilt, and after.
 
 use super::Histogram;
-use super::summary::{operations, times};
+use super::counts::operations;
+use super::histogram::times;
 use crate::drive::Counters;
 use crate::kernel::{SimTime, Span};
 use serde_json::{Value, json};

@@ -1,14 +1,15 @@
 //! The summary of a run, as scripts rely on it.
 
+use super::counts::{operations, per, utilization, write_amplification};
+use super::histogram::times;
 use super::{Digest, Histogram, MemberFacts, Phases, WearFacts};
 use crate::buffer::Hits;
 use crate::drive::{Counters, Kind, Work};
-use crate::engine::Cause;
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
 use crate::spec::Resolved;
 use flashkeep_trace::Provenance;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// What is counted request by request.
 #[derive(Clone, Debug, Default)]
@@ -248,11 +249,6 @@ fn extend(object: &mut Value, more: &Value) {
     }
 }
 
-/// A ratio, or null where it has no value.
-pub(super) fn per(part: f64, whole: f64) -> Value {
-    if whole > 0.0 { json!(part / whole) } else { Value::Null }
-}
-
 fn workload(facts: &WorkloadFacts) -> Value {
     let [reads, writes, trims] = facts.requests;
     json!({
@@ -265,11 +261,6 @@ fn workload(facts: &WorkloadFacts) -> Value {
     })
 }
 
-pub(super) fn times(read: &Histogram, write: &Histogram) -> Value {
-    let (read, write) = (read.sorted(), write.sorted());
-    json!({ "all": read.with(&write).to_json(), "read": read.to_json(), "write": write.to_json() })
-}
-
 fn throughput(statistics: &Statistics, seconds: f64) -> Value {
     let requests = statistics.read_response.count() + statistics.write_response.count();
     let mib = |bytes: u64| per(bytes as f64 / f64::from(1 << 20), seconds);
@@ -278,16 +269,6 @@ fn throughput(statistics: &Statistics, seconds: f64) -> Value {
         "read_mib_s": mib(statistics.bytes_read),
         "write_mib_s": mib(statistics.bytes_written),
     })
-}
-
-/// Pages by kind and cause. Every cause that any scheme can have is there, so that scripts need not ask.
-pub(super) fn operations(of: impl Fn(Kind, Cause) -> u64) -> Value {
-    let mut all = Map::new();
-    for kind in Kind::ALL {
-        let causes = Cause::ALL.into_iter().map(|cause| (cause.name().to_owned(), json!(of(kind, cause))));
-        all.insert(kind.name().to_owned(), Value::Object(causes.collect()));
-    }
-    Value::Object(all)
 }
 
 /// How often planes worked side by side and cache registers overlapped, and what was left out for it.
@@ -304,23 +285,6 @@ fn commands(counters: &Counters) -> Value {
     })
 }
 
-/// Pages programmed for each page that the host wrote: 1 and the parts add up to the total.
-pub(super) fn write_amplification(counters: &Counters, host_pages: u64) -> Value {
-    let programs = |causes: &[Cause]| causes.iter().map(|&cause| programs_for(counters, cause)).sum::<u64>();
-    let part = |causes: &[Cause]| per(programs(causes) as f64, host_pages as f64);
-    let host = programs(&[Cause::Host, Cause::Update]) as f64 - host_pages as f64;
-    json!({
-        "total": part(&Cause::ALL),
-        "buffer": per(host, host_pages as f64),
-        "mirror": part(&[Cause::Mirror]),
-        "gc": part(&[Cause::Gc]),
-        "parity": part(&[Cause::Parity, Cause::PartialParity, Cause::ParityGc]),
-        "wear": part(&[Cause::Wear, Cause::Migrate]),
-        "metadata": part(&[Cause::Metadata]),
-        "rebuild": part(&[Cause::Rebuild]),
-    })
-}
-
 /// How pages were found.
 fn mapping(name: &str, counts: &Counts) -> Value {
     let asked = counts.hits + counts.misses;
@@ -333,11 +297,6 @@ fn mapping(name: &str, counts: &Counts) -> Value {
     })
 }
 
-/// Pages programmed for a cause, with or without crossing the pins.
-fn programs_for(counters: &Counters, cause: Cause) -> u64 {
-    counters.of(Kind::Program, cause) + counters.of(Kind::Copyback, cause)
-}
-
 /// What the flash is given up for.
 fn redundancy(drive: &Resolved) -> Value {
     let (survives, unit) = drive.survives();
@@ -345,17 +304,6 @@ fn redundancy(drive: &Resolved) -> Value {
         "scheme": drive.spec.redundancy.scheme, "members": drive.members(), "spares": drive.parts() - drive.members(),
         "survives": survives, "unit": unit,
         "capacity_share": per(drive.capacity_bytes() as f64, drive.physical_bytes() as f64),
-    })
-}
-
-pub(super) fn utilization([channels, units]: &[Vec<Span>; 2], seconds: f64) -> Value {
-    let share = |busy: &Span| per(busy.0 as f64, seconds * 1e9);
-    let sum: u64 = units.iter().map(|busy| busy.0).sum();
-    let most = units.iter().max().copied().unwrap_or_default();
-    json!({
-        "channel": channels.iter().map(share).collect::<Vec<_>>(),
-        "die_mean": per(sum as f64, seconds * 1e9 * units.len() as f64),
-        "die_max": share(&most),
     })
 }
 
