@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 
 from .api import simulate
 from .progress import Line, State
@@ -64,7 +66,8 @@ class Threads:
         self._waiting = list(range(count))[::-1]  # popping is atomic
         self._results: dict[int, Any] = {}
         self._failures: dict[int, BaseException] = {}
-        self._ended = threading.Semaphore(0)
+        # Waits in one piece: a signal that is raised within a semaphore's own code may leave its lock undone.
+        self._ended: SimpleQueue[None] = SimpleQueue()
 
     def run(self, at_once: int, tick: Callable[[], None]) -> list[Any]:
         """All results in order; `tick` is called every tenth of a second. What fails first ends the others."""
@@ -75,7 +78,9 @@ class Threads:
         try:
             running = len(threads)
             while running:
-                running -= self._ended.acquire(timeout=0.1)
+                with suppress(Empty):
+                    self._ended.get(timeout=0.1)
+                    running -= 1
                 tick()
         except BaseException:
             self.stop = True
@@ -102,4 +107,4 @@ class Threads:
                     self._failures[index] = failure
                     self.stop = True
         finally:
-            self._ended.release()
+            self._ended.put(None)
