@@ -191,8 +191,7 @@ const LEVELS: [&str; 6] = ["channel", "chip", "die", "plane", "block", "page"];
 
 /// The key of a drive whose map the recovery cannot find again, if there is one.
 fn not_recovered(drive: &Resolved) -> Option<String> {
-    let found = drive.map().below != Below::Blocks;
-    (!found).then(|| format!("ftl.map = \"{}\"", drive.spec.ftl.map))
+    (drive.map().below == Below::Blocks).then(|| format!("ftl.map = \"{}\"", drive.spec.ftl.map))
 }
 
 /// Why an array would not find its pages again, if it would not.

@@ -23,22 +23,24 @@ def render(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(**values, figure_colours=style_sheet())
 
 
-@cache
-def _environment() -> Environment:
+def environment(package: str, folder: str, *, escape: bool) -> Environment:
+    """Templates of a folder in a package; a name that they do not know is a mistake."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
-        loader=PackageLoader("flashkeep", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    loader = PackageLoader(package, folder)
+    return Environment(
+        loader=loader, autoescape=escape, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {
+
+
+@cache
+def _environment() -> Environment:
+    ours = environment("flashkeep", "pages", escape=True)
+    ours.filters |= {
         "number": number, "with_unit": with_unit, "grid": grid, "told": told,
         "difference": difference, "greek": greek, "unit": unit,
     }  # fmt: skip
-    return environment
+    return ours
 
 
 def number(value: float | None, unit: str = "") -> str:

@@ -145,7 +145,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     fn find_places(&self, node: NodeId, page: Page, places: &mut Vec<(LeafId, Page)>) {
         let shape = &self.shape[node.index()];
-        let page = shape.units.map_or(page, |units| units.inner(page));
+        let page = shape.inner(page);
         places.extend(shape.leaf.map(|leaf| (leaf, page)));
         if let Some(scheme) = self.scheme(node) {
             scheme.places(page, |member, page| {
@@ -158,7 +158,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// on it but speed.
     pub fn prefetch(&self, node: NodeId, page: Page, ask: &mut dyn FnMut(LeafId, Page)) {
         let shape = &self.shape[node.index()];
-        let page = shape.units.map_or(page, |units| units.inner(page));
+        let page = shape.inner(page);
         if let Some(leaf) = shape.leaf {
             return ask(leaf, page);
         }

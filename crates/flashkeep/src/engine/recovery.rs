@@ -9,7 +9,7 @@ use super::locks::Locks;
 use super::plan::Member;
 use super::scheme::{Change, Scheme};
 use super::sums::Sheets;
-use super::tree::{NodeId, Shape};
+use super::tree::NodeId;
 use crate::kernel::{Arena, Deadlines, SimTime};
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -51,8 +51,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for &(Member(member), page) in &lacking {
             let child = children[usize::from(member)];
             self.gaps.set(child, page.0, true);
-            let Shape { leaf, through, .. } = self.shape[child.index()];
-            if let Some(leaf) = leaf.or(through) {
+            if let Some(leaf) = self.shape[child.index()].raw() {
                 leaves.disown(leaf, page);
             }
         }

@@ -283,15 +283,13 @@ impl View<'_> {
 
     /// Where the scheme of a node below has what its parent calls this page.
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
-        let units = self.shape[node.index()].units;
-        self.deeper.places(node, units.map_or(page, |units| units.inner(page)), tell);
+        self.deeper.places(node, self.shape[node.index()].inner(page), tell);
     }
 
     /// What a member's page says of itself on flash; none where nothing is there, or nothing that can be read.
     #[must_use]
     pub fn spare(&self, member: Member, page: Page) -> Option<Spare> {
-        let child = &self.shape[self.child(member).index()];
-        let leaf = child.leaf.or(child.through)?;
+        let leaf = self.shape[self.child(member).index()].raw()?;
         if self.alive(member) { self.below.spare(leaf, page) } else { None }
     }
 

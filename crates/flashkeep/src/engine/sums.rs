@@ -10,7 +10,7 @@ use super::locks::FixedMap;
 use super::plan::{Key, Role, Step};
 use super::requests::Join;
 use super::scheme::Scheme;
-use super::tree::{NodeId, Shape};
+use super::tree::NodeId;
 use crate::kernel::{Id, SimTime};
 
 /// The pages of every join and the sums of every plan.
@@ -335,8 +335,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.troubled = true;
                 let page = step.command.start.plus(n);
                 self.gaps.set(target, page.0, true);
-                let Shape { leaf, through, .. } = self.shape[target.index()];
-                if let Some(leaf) = leaf.or(through) {
+                if let Some(leaf) = self.shape[target.index()].raw() {
                     leaves.spoil(leaf, page);
                 }
             }

@@ -1,5 +1,6 @@
 //! How nodes stand to each other.
 
+use super::command::Page;
 use super::leaves::LeafId;
 use super::plan::Member;
 use super::rebuild::Controller;
@@ -41,6 +42,19 @@ pub struct Shape {
     pub units: Option<Units>,
     /// The level whose controller carries out its plans; 0 is the whole.
     pub(super) level: u16,
+}
+
+impl Shape {
+    /// The leaf whose pages its own are, if there is one: itself, or the one that it looks through to.
+    pub(super) fn raw(&self) -> Option<LeafId> {
+        self.leaf.or(self.through)
+    }
+
+    /// What its scheme calls a page of its parent's.
+    #[inline]
+    pub(super) fn inner(&self, page: Page) -> Page {
+        self.units.map_or(page, |units| units.inner(page))
+    }
 }
 
 /// What stands between a tree and what it is a member of: an array or a drive in an array.

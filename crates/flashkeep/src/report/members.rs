@@ -44,10 +44,16 @@ pub(super) fn of_array(members: &[MemberFacts<'_>], seconds: f64) -> Value {
     members.iter().map(|member| member.to_json(seconds)).collect()
 }
 
+/// A member's place in words: `2`, or `2/0` in an array of arrays.
+#[must_use]
+pub fn called(path: &[u32]) -> String {
+    path.iter().map(u32::to_string).collect::<Vec<_>>().join("/")
+}
+
 impl MemberFacts<'_> {
-    /// Its place: `2`, or `2/0` in an array of arrays.
+    /// Its place in words.
     pub(super) fn called(&self) -> String {
-        self.path.iter().map(u32::to_string).collect::<Vec<_>>().join("/")
+        called(self.path)
     }
 
     /// Erases of each block while requests were counted.

@@ -17,7 +17,7 @@ pub use conditioned::Conditioned;
 pub use digest::Digest;
 pub use disk::disk_energy;
 pub use histogram::Histogram;
-pub use members::MemberFacts;
+pub use members::{MemberFacts, called};
 pub use phases::{Phases, Tally};
 pub use summary::{Facts, PowerCut, Statistics, WorkloadFacts, summary};
 pub use wear::{Mark, WearFacts};

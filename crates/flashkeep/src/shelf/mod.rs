@@ -96,6 +96,15 @@ impl<C: Contents> Shelf<C> {
         (&place.device, LeafId(leaf.0 - place.first))
     }
 
+    /// The drive that a leaf belongs to, and the leaf's number there; none where it is a disk's or a memory's.
+    fn flash_of(&mut self, leaf: LeafId) -> Option<(&mut Drive<C>, LeafId)> {
+        let Place { device, first } = &mut self.places[usize::from(self.place_of[usize::from(leaf.0)])];
+        match device {
+            Device::Flash(drive) => Some((drive, LeafId(leaf.0 - *first))),
+            Device::Disk(_) | Device::Memory(_) => None,
+        }
+    }
+
     fn drives(&self) -> impl Iterator<Item = &Drive<C>> {
         self.devices().filter_map(|device| match device {
             Device::Flash(drive) => Some(&**drive),
@@ -234,18 +243,14 @@ impl<C: Contents> Leaves<C> for Shelf<C> {
     }
 
     fn disown(&mut self, leaf: LeafId, page: Page) {
-        let at = usize::from(self.place_of[usize::from(leaf.0)]);
-        let Place { device, first } = &mut self.places[at];
-        if let Device::Flash(drive) = device {
-            drive.disown(LeafId(leaf.0 - *first), page);
+        if let Some((drive, leaf)) = self.flash_of(leaf) {
+            drive.disown(leaf, page);
         }
     }
 
     fn spoil(&mut self, leaf: LeafId, page: Page) {
-        let at = usize::from(self.place_of[usize::from(leaf.0)]);
-        let Place { device, first } = &mut self.places[at];
-        if let Device::Flash(drive) = device {
-            drive.spoil(LeafId(leaf.0 - *first), page);
+        if let Some((drive, leaf)) = self.flash_of(leaf) {
+            drive.spoil(leaf, page);
         }
     }
 

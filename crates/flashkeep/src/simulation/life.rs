@@ -5,7 +5,7 @@
 use super::Simulation;
 use crate::drive::Life;
 use crate::engine::Contents;
-use crate::report::{Mark, WearFacts};
+use crate::report::{Mark, WearFacts, called};
 use crate::shelf::Hardware;
 use crate::spec::Resolved;
 
@@ -127,8 +127,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         let mut ends: Vec<_> = ends.filter_map(|(plot, marks)| Some((marks.first_refusal?, plot))).collect();
         ends.sort_by_key(|&(end, _)| end);
         let told = ends.iter().map(|((at, bytes), plot)| {
-            let path: Vec<String> = plot.path.iter().map(u32::to_string).collect();
-            format!("member {} after {:.3} s and {bytes} bytes", path.join("/"), at.0 as f64 / 1e9)
+            format!("member {} after {:.3} s and {bytes} bytes", called(&plot.path), at.0 as f64 / 1e9)
         });
         let told = told.collect::<Vec<_>>().join(", ");
         let end = self.door.shut.map_or_else(String::new, |(_, admitted)| {

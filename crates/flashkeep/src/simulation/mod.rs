@@ -11,7 +11,7 @@ use crate::kernel::{Arena, SimTime, Span};
 use crate::mapping;
 use crate::media::Ppn;
 use crate::output::{self, Site, Sites};
-use crate::report::{Phases, Statistics, WorkloadFacts};
+use crate::report::{Phases, Statistics, WorkloadFacts, called};
 use crate::schemes;
 use crate::shelf::{Deeds, Hardware};
 use crate::spec::{self, Evict, HostOrder, PartialWrites, Resolved};
@@ -121,7 +121,7 @@ fn begin<C: Contents>(
 fn sites<C: Contents>(hardware: &impl Hardware<C>, plots: &[Plot]) -> Sites {
     let site = |(device, plot): (u16, &Plot)| {
         let drive = hardware.drive(device)?;
-        let member = plot.path.iter().map(u32::to_string).collect::<Vec<_>>().join("/");
+        let member = called(&plot.path);
         Some(Site { member, geometry: drive.geometry().clone(), pools: drive.pools() })
     };
     (0..).zip(plots).map(site).collect()

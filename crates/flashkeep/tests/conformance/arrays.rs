@@ -1,7 +1,7 @@
 //! Arrays, for every scheme of the table that runs over drives: what `main` breaks within drives, broken around them.
 
 use super::bench::Bench;
-use super::{check_losses, history, set, sets, text};
+use super::{check_losses, fill, history, set, sets, text};
 use flashkeep::drive::{Fault, Kind};
 use flashkeep::engine::{Hazard, Token, Verb};
 use flashkeep::media::PlaneId;
@@ -392,18 +392,7 @@ fn the_capacity_is_what_was_declared() {
     let mut pages = BTreeMap::new();
     for (entry, over) in over_drives().flat_map(|entry| ALL.map(|over| (entry, over))) {
         let mut bench = Array::of(array(entry, over));
-        for round in 0..3 {
-            for page in 0..bench.pages() {
-                bench.submit(Verb::Write, page, 1);
-                if (page + round) % 3 == 0 {
-                    bench.step();
-                }
-            }
-        }
-        bench.run();
-        assert!(bench.read_all().is_empty(), "{} over {over:?}", entry.name);
-        assert!((0..bench.pages()).all(|page| bench.place(page).is_some()), "{}: places", entry.name);
-        bench.audit();
+        fill(&mut bench, &format!("{} over {over:?}", entry.name));
         pages.insert((entry.name, over.names().0), bench.pages());
     }
     // An array of drives that mirror themselves offers what one of plain drives does, of which they have two each.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...options import UsageError
-from ...pages import number, with_unit
+from ...pages import environment, number, with_unit
 from .. import find
 from ..collected import Judged, dump, numbers, read, tables
 from ..reasons import explain, reason_for
@@ -104,19 +104,11 @@ def tell(paper: Paper, found: Mapping[str, Any]) -> Told:
 
 
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("flashkeep.reproduce.documents", "."),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-    )
-    environment.filters |= {
+    ours = environment("flashkeep.reproduce.documents", ".", escape=False)
+    ours.filters |= {
         "number": number, "with_unit": with_unit, "paragraph": paragraph, "item": item, "deviation": deviation,
     }  # fmt: skip
-    return environment
+    return ours
 
 
 def paragraph(text: str, first: str = "") -> str:
