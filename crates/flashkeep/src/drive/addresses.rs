@@ -24,7 +24,7 @@ impl<C: Contents> Drive<C> {
             self.drop_version(ftl, lpn);
         }
         self.give_up(ftl, lpn);
-        self.ftls[ftl].map.set(lpn, Entry::Unmapped);
+        self.maps.set(ftl, lpn, Entry::Unmapped);
         if self.damaged {
             self.ftls[ftl].lost.set(lpn, false);
         }
@@ -33,7 +33,7 @@ impl<C: Contents> Drive<C> {
     /// What a page held is garbage; the caller says what it holds instead.
     #[inline]
     pub(super) fn give_up(&mut self, ftl: usize, lpn: u32) {
-        match self.ftls[ftl].map.get(lpn) {
+        match self.maps.get(ftl, lpn) {
             Entry::At(ppn) if self.power.is_some() && self.outlive(ftl, lpn, ppn) => {}
             entry => self.give_up_plainly(ftl, lpn, entry),
         }
@@ -65,14 +65,14 @@ impl<C: Contents> Drive<C> {
         for n in 0..u32::from(command.count) {
             let (from, to) = (command.start.0 + n, command.to.0 + n);
             self.forget(ftl, to);
-            let entry = self.ftls[ftl].map.get(from);
+            let entry = self.maps.get(ftl, from);
             match entry {
                 Entry::At(ppn) => self.blocks.rename(ppn, to),
                 Entry::Pending(op) => self.rename_in_flight(ftl, op, from, to),
                 Entry::Unmapped => {}
             }
-            self.ftls[ftl].map.set(to, entry);
-            self.ftls[ftl].map.set(from, Entry::Unmapped);
+            self.maps.set(ftl, to, entry);
+            self.maps.set(ftl, from, Entry::Unmapped);
             if self.damaged {
                 let lost = &mut self.ftls[ftl].lost;
                 lost.set(to, entry == Entry::Unmapped && lost.has(from));
@@ -88,9 +88,9 @@ impl<C: Contents> Drive<C> {
     pub(super) fn rename_in_flight(&mut self, ftl: usize, op: u32, from: u32, to: u32) {
         if self.ftls[ftl].owners(op).is_none() {
             let Command { start, count, .. } = self.ops[Id::new(op)].command;
-            let map = &self.ftls[ftl].map;
+            let maps = &self.maps;
             let pages = start.0..start.0 + u32::from(count);
-            let owners = pages.map(|lpn| (map.get(lpn) == Entry::Pending(op)).then_some(lpn)).collect();
+            let owners = pages.map(|lpn| (maps.get(ftl, lpn) == Entry::Pending(op)).then_some(lpn)).collect();
             self.ftls[ftl].renamed.push(Renamed { op, owners });
         }
         let owners = self.ftls[ftl].owners(op).expect("just made sure");

@@ -70,7 +70,7 @@ impl<C: Contents> Drive<C> {
     /// A page that no page is mapped to fills a slot; lanes take turns, and the planes of a lane.
     pub fn fill_slot(&mut self, leaf: LeafId, lpn: u32, contents: C) {
         let ftl = usize::from(leaf.0);
-        debug_assert_eq!(self.ftls[ftl].map.get(lpn), Entry::Unmapped);
+        debug_assert_eq!(self.maps.get(ftl, lpn), Entry::Unmapped);
         let free = matches!(self.ftls[ftl].allocation, Allocation::Dynamic);
         let ppn = loop {
             let plane = self.next_to_fill(ftl);
@@ -83,7 +83,7 @@ impl<C: Contents> Drive<C> {
         self.slots.left -= 1;
         self.blocks.age_page(ppn, lpn, contents);
         self.blocks.validate(ppn);
-        self.ftls[ftl].map.set(lpn, Entry::At(ppn));
+        self.maps.set(ftl, lpn, Entry::At(ppn));
     }
 
     fn next_to_fill(&mut self, ftl: usize) -> PlaneId {

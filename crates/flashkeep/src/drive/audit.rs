@@ -14,13 +14,14 @@ impl<C: Contents> Drive<C> {
     pub fn audit(&self) {
         let mut valid = vec![0_u16; self.geometry.block_space()];
         for (leaf, ftl) in (0..).map(LeafId).zip(&self.ftls) {
-            for lpn in 0..ftl.map.len() {
+            for lpn in 0..self.maps.len() {
                 let Entry::At(ppn) = self.lookup(leaf, Page(lpn)) else { continue };
                 self.audit_page(leaf, lpn, ppn);
                 valid[self.geometry.block_index_of(ppn)] += 1;
             }
-            let counted = ftl.limit.map_or_else(|| ftl.map.mapped(), |limit| limit.mapped);
-            assert_eq!(ftl.map.mapped(), counted, "mapped pages of {leaf:?}");
+            let counted =
+                ftl.limit.map_or_else(|| self.maps.mapped(usize::from(leaf.0)), |limit| limit.mapped);
+            assert_eq!(self.maps.mapped(usize::from(leaf.0)), counted, "mapped pages of {leaf:?}");
             let planes = self.planes_of(usize::from(leaf.0)).into_iter();
             let erases = planes.flat_map(|plane| self.blocks.erases(plane)).copied().map(u64::from);
             assert_eq!(erases.sum::<u64>(), ftl.erases, "erases of {leaf:?}");

@@ -30,7 +30,7 @@ impl<C: Contents> Drive<C> {
             let contents = if C::KEEP { contents[n as usize] } else { C::default() };
             let ppn = self.streams.program(&mut self.blocks, ftl, plane, lpn, contents);
             self.blocks.validate(ppn);
-            self.ftls[ftl].map.set(lpn, Entry::At(ppn));
+            self.maps.set(ftl, lpn, Entry::At(ppn));
             self.sequence += 1;
             self.note_spare(ppn, lpn, self.sequence);
             // Whatever is written next may find no page to discard, whose plane would then ask.

@@ -72,6 +72,7 @@ impl<C: Contents> Drive<C> {
             minds_units: commands.cache_program || soft_below > collect_below,
             blocks: Blocks::new(&geometry),
             ftls: Vec::new(),
+            maps: Maps::default(),
             nvrams: Vec::new(),
             raw_next: vec![0; if raw { geometry.block_space() } else { 0 }],
             lanes: Vec::new(),
@@ -103,6 +104,8 @@ impl<C: Contents> Drive<C> {
         for domain in domains {
             this.add_leaf(domain, kind, domains.len() > 1);
         }
+        let shadow = if let LeafKind::Mapped { shadow, .. } = kind { shadow } else { 0 };
+        this.maps = Maps::new(domains.len(), this.ftls.first().map_or(0, |ftl| ftl.pages) + shadow);
         if !raw {
             this.set_streams(drive);
         }
@@ -146,17 +149,16 @@ impl<C: Contents> Drive<C> {
             self.lane_of[plane.0 as usize] = lane as u32;
         }
         let lanes = first_lane..self.lanes.len() as u32;
-        let (pages, shadow, rows) = match kind {
-            LeafKind::Mapped { pages, shadow, .. } => (pages, shadow, None),
+        let (pages, rows) = match kind {
+            LeafKind::Mapped { pages, .. } => (pages, None),
             LeafKind::Raw | LeafKind::Blocks => {
                 let single = kind == LeafKind::Blocks;
                 let rows = Rows::new(&self.geometry, domain);
                 let rows = if single { rows.by_block() } else { rows };
-                (rows.pages(), 0, Some(rows))
+                (rows.pages(), Some(rows))
             }
         };
         self.ftls.push(Ftl {
-            map: Map::new(pages + shadow),
             pages,
             rows,
             lost: Bits::default(),

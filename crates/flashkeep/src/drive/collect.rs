@@ -179,7 +179,7 @@ impl<C: Contents> Drive<C> {
     /// Whether the logical page is still at `ppn`.
     pub(super) fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn) -> bool {
         let ftl = self.ftl_of(plane);
-        self.ftls[ftl].map.is_at(lpn, ppn) || self.power.is_some() && self.is_kept(ftl, lpn, ppn)
+        self.maps.is_at(ftl, lpn, ppn) || self.power.is_some() && self.is_kept(ftl, lpn, ppn)
     }
 
     /// The next valid page of the victim.
@@ -251,7 +251,7 @@ impl<C: Contents> Drive<C> {
         self.blocks.invalidate(from);
         self.blocks.validate(to);
         if !(self.power.is_some() && self.note_move(ftl, lpn, from, to)) {
-            self.ftls[ftl].map.set(lpn, Entry::At(to));
+            self.maps.set(ftl, lpn, Entry::At(to));
         }
         let reads = self.units[unit.0 as usize].reads;
         reads.redirect(&mut self.ops, |ppn| (ppn == from).then_some(to));
@@ -272,7 +272,7 @@ impl<C: Contents> Drive<C> {
         let ftl = self.ftl_of(plane);
         self.units[unit.0 as usize].reads.any(&self.ops, |op| {
             self.geometry.block_index_of(op.ppn) == block
-                && !self.ftls[ftl].map.is_at(self.blocks.owner(op.ppn), op.ppn)
+                && !self.maps.is_at(ftl, self.blocks.owner(op.ppn), op.ppn)
         })
     }
 

@@ -11,7 +11,7 @@
 use super::media::{Phase, Unit};
 use super::{Drive, Levelled, Op, Resource};
 use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
-use crate::ftl::{Entry, Map};
+use crate::ftl::Entry;
 use crate::kernel::{Bits, Id, SimTime, Span};
 use crate::media::{Geometry, Place, PlaneId, Ppn, UnitId};
 use crate::spec::Level;
@@ -171,7 +171,7 @@ impl<C: Contents> Drive<C> {
             return self.drop_version(leaf, lpn);
         }
         self.blocks.invalidate(ppn);
-        self.ftls[leaf].map.set(lpn, Entry::Unmapped);
+        self.maps.set(leaf, lpn, Entry::Unmapped);
         self.ftls[leaf].lost.set(lpn, true);
         self.count_unmapped(leaf);
         self.done.push(Done::gone(LeafId(leaf as u16), Page(lpn)));
@@ -295,7 +295,7 @@ impl<C: Contents> Drive<C> {
                 let Op { ticket, command, .. } = self.ops[op];
                 if command.verb == Verb::Trim {
                     self.erased(op, now, Span::ZERO);
-                } else if self.ftls[leaf].map.get(command.start.0) == Entry::Pending(op.raw()) {
+                } else if self.maps.get(leaf, command.start.0) == Entry::Pending(op.raw()) {
                     self.void(now, leaf, command.start.0, ticket);
                     self.ops.release(op);
                 } else {
@@ -316,8 +316,8 @@ impl<C: Contents> Drive<C> {
                 }
             }
         }
+        self.maps.clear(leaf);
         let this = &mut self.ftls[leaf];
-        this.map = Map::new(this.map.len());
         this.renamed.clear();
         this.lost = Bits::default();
         (this.dead, this.limit) = (true, None);
@@ -358,7 +358,7 @@ impl<C: Contents> Drive<C> {
     /// come upon the next one, and say that it is gone after its write was submitted.
     pub(super) fn forget_unreadable(&mut self, ftl: usize, command: &Command) {
         for page in command.start.0..command.end() {
-            if let Entry::At(ppn) = self.ftls[ftl].map.get(page)
+            if let Entry::At(ppn) = self.maps.get(ftl, page)
                 && self.blocks.is_unreadable(ppn)
             {
                 self.forget(ftl, page);

@@ -2,7 +2,7 @@
 
 use super::Drive;
 use crate::engine::Contents;
-use crate::ftl::{Blocks, Map};
+use crate::ftl::Blocks;
 use crate::image::{Reader, Writer};
 
 impl<C: Contents> Drive<C> {
@@ -16,8 +16,9 @@ impl<C: Contents> Drive<C> {
         image.put(&self.blocks);
         let tokens: Vec<u64> = self.blocks.all_contents().iter().map(|&page| page.stamp()).collect();
         image.put(&tokens);
+        image.put(&self.maps);
         for ftl in &self.ftls {
-            image.put(&(&ftl.map, ftl.turn, ftl.untimed_turn as u64, ftl.erases));
+            image.put(&(ftl.turn, ftl.untimed_turn as u64, ftl.erases));
         }
         image.put(&self.lanes.iter().map(|lane| lane.turn).collect::<Vec<u32>>());
         image.put(&self.channels.iter().map(|channel| channel.turn).collect::<Vec<u32>>());
@@ -39,9 +40,10 @@ impl<C: Contents> Drive<C> {
             blocks.set_all_contents(tokens.into_iter().map(C::token).collect());
         }
         self.blocks = blocks;
+        self.maps = image.take()?;
         for ftl in &mut self.ftls {
-            let (map, turn, untimed_turn, erases): (Map, u32, u64, u64) = image.take()?;
-            (ftl.map, ftl.turn, ftl.untimed_turn, ftl.erases) = (map, turn, untimed_turn as usize, erases);
+            let (turn, untimed_turn, erases): (u32, u64, u64) = image.take()?;
+            (ftl.turn, ftl.untimed_turn, ftl.erases) = (turn, untimed_turn as usize, erases);
         }
         let turns: Vec<u32> = image.take()?;
         self.lanes.iter_mut().zip(turns).for_each(|(lane, turn)| lane.turn = turn);

@@ -1,7 +1,7 @@
 //! What a leaf of flash is: its lanes, its map, and where its pages go.
 
 use super::limit::Limit;
-use crate::ftl::{Allocation, Map};
+use crate::ftl::Allocation;
 use crate::kernel::Bits;
 use crate::media::{Domain, PlaneId, Rows, UnitId};
 
@@ -41,7 +41,6 @@ pub(super) struct Lane {
 /// One FTL, or raw leaf: a member of the tree.
 #[derive(Clone, Debug)]
 pub(super) struct Ftl {
-    pub(super) map: Map,
     /// The pages that it exports; those beyond are its shadow.
     pub(super) pages: u32,
     /// Of a raw leaf: where its pages are.

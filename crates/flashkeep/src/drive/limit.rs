@@ -33,7 +33,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn set_limit(&mut self, now: SimTime, ftl: usize) {
         self.place_anywhere(ftl);
         let most = self.planes_of(ftl).into_iter().map(|plane| self.mappable(plane)).sum();
-        let mapped = self.ftls[ftl].map.mapped();
+        let mapped = self.maps.mapped(ftl);
         self.ftls[ftl].limit = Some(Limit { most, mapped });
         self.cut_waiting_writes(now, ftl);
         self.ask_planes_without_room(now, ftl);
@@ -117,7 +117,7 @@ impl<C: Contents> Drive<C> {
     }
 
     fn is_mapped(&self, ftl: usize, page: Page) -> bool {
-        self.ftls[ftl].map.get(page.0) != Entry::Unmapped
+        self.maps.get(ftl, page.0) != Entry::Unmapped
     }
 
     fn write_damaged(&mut self, now: SimTime, ftl: usize, one: &Command, ticket: Ticket, contents: &[C]) {
@@ -160,7 +160,7 @@ impl<C: Contents> Drive<C> {
 
     /// Nobody keeps the page any more, and whoever wants to know is told.
     pub(super) fn refuse(&mut self, now: SimTime, leaf: usize, page: u32) {
-        self.ftls[leaf].map.set(page, Entry::Unmapped);
+        self.maps.set(leaf, page, Entry::Unmapped);
         self.ftls[leaf].lost.set(page, true);
         self.life.refuse(now);
         // Said before the write is answered: whoever waits for it may read the page as soon as it is.
@@ -181,7 +181,7 @@ impl<C: Contents> Drive<C> {
             let n = state.command.count;
             let (ticket, page) = (state.ticket.plus(u32::from(n)), state.command.start.0 + u32::from(n));
             let owner = self.ftls[ftl].owners(op.raw()).map_or(Some(page), |owners| owners[usize::from(n)]);
-            match owner.filter(|&owner| self.ftls[ftl].map.get(owner) == Entry::Pending(op.raw())) {
+            match owner.filter(|&owner| self.maps.get(ftl, owner) == Entry::Pending(op.raw())) {
                 Some(owner) => {
                     self.void(now, ftl, owner, ticket);
                     self.count_unmapped(ftl);
@@ -239,7 +239,7 @@ impl<C: Contents> Drive<C> {
             self.carry(op, &[contents]);
         }
         self.blocks.invalidate(from);
-        self.ftls[ftl].map.set(lpn, Entry::Pending(op.raw()));
+        self.maps.set(ftl, lpn, Entry::Pending(op.raw()));
         self.pools_waiting += u32::from(!last.is_some());
         self.pools[pool].push_last(&mut self.ops, op);
         self.wake_all(now, ftl);

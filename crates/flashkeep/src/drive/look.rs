@@ -34,7 +34,7 @@ impl<C: Contents> Drive<C> {
     /// Where an FTL has a page.
     #[must_use]
     pub fn lookup(&self, leaf: LeafId, page: Page) -> Entry {
-        self.ftls[usize::from(leaf.0)].map.get(page.0)
+        self.maps.get(usize::from(leaf.0), page.0)
     }
 
     /// What a leaf's page holds, writes that are under way included; none where nothing is there, or nothing that can
@@ -42,8 +42,10 @@ impl<C: Contents> Drive<C> {
     #[must_use]
     pub fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
         let at = usize::from(leaf.0);
-        let Some(ftl) = self.ftls.get(at) else { return self.nvram(leaf).contents(page.0) };
-        match ftl.map.get(page.0) {
+        if at >= self.ftls.len() {
+            return self.nvram(leaf).contents(page.0);
+        }
+        match self.maps.get(at, page.0) {
             Entry::Unmapped => None,
             Entry::Pending(op) => Some(self.carried_page(at, op, page.0)),
             Entry::At(ppn) => (!self.blocks.is_unreadable(ppn)).then(|| self.blocks.contents(ppn)),
@@ -83,7 +85,7 @@ impl<C: Contents> Drive<C> {
     /// Asks the processor for the map entry of a page that will soon be wanted.
     #[inline]
     pub fn prefetch(&self, leaf: LeafId, page: Page) {
-        self.ftls[usize::from(leaf.0)].map.prefetch(page.0);
+        self.maps.prefetch(usize::from(leaf.0), page.0);
     }
 
     /// Whether nothing waits and nothing is under way that somebody waits for.
@@ -95,7 +97,8 @@ impl<C: Contents> Drive<C> {
 
 impl<C: Contents> Below for Drive<C> {
     fn backlog(&self, leaf: LeafId, page: Page) -> Span {
-        match self.ftls.get(usize::from(leaf.0)).map(|ftl| ftl.map.get(page.0)) {
+        let at = usize::from(leaf.0);
+        match (at < self.ftls.len()).then(|| self.maps.get(at, page.0)) {
             Some(Entry::At(ppn)) => self.wait_for(self.unit_of_page(ppn)),
             _ => Span::ZERO,
         }
@@ -125,9 +128,10 @@ impl<C: Contents> Below for Drive<C> {
     }
 
     fn holds(&self, leaf: LeafId, page: Page) -> bool {
-        match self.ftls.get(usize::from(leaf.0)) {
-            Some(ftl) => ftl.map.get(page.0) != Entry::Unmapped,
-            None => self.nvram(leaf).holds(page.0),
+        let at = usize::from(leaf.0);
+        match at < self.ftls.len() {
+            true => self.maps.get(at, page.0) != Entry::Unmapped,
+            false => self.nvram(leaf).holds(page.0),
         }
     }
 }

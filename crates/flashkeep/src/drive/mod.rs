@@ -60,7 +60,7 @@ use crate::engine::{Contents, Done};
 #[cfg(test)]
 use crate::ftl::Entry;
 use crate::ftl::allocation::Order;
-use crate::ftl::{Allocation, Blocks, Map, Victim};
+use crate::ftl::{Allocation, Blocks, Maps, Victim};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
 use crate::media::{Domain, Geometry, PlaneId, Pools, Ppn, Rows, Scheduler, Timing, UnitId};
 use crate::spec::{
@@ -208,6 +208,7 @@ pub struct Drive<C> {
     life: Life,
     /// The flash leaves; the NVRAMs' numbers follow theirs.
     ftls: Vec<Ftl>,
+    maps: Maps,
     nvrams: Vec<Nvram<C>>,
     /// In raw leaves: the first page of each block that may be written next.
     raw_next: Vec<u32>,

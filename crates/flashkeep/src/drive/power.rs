@@ -82,12 +82,12 @@ impl<C: Contents> Drive<C> {
     /// The spare area of a leaf's page, or what a page of a non-volatile memory says; none where nothing is there, or nothing that can be read.
     pub(super) fn spare_of(&self, leaf: usize, page: u32) -> Option<Spare> {
         let power = self.power.as_ref()?;
-        let Some(ftl) = self.ftls.get(leaf) else {
+        if leaf >= self.ftls.len() {
             let memory = self.nvram(LeafId(leaf as u16));
             let spare = |contents: C| Spare { sequence: memory.number(page), stamp: contents.stamp() };
             return memory.contents(page).map(spare);
-        };
-        let Entry::At(ppn) = ftl.map.get(page) else { return None };
+        }
+        let Entry::At(ppn) = self.maps.get(leaf, page) else { return None };
         let readable = !self.blocks.is_unreadable(ppn);
         readable.then(|| Spare {
             sequence: power.sequences[ppn.0 as usize],
@@ -152,7 +152,7 @@ impl<C: Contents> Drive<C> {
         if lpn == address {
             return false;
         }
-        match self.ftls[ftl].map.get(lpn) {
+        match self.maps.get(ftl, lpn) {
             Entry::Pending(_) => {
                 let sequence = |ppn: Ppn| power.sequences[ppn.0 as usize];
                 let kept = power.kept.get(&(ftl as u16, lpn));
@@ -201,7 +201,7 @@ impl<C: Contents> Drive<C> {
     /// A page of a write with this number has its place: the version before it may go, or, where the page has been written again
     /// meanwhile, is this one from now on.
     pub(super) fn place_version(&mut self, ftl: usize, lpn: u32, sequence: u64, ppn: Ppn, arrived: bool) {
-        let written_again = matches!(self.ftls[ftl].map.get(lpn), Entry::Pending(_));
+        let written_again = matches!(self.maps.get(ftl, lpn), Entry::Pending(_));
         let Some(power) = &mut self.power else { return };
         power.superseded = None;
         if !arrived && !written_again {

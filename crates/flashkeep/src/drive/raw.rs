@@ -90,7 +90,7 @@ impl<C: Contents> Drive<C> {
             self.hurry(now, leaf, ppn, false);
             self.blocks.program_at(ppn, page, if C::KEEP { contents[0] } else { C::default() });
             self.blocks.validate(ppn);
-            self.ftls[leaf].map.set(page, Entry::At(ppn));
+            self.maps.set(leaf, page, Entry::At(ppn));
             self.counting = !command.flags.has(Flags::BEFORE);
             self.count_untimed(leaf, Kind::Program, command.cause, ppn);
             self.counting = false;
@@ -102,7 +102,7 @@ impl<C: Contents> Drive<C> {
         if C::KEEP {
             self.carry(op, contents);
         }
-        self.ftls[leaf].map.set(page, Entry::Pending(op.raw()));
+        self.maps.set(leaf, page, Entry::Pending(op.raw()));
         self.queue_raw(now, leaf, op);
     }
 
@@ -149,7 +149,7 @@ impl<C: Contents> Drive<C> {
         let contents = self.take_carried(op);
         self.blocks.program_at(ppn, page, contents);
         // A page whose group has been trimmed meanwhile is born invalid.
-        if self.ftls[usize::from(ftl)].map.arrive(page, op.raw(), ppn) {
+        if self.maps.arrive(usize::from(ftl), page, op.raw(), ppn) {
             self.blocks.validate(ppn);
         }
         let (acknowledged, durable) =
@@ -176,10 +176,10 @@ impl<C: Contents> Drive<C> {
         let whole = command.start.0.is_multiple_of(group) && u32::from(command.count).is_multiple_of(group);
         assert!(whole, "whole groups are erased");
         for page in command.start.0..command.end() {
-            if let Entry::At(ppn) = self.ftls[leaf].map.get(page) {
+            if let Entry::At(ppn) = self.maps.get(leaf, page) {
                 self.blocks.invalidate(ppn);
             }
-            self.ftls[leaf].map.set(page, Entry::Unmapped);
+            self.maps.set(leaf, page, Entry::Unmapped);
         }
         let width = self.rows(leaf).group_blocks();
         let groups = (command.start.0..command.end()).step_by(group as usize);

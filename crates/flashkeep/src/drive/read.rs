@@ -19,7 +19,7 @@ impl<C: Contents> Drive<C> {
 
     fn read_page(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
         let memory = self.timing.memory;
-        match self.ftls[ftl].map.get(command.start.0) {
+        match self.maps.get(ftl, command.start.0) {
             Entry::Unmapped if self.raw || self.ftls[ftl].lost.has(command.start.0) => {
                 self.read_of_lost(now, ftl, command, ticket)
             }
@@ -100,7 +100,7 @@ impl<C: Contents> Drive<C> {
     #[cold]
     fn find(&self, unit: UnitId, op: Id<Op>) -> Ppn {
         let Op { ftl, command, .. } = self.ops[op];
-        match self.ftls[usize::from(ftl)].map.get(command.start.0) {
+        match self.maps.get(usize::from(ftl), command.start.0) {
             Entry::At(ppn) if self.unit_of_page(ppn) == unit => ppn,
             // Its contents are known; whatever else the unit has programmed takes as long to read.
             _ => self.units[unit.0 as usize].programs.unwrap_or(self.geometry.first_page(unit)),

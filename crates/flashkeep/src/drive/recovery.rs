@@ -2,9 +2,9 @@
 //! everything that was durable is in `power`.
 
 use super::media::Phase;
-use super::{Collection, Drive, Ftl, Kind, Queue, Resource};
+use super::{Collection, Drive, Kind, Queue, Resource};
 use crate::engine::{Cause, Contents};
-use crate::ftl::{Entry, Map};
+use crate::ftl::{Entry, Maps};
 use crate::kernel::{Arena, Id, SimTime, Span};
 use crate::media::{PlaneId, Ppn, UnitId};
 use std::collections::BTreeMap;
@@ -127,9 +127,9 @@ impl<C: Contents> Drive<C> {
             (channel.waiting, channel.ready, channel.collecting) = (0, 0, 0);
         }
         for ftl in &mut self.ftls {
-            ftl.map = Map::new(ftl.map.len());
             ftl.renamed.clear();
         }
+        self.maps = Maps::new(self.ftls.len(), self.maps.len());
     }
 
     /// How many pages of a block have been programmed, torn ones included.
@@ -172,24 +172,23 @@ impl<C: Contents> Drive<C> {
     /// Where old versions were kept, by their page and the number of its write, as the non-volatile memory says.
     fn old_versions(&self, leaf: usize) -> BTreeMap<(u32, u64), u32> {
         let power = self.power.as_ref().expect("a drive that was told");
-        let Ftl { pages, map, .. } = &self.ftls[leaf];
         let version = |to| power.shadows.get(&(leaf as u16, to)).map(|&version| (version, to));
-        (*pages..map.len()).filter_map(version).collect()
+        (self.ftls[leaf].pages..self.maps.len()).filter_map(version).collect()
     }
 
     /// An old version whose successor has not come to flash is the page itself, as before.
     fn tell_apart(&mut self, leaf: usize, old: &BTreeMap<(u32, u64), u32>) {
         let power = self.power.as_mut().expect("a drive that was told");
-        let map = &mut self.ftls[leaf].map;
+        let maps = &mut self.maps;
         for (&(lpn, sequence), &to) in old {
-            let newer = match map.get(lpn) {
+            let newer = match maps.get(leaf, lpn) {
                 Entry::At(ppn) => power.sequences[ppn.0 as usize] > sequence,
                 _ => power.trims.get(&(leaf as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed),
             };
-            match map.get(to) {
+            match maps.get(leaf, to) {
                 Entry::At(ppn) if newer => self.blocks.rename(ppn, to),
                 _ => {
-                    map.set(to, Entry::Unmapped);
+                    maps.set(leaf, to, Entry::Unmapped);
                     power.shadows.remove(&(leaf as u16, to));
                 }
             }
@@ -219,16 +218,16 @@ impl<C: Contents> Drive<C> {
     fn take_newer(&mut self, leaf: usize, lpn: u32, ppn: Ppn) {
         let power = self.power.as_ref().expect("a drive that was told");
         let age = |ppn: Ppn| (power.sequences[ppn.0 as usize], self.blocks.block_age(ppn));
-        if !matches!(self.ftls[leaf].map.get(lpn), Entry::At(other) if age(ppn) <= age(other)) {
-            self.ftls[leaf].map.set(lpn, Entry::At(ppn));
+        if !matches!(self.maps.get(leaf, lpn), Entry::At(other) if age(ppn) <= age(other)) {
+            self.maps.set(leaf, lpn, Entry::At(ppn));
         }
     }
 
     fn recount(&mut self) {
         let mut valid = vec![0; self.geometry.block_space()];
-        for ftl in &self.ftls {
-            for lpn in 0..ftl.map.len() {
-                if let Entry::At(ppn) = ftl.map.get(lpn) {
+        for leaf in 0..self.ftls.len() {
+            for lpn in 0..self.maps.len() {
+                if let Entry::At(ppn) = self.maps.get(leaf, lpn) {
                     valid[self.geometry.block_index_of(ppn)] += 1;
                 }
             }

@@ -99,7 +99,7 @@ impl<C: Contents> Drive<C> {
         if several || hold {
             self.blocks.set_streams(drive.streams(), hold);
         }
-        let heat = self.ftls.iter().filter(|_| classes > 1).map(|ftl| vec![0; ftl.map.len() as usize]);
+        let heat = self.ftls.iter().filter(|_| classes > 1).map(|_| vec![0; self.maps.len() as usize]);
         self.streams = Streams { several, classes, moved, tables, heat: heat.collect() };
     }
 

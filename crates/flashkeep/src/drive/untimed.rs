@@ -75,7 +75,7 @@ impl<C: Contents> Drive<C> {
     }
 
     fn read_untimed(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
-        match self.ftls[ftl].map.get(command.start.0) {
+        match self.maps.get(ftl, command.start.0) {
             Entry::Unmapped if self.raw || self.ftls[ftl].lost.has(command.start.0) => {
                 self.read_of_lost(now, ftl, command, ticket)
             }
@@ -118,12 +118,11 @@ impl<C: Contents> Drive<C> {
         self.counting = true;
         let mut rewritten = 0;
         for (at, &lpn) in pages.iter().enumerate() {
-            let map = &self.ftls[ftl].map;
             if let Some(&ahead) = pages.get(at + AHEAD) {
-                map.prefetch(ahead);
+                self.maps.prefetch(ftl, ahead);
             }
             if let Some(&soon) = pages.get(at + AHEAD / 2)
-                && let Entry::At(old) = map.get(soon)
+                && let Entry::At(old) = self.maps.get(ftl, soon)
             {
                 self.blocks.prefetch(old);
             }
@@ -146,11 +145,9 @@ impl<C: Contents> Drive<C> {
     fn rewrite(&mut self, ftl: usize, lpn: u32, plane: PlaneId) {
         let ppn = self.blocks.program(plane, lpn, C::default());
         self.blocks.validate(ppn);
-        let map = &mut self.ftls[ftl].map;
-        if let Entry::At(old) = map.get(lpn) {
+        if let Entry::At(old) = self.maps.replace(ftl, lpn, Entry::At(ppn)) {
             self.blocks.invalidate(old);
         }
-        map.set(lpn, Entry::At(ppn));
         if self.blocks.plane(plane).free_pages < self.collect_below {
             self.collect_untimed(plane);
         }
@@ -169,7 +166,7 @@ impl<C: Contents> Drive<C> {
         };
         let ppn = self.streams.program(&mut self.blocks, ftl, plane, lpn, contents);
         self.blocks.validate(ppn);
-        self.ftls[ftl].map.set(lpn, Entry::At(ppn));
+        self.maps.set(ftl, lpn, Entry::At(ppn));
         self.count_untimed(ftl, Kind::Program, cause, ppn);
         if self.counting {
             self.seals(ftl, plane);
@@ -241,19 +238,19 @@ impl<C: Contents> Drive<C> {
         let mut owners = std::mem::take(&mut self.owners);
         owners.clear();
         owners.extend_from_slice(self.blocks.owners(Ppn(first), self.geometry.pages));
-        let map = &mut self.ftls[ftl].map;
-        owners.iter().for_each(|&lpn| map.prefetch(lpn));
+        let maps = &mut self.maps;
+        owners.iter().for_each(|&lpn| maps.prefetch(ftl, lpn));
         let mut valid = 0;
         for at in 0..owners.len() {
             let lpn = owners[at];
             owners[valid] = lpn;
-            valid += usize::from(map.is_at(lpn, Ppn(first + at as u32)));
+            valid += usize::from(maps.is_at(ftl, lpn, Ppn(first + at as u32)));
         }
         let mut left = &owners[..valid];
         while !left.is_empty() {
             let (to, count) = self.blocks.program_valid(plane, left);
             for (to, &lpn) in (to.0..).map(Ppn).zip(&left[..count]) {
-                map.set(lpn, Entry::At(to));
+                maps.set(ftl, lpn, Entry::At(to));
             }
             left = &left[count..];
         }

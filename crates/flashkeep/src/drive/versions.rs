@@ -20,7 +20,7 @@ pub(super) struct Replaced {
 impl<C: Contents> Drive<C> {
     /// What a write replaces, so that the new copy gets a greater version.
     pub(super) fn note_replaced(&mut self, ftl: usize, command: &Command, op: Id<Op>) {
-        let copy = |lpn| match self.ftls[ftl].map.get(lpn) {
+        let copy = |lpn| match self.maps.get(ftl, lpn) {
             Entry::At(ppn) => self.replaced(ppn),
             Entry::Pending(_) | Entry::Unmapped => Replaced::default(),
         };

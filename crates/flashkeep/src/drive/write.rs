@@ -81,9 +81,9 @@ impl<C: Contents> Drive<C> {
         for lpn in command.start.0..command.end() {
             if self.power.is_some() {
                 self.supersede(ftl, lpn);
-                self.ftls[ftl].map.set(lpn, Entry::Pending(op.raw()));
+                self.maps.set(ftl, lpn, Entry::Pending(op.raw()));
             } else {
-                let replaced = self.ftls[ftl].map.replace(lpn, Entry::Pending(op.raw()));
+                let replaced = self.maps.replace(ftl, lpn, Entry::Pending(op.raw()));
                 self.give_up_plainly(ftl, lpn, replaced);
             }
         }
@@ -101,7 +101,7 @@ impl<C: Contents> Drive<C> {
     /// A page is written again in a drive that keeps older versions.
     #[inline(never)]
     fn supersede(&mut self, ftl: usize, lpn: u32) {
-        match self.ftls[ftl].map.get(lpn) {
+        match self.maps.get(ftl, lpn) {
             Entry::At(ppn) if self.keep_version(ftl, lpn, ppn) => {}
             _ => self.give_up(ftl, lpn),
         }
@@ -280,7 +280,7 @@ impl<C: Contents> Drive<C> {
     #[inline(always)]
     fn place_simply(&mut self, ftl: usize, plane: PlaneId, lpn: u32, op: Id<Op>, contents: C) -> Ppn {
         let ppn = self.blocks.program(plane, lpn, contents);
-        if self.ftls[ftl].map.arrive(lpn, op.raw(), ppn) {
+        if self.maps.arrive(ftl, lpn, op.raw(), ppn) {
             self.blocks.validate(ppn);
         }
         if self.blocks.plane(plane).free_pages < self.collect_below {
@@ -301,12 +301,12 @@ impl<C: Contents> Drive<C> {
         };
         let owned = owner.unwrap_or(lpn);
         let ppn = self.streams.program(&mut self.blocks, ftl, plane, owned, contents);
-        let arrived = owner.is_some_and(|owner| this.map.arrive(owner, op.raw(), ppn));
+        let arrived = owner.is_some_and(|owner| self.maps.arrive(ftl, owner, op.raw(), ppn));
         if arrived {
             self.blocks.validate(ppn);
         } else if self.plane_choice != PlaneChoice::InTurn
-            && this.limit.is_none()
-            && let Entry::Pending(later) = self.ftls[ftl].map.get(lpn)
+            && self.ftls[ftl].limit.is_none()
+            && let Entry::Pending(later) = self.maps.get(ftl, lpn)
         {
             self.replaces[Id::<Op>::new(later).index()] = self.replaced(ppn);
         }

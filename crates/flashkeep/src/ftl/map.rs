@@ -1,4 +1,4 @@
-//! The page map: four bytes a logical page.
+//! The page maps: four bytes a logical page.
 
 use crate::kernel::prefetch;
 use crate::media::Ppn;
@@ -34,63 +34,72 @@ impl Entry {
     }
 }
 
-/// Logical pages to where they are; a fresh map touches no memory.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Map {
+/// Where the logical pages of every leaf are; fresh maps touch no memory. The entries of one page number lie side by
+/// side, leaf by leaf, because what a scheme does with a stripe it does with the same page of several leaves.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Maps {
     entries: Vec<u32>,
+    leaves: usize,
 }
 
 const PENDING: u32 = 1 << 31;
 
-impl Map {
-    /// A map of `pages` unmapped pages.
+impl Maps {
+    /// Maps of `leaves` leaves, each of `pages` unmapped pages.
     #[must_use]
-    pub fn new(pages: u32) -> Self {
-        Map { entries: vec![0; pages as usize] }
+    pub fn new(leaves: usize, pages: u32) -> Self {
+        Maps { entries: vec![0; leaves * pages as usize], leaves }
     }
 
-    /// Logical pages.
+    #[inline]
+    fn index(&self, leaf: usize, lpn: u32) -> usize {
+        debug_assert!(leaf < self.leaves);
+        lpn as usize * self.leaves + leaf
+    }
+
+    /// Logical pages of a leaf.
     #[must_use]
     pub fn len(&self) -> u32 {
-        self.entries.len() as u32
+        self.entries.len().checked_div(self.leaves).unwrap_or(0) as u32
     }
 
-    /// Whether it has no pages at all.
+    /// Whether a leaf has no pages at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Pages that are somewhere, counted one by one.
+    /// Pages of a leaf that are somewhere, counted one by one.
     #[must_use]
-    pub fn mapped(&self) -> u32 {
-        self.entries.iter().filter(|&&raw| raw != 0).count() as u32
+    pub fn mapped(&self, leaf: usize) -> u32 {
+        self.entries.iter().skip(leaf).step_by(self.leaves).filter(|&&raw| raw != 0).count() as u32
     }
 
     /// Where a page is.
     #[must_use]
     #[inline]
-    pub fn get(&self, lpn: u32) -> Entry {
-        Entry::from_raw(self.entries[lpn as usize])
+    pub fn get(&self, leaf: usize, lpn: u32) -> Entry {
+        Entry::from_raw(self.entries[self.index(leaf, lpn)])
     }
 
     /// Whether a page is at `ppn`.
     #[must_use]
     #[inline]
-    pub fn is_at(&self, lpn: u32, ppn: Ppn) -> bool {
-        self.entries[lpn as usize] == ppn.0 + 1
+    pub fn is_at(&self, leaf: usize, lpn: u32, ppn: Ppn) -> bool {
+        self.entries[self.index(leaf, lpn)] == ppn.0 + 1
     }
 
     /// Asks the processor for a page's entry before it is wanted.
     #[inline]
-    pub fn prefetch(&self, lpn: u32) {
-        prefetch(&self.entries, lpn as usize);
+    pub fn prefetch(&self, leaf: usize, lpn: u32) {
+        prefetch(&self.entries, self.index(leaf, lpn));
     }
 
     /// A page that an operation carries has come to a place; false where the page is no longer its business.
     #[inline]
-    pub fn arrive(&mut self, lpn: u32, op: u32, ppn: Ppn) -> bool {
-        let entry = &mut self.entries[lpn as usize];
+    pub fn arrive(&mut self, leaf: usize, lpn: u32, op: u32, ppn: Ppn) -> bool {
+        let at = self.index(leaf, lpn);
+        let entry = &mut self.entries[at];
         let expected = *entry == op | PENDING;
         if expected {
             *entry = ppn.0 + 1;
@@ -100,13 +109,20 @@ impl Map {
 
     /// Says where a page is from now on.
     #[inline]
-    pub fn set(&mut self, lpn: u32, entry: Entry) {
-        self.entries[lpn as usize] = entry.to_raw();
+    pub fn set(&mut self, leaf: usize, lpn: u32, entry: Entry) {
+        let at = self.index(leaf, lpn);
+        self.entries[at] = entry.to_raw();
     }
 
     /// The same; where it was.
     #[inline]
-    pub fn replace(&mut self, lpn: u32, entry: Entry) -> Entry {
-        Entry::from_raw(std::mem::replace(&mut self.entries[lpn as usize], entry.to_raw()))
+    pub fn replace(&mut self, leaf: usize, lpn: u32, entry: Entry) -> Entry {
+        let at = self.index(leaf, lpn);
+        Entry::from_raw(std::mem::replace(&mut self.entries[at], entry.to_raw()))
+    }
+
+    /// Forgets all that a leaf has.
+    pub fn clear(&mut self, leaf: usize) {
+        self.entries.iter_mut().skip(leaf).step_by(self.leaves).for_each(|entry| *entry = 0);
     }
 }

@@ -14,6 +14,6 @@ pub mod wear;
 pub use allocation::Allocation;
 pub use blocks::{Blocks, Plane};
 pub use draws::Draws;
-pub use map::{Entry, Map};
+pub use map::{Entry, Maps};
 pub use victim::{Tuning, Victim};
 pub use wear::Levelling;

@@ -40,10 +40,8 @@ pub(super) struct Model {
 
 impl Model {
     pub(super) fn new(rig: Rig) -> Model {
-        let leaf = |n: u16| {
-            let pages = rig.drive.ftls[usize::from(n)].map.len() as usize;
-            Expected { holds: vec![0; pages], gone: vec![false; pages], dead: false }
-        };
+        let pages = rig.drive.maps.len() as usize;
+        let leaf = |_| Expected { holds: vec![0; pages], gone: vec![false; pages], dead: false };
         let leaves = (0..rig.drive.ftl_count()).map(leaf).collect();
         let (asked, failed) = (Vec::new(), Vec::new());
         Model { rig, leaves, asked, written: 0, struck: false, spoilt: false, failed, seen: 0 }
