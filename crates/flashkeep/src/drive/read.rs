@@ -149,7 +149,7 @@ impl<C: Contents> Drive<C> {
         }
         let Op { ppn, command, ftl, .. } = self.ops[op];
         // Reads of raw pages were checked when they were submitted.
-        assert!(
+        debug_assert!(
             self.blocks.is_programmed(ppn) || self.raw || self.read_behind,
             "only programmed pages are read"
         );

@@ -1,6 +1,6 @@
 //! The page maps: four bytes a logical page.
 
-use crate::kernel::prefetch;
+use crate::kernel::{in_large_pages, prefetch};
 use crate::media::Ppn;
 
 /// Where a logical page is.
@@ -48,7 +48,9 @@ impl Maps {
     /// Maps of `leaves` leaves, each of `pages` unmapped pages.
     #[must_use]
     pub fn new(leaves: usize, pages: u32) -> Self {
-        Maps { entries: vec![0; leaves * pages as usize], leaves }
+        let entries = vec![0; leaves * pages as usize];
+        in_large_pages(&entries);
+        Maps { entries, leaves }
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! Hints to the processor. They change nothing but speed.
+//! Hints to the processor and the system. They change nothing but speed.
 
 /// Asks for an entry of a table before it is wanted; nothing where there is none.
 #[inline]
@@ -19,4 +19,34 @@ fn load<T>(entry: &T) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     // SAFETY: the address is that of a live reference, and a prefetch has no effect on memory.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) }
+}
+
+/// The size of a large page where this hint has an effect.
+const LARGE_PAGE: usize = 2 << 20;
+
+/// Above this, a run that touches a few places here and there would spend more on clearing large pages than it saves.
+const MOST: usize = 256 << 20;
+
+/// Asks the system to back a new table that is read here and there with large pages: a table of tens of MiB has more
+/// small ones than the processor remembers the places of.
+pub fn in_large_pages<T>(table: &[T]) {
+    #[cfg(target_os = "linux")]
+    if (LARGE_PAGE..=MOST).contains(&std::mem::size_of_val(table)) {
+        advise(table);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (table, LARGE_PAGE, MOST);
+}
+
+/// It may be refused, in vain then.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn advise<T>(table: &[T]) {
+    const SMALL_PAGE: usize = 4 << 10;
+    let range = table.as_ptr_range();
+    let first = range.start.addr().next_multiple_of(SMALL_PAGE);
+    let length = (range.end.addr() - first) / SMALL_PAGE * SMALL_PAGE;
+    let start = table.as_ptr().with_addr(first).cast_mut().cast();
+    // SAFETY: the pages lie within a live table, and the advice leaves what they hold as it is.
+    unsafe { libc::madvise(start, length, libc::MADV_HUGEPAGE) };
 }

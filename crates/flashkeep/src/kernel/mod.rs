@@ -10,5 +10,5 @@ pub use agenda::{Agenda, Deadlines};
 pub use arena::{Arena, Id};
 pub use bits::Bits;
 pub use flashkeep_trace::random::{Random, mix};
-pub use hint::prefetch;
+pub use hint::{in_large_pages, prefetch};
 pub use time::{SimTime, Span};
