@@ -97,7 +97,8 @@ impl<C: Contents> Drive<C> {
             now: SimTime::ZERO,
             admitted: SimTime::ZERO,
             counters: Counters::new(domains.len()),
-            watch: drive.draws().then(|| Box::new(Watch { work: Some(Work::default()), ..Watch::default() })),
+            work: drive.draws().then(Box::default),
+            watch: None,
             power: None,
             geometry,
         };

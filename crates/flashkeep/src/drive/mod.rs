@@ -243,6 +243,8 @@ pub struct Drive<C> {
     /// When the last request was admitted.
     admitted: SimTime,
     counters: Counters,
+    /// Counted where the drive says what it draws.
+    work: Option<Box<Work>>,
     watch: Option<Box<Watch>>,
     /// What is kept in a drive that is to lose its power.
     power: Option<Box<Power>>,

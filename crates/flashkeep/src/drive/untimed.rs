@@ -113,7 +113,7 @@ impl<C: Contents> Drive<C> {
     pub fn write_untimed(&mut self, leaf: LeafId, pages: &[u32]) {
         assert!(self.untimed && !self.raw && !C::KEEP, "nobody wants to know what pages hold");
         // Whoever hears of every operation is told page by page.
-        let counted = self.watch.is_none() && !self.streams.are_several() && !self.summaries;
+        let counted = self.is_unheard() && !self.streams.are_several() && !self.summaries;
         let ftl = usize::from(leaf.0);
         self.counting = true;
         let mut rewritten = 0;
@@ -222,12 +222,17 @@ impl<C: Contents> Drive<C> {
 
     /// Whether collections only move pages, of which nobody hears, into the first stream.
     fn is_plainly_collected(&self) -> bool {
-        self.watch.is_none()
+        self.is_unheard()
             && !self.notify_moves
             && !self.summaries
             && !self.streams.are_several()
             && !self.chooser.levels()
             && self.copyback != Copyback::ParitySkip
+    }
+
+    /// Nobody wants to hear of each operation.
+    fn is_unheard(&self) -> bool {
+        self.watch.is_none() && self.work.is_none()
     }
 
     /// [`Drive::collect_at_once`] where nothing has failed, no read waits and pages hold nothing: the block's owners are

@@ -52,7 +52,6 @@ pub(super) struct Watch {
     pub logs: Vec<Box<dyn Log>>,
     /// Until when logs have been told that each unit, and then each channel, is in use; empty without logs.
     pub told: Vec<SimTime>,
-    pub work: Option<Work>,
     /// What is passed on by somebody else.
     pub kept: Option<Vec<Told>>,
 }
@@ -95,29 +94,35 @@ impl<C: Contents> Drive<C> {
             !self.damaged || !self.blocks.is_dead(self.geometry.plane_of(ppn)),
             "nothing is done in a plane that has failed"
         );
+        if self.work.is_some() {
+            self.note_work(ppn, kind, cause, sectors);
+        }
         if self.watch.is_some() {
-            self.tell_watch(&Operation { start, end, ppn, kind, cause }, sectors);
+            self.tell_watch(&Operation { start, end, ppn, kind, cause });
         }
     }
 
     #[inline(never)]
-    fn tell_watch(&mut self, operation: &Operation, sectors: u16) {
-        let Operation { ppn, kind, cause, .. } = *operation;
+    pub(super) fn note_work(&mut self, ppn: Ppn, kind: Kind, cause: Cause, sectors: u16) {
         let (read, program) = (self.array_read(ppn), self.array_program(ppn));
         let (erase, pins) = (self.timing.erase, self.timing.transfer(sectors));
-        let Some(watch) = &mut self.watch else { return };
-        if let Some(work) = &mut watch.work {
-            match kind {
-                Kind::Read => work.add(kind, cause, read, pins),
-                Kind::Program => work.add(kind, cause, program, pins),
-                Kind::Erase => work.add(kind, cause, erase, Span::ZERO),
-                // It reads and programs, and nothing crosses the pins.
-                Kind::Copyback => {
-                    work.add(Kind::Read, cause, read, Span::ZERO);
-                    work.add(Kind::Program, cause, program, Span::ZERO);
-                }
+        let Some(work) = &mut self.work else { return };
+        match kind {
+            Kind::Read => work.add(kind, cause, read, pins),
+            Kind::Program => work.add(kind, cause, program, pins),
+            Kind::Erase => work.add(kind, cause, erase, Span::ZERO),
+            // It reads and programs, and nothing crosses the pins.
+            Kind::Copyback => {
+                work.add(Kind::Read, cause, read, Span::ZERO);
+                work.add(Kind::Program, cause, program, Span::ZERO);
             }
         }
+    }
+
+    #[inline(never)]
+    fn tell_watch(&mut self, operation: &Operation) {
+        let Operation { ppn, kind, cause, .. } = *operation;
+        let Some(watch) = &mut self.watch else { return };
         watch.logs.iter_mut().for_each(|log| log.add(operation));
         watch.keep(Told::Operation(*operation));
         if self.power.is_some() {
@@ -132,6 +137,6 @@ impl<C: Contents> Drive<C> {
     /// Time that arrays and pins have worked; none where nobody wants to know.
     #[must_use]
     pub fn work(&self) -> Option<&Work> {
-        self.watch.as_ref()?.work.as_ref()
+        self.work.as_deref()
     }
 }

@@ -246,6 +246,8 @@ impl<C: Contents> Drive<C> {
                 self.guard_superseded(durable);
             }
             self.tell(now, durable, ppn, Kind::Program, cause, sectors);
+        } else if self.work.is_some() {
+            self.note_work(ppn, Kind::Program, cause, sectors);
         }
         self.next_turn(ftl);
         let this = &mut self.ops[op];

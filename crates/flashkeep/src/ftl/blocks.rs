@@ -5,6 +5,7 @@
 //! where their scheme says ([`Blocks::program_at`]); their blocks are open until the last page is programmed.
 
 use super::defects::Defects;
+use super::owners::Owners;
 use super::streams::Aside;
 use crate::engine::Contents;
 use crate::media::{Geometry, PlaneId, Ppn};
@@ -14,8 +15,12 @@ use crate::media::{Geometry, PlaneId, Ppn};
 pub(super) const OPEN: u16 = 0x8000;
 pub(super) const FREE: u16 = 0xFFFF;
 
-/// Blocks between the first blocks of neighbouring planes.
-const STAGGER: u32 = 61;
+/// The block that a plane fills first. Planes start at different ones: at the same, what is counted of the blocks that
+/// they fill side by side would lie a power of two apart in memory and push each other out of the processor's cache.
+fn first_block(geometry: &Geometry, plane: PlaneId) -> u32 {
+    const STAGGER: u32 = 61;
+    plane.0.wrapping_mul(STAGGER) % geometry.blocks
+}
 
 /// The state of a plane.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -37,11 +42,10 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// An erased plane. Planes start at different blocks: at the same one, the pages that they program side by side
-    /// would lie a power of two apart in memory and push each other out of the processor's cache.
+    /// An erased plane.
     pub(super) fn erased(geometry: &Geometry, plane: PlaneId) -> Plane {
         Plane {
-            cursor: plane.0.wrapping_mul(STAGGER) % geometry.blocks,
+            cursor: first_block(geometry, plane),
             free_blocks: geometry.blocks,
             free_pages: geometry.blocks * geometry.pages,
             ..Plane::default()
@@ -62,8 +66,7 @@ pub struct Blocks<C> {
     /// When each block was opened last, counted over all planes: with the place within the block the version of a page.
     pub(super) opened: Vec<u32>,
     openings: u32,
-    /// The logical page that each physical page was programmed for.
-    pub(super) owner: Vec<u32>,
+    pub(super) owners: Owners,
     /// What each physical page holds; empty where contents are nothing.
     #[serde(skip)]
     pub(super) contents: Vec<C>,
@@ -91,7 +94,7 @@ impl<C: Contents> Blocks<C> {
             erases: vec![0; geometry.block_space()],
             opened: vec![0; geometry.block_space()],
             openings: 0,
-            owner: vec![0; geometry.ppn_space()],
+            owners: Owners::new(geometry, |plane| first_block(geometry, plane)),
             contents: vec![C::default(); contents],
             defects: Defects::default(),
             clean: Vec::new(),
@@ -166,7 +169,7 @@ impl<C: Contents> Blocks<C> {
     ///
     /// # Panics
     /// Where no page is free: whoever programs has made sure.
-    #[inline]
+    #[inline(always)]
     pub fn program(&mut self, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
         let mut state = &mut self.planes[plane.0 as usize];
         let ppn = match state.next {
@@ -181,7 +184,7 @@ impl<C: Contents> Blocks<C> {
         state.free_pages -= 1;
         state.next = Some(Ppn(ppn.0 + 1));
         let full = state.left == 0;
-        self.owner[ppn.0 as usize] = lpn;
+        self.owners.set(plane, ppn, lpn);
         if C::KEEP {
             self.contents[ppn.0 as usize] = contents;
         }
@@ -204,8 +207,8 @@ impl<C: Contents> Blocks<C> {
         state.free_pages -= count;
         state.next = Some(Ppn(first.0 + count));
         let full = state.left == 0;
-        let (at, pages) = (first.0 as usize, count as usize);
-        self.owner[at..at + pages].copy_from_slice(&lpns[..pages]);
+        let pages = count as usize;
+        self.owners.set_run(plane, first, &lpns[..pages]);
         self.score[self.geometry.block_index_of(first)] += count as u16;
         if full {
             self.go_on_after(plane, Ppn(first.0 + count - 1));
@@ -265,7 +268,7 @@ impl<C: Contents> Blocks<C> {
         if self.geometry.page_of(ppn) + 1 == self.geometry.pages && self.score[index] & OPEN != 0 {
             self.score[index] = (self.score[index] & !OPEN) + self.failed_in(index);
         }
-        self.owner[ppn.0 as usize] = lpn;
+        self.owners.set(self.geometry.plane_of(ppn), ppn, lpn);
         if C::KEEP {
             self.contents[ppn.0 as usize] = contents;
         }
@@ -329,7 +332,7 @@ impl<C: Contents> Blocks<C> {
     #[inline]
     pub fn prefetch_next(&self, plane: PlaneId) {
         if let Some(ppn) = self.plane(plane).next {
-            crate::kernel::prefetch(&self.owner, ppn.0 as usize);
+            self.owners.prefetch(plane, ppn);
             self.prefetch(ppn);
         }
     }

@@ -46,18 +46,18 @@ impl<C: Contents> Blocks<C> {
     #[must_use]
     #[inline]
     pub fn owner(&self, ppn: Ppn) -> u32 {
-        self.owner[ppn.0 as usize]
+        self.owners.get(self.geometry.plane_of(ppn), ppn)
     }
 
     /// The logical pages that so many physical ones were programmed for.
     #[must_use]
     pub fn owners(&self, first: Ppn, count: u32) -> &[u32] {
-        &self.owner[first.0 as usize..(first.0 + count) as usize]
+        self.owners.run(self.geometry.plane_of(first), first, count as usize)
     }
 
     /// From now on the page belongs to another logical page.
     pub fn rename(&mut self, ppn: Ppn, lpn: u32) {
-        self.owner[ppn.0 as usize] = lpn;
+        self.owners.set(self.geometry.plane_of(ppn), ppn, lpn);
     }
 
     /// What a page holds.

@@ -7,6 +7,7 @@ mod defects;
 mod draws;
 mod look;
 mod map;
+mod owners;
 mod streams;
 pub mod victim;
 pub mod wear;

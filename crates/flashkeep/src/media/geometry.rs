@@ -101,6 +101,12 @@ impl Geometry {
         u64::from(self.blocks) * u64::from(self.pages)
     }
 
+    /// Bits of a [`Ppn`] that number the page within its block, and the block within its plane.
+    #[must_use]
+    pub fn bits(&self) -> (u32, u32) {
+        (self.page_bits, self.block_bits)
+    }
+
     /// Length of an array with a place for every [`Ppn`].
     #[must_use]
     pub fn ppn_space(&self) -> usize {
