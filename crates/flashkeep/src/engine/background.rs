@@ -3,7 +3,7 @@
 use super::command::{Command, Flags};
 use super::contents::Contents;
 use super::executor::{Due, Engine};
-use super::frames::Start;
+use super::frame::Start;
 use super::leaves::{Leaves, Ticket};
 use super::locks::Mode;
 use super::plan::Why;

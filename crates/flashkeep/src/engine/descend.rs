@@ -3,7 +3,7 @@
 use super::command::{Command, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::frames::Start;
+use super::frame::Start;
 use super::leaves::{Done, Leaves, Ticket};
 use super::locks::{Mode, Waiting};
 use super::plan::{Key, Lock, Plan, Verdict};

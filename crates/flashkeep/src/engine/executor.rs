@@ -11,7 +11,7 @@ use super::background::{Clock, Parked};
 use super::command::{Flags, Page};
 use super::contents::Contents;
 use super::exposure::Exposure;
-use super::frames::Frame;
+use super::frame::Frame;
 use super::gaps::Gaps;
 use super::leaves::{Done, LeafId, Leaves, Part};
 use super::locks::Locks;

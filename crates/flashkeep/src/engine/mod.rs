@@ -18,6 +18,7 @@ mod contents;
 mod descend;
 mod executor;
 mod exposure;
+mod frame;
 mod frames;
 mod gaps;
 mod leaves;

@@ -4,7 +4,7 @@
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::frames::{Repair, Start};
+use super::frame::{Repair, Start};
 use super::leaves::{Done, Leaves, Ticket};
 use super::locks::{Mode, Waiting};
 use super::plan::{Outcome, Step};

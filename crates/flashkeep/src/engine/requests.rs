@@ -3,7 +3,7 @@
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::frames::{Frame, Start};
+use super::frame::{Frame, Start};
 use super::leaves::{Done, Leaves, Part, Ticket};
 use super::locks::{Mode, Waiting};
 use super::plan::{Key, Member, Release, Step};

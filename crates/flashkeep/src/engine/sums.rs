@@ -4,7 +4,7 @@
 use super::command::{Command, Flags, Verb};
 use super::contents::{Contents, gf};
 use super::executor::Engine;
-use super::frames::Frame;
+use super::frame::Frame;
 use super::leaves::{Done, Leaves, Part, Ticket};
 use super::locks::FixedMap;
 use super::plan::{Key, Role, Step};

@@ -1,0 +1,214 @@
+//! A plan under way: its steps, how far they are, and what it was started with.
+
+use super::command::{Command, Verb};
+use super::leaves::Ticket;
+use super::plan::{Key, Plan, Release, Role, Step, Tell};
+use super::repair::FailedPage;
+use super::requests::Join;
+use super::tree::NodeId;
+use crate::kernel::{Id, SimTime, Span};
+
+/// A plan under way.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    pub(super) node: NodeId,
+    pub(super) join: Id<Join>,
+    pub(super) caller: Ticket,
+    pub(super) command: Command,
+    /// Nobody called: it works for the scheme itself.
+    pub(super) background: bool,
+    pub(super) steps: Vec<Step>,
+    /// The first place of each step among the join's pages.
+    pub(super) bases: Vec<u32>,
+    /// The first step that has not been submitted.
+    pub(super) next: usize,
+    /// The stripe that it works on, and whether it still keeps others from it.
+    pub(super) key: Option<Key>,
+    pub(super) holding: bool,
+    /// Nobody else works on its stripe: it holds it, or repairs for one that does.
+    pub(super) sheltered: bool,
+    pub(super) release: Release,
+    pub(super) tell: Tell,
+    /// Nothing from this step on is waited for.
+    pub(super) awaited: usize,
+    /// How far each step is, where that matters.
+    pub(super) progress: Vec<Progress>,
+    pub(super) service: Span,
+    pub(super) told: bool,
+    /// Continuations that still name this frame.
+    pub(super) due: u8,
+    pub(super) over: bool,
+    /// When it was begun, if it is a piece of a rebuild.
+    pub(super) rebuilds: Option<SimTime>,
+    /// Pages that go into its sums, and whether it waits for the controller to add them.
+    pub(super) summed: u32,
+    pub(super) adding: bool,
+    /// Row 0 of its sums began with a running parity.
+    pub(super) peeked: bool,
+    /// Whether the plan needs the second sum.
+    pub(super) second: bool,
+    pub(super) keep: Option<Key>,
+    /// What it is to bring, where that could not be read.
+    pub(super) repair: Option<Box<Repair>>,
+    /// Places that nothing below could bring; how many of them the caller has been told of.
+    pub(super) lost: Vec<u32>,
+    pub(super) lost_told: usize,
+}
+
+/// What a plan repairs.
+#[derive(Debug)]
+pub(super) struct Repair {
+    /// The page that could not be read.
+    pub(super) wanted: FailedPage,
+    /// The step that failed, and those before it that this repair is a part of.
+    pub(super) failed: Vec<Step>,
+}
+
+/// How far a step is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    pub(super) left: u32,
+    acknowledged: SimTime,
+    /// It went to a member that does not answer.
+    pub(super) void: bool,
+}
+
+impl Frame {
+    /// Begins a plan where another one was, whose buffers are used again; how many places its pages take.
+    pub(super) fn begin(&mut self, start: Start, plan: &mut Plan) -> u32 {
+        self.node = start.node;
+        self.caller = start.caller;
+        self.command = start.command;
+        self.background = !start.caller.owner.is_some();
+        self.next = 0;
+        self.key = start.key;
+        self.holding = start.key.is_some();
+        self.sheltered = start.sheltered || start.key.is_some();
+        self.release = plan.release;
+        self.tell = plan.tell;
+        self.service = Span::ZERO;
+        self.told = false;
+        self.due = 0;
+        self.over = false;
+        self.rebuilds = start.rebuilds;
+        self.adding = false;
+        self.peeked = plan.peek.is_some();
+        self.keep = plan.keep;
+        self.repair = start.repair;
+        self.lost.clear();
+        self.lost_told = 0;
+        self.take_steps(plan)
+    }
+
+    /// Takes a plan's steps; how many places their pages take.
+    fn take_steps(&mut self, plan: &mut Plan) -> u32 {
+        self.steps.clear();
+        std::mem::swap(&mut self.steps, &mut plan.steps);
+        self.bases.clear();
+        self.awaited = 0;
+        let mut places = 0;
+        let mut tracked = plan.tell == Tell::First;
+        for (at, step) in self.steps.iter().enumerate() {
+            self.bases.push(places);
+            places += u32::from(step.command.count);
+            tracked |= step.later;
+            if !step.later {
+                self.awaited = at + 1;
+            }
+        }
+        self.progress.clear();
+        if tracked {
+            self.progress.resize(self.steps.len(), Progress::default());
+        }
+        places
+    }
+
+    /// Whether it has not come to its end; of a place in the arena that is free, that it has.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.join.is_some() && !self.over
+    }
+
+    /// The step that a place belongs to.
+    #[inline]
+    pub(super) fn step_of(&self, place: u32) -> usize {
+        if self.steps.len() == 1 { 0 } else { self.bases.partition_point(|&base| base <= place) - 1 }
+    }
+
+    /// Whether the contents of a step's `n`th page are the caller's.
+    #[inline]
+    pub(super) fn is_given(&self, step: &Step, n: u16) -> bool {
+        step.command.verb == Verb::Write
+            && self.command.verb == Verb::Write
+            && !self.background
+            && step.at != Step::NOWHERE
+            && step.at + n < self.command.count
+    }
+
+    /// The place of an earlier read that brings what belongs at `at`.
+    pub(super) fn source(&self, before: usize, at: u16) -> Option<u32> {
+        let steps = self.steps[..before].iter().zip(&self.bases);
+        let found = |(step, &base): (&Step, &u32)| {
+            let reads = step.command.verb == Verb::Read && !step.is_in_hand() && step.covers(at);
+            reads.then(|| base + u32::from(at - step.at))
+        };
+        steps.rev().find_map(found)
+    }
+
+    /// When the first step is acknowledged, of those that are known and count.
+    pub(super) fn first(&self) -> Option<SimTime> {
+        let steps = self.progress[..self.next].iter().zip(&self.steps);
+        let known = steps.filter(|(progress, step)| progress.left == 0 && !progress.void && step.travels());
+        known.map(|(progress, _)| progress.acknowledged).min()
+    }
+
+    /// Pages of the step that a place belongs to are acknowledged: whether anybody waits for them, and when that step
+    /// was done, if it is now and one is all that the caller waits for.
+    #[inline(never)]
+    pub(super) fn note_progress(
+        &mut self,
+        place: u32,
+        pages: u32,
+        acknowledged: SimTime,
+    ) -> (bool, Option<SimTime>) {
+        let at = self.step_of(place);
+        let progress = &mut self.progress[at];
+        progress.left -= pages;
+        progress.acknowledged = progress.acknowledged.max(acknowledged);
+        let first = progress.left == 0 && !progress.void && self.tell == Tell::First;
+        (!self.steps[at].later, first.then_some(progress.acknowledged))
+    }
+
+    pub(super) fn tracks_steps(&self) -> bool {
+        !self.progress.is_empty()
+    }
+}
+
+/// What a plan is started with.
+pub(super) struct Start {
+    pub(super) node: NodeId,
+    pub(super) command: Command,
+    pub(super) caller: Ticket,
+    /// The stripe, already taken.
+    pub(super) key: Option<Key>,
+    pub(super) sheltered: bool,
+    pub(super) repair: Option<Box<Repair>>,
+    pub(super) rebuilds: Option<SimTime>,
+}
+
+impl Start {
+    pub(super) fn new(node: NodeId, command: Command, caller: Ticket) -> Self {
+        Start { node, command, caller, key: None, sheltered: false, repair: None, rebuilds: None }
+    }
+}
+
+/// Pages that go into a plan's sums.
+pub(super) fn summed(steps: &[Step]) -> u32 {
+    let parity = |step: &&Step| step.command.verb == Verb::Write && matches!(step.role, Role::P | Role::Q);
+    let pages = |step: &Step| u32::from(step.command.count);
+    let into =
+        |step: &&Step| matches!(step.role, Role::Data(_)) || (step.role != Role::Plain && !parity(step));
+    if !steps.iter().any(|step| step.is_from_sums()) {
+        return 0;
+    }
+    steps.iter().filter(into).map(pages).sum()
+}
