@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
-from . import table
+from . import listing, table
 from ._flashkeep import DriveError, OptionError, TraceError, __version__
 from .options import UsageError, overview, parse
+from .terminal import Page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,12 +112,12 @@ def _print_json(value: object) -> None:
     print(json.dumps(value, indent=1, ensure_ascii=plain))
 
 
-def _page() -> table.Page:
+def _page() -> Page:
     """Standard output: in colour, and so wide, where it is a terminal."""
     if not sys.stdout.isatty():
-        return table.Page()
+        return Page()
     colour = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    return table.Page(colour, os.get_terminal_size(sys.stdout.fileno()).columns or None)
+    return Page(colour, os.get_terminal_size(sys.stdout.fileno()).columns or None)
 
 
 def _hear_termination() -> None:
@@ -214,7 +215,7 @@ def _check(arguments: dict[str, Any]) -> int:
         _print_json(checked)
         return DONE
     notes = "".join(f"\nnote: {warning}" for warning in checked["warnings"])
-    _say(f"{table.toml(checked['drive'])}\n\n{checked['tree'].rstrip()}{notes}")
+    _say(f"{listing.toml(checked['drive'])}\n\n{checked['tree'].rstrip()}{notes}")
     return DONE
 
 
@@ -256,7 +257,7 @@ def _list_or_show(arguments: dict[str, Any], what: str, entries: Any, text_of: A
     if arguments["json"]:
         _print_json({what: known})
     else:
-        _say(table.listing([(_set_by(entry), entry["description"]) for entry in known], _page()))
+        _say(listing.listing([(_set_by(entry), entry["description"]) for entry in known], _page()))
     return DONE
 
 
@@ -277,7 +278,7 @@ def _trace_info(arguments: dict[str, Any]) -> int:
     if as_json:
         _print_json(info)
     else:
-        _say(table.figures(info, _page()))
+        _say(listing.figures(info, _page()))
     return DONE
 
 

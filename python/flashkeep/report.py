@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import pages, table
+from . import pages
 from .figures import draw
-from .options import UsageError
-from .outdir import STAGING
+from .found import Found, find, name_apart, workloads
+from .rows import NEITHER, Row, count, micros, ratio, share
+from .table import compared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from .figures import Drawn
-    from .report_tables import Requests
 
     Summary = dict[str, Any]
 
@@ -24,20 +23,6 @@ AT_MOST = 6
 """Runs in a figure, and workloads with figures: more cannot be told apart, and would make pages without end."""
 IN_DETAIL = 4
 """Runs of which every figure is shown side by side."""
-
-
-@dataclass(slots=True)
-class Found:
-    """A run that was found: its summary, and its requests where they were kept."""
-
-    summary: Summary
-    folder: str | None
-    label: str = ""
-    requests: Requests | None = None
-
-    @property
-    def workload(self) -> str:
-        return str(self.summary["workload"]["name"])
 
 
 @dataclass(slots=True)
@@ -56,14 +41,14 @@ def report(folder: str, out: str) -> str:
     """Writes the page of a folder of results, and says what is in it."""
     runs = find(folder)
     name_apart(runs)
-    groups = [Group(workload, [run for run in runs if run.workload == workload]) for workload in _workloads(runs)]
+    groups = [Group(workload, [run for run in runs if run.workload == workload]) for workload in workloads(runs)]
     missing = []
     for at, group in enumerate(groups):
         if at < AT_MOST:
             _draw(group, at)
         group.overview = list(_overview(group.runs))
         if len(group.runs) <= IN_DETAIL:
-            group.detail = table.compared([run.summary for run in group.runs])
+            group.detail = compared([run.summary for run in group.runs])
     if len(groups) > AT_MOST:
         missing.append(f"Figures are drawn for the first {AT_MOST} of {len(groups)} workloads.")
     page = pages.render(
@@ -75,68 +60,6 @@ def report(folder: str, out: str) -> str:
     os.replace(f"{out}.unfinished", out)
     drawn = sum(len(group.figures) for group in groups)
     return f"{out}: {len(runs)} run{'s' * (len(runs) > 1)}, {drawn} figures"
-
-
-def find(folder: str) -> list[Found]:
-    """The runs of a folder: each summary.json in or below it, and the runs that `reproduce` keeps."""
-    if not os.path.isdir(folder):
-        raise UsageError(f"flashkeep report: {folder} is no directory; name one that --out of run, compare or "
-                         "reproduce has left")  # fmt: skip
-    runs = [run for path in sorted(_files(folder)) for run in _read(path)]
-    if not runs:
-        raise UsageError(f"flashkeep report: there is no summary.json in {folder}, nor below it")
-    return runs
-
-
-def _files(folder: str) -> Iterator[str]:
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name != STAGING]
-        if "summary.json" in names:
-            yield os.path.join(place, "summary.json")
-        elif os.path.basename(place) == "runs":  # of `reproduce`
-            yield from (os.path.join(place, name) for name in names if name.endswith(".json"))
-
-
-def _read(path: str) -> Iterator[Found]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            value = json.load(file)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"flashkeep report: {path}: no JSON ({error}); a summary.json of flashkeep is accepted"
-        ) from None
-    if isinstance(value, dict) and isinstance(value.get("runs"), list):
-        return  # of `compare`: each of its runs has a folder with a summary of its own
-    if not isinstance(value, dict) or "response_us" not in value or "workload" not in value:
-        raise UsageError(f"flashkeep report: {path}: found other JSON; accepted: a summary.json of flashkeep")
-    yield Found(value, os.path.dirname(path) if path.endswith("summary.json") else None)
-
-
-def name_apart(runs: Sequence[Found]) -> None:
-    """Gives each run a label by which it can be told from the others of its workload."""
-    for workload in _workloads(runs):
-        alike: dict[str, list[Found]] = {}
-        for run in runs:
-            if run.workload == workload:
-                alike.setdefault(table.name(run.summary), []).append(run)
-        for name, group in alike.items():
-            flat = [dict(_flat(run.summary["drive"])) for run in group]
-            keys = [key for key in flat[0] if any(one.get(key) != flat[0][key] for one in flat)]
-            for at, (run, values) in enumerate(zip(group, flat, strict=True), 1):
-                apart = " ".join(f"{key.rpartition('.')[2]}={values.get(key)}" for key in keys[:3])
-                run.label = " ".join(filter(None, (name, apart if keys else f"#{at}" if len(group) > 1 else "")))
-
-
-def _workloads(runs: Iterable[Found]) -> list[str]:
-    return list(dict.fromkeys(run.workload for run in runs))
-
-
-def _flat(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
-    for key, value in values.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        elif prefix or key not in ("name", "description"):
-            yield f"{prefix}{key}", value
 
 
 def _draw(group: Group, number: int) -> None:
@@ -182,9 +105,9 @@ def _overview(runs: Sequence[Found]) -> Iterator[tuple[str, list[tuple[str, str]
     for run in runs:
         cells = []
         for _, path in OVERVIEW:
-            write = table.share if path.startswith("utilization") else table.count if path.startswith("wear") else \
-                table.ratio if path.startswith("write_amp") else table.micros  # fmt: skip
-            row = table.Row("", path, write, table.NEITHER)
+            write = share if path.startswith("utilization") else count if path.startswith("wear") else \
+                ratio if path.startswith("write_amp") else micros  # fmt: skip
+            row = Row("", path, write, NEITHER)
             value, first = row.value(run.summary), row.value(runs[0].summary)
             change = ""
             if run is not runs[0] and value is not None and first:
@@ -196,7 +119,7 @@ def _overview(runs: Sequence[Found]) -> Iterator[tuple[str, list[tuple[str, str]
 def _provenance(runs: Sequence[Found]) -> list[str]:
     """A line a workload: what it is, of which seed and version, and the digests of the results."""
     lines = []
-    for workload in _workloads(runs):
+    for workload in workloads(runs):
         group = [run.summary for run in runs if run.workload == workload]
         kind = "synthetic" if group[0]["workload"]["synthetic"] else f"trace ({group[0]['workload']['format']})"
         digests = ", ".join(summary["digest"][:12] for summary in group[:AT_MOST])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .figures import Style
-    from .report import Found
+    from .found import Found
 
     Made = tuple[Picture | None, str]
 

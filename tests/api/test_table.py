@@ -7,13 +7,17 @@ import tomllib
 from typing import Any
 
 import pytest
-from flashkeep import table
+from flashkeep import listing, table
 from flashkeep.progress import State, line
+from flashkeep.rows import micros
+from flashkeep.terminal import GREEN, RED, Page
+from flashkeep.terminal import PLAIN as NORMAL
+from flashkeep.words import in_words
 from hypothesis import given
 from hypothesis import strategies as st
 from summaries import LATENCY, summary
 
-PLAIN = table.Page()
+PLAIN = Page()
 BASE = summary(**{"response_us.read": {**LATENCY, "mean": 200.0}})
 MIRROR = summary(
     **{
@@ -28,17 +32,17 @@ MIRROR = summary(
 
 
 def test_what_a_comparison_shows_in_words() -> None:
-    assert table.in_words(BASE, MIRROR) == (
+    assert in_words(BASE, MIRROR) == (
         "2CM-128 reads 44 % faster and writes 3 % slower than 1CNM-64; every page is programmed twice."
     )
-    assert table.in_words(BASE, BASE) == "1CNM-64 reads and writes as fast as 1CNM-64."
+    assert in_words(BASE, BASE) == "1CNM-64 reads and writes as fast as 1CNM-64."
 
 
 def test_words_where_there_are_no_reads() -> None:
     writes_only = summary(**{"response_us.read": None})
-    assert table.in_words(writes_only, writes_only) == "1CNM-64 writes as fast as 1CNM-64."
+    assert in_words(writes_only, writes_only) == "1CNM-64 writes as fast as 1CNM-64."
     nothing = summary(**{"response_us.read": None, "response_us.write": None})
-    assert "no request" in table.in_words(nothing, nothing)
+    assert "no request" in in_words(nothing, nothing)
 
 
 def row(text: str, label: str) -> list[str]:
@@ -54,15 +58,15 @@ def test_changes_and_which_way_is_better() -> None:
 
 
 def test_colour_says_better_or_worse() -> None:
-    text = table.compare_report([BASE, MIRROR], table.Page(colour=True))
-    assert f"{table.GREEN}    −44.0 %{table.PLAIN}" in text
-    assert f"{table.RED}   +100.0 %{table.PLAIN}" in text
+    text = table.compare_report([BASE, MIRROR], Page(colour=True))
+    assert f"{GREEN}    −44.0 %{NORMAL}" in text
+    assert f"{RED}   +100.0 %{NORMAL}" in text
 
 
 def test_a_narrow_page_has_several_tables() -> None:
     drives = [BASE, *(copy.deepcopy(MIRROR) for _ in range(4))]
     wide = table.compare_report(drives, PLAIN)
-    narrow = table.compare_report(drives, table.Page(width=80))
+    narrow = table.compare_report(drives, Page(width=80))
     assert wide.count("better") == 1
     assert narrow.count("better") > 1
     assert max(len(line) for line in narrow.splitlines()[3:] if not line.endswith(".")) <= 80
@@ -112,8 +116,8 @@ def test_untimed_runs_say_so() -> None:
     assert "untimed" not in table.run_report(BASE, PLAIN)
     nothing = {"response_us.all": None, "response_us.read": None, "response_us.write": None}
     first, other = (summary(untimed=True, **nothing, **{"write_amplification.total": wa}) for wa in (2.0, 1.5))
-    assert table.in_words(first, other) == "1CNM-64 programs 25 % fewer pages than 1CNM-64."
-    assert table.in_words(first, first) == "1CNM-64 programs as many pages as 1CNM-64."
+    assert in_words(first, other) == "1CNM-64 programs 25 % fewer pages than 1CNM-64."
+    assert in_words(first, first) == "1CNM-64 programs as many pages as 1CNM-64."
 
 
 def test_warnings_are_said_once() -> None:
@@ -132,7 +136,7 @@ def test_an_empty_run_can_be_read() -> None:
 
 @given(st.floats(min_value=0, max_value=1e12))
 def test_times_keep_four_digits(value: float) -> None:
-    written = float(table.micros(value).replace(",", ""))
+    written = float(micros(value).replace(",", ""))
     assert written == pytest.approx(value, rel=1e-3, abs=5e-4)
 
 
@@ -149,7 +153,7 @@ def test_a_drive_as_toml_reads_back(values: dict[str, Any]) -> None:
         below = {key: kept(value) if isinstance(value, dict) else value for key, value in tree.items()}
         return {key: value for key, value in below.items() if value != {}}
 
-    assert kept(tomllib.loads(table.toml(values))) == kept(values)
+    assert kept(tomllib.loads(listing.toml(values))) == kept(values)
 
 
 def test_progress_lines() -> None:

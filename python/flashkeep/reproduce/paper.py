@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .reasons import Number, Reason
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..figures import Picture
-    from .verdicts import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +96,17 @@ class Cell:
     def number(self) -> Number:
         """What a reason needs to know of it."""
         return Number(self.table, self.row, self.column, self.published, self.simulated, self.unit, self.verdict)
+
+
+class Rule(Protocol):
+    """How the cells of one table are judged."""
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+
+    def judge(self, cells: Sequence[Cell]) -> list[str | None]:
+        """A verdict a cell; none where one of the two numbers is missing."""
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ A rule is stated once, in words, beside what carries it out; the report prints t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,17 +15,6 @@ if TYPE_CHECKING:
 
 AGREES, SAME_SHAPE, DIFFERS = "agrees", "same shape", "differs"
 VERDICTS = (AGREES, SAME_SHAPE, DIFFERS)
-
-
-class Rule(Protocol):
-    """How the cells of one table are judged."""
-
-    @property
-    def text(self) -> str:
-        """The rule in words."""
-
-    def judge(self, cells: Sequence[Cell]) -> list[str | None]:
-        """A verdict a cell; none where one of the two numbers is missing."""
 
 
 def own_group(cell: Cell) -> str:

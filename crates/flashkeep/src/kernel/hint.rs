@@ -25,7 +25,7 @@ fn load<T>(entry: &T) {
 const LARGE_PAGE: usize = 2 << 20;
 
 /// Above this, a run that touches a few places here and there would spend more on clearing large pages than it saves.
-const MOST: usize = 256 << 20;
+const MOST: usize = 64 << 20;
 
 /// Asks the system to back a new table that is read here and there with large pages: a table of tens of MiB has more
 /// small ones than the processor remembers the places of.

@@ -1,0 +1,95 @@
+"""The results that lie in a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .options import UsageError
+from .outdir import STAGING
+from .words import name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from .report_tables import Requests
+
+    Summary = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Found:
+    """A run that was found: its summary, and its requests where they were kept."""
+
+    summary: Summary
+    folder: str | None
+    label: str = ""
+    requests: Requests | None = None
+
+    @property
+    def workload(self) -> str:
+        return str(self.summary["workload"]["name"])
+
+
+def find(folder: str) -> list[Found]:
+    """The runs of a folder: each summary.json in or below it, and the runs that `reproduce` keeps."""
+    if not os.path.isdir(folder):
+        raise UsageError(f"flashkeep report: {folder} is no directory; name one that --out of run, compare or "
+                         "reproduce has left")  # fmt: skip
+    runs = [run for path in sorted(_files(folder)) for run in _read(path)]
+    if not runs:
+        raise UsageError(f"flashkeep report: there is no summary.json in {folder}, nor below it")
+    return runs
+
+
+def _files(folder: str) -> Iterator[str]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != STAGING]
+        if "summary.json" in names:
+            yield os.path.join(place, "summary.json")
+        elif os.path.basename(place) == "runs":  # of `reproduce`
+            yield from (os.path.join(place, name) for name in names if name.endswith(".json"))
+
+
+def _read(path: str) -> Iterator[Found]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            value = json.load(file)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"flashkeep report: {path}: no JSON ({error}); a summary.json of flashkeep is accepted"
+        ) from None
+    if isinstance(value, dict) and isinstance(value.get("runs"), list):
+        return  # of `compare`: each of its runs has a folder with a summary of its own
+    if not isinstance(value, dict) or "response_us" not in value or "workload" not in value:
+        raise UsageError(f"flashkeep report: {path}: found other JSON; accepted: a summary.json of flashkeep")
+    yield Found(value, os.path.dirname(path) if path.endswith("summary.json") else None)
+
+
+def name_apart(runs: Sequence[Found]) -> None:
+    """Gives each run a label by which it can be told from the others of its workload."""
+    for workload in workloads(runs):
+        alike: dict[str, list[Found]] = {}
+        for run in runs:
+            if run.workload == workload:
+                alike.setdefault(name(run.summary), []).append(run)
+        for drive, group in alike.items():
+            flat = [dict(_flat(run.summary["drive"])) for run in group]
+            keys = [key for key in flat[0] if any(one.get(key) != flat[0][key] for one in flat)]
+            for at, (run, values) in enumerate(zip(group, flat, strict=True), 1):
+                apart = " ".join(f"{key.rpartition('.')[2]}={values.get(key)}" for key in keys[:3])
+                run.label = " ".join(filter(None, (drive, apart if keys else f"#{at}" if len(group) > 1 else "")))
+
+
+def workloads(runs: Iterable[Found]) -> list[str]:
+    return list(dict.fromkeys(run.workload for run in runs))
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        elif prefix or key not in ("name", "description"):
+            yield f"{prefix}{key}", value

@@ -1,0 +1,61 @@
+"""Lists for a person: names and what they are, figures of a trace, the keys of a drive."""
+
+from __future__ import annotations
+
+import json
+
+from .terminal import BOLD
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from .terminal import Page
+
+
+def listing(rows: Iterable[tuple[str, str]], page: Page) -> str:
+    """Names and what they are, one a line."""
+    pairs = list(rows)
+    wide = max((len(left) for left, _ in pairs), default=0)
+    return "\n".join(f"{page.paint(f'{left:{wide}}', BOLD)}  {right}".rstrip() for left, right in pairs)
+
+
+def figures(info: dict[str, Any], page: Page) -> str:
+    """`trace info` for a person: a line a figure, then its warnings."""
+    lines = [(key.replace("_", " "), _figure(key, value)) for key, value in info.items() if key != "warnings"]
+    return "\n".join([listing(lines, page), *(f"note: {warning}" for warning in info["warnings"])])
+
+
+def _figure(key: str, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return "–" if value is None else str(value)
+    if key in ("footprint_bytes", "max_address"):
+        return f"{value:,} ({size(value)})"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def size(value: float) -> str:
+    """Bytes as a person says them."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.4g} {unit}"
+        value /= 1024
+    return f"{value:.4g} TiB"
+
+
+def toml(values: dict[str, Any], prefix: str = "") -> str:
+    """A resolved drive as the file that it could have been written as."""
+    own = [f"{key} = {_toml_value(value)}" for key, value in values.items()
+           if not isinstance(value, dict) and value is not None]  # fmt: skip
+    parts = ["\n".join(([f"[{prefix}]"] if prefix and own else []) + own)] if own else []
+    for key, value in values.items():
+        if isinstance(value, dict):
+            parts.append(toml(value, f"{prefix}.{key}" if prefix else key))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML forbids it, JSON does not
