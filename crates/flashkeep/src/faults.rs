@@ -297,7 +297,7 @@ fn what(text: &str, drive: &Resolved) -> Result<What, String> {
         f.dies_per_chip,
         f.planes_per_die,
         f.blocks_per_plane,
-        f.pages_per_block,
+        drive.block_pages(),
     ];
     for (at, (&number, count)) in numbers.iter().zip(counts).enumerate() {
         if number >= count {

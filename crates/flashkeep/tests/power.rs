@@ -152,7 +152,7 @@ fn a_map_in_memory_that_keeps_it_is_there_at_once_and_costs_a_write_each_time() 
 }
 
 /// Keys that change where pages go, when they end and what comes first.
-const WAYS: [&[&str]; 14] = [
+const WAYS: [&[&str]; 15] = [
     &["host.link_us_per_sector=1.5"],
     &["host.link_us_per_sector=20", "flash.acknowledge=\"transfer\""],
     &["ftl.wear.erase_budget=200", "ftl.wear.levelling=\"both\"", "ftl.wear.migrate_below=1"],
@@ -165,6 +165,7 @@ const WAYS: [&[&str]; 14] = [
     &["ftl.map_memory=\"pcm\"", "ftl.map_write_us=20", "flash.acknowledge=\"transfer\""],
     &["ftl.plane_choice=\"most-free\""],
     &["ftl.logical_page_kib=8"],
+    &["ftl.logical_page_kib=1"],
     &["host.order=\"c-look\""],
     &[
         "start.existing=\"reads\"",

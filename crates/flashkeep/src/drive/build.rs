@@ -16,7 +16,8 @@ impl<C: Contents> Drive<C> {
         scheduler: Scheduler,
         victim: Victim,
     ) -> Self {
-        let geometry = Geometry::new(&drive.pooled_flash());
+        let geometry = Geometry::new(&drive.pooled_flash()).with_places(drive.places());
+        let packs = geometry.places > 1;
         let threshold = drive.spec.ftl.gc.threshold * geometry.pages_per_plane() as f64;
         let raw = matches!(kind, LeafKind::Raw | LeafKind::Blocks);
         // A block's worth of free pages for each stream is kept from the host, so collection starts before it is reached.
@@ -51,7 +52,15 @@ impl<C: Contents> Drive<C> {
             bus: drive.spec.flash.bus,
             commands: commands.clone(),
             selective: false,
-            joins: !raw && (commands.multi_plane != MultiPlane::Off || commands.cache_program),
+            joins: !raw && (packs || commands.multi_plane != MultiPlane::Off || commands.cache_program),
+            packs,
+            packing: if packs {
+                Packing::new(drive, geometry.plane_count(), domains.len())
+            } else {
+                Packing::default()
+            },
+            joins_reads: packs || commands.multi_plane != MultiPlane::Off,
+            stride: drive.stride(),
             register: Span(drive.timing.register_ns),
             uniform: drive.page_types.is_single() && drive.spec.flash.bus == BusUse::Transfers,
             gang: drive.spec.flash.control_gang as usize,
@@ -108,6 +117,7 @@ impl<C: Contents> Drive<C> {
         let shadow = if let LeafKind::Mapped { shadow, .. } = kind { shadow } else { 0 };
         this.maps = Maps::new(domains.len(), this.ftls.first().map_or(0, |ftl| ftl.pages) + shadow);
         if !raw {
+            this.blocks.set_padding(drive.padding());
             this.set_streams(drive);
         }
         this.simplify();

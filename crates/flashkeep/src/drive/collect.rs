@@ -95,6 +95,9 @@ impl<C: Contents> Drive<C> {
             if whole {
                 return Some(self.collect_whole(now, channel, unit, plane, victim));
             }
+            if self.packs {
+                return Some(self.collect_packed(now, channel, unit, plane, victim));
+            }
             if let Some(from) = self.collections[plane.0 as usize].moving.take() {
                 // Its owner now: it may have been renamed since it was read.
                 let lpn = self.blocks.owner(from);
@@ -281,7 +284,7 @@ impl<C: Contents> Drive<C> {
         self.units[unit.0 as usize].reads.any(&self.ops, |op| self.geometry.block_index_of(op.ppn) == block)
     }
 
-    fn erase_victim(
+    pub(super) fn erase_victim(
         &mut self,
         now: SimTime,
         channel: usize,

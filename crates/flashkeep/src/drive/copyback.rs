@@ -69,8 +69,8 @@ impl<C: Contents> Drive<C> {
         !self.damaged && self.blocks.has_room(plane) && spent + 1 + still < self.geometry.pages
     }
 
-    /// The stream in whose open block a page will be; none for the held block, of which nothing is left out.
-    fn stream_of_move(&self, plane: PlaneId, lpn: u32) -> Option<u8> {
+    /// The stream in whose open block a page will be; none for the held block.
+    pub(super) fn stream_of_move(&self, plane: PlaneId, lpn: u32) -> Option<u8> {
         let migrates = self.collections[plane.0 as usize].levelled == Levelled::Out;
         if migrates && self.blocks.has_held(plane) {
             return None;

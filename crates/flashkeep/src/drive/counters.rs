@@ -43,6 +43,10 @@ pub struct Counters {
     pub cache: [u64; 3],
     /// Pages that planes left out to program together with others.
     pub wasted_pages: u64,
+    /// Pages that were read or programmed together with another one of the same page of the flash, by kind.
+    pub along: [u64; 3],
+    /// Places of programmed pages of the flash that stayed empty.
+    pub empty_places: u64,
     /// Reads served from the controller's memory, because the page was on its way to flash or already on its way up.
     pub reads_from_memory: u64,
 }
@@ -72,7 +76,10 @@ impl Counters {
         self.reads_of_nothing += other.reads_of_nothing;
         self.reads_from_memory += other.reads_from_memory;
         self.wasted_pages += other.wasted_pages;
-        for (counts, more) in [(&mut self.multi_plane, other.multi_plane), (&mut self.cache, other.cache)] {
+        self.empty_places += other.empty_places;
+        let along = (&mut self.along, other.along);
+        let multi_plane = (&mut self.multi_plane, other.multi_plane);
+        for (counts, more) in [multi_plane, (&mut self.cache, other.cache), along] {
             counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
         }
     }
@@ -116,7 +123,11 @@ impl Counters {
         for (count, old) in difference.cache.iter_mut().zip(before.cache) {
             *count -= old;
         }
+        for (count, old) in difference.along.iter_mut().zip(before.along) {
+            *count -= old;
+        }
         difference.wasted_pages -= before.wasted_pages;
+        difference.empty_places -= before.empty_places;
         difference.reads_of_nothing -= before.reads_of_nothing;
         difference.reads_from_memory -= before.reads_from_memory;
         difference

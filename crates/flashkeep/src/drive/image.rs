@@ -39,6 +39,7 @@ impl<C: Contents> Drive<C> {
         if C::KEEP {
             blocks.set_all_contents(tokens.into_iter().map(C::token).collect());
         }
+        blocks.pack_as(&self.blocks);
         self.blocks = blocks;
         self.maps = image.take()?;
         for ftl in &mut self.ftls {

@@ -28,6 +28,9 @@ impl<C: Contents> Drive<C> {
         if let Some(from) = self.collections[plane.0 as usize].moving.take() {
             self.collections[plane.0 as usize].cursor = self.geometry.page_of(from);
         }
+        if self.packs {
+            held += self.move_packed(now, unit, plane, victim);
+        }
         while let Some((lpn, from)) = self.next_valid(plane, victim) {
             let read = self.timing.command + self.array_read(from) + self.timing.transfer(0);
             let start = now + held;

@@ -35,8 +35,10 @@ pub(super) struct Unit {
     pub cached: Id<Op>,
     /// The page it programs, or programmed last.
     pub programs: Option<Ppn>,
-    /// All pages of a multi-plane program, that one first.
+    /// All pages of a program of several, that one first.
     pub together: Vec<Ppn>,
+    /// Sectors that a collection has read; 0 for those of a page.
+    pub carries: u16,
     /// Planes that wait to be collected.
     pub collect_head: Option<PlaneId>,
     pub collect_tail: Option<PlaneId>,

@@ -26,6 +26,7 @@ mod look;
 mod media;
 mod multiplane;
 mod nvram;
+mod packing;
 mod power;
 mod queue;
 mod raw;
@@ -70,6 +71,7 @@ use choose::Chooser;
 use leaf::{Ftl, Lane, Renamed};
 use media::{Channel, Unit};
 use multiplane::Share;
+use packing::Packing;
 use power::Power;
 use queue::{NOT_YET, Op, Queue};
 use rounds::InStep;
@@ -171,6 +173,13 @@ pub struct Drive<C> {
     commands: CommandsSpec,
     /// Whether programs take the way of several pages at once, or through a cache register.
     joins: bool,
+    /// Whether pages of the flash have several places each; what is known of them besides.
+    packs: bool,
+    packing: Packing,
+    /// Whether reads join others: of several planes, or places.
+    joins_reads: bool,
+    /// Consecutive pages that the address binds to the same place.
+    stride: u32,
     /// Whether planes are bound, or chosen, but not channels: who comes first in a pool decides which channels may take
     /// it.
     selective: bool,

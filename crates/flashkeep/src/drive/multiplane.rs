@@ -17,10 +17,24 @@ const LOOK_AHEAD: usize = 64;
 /// A page of a write in a pool, and the plane that takes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
-    op: Id<Op>,
+    pub(super) op: Id<Op>,
     /// Which page of the write.
     n: u16,
-    plane: PlaneId,
+    pub(super) plane: PlaneId,
+    /// Where it is, once that is known, and the block of the version that it supersedes.
+    pub(super) ppn: Ppn,
+    pub(super) guards: Option<usize>,
+}
+
+impl Share {
+    fn of(op: Id<Op>, n: u16, plane: PlaneId) -> Share {
+        Share { op, n, plane, ppn: Ppn::default(), guards: None }
+    }
+}
+
+/// Whether a page is the first of its plane in a program.
+pub(super) fn begins_page(shares: &[Share], at: usize) -> bool {
+    at == 0 || shares[at - 1].plane != shares[at].plane
 }
 
 impl<C: Contents> Drive<C> {
@@ -34,10 +48,13 @@ impl<C: Contents> Drive<C> {
         plane: PlaneId,
         turn: u32,
     ) -> UnitId {
+        if self.packs {
+            return self.grant_packed(now, channel, lane, plane, turn);
+        }
         self.lanes[lane].turn = turn;
         let (unit, ftl) = (self.lanes[lane].unit, usize::from(self.lanes[lane].ftl));
         let mut shares = std::mem::take(&mut self.shares);
-        self.share_out(lane, plane, &mut shares);
+        self.share_out(lane, plane, 0, &mut shares);
         let durable = self.program_shares(now, channel, unit, &shares);
         let mut start = now;
         for (at, share) in shares.iter().enumerate() {
@@ -61,18 +78,27 @@ impl<C: Contents> Drive<C> {
         unit
     }
 
-    /// Which waiting pages are programmed together: the first one in `plane`, the others in planes of the same die
-    /// that stand at, or can get to, the page of that number.
-    fn share_out(&mut self, lane: usize, plane: PlaneId, shares: &mut Vec<Share>) {
+    /// Which waiting pages are programmed together: the first one in `plane`, the others in the same page of the flash or
+    /// in planes of the same die that stand at, or can get to, the page of that number. Those of a plane follow each
+    /// other.
+    pub(super) fn share_out(&mut self, lane: usize, plane: PlaneId, stream: u8, shares: &mut Vec<Share>) {
         let head = self.pools[self.lanes[lane].pool as usize].head;
-        shares.push(Share { op: head, n: self.ops[head].placed, plane });
-        if self.commands.multi_plane == MultiPlane::Off || self.damaged || self.streams.are_several() {
+        shares.push(Share::of(head, self.ops[head].placed, plane));
+        let alone =
+            self.commands.multi_plane == MultiPlane::Off || self.damaged || self.streams.are_several();
+        if alone && !self.packs {
             return;
         }
-        let number = self.blocks.next_number(plane);
+        // A plane is there once for each place that it has left.
+        let places = if self.packs { self.blocks.places_left(Some(stream), plane) } else { 1 };
         let mut free = std::mem::take(&mut self.free_planes);
-        let siblings = self.lanes[lane].planes.iter().copied();
-        free.extend(siblings.filter(|&other| self.can_join(plane, number, other)));
+        free.extend((1..places).map(|_| plane));
+        let number = self.blocks.next_number(plane);
+        if !alone {
+            let siblings = self.lanes[lane].planes.iter().copied();
+            let joining = siblings.filter(|&other| self.can_join(plane, number, other));
+            free.extend(joining.flat_map(|other| (0..places).map(move |_| other)));
+        }
         let (mut op, mut n) = (head, self.ops[head].placed + 1);
         for _ in 0..LOOK_AHEAD {
             if free.is_empty() {
@@ -85,12 +111,19 @@ impl<C: Contents> Drive<C> {
                 }
                 n = self.ops[op].placed;
             }
-            if let Some(at) = self.plane_among(lane, op, n, &free) {
-                let plane = free.remove(at);
-                self.catch_up(plane, number);
-                shares.push(Share { op, n, plane });
+            match self.plane_among(lane, op, n, stream, &free) {
+                Some(at) => {
+                    let other = free.remove(at);
+                    if other != plane {
+                        self.catch_up(other, number);
+                    }
+                    let last = shares.iter().rposition(|share| share.plane == other);
+                    shares.insert(last.map_or(shares.len(), |last| last + 1), Share::of(op, n, other));
+                    n += 1;
+                }
+                // The pages of a write find their places in order.
+                None => n = self.ops[op].command.count,
             }
-            n += 1;
         }
         free.clear();
         self.free_planes = free;
@@ -109,8 +142,12 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Which of the planes a page of a waiting write may go to: any, unless its address says which.
-    fn plane_among(&self, lane: usize, op: Id<Op>, n: u16, free: &[PlaneId]) -> Option<usize> {
-        let ftl = &self.ftls[usize::from(self.lanes[lane].ftl)];
+    fn plane_among(&self, lane: usize, op: Id<Op>, n: u16, stream: u8, free: &[PlaneId]) -> Option<usize> {
+        let of_lane = usize::from(self.lanes[lane].ftl);
+        if self.streams.are_several() && self.stream_of_waiting(of_lane, op, n) != stream {
+            return None;
+        }
+        let ftl = &self.ftls[of_lane];
         if matches!(ftl.allocation, Allocation::Dynamic) {
             return Some(0);
         }
@@ -150,17 +187,21 @@ impl<C: Contents> Drive<C> {
         now: SimTime,
         [acknowledged, durable]: [SimTime; 2],
     ) -> Ppn {
-        let Share { op, n, plane } = *share;
+        let ppn = self.place_one(ftl, share);
+        self.ops[share.op].note_placed(now, acknowledged, durable);
+        ppn
+    }
+
+    pub(super) fn place_one(&mut self, ftl: usize, share: &Share) -> Ppn {
+        let Share { op, n, plane, .. } = *share;
         let lpn = self.ops[op].command.start.0 + u32::from(n);
         let contents = if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() };
-        let ppn = self.place(ftl, plane, lpn, op, contents);
-        self.ops[op].note_placed(now, acknowledged, durable);
-        ppn
+        self.place(ftl, plane, lpn, op, contents)
     }
 
     /// A write whose pages all have their places leaves its pool; with several of its pages in one command, the last
     /// of them finds it gone.
-    fn take_if_placed(&mut self, lane: usize, share: &Share) {
+    pub(super) fn take_if_placed(&mut self, lane: usize, share: &Share) {
         let state = &self.ops[share.op];
         if share.n + 1 < state.command.count {
             return;
@@ -173,26 +214,30 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- reads
 
-    /// Reads that wait for pages of the same number in other planes of the die join one that starts. How many there
-    /// are in all.
+    /// Reads that wait for pages of the same number in other planes of the die join one that starts, and those that wait
+    /// for other places of the same page of the flash. How many planes read.
     #[inline(never)]
     pub(super) fn join_reads(&mut self, now: SimTime, unit: UnitId, first: Id<Op>) -> u64 {
         let geometry = &self.geometry;
-        let number = geometry.page_of(self.ops[first].ppn);
+        let number = geometry.flash_page_of(self.ops[first].ppn);
         let plane = geometry.plane_of(self.ops[first].ppn).0;
         let die = plane / geometry.planes;
         let mut planes = 1_u128 << (plane % geometry.planes);
-        let (mut last, mut count) = (first, 1);
+        let (mut last, mut count, several) = (first, 1, self.commands.multi_plane != MultiPlane::Off);
         let mut at = self.units[unit.0 as usize].reads.head;
         while at.is_some() {
             let Op { ppn, next, command, ftl, .. } = self.ops[at];
             let plane = self.geometry.plane_of(ppn).0;
             let bit = 1 << (plane % self.geometry.planes);
-            if self.geometry.page_of(ppn) == number
+            let apart = several
+                && self.geometry.flash_page_of(ppn) == number
                 && plane / self.geometry.planes == die
-                && planes & bit == 0
-            {
+                && planes & bit == 0;
+            let along = self.packs && !apart && self.is_brought_up(first, ppn);
+            if apart || along {
                 planes |= bit;
+                self.ops[at].placed = u16::from(along);
+                self.counters.along[Kind::Read as usize] += u64::from(along);
                 let state = &mut self.units[unit.0 as usize];
                 state.queued = state.queued - self.ops[at].service;
                 state.reads.remove(&mut self.ops, at);
@@ -200,12 +245,24 @@ impl<C: Contents> Drive<C> {
                 self.ops[at].acknowledged = now;
                 self.ops[last].next = at;
                 self.counters.count(ftl, Kind::Read, command.cause);
-                (last, count) = (at, count + 1);
+                (last, count) = (at, count + u64::from(apart));
             }
             at = next;
         }
         self.counters.multi_plane[Kind::Read as usize] += u64::from(count > 1);
         count
+    }
+
+    /// Whether a page is read along with one of those that are linked to the first.
+    fn is_brought_up(&self, first: Id<Op>, ppn: Ppn) -> bool {
+        let mut at = first;
+        while at.is_some() {
+            if self.geometry.share_a_page(self.ops[at].ppn, ppn) {
+                return true;
+            }
+            at = self.ops[at].next;
+        }
+        false
     }
 
     // ---------------------------------------------------------------- erases
@@ -234,7 +291,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The unit programs the page; with `first`, it starts to.
-    fn note_programmed(&mut self, unit: UnitId, ppn: Ppn, first: bool) {
+    pub(super) fn note_programmed(&mut self, unit: UnitId, ppn: Ppn, first: bool) {
         let state = &mut self.units[unit.0 as usize];
         if first {
             state.programs = Some(ppn);

@@ -226,9 +226,19 @@ impl<C: Contents> Drive<C> {
 
     /// The write that was placed last is durable at `durable`.
     pub(super) fn guard_superseded(&mut self, durable: SimTime) {
-        let Some(power) = &mut self.power else { return };
-        if let Some(block) = power.superseded.take() {
-            power.guard[block] = power.guard[block].max(durable);
+        let block = self.take_superseded();
+        self.guard(block, durable);
+    }
+
+    /// The block of the version that the write placed last superseded.
+    pub(super) fn take_superseded(&mut self) -> Option<usize> {
+        self.power.as_mut()?.superseded.take()
+    }
+
+    /// A block is not erased before `until`.
+    pub(super) fn guard(&mut self, block: Option<usize>, until: SimTime) {
+        if let (Some(power), Some(block)) = (&mut self.power, block) {
+            power.guard[block] = power.guard[block].max(until);
         }
     }
 
@@ -298,7 +308,7 @@ impl<C: Contents> Drive<C> {
     /// garbage.
     pub(super) fn lacks_room(&self, plane: PlaneId, victim: u32) -> bool {
         let free = self.blocks.plane(plane).free_pages;
-        self.blocks.valid_in(plane, victim) > free && !self.blocks.has_held(plane)
+        self.room_to_move(self.blocks.valid_in(plane, victim)) > free && !self.blocks.has_held(plane)
     }
 
     /// Whether a plane has neither room nor anything that it could collect, because versions stay in it until their

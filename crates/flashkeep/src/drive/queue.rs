@@ -10,7 +10,8 @@ use crate::media::Ppn;
 pub(super) struct Op {
     pub(super) ticket: Ticket,
     pub(super) command: Command,
-    /// Pages of a write that have found their place; erases of a trim that are still to come.
+    /// Pages of a write that have found their place; erases of a trim that are still to come; of a read, whether it came
+    /// up along with another page.
     pub(super) placed: u16,
     pub(super) ftl: u16,
     pub(super) sequence: u64,

@@ -135,15 +135,30 @@ impl<C: Contents> Drive<C> {
     pub(super) fn grant_raw(&mut self, now: SimTime, channel: usize, lane: usize) -> UnitId {
         let (unit, pool) = (self.lanes[lane].unit, self.lanes[lane].pool as usize);
         let op = self.pools[pool].pop(&mut self.ops);
+        let verb = self.ops[op].command.verb;
+        if verb != Verb::Trim && self.packs {
+            self.program_raw_packed(now, channel, unit, pool, op);
+        }
         self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
-        match self.ops[op].command.verb {
+        match verb {
             Verb::Trim => self.erase_raw(now, channel, unit, op),
+            _ if self.packs => {}
             _ => self.program_raw(now, channel, unit, op),
         }
         unit
     }
 
     fn program_raw(&mut self, now: SimTime, channel: usize, unit: UnitId, op: Id<Op>) {
+        self.place_raw(op);
+        let Op { ppn, command, .. } = self.ops[op];
+        let ends = self.program::<false>(now, channel, unit, ppn, command.sectors, Span::ZERO);
+        self.units[unit.0 as usize].programs = Some(ppn);
+        self.tell(now, ends.1, ppn, Kind::Program, command.cause, command.sectors);
+        self.settle_raw(now, op, ends);
+    }
+
+    /// A page of a raw leaf is where it was meant to be.
+    pub(super) fn place_raw(&mut self, op: Id<Op>) {
         let Op { ppn, command, ftl, .. } = self.ops[op];
         let page = command.start.0;
         let contents = self.take_carried(op);
@@ -152,16 +167,19 @@ impl<C: Contents> Drive<C> {
         if self.maps.arrive(usize::from(ftl), page, op.raw(), ppn) {
             self.blocks.validate(ppn);
         }
-        let (acknowledged, durable) =
-            self.program::<false>(now, channel, unit, ppn, command.sectors, Span::ZERO);
-        if self.power.is_some() {
-            let sequence = self.ops[op].sequence;
-            self.note_spare(ppn, page, sequence);
-            self.note_number(sequence, durable);
-        }
-        self.units[unit.0 as usize].programs = Some(ppn);
+        let sequence = self.ops[op].sequence;
+        self.note_spare(ppn, page, sequence);
         self.counters.count(ftl, Kind::Program, command.cause);
-        self.tell(now, durable, ppn, Kind::Program, command.cause, command.sectors);
+    }
+
+    /// When its program is acknowledged, and durable.
+    pub(super) fn settle_raw(
+        &mut self,
+        now: SimTime,
+        op: Id<Op>,
+        (acknowledged, durable): (SimTime, SimTime),
+    ) {
+        self.note_number(self.ops[op].sequence, durable);
         let state = &mut self.ops[op];
         (state.acknowledged, state.durable) = (acknowledged, durable);
         state.service = acknowledged.since(now);

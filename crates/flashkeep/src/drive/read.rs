@@ -6,10 +6,13 @@ use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket};
 use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime, Span};
 use crate::media::{Ppn, UnitId};
-use crate::spec::{BusUse, MultiPlane};
+use crate::spec::BusUse;
 
 impl<C: Contents> Drive<C> {
     pub(super) fn read(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket) {
+        if self.packs && command.count > 1 {
+            return self.read_packed(now, ftl, command, ticket);
+        }
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));
             let one = command.over(page, 1);
@@ -17,7 +20,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    fn read_page(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
+    pub(super) fn read_page(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
         let memory = self.timing.memory;
         match self.maps.get(ftl, command.start.0) {
             Entry::Unmapped if self.raw || self.ftls[ftl].lost.has(command.start.0) => {
@@ -75,7 +78,7 @@ impl<C: Contents> Drive<C> {
 
     pub(super) fn is_being_programmed(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
         let programs = self.units[unit.0 as usize].programs == Some(ppn)
-            || (self.commands.multi_plane != MultiPlane::Off && self.is_programmed_along(unit, ppn));
+            || (self.joins_reads && self.is_programmed_along(unit, ppn));
         programs && self.free_at[unit.0 as usize] > now
     }
 
@@ -130,6 +133,9 @@ impl<C: Contents> Drive<C> {
         let (channel, bit) = (state.channel as usize, state.bit);
         self.channels[channel].waiting |= bit;
         self.arm_unit(now, unit);
+        if self.packs && self.waits_for_others(channel) {
+            return;
+        }
         self.visit(now, channel);
     }
 
@@ -154,8 +160,7 @@ impl<C: Contents> Drive<C> {
             "only programmed pages are read"
         );
         self.counters.count(ftl, Kind::Read, command.cause);
-        let joined =
-            if self.commands.multi_plane == MultiPlane::Off { 1 } else { self.join_reads(now, unit, op) };
+        let joined = if self.joins_reads { self.join_reads(now, unit, op) } else { 1 };
         let state = &self.units[unit.0 as usize];
         if !state.reads.head.is_some() {
             self.channels[channel].waiting &= !state.bit;
@@ -194,7 +199,8 @@ impl<C: Contents> Drive<C> {
     pub(super) fn grant_data_out(&mut self, now: SimTime, channel: usize, unit: UnitId) {
         let op = self.leaving(unit);
         let last = self.let_go(channel, unit, op);
-        let sectors = if op.is_some() { self.ops[op].command.sectors } else { 0 };
+        let sectors =
+            if op.is_some() { self.ops[op].command.sectors } else { self.units[unit.0 as usize].carries };
         let transfer = self.timing.transfer(sectors);
         let end = now + transfer;
         self.occupy_channel(now, channel, transfer);
@@ -207,7 +213,7 @@ impl<C: Contents> Drive<C> {
         if !op.is_some() {
             return;
         }
-        let Op { ticket, ppn, command, acknowledged: start, .. } = self.ops[op];
+        let Op { ticket, ppn, command, acknowledged: start, placed: along, .. } = self.ops[op];
         let service = self.timing.command + self.array_read(ppn) + transfer;
         if self.damaged && self.blocks.is_unreadable(ppn) {
             let failed = Some((LeafId(self.ops[op].ftl), command.start));
@@ -217,6 +223,9 @@ impl<C: Contents> Drive<C> {
             self.answer(ticket, 1, end, service, contents);
         }
         self.ops.release(op);
+        if along > 0 {
+            return self.tell_along(start, end, ppn, Kind::Read, command.cause, transfer);
+        }
         self.tell(start, end, ppn, Kind::Read, command.cause, sectors);
     }
 }

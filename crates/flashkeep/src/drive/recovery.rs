@@ -256,11 +256,14 @@ impl<C: Contents> Drive<C> {
                 }
                 let end = self.programmed_in(plane, block);
                 let first = if self.has_summary(plane, block, end) { end - 1 } else { 0 };
-                pages.extend((first..end).rev().map(|page| self.geometry.ppn(plane, block, page)));
+                let places = self.geometry.places;
+                let numbers = (first / places..end.div_ceil(places)).rev().map(|page| page * places);
+                pages.extend(numbers.map(|page| self.geometry.ppn(plane, block, page)));
             }
         }
         self.let_go_of_all(now);
-        let (access, transfer) = (self.timing.command + self.timing.longest_read(), self.timing.transfer(0));
+        let access = self.timing.command + self.timing.longest_read();
+        let transfer = self.timing.longest_transfer();
         let mut free_at = vec![now; self.units.len()];
         for channel in 0..self.channels.len() {
             let units = channel * self.units_per_channel..(channel + 1) * self.units_per_channel;

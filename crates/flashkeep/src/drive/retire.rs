@@ -17,6 +17,8 @@ pub struct Life {
     budget: u32,
     /// Blocks of each plane that hold no data with the drive full.
     pub(super) spare_blocks: u32,
+    /// Places of each other block that may stay empty while its pages are moved.
+    padding: u32,
     /// Blocks that have had all their erases.
     pub expired: u32,
     /// When the first one had.
@@ -30,6 +32,7 @@ impl Life {
         Life {
             budget: drive.spec.ftl.wear.erase_budget.unwrap_or(u32::MAX),
             spare_blocks: drive.spare_blocks(),
+            padding: drive.padding(),
             expired: 0,
             first_death: None,
             first_refusal: None,
@@ -39,7 +42,14 @@ impl Life {
     /// The life of what does not wear out.
     #[must_use]
     pub fn endless() -> Self {
-        Life { budget: u32::MAX, spare_blocks: 0, expired: 0, first_death: None, first_refusal: None }
+        Life {
+            budget: u32::MAX,
+            spare_blocks: 0,
+            padding: 0,
+            expired: 0,
+            first_death: None,
+            first_refusal: None,
+        }
     }
 
     /// Takes in another drive's.
@@ -123,7 +133,10 @@ impl<C: Contents> Drive<C> {
 
     /// Pages of a plane that can be mapped so that it can always go on.
     pub(super) fn mappable(&self, plane: PlaneId) -> u32 {
-        self.blocks.good_pages(plane).saturating_sub(self.life.spare_blocks * self.geometry.pages)
+        let Life { spare_blocks, padding, .. } = self.life;
+        let others = self.geometry.blocks.saturating_sub(spare_blocks);
+        let spare = spare_blocks * self.geometry.pages + others * padding;
+        self.blocks.good_pages(plane).saturating_sub(spare)
     }
 
     /// A page that was there before time 0, or one that is written without time, finds no room any more.

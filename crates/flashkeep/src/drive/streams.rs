@@ -54,6 +54,15 @@ impl Streams {
         }
     }
 
+    /// The stream that a page goes to if it is written now.
+    pub(super) fn of_written(&self, ftl: usize, lpn: u32) -> u8 {
+        match self.of_table(lpn) {
+            Some(stream) => stream,
+            None if self.classes <= 1 => 0,
+            None => self.classes.min(self.heat[ftl][lpn as usize] + 1) - 1,
+        }
+    }
+
     /// Programs a page that the host has written. Apart from the drive, so that its caller can hold on to the FTL.
     #[inline(always)]
     pub(super) fn program<C: Contents>(

@@ -102,6 +102,25 @@ impl<C: Contents> Drive<C> {
         }
     }
 
+    /// A page that was read or programmed together with another one of the same page of the flash, and was so long on
+    /// the pins besides.
+    pub(super) fn tell_along(
+        &mut self,
+        start: SimTime,
+        end: SimTime,
+        ppn: Ppn,
+        kind: Kind,
+        cause: Cause,
+        pins: Span,
+    ) {
+        if let Some(work) = &mut self.work {
+            work.add(kind, cause, Span::ZERO, pins);
+        }
+        if self.watch.is_some() {
+            self.tell_watch(&Operation { start, end, ppn, kind, cause });
+        }
+    }
+
     #[inline(never)]
     pub(super) fn note_work(&mut self, ppn: Ppn, kind: Kind, cause: Cause, sectors: u16) {
         let (read, program) = (self.array_read(ppn), self.array_program(ppn));

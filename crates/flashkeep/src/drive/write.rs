@@ -30,6 +30,13 @@ impl<C: Contents> Drive<C> {
             Allocation::Partial(order) if !order.binds(Level::Channel) => channels,
             Allocation::Partial(_) | Allocation::Static(_) => 1,
         };
+        if self.packs {
+            self.write_packed(now, ftl, command, ticket, contents, channels);
+            if self.damaged {
+                self.count_anew(now, ftl);
+            }
+            return;
+        }
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));
             let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
@@ -61,7 +68,7 @@ impl<C: Contents> Drive<C> {
     /// From now on the pages are those of this write, wherever they will be.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
-    fn pool_write(
+    pub(super) fn pool_write(
         &mut self,
         now: SimTime,
         ftl: usize,

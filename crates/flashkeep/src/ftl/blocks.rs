@@ -78,6 +78,9 @@ pub struct Blocks<C> {
     pub(super) aside: Aside,
     /// Free pages of each plane that are kept from the host.
     pub(super) reserve: u32,
+    /// Places that may stay empty while the pages of a block are moved.
+    #[serde(skip)]
+    pub(super) padding: u16,
 }
 
 impl<C: Contents> Blocks<C> {
@@ -100,6 +103,7 @@ impl<C: Contents> Blocks<C> {
             clean: Vec::new(),
             aside: Aside::default(),
             reserve: geometry.pages,
+            padding: 0,
             geometry: geometry.clone(),
         }
     }

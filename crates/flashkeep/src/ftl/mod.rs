@@ -8,6 +8,7 @@ mod draws;
 mod look;
 mod map;
 mod owners;
+mod packing;
 mod streams;
 pub mod victim;
 pub mod wear;

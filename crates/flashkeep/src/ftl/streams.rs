@@ -111,8 +111,13 @@ impl<C: Contents> Blocks<C> {
         let plane = self.geometry.plane_of(ppn);
         match self.stream_of(plane, self.geometry.block_index_of(ppn)) {
             0 => self.planes[plane.0 as usize].next,
-            stream => self.aside.fronts[self.aside.of(plane).start + usize::from(stream) - 1].next,
+            stream => self.front_aside(stream, plane),
         }
+    }
+
+    /// The page that a stream but the first programs next.
+    pub(super) fn front_aside(&self, stream: u8, plane: PlaneId) -> Option<Ppn> {
+        self.aside.fronts[self.aside.of(plane).start + usize::from(stream) - 1].next
     }
 
     fn streams_aside(&self, plane: PlaneId) -> std::ops::Range<usize> {

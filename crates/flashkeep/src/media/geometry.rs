@@ -50,8 +50,17 @@ pub struct Geometry {
     pub pages: u32,
     /// Planes in each busy unit.
     pub planes_per_unit: u32,
+    /// Pages, as everything here counts them, that have their places in a page of the flash: what is programmed once,
+    /// and read at once.
+    #[serde(skip, default = "one")]
+    pub places: u32,
     page_bits: u32,
     block_bits: u32,
+}
+
+/// Places of a page of the flash where nothing is said of them.
+fn one() -> u32 {
+    1
 }
 
 impl Geometry {
@@ -72,9 +81,16 @@ impl Geometry {
             blocks: spec.blocks_per_plane,
             pages: spec.pages_per_block,
             planes_per_unit,
+            places: 1,
             page_bits: spec.pages_per_block.next_power_of_two().trailing_zeros(),
             block_bits: spec.blocks_per_plane.next_power_of_two().trailing_zeros(),
         }
+    }
+
+    /// The same, with so many of its pages in each page of the flash.
+    #[must_use]
+    pub fn with_places(self, places: u32) -> Geometry {
+        Geometry { places, ..self }
     }
 
     /// Planes in the drive.
@@ -163,6 +179,18 @@ impl Geometry {
     #[must_use]
     pub fn page_of(&self, ppn: Ppn) -> u32 {
         ppn.0 & ((1 << self.page_bits) - 1)
+    }
+
+    /// The number, within its block, of the page of the flash that a page has its place in.
+    #[must_use]
+    pub fn flash_page_of(&self, ppn: Ppn) -> u32 {
+        self.page_of(ppn) / self.places
+    }
+
+    /// Whether two pages have their places in the same page of the flash.
+    #[must_use]
+    pub fn share_a_page(&self, a: Ppn, b: Ppn) -> bool {
+        a.0 >> self.page_bits == b.0 >> self.page_bits && self.flash_page_of(a) == self.flash_page_of(b)
     }
 
     /// Where a plane is.

@@ -21,7 +21,7 @@ pub struct Timing {
     pub summary: Span,
     /// What the controller's memory takes to serve.
     pub memory: Span,
-    /// Time on the channel of so many sectors; place 0 is a whole page.
+    /// Time on the channel of so many sectors, up to those of a page of the flash; place 0 is a whole page of the map.
     transfer: Vec<Span>,
 }
 
@@ -30,16 +30,16 @@ impl Timing {
     #[must_use]
     pub fn new(drive: &Resolved) -> Self {
         let timing = &drive.timing;
-        let sectors = drive.page_sectors();
+        let (sectors, places) = (drive.page_sectors(), drive.places());
         let bytes = u64::from(drive.spec.flash.pin_bytes_per_sector);
         let transfer = |sectors: u64| Span(timing.transfer_ns(sectors * bytes));
         let types = &drive.page_types;
         let of_page = |page: u32| {
-            let kind = types.of(page);
+            let kind = types.of(page / places);
             [Span(types.read_ns[kind]), Span(types.program_ns[kind])]
         };
         // As many as a page's number has room for.
-        let pages = if types.is_single() { 0 } else { drive.spec.flash.pages_per_block.next_power_of_two() };
+        let pages = if types.is_single() { 0 } else { drive.block_pages().next_power_of_two() };
         Timing {
             by_page: (0..pages).map(of_page).collect(),
             read: Span(timing.read_ns),
@@ -53,7 +53,7 @@ impl Timing {
                 Span::ZERO
             },
             memory: Span(timing.hit_ns),
-            transfer: std::iter::once(sectors).chain(1..=sectors).map(transfer).collect(),
+            transfer: std::iter::once(sectors).chain(1..=sectors * u64::from(places)).map(transfer).collect(),
         }
     }
 
@@ -75,6 +75,12 @@ impl Timing {
     #[inline]
     pub fn program_of(&self, page: u32) -> Span {
         if self.by_page.is_empty() { self.program } else { self.by_page[page as usize][1] }
+    }
+
+    /// Time on the channel of a page of the flash.
+    #[must_use]
+    pub fn longest_transfer(&self) -> Span {
+        self.transfer.last().copied().unwrap_or_default()
     }
 
     /// Time on the channel of `sectors` sectors; 0 means a whole page.

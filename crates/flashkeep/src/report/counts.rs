@@ -20,13 +20,15 @@ pub(super) fn operations(of: impl Fn(Kind, Cause) -> u64) -> Value {
     Value::Object(all)
 }
 
-/// Pages programmed for each page that the host wrote: 1 and the parts add up to the total.
-pub(super) fn write_amplification(counters: &Counters, host_pages: u64) -> Value {
+/// Pages programmed for each page that the host wrote: 1 and the parts add up to the total. Where a page of the flash
+/// has several places, those that stayed empty are a part.
+pub(super) fn write_amplification(counters: &Counters, places: u32, host_pages: u64) -> Value {
     let programs = |causes: &[Cause]| causes.iter().map(|&cause| programs_for(counters, cause)).sum::<u64>();
     let part = |causes: &[Cause]| per(programs(causes) as f64, host_pages as f64);
     let host = programs(&[Cause::Host, Cause::Update]) as f64 - host_pages as f64;
-    json!({
-        "total": part(&Cause::ALL),
+    let empty = counters.empty_places;
+    let mut all = json!({
+        "total": per((programs(&Cause::ALL) + empty) as f64, host_pages as f64),
         "buffer": per(host, host_pages as f64),
         "mirror": part(&[Cause::Mirror]),
         "gc": part(&[Cause::Gc]),
@@ -34,7 +36,11 @@ pub(super) fn write_amplification(counters: &Counters, host_pages: u64) -> Value
         "wear": part(&[Cause::Wear, Cause::Migrate]),
         "metadata": part(&[Cause::Metadata]),
         "rebuild": part(&[Cause::Rebuild]),
-    })
+    });
+    if places > 1 {
+        all["empty"] = per(empty as f64, host_pages as f64);
+    }
+    all
 }
 
 /// Pages programmed for a cause, with or without crossing the pins.

@@ -91,7 +91,7 @@ impl MemberFacts<'_> {
             "member": self.called(),
             "name": self.drive.spec.name,
             "operations": operations(|kind, cause| counters.of(kind, cause)),
-            "write_amplification": write_amplification(&counters, given),
+            "write_amplification": write_amplification(&counters, self.drive.places(), given),
             "wear": wear.to_json(),
             "utilization": utilization(&[since(0), since(1)], seconds),
             "host_pages_written": given,

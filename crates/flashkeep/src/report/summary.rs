@@ -144,7 +144,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         },
         "throughput": throughput(statistics, seconds),
         "operations": operations(|kind, cause| facts.counters.of(kind, cause)),
-        "write_amplification": write_amplification(facts.counters, statistics.pages_written),
+        "write_amplification": write_amplification(facts.counters, facts.drive.places(), statistics.pages_written),
         "buffer": {
             "read_hits": facts.hits.read_hits, "read_misses": facts.hits.read_misses,
             "write_hits": facts.hits.write_hits, "write_misses": facts.hits.write_misses,
@@ -169,6 +169,9 @@ pub fn summary(facts: &Facts<'_>) -> Value {
     });
     if facts.drive.spec.flash.commands.are_used() {
         summary["commands"] = commands(facts.counters);
+    }
+    if facts.drive.places() > 1 && facts.untimed.is_none() {
+        summary["packing"] = packing(facts.counters, facts.drive.places());
     }
     // A page map does nothing that would have to be counted.
     if let Some((name, counts)) = facts.mapping {
@@ -282,6 +285,15 @@ fn commands(counters: &Counters) -> Value {
         },
         "cache": { "read": of(cache, Kind::Read), "program": of(cache, Kind::Program) },
         "wasted_pages": counters.wasted_pages,
+    })
+}
+
+/// How full the pages of the flash were that have several places each.
+fn packing(counters: &Counters, places: u32) -> Value {
+    let pages = |kind: Kind| counters.total(kind) - counters.along[kind as usize];
+    json!({
+        "places": places, "empty_places": counters.empty_places,
+        "flash_pages": { "read": pages(Kind::Read), "program": pages(Kind::Program) },
     })
 }
 

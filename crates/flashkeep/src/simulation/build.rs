@@ -237,7 +237,7 @@ fn mapping_options(drive: &Resolved) -> mapping::Options {
         cache_entries: drive.cache_entries(),
         planes: (drive.planes() / u64::from(drive.parts())) as u32,
         blocks: drive.spec.flash.blocks_per_plane,
-        block_pages: drive.spec.flash.pages_per_block,
+        block_pages: drive.block_pages(),
         log_blocks: drive.spec.ftl.log_blocks,
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
     let wrong = |keys: &[&str], message: String| given.error(keys, message);
     // A disk is addressed in whatever pages the others have.
     let flash = members.iter().find(|member| !member.is_disk());
-    if let Some(page_kib) = flash.map(|member| member.spec.flash.page_kib) {
+    if let Some(page_kib) = flash.map(|member| member.page_bytes() as f64 / 1024.0) {
         for disk in members.iter_mut().filter(|member| member.is_disk()) {
             disk.set_page(page_kib);
         }
@@ -140,7 +140,7 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
         return Err(wrong(&["members"], message));
     }
     // What stands above an array's tree thinks in its members' pages.
-    spec.flash.page_kib = first.spec.flash.page_kib;
+    spec.flash.page_kib = page as f64 / 1024.0;
     spec.flash.sector_bytes = first.spec.flash.sector_bytes;
     spec.flash.pin_bytes_per_sector = first.spec.flash.sector_bytes;
     let mut warnings = Vec::new();

@@ -5,6 +5,7 @@ use super::commands::MultiPlane;
 use super::energy::FlashEnergySpec;
 use super::keys::{BusUse, BusyUnit, DriveSpec, Existing};
 use super::load::Given;
+use super::packing::page_bytes;
 use super::page_types::PageTypes;
 use super::pools::{Pool, pooled};
 use crate::error::DriveError;
@@ -116,7 +117,7 @@ impl Resolved {
     #[must_use]
     pub fn stride(&self) -> u32 {
         match self.spec.ftl.stride_pages {
-            0 => self.logical_page(),
+            0 => self.logical_page().max(self.places()),
             pages => pages,
         }
     }
@@ -143,7 +144,7 @@ impl Resolved {
     /// Data pages in all of the flash.
     #[must_use]
     pub fn physical_pages(&self) -> u64 {
-        self.planes() * product(&[self.spec.flash.blocks_per_plane, self.spec.flash.pages_per_block])
+        self.planes() * product(&[self.spec.flash.blocks_per_plane, self.block_pages()])
     }
 
     /// Bytes of all of the flash.
@@ -254,7 +255,7 @@ impl Check<'_> {
                 self.wrong(&keys, format!("{page} is not a whole number of sectors of {sector} bytes"))
             );
         }
-        let sectors = bytes as u64 / u64::from(sector);
+        let sectors = page_bytes(&self.spec) / u64::from(sector);
         if sectors > MOST_SECTORS {
             let message = format!(
                 "{page} has {sectors} sectors of {sector} bytes; at most {MOST_SECTORS} are accepted: \
@@ -266,7 +267,7 @@ impl Check<'_> {
             let message = format!("found {}; at least a sector's {sector} bytes", flash.pin_bytes_per_sector);
             return Err(self.wrong(&[pins, "flash.sector_bytes"], message + " cross the pins"));
         }
-        Ok(())
+        self.logical_page()
     }
 
     /// The flash can be addressed.
@@ -389,10 +390,6 @@ fn timing(spec: &DriveSpec, page_types: &PageTypes) -> Timing {
 pub(super) fn whole(number: f64) -> f64 {
     let near = number.round();
     if (number - near).abs() <= near * 1e-12 { near } else { number }
-}
-
-pub(super) fn page_bytes(spec: &DriveSpec) -> u64 {
-    (spec.flash.page_kib * 1024.0) as u64
 }
 
 pub(super) fn units_per_channel(spec: &DriveSpec) -> u64 {

@@ -12,7 +12,7 @@ impl Check<'_> {
     pub(super) fn elements(&mut self, allocation: Allocation) -> Result<(), DriveError> {
         self.gang()?;
         self.rounds()?;
-        self.logical_page()?;
+        self.packing()?;
         self.one_chip(allocation)?;
         self.summary()?;
         let within = |level: &&Level| matches!(level, Level::Die | Level::Plane);
@@ -87,30 +87,6 @@ impl Check<'_> {
         };
         let message = format!("rounds of one operation for each unit: of {key}, {accepted}");
         Err(self.wrong(&["flash.bus", key], message))
-    }
-
-    fn logical_page(&self) -> Result<(), DriveError> {
-        let (logical, page) = (self.spec.ftl.logical_page_kib, self.spec.flash.page_kib);
-        let keys = ["ftl.logical_page_kib", "flash.page_kib"];
-        if logical != 0.0 && logical < page {
-            let message = format!(
-                "{logical} KiB is less than a flash page of {page} KiB, and the map has one entry for each flash page. A \
-                 write of a part of one reads the rest first, if there is any (ftl.partial_writes = \"merge\"), and \
-                 transfers are of the sectors that are asked for. To map smaller pages, make flash pages that small: \
-                 flash.page_kib = {logical}, with flash.pages_per_block and flash.timing to match"
-            );
-            return Err(self.wrong(&keys, message));
-        }
-        if logical != 0.0 && logical % page != 0.0 {
-            let message = format!("{logical} KiB is not a whole number of flash pages of {page} KiB");
-            return Err(self.wrong(&keys, message));
-        }
-        if logical > page && self.spec.buffer.dram_mib > 0.0 {
-            let message = "a logical page of several flash pages needs a drive without DRAM (buffer.dram_mib = 0): what the \
-                           buffer gives up, it gives up flash page by flash page";
-            return Err(self.wrong(&["ftl.logical_page_kib", "buffer.dram_mib"], message));
-        }
-        Ok(())
     }
 
     fn one_chip(&self, allocation: Allocation) -> Result<(), DriveError> {

@@ -1,10 +1,10 @@
 //! What `ftl.map` makes of a member: how much of the flash its tables take, and what it does not go with.
 
-use super::check::{Check, Resolved, page_bytes, product};
+use super::check::{Check, Resolved, product};
 use super::keys::{MapMemory, ReadPolicy};
+use super::packing::{block_pages, page_bytes, spare_pages};
 use super::pools::pooled;
 use super::redundancy::{logical, parts};
-use super::wear::spare_blocks;
 use crate::error::DriveError;
 use crate::mapping::{self, Below, Entry};
 use crate::schemes::{self, Members};
@@ -153,7 +153,7 @@ impl Check<'_> {
     fn room_for_translations(&self, map: &Entry) -> Result<(), DriveError> {
         let (planes, physical, pages) = self.member();
         let tables = mapping::translation_pages(pages, page_bytes(&self.spec));
-        let kept = u64::from(spare_blocks(&self.spec).0 * self.spec.flash.pages_per_block) * planes;
+        let kept = spare_pages(&self.spec, &pooled(&self.spec)) * planes;
         if physical - pages >= kept + tables {
             return Ok(());
         }
@@ -178,15 +178,14 @@ impl Check<'_> {
                 message + "; `page` and `dftl` are accepted",
             ));
         }
-        if flash.pages_per_block > MOST_BLOCK_PAGES {
-            let message = format!(
-                "{}: blocks of {} pages; at most {MOST_BLOCK_PAGES} are accepted",
-                map.name, flash.pages_per_block
-            );
+        let block = block_pages(&self.spec);
+        if block > MOST_BLOCK_PAGES {
+            let message =
+                format!("{}: blocks of {block} pages; at most {MOST_BLOCK_PAGES} are accepted", map.name);
             return Err(self.wrong(&["ftl.map", "flash.pages_per_block"], message));
         }
         let (planes, _, pages) = self.member();
-        let used = pages.div_ceil(u64::from(flash.pages_per_block)).div_ceil(planes);
+        let used = pages.div_ceil(u64::from(block)).div_ceil(planes);
         let spare = u64::from(flash.blocks_per_plane).saturating_sub(used);
         if spare < u64::from(least) {
             let message = format!(

@@ -14,6 +14,7 @@ mod keys;
 mod load;
 mod mapping;
 mod names;
+mod packing;
 mod page_types;
 mod policies;
 mod pools;

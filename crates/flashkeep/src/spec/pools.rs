@@ -4,6 +4,7 @@ use super::check::{Check, Resolved};
 use super::cleaning::Copyback;
 use super::commands::MultiPlane;
 use super::keys::{Across, BusUse, BusyUnit, DriveSpec, FlashSpec, PlaneChoice};
+use super::packing::{block_pages, page_bytes};
 use crate::error::DriveError;
 use crate::media::Pools;
 use crate::schemes::{self, Members};
@@ -42,13 +43,15 @@ fn pools(spec: &DriveSpec) -> Pools {
     }
 }
 
-/// The flash as its FTL sees it: each pool is a plane.
+/// The flash as its FTL sees it: each pool is a plane, and pages are those of the map.
 pub(super) fn pooled(spec: &DriveSpec) -> FlashSpec {
     let (flash, pools) = (spec.flash.clone(), pools(spec));
     // More than there can be stays more than there can be.
     let blocks = u64::from(flash.blocks_per_plane) * u64::from(pools.chips);
     let blocks = blocks.saturating_mul(u64::from(pools.dies)).saturating_mul(u64::from(pools.planes));
     FlashSpec {
+        page_kib: page_bytes(spec) as f64 / 1024.0,
+        pages_per_block: block_pages(spec),
         chips_per_channel: flash.chips_per_channel / pools.chips,
         dies_per_chip: flash.dies_per_chip / pools.dies,
         planes_per_die: flash.planes_per_die / pools.planes,
@@ -64,7 +67,7 @@ impl Resolved {
         pools(&self.spec)
     }
 
-    /// The flash as its FTL sees it: each pool is a plane.
+    /// The flash as its FTL sees it: each pool is a plane, and pages are those of the map.
     #[must_use]
     pub fn pooled_flash(&self) -> FlashSpec {
         pooled(&self.spec)

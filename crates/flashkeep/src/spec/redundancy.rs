@@ -1,7 +1,8 @@
 //! What the redundancy makes of the flash: how many members of what, and how much of it the host sees.
 
-use super::check::{Check, Resolved, page_bytes, product, whole};
+use super::check::{Check, Resolved, product, whole};
 use super::keys::{Across, RedundancySpec};
+use super::packing::{block_pages, page_bytes, spare_pages};
 use super::pools::pooled;
 use super::wear::spare_blocks;
 use crate::error::DriveError;
@@ -85,7 +86,7 @@ impl Resolved {
     /// Pages of each member that are erased as one: the same block of every plane of it.
     #[must_use]
     pub fn group_pages(&self) -> u64 {
-        self.planes() / u64::from(self.parts()) * u64::from(self.spec.flash.pages_per_block)
+        self.planes() / u64::from(self.parts()) * u64::from(self.block_pages())
     }
 
     /// A log cleans when no more groups are free.
@@ -245,7 +246,7 @@ impl Check<'_> {
         let flash = &self.spec.flash;
         let planes =
             product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
-        let group = planes / u64::from(parts(&self.spec.redundancy)) * u64::from(flash.pages_per_block);
+        let group = planes / u64::from(parts(&self.spec.redundancy)) * u64::from(block_pages(&self.spec));
         if scheme.kind != Members::Raw || group <= u64::from(u16::MAX) {
             return Ok(());
         }
@@ -272,15 +273,18 @@ impl Check<'_> {
         if logical == 0 {
             return Err(self.wrong(&keys, "the drive holds no page: less over-provisioning, or more blocks"));
         }
-        let (blocks, why) = match scheme.kind {
-            Members::Raw => {
-                (3, "one being written, one to clean into, and one so that there is something to gain")
-            }
-            _ => spare_blocks(&self.spec),
+        let block = u64::from(flash.pages_per_block);
+        let (kept, why) = match scheme.kind {
+            Members::Raw => (
+                3 * block,
+                "one being written, one to clean into, and one so that there is something to gain",
+            ),
+            _ => (spare_pages(&self.spec, flash), spare_blocks(&self.spec).1),
         };
-        let blocks = u64::from(blocks);
+        // More than whole blocks where flash pages may be left in part empty.
+        let blocks = kept as f64 / block as f64;
         let old = if scheme.kind == Members::Shadowed { shadow(logical, redundancy) } else { 0 };
-        let spare = blocks * u64::from(flash.pages_per_block) * planes;
+        let spare = kept * planes;
         if physical - logical >= spare + old {
             return Ok(());
         }
@@ -293,28 +297,29 @@ impl Check<'_> {
             );
             return Err(self.wrong(&["redundancy.shadow", keys[0], keys[1], keys[2]], message));
         }
-        if u64::from(flash.blocks_per_plane) <= blocks {
+        if f64::from(flash.blocks_per_plane) <= blocks {
             let message = format!(
                 "{} blocks in a {plane}; {} are the least with this scheme ({why})",
                 flash.blocks_per_plane,
-                blocks + 1
+                blocks.floor() + 1.0
             );
             return Err(self.wrong(&["flash.blocks_per_plane", "redundancy.scheme"], message));
         }
         let share = if old > 0 { redundancy.shadow } else { 0.0 };
-        let data = (u64::from(flash.blocks_per_plane) - blocks) as f64;
-        let least = (blocks as f64 + share * data) / data;
+        let data = f64::from(flash.blocks_per_plane) - blocks;
+        let least = (blocks + share * data) / data;
         // Rounded up to a figure that a user would write and that is still enough.
         let least = (least * 1e6).ceil() / 1e6;
         let message = format!(
             "{} leaves {:.1} blocks free in a {plane} once all of the drive is written: existing data that leave no room \
-             to collect; at least {least} is accepted with {} blocks in a {plane}, which leaves the {blocks} that \
+             to collect; at least {least} is accepted with {} blocks in a {plane}, which leaves the {} that \
              collection needs ({why})",
             self.spec.ftl.over_provisioning,
             (physical - logical - old.min(physical - logical)) as f64
                 / planes as f64
                 / f64::from(flash.pages_per_block),
-            flash.blocks_per_plane
+            flash.blocks_per_plane,
+            (blocks * 10.0).ceil() / 10.0
         );
         Err(self.wrong(&keys, message))
     }

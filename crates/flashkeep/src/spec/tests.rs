@@ -757,17 +757,44 @@ fn keys_of_elements_that_do_not_fit_are_refused() {
         let error = refused_set(&set);
         assert!(set.iter().any(|pair| pair.starts_with(error.field.as_deref().unwrap())), "{field}: {error}");
     }
-    let smaller = refused_set(&["flash.page_kib=8", "ftl.logical_page_kib=4"]).to_string();
-    assert!(
-        smaller.contains("flash.page_kib = 4, with flash.pages_per_block"),
-        "says what to do instead: {smaller}"
-    );
     let unread = preset("8CM-64", &["ftl.allocation=CWDP", "ftl.plane_choice=most-free"]);
     assert_eq!(unread.warnings.len(), 1, "{:?}", unread.warnings);
     let rows = load_text("d", "ftl.gc.soft_threshold = 0.5\nredundancy.scheme = 'ds'", &[]).unwrap();
     assert!(rows.warnings.iter().any(|text| text.starts_with("ftl.gc.soft_threshold: no effect")));
     let alone = load_text("d", "host.order = 'c-look'", &[]).unwrap();
     assert!(alone.warnings[0].starts_with("host.order: no effect"), "{:?}", alone.warnings);
+}
+
+#[test]
+fn pages_that_share_a_flash_page() {
+    let quarter = preset("8CM-64", &["flash.page_kib=16", "ftl.logical_page_kib=4"]);
+    let whole = preset("8CM-64", &["flash.page_kib=16"]);
+    assert_eq!((quarter.places(), quarter.page_bytes(), quarter.stride()), (4, 4096, 4));
+    assert_eq!(quarter.block_pages(), 4 * whole.spec.flash.pages_per_block);
+    assert_eq!(quarter.physical_bytes(), whole.physical_bytes());
+    // Pages of sectors, however large the flash's are.
+    let sectors =
+        preset("8CM-64", &["flash.page_kib=64", "ftl.logical_page_kib=0.5", "flash.pages_per_block=32"]);
+    assert_eq!((sectors.places(), sectors.page_sectors()), (128, 1));
+    for (set, said) in [
+        (vec!["flash.page_kib=16", "ftl.logical_page_kib=6"], "such as 5.333333333333333 is accepted"),
+        (vec!["flash.page_kib=16", "ftl.logical_page_kib=12"], "such as 8 is accepted"),
+        (
+            vec!["flash.page_kib=16", "ftl.logical_page_kib=0.25"],
+            "not a whole number of sectors of 512 bytes",
+        ),
+        (vec!["ftl.logical_page_kib=2", "flash.pages_per_block=32768"], "at most 32768 are accepted"),
+        (vec!["ftl.logical_page_kib=2", "ftl.gc.copyback=on"], "copy-back moves a page"),
+        (vec!["ftl.logical_page_kib=2", "ftl.plane_choice=same"], "\"in-turn\" is accepted"),
+        (
+            vec!["ftl.logical_page_kib=2", "flash.bus=rounds", "ftl.gc.run=hold-channel"],
+            "a round has one page",
+        ),
+        (vec!["flash.page_kib=64"], "at most 64 are accepted"),
+    ] {
+        let error = refused_set(&set).to_string();
+        assert!(error.contains(said), "{set:?}: {error}");
+    }
 }
 
 #[test]

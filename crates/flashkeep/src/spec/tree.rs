@@ -255,14 +255,19 @@ fn flash(drive: &Resolved) -> Node {
         format!("{unit} is busy as one; {bus}"),
         format!("scheduler {}; a program is done {done}", flash.scheduler),
     ];
-    let block = format!("{} × {}", count(flash.pages_per_block.into(), "page"), size(drive.page_bytes()));
+    let (places, page) = (u64::from(drive.places()), size(drive.page_bytes()));
+    let pages = count(flash.pages_per_block.into(), "page");
+    let block = match places {
+        1 => format!("{pages} × {page}"),
+        _ => format!("{pages} × {} × {page}", count(places, "place")),
+    };
     let times = format!(
         "read {}, program {}, erase {}",
         times(&drive.page_types.read_ns),
         times(&drive.page_types.program_ns),
         time(timing.erase_ns)
     );
-    let transfer = time(timing.command_ns + timing.transfer_ns(drive.pin_bytes()));
+    let transfer = time(timing.command_ns + timing.transfer_ns(places * drive.pin_bytes()));
     let transfer = format!("a page crosses the channel in {transfer}");
     let mut die = vec![format!(
         "{} × {} × {block}",

@@ -8,7 +8,7 @@ use crate::mapping::{self, Below};
 use crate::schemes::{self, Members};
 
 /// Open blocks of a plane, one for each stream of pages.
-fn streams(spec: &DriveSpec) -> u8 {
+pub(super) fn streams(spec: &DriveSpec) -> u8 {
     let tables = mapping::named(&spec.ftl.map).is_some_and(|map| map.below == Below::Mapped);
     spec.ftl.streams + u8::from(spec.ftl.gc.separate) + u8::from(tables)
 }

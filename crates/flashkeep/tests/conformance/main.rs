@@ -299,6 +299,37 @@ fn the_same_history_takes_the_same_course() {
     }
 }
 
+/// Four pages of the map share a page of the flash: whatever the scheme, no page is read wrong, the capacity is what was
+/// declared, a failure costs what was exposed, and what is rebuilt survives.
+#[test]
+fn pages_that_share_a_flash_page_serve_every_scheme() {
+    let quarter = |scheme: &str| {
+        let more = ["ftl.logical_page_kib=1", "ftl.gc.run=\"hold-channel\""];
+        let steps = scheme.len() % 2;
+        let text = text(if scheme == "mirror" { 2 } else { 5 }, 1);
+        Bench::<flashkeep::drive::Drive<_>>::new(&text, &set(scheme, &more[..1 + steps]))
+    };
+    for entry in for_drives() {
+        fill(&mut quarter(entry.name), entry.name);
+    }
+    for (scheme, survives) in survivors() {
+        for seed in 0..12 {
+            let mut bench = quarter(scheme);
+            history(&mut bench, seed, 120, 100 + 37 * seed as u32);
+            let members = bench.members();
+            let failing: Vec<u32> = (0..survives).map(|n| (seed as u32 + n) % members).collect();
+            let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+            bench.fail(&failing);
+            history(&mut bench, seed + 100, 40, u32::MAX);
+            bench.replace(&failing);
+            history(&mut bench, seed + 200, 40, u32::MAX);
+            let lost = check_losses(&mut bench, &exposed, &before, &format!("{scheme}, seed {seed}"));
+            assert!(bench.is_whole() || !lost.is_empty(), "{scheme}, seed {seed}: rebuilt");
+            bench.audit();
+        }
+    }
+}
+
 /// A map is a node between a scheme and its member: whatever scheme that is, every read brings what was written.
 #[test]
 fn every_map_serves_every_scheme_over_mapped_members() {

@@ -33,7 +33,7 @@ const SETTINGS: [&[&str]; 4] = [
 ];
 
 /// Other ways to fill and to erase blocks, with the planes that they need.
-const WAYS: [(u32, &[&str]); 13] = [
+const WAYS: [(u32, &[&str]); 16] = [
     (1, &["ftl.streams=2"]),
     (1, &["ftl.gc.separate=true"]),
     (2, &["flash.commands.multi_plane=\"match\""]),
@@ -42,6 +42,17 @@ const WAYS: [(u32, &[&str]); 13] = [
     (2, &["flash.busy_unit=\"chip\"", "ftl.plane_choice=\"same\""]),
     (2, &["flash.busy_unit=\"chip\"", "ftl.pool=\"element\""]),
     (1, &["flash.bus=\"rounds\"", "ftl.gc.run=\"hold-channel\""]),
+    (1, &["ftl.logical_page_kib=1"]),
+    (
+        2,
+        &[
+            "ftl.logical_page_kib=2",
+            "flash.commands.multi_plane=\"match\"",
+            "ftl.streams=2",
+            "ftl.over_provisioning=2",
+        ],
+    ),
+    (1, &["ftl.logical_page_kib=1", "ftl.gc.run=\"hold-channel\"", "flash.commands.cache_program=true"]),
     (1, &WORN),
     (1, &WORN_IN_ONE_GO),
     (1, &["ftl.wear.erase_budget=7", "ftl.gc.run=\"hold-channel\""]),

@@ -7,6 +7,7 @@ mod faults;
 mod model;
 mod nvram;
 mod order;
+mod packing;
 mod raw;
 mod shadow;
 
@@ -50,8 +51,17 @@ const ERASE: u64 = 1_500_000;
 impl Rig {
     /// A drive of `flash`, cut into `members` along its channels.
     fn new(flash: &str, ftl: &str, members: u32, kind: LeafKind) -> Rig {
-        let text = format!("flash = {{ {TIMES}, {flash} }}\nftl = {{ over_provisioning = 5, {ftl} }}\n");
-        let resolved = load_text("small", &text, &[]).expect("a drive that makes sense");
+        let flash = format!("{TIMES}, {flash}");
+        Rig::with(
+            &format!("flash = {{ {flash} }}\nftl = {{ over_provisioning = 5, {ftl} }}\n"),
+            members,
+            kind,
+        )
+    }
+
+    /// The drive that a text says.
+    fn with(text: &str, members: u32, kind: LeafKind) -> Rig {
+        let resolved = load_text("small", text, &[]).expect("a drive that makes sense");
         let geometry = Geometry::new(&resolved.spec.flash);
         let part = |index| geometry.part(Across::Channel, members, index).expect("equal parts");
         let domains: Vec<Domain> = (0..members).map(part).collect();

@@ -22,7 +22,7 @@ pub struct Candidates<'a> {
     pub sealed: &'a [u32],
     /// That count now.
     pub seals: u32,
-    /// Pages in a block.
+    /// Pages in a block, those left out that must be to gain: with fewer valid ones it is worth collecting.
     pub pages: u16,
     /// Random numbers, others at every decision.
     pub draws: Draws,
@@ -98,7 +98,7 @@ impl Victim {
             valid,
             sealed: blocks.sealed(plane),
             seals: blocks.seals(plane),
-            pages: blocks.pages(),
+            pages: blocks.worth(),
             draws,
             tuning,
         };

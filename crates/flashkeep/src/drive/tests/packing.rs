@@ -1,0 +1,176 @@
+//! Four pages of the map in each page of the flash: what is programmed and read at once, to the nanosecond.
+
+use super::*;
+
+/// One plane, of 16 blocks of 4 pages of the flash, which have places for 4 pages of 1 KiB each.
+const ONE: &str = "channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, \
+                   pages_per_block = 4";
+const PLACES: u64 = 4;
+/// All of a page of the flash crosses the channel.
+const SENT: u64 = COMMAND + 4 * TRANSFER;
+
+fn rig_of(flash: &str, ftl: &str, pages: u32) -> Rig {
+    let times = TIMES.replace("page_kib = 1", "page_kib = 4");
+    let ftl = format!("over_provisioning = 5, logical_page_kib = 1, {ftl}");
+    Rig::with(&format!("flash = {{ {times}, {flash} }}\nftl = {{ {ftl} }}\n"), 1, mapped(pages))
+}
+
+fn rig() -> Rig {
+    rig_of(ONE, "allocation = \"dynamic\"", 40)
+}
+
+fn ends(done: &[Done<Token>]) -> Vec<u64> {
+    done.iter().map(|done| done.durable.0).collect()
+}
+
+/// Pages of the flash that were programmed or read.
+fn flash_pages(rig: &Rig, kind: Kind) -> u64 {
+    let counters = rig.drive.counters();
+    counters.total(kind) - counters.along[kind as usize]
+}
+
+#[test]
+fn a_page_that_comes_alone_leaves_the_other_places_empty() {
+    let mut rig = rig();
+    for n in 0..8 {
+        rig.ask(0, write(n, 1), n, &tokens(1, 1));
+        let done = rig.settle();
+        assert_eq!(ends(&done), [u64::from(n + 1) * (SENT + PROGRAM)], "nobody waits, and all of it is sent");
+    }
+    let programs = flash_pages(&rig, Kind::Program);
+    assert_eq!((programs * PLACES, programs), (8 * 4, 8), "amplification is 4 in pages of the flash");
+    assert_eq!(rig.drive.counters().empty_places, 8 * 3);
+    rig.drive.audit();
+}
+
+#[test]
+fn pages_that_come_together_share_a_program() {
+    let mut rig = rig();
+    for n in 0..4 {
+        rig.ask(0, write(4 * n, 4), n, &tokens(1, 4));
+        assert_eq!(ends(&rig.settle()), [u64::from(n + 1) * (SENT + PROGRAM)]);
+    }
+    assert_eq!(flash_pages(&rig, Kind::Program), 4);
+    assert_eq!(rig.drive.counters().empty_places, 0, "amplification is 1");
+}
+
+/// The first page goes alone; while it is programmed 31 others come, and fill seven pages and three quarters.
+#[test]
+fn a_queue_of_32_fills_pages() {
+    let mut rig = rig();
+    for n in 0..32 {
+        rig.ask(0, write(n, 1), n, &tokens(u64::from(n), 1));
+    }
+    let mut done = rig.settle();
+    done.sort_by_key(|done| done.ticket.slot);
+    let batch = |n: u64| if n == 0 { 1 } else { 2 + (n - 1) / PLACES };
+    let expected: Vec<u64> = (0..32).map(|n| batch(n) * (SENT + PROGRAM)).collect();
+    assert_eq!(ends(&done), expected);
+    assert_eq!(flash_pages(&rig, Kind::Program), 9);
+    assert_eq!(rig.drive.counters().empty_places, 9 * PLACES - 32);
+    rig.drive.audit();
+}
+
+#[test]
+fn places_of_a_page_come_up_together_and_leave_one_by_one() {
+    let mut rig = rig();
+    rig.ask(0, before(write(0, 8)), 0, &tokens(1, 8));
+    rig.settle();
+    rig.ask(0, read(5), 0, &[]);
+    let alone = COMMAND + READ + TRANSFER;
+    assert_eq!(ends(&rig.settle()), [alone], "one place crosses the channel");
+    // The first read keeps the unit busy; those of pages 4 to 7 wait, and share a page of the flash.
+    for page in [0, 4, 6, 5, 7] {
+        rig.ask(0, read(page), page, &[]);
+    }
+    let done = rig.settle();
+    let together = alone + COMMAND + READ;
+    let leaving = (1..=4).map(|n| together + n * TRANSFER);
+    let all: Vec<u64> = [alone].into_iter().chain(leaving).map(|end| alone + end).collect();
+    assert_eq!(ends(&done), all);
+    let contents: Vec<_> = done.iter().map(|done| done.contents).collect();
+    assert_eq!(contents, [1, 5, 7, 6, 8].map(Token));
+    assert_eq!((flash_pages(&rig, Kind::Read), rig.drive.counters().total(Kind::Read)), (3, 6));
+}
+
+#[test]
+fn a_read_of_a_whole_page_takes_one() {
+    let mut rig = rig();
+    rig.ask(0, before(write(0, 8)), 0, &tokens(1, 8));
+    rig.settle();
+    rig.ask(0, Command::new(Verb::Read, Page(2), 4), 0, &[]);
+    let once = COMMAND + READ;
+    let all = [once + TRANSFER, once + 2 * TRANSFER, 2 * once + 3 * TRANSFER, 2 * once + 4 * TRANSFER];
+    assert_eq!(ends(&rig.settle()), all, "two places of either page");
+}
+
+/// Five valid pages in three pages of the flash: three reads, a program that is full and one that is not.
+#[test]
+fn a_collection_reads_each_page_once_and_fills_what_it_programs() {
+    for run in ["steps", "hold-channel"] {
+        let ftl = format!("gc = {{ victim = \"fifo\", threshold = 0.1, run = \"{run}\" }}");
+        let mut rig = rig_of(ONE, &ftl, 40);
+        rig.ask(0, before(write(0, 16)), 0, &tokens(1, 16));
+        for gone in [0, 1, 2, 5, 8, 9, 10, 11, 13, 14, 15] {
+            rig.ask(0, before(write(gone, 1)), 0, &tokens(50, 1));
+        }
+        for n in 0..201 {
+            rig.ask(0, before(write(16 + n % 24, 1)), 0, &tokens(u64::from(n), 1));
+        }
+        rig.settle();
+        assert_eq!(rig.drive.blocks().plane(PlaneId(0)).free_pages, 28, "25 are the threshold");
+        rig.ask(0, write(20, 1), 0, &tokens(9, 1));
+        rig.settle();
+        let counters = rig.drive.counters();
+        let of = |kind| counters.of(kind, Cause::Gc);
+        assert_eq!((of(Kind::Read), of(Kind::Program), of(Kind::Erase)), (5, 5, 1), "{run}");
+        assert_eq!((flash_pages(&rig, Kind::Read), flash_pages(&rig, Kind::Program)), (3, 1 + 2));
+        assert_eq!(counters.empty_places, 3 + 3);
+        assert_eq!(rig.drive.blocks().plane(PlaneId(0)).free_pages, 28 - 4 - 8 + 16);
+        let read = |pages: u64| COMMAND + READ + pages * TRANSFER;
+        let moves = read(1) + read(3) + SENT + PROGRAM + read(1) + SENT + PROGRAM;
+        let end = SENT + PROGRAM + moves + COMMAND + ERASE;
+        let erase = rig.operations.iter().find(|operation| operation.kind == Kind::Erase);
+        assert_eq!(erase.map(|operation| operation.end.0), Some(end), "{run}");
+        rig.drive.audit();
+    }
+}
+
+/// Both planes of a die, each a page of the flash; the address says where, four pages at a time.
+#[test]
+fn planes_side_by_side_fill_a_page_each() {
+    let flash = ONE.replace("planes_per_die = 1", "planes_per_die = 2");
+    let flash = format!("{flash}, commands = {{ register_ns = 500, multi_plane = \"match\" }}");
+    for ftl in ["allocation = \"dynamic\"", "allocation = \"PDWC\""] {
+        let mut rig = rig_of(&flash, ftl, 80);
+        rig.ask(0, write(0, 4), 0, &tokens(1, 4));
+        rig.ask(0, write(4, 4), 1, &tokens(5, 4));
+        rig.ask(0, write(8, 16), 2, &tokens(9, 16));
+        rig.settle();
+        let planes = rig.drive.counters().multi_plane[Kind::Program as usize];
+        assert_eq!((flash_pages(&rig, Kind::Program), rig.drive.counters().empty_places), (6, 0), "{ftl}");
+        assert_eq!(planes, 2, "{ftl}: after the first two, which find their planes a page apart");
+        rig.drive.audit();
+    }
+}
+
+/// A raw leaf has a place for each page: what comes later is another program of the same page of the flash.
+#[test]
+fn a_raw_leaf_programs_what_waits_of_a_page() {
+    let text = format!(
+        "flash = {{ {}, {ONE} }}\nftl = {{ over_provisioning = 5, logical_page_kib = 1 }}\n",
+        TIMES.replace("page_kib = 1", "page_kib = 4")
+    );
+    let mut rig = Rig::with(&text, 1, LeafKind::Raw);
+    rig.ask(0, write(0, 9), 0, &tokens(1, 9));
+    let parts = [1, 3, 4, 1].map(|pages: u64| COMMAND + pages * TRANSFER + PROGRAM);
+    let ends_of = parts.iter().scan(0, |end, part| {
+        *end += part;
+        Some(*end)
+    });
+    let ends_of: Vec<u64> = ends_of.collect();
+    let each = [0, 1, 1, 1, 2, 2, 2, 2, 3].map(|at: usize| ends_of[at]);
+    assert_eq!(ends(&rig.settle()), each);
+    assert_eq!(flash_pages(&rig, Kind::Program), 4);
+    rig.drive.audit();
+}

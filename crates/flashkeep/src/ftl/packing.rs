@@ -1,0 +1,70 @@
+//! Pages that share a page of the flash: what is left of the one that a stream is about to program, and what is left
+//! out of it.
+
+use super::blocks::Blocks;
+use crate::engine::Contents;
+use crate::media::{PlaneId, Ppn};
+
+/// An open block of a plane, by its stream; none is the held one.
+type Stream = Option<u8>;
+
+impl<C: Contents> Blocks<C> {
+    /// So many places may stay empty while the pages of a block are moved: one that has no more than that to gain is
+    /// left alone. Nothing has been programmed yet.
+    pub fn set_padding(&mut self, padding: u32) {
+        self.padding = padding as u16;
+    }
+
+    /// Places that may stay empty while the pages of a block are moved.
+    #[must_use]
+    pub fn padding(&self) -> u16 {
+        self.padding
+    }
+
+    /// Valid pages from which on collecting a block gains nothing.
+    #[must_use]
+    pub fn worth(&self) -> u16 {
+        self.pages() - self.padding
+    }
+
+    /// A state that was loaded knows neither the flash's pages nor what may stay empty in them.
+    pub fn pack_as(&mut self, before: &Blocks<C>) {
+        self.padding = before.padding;
+        self.geometry.places = before.geometry.places;
+    }
+
+    /// The page that a stream programs next; none where it is between blocks.
+    #[must_use]
+    pub fn front(&self, stream: Stream, plane: PlaneId) -> Option<Ppn> {
+        match stream {
+            Some(0) => self.plane(plane).next,
+            Some(stream) => self.front_aside(stream, plane),
+            None => self.next_held(plane),
+        }
+    }
+
+    /// Places left in the page of the flash that a stream programs next; it has one from now on.
+    pub fn places_left(&mut self, stream: Stream, plane: PlaneId) -> u32 {
+        let next = match stream {
+            Some(stream) => self.next_in(stream, plane),
+            None => self.next_held(plane).expect("a held block with a page to program"),
+        };
+        let left = self.geometry.places - self.geometry.page_of(next) % self.geometry.places;
+        let good = |ppn: &u32| self.defects.pages.binary_search(&Ppn(*ppn)).is_err();
+        if self.defects.pages.is_empty() { left } else { (next.0..next.0 + left).filter(good).count() as u32 }
+    }
+
+    /// Whether the next page of a stream has its place in the same page of the flash as one that it has programmed.
+    #[must_use]
+    pub fn goes_on(&self, stream: Stream, plane: PlaneId, programmed: Ppn) -> bool {
+        self.front(stream, plane).is_some_and(|next| self.geometry.share_a_page(next, programmed))
+    }
+
+    /// A stream leaves its next page out, whichever it is: it stays empty until its block is erased.
+    pub fn leave_empty(&mut self, stream: Stream, plane: PlaneId) -> Ppn {
+        match stream {
+            Some(stream) => self.program_in(stream, plane, 0, C::default()),
+            None => self.program_held(plane, 0, C::default()),
+        }
+    }
+}
