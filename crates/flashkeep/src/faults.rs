@@ -3,7 +3,6 @@
 use crate::drive::Fault;
 use crate::error::Error;
 use crate::kernel::{SimTime, Span};
-use crate::mapping::Below;
 use crate::media::{Geometry, Place};
 use crate::spec::{Level, Resolved};
 use serde::Deserialize;
@@ -189,11 +188,6 @@ fn from_file(path: &Path, drive: &Resolved) -> Result<Vec<Event>, Error> {
 /// The levels that addresses name, and how many numbers each takes.
 const LEVELS: [&str; 6] = ["channel", "chip", "die", "plane", "block", "page"];
 
-/// The key of a drive whose map the recovery cannot find again, if there is one.
-fn not_recovered(drive: &Resolved) -> Option<String> {
-    (drive.map().below == Below::Blocks).then(|| format!("ftl.map = \"{}\"", drive.spec.ftl.map))
-}
-
 /// Why an array would not find its pages again, if it would not.
 fn array_not_recovered(array: &Resolved) -> Option<String> {
     let scheme = array.scheme();
@@ -204,20 +198,32 @@ fn array_not_recovered(array: &Resolved) -> Option<String> {
             scheme.name
         ));
     }
-    let member = array.array.iter().find_map(|member| {
-        let why = match () {
-            () if member.is_disk() => Some("what a disk was writing is not known".to_owned()),
-            () if member.is_array() || !member.scheme().is_plain() => {
-                Some("it has redundancy of its own, whose pages say nothing of the array's".to_owned())
-            }
-            () if member.map().below != Below::Itself => {
-                Some(format!("with ftl.map = \"{}\" its map would not be found again", member.spec.ftl.map))
-            }
-            () => None,
-        };
-        why.map(|why| format!("`{}`: {why}", member.spec.name))
-    })?;
+    let member = member_not_recovered(array, true)?;
     Some(format!("found `power`, which is not simulated yet with the member {member}"))
+}
+
+/// The member of an array that would not find its pages again, and why; none where all would. Whether the array's pages
+/// have the host's numbers.
+fn member_not_recovered(array: &Resolved, numbered: bool) -> Option<String> {
+    // Of copies each has the number of what it is a copy of.
+    let copies =
+        |drive: &Resolved| (drive.scheme().data_members)(drive.members(), &drive.spec.redundancy) == 1;
+    let numbered = numbered && copies(array);
+    array.array.iter().find_map(|member| {
+        let why = match () {
+            () if member.is_disk() => "what a disk was writing is not known",
+            () if member.is_array() && !member.scheme().is_for_drives() => {
+                "what its scheme knows of its members would not be found again"
+            }
+            () if !(copies(member) || member.is_array() && (member.scheme().survives)(member.members()) == 0)
+                && (member.is_array() || !numbered) =>
+            {
+                "it has a parity of its own, and would not know its pages, which say which pages of the host's they are"
+            }
+            () => return if member.is_array() { member_not_recovered(member, numbered) } else { None },
+        };
+        Some(format!("`{}`: {why}", member.spec.name))
+    })
 }
 
 /// What of a drive or an array: which member of that (and of that), and what of it.
@@ -266,10 +272,7 @@ fn what(text: &str, drive: &Resolved) -> Result<What, String> {
         )
     };
     if text == "power" {
-        let message = |key| {
-            format!("found `power`, which is not simulated yet with {key}: the map would not be found again")
-        };
-        return not_recovered(drive).map_or(Ok(What::Power), |key| Err(message(key)));
+        return Ok(What::Power);
     }
     if text == "nvram" {
         let has = drive.memory_pages() > 0;

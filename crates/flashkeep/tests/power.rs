@@ -152,7 +152,7 @@ fn a_map_in_memory_that_keeps_it_is_there_at_once_and_costs_a_write_each_time() 
 }
 
 /// Keys that change where pages go, when they end and what comes first.
-const WAYS: [&[&str]; 15] = [
+const WAYS: [&[&str]; 18] = [
     &["host.link_us_per_sector=1.5"],
     &["host.link_us_per_sector=20", "flash.acknowledge=\"transfer\""],
     &["ftl.wear.erase_budget=200", "ftl.wear.levelling=\"both\"", "ftl.wear.migrate_below=1"],
@@ -161,6 +161,9 @@ const WAYS: [&[&str]; 15] = [
     &["flash.bus=\"rounds\"", "ftl.gc.run=\"hold-channel\""],
     &["ftl.map=\"dftl\"", "ftl.cache_kib=0.25"],
     &["ftl.map=\"dftl\"", "ftl.cache_kib=0.25", "ftl.gc.run=\"hold-channel\""],
+    &["ftl.map=\"block\""],
+    &["ftl.map=\"hybrid\""],
+    &["ftl.map=\"hybrid\"", "ftl.log_blocks=2", "flash.acknowledge=\"transfer\"", "host.order=\"c-look\""],
     &["ftl.map_memory=\"mram\""],
     &["ftl.map_memory=\"pcm\"", "ftl.map_write_us=20", "flash.acknowledge=\"transfer\""],
     &["ftl.plane_choice=\"most-free\""],
@@ -241,14 +244,42 @@ fn a_map_in_flash_is_brought_up_to_date_after_a_cut() {
     assert_eq!(of(&["power@1500req"]), [6.0, 6.0, 1510.0]);
 }
 
+/// One die: every page that has been programmed is a read, whoever's map it is, and one that was being programmed is
+/// none of them. What the cut has left is done with the next write in the plane.
 #[test]
-fn maps_of_blocks_are_not_found_again() {
-    for map in ["block", "hybrid"] {
+fn a_map_of_blocks_is_found_again_by_a_scan() {
+    let text = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
+                blocks_per_plane = 16\npages_per_block = 8\npage_kib = 4\n[flash.timing]\nprogram_us = 500.0\n\
+                [ftl]\nover_provisioning = 0.5\n";
+    // Eight pages fill a block; page 3 again, which is copied behind pages 0 to 2 of it, or goes to a log; once more.
+    let writes = |pages: &[u64]| -> String {
+        (0..).zip(pages).map(|(n, page)| format!("{} 0 {} 8 0\n", n * 20_000_000_u64, page * 8)).collect()
+    };
+    let all = [0, 1, 2, 3, 4, 5, 6, 7, 3, 9];
+    let of = |map: &str, fail: &str| {
         let more = format!("ftl.map=\"{map}\"");
-        let refused = run(&cut("none", &["power@50%"], &[&more]), &mut |_| ControlFlow::Continue(()));
-        let message = refused.expect_err("refused").to_string();
-        assert!(message.contains("ftl.map"), "{message}");
-    }
+        let mut job = job(text, &writes(&all), &["start.existing=\"none\"", &more]);
+        (job.fail, job.verify) = (vec![fail.to_owned()], true);
+        let run = summary(&job);
+        assert_eq!(
+            (integrity(&run, "lost_pages"), integrity(&run, "wrong_reads")),
+            (0.0, 0.0),
+            "{map} {fail}"
+        );
+        let merges = ["mapping.full_merges", "operations.erase.gc"].map(|key| figure(&run, key));
+        (integrity(&run, "recovery_reads"), integrity(&run, "interrupted_requests"), merges)
+    };
+    // 8 pages, and 4 in the replacement. It goes on being one.
+    assert_eq!(of("block", "power@9req"), (12.0, 0.0, [0.0, 0.0]));
+    // 8 pages, and 1 in the log.
+    assert_eq!(of("hybrid", "power@9req"), (9.0, 0.0, [0.0, 0.0]));
+    // The fourth page of the replacement is torn: it is thrown away, since it has copies only. The log is, too.
+    assert_eq!(of("block", "power@162ms"), (12.0, 1.0, [0.0, 1.0]));
+    assert_eq!(of("hybrid", "power@160.3ms"), (9.0, 1.0, [0.0, 1.0]));
+}
+
+#[test]
+fn a_map_in_another_memory_is_the_page_map_and_a_map_in_flash_survives_no_failure() {
     let both = ["ftl.map=\"dftl\"", "ftl.map_memory=\"pcm\""];
     let refused = run(&cut("none", &[], &both), &mut |_| ControlFlow::Continue(()));
     assert!(refused.expect_err("refused").to_string().contains("ftl.map_memory"));

@@ -122,6 +122,10 @@ impl<C: Contents> Below for Drive<C> {
         self.spare_of(usize::from(leaf.0), page.0)
     }
 
+    fn last_write(&self, _: LeafId) -> Option<u64> {
+        self.power.as_ref().map(|_| self.sequence)
+    }
+
     fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
         let ppn = self.raw_place(leaf, page);
         self.raw_next[self.geometry.block_index_of(ppn)] <= self.geometry.page_of(ppn)

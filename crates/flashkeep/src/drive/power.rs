@@ -24,6 +24,8 @@ pub(super) struct Power {
     /// The spare area of every page: its logical page, and the number of its write; 0 where it is erased.
     pub(super) owners: Vec<u32>,
     pub(super) sequences: Vec<u64>,
+    /// What raw leaves were given to be written beside each page; none of other leaves.
+    marks: Vec<u32>,
     /// Of each leaf's pages, the number of the last write before it was last trimmed: that is logged.
     pub(super) trims: FixedMap<(u16, u32), u64>,
     /// What a non-volatile memory says of old versions that got another address: by leaf and that address, the logical
@@ -56,6 +58,7 @@ impl<C: Contents> Drive<C> {
         self.power = Some(Box::new(Power {
             owners: vec![0; pages],
             sequences: vec![0; pages],
+            marks: vec![0; if self.raw { pages } else { 0 }],
             guard: vec![SimTime::ZERO; self.geometry.block_space()],
             ..Power::default()
         }));
@@ -84,7 +87,8 @@ impl<C: Contents> Drive<C> {
         let power = self.power.as_ref()?;
         if leaf >= self.ftls.len() {
             let memory = self.nvram(LeafId(leaf as u16));
-            let spare = |contents: C| Spare { sequence: memory.number(page), stamp: contents.stamp() };
+            let spare =
+                |contents: C| Spare { sequence: memory.number(page), stamp: contents.stamp(), mark: 0 };
             return memory.contents(page).map(spare);
         }
         let Entry::At(ppn) = self.maps.get(leaf, page) else { return None };
@@ -92,6 +96,7 @@ impl<C: Contents> Drive<C> {
         readable.then(|| Spare {
             sequence: power.sequences[ppn.0 as usize],
             stamp: self.blocks.contents(ppn).stamp(),
+            mark: power.marks.get(ppn.0 as usize).copied().unwrap_or_default(),
         })
     }
 
@@ -115,6 +120,13 @@ impl<C: Contents> Drive<C> {
     pub(super) fn note_spare(&mut self, ppn: Ppn, lpn: u32, sequence: u64) {
         if let Some(power) = &mut self.power {
             (power.owners[ppn.0 as usize], power.sequences[ppn.0 as usize]) = (lpn, sequence);
+        }
+    }
+
+    /// A page of a raw leaf is programmed, with this beside it.
+    pub(super) fn note_mark(&mut self, ppn: Ppn, mark: u32) {
+        if let Some(power) = &mut self.power {
+            power.marks[ppn.0 as usize] = mark;
         }
     }
 

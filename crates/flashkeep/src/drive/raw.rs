@@ -60,7 +60,7 @@ impl<C: Contents> Drive<C> {
         contents: &[C],
     ) {
         for n in 0..command.count {
-            let one = command.over(command.start.plus(u32::from(n)), 1);
+            let one = command.part(u32::from(n), 1);
             let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
             self.write_raw_page(now, leaf, &one, ticket.plus(u32::from(n)), contents);
         }
@@ -96,6 +96,7 @@ impl<C: Contents> Drive<C> {
             self.counting = false;
             self.sequence += 1;
             self.note_spare(ppn, page, self.sequence);
+            self.note_mark(ppn, command.to.0);
             return self.answer(ticket, 1, now, Span::ZERO, C::default());
         }
         let op = self.claim(Op { ticket, command: *command, ftl: leaf as u16, ppn, ..Op::default() });
@@ -169,6 +170,7 @@ impl<C: Contents> Drive<C> {
         }
         let sequence = self.ops[op].sequence;
         self.note_spare(ppn, page, sequence);
+        self.note_mark(ppn, command.to.0);
         self.counters.count(ftl, Kind::Program, command.cause);
     }
 

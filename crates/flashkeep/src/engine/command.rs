@@ -142,7 +142,8 @@ impl Flags {
 pub struct Command {
     /// The first page.
     pub start: Page,
-    /// Where `Rename` puts the first page; the others follow.
+    /// Where `Rename` puts the first page; the others follow. Of a `Write` to bare flash, what is written beside the
+    /// first page, in its spare area; likewise.
     pub to: Page,
     /// How many pages.
     pub count: u16,

@@ -154,6 +154,28 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
+    /// A leaf's page that a page lies on and that is as it ought to be: all that is above it answers, and lacks nothing
+    /// of it.
+    #[must_use]
+    pub fn intact_place(&self, page: Page) -> Option<(LeafId, Page)> {
+        self.intact_place_below(NodeId::ROOT, page)
+    }
+
+    fn intact_place_below(&self, node: NodeId, page: Page) -> Option<(LeafId, Page)> {
+        let shape = &self.shape[node.index()];
+        if !shape.alive || self.gaps.lacks(node, page.0) {
+            return None;
+        }
+        let page = shape.inner(page);
+        let mut found = shape.leaf.map(|leaf| (leaf, page));
+        if let Some(scheme) = self.scheme(node) {
+            scheme.places(page, |Member(member), page| {
+                found = found.or_else(|| self.intact_place_below(shape.children[usize::from(member)], page));
+            });
+        }
+        found
+    }
+
     /// A command for this page of a node will come soon: which pages of which leaves that will be about. Nothing depends
     /// on it but speed.
     pub fn prefetch(&self, node: NodeId, page: Page, ask: &mut dyn FnMut(LeafId, Page)) {

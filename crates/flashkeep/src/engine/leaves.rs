@@ -1,7 +1,7 @@
 //! Where the tree ends: whoever holds pages.
 
 use super::command::{Command, Page};
-use super::contents::Contents;
+use super::contents::{Contents, Version};
 use super::requests::Join;
 use crate::kernel::{Id, SimTime, Span};
 
@@ -100,6 +100,20 @@ pub struct Spare {
     pub sequence: u64,
     /// What it holds, or, of a parity, the sum of that ([`Version`](crate::engine::Version)).
     pub stamp: u64,
+    /// What whoever had it written said of it ([`Command::to`]); only of pages that are no FTL's.
+    pub mark: u32,
+}
+
+impl Spare {
+    /// Whether this copy of a page is newer than that one. Of two that say which version they are, that decides: members
+    /// that have to wait before they write do not number their writes in the order in which they were asked.
+    #[must_use]
+    pub fn is_newer_than(&self, other: &Spare) -> bool {
+        match (Version::of(self.stamp), Version::of(other.stamp)) {
+            (Some(version), Some(than)) if version.page() == than.page() => version.is_newer_than(than),
+            _ => self.sequence > other.sequence,
+        }
+    }
 }
 
 /// What the tree's leaves can be asked without disturbing them.
@@ -116,6 +130,11 @@ pub trait Below {
     /// runs without power cuts.
     fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
         let _ = (leaf, page);
+        None
+    }
+    /// The number of the last write that was submitted; none in runs without power cuts.
+    fn last_write(&self, leaf: LeafId) -> Option<u64> {
+        let _ = leaf;
         None
     }
     /// Whether a page of raw flash can be programmed as it is. Asked after a power cut only.

@@ -1,6 +1,7 @@
 //! After a power cut: whatever was under way is forgotten, and schemes say what their members lack.
 
 use super::background::{Clock, Parked};
+use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
 use super::gaps::Gaps;
@@ -51,9 +52,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for &(Member(member), page) in &lacking {
             let child = children[usize::from(member)];
             self.gaps.set(child, page.0, true);
-            if let Some(leaf) = self.shape[child.index()].raw() {
-                leaves.disown(leaf, page);
-            }
+            self.disown(leaves, child, page);
         }
         self.consult(leaves, node, |scheme, view| {
             for member in (0..view.members()).map(Member).filter(|&member| !view.alive(member)) {
@@ -66,5 +65,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.note_exposure(now, node);
         self.press(leaves, now, node);
         self.begin_rebuild(now, node);
+    }
+
+    /// What a node has of this page fits nothing.
+    fn disown<L: Leaves<C>>(&mut self, leaves: &mut L, node: NodeId, page: Page) {
+        let shape = &self.shape[node.index()];
+        if let Some(leaf) = shape.raw() {
+            return leaves.disown(leaf, page);
+        }
+        let (page, children) = (shape.inner(page), shape.children.clone());
+        let mut places = Vec::new();
+        self.consult(leaves, node, |scheme, view| {
+            scheme.disown(page, view, &mut |member, page| places.push((member, page)));
+        });
+        for (Member(member), page) in places {
+            self.disown(leaves, children[usize::from(member)], page);
+        }
     }
 }

@@ -161,6 +161,25 @@ pub trait Scheme {
         let _ = (view, lacks);
     }
 
+    /// What its pages say of themselves after a power cut: of several copies that its members have, the newest one.
+    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
+        let mut newest: Option<Spare> = None;
+        self.places(page, |member, page| {
+            let copy = if view.has(member, page) { view.spare(member, page) } else { None };
+            if let Some(copy) = copy.filter(|copy| newest.is_none_or(|newest| copy.is_newer_than(&newest))) {
+                newest = Some(copy);
+            }
+        });
+        newest
+    }
+
+    /// Whoever is above has found that what this page says of itself fits nothing: the next power cut is not to find it
+    /// again. What its members are to give up is told.
+    fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
+        let _ = view;
+        self.places(page, tell);
+    }
+
     /// Something happened to a member.
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         let _ = (member, change, view);
@@ -219,6 +238,8 @@ pub(super) struct After<'a, S> {
 pub(super) trait Deeper {
     /// Where such a scheme has a page.
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page));
+    /// What such a scheme's page says of itself.
+    fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare>;
 }
 
 impl<S: Scheme> Deeper for After<'_, S> {
@@ -226,6 +247,12 @@ impl<S: Scheme> Deeper for After<'_, S> {
         if let Some(scheme) = &self.schemes[node.index() - self.node.index() - 1] {
             scheme.places(page, tell);
         }
+    }
+
+    fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare> {
+        let (scheme, schemes) = self.schemes[node.index() - self.node.index() - 1..].split_first()?;
+        let deeper = After { node, schemes };
+        scheme.as_ref()?.spare(page, &View { node, deeper: &deeper, ..*view })
     }
 }
 
@@ -286,11 +313,23 @@ impl View<'_> {
         self.deeper.places(node, self.shape[node.index()].inner(page), tell);
     }
 
-    /// What a member's page says of itself on flash; none where nothing is there, or nothing that can be read.
+    /// What a member's page says of itself on flash; none where nothing is there, or nothing that can be read. A member
+    /// that is a tree itself is asked for what it would bring.
     #[must_use]
     pub fn spare(&self, member: Member, page: Page) -> Option<Spare> {
-        let leaf = self.shape[self.child(member).index()].raw()?;
-        if self.alive(member) { self.below.spare(leaf, page) } else { None }
+        let child = self.child(member);
+        let shape = &self.shape[child.index()];
+        match shape.raw() {
+            _ if !shape.alive => None,
+            Some(leaf) => self.below.spare(leaf, page),
+            None => self.deeper.spare(child, shape.inner(page), self),
+        }
+    }
+
+    /// The number of the last write that a raw member was given; none in runs without power cuts.
+    #[must_use]
+    pub fn last_write(&self, member: Member) -> Option<u64> {
+        self.below.last_write(self.shape[self.child(member).index()].raw()?)
     }
 
     /// Whether a page of a raw member can be programmed as it is.

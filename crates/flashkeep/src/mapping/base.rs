@@ -1,10 +1,12 @@
 //! What maps of blocks share. Logical blocks go over the planes in turn; each plane has its own free blocks, and who
 //! changes anything in a plane has the plane to himself, so a plan may count on what it finds.
 
+use super::remains::Disorder;
+use super::work::Work;
 use super::{Counts, LEAF, Options};
-use crate::engine::{Command, Key, Lock, Page, Plan, Step, Verb};
+use crate::engine::{Command, Key, Lock, Page, Plan, Step, Verb, View};
 use crate::kernel::Bits;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// No block; blocks are stored plus one, so that zero is the empty state.
 pub(super) const NONE: u32 = 0;
@@ -21,6 +23,13 @@ pub(super) struct Base {
     /// Erased blocks, plane by plane, the one erased longest ago first.
     free: Vec<VecDeque<u32>>,
     pub(super) counts: Counts,
+    /// Where the power is to fail: of each page that was trimmed, the number of the last write before that. It is
+    /// logged; the log itself is not modelled.
+    #[serde(skip)]
+    pub(super) trims: BTreeMap<u32, u64>,
+    /// What a power cut has left to be done.
+    #[serde(skip)]
+    pub(super) disorder: Disorder,
 }
 
 impl Base {
@@ -28,8 +37,23 @@ impl Base {
         let Options { pages, planes, blocks, block_pages, .. } = *options;
         let free = (0..planes).map(|plane| (0..blocks).map(|block| block * planes + plane).collect());
         let logical = pages.div_ceil(block_pages).div_ceil(planes);
-        let (valid, counts) = (Bits::default(), Counts::default());
-        Base { pages, planes, block_pages, spare: blocks - logical, valid, free: free.collect(), counts }
+        Base {
+            pages,
+            planes,
+            block_pages,
+            spare: blocks - logical,
+            valid: Bits::default(),
+            free: free.collect(),
+            counts: Counts::default(),
+            trims: BTreeMap::new(),
+            disorder: Disorder::default(),
+        }
+    }
+
+    /// Blocks in all.
+    pub(super) fn blocks(&self) -> u32 {
+        let logical = self.pages.div_ceil(self.block_pages).div_ceil(self.planes);
+        (logical + self.spare) * self.planes
     }
 
     pub(super) fn capacity(&self) -> u64 {
@@ -68,6 +92,51 @@ impl Base {
     /// A block is being erased.
     pub(super) fn give(&mut self, plane: usize, stored: u32) {
         self.free[plane].push_back(stored - 1);
+    }
+
+    pub(super) fn has_page(&self, page: u32) -> bool {
+        page < self.pages && self.valid.has(page)
+    }
+
+    pub(super) fn set_page(&mut self, page: u32, valid: bool) {
+        self.valid.set(page, valid);
+    }
+
+    /// Pages are forgotten, which is logged where the power is to fail.
+    pub(super) fn trim(&mut self, command: &Command, view: &View<'_>) {
+        self.set_valid(command, false);
+        if let Some(number) = view.last_write(LEAF) {
+            self.trims.extend((command.start.0..command.end()).map(|page| (page, number)));
+        }
+    }
+
+    /// After a power cut: nothing holds anything, and these blocks are erased.
+    pub(super) fn restart(&mut self, erased: &[u32]) {
+        self.valid = Bits::default();
+        self.disorder = Disorder::default();
+        self.free.iter_mut().for_each(VecDeque::clear);
+        for &stored in erased {
+            self.give(((stored - 1) % self.planes) as usize, stored);
+        }
+    }
+
+    /// Blocks of a plane that a power cut has left useless are erased; its logical blocks that are to be put together.
+    pub(super) fn tidy(&mut self, plane: usize, work: &mut Work<'_>) -> Vec<(u32, Vec<u32>)> {
+        let planes = self.planes;
+        let is_here = |number: u32| (number % planes) as usize == plane;
+        let (here, elsewhere) =
+            std::mem::take(&mut self.disorder.useless).into_iter().partition(|stored| is_here(stored - 1));
+        self.disorder.useless = elsewhere;
+        let here: Vec<u32> = here;
+        for stored in here {
+            work.erase(stored);
+            self.give(plane, stored);
+        }
+        let (here, elsewhere) =
+            std::mem::take(&mut self.disorder.split).into_iter().partition(|&(logical, _)| is_here(logical));
+        self.disorder.split = elsewhere;
+        let here: BTreeMap<u32, Vec<u32>> = here;
+        here.into_iter().collect()
     }
 
     pub(super) fn set_valid(&mut self, command: &Command, valid: bool) {

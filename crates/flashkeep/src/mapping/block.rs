@@ -17,9 +17,10 @@
 //! at a time.
 
 use super::base::{Base, NONE};
+use super::remains::{Remains, go_together};
 use super::work::Work;
 use super::{Below, Entry, Mapping, Options};
-use crate::engine::{Command, Plan, Verb};
+use crate::engine::{Command, Plan, Verb, View};
 use std::collections::VecDeque;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -69,6 +70,9 @@ impl BlockMap {
 
     /// Where a page is.
     pub(super) fn find(&self, page: u32) -> Option<u32> {
+        if let Some(&place) = self.base.disorder.astray.get(&page) {
+            return Some(place);
+        }
         let (logical, offset) = self.base.split(page);
         let block = &self.blocks[logical as usize];
         let replaced = block.replacement != NONE && offset < block.replacement_next;
@@ -76,15 +80,16 @@ impl BlockMap {
         self.base.valid.has(page).then(|| self.base.address(stored, offset))
     }
 
-    pub(super) fn plan(&mut self, command: &Command, plan: &mut Plan) {
+    pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) {
         match command.verb {
             Verb::Read => Base::read(command, plan, |page| self.find(page)),
             Verb::Write => {
                 let mut work = Work::new(plan, command, self.base.block_pages);
+                self.tidy(command, &mut work);
                 self.write(command, &mut work);
                 work.end();
             }
-            Verb::Trim | Verb::Rename => self.base.set_valid(command, false),
+            Verb::Trim | Verb::Rename => self.forget(command, view),
         }
     }
 
@@ -141,8 +146,9 @@ impl BlockMap {
     fn copy(&self, logical: u32, offsets: std::ops::Range<u32>, work: &mut Work<'_>) -> bool {
         let Block { data, replacement, .. } = self.blocks[logical as usize];
         for offset in offsets {
-            if self.base.valid.has(logical * self.base.block_pages + offset) {
-                work.copy(self.base.address(data, offset), self.base.address(replacement, offset));
+            let page = logical * self.base.block_pages + offset;
+            if self.base.valid.has(page) {
+                work.copy(page, self.base.address(data, offset), self.base.address(replacement, offset));
             }
         }
         work.copied()
@@ -164,5 +170,70 @@ impl BlockMap {
         self.open[plane].retain(|&open| open != logical);
         work.erase(data);
         self.base.give(plane, data);
+    }
+
+    // ---------------------------------------------------------------- after a power cut
+
+    pub(super) fn forget(&mut self, command: &Command, view: &View<'_>) {
+        self.base.trim(command, view);
+        for page in command.start.0..command.end() {
+            self.base.disorder.astray.remove(&page);
+        }
+    }
+
+    /// A replacement that has all pages before the place where it is gone on with is one; others are put together anew.
+    pub(super) fn recover(&mut self, view: &View<'_>) {
+        let mut remains = Remains::find(&self.base, view);
+        remains.settle(&mut self.base);
+        self.blocks.fill(Block::default());
+        self.open.iter_mut().for_each(VecDeque::clear);
+        let mut open = Vec::new();
+        for (&logical, blocks) in &remains.in_place {
+            let block = &mut self.blocks[logical as usize];
+            match &blocks[..] {
+                [only] => (block.data, block.data_next) = (only.block, only.next),
+                [old, new] if go_together(&self.base, logical, old, new, |_| false) => {
+                    *block = Block {
+                        data: old.block,
+                        data_next: old.next,
+                        replacement: new.block,
+                        replacement_next: new.next,
+                        copied: true,
+                    };
+                    open.push((new.age, logical));
+                }
+                _ => self.base.disorder.split_up(logical, blocks, self.base.block_pages),
+            }
+        }
+        open.sort_unstable();
+        for (_, logical) in open {
+            self.open[self.base.plane_of(logical)].push_back(logical);
+        }
+    }
+
+    /// What a power cut has left to be done in the plane is done first.
+    fn tidy(&mut self, command: &Command, work: &mut Work<'_>) {
+        if self.base.disorder.is_empty() {
+            return;
+        }
+        let plane = self.base.plane_of(self.base.split(command.start.0).0);
+        for (logical, blocks) in self.base.tidy(plane, work) {
+            let whole = self.base.take(plane);
+            let mut next = 0;
+            for offset in 0..self.base.block_pages {
+                let page = logical * self.base.block_pages + offset;
+                if let Some(from) = self.base.disorder.astray.remove(&page) {
+                    work.copy(page, from, self.base.address(whole, offset));
+                    next = offset + 1;
+                }
+            }
+            work.copied();
+            self.base.counts.full_merges += 1;
+            for block in blocks {
+                work.erase(block);
+                self.base.give(plane, block);
+            }
+            self.blocks[logical as usize] = Block { data: whole, data_next: next, ..Block::default() };
+        }
     }
 }

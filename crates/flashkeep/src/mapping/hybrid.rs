@@ -19,9 +19,10 @@
 //! that fill the next one, as late as will do.
 
 use super::base::{Base, NONE};
+use super::remains::{Kept, Remains, go_together};
 use super::work::Work;
-use super::{Below, Entry, Mapping, Options};
-use crate::engine::{Command, Plan, Verb};
+use super::{Below, Entry, LEAF, Mapping, Options};
+use crate::engine::{Command, Plan, Verb, View};
 use std::collections::VecDeque;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -32,6 +33,9 @@ pub(super) const ENTRY: Entry = Entry {
     least_spare: (4, "two logs, one for what is written in order, one to merge into"),
     build: |options| Some(Mapping::Hybrid(Hybrid::new(options))),
 };
+
+/// What is in a slot of a log that holds nothing: its program was cut off, or what it held is elsewhere.
+const NOTHING: u32 = u32::MAX;
 
 /// A log block. Blocks are stored plus one.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -111,22 +115,23 @@ impl Hybrid {
         Some(self.base.address(if is_ordered { block } else { self.data[logical as usize].0 }, offset))
     }
 
-    pub(super) fn plan(&mut self, command: &Command, plan: &mut Plan) {
+    pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) {
         match command.verb {
             Verb::Read => Base::read(command, plan, |page| self.find(page)),
             Verb::Write => {
                 let mut work = Work::new(plan, command, self.base.block_pages);
-                self.write(command, &mut work);
+                self.tidy(command, &mut work);
+                self.write(command, view.last_write(LEAF).is_some(), &mut work);
                 work.end();
             }
             Verb::Trim | Verb::Rename => {
-                (command.start.0..command.end()).for_each(|page| self.leave_log(page));
-                self.base.set_valid(command, false);
+                self.forget(command, view);
             }
         }
     }
 
-    fn write(&mut self, command: &Command, work: &mut Work<'_>) {
+    /// With a power cut to come, what is written again must stay until that is durable.
+    fn write(&mut self, command: &Command, keeps: bool, work: &mut Work<'_>) {
         let (logical, offset) = self.base.split(command.start.0);
         let (plane, at) = (self.base.plane_of(logical), logical as usize);
         let Ordered { block, logical: whose, next } = self.logs[plane].ordered;
@@ -146,7 +151,7 @@ impl Hybrid {
             self.logs[plane].ordered = Ordered { block, logical, next: 0 };
             self.write_ordered(command, logical, 0, work);
         } else {
-            self.write_log(command, plane, work);
+            self.write_log(command, plane, keeps, work);
         }
         self.base.set_valid(command, true);
         self.drop_empty(plane, work);
@@ -186,7 +191,7 @@ impl Hybrid {
         for offset in first..self.base.block_pages {
             let page = logical * self.base.block_pages + offset;
             if let Some(from) = self.find_any(page) {
-                work.copy(from, self.base.address(block, offset));
+                work.copy(page, from, self.base.address(block, offset));
                 self.leave_log(page);
                 end = Some(offset + 1);
             }
@@ -201,17 +206,24 @@ impl Hybrid {
     }
 
     fn release(&mut self, plane: usize, block: u32, work: &mut Work<'_>) {
-        work.erase(block);
-        self.base.give(plane, block);
+        if block != NONE {
+            work.erase(block);
+            self.base.give(plane, block);
+        }
     }
 
     // ---------------------------------------------------------------- logs
 
-    fn write_log(&mut self, command: &Command, plane: usize, work: &mut Work<'_>) {
-        // What is written again need not be merged.
-        (command.start.0..command.end()).for_each(|page| self.leave_log(page));
-        self.base.set_valid(command, false);
+    fn write_log(&mut self, command: &Command, plane: usize, keeps: bool, work: &mut Work<'_>) {
+        if !keeps {
+            // What is written again need not be merged.
+            (command.start.0..command.end()).for_each(|page| self.leave_log(page));
+            self.base.set_valid(command, false);
+        }
         self.make_room(plane, u32::from(command.count), work);
+        if keeps {
+            (command.start.0..command.end()).for_each(|page| self.leave_log(page));
+        }
         let mut n = 0;
         while n < command.count {
             let room = self.room(plane);
@@ -223,7 +235,7 @@ impl Hybrid {
             let logs = &self.logs[plane].blocks;
             let log = logs.back().expect("one that has room");
             let first = self.base.address(log.block, log.pages.len() as u32);
-            work.write(n, count, first);
+            work.log(n, count, first);
             for i in 0..u32::from(count) {
                 let page = command.start.0 + u32::from(n) + i;
                 self.in_log[page as usize] = first + i + 1;
@@ -251,7 +263,7 @@ impl Hybrid {
     /// Merges until what is left in the oldest log block can be merged by the writes that fill the last one.
     fn make_room(&mut self, plane: usize, pages: u32, work: &mut Work<'_>) {
         self.drop_empty(plane, work);
-        while self.logs[plane].blocks.len() == self.most
+        while self.logs[plane].blocks.len() >= self.most
             && self.logs[plane].blocks[0].live > self.room(plane).saturating_sub(pages)
         {
             self.merge_oldest(plane, work);
@@ -263,7 +275,8 @@ impl Hybrid {
     fn merge_oldest(&mut self, plane: usize, work: &mut Work<'_>) {
         let log = &self.logs[plane].blocks[0];
         let slots = (self.base.address(log.block, 0)..).zip(&log.pages);
-        let mut live = slots.filter(|&(place, &page)| self.in_log[page as usize] == place + 1);
+        let is_live = |page: u32, place| self.in_log.get(page as usize) == Some(&(place + 1));
+        let mut live = slots.filter(|&(place, &page)| is_live(page, place));
         let (logical, _) = self.base.split(*live.next().expect("a page that is left").1);
         let block = self.base.take(plane);
         let end = self.gather(logical, 0, block, work);
@@ -282,8 +295,10 @@ impl Hybrid {
         let Some(place) = std::mem::take(&mut self.in_log[page as usize]).checked_sub(1) else { return };
         let block = place / self.base.block_pages + 1;
         let plane = self.base.plane_of(self.base.split(page).0);
-        let log = self.logs[plane].blocks.iter_mut().find(|log| log.block == block);
-        log.expect("a slot is in one of the plane's logs").live -= 1;
+        // What a power cut has left may be in a block that is none of the plane's logs.
+        if let Some(log) = self.logs[plane].blocks.iter_mut().find(|log| log.block == block) {
+            log.live -= 1;
+        }
     }
 
     /// Log blocks that have been filled and hold nothing any more are erased, the oldest first.
@@ -297,5 +312,91 @@ impl Hybrid {
             self.logs[plane].lists.push(log.pages);
             self.release(plane, log.block, work);
         }
+    }
+
+    // ---------------------------------------------------------------- after a power cut
+
+    pub(super) fn forget(&mut self, command: &Command, view: &View<'_>) {
+        (command.start.0..command.end()).for_each(|page| self.leave_log(page));
+        self.base.trim(command, view);
+    }
+
+    /// Logs are those that say so. The last one is gone on with, and so is the block of each plane that is written in
+    /// order, where everything before the place at which it would be is in it. A logical block that lies in others too is
+    /// put together anew.
+    pub(super) fn recover(&mut self, view: &View<'_>) {
+        let mut remains = Remains::find(&self.base, view);
+        remains.settle(&mut self.base);
+        self.data.fill((NONE, 0));
+        self.in_log.fill(0);
+        self.logs.iter_mut().for_each(|logs| (logs.blocks, logs.ordered) = Default::default());
+        for kept in &remains.logs {
+            for (offset, &page) in &kept.pages {
+                self.in_log[page as usize] = self.base.address(kept.block, *offset) + 1;
+            }
+        }
+        for (&logical, blocks) in &remains.in_place {
+            self.recover_block(logical, blocks);
+        }
+        let mut last = vec![true; self.logs.len()];
+        for kept in remains.logs.iter().rev() {
+            let plane = ((kept.block - 1) % self.base.planes) as usize;
+            self.recover_log(plane, kept, std::mem::take(&mut last[plane]));
+        }
+    }
+
+    fn recover_block(&mut self, logical: u32, blocks: &[Kept]) {
+        let plane = self.base.plane_of(logical);
+        let ordered = &mut self.logs[plane].ordered;
+        let mut in_place = 0;
+        let in_log = |page: u32| self.in_log[page as usize] > 0;
+        match blocks {
+            [only] => self.data[logical as usize] = (only.block, only.next),
+            [old, new] if ordered.block == NONE && go_together(&self.base, logical, old, new, in_log) => {
+                self.data[logical as usize] = (old.block, old.next);
+                *ordered = Ordered { block: new.block, logical, next: new.next };
+                in_place = new.next;
+            }
+            _ => self.base.disorder.split_up(logical, blocks, self.base.block_pages),
+        }
+        // Pages that are found at their own places are not looked for in logs; those that are to be put together are
+        // found like any in a log until then.
+        let last = blocks.len() - 1;
+        for (at, kept) in blocks.iter().enumerate() {
+            for (_, &page) in kept.pages.iter().filter(|&(&offset, _)| at == last || offset >= in_place) {
+                self.in_log[page as usize] = 0;
+            }
+        }
+        for (page, place) in std::mem::take(&mut self.base.disorder.astray) {
+            self.in_log[page as usize] = place + 1;
+        }
+    }
+
+    fn recover_log(&mut self, plane: usize, kept: &Kept, is_last: bool) {
+        let slot = |offset: u32| kept.pages.get(&offset).copied().unwrap_or(NOTHING);
+        let end = if is_last { kept.next } else { self.base.block_pages };
+        let pages: Vec<u32> = (0..end).map(slot).collect();
+        let is_live = |offset: u32| {
+            let place = self.base.address(kept.block, offset) + 1;
+            self.in_log.get(slot(offset) as usize) == Some(&place)
+        };
+        let live = (0..end).filter(|&offset| is_live(offset)).count() as u32;
+        self.logs[plane].blocks.push_front(LogBlock { block: kept.block, pages, live });
+    }
+
+    /// What a power cut has left to be done in the plane is done first.
+    fn tidy(&mut self, command: &Command, work: &mut Work<'_>) {
+        if self.base.disorder.is_empty() {
+            return;
+        }
+        let plane = self.base.plane_of(self.base.split(command.start.0).0);
+        for (logical, blocks) in self.base.tidy(plane, work) {
+            let whole = self.base.take(plane);
+            let end = self.gather(logical, 0, whole, work);
+            self.data[logical as usize] = (whole, end.unwrap_or(0));
+            self.base.counts.full_merges += 1;
+            blocks.into_iter().for_each(|block| self.release(plane, block, work));
+        }
+        self.drop_empty(plane, work);
     }
 }

@@ -8,9 +8,10 @@
 //! |---|---|
 //! | `cache` | entries of a map that are in memory: segmented LRU, dirty ones by translation page |
 //! | `base` | what maps of blocks share: which pages hold data, free blocks plane by plane |
+//! | `remains` | what a power cut has left of a map of blocks |
 //! | `work` | a plan over blocks in the making: copies, erases, the host's own pages |
 
-use crate::engine::{Command, Lock, Member, Page, Plan, Scheme, Verdict, View, Why};
+use crate::engine::{Command, Lock, Member, Page, Plan, Scheme, Verb, Verdict, View, Why};
 
 mod base;
 mod block;
@@ -18,6 +19,7 @@ mod cache;
 mod dftl;
 mod hybrid;
 mod page;
+mod remains;
 mod work;
 
 pub use block::BlockMap;
@@ -189,8 +191,8 @@ impl Scheme for Mapping {
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
         match self {
             Mapping::Dftl(map) => map.plan(command, view, plan),
-            Mapping::Block(map) => map.plan(command, plan),
-            Mapping::Hybrid(map) => map.plan(command, plan),
+            Mapping::Block(map) => map.plan(command, view, plan),
+            Mapping::Hybrid(map) => map.plan(command, view, plan),
         }
         Verdict::Go
     }
@@ -206,7 +208,17 @@ impl Scheme for Mapping {
     fn recover(&mut self, view: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
         match self {
             Mapping::Dftl(map) => map.recover(view),
-            Mapping::Block(_) | Mapping::Hybrid(_) => {}
+            Mapping::Block(map) => map.recover(view),
+            Mapping::Hybrid(map) => map.recover(view),
+        }
+    }
+
+    fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
+        let one = Command::new(Verb::Trim, page, 1);
+        match self {
+            Mapping::Dftl(_) => tell(LEAF, page),
+            Mapping::Block(map) => map.forget(&one, view),
+            Mapping::Hybrid(map) => map.forget(&one, view),
         }
     }
 

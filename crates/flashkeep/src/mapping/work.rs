@@ -3,6 +3,7 @@
 //! last copies, behind them.
 
 use super::LEAF;
+use super::remains::IN_LOG;
 use crate::engine::{Cause, Command, Page, Plan, Release, Step, Verb};
 
 pub(super) struct Work<'a> {
@@ -25,8 +26,9 @@ impl<'a> Work<'a> {
         Work { plan, command: *command, block_pages, stage: 0, writes, at, erases }
     }
 
-    /// Copies a page. Those that are copied together are programmed after all of them have been read, in order.
-    pub(super) fn copy(&mut self, from: u32, to: u32) {
+    /// Copies a logical page to its own place. Those that are copied together are programmed after all of them have been
+    /// read, in order.
+    pub(super) fn copy(&mut self, page: u32, from: u32, to: u32) {
         if self.writes.is_empty() {
             self.at = self.command.count;
             if self.stage > 0 || !self.plan.steps.is_empty() {
@@ -48,7 +50,8 @@ impl<'a> Work<'a> {
             return;
         }
         self.plan.push(Step::new(LEAF, one(Verb::Read, from), at).stage(self.stage));
-        self.writes.push(Step::new(LEAF, one(Verb::Write, to), at).stage(self.stage + 1));
+        let write = Command { to: Page(page), ..one(Verb::Write, to) };
+        self.writes.push(Step::new(LEAF, write, at).stage(self.stage + 1));
     }
 
     /// What has been copied is programmed; whether there was anything.
@@ -75,13 +78,25 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The host's pages from its `n`th on are programmed at `to`; a block that this plan has given up is erased first.
+    /// The host's pages from its `n`th on are programmed at their own places from `to` on; a block that this plan has
+    /// given up is erased first.
     pub(super) fn write(&mut self, n: u16, count: u16, to: u32) {
+        self.program(n, count, to, 0);
+    }
+
+    /// The same, in a log.
+    pub(super) fn log(&mut self, n: u16, count: u16, to: u32) {
+        self.program(n, count, to, IN_LOG);
+    }
+
+    fn program(&mut self, n: u16, count: u16, to: u32, mark: u32) {
         if self.erases.contains(&(to / self.block_pages)) {
             self.stage += 1;
             self.erase_now();
         }
-        self.plan.push(Step::new(LEAF, self.command.over(Page(to), count), n).stage(self.stage));
+        let beside = Page(self.command.start.plus(u32::from(n)).0 | mark);
+        let program = Command { to: beside, ..self.command.over(Page(to), count) };
+        self.plan.push(Step::new(LEAF, program, n).stage(self.stage));
     }
 
     /// There is no more.

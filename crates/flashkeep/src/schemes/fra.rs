@@ -26,8 +26,8 @@ use super::parity::{Settling, Versions, milliseconds};
 use super::todo::Todo;
 use super::{Entry, Members, Options, members};
 use crate::engine::{
-    Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme, Step, Unit,
-    Verb, Verdict, View, Why,
+    Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme, Spare,
+    Step, Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::Span;
 
@@ -243,6 +243,13 @@ impl Scheme for Fra {
         }
         self.versions.recover(|_| None, view, lacks);
     }
+
+    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
+        self.versions.stripes.spare_of(page, view)
+    }
+
+    /// What one page is is known to its stripe, too: it is only to be written anew.
+    fn disown(&mut self, _: Page, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.missing = (0..self.members).any(|member| !view.alive(Member(member)));

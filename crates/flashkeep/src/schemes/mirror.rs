@@ -28,8 +28,8 @@
 use super::todo::Todo;
 use super::{Entry, Members, Options, members};
 use crate::engine::{
-    Cause, Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Role, Scheme, Step, Tell, Unit,
-    Verb, Verdict, View, Why,
+    Cause, Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Role, Scheme, Spare, Step, Tell,
+    Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::Bits;
 use crate::spec::{MirrorAcknowledge, ReadPolicy};
@@ -296,7 +296,8 @@ impl Scheme for Mirror {
         let groups = self.groups;
         for page in (0..self.pages as u32).map(Page) {
             let copies = (0..groups).map(Member).filter_map(|member| view.spare(member, page));
-            let Some(newest) = copies.max_by_key(|copy| copy.sequence) else { continue };
+            let newer = |one: Spare, other: Spare| if other.is_newer_than(&one) { other } else { one };
+            let Some(newest) = copies.reduce(newer) else { continue };
             let alive = (0..groups).map(Member).filter(|&member| view.alive(member));
             for member in alive {
                 if view.spare(member, page).is_none_or(|copy| copy.stamp != newest.stamp) {

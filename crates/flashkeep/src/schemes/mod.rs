@@ -4,8 +4,8 @@
 //! pages.
 
 use crate::engine::{
-    Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Unit, Verdict,
-    View, Why,
+    Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step, Unit,
+    Verdict, View, Why,
 };
 
 use crate::mapping::Mapping;
@@ -258,6 +258,12 @@ macro_rules! schemes {
             }
             fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
                 match self { $(Any::$variant(s) => s.recover(view, lacks),)* Any::Mapped(s) => s.recover(view, lacks) }
+            }
+            fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
+                match self { $(Any::$variant(s) => s.spare(page, view),)* Any::Mapped(s) => s.spare(page, view) }
+            }
+            fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
+                match self { $(Any::$variant(s) => s.disown(page, view, tell),)* Any::Mapped(s) => s.disown(page, view, tell) }
             }
             fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
                 match self { $(Any::$variant(s) => s.member(member, change, view),)* Any::Mapped(s) => s.member(member, change, view) }

@@ -32,7 +32,7 @@ use super::parity::{Settling, Units, Versions, fetch, read_old};
 use super::{Entry, Members, Options, members};
 use crate::engine::{
     Cause, Change, Command, FixedMap, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Role, Scheme,
-    Step, Unit, Verb, Verdict, View, Why,
+    Spare, Step, Unit, Verb, Verdict, View, Why,
 };
 
 pub(super) const ENTRY: Entry = Entry {
@@ -318,6 +318,13 @@ impl Scheme for Ppc {
             }
         }
     }
+
+    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
+        self.versions.stripes.spare_of(page, view)
+    }
+
+    /// What one page is is known to its stripe, too: it is only to be written anew.
+    fn disown(&mut self, _: Page, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         let stripes = match change {

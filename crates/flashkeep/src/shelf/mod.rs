@@ -208,6 +208,10 @@ impl<C: Contents> Below for Shelf<C> {
         }
     }
 
+    fn last_write(&self, _: LeafId) -> Option<u64> {
+        self.numbers
+    }
+
     fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.is_erased(leaf, page),

@@ -235,8 +235,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// asked of its stripe, for the sake of whoever relies on it.
     fn look_at(&mut self, page: u32, promised: bool) -> Option<C> {
         let places = self.engine.places(Page(page));
-        let there = places.iter().find(|&&(leaf, page)| self.engine.is_intact(leaf, page));
-        if let Some(&(leaf, page)) = there {
+        if let Some((leaf, page)) = self.engine.intact_place(Page(page)) {
             return Some(self.drive.contents_of(leaf, page).unwrap_or_default());
         }
         if places.is_empty() {

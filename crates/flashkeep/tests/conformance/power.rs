@@ -93,6 +93,66 @@ fn a_cut_at_every_third_step_however_blocks_are_filled() {
     }
 }
 
+/// Maps that are nodes of their own, with the planes that they need.
+const MAPS: [(u32, &[&str]); 6] = [
+    (1, &["ftl.map=\"dftl\"", "ftl.cache_kib=0.03125"]),
+    (1, &["ftl.map=\"block\""]),
+    (2, &["ftl.map=\"block\"", "ftl.log_blocks=1"]),
+    (1, &["ftl.map=\"hybrid\""]),
+    (1, &["ftl.map=\"hybrid\"", "ftl.log_blocks=2"]),
+    (2, &["ftl.map=\"hybrid\"", "ftl.log_blocks=2", "flash.acknowledge=\"transfer\""]),
+];
+
+/// Merges, too, are gone on with where the cut has left them, or done anew.
+#[test]
+fn a_cut_at_every_step_whatever_the_map() {
+    for scheme in ["none", "mirror", "raid5"] {
+        for (seed, &(planes, more)) in (1..).zip(&MAPS) {
+            let (commands, each) = if scheme == "none" { (60, 1) } else { (40, 3) };
+            let mut whole = bench_of(scheme, planes, more);
+            history(&mut whole, seed, commands, u32::MAX);
+            for step in (seed as u32 % each..whole.steps).step_by(each as usize) {
+                let mut bench = bench_of(scheme, planes, more);
+                history(&mut bench, seed, commands, step);
+                bench.cut();
+                check(&mut bench, &format!("{scheme}, {more:?}, cut at step {step}"));
+                history(&mut bench, seed + 9, 8, u32::MAX);
+                bench.run();
+                bench.audit();
+            }
+        }
+    }
+}
+
+/// Again and again, every third time while the drive recovers.
+#[test]
+fn cut_again_and_again_every_map_goes_on() {
+    for scheme in ["none", "mirror", "raid5"] {
+        for seed in 0..12 {
+            let (planes, more) = MAPS[seed as usize % MAPS.len()];
+            let mut bench = bench_of(scheme, planes, more);
+            for round in 0..12 {
+                let until = bench.steps + 3 + 5 * ((seed as u32 + 3 * round) % 9);
+                history(&mut bench, seed * 100 + u64::from(round), 30, until);
+                bench.cut();
+                let (at, ready) = bench.last_cut();
+                if round % 3 == 0 {
+                    bench.cut_at(SimTime(at.0 + (ready.0 - at.0) / 2));
+                }
+                let missing = bench.take_stock();
+                assert!(missing.is_empty(), "{scheme}, {more:?}, seed {seed}, round {round}: {missing:?}");
+            }
+            check(&mut bench, scheme);
+            for page in 0..bench.pages() {
+                bench.submit(Verb::Write, page, 1);
+                bench.run();
+            }
+            assert!(bench.read_all().is_empty(), "{scheme}, {more:?}");
+            bench.audit();
+        }
+    }
+}
+
 #[test]
 fn a_cut_at_every_step_costs_nothing_that_was_durable() {
     for entry in for_drives() {

@@ -27,8 +27,8 @@
 
 use super::Options;
 use crate::engine::{
-    Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Unit, Verb,
-    Verdict, View, Why,
+    Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step,
+    Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::Span;
 use clean::{Cleaning, Piece};
@@ -343,6 +343,10 @@ impl Scheme for Log {
 
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.restart(view, lacks);
+    }
+
+    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
+        self.spare_of(page, view)
     }
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {

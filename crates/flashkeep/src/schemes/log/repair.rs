@@ -4,7 +4,7 @@
 use super::groups::State;
 use super::places::Place;
 use super::{Hold, Log};
-use crate::engine::{Key, Outcome, Plan, Role, Step, View};
+use crate::engine::{Key, Outcome, Page, Plan, Role, Spare, Step, View};
 
 impl Log {
     /// The stripe that was closed last may have a parity that the controller has not submitted yet.
@@ -70,5 +70,21 @@ impl Log {
             };
             steps.push(Step::fetch(member, page, role, like.command.cause).row(like.row));
         }
+    }
+
+    /// What a page says of itself after a power cut: where it is missing, what the rest of its stripe says of it.
+    pub(super) fn spare_of(&self, page: Page, view: &View<'_>) -> Option<Spare> {
+        let place = self.places.find(page.0)?;
+        let spare = |unit: Place| {
+            let (member, page) = self.address(unit);
+            if view.has(member, page) { view.spare(member, page) } else { None }
+        };
+        if let Some(spare) = spare(place) {
+            return Some(spare);
+        }
+        let others = || self.places.units(place).filter(|&unit| unit != place);
+        let parity = spare(others().find(|&unit| self.places.is_parity(unit))?)?;
+        let stamp = others().try_fold(0, |sum, unit| Some(sum ^ spare(unit)?.stamp))?;
+        Some(Spare { stamp, ..parity })
     }
 }

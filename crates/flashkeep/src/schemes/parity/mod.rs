@@ -28,8 +28,8 @@ pub use weighted::Weighted;
 
 use super::Options;
 use crate::engine::{
-    Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Unit, Verb,
-    Verdict, View, Why,
+    Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step,
+    Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::Span;
 use crate::spec::Incomplete;
@@ -258,6 +258,13 @@ impl<L: Layout> Scheme for Parity<L> {
             (0..self.stripes.count()).filter(begun).for_each(|stripe| waiting.close(stripe));
         }
     }
+
+    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
+        self.stripes.spare_of(page, view)
+    }
+
+    /// What one page is is known to its stripe, too: it is only to be written anew.
+    fn disown(&mut self, _: Page, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.stripes.sound = false;

@@ -9,7 +9,7 @@
 use super::layout::{Layout, Seats};
 use super::stripes::Stripes;
 use super::units::Units;
-use crate::engine::{Contents, Member, Page, Role, Token, Version, View, gf};
+use crate::engine::{Contents, Member, Page, Role, Spare, Token, Version, View, gf};
 use crate::kernel::Bits;
 
 /// The units of a stripe, as their spare areas say.
@@ -83,6 +83,31 @@ impl<L: Layout> Stripes<L> {
                 lacks(seats.member(role), seats.parity_page());
             }
         }
+    }
+
+    /// What a data page says of itself: where it is lacking, what the rest of its stripe says of it.
+    pub(crate) fn spare_of(&self, page: Page, view: &View<'_>) -> Option<Spare> {
+        let (stripe, index) = self.split(page);
+        let seats = self.seats(stripe);
+        let data = |other: u8| (seats.data(other), seats.page());
+        let has = |(member, page): (Member, Page)| view.has(member, page);
+        if has(data(index)) {
+            return view.spare(seats.data(index), seats.page());
+        }
+        let others: Vec<u8> = (0..self.data()).filter(|&other| other != index).collect();
+        if !others.iter().all(|&other| has(data(other))) {
+            return None;
+        }
+        let parities = seats.parities().iter().map(|&role| (role, (seats.member(role), seats.parity_page())));
+        let (role, (member, page)) = { parities }.find(|&(_, place)| has(place))?;
+        let token =
+            |(member, page)| view.spare(member, page).map_or(Token::default(), |spare| Token(spare.stamp));
+        let parity = view.spare(member, page)?;
+        let rest = others
+            .iter()
+            .fold(Token(parity.stamp), |sum, &other| sum.plus(coefficient(role, other), token(data(other))));
+        let Token(stamp) = scaled(gf::inverse(coefficient(role, index)), rest);
+        (stamp != 0).then_some(Spare { stamp, ..parity })
     }
 
     fn remains(&self, seats: Seats, view: &View<'_>) -> Remains {

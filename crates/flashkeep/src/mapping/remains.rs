@@ -1,0 +1,167 @@
+//! What a power cut has left of a map of blocks.
+//!
+//! Each page has beside it, in its spare area, which logical page it is, whether it was written to a log, and, as every
+//! page has, the number of its write. Of all pages that say to be the same one, those with the contents of the highest
+//! number are it; a plane does one thing after the other, so that none is copied behind a newer one. Then blocks are
+//! given up of which every page is in another block too, the youngest first: a copy that had been begun is thrown away
+//! as long as all that it is made from is there, and is kept, its sources being given up, as soon as it is not.
+//!
+//! Of a plane's operations a cut leaves the first ones, up to some instant: of a merge all sources are there or all of
+//! its copies. So there is always an erased block, or one to be given up, for what has to be done again.
+
+use super::LEAF;
+use super::base::Base;
+use crate::engine::{Page, View};
+use std::collections::BTreeMap;
+
+/// The bit of what stands beside a page that says that it was written to a log. Page numbers have 31 bits.
+pub(super) const IN_LOG: u32 = 1 << 31;
+
+/// What is to be tidied up by whoever changes something in a plane next, and how what there is to be found until then.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Disorder {
+    /// Blocks that hold nothing any more and are not erased, stored plus one.
+    pub(super) useless: Vec<u32>,
+    /// Logical blocks whose pages lie in several blocks that do not go together, and those blocks, stored plus one.
+    pub(super) split: BTreeMap<u32, Vec<u32>>,
+    /// Where the pages of those are.
+    pub(super) astray: BTreeMap<u32, u32>,
+}
+
+impl Disorder {
+    pub(super) fn is_empty(&self) -> bool {
+        self.useless.is_empty() && self.split.is_empty()
+    }
+
+    /// A logical block lies in blocks that do not go together.
+    pub(super) fn split_up(&mut self, logical: u32, blocks: &[Kept], block_pages: u32) {
+        for kept in blocks {
+            let places =
+                kept.pages.iter().map(|(offset, &page)| (page, (kept.block - 1) * block_pages + offset));
+            self.astray.extend(places);
+        }
+        self.split.insert(logical, blocks.iter().map(|kept| kept.block).collect());
+    }
+}
+
+/// A block that is not erased.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// Stored plus one.
+    pub(super) block: u32,
+    /// The first of its pages that can still be programmed.
+    pub(super) next: u32,
+    /// The number of its newest page.
+    pub(super) age: u64,
+    pub(super) is_log: bool,
+    /// Its pages that are current ones, by offset, and which.
+    pub(super) pages: BTreeMap<u32, u32>,
+}
+
+impl Kept {
+    /// Whether it has the current contents of the page that belongs to `offset`, there.
+    pub(super) fn has(&self, offset: u32) -> bool {
+        self.pages.contains_key(&offset)
+    }
+}
+
+/// Everything that is left.
+#[derive(Debug, Default)]
+pub(super) struct Remains {
+    /// Blocks that are erased, and those that might as well be, stored plus one.
+    erased: Vec<u32>,
+    useless: Vec<u32>,
+    /// Blocks with pages at their own places, by logical block, the oldest first.
+    pub(super) in_place: BTreeMap<u32, Vec<Kept>>,
+    /// Logs, the oldest first.
+    pub(super) logs: Vec<Kept>,
+}
+
+/// A page of a block, as its spare area says.
+struct Found {
+    offset: u32,
+    page: u32,
+    version: (u64, u64),
+}
+
+impl Remains {
+    /// Reads what there is, and decides what of that is kept.
+    pub(super) fn find(base: &Base, view: &View<'_>) -> Remains {
+        let mut remains = Remains::default();
+        let mut newest = vec![(0, 0); base.pages as usize];
+        let mut blocks = Vec::new();
+        for block in 0..base.blocks() {
+            let at = |offset| Page(block * base.block_pages + offset);
+            let next = (0..base.block_pages).find(|&offset| view.is_erased(LEAF, at(offset)));
+            let next = next.unwrap_or(base.block_pages);
+            if next == 0 {
+                remains.erased.push(block + 1);
+                continue;
+            }
+            let mut kept = Kept { block: block + 1, next, age: 0, is_log: false, pages: BTreeMap::new() };
+            let mut found = Vec::new();
+            for offset in 0..next {
+                let Some(spare) = view.spare(LEAF, at(offset)) else { continue };
+                let (page, version) = (spare.mark & !IN_LOG, (spare.sequence, spare.stamp));
+                kept.is_log = spare.mark & IN_LOG != 0;
+                kept.age = kept.age.max(spare.sequence);
+                if base.trims.get(&page).is_none_or(|&trimmed| spare.sequence > trimmed) {
+                    newest[page as usize] = version.max(newest[page as usize]);
+                    found.push(Found { offset, page, version });
+                }
+            }
+            blocks.push((kept, found));
+        }
+        let mut copies = vec![0_u32; base.pages as usize];
+        for (kept, found) in &mut blocks {
+            let is_current = |found: &Found| found.version.1 == newest[found.page as usize].1;
+            kept.pages = found.drain(..).filter(is_current).map(|found| (found.offset, found.page)).collect();
+            kept.pages.values().for_each(|&page| copies[page as usize] += 1);
+        }
+        let mut blocks: Vec<Kept> = blocks.into_iter().map(|(kept, _)| kept).collect();
+        blocks.sort_by_key(|kept| std::cmp::Reverse(kept.age));
+        for kept in blocks {
+            if kept.pages.values().all(|&page| copies[page as usize] > 1) {
+                kept.pages.values().for_each(|&page| copies[page as usize] -= 1);
+                remains.useless.push(kept.block);
+            } else if kept.is_log {
+                remains.logs.push(kept);
+            } else {
+                let (logical, _) = base.split(*kept.pages.values().next().expect("one that is nowhere else"));
+                remains.in_place.entry(logical).or_default().push(kept);
+            }
+        }
+        remains.in_place.values_mut().for_each(|blocks| blocks.reverse());
+        remains.logs.reverse();
+        remains
+    }
+
+    /// Every page that is somewhere.
+    pub(super) fn pages(&self) -> impl Iterator<Item = u32> {
+        let blocks = self.in_place.values().flatten().chain(&self.logs);
+        blocks.flat_map(|kept| kept.pages.values().copied())
+    }
+
+    /// The base goes on with what is left.
+    pub(super) fn settle(&mut self, base: &mut Base) {
+        base.restart(&self.erased);
+        self.pages().for_each(|page| base.set_page(page, true));
+        base.disorder.useless = std::mem::take(&mut self.useless);
+    }
+}
+
+/// How two blocks of a logical block go together: the second one has all pages before `next`, or they are `elsewhere`,
+/// and the first one those behind.
+pub(super) fn go_together(
+    base: &Base,
+    logical: u32,
+    old: &Kept,
+    new: &Kept,
+    elsewhere: impl Fn(u32) -> bool,
+) -> bool {
+    (0..base.block_pages).all(|offset| {
+        let page = logical * base.block_pages + offset;
+        let has = if offset < new.next { new.has(offset) } else { old.has(offset) };
+        has || !base.has_page(page) || elsewhere(page)
+    })
+}
