@@ -9,5 +9,5 @@ mod window;
 pub use address::{AddressError, Addresses, Placement, Range};
 pub use interleave::Interleave;
 pub use oracle::Oracle;
-pub use split::{Fragment, Span, fragments, whole};
+pub use split::{Fragment, Fragments, Span, fragments, whole};
 pub use window::Window;

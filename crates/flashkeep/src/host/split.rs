@@ -35,27 +35,60 @@ pub fn whole(page_sectors: u32) -> u64 {
     if page_sectors == 64 { u64::MAX } else { (1 << page_sectors) - 1 }
 }
 
-/// The pages of a span of sectors, in order.
-pub fn fragments(span: Span, page_sectors: u32) -> impl Iterator<Item = Fragment> {
-    let size = u64::from(page_sectors);
-    let end = span.first + span.count;
-    let mut at = span.first;
-    std::iter::from_fn(move || {
-        if at >= end {
+/// The pages that bytes touch, in order.
+#[inline]
+pub fn fragments(offset: u64, length: u64, sector_bytes: u64, page_sectors: u32) -> Fragments {
+    let bytes = sector_bytes * u64::from(page_sectors);
+    // Most requests are whole pages of a power of two: those are cut without a division.
+    if length > 0 && bytes.is_power_of_two() && (offset | length) & (bytes - 1) == 0 {
+        let shift = bytes.trailing_zeros();
+        let (page, count) = ((offset >> shift) as u32, (length >> shift) as u32);
+        let whole = Some(Fragment { page, count, mask: whole(page_sectors) });
+        return Fragments { whole, at: 0, end: 0, page_sectors };
+    }
+    let Span { first, count } = Span::of_bytes(offset, length, sector_bytes);
+    Fragments { whole: None, at: first, end: first + count, page_sectors }
+}
+
+/// What [`fragments`] cuts.
+#[derive(Clone, Debug)]
+pub struct Fragments {
+    /// All there is.
+    whole: Option<Fragment>,
+    at: u64,
+    end: u64,
+    page_sectors: u32,
+}
+
+impl Iterator for Fragments {
+    type Item = Fragment;
+
+    #[inline]
+    fn next(&mut self) -> Option<Fragment> {
+        if self.whole.is_some() {
+            return self.whole.take();
+        }
+        if self.at >= self.end {
             return None;
         }
+        Some(self.cut())
+    }
+}
+
+impl Fragments {
+    #[inline(never)]
+    fn cut(&mut self) -> Fragment {
+        let Fragments { at, end, page_sectors, .. } = *self;
+        let size = u64::from(page_sectors);
         let (page, within) = (at / size, at % size);
         let pages = if within == 0 { (end - at) / size } else { 0 };
-        let fragment = if pages > 0 {
-            Fragment { page: page as u32, count: pages as u32, mask: whole(page_sectors) }
-        } else {
-            let sectors = (size - within).min(end - at);
-            let mask = whole(sectors as u32) << within;
-            Fragment { page: page as u32, count: 1, mask }
-        };
-        at = if pages > 0 { at + pages * size } else { (at + size - within).min(end) };
-        Some(fragment)
-    })
+        if pages > 0 {
+            self.at = at + pages * size;
+            return Fragment { page: page as u32, count: pages as u32, mask: whole(page_sectors) };
+        }
+        self.at = (at + size - within).min(end);
+        Fragment { page: page as u32, count: 1, mask: whole((self.at - at) as u32) << within }
+    }
 }
 
 #[cfg(test)]
@@ -64,7 +97,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn cut(first: u64, count: u64, page_sectors: u32) -> Vec<(u32, u32, u64)> {
-        fragments(Span { first, count }, page_sectors).map(|f| (f.page, f.count, f.mask)).collect()
+        let bytes = fragments(first * 512, count * 512, 512, page_sectors);
+        bytes.map(|f| (f.page, f.count, f.mask)).collect()
     }
 
     #[test]
@@ -77,9 +111,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_sector_once(first in 0u64..500, count in 1u64..300, page_sectors in 1u32..=64) {
+        fn every_sector_once(
+            first in 0u64..500,
+            count in 1u64..300,
+            page_sectors in 1u32..=64,
+            sector in prop::sample::select(vec![512, 520, 4096]),
+        ) {
             let mut seen = Vec::new();
-            for f in fragments(Span { first, count }, page_sectors) {
+            for f in fragments(first * sector, count * sector, sector, page_sectors) {
                 for page in f.page..f.page + f.count {
                     let bits = (0..page_sectors).filter(|bit| f.mask >> bit & 1 == 1);
                     seen.extend(bits.map(|bit| u64::from(page) * u64::from(page_sectors) + u64::from(bit)));

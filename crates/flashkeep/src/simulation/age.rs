@@ -208,8 +208,9 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
             for at in 0..self.ranges.len() {
                 let crate::host::Range { offset, length } = self.ranges[at];
-                let span = crate::host::Span::of_bytes(offset, length, sector_bytes);
-                for fragment in crate::host::fragments(span, self.buffer.page_sectors()) {
+                for fragment in
+                    crate::host::fragments(offset, length, sector_bytes, self.buffer.page_sectors())
+                {
                     act(self, fragment);
                 }
             }

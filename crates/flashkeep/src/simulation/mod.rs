@@ -5,7 +5,7 @@ use crate::drive::{Counters, Drive, Work};
 use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Scheme, Token};
 use crate::error::Error;
 use crate::ftl::Entry;
-use crate::host::{Addresses, Interleave, Placement, Range, Span as Sectors, Window, fragments};
+use crate::host::{Addresses, Interleave, Placement, Range, Window, fragments};
 use crate::job::{Job, Outcome, Progress, RequestRecord};
 use crate::kernel::{Arena, SimTime, Span};
 use crate::mapping;

@@ -268,8 +268,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         let written = &mut self.in_flight[id].written;
         written.clear();
         for &crate::host::Range { offset, length } in &self.ranges {
-            let span = super::Sectors::of_bytes(offset, length, sector_bytes);
-            for fragment in super::fragments(span, page_sectors) {
+            for fragment in super::fragments(offset, length, sector_bytes, page_sectors) {
                 for page in fragment.page..fragment.page + fragment.count {
                     let version = self.buffer.version(page);
                     if trims && fragment.mask == self.buffer.pages().whole() {

@@ -237,7 +237,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         let mut asked = false;
         for at in 0..self.ranges.len() {
             let Range { offset, length } = self.ranges[at];
-            for fragment in fragments(Sectors::of_bytes(offset, length, sector_bytes), page_sectors) {
+            for fragment in fragments(offset, length, sector_bytes, page_sectors) {
                 let Simulation { engine, drive, buffer, now, in_flight, .. } = self;
                 let expected = &mut in_flight[id].expected;
                 let mut below = Below { engine, leaves: drive, now: *now, request, expected };
