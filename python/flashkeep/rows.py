@@ -74,7 +74,10 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         Row("write amplification", "write_amplification.total", ratio, LOWER),
         *(Row(f"  {words}", f"write_amplification.{cause}", ratio, LOWER) for cause, words in (
             ("buffer", "saved by the buffer"), ("mirror", "mirror"), ("gc", "garbage collection"),
-            ("parity", "parity"), ("wear", "wear levelling"), ("metadata", "metadata"), ("rebuild", "rebuild"))),
+            ("parity", "parity"), ("wear", "wear levelling"), ("metadata", "metadata"), ("rebuild", "rebuild"),
+            ("empty", "places left empty"))),
+        Row("flash pages programmed", "packing.flash_pages.program", count, LOWER),
+        Row("flash pages read", "packing.flash_pages.read", count, LOWER),
     )),
     ("Wear and use", (
         Row("blocks erased", "wear.erases_total", count, LOWER),

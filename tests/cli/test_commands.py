@@ -119,3 +119,27 @@ def test_letters_that_are_none_are_refused(flashkeep: Command, drive: Path) -> N
     done = flashkeep("check", drive, "--set", "ftl.allocation=CC")
     assert done.code == 2
     assert "each at most once" in done.err
+
+
+def test_small_pages_share_programs_and_reads(flashkeep: Command, die: Path) -> None:
+    small = ("flash.page_kib=16", "ftl.logical_page_kib=4", "ftl.allocation=dynamic")
+    sent = COMMAND_US + 4 * TRANSFER_US
+    alone = run(flashkeep, die, 1, *small)
+    assert page_us(alone) == pytest.approx((sent + PROGRAM_US) / 4, rel=0.01)
+    together = run(flashkeep, die, 1, *small, "flash.commands.multi_plane=match")
+    assert page_us(together) == pytest.approx((4 * sent + 3 * REGISTER_US + PROGRAM_US) / 16, rel=0.01)
+    assert alone["packing"]["places"] == together["packing"]["places"] == 4
+    assert alone["packing"]["empty_places"] == 4 * alone["packing"]["flash_pages"]["program"] - 4000
+    reads = run(flashkeep, die, 0, *small)
+    assert page_us(reads) == pytest.approx((COMMAND_US + READ_US) / 4 + TRANSFER_US, rel=0.01)
+    done = flashkeep("check", str(die), *(part for setting in small for part in ("--set", setting)))
+    assert "64 pages × 4 places × 4 KiB" in done.out
+
+
+def test_pages_that_do_not_fit_the_flash_s_are_refused(flashkeep: Command, die: Path) -> None:
+    done = flashkeep("check", str(die), "--set", "ftl.logical_page_kib=3")
+    assert done.code == 2
+    assert "no whole number of places for pages of 3 KiB" in done.err
+    done = flashkeep("check", str(die), "--set", "ftl.logical_page_kib=2", "--set", "ftl.gc.copyback=on")
+    assert done.code == 2
+    assert "ftl.gc.copyback" in done.err

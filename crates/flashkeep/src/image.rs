@@ -33,6 +33,7 @@ const FREE: &[&str] = &[
     "flash.commands",
     "flash.control_gang",
     "ftl.coalesce_reads",
+    "ftl.gather_us",
     "ftl.plane_choice",
     "ftl.map_memory",
     "ftl.map_write_us",

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{done, figure, job, summary};
+use common::{done, figure, job, output, summary};
 use flashkeep::schemes::for_drives;
 use flashkeep::spec::load_text;
 use proptest::prelude::*;
@@ -73,6 +73,85 @@ fn the_same_run_takes_the_same_course() {
     assert_eq!(digest(), digest());
 }
 
+/// Four writers of one page each, more or less at once: who waits for the others writes four times less, and later.
+#[test]
+fn waiting_for_others_fills_pages() {
+    let of = |gather: &str| run("synth:random,requests=2k,write=1,size=4KiB,rate=1k", &[gather]);
+    let (now, later) = (of("ftl.gather_us=0"), of("ftl.gather_us=3000"));
+    assert!(figure(&now, "write_amplification.empty") > 2.0, "{now}");
+    assert!(figure(&later, "write_amplification.empty") < 0.5, "{later}");
+}
+
+/// Requests of whole flash pages cost what they cost where those are the pages of the map: time, energy, erases.
+#[test]
+fn whole_flash_pages_cost_what_pages_do() {
+    let energy = ["voltage_v", "read_ma", "program_ma", "erase_ma", "transfer_ma", "standby_ma"];
+    let energy = energy.map(|name| format!("flash.energy.{name}=10"));
+    for trace in [
+        "synth:sequential,requests=3k,write=1,size=16KiB,depth=1",
+        "synth:random,requests=3k,write=0.5,size=16KiB,align=16KiB,rate=500",
+    ] {
+        let of = |kib: &str| {
+            let set: Vec<&str> = energy
+                .iter()
+                .map(String::as_str)
+                .chain([kib, "start.existing=\"all\"", "ftl.over_provisioning=1"])
+                .collect();
+            let run = run(trace, &set);
+            let keys =
+                ["response_us.read.mean", "response_us.write.mean", "energy.total_j", "wear.erases_total"];
+            keys.map(|key| run.pointer(&format!("/{}", key.replace('.', "/"))).cloned())
+        };
+        assert_eq!(of("ftl.logical_page_kib=4"), of("ftl.logical_page_kib=16"), "{trace}");
+    }
+}
+
+/// Pages written one at a time take the types of the flash pages that they have for themselves, and all of those crosses.
+#[test]
+fn the_types_are_those_of_flash_pages() {
+    let write = |n: u64, op: u8| format!("{} 0 {} 8 {op}\n", (n + 100 * u64::from(op)) * 10_000_000, n * 8);
+    let trace: String = (0..6).map(|n| write(n, 0)).chain((0..6).map(|n| write(n, 1))).collect();
+    let times = "flash.timing={ read_us = [20, 40, 80], program_us = [200, 400, 800], bus_ns_per_byte = 1, command_ns = 0 }";
+    let mut job = job(DIE, &trace, &[times]);
+    job.keep_requests = true;
+    let ns: Vec<u64> = done(&job).requests.iter().map(|request| request.response_ns).collect();
+    let writes = [200, 400, 800, 200, 400, 800].map(|us| 16_384 + us * 1_000);
+    let reads = [20, 40, 80, 20, 40, 80].map(|us| 4_096 + us * 1_000);
+    assert_eq!((&ns[..6], &ns[6..]), (&writes[..], &reads[..]));
+}
+
+#[test]
+fn a_drive_that_was_conditioned_and_saved_goes_on_as_it_was() {
+    let trace = "synth:random,requests=2k,write=0.7,size=4KiB,depth=6";
+    let mut first = job(DIE, trace, &[]);
+    let file = output("packed.aged");
+    (first.condition, first.verify) = (true, true);
+    let conditioned = summary(&first);
+    assert!(figure(&conditioned, "conditioning.write_amplification") >= 1.0);
+    assert!(figure(&conditioned, "wear.erases_total") > 0.0);
+    (first.save_aged, first.untimed) = (Some(file.clone()), true);
+    summary(&first);
+    let mut again = job(DIE, trace, &[]);
+    (again.aged, again.verify) = (Some(file), true);
+    let loaded = summary(&again);
+    assert_eq!(figure(&loaded, "integrity.wrong_reads"), 0.0);
+    assert!(figure(&loaded, "write_amplification.empty") > 0.0, "it still knows how its pages share");
+}
+
+/// Drives whose pages share, in an array: it is rebuilt, and says how full they were.
+#[test]
+fn arrays_of_such_drives() {
+    let member = DIE.replace("blocks_per_plane = 64", "blocks_per_plane = 32");
+    let members = format!("members = [\"4 * {}\"]\n", common::file("member.toml", &member));
+    let array = format!("{members}[redundancy]\nscheme = \"raid5\"\nstripe_kib = 8\nspares = 1\n");
+    let mut job = job(&array, "synth:random,requests=3k,write=0.7,size=4KiB:0.7/16KiB:0.3,depth=8", &[]);
+    (job.verify, job.fail) = (true, vec!["member:1@40%,replace_after=20ms".to_owned()]);
+    let run = summary(&job);
+    assert_eq!(figure(&run, "integrity.wrong_reads") + figure(&run, "integrity.lost_pages"), 0.0);
+    assert!(figure(&run, "write_amplification.empty") > 0.0, "{}", run["write_amplification"]);
+    assert!(figure(&run, "operations.program.rebuild") > 0.0, "{}", run["operations"]);
+}
+
 /// Victims, separation, wear levelling: each collects, and nothing is read wrong.
 #[test]
 fn every_policy_collects() {
@@ -120,6 +199,7 @@ fn ways() -> impl Strategy<Value = Vec<String>> {
         ("flash.commands.multi_plane", &["off", "match", "skip"]),
         ("flash.commands.cache_program", &["false", "false", "true"]),
         ("flash.commands.cache_read", &["false", "false", "true"]),
+        ("ftl.gather_us", &["0", "0", "100", "2000"]),
         ("flash.dies_per_chip", &["1", "2"]),
         ("flash.planes_per_die", &["1", "2"]),
         ("flash.acknowledge", &["program", "transfer"]),

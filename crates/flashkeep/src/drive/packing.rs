@@ -2,8 +2,8 @@
 //!
 //! Maps, blocks, victims, schemes and counts know places only. What is done at once is a page of the flash: a program
 //! takes as many pages as wait for the open block of its plane and have places in the next page of it, and the other
-//! places stay empty. All of the page crosses the channel, as its check codes cover all of it. Nobody waits for a fuller
-//! page. A read brings up all places of a page that are waited for, and those alone cross the channel. A collection reads
+//! places stay empty. All of the page crosses the channel, as its check codes cover all of it. Who comes first may wait for
+//! others (`ftl.gather_us`), until they fill a page or its time is over. A read brings up all places of a page that are waited for, and those alone cross the channel. A collection reads
 //! a page once, keeps what it has read in *hand* until that fills a page (for each stream), and programs the rest when
 //! there is nothing more to read.
 //!
@@ -34,6 +34,9 @@ pub(super) struct Packing {
     placed: Vec<u32>,
     /// What a raw leaf programs together; empty in between.
     run: Vec<Id<Op>>,
+    /// How long a write waits for others, and until when each one does.
+    gather: Span,
+    until: Vec<SimTime>,
     /// Pages of a read are being queued; the channels that they wait for.
     gathers: bool,
     asked: Vec<usize>,
@@ -43,12 +46,20 @@ impl Packing {
     pub(super) fn new(drive: &Resolved, planes: u32, leaves: usize) -> Packing {
         let page = drive.page_sectors() as u16;
         Packing {
+            gather: Span(drive.gather_ns()),
             flash_page: page * drive.places() as u16,
             page,
             hands: vec![Vec::new(); planes as usize],
             placed: vec![0; leaves],
             ..Packing::default()
         }
+    }
+
+    /// A leaf places a page without time: whether its next one shares a page of the flash with that.
+    pub(super) fn stays_in_page(&mut self, ftl: usize, places: u32) -> bool {
+        let placed = &mut self.placed[ftl];
+        *placed = (*placed + 1) % places;
+        *placed != 0
     }
 }
 
@@ -88,11 +99,49 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Whether the leaf's next page, placed without time, shares a page of the flash with the one before.
-    pub(super) fn stays_in_page(&mut self, ftl: usize) -> bool {
-        let placed = &mut self.packing.placed[ftl];
-        *placed = (*placed + 1) % self.geometry.places;
-        *placed != 0
+    /// Whether writes wait for others, and this one does from now on.
+    pub(super) fn gathers(&mut self, now: SimTime, op: Id<Op>) -> bool {
+        let Packing { gather, until, .. } = &mut self.packing;
+        if *gather == Span::ZERO {
+            return false;
+        }
+        if until.len() <= op.index() {
+            until.resize(op.index() + 1, SimTime::ZERO);
+        }
+        until[op.index()] = now + *gather;
+        true
+    }
+
+    /// Until when the first write of a pool waits for others, if it still does: they do not fill a page of the flash.
+    pub(super) fn gathers_until(&self, pool: u32) -> Option<SimTime> {
+        let mut at = self.pools[pool as usize].head;
+        let until = self.packing.until.get(at.index()).copied().filter(|&until| until > self.now)?;
+        let mut pages = 0;
+        while at.is_some() {
+            let Op { placed, command, next, .. } = self.ops[at];
+            pages += u32::from(command.count - placed);
+            if pages >= self.geometry.places {
+                return None;
+            }
+            at = next;
+        }
+        Some(until)
+    }
+
+    /// A channel has found nothing to write; where that is because somebody waits for others, it comes back.
+    #[inline(never)]
+    pub(super) fn come_for_gathered(&mut self, now: SimTime, channel: usize) {
+        if self.packing.gather == Span::ZERO {
+            return;
+        }
+        for at in 0..self.channels[channel].lanes.len() {
+            let pool = self.lanes[self.channels[channel].lanes[at].0 as usize].pool;
+            if self.pools[pool as usize].head.is_some()
+                && let Some(until) = self.gathers_until(pool)
+            {
+                self.wake_slot(now, self.units.len() + channel, until);
+            }
+        }
     }
 
     /// The stream of a page that waits.
@@ -289,7 +338,11 @@ impl<C: Contents> Drive<C> {
         let unread = self.blocks.valid_in(plane, victim) > hand.len() as u32;
         let stream = |ppn: &Ppn| self.stream_of_move(plane, self.blocks.owner(*ppn));
         let waiting = |of: Option<u8>| hand.iter().filter(|ppn| stream(ppn) == of).count() as u32;
-        let full = hand.iter().map(stream).find(|&of| waiting(of) >= geometry.places);
+        let full = if self.streams.are_several() {
+            hand.iter().map(stream).find(|&of| waiting(of) >= geometry.places)
+        } else {
+            hand.first().filter(|_| hand.len() as u32 >= geometry.places).map(stream)
+        };
         let next = match full {
             Some(stream) => Some(Move::Program(stream)),
             None if unread => Some(self.take_in_hand(plane, victim, &mut hand)),

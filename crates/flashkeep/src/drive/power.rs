@@ -292,7 +292,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Makes sure of an event at `until` at the latest; one of `now` is being done, and does not count.
-    fn wake_slot(&mut self, now: SimTime, slot: usize, until: SimTime) {
+    pub(super) fn wake_slot(&mut self, now: SimTime, slot: usize, until: SimTime) {
         let at = self.agenda.at(slot);
         self.agenda.set(slot, if at > now { at.min(until) } else { until });
     }

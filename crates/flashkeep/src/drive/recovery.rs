@@ -238,7 +238,8 @@ impl<C: Contents> Drive<C> {
     /// Whether a block that is programmed up to `end` has its summary, which comes with the last page.
     fn has_summary(&self, plane: PlaneId, block: u32, end: u32) -> bool {
         let full = self.summaries && !self.raw && end == self.geometry.pages;
-        full && !self.blocks.is_unreadable(self.geometry.ppn(plane, block, end - 1))
+        let places = self.geometry.places;
+        full && !self.blocks.is_unreadable(self.geometry.ppn(plane, block, (end - 1) / places * places))
     }
 
     /// Nothing is read where the map and what spare areas say is in a memory that has kept it. Otherwise a block that has

@@ -190,11 +190,9 @@ impl<C: Contents> Drive<C> {
         if !self.blocks.has_room(plane) {
             return None;
         }
-        if self.packs && self.stays_in_page(ftl) {
+        if self.packs && self.packing.stays_in_page(ftl, self.geometry.places) {
             return Some(plane);
         }
-        let this = &mut self.ftls[ftl];
-        let lane = &mut self.lanes[this.in_turn[this.untimed_turn] as usize];
         let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };
         lane.turn = next(lane.turn as usize, lane.planes.len()) as u32;
         this.untimed_turn = next(this.untimed_turn, this.in_turn.len());

@@ -193,7 +193,12 @@ impl<C: Contents> Drive<C> {
                 self.pass_on(now, channel, lane);
                 Turn::Granted(unit)
             }
-            None => Turn::Nothing,
+            None => {
+                if self.packs {
+                    self.come_for_gathered(now, channel);
+                }
+                Turn::Nothing
+            }
         }
     }
 

@@ -100,7 +100,8 @@ impl<C: Contents> Drive<C> {
         waiting.push(&mut self.ops, op);
         // An older request's comes first: those who could not take what was first may be able to take this.
         let overtakes = self.selective && waiting.head.raw() == op.raw();
-        if !somebody_waits || overtakes {
+        let gathers = self.packs && self.gathers(now, op);
+        if !somebody_waits || overtakes || gathers {
             self.offer(now, ftl, pool, channels);
         }
     }
@@ -184,6 +185,9 @@ impl<C: Contents> Drive<C> {
         let lane = &self.lanes[lane];
         let head = self.pools[lane.pool as usize].head;
         if !head.is_some() {
+            return None;
+        }
+        if !SIMPLE && self.packs && self.gathers_until(lane.pool).is_some() {
             return None;
         }
         let ftl = &self.ftls[usize::from(lane.ftl)];

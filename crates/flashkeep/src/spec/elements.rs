@@ -13,6 +13,7 @@ impl Check<'_> {
         self.gang()?;
         self.rounds()?;
         self.packing()?;
+        self.gathering();
         self.one_chip(allocation)?;
         self.summary()?;
         let within = |level: &&Level| matches!(level, Level::Die | Level::Plane);

@@ -206,13 +206,18 @@ pub struct FtlSpec {
     /// `CWDP` leaves no choice, `CWD` one (the plane), `CW` two.
     #[schemars(extend("pattern" = "^(dynamic|dynamic-in-channel|dynamic-in-chip|[CWDP]{1,4})$"))]
     pub allocation: String,
-    /// With `dynamic-in-channel` and `dynamic-in-chip`: so many consecutive pages go to the same one. 0: a logical page.
+    /// With `dynamic-in-channel` and `dynamic-in-chip`: so many consecutive pages go to the same one. 0: a logical page, or
+    /// as many as share a flash page.
     #[schemars(range(max = 65_536))]
     pub stride_pages: u32,
-    /// What is written as one: a write of a part of it reads the rest and writes all of it, flash page by flash page.
-    /// A whole number of pages; 0 for one page.
+    /// A page of the map, KiB; 0 for a flash page. Several flash pages are written as one: a write of a part reads the
+    /// rest and writes all of it, flash page by flash page. Of pages that are smaller, a whole number share a flash page:
+    /// a program takes as many as wait, and leaves the other places empty.
     #[schemars(range(min = 0.0, max = 65_536.0))]
     pub logical_page_kib: f64,
+    /// How long a page waits at most for others with which it can share a flash page, µs; 0: it does not.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub gather_us: f64,
     /// What has one open block, and is collected as one: a `plane`, an `element` (all planes of a chip that is busy as
     /// one) or a `gang` (all chips of a channel that is held for operations). What is said of planes elsewhere in
     /// `[ftl]` and `[ageing]`, thresholds above all, is then said of that.
@@ -726,6 +731,7 @@ impl Default for FtlSpec {
             allocation: "dynamic".into(),
             stride_pages: 0,
             logical_page_kib: 0.0,
+            gather_us: 0.0,
             pool: Pool::Plane,
             plane_choice: PlaneChoice::InTurn,
             partial_writes: PartialWrites::Merge,

@@ -1,11 +1,13 @@
 //! Pages of the map that are smaller than those of the flash: how many have their places in one, and what that does not
 //! go with.
 
-use super::check::{Check, Resolved};
+use super::check::{Check, Resolved, whole};
 use super::cleaning::Copyback;
 use super::keys::{BusUse, DriveSpec, FlashSpec, InFlight, PlaneChoice};
 use super::wear::{spare_blocks, streams};
 use crate::error::DriveError;
+use crate::mapping::{self, Below};
+use crate::schemes::{self, Members};
 
 /// A block's pages are counted by 15 bits.
 const MOST_BLOCK_PAGES: u64 = 32_768;
@@ -52,6 +54,13 @@ impl Resolved {
     #[must_use]
     pub fn block_pages(&self) -> u32 {
         block_pages(&self.spec)
+    }
+
+    /// How long a page waits for others with which it shares a page of the flash, ns.
+    #[must_use]
+    pub fn gather_ns(&self) -> u64 {
+        let waits = places(&self.spec) > 1;
+        if waits { whole(self.spec.ftl.gather_us * 1e3).ceil() as u64 } else { 0 }
     }
 
     /// Places that may stay empty while the pages of a block are moved.
@@ -114,6 +123,25 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// Whether there is anything to wait for.
+    pub(super) fn gathering(&mut self) {
+        let ftl = &self.spec.ftl;
+        if ftl.gather_us == 0.0 {
+            return;
+        }
+        let raw =
+            schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw);
+        let by_block = mapping::named(&ftl.map).is_some_and(|map| map.below == Below::Blocks);
+        let why = if places(&self.spec) == 1 {
+            "unless ftl.logical_page_kib is less than flash.page_kib"
+        } else if raw || by_block {
+            "where each page has its place by the scheme or the map"
+        } else {
+            return;
+        };
+        self.warnings.push(format!("ftl.gather_us: no effect {why}"));
+    }
+
     /// What knows one page for each program only.
     pub(super) fn packing(&self) -> Result<(), DriveError> {
         if places(&self.spec) == 1 {
@@ -124,29 +152,29 @@ impl Check<'_> {
             (
                 flash.bus == BusUse::Rounds,
                 "flash.bus",
-                "a round has one page for each unit; \"transfers\" and \"operations\" are accepted with this",
+                "\"transfers\" and \"operations\" are accepted with this: a round has one page for each unit",
             ),
             (
                 ftl.gc.copyback != Copyback::Off,
                 "ftl.gc.copyback",
-                "copy-back moves a page of the flash as it is, invalid places along with valid ones; \"off\" is accepted \
-                 with this",
+                "\"off\" is accepted with this: a page of the flash would move as it is, invalid places along with \
+                 valid ones",
             ),
             (
                 ftl.plane_choice != PlaneChoice::InTurn,
                 "ftl.plane_choice",
-                "pages that share a program had their older copies in several planes; \"in-turn\" is accepted with this",
+                "\"in-turn\" is accepted with this: those that share a program had their older copies in several planes",
             ),
             (
                 ftl.read_in_flight == InFlight::Flash,
                 "ftl.read_in_flight",
-                "what waits to share a program has no place yet; \"memory\" is accepted with this",
+                "\"memory\" is accepted with this: what waits to share a program has no place yet",
             ),
         ];
         let Some((_, key, message)) = refused.into_iter().find(|(refused, ..)| *refused) else {
             return Ok(());
         };
         let what = format!("pages of {} KiB in flash pages of {} KiB", ftl.logical_page_kib, flash.page_kib);
-        Err(self.wrong(&["ftl.logical_page_kib", key], format!("{what}: {message}")))
+        Err(self.wrong(&["ftl.logical_page_kib", key], format!("{what}: of {key}, {message}")))
     }
 }

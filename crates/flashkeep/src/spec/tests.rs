@@ -776,6 +776,16 @@ fn pages_that_share_a_flash_page() {
     let sectors =
         preset("8CM-64", &["flash.page_kib=64", "ftl.logical_page_kib=0.5", "flash.pages_per_block=32"]);
     assert_eq!((sectors.places(), sectors.page_sectors()), (128, 1));
+    for (set, why) in [
+        (vec!["ftl.gather_us=5"], "ftl.gather_us: no effect unless ftl.logical_page_kib"),
+        (
+            vec!["ftl.gather_us=5", "ftl.logical_page_kib=2", "redundancy.scheme=dvs"],
+            "ftl.gather_us: no effect where",
+        ),
+    ] {
+        let drive = load_text("d", "", &pairs(&set)).unwrap();
+        assert!(drive.warnings.iter().any(|said| said.starts_with(why)), "{set:?}: {:?}", drive.warnings);
+    }
     for (set, said) in [
         (vec!["flash.page_kib=16", "ftl.logical_page_kib=6"], "such as 5.333333333333333 is accepted"),
         (vec!["flash.page_kib=16", "ftl.logical_page_kib=12"], "such as 8 is accepted"),

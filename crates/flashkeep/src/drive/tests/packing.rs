@@ -174,3 +174,34 @@ fn a_raw_leaf_programs_what_waits_of_a_page() {
     assert_eq!(flash_pages(&rig, Kind::Program), 4);
     rig.drive.audit();
 }
+
+/// Whoever comes first waits for 50 µs, or until four have come.
+#[test]
+fn pages_wait_for_others_if_they_are_told_to() {
+    let mut rig = rig_of(ONE, "allocation = \"dynamic\", gather_us = 50", 40);
+    let at = |us: u64| SimTime(us * 1_000);
+    let program = SENT + PROGRAM;
+    rig.ask(0, write(0, 1), 0, &tokens(1, 1));
+    assert_eq!(ends(&rig.settle()), [50_000 + program], "alone, and it has waited");
+    rig.go_on(at(1_000));
+    rig.ask(0, write(1, 1), 1, &tokens(2, 1));
+    rig.go_on(at(1_020));
+    rig.ask(0, write(2, 2), 2, &tokens(3, 2));
+    let end = 1_050_000 + program;
+    assert_eq!(ends(&rig.settle()), [end; 2], "three of them, when the first has waited long enough");
+    rig.go_on(at(2_000));
+    rig.ask(0, write(4, 3), 3, &tokens(5, 3));
+    rig.go_on(at(2_030));
+    rig.ask(0, write(7, 1), 4, &tokens(8, 1));
+    let end = 2_030_000 + program;
+    assert_eq!(ends(&rig.settle()), [end; 2], "four fill a page");
+    rig.go_on(at(3_000));
+    rig.ask(0, write(8, 6), 5, &tokens(9, 6));
+    assert_eq!(
+        ends(&rig.settle()),
+        [3_000_000 + program.max(50_000) + program],
+        "two wait for the first four"
+    );
+    assert_eq!((flash_pages(&rig, Kind::Program), rig.drive.counters().empty_places), (5, 3 + 1 + 2));
+    rig.drive.audit();
+}
