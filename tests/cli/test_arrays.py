@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import flashkeep as fk
 import pytest
@@ -126,6 +127,28 @@ def test_an_array_is_drawn_with_its_members(flashkeep: Command, array: Path) -> 
     assert code == 0
     assert "members 0 to 4" in out
     assert "any one member may fail" in out
+
+
+def test_members_have_dram_and_links_of_their_own(flashkeep: Command, array: Path) -> None:
+    def run(*more: str) -> dict[str, Any]:
+        pairs = [argument for pair in more for argument in ("--set", f"member.{pair}")]
+        code, out, _ = flashkeep("run", array, RANDOM, "--json", "--verify", *pairs)
+        assert code == 0
+        return dict(json.loads(out))
+
+    plain, linked = run(), run("host.link_us_per_sector=5")
+    assert "buffer" not in plain["members"][0]
+    # Old data and parity come over two links at once, then the new ones go there: 40 µs each way.
+    writes = [run["response_us"]["write"]["mean"] for run in (plain, linked)]
+    assert writes[1] - writes[0] == pytest.approx(80, rel=0.1)
+    reads = [run["response_us"]["read"]["mean"] for run in (plain, linked)]
+    assert reads[1] - reads[0] == pytest.approx(40, rel=0.1)
+    buffered = run("buffer.dram_mib=1", "buffer.hit_us=3")
+    assert all(member["buffer"]["write_hits"] > 0 for member in buffered["members"])
+    assert buffered["operations"]["program"]["host"] == 0, "all of it stays in DRAM"
+    assert buffered["response_us"]["write"]["p50"] < writes[0] / 2
+    code, out, _ = flashkeep("check", array, "--set", "member.buffer.dram_mib=1")
+    assert (code, "1 MiB of DRAM" in out) == (0, True)
 
 
 def test_a_disk(flashkeep: Command) -> None:

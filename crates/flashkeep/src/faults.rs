@@ -212,6 +212,9 @@ fn member_not_recovered(array: &Resolved, numbered: bool) -> Option<String> {
     array.array.iter().find_map(|member| {
         let why = match () {
             () if member.is_disk() => "what a disk was writing is not known",
+            () if member.buffer_bytes() > 0 => {
+                "its DRAM takes with it what the array was told is written; buffer.dram_mib = 0 is accepted"
+            }
             () if member.is_array() && !member.scheme().is_for_drives() => {
                 "what its scheme knows of its members would not be found again"
             }

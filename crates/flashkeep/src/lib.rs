@@ -1,6 +1,6 @@
 //! The model: a deterministic simulator and reliability lab for flash storage.
 //!
-//! `kernel` ← `engine` ← `media`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ← `simulation`: dependencies run one way.
+//! `kernel` ← `front` ← `engine` ← `media`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ← `simulation`: dependencies run one way.
 
 pub mod buffer;
 pub mod disk;
@@ -8,6 +8,7 @@ pub mod drive;
 pub mod engine;
 pub mod error;
 pub mod faults;
+pub mod front;
 pub mod ftl;
 pub mod host;
 pub mod image;

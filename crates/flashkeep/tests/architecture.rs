@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 /// specification, which everybody reads and which itself reads the names in the policy tables.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("kernel", &[]),
-    ("engine", &["kernel"]),
+    ("front", &["kernel"]),
+    ("engine", &["front", "kernel"]),
     ("error", &[]),
     ("spec", &["disk", "error", "ftl", "mapping", "media", "schemes"]),
     ("media", &["kernel", "spec"]),
@@ -21,8 +22,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("disk", &["drive", "engine", "image", "kernel", "spec"]),
     ("shelf", &["disk", "drive", "engine", "ftl", "image", "kernel", "media"]),
     ("host", &["engine", "kernel"]),
-    ("buffer", &["engine", "host", "image", "kernel", "spec"]),
-    ("report", &["buffer", "disk", "drive", "engine", "kernel", "mapping", "shelf", "spec"]),
+    ("buffer", &["engine", "front", "host", "image", "kernel", "spec"]),
+    ("report", &["disk", "drive", "engine", "front", "kernel", "mapping", "shelf", "spec"]),
     ("output", &["drive", "engine", "error", "ftl", "media"]),
     ("timeline", &["drive", "engine", "error", "kernel", "media", "output"]),
     ("workload", &["error", "host", "job", "spec"]),

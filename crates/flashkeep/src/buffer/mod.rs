@@ -1,46 +1,35 @@
 //! Above the redundancy: which sectors of a page exist, what the DRAM holds, and the one place where the old part of
 //! a page is merged with the new (a drive without DRAM has a buffer of size 0).
 
-mod lru;
 mod pages;
 mod write;
 
-pub use lru::{Held, Lru};
 pub use pages::Pages;
 
 use crate::engine::{Command, Contents, Engine, Flags, Leaves, Merge, Page, Scheme, Ticket, Verb};
+use crate::front::{Dram, Hits};
 use crate::host::{Fragment, Oracle};
 use crate::image::{Reader, Writer};
 use crate::kernel::SimTime;
 use crate::spec::Existing;
 
-/// How often the DRAM had what was asked for, in sectors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hits {
-    /// Sectors read from DRAM.
-    pub read_hits: u64,
-    /// Sectors read that it did not hold.
-    pub read_misses: u64,
-    /// Sectors written again while it held them.
-    pub write_hits: u64,
-    /// Sectors written that it did not hold.
-    pub write_misses: u64,
+/// What is known of a page in DRAM.
+#[derive(Clone, Copy, Debug, Default)]
+struct Versions<C> {
+    /// What flash holds for it meanwhile.
+    in_flash: C,
+    /// What it holds for the host.
+    newest: C,
 }
 
 /// The buffer of a drive.
 #[derive(Debug)]
 pub struct Buffer<C> {
     pages: Pages,
-    lru: Option<Lru<C>>,
+    dram: Option<Dram<Versions<C>>>,
     existing: Existing,
-    /// The pages of a stripe, which are given up together; none where each page is given up alone.
-    stripe: Option<u32>,
-    /// Pages on their way out, kept for their memory.
-    leaving: Vec<(u32, Held<C>)>,
     /// What each page ought to hold.
     oracle: Oracle<C>,
-    /// Sector hits and misses.
-    pub hits: Hits,
     /// Pages that were read, having been neither written nor there before time 0.
     pub first_touches: u64,
 }
@@ -108,12 +97,9 @@ impl<C: Contents> Buffer<C> {
     ) -> Self {
         Buffer {
             pages: Pages::new(pages, page_sectors),
-            lru: (dram_sectors > 0).then(|| Lru::new(dram_sectors)),
+            dram: Dram::new(dram_sectors, stripe),
             existing,
-            stripe,
-            leaving: Vec::new(),
             oracle: Oracle::new(pages),
-            hits: Hits::default(),
             first_touches: 0,
         }
     }
@@ -121,7 +107,13 @@ impl<C: Contents> Buffer<C> {
     /// Whether the DRAM holds anything.
     #[must_use]
     pub fn holds_pages(&self) -> bool {
-        self.lru.as_ref().is_some_and(|lru| !lru.is_empty())
+        self.dram.as_ref().is_some_and(|dram| !dram.is_empty())
+    }
+
+    /// Sector hits and misses of the DRAM.
+    #[must_use]
+    pub fn hits(&self) -> Hits {
+        self.dram.as_ref().map_or(Hits::default(), |dram| dram.hits)
     }
 
     /// Adds which pages there are, and what they ought to hold.
@@ -180,14 +172,15 @@ impl<C: Contents> Buffer<C> {
 
     /// What a page held before time 0: not what the DRAM holds for it meanwhile.
     fn contents_before(&mut self, page: u32) -> C {
-        match &mut self.lru {
-            Some(lru) if C::KEEP && lru.get(page).is_some() => {
-                let before = self.oracle.before(page);
-                lru.set_in_flash(page, before);
-                before
-            }
-            _ => self.oracle.current(page),
+        if C::KEEP
+            && let Some(dram) = &mut self.dram
+            && let Some(held) = dram.get(page)
+        {
+            let before = self.oracle.before(page);
+            dram.set(page, Versions { in_flash: before, ..held.what });
+            return before;
         }
+        self.oracle.current(page)
     }
 
     /// A run of whole pages comes to exist before time 0, none of which did.
@@ -226,7 +219,7 @@ impl<C: Contents> Buffer<C> {
         below: &mut Below<'_, S, C, L>,
     ) -> bool {
         self.touch(fragment, below);
-        if self.lru.is_some() {
+        if self.dram.is_some() {
             let pages = fragment.page..fragment.page + fragment.count;
             let mut asked = false;
             for page in pages {
@@ -251,7 +244,7 @@ impl<C: Contents> Buffer<C> {
     /// Whether there is DRAM, which may have the newest version of a page alone.
     #[must_use]
     pub fn has_dram(&self) -> bool {
-        self.lru.is_some()
+        self.dram.is_some()
     }
 
     /// How often a page has been written (modulo 2¹⁶); only where contents are something.
@@ -262,8 +255,8 @@ impl<C: Contents> Buffer<C> {
 
     /// The power fails: the DRAM is empty.
     pub fn forget(&mut self) {
-        if let Some(lru) = &mut self.lru {
-            lru.clear();
+        if let Some(dram) = &mut self.dram {
+            dram.clear();
         }
     }
 
@@ -286,7 +279,7 @@ impl<C: Contents> Buffer<C> {
     /// Whether a page is in flash, and nothing newer of it in the DRAM.
     #[must_use]
     pub fn is_in_flash(&self, page: u32) -> bool {
-        self.pages.sectors(page) != 0 && self.lru.as_ref().is_none_or(|lru| lru.get(page).is_none())
+        self.pages.sectors(page) != 0 && self.dram.as_ref().is_none_or(|dram| dram.get(page).is_none())
     }
 
     /// Reads a page as it is in flash, without time.
@@ -305,7 +298,7 @@ impl<C: Contents> Buffer<C> {
             return;
         }
         for page in fragment.page..fragment.page + fragment.count {
-            let held = self.lru.as_ref().and_then(|lru| lru.get(page)).map_or(0, |held| held.sectors);
+            let held = self.dram.as_ref().and_then(|dram| dram.get(page)).map_or(0, |held| held.sectors);
             if (self.pages.sectors(page) | held) & fragment.mask == 0 {
                 self.first_touches += 1;
                 let mask = self.pages.whole();
@@ -321,17 +314,12 @@ impl<C: Contents> Buffer<C> {
         mask: u64,
         below: &mut Below<'_, S, C, L>,
     ) -> bool {
-        let lru = self.lru.as_mut().expect("there is DRAM");
-        let held = lru.touch(page);
-        let hit = held.map_or(0, |held| held.sectors) & mask;
-        self.hits.read_hits += u64::from(hit.count_ones());
-        let missing = mask & !hit;
+        let (held, missing) = self.dram.as_mut().expect("there is DRAM").read(page, mask);
         if missing == 0 {
             return false;
         }
-        self.hits.read_misses += u64::from(missing.count_ones());
         let (oracle, pages) = (&self.oracle, &self.pages);
-        let in_flash = held.map_or_else(|| expected(oracle, pages, page), |held| held.in_flash);
+        let in_flash = held.map_or_else(|| expected(oracle, pages, page), |held| held.what.in_flash);
         below.read(page, 1, self.pages.sectors_of(missing), |_| in_flash);
         true
     }

@@ -1,7 +1,8 @@
 //! Writes: what goes to flash at once, what the DRAM takes, and what it gives up for that.
 
-use super::{Below, Buffer, Held, expected};
+use super::{Below, Buffer, Versions, expected};
 use crate::engine::{Contents, Flags, Leaves, Merge, Page, Scheme, Verb};
+use crate::front::side_by_side;
 use crate::host::Fragment;
 
 impl<C: Contents> Buffer<C> {
@@ -11,7 +12,7 @@ impl<C: Contents> Buffer<C> {
         fragment: Fragment,
         below: &mut Below<'_, S, C, L>,
     ) -> bool {
-        if self.lru.is_some() {
+        if self.dram.is_some() {
             let mut gave = false;
             for page in fragment.page..fragment.page + fragment.count {
                 gave |= self.hold(page, fragment.mask, below);
@@ -68,65 +69,38 @@ impl<C: Contents> Buffer<C> {
         below: &mut Below<'_, S, C, L>,
     ) -> bool {
         let in_flash = expected(&self.oracle, &self.pages, page);
-        let new = self.oracle.write(page);
-        let lru = self.lru.as_mut().expect("there is DRAM");
-        let held = lru.touch(page);
-        let hit = held.map_or(0, |held| held.sectors) & mask;
-        let needed = mask & !hit;
-        self.hits.write_hits += u64::from(hit.count_ones());
-        self.hits.write_misses += u64::from(needed.count_ones());
-        if held.is_none() {
-            lru.insert(page, Held { sectors: 0, in_flash, newest: new });
-        }
+        let newest = self.oracle.write(page);
+        let dram = self.dram.as_mut().expect("there is DRAM");
+        let held = if C::KEEP { dram.get(page) } else { None };
+        let in_flash = held.map_or(in_flash, |held| held.what.in_flash);
+        let versions = Versions { in_flash, newest };
+        let needed = dram.open(page, mask, versions);
         let mut gave = false;
-        // The page itself was just used, so it is given up last, and there is room for a page.
-        while self.lru.as_ref().is_some_and(|lru| lru.free() < u64::from(needed.count_ones())) {
-            let lru = self.lru.as_mut().expect("there is DRAM");
-            let (victim, held) = lru.evict().expect("a full buffer holds something");
-            match self.stripe {
-                None => self.store(victim, held.sectors, held.in_flash, held.newest, below),
-                Some(stripe) => self.give_up_stripe(victim, held, stripe, page, below),
-            }
+        while self.dram.as_mut().is_some_and(|dram| dram.make_room(needed, page)) {
+            self.give_up(below);
             gave = true;
         }
-        self.lru.as_mut().expect("there is DRAM").add(page, needed, new);
+        self.dram.as_mut().expect("there is DRAM").add(page, needed, versions);
         gave
     }
 
-    /// A page, and with it what else the DRAM holds of its stripe but for `kept`, goes to flash: whole pages that lie
-    /// side by side as one run.
-    fn give_up_stripe<S: Scheme, L: Leaves<C>>(
-        &mut self,
-        victim: u32,
-        held: Held<C>,
-        stripe: u32,
-        kept: u32,
-        below: &mut Below<'_, S, C, L>,
-    ) {
-        let first = victim - victim % stripe;
-        let lru = self.lru.as_mut().expect("there is DRAM");
-        let mut gone = |page: u32| if page == victim { Some(held) } else { lru.remove(page) };
-        let mut pages = std::mem::take(&mut self.leaving);
-        let others = (first..first + stripe).filter(|&page| page != kept);
-        pages.extend(others.filter_map(|page| Some((page, gone(page)?))));
-        let whole = self.pages.whole();
+    /// What leaves the DRAM goes to flash: whole pages that lie side by side as one run.
+    fn give_up<S: Scheme, L: Leaves<C>>(&mut self, below: &mut Below<'_, S, C, L>) {
+        let leaving = self.dram.as_mut().expect("there is DRAM").leaving();
         let mut at = 0;
-        while at < pages.len() {
-            let side_by_side =
-                |&n: &usize| pages[n].1.sectors == whole && pages[n].0 == pages[at].0 + (n - at) as u32;
-            let run = (at..pages.len()).take_while(side_by_side).count();
-            let (page, held) = pages[at];
+        while at < leaving.len() {
+            let run = side_by_side(&leaving[at..], self.pages.whole());
+            let (page, held) = leaving[at];
             if run < 2 {
-                self.store(page, held.sectors, held.in_flash, held.newest, below);
+                self.store(page, held.sectors, held.what.in_flash, held.what.newest, below);
             } else {
                 self.pages.set_run(page, run as u32);
-                let newest = |of: u32| pages[at + (of - page) as usize].1.newest;
+                let newest = |of: u32| leaving[at + (of - page) as usize].1.what.newest;
                 below.run(Verb::Write, page, run as u32, 0, Flags::NONE, newest);
             }
             at += run.max(1);
         }
-        pages.clear();
-        self.leaving = pages;
+        self.dram.as_mut().expect("there is DRAM").gone(leaving);
     }
 
     /// The pages are zeros from now on; a part of a page that is trimmed stays as it is.
@@ -136,8 +110,8 @@ impl<C: Contents> Buffer<C> {
         }
         for page in fragment.page..fragment.page + fragment.count {
             self.pages.set(page, 0);
-            if let Some(lru) = &mut self.lru {
-                lru.remove(page);
+            if let Some(dram) = &mut self.dram {
+                dram.remove(page);
             }
         }
         below.run(Verb::Trim, fragment.page, fragment.count, 0, Flags::NONE, |_| C::default());

@@ -131,7 +131,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             self.clock.alarms[node.index()].working += 1;
             let command = Command { flags: Flags::BACKGROUND, ..Command::default() };
-            let caller = Ticket { age: self.opened, ..Ticket::default() };
+            let caller = Ticket { age: self.age_at(node), ..Ticket::default() };
             // Whoever asks from outside goes at a pace of its own.
             let paced = why == Why::Rebuild && self.controller_of(node).rebuild_permille > 0;
             let rebuilds = paced.then_some(now);

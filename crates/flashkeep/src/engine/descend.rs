@@ -92,6 +92,22 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         ticket: Ticket,
     ) {
+        if let Some(gate) = self.shape[node.index()].gate {
+            return self.knock(leaves, now, gate, command, ticket);
+        }
+        self.hand_below(leaves, now, node, command, ticket);
+    }
+
+    /// The same behind whatever stands before the node.
+    #[inline]
+    pub(super) fn hand_below<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        command: Command,
+        ticket: Ticket,
+    ) {
         let shape = &self.shape[node.index()];
         let Some(leaf) = shape.leaf else {
             return match shape.units {

@@ -13,6 +13,7 @@ use super::contents::Contents;
 use super::exposure::Exposure;
 use super::frame::Frame;
 use super::gaps::Gaps;
+use super::gates::Gates;
 use super::leaves::{Done, LeafId, Leaves, Part};
 use super::locks::Locks;
 use super::plan::{Member, Plan, Why};
@@ -32,6 +33,7 @@ pub(super) enum Due {
     Wake(NodeId),
     Idle(NodeId),
     Rebuild(NodeId),
+    Gate(u16),
 }
 
 /// The executor: a tree of schemes over leaves, and everything under way in it.
@@ -48,6 +50,8 @@ pub struct Engine<S, C> {
     /// Whether some node ever failed or lacks a page: as long as none does, commands go down unexamined.
     pub(super) troubled: bool,
     pub(super) gaps: Gaps,
+    /// What stands before members.
+    pub(super) gates: Gates<C>,
     pub(super) parked: Parked,
     pub(super) clock: Clock,
     pub(super) due: Deadlines<Due>,
@@ -74,7 +78,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// An engine over `tree`.
     #[must_use]
     pub fn new(tree: Tree<S>) -> Self {
-        let Flat { shapes: mut shape, schemes, controllers } = tree.flatten();
+        let Flat { shapes: mut shape, schemes, controllers, fronts } = tree.flatten();
         for (node, scheme) in schemes.iter().enumerate() {
             if scheme.as_ref().is_some_and(S::is_transparent) {
                 shape[node].through = shape[shape[node].children[0].index()].leaf;
@@ -99,6 +103,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             locks: Locks::default(),
             troubled: false,
             gaps: Gaps::default(),
+            gates: Gates::new(fronts),
             due: Deadlines::default(),
             merging: 0,
             finished: Vec::new(),
@@ -208,7 +213,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Does what is due by `now`, and takes in what the leaves have done.
     pub fn advance<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
+        let mut alone = true;
         while let Some(due) = self.due.pop_due(now) {
+            alone &= matches!(due, Due::Gate(_));
             match due {
                 Due::Stage(frame) => self.arrive(leaves, now, Id::new(frame), Self::run_stage),
                 Due::First(frame) => self.arrive(leaves, now, Id::new(frame), Self::first),
@@ -216,9 +223,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Due::Wake(node) => self.wake(leaves, now, node),
                 Due::Idle(node) => self.idle(leaves, now, node),
                 Due::Rebuild(node) => self.rebuild(leaves, now, node),
+                Due::Gate(gate) => self.gates.ring(gate),
             }
         }
         self.settle(leaves, now);
+        if self.gates.has_rung() {
+            self.cross_all(leaves, now, alone);
+        }
     }
 
     /// Takes in what the leaves have done, and asks again for those who were told to wait, until nothing moves.
@@ -240,6 +251,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.complete(leaves, now, &done);
             }
             leaves.done().clear();
+            if self.gates.has_passed() {
+                self.let_out(leaves, now);
+                continue;
+            }
             if self.parked.is_empty() || !self.retry(leaves, now) {
                 return;
             }
@@ -254,6 +269,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if change == Change::Replaced {
             self.gaps.all(node);
         }
+        self.close_gates(leaves, now, node, change);
         self.tell_parent(leaves, now, node, change);
     }
 
@@ -280,6 +296,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn is_at_work(&self, node: NodeId) -> bool {
         let below = self.subtree(node);
         below.iter().any(|&node| !self.parked.has_none(node))
+            || self.gates.is_at_work(&below)
             || self.frames.places().any(|frame| frame.is_under_way() && below.contains(&frame.node))
     }
 
@@ -302,7 +319,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// A node, and all below it.
-    fn subtree(&self, node: NodeId) -> Vec<NodeId> {
+    pub(super) fn subtree(&self, node: NodeId) -> Vec<NodeId> {
         let mut nodes = vec![node];
         let mut at = 0;
         while let Some(&node) = nodes.get(at) {
@@ -341,7 +358,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if let Some((parent, member)) = self.shape[node.index()].parent {
                 self.ask(leaves, now, parent, why(member, page));
             }
-        } else if !leaves.holds(leaf, page) {
+        } else if !self.is_before(node, page) && !leaves.holds(leaf, page) {
             // Whatever has been written there since is there.
             self.troubled = true;
             self.gaps.set(node, page.0, true);
@@ -372,8 +389,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> T {
         let (upto, after) = self.schemes.split_at_mut(node.index() + 1);
         let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
-        let deeper = After { node, schemes: after };
-        let Engine { shape, locks, gaps, .. } = self;
+        let Engine { shape, locks, gaps, gates, .. } = self;
+        let deeper = After { node, schemes: after, gates };
         ask(scheme, &View { shape, node, below: leaves, locks, gaps, deeper: &deeper })
     }
 

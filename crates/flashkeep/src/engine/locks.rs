@@ -7,8 +7,7 @@ use super::repair::FailedPage;
 use super::requests::Merge;
 use super::tree::NodeId;
 use crate::kernel::{Arena, Id, mix};
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
 
 /// What waits for a stripe.
 #[derive(Clone, Copy, Debug)]
@@ -20,33 +19,6 @@ pub(super) enum Waiting {
     /// A page of a member to be repaired when the stripe is free.
     Repair(FailedPage),
 }
-
-/// The same hash on every machine and in every run; the maps it serves are never iterated.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FixedHasher(u64);
-
-impl Hasher for FixedHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-    fn write_u16(&mut self, value: u16) {
-        self.write_u64(u64::from(value));
-    }
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(u64::from(value));
-    }
-    fn write_u64(&mut self, value: u64) {
-        self.0 = mix(self.0 ^ value);
-    }
-}
-
-/// A map with the fixed hash.
-pub(crate) type FixedMap<K, V> = HashMap<K, V, BuildHasherDefault<FixedHasher>>;
 
 /// What somebody wants of a stripe, or has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

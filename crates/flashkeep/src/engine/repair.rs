@@ -27,6 +27,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[cold]
     pub(super) fn failed<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, what: FailedPage) {
         let FailedPage { child, page, ticket, flags } = what;
+        if self.is_at_gate(child, ticket) {
+            return self.give_up(leaves, now, ticket);
+        }
         let Some((node, member)) = self.shape[child.index()].parent else {
             self.exposure.lost.set(page.0, true);
             return self.give_up(leaves, now, ticket);
@@ -106,7 +109,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = self.joins[ticket.owner].frame;
         if frame.is_some() {
             self.frames[frame].lost.push(ticket.slot);
-        } else {
+        } else if !self.lose_in_passage(ticket) {
             self.joins[ticket.owner].lost += 1;
         }
         leaves.done().push(Done::at(ticket, 1, now));

@@ -4,6 +4,7 @@ use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::frame::{Frame, Start};
+use super::gates::Passage;
 use super::leaves::{Done, Leaves, Part, Ticket};
 use super::locks::{Mode, Waiting};
 use super::plan::{Key, Member, Release, Step};
@@ -21,6 +22,8 @@ pub struct Join {
     pub(super) service: Span,
     /// The plan that it counts for; none where it is a request.
     pub(super) frame: Id<Frame>,
+    /// The command that it counts for, on its way through a gate; none where it is a request or a plan's.
+    pub(super) passage: Id<Passage>,
     /// It counts for each step of that plan by itself, too.
     pub(super) tracked: bool,
     pub(super) lost: u32,
@@ -33,6 +36,16 @@ impl Join {
     /// The counter of a plan that begins now.
     pub(super) fn of(frame: Id<Frame>, tracked: bool, now: SimTime) -> Self {
         Join { frame, tracked, acknowledged: now, ..Join::default() }
+    }
+
+    /// The counter of a command that passes a gate: one more than its pages, until it has come in.
+    pub(super) fn of_passage(passage: Id<Passage>) -> Self {
+        Join { passage, unacknowledged: 1, undurable: 1, ..Join::default() }
+    }
+
+    /// Whoever waited for it has been told.
+    pub(super) fn forget(&mut self) {
+        self.forgotten = true;
     }
 }
 
@@ -209,6 +222,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if join.unacknowledged == 0 && !join.told {
             self.finish_request(owner);
         } else if join.undurable == 0 && join.forgotten {
+            self.let_go(owner);
+        }
+    }
+
+    /// The pages of a request that is over are durable.
+    fn let_go(&mut self, owner: Id<Join>) {
+        let passage = self.joins[owner].passage;
+        if passage.is_some() {
+            self.gates.pass(passage);
+        } else {
             self.joins.release(owner);
         }
     }
@@ -217,6 +240,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     fn finish_request(&mut self, owner: Id<Join>) {
         let join = &mut self.joins[owner];
         join.told = true;
+        if join.passage.is_some() {
+            return self.gates.pass(join.passage);
+        }
         let Join { tag, acknowledged, service, lost, .. } = *join;
         let durable = (join.undurable == 0).then_some(join.durable);
         self.finished.push(Finished { tag, join: owner, acknowledged, durable, service, lost });

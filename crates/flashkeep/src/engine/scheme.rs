@@ -1,7 +1,9 @@
 //! The redundancy seam: what a scheme is asked, and what it may look at.
 
 use super::command::{Command, Page};
+use super::contents::Contents;
 use super::gaps::Gaps;
+use super::gates::Gates;
 use super::leaves::{Below, LeafId, Spare};
 use super::locks::Locks;
 use super::plan::{Key, Lock, Member, Outcome, Plan, Role, Step, Verdict, Why};
@@ -229,9 +231,10 @@ pub struct View<'a> {
 }
 
 /// The schemes of the nodes after one, which all that are below it are among.
-pub(super) struct After<'a, S> {
+pub(super) struct After<'a, S, C> {
     pub(super) node: NodeId,
     pub(super) schemes: &'a [Option<S>],
+    pub(super) gates: &'a Gates<C>,
 }
 
 /// Schemes below the one that looks, whatever they are.
@@ -240,9 +243,11 @@ pub(super) trait Deeper {
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page));
     /// What such a scheme's page says of itself.
     fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare>;
+    /// Whether what stands before a node has a page; none where that does not know.
+    fn held_before(&self, gate: u16, page: Page) -> Option<bool>;
 }
 
-impl<S: Scheme> Deeper for After<'_, S> {
+impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
         if let Some(scheme) = &self.schemes[node.index() - self.node.index() - 1] {
             scheme.places(page, tell);
@@ -251,8 +256,12 @@ impl<S: Scheme> Deeper for After<'_, S> {
 
     fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare> {
         let (scheme, schemes) = self.schemes[node.index() - self.node.index() - 1..].split_first()?;
-        let deeper = After { node, schemes };
+        let deeper = After { node, schemes, gates: self.gates };
         scheme.as_ref()?.spare(page, &View { node, deeper: &deeper, ..*view })
+    }
+
+    fn held_before(&self, gate: u16, page: Page) -> Option<bool> {
+        self.gates.holds(gate, page)
     }
 }
 
@@ -286,9 +295,16 @@ impl View<'_> {
     pub fn holds(&self, member: Member, page: Page) -> bool {
         let child = self.child(member);
         match self.shape[child.index()].leaf {
+            _ if self.before(child, page).is_some() => self.before(child, page) == Some(true),
             Some(leaf) => self.below.holds(leaf, page),
             None => self.tree_holds(child, page).unwrap_or(true),
         }
+    }
+
+    /// Whether what stands before a node has the page, if something does and knows.
+    fn before(&self, node: NodeId, page: Page) -> Option<bool> {
+        let gate = self.shape[node.index()].gate?;
+        self.deeper.held_before(gate, page)
     }
 
     /// The same of a scheme below; none where each place of the page is one that does not answer or lacks it.
@@ -300,6 +316,7 @@ impl View<'_> {
             let shape = &self.shape[child.index()];
             let held = match shape.leaf {
                 _ if !shape.alive || self.gaps.lacks(child, page.0) => None,
+                _ if self.before(child, page).is_some() => self.before(child, page),
                 Some(leaf) => Some(self.below.holds(leaf, page)),
                 None => self.tree_holds(child, page),
             };
@@ -350,6 +367,7 @@ impl View<'_> {
         let shape = &self.shape[node.index()];
         match shape.leaf {
             _ if !shape.alive => None,
+            _ if self.before(node, page) == Some(true) => Some(Span::ZERO),
             Some(leaf) => Some(self.below.backlog(leaf, page)),
             None => {
                 let mut least: Option<Span> = None;

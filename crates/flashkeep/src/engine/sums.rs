@@ -6,12 +6,11 @@ use super::contents::{Contents, gf};
 use super::executor::Engine;
 use super::frame::Frame;
 use super::leaves::{Done, Leaves, Part, Ticket};
-use super::locks::FixedMap;
 use super::plan::{Key, Role, Step};
 use super::requests::Join;
 use super::scheme::Scheme;
 use super::tree::NodeId;
-use crate::kernel::{Id, SimTime};
+use crate::kernel::{FixedMap, Id, SimTime};
 
 /// The pages of every join and the sums of every plan.
 #[derive(Debug)]

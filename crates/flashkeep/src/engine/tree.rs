@@ -5,6 +5,7 @@ use super::leaves::LeafId;
 use super::plan::Member;
 use super::rebuild::Controller;
 use super::units::Units;
+use crate::front::Front;
 
 /// A node of the tree; nodes are numbered in pre-order, the root being 0.
 #[derive(
@@ -40,6 +41,8 @@ pub struct Shape {
     pub alive: bool,
     /// How its parent's pages become those of its scheme, where they are not the same.
     pub units: Option<Units>,
+    /// What stands before it, if something does, by number.
+    pub(super) gate: Option<u16>,
     /// The level whose controller carries out its plans; 0 is the whole.
     pub(super) level: u16,
 }
@@ -64,6 +67,8 @@ pub struct Level {
     pub units: Option<Units>,
     /// What its controller can do.
     pub controller: Controller,
+    /// What whoever asks it has to pass, if there is something.
+    pub front: Option<Front>,
 }
 
 /// A tree laid out.
@@ -75,6 +80,8 @@ pub(super) struct Flat<S> {
     pub(super) schemes: Vec<Option<S>>,
     /// The controllers of level 1 and so on.
     pub(super) controllers: Vec<Controller>,
+    /// What stands before nodes, by number.
+    pub(super) fronts: Vec<(NodeId, Front)>,
 }
 
 /// A tree to be executed.
@@ -101,7 +108,7 @@ impl<S> Tree<S> {
     /// Its nodes in pre-order.
     pub(super) fn flatten(self) -> Flat<S> {
         let (shapes, schemes) = (Vec::new(), Vec::new());
-        let mut flat = Flat { shapes, schemes, controllers: Vec::new() };
+        let mut flat = Flat { shapes, schemes, controllers: Vec::new(), fronts: Vec::new() };
         flat.plant(self, None, 0);
         flat
     }
@@ -112,20 +119,30 @@ impl<S> Flat<S> {
         let (scheme, leaf, members) = match tree {
             Tree::Leaf(leaf) => (None, Some(leaf), Vec::new()),
             Tree::Node(scheme, members) => (Some(scheme), None, members),
-            Tree::Level(Level { units, controller }, tree) => {
+            Tree::Level(Level { units, controller, front }, tree) => {
                 self.controllers.push(controller);
                 let level = self.controllers.len() as u16;
                 let id = self.plant(*tree, parent, level);
-                self.shapes[id.index()].units = units;
+                let shape = &mut self.shapes[id.index()];
+                shape.units = units;
+                shape.gate = front.map(|_| self.fronts.len() as u16);
+                self.fronts.extend(front.map(|front| (id, front)));
                 return id;
             }
         };
         let id = NodeId(u16::try_from(self.shapes.len()).expect("fewer than 65,535 nodes"));
         assert!(id != NodeId::HOST, "fewer than 65,535 nodes");
         self.schemes.push(scheme);
-        let shape =
-            Shape { children: Vec::new(), leaf, through: None, parent, alive: true, units: None, level };
-        self.shapes.push(shape);
+        self.shapes.push(Shape {
+            children: Vec::new(),
+            leaf,
+            through: None,
+            parent,
+            alive: true,
+            units: None,
+            gate: None,
+            level,
+        });
         for (index, member) in members.into_iter().enumerate() {
             let number = Member(u8::try_from(index).expect("fewer than 256 members"));
             let child = self.plant(member, Some((id, number)), level);

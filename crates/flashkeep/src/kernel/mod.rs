@@ -3,12 +3,14 @@
 mod agenda;
 mod arena;
 mod bits;
+mod fixed;
 mod hint;
 mod time;
 
 pub use agenda::{Agenda, Deadlines};
 pub use arena::{Arena, Id};
 pub use bits::Bits;
+pub use fixed::{FixedHasher, FixedMap};
 pub use flashkeep_trace::random::{Random, mix};
 pub use hint::{in_large_pages, prefetch};
 pub use time::{SimTime, Span};

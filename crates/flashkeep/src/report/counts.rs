@@ -2,12 +2,21 @@
 
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
+use crate::front::Hits;
 use crate::kernel::Span;
 use serde_json::{Map, Value, json};
 
 /// A ratio, or null where it has no value.
 pub(super) fn per(part: f64, whole: f64) -> Value {
     if whole > 0.0 { json!(part / whole) } else { Value::Null }
+}
+
+/// Sectors that the DRAM had, or not.
+pub(super) fn buffer(hits: Hits) -> Value {
+    json!({
+        "read_hits": hits.read_hits, "read_misses": hits.read_misses,
+        "write_hits": hits.write_hits, "write_misses": hits.write_misses,
+    })
 }
 
 /// Pages by kind and cause. Every cause that any scheme can have is there, so that scripts need not ask.

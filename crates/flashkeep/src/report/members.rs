@@ -1,9 +1,10 @@
 //! What the parts of a drive and the members of an array have done.
 
-use super::counts::{operations, per, utilization, write_amplification};
+use super::counts::{buffer, operations, per, utilization, write_amplification};
 use super::{Mark, WearFacts, disk_energy};
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
+use crate::front::Hits;
 use crate::kernel::{SimTime, Span};
 use crate::shelf::Deeds;
 use crate::spec::Resolved;
@@ -22,6 +23,8 @@ pub struct MemberFacts<'a> {
     pub before: Deeds,
     /// The end of the last request.
     pub end: SimTime,
+    /// What its DRAM in the array had of what was asked for, where it has any.
+    pub hits: Option<Hits>,
     /// From where counting began until nothing was under way any more: disks go on after the host.
     pub span: Span,
     /// When its first block had had its last erase, with the bytes that the host had written to the array.
@@ -97,6 +100,9 @@ impl MemberFacts<'_> {
             "host_pages_written": given,
             "written_mib_s": per(given as f64 * self.drive.page_bytes() as f64 / f64::from(1 << 20), seconds),
         });
+        if let Some(hits) = self.hits {
+            member["buffer"] = buffer(hits);
+        }
         if let (Some(did), Some(disk)) = (&self.now.disk, self.drive.disk()) {
             let did = self.before.disk.as_ref().map_or_else(|| did.clone(), |before| did.since(before));
             let bytes = given * self.drive.page_bytes();

@@ -1,10 +1,10 @@
 //! The summary of a run, as scripts rely on it.
 
-use super::counts::{operations, per, utilization, write_amplification};
+use super::counts::{buffer, operations, per, utilization, write_amplification};
 use super::histogram::times;
 use super::{Digest, Histogram, MemberFacts, Phases, WearFacts};
-use crate::buffer::Hits;
 use crate::drive::{Counters, Kind, Work};
+use crate::front::Hits;
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
 use crate::spec::Resolved;
@@ -145,10 +145,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         "throughput": throughput(statistics, seconds),
         "operations": operations(|kind, cause| facts.counters.of(kind, cause)),
         "write_amplification": write_amplification(facts.counters, facts.drive.places(), statistics.pages_written),
-        "buffer": {
-            "read_hits": facts.hits.read_hits, "read_misses": facts.hits.read_misses,
-            "write_hits": facts.hits.write_hits, "write_misses": facts.hits.write_misses,
-        },
+        "buffer": buffer(facts.hits),
         "wear": facts.wear.to_json(),
         "utilization": utilization(&facts.busy, seconds),
         "fill": per(facts.filled.0 as f64, facts.filled.1 as f64),

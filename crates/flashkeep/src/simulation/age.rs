@@ -111,6 +111,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     pub(super) fn condition(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
         self.drive.set_untimed(true);
         self.engine.untimed = true;
+        self.engine.open_gates(true);
         let pages = self.buffer.pages().len();
         for first in (0..pages).step_by(PREPARED) {
             self.write_run(first, (pages - first).min(PREPARED as u32));
@@ -131,6 +132,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         }
         self.rest();
         self.engine.untimed = self.untimed;
+        self.engine.open_gates(false);
         self.conditioned = Some(conditioned.to_json());
         Ok(())
     }

@@ -4,13 +4,14 @@ use crate::disk::Disk;
 use crate::drive::{Drive, Fault, LeafKind, Nvram};
 use crate::engine::{Contents, Controller, LeafId, Level, Scheme, Tree, Units};
 use crate::error::{DriveError, Error};
+use crate::front::{Front, ps_per_sector};
 use crate::ftl::victim;
 use crate::kernel::Span;
 use crate::mapping::{self, Below};
 use crate::media::{Domain, Geometry, PlaneId, scheduler};
 use crate::schemes::{self, Any, Members};
 use crate::shelf::{Device, Shelf};
-use crate::spec::Resolved;
+use crate::spec::{Evict, Resolved};
 use std::ops::Range;
 
 /// A drive or an array, ready to be asked.
@@ -137,7 +138,9 @@ impl<C: Contents> Stock<C> {
         if let Some(disk) = drive.disk() {
             let disk = Device::Disk(Box::new(Disk::new(disk, LeafId(0), self.seed(path))));
             let leaf = self.put(disk, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
-            return Ok(Tree::Leaf(LeafId(leaf)));
+            let tree = Tree::Leaf(LeafId(leaf));
+            // Alone, its link is the simulation's.
+            return Ok(if path.is_empty() { tree } else { behind(front(drive, None), tree) });
         }
         if !drive.is_array() {
             return self.take_drive(drive, path);
@@ -171,13 +174,16 @@ impl<C: Contents> Stock<C> {
             let leaf = self.put(memory, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
             members.push(Tree::Leaf(LeafId(leaf)));
         }
-        let tree = Tree::Node(root, members);
         if path.is_empty() {
-            return Ok(tree);
+            return Ok(Tree::Node(root, members));
         }
         let [unit, data] = drive.units();
-        let level = Level { units: Units::new(unit, data), controller: controller(drive) };
-        Ok(Tree::Level(level, Box::new(tree)))
+        let level = Level {
+            units: Units::new(unit, data),
+            controller: controller(drive),
+            front: front(drive, Some(&root)),
+        };
+        Ok(Tree::Level(level, Box::new(Tree::Node(root, members))))
     }
 
     /// Each disk draws a stream of its own.
@@ -192,8 +198,14 @@ impl<C: Contents> Stock<C> {
         tree.shift(first);
         // A scheme that does nothing need not stand in between.
         Ok(match tree {
-            Tree::Node(Any::Plain(_), mut only) if matches!(only[..], [Tree::Leaf(_)]) => only.remove(0),
-            tree => Tree::Level(Level { units: None, controller }, Box::new(tree)),
+            Tree::Node(Any::Plain(_), mut only) if matches!(only[..], [Tree::Leaf(_)]) => {
+                behind(front(drive, None), only.remove(0))
+            }
+            tree => {
+                let scheme = if let Tree::Node(scheme, _) = &tree { Some(scheme) } else { None };
+                let front = front(drive, scheme);
+                Tree::Level(Level { units: None, controller, front }, Box::new(tree))
+            }
         })
     }
 
@@ -211,6 +223,33 @@ impl Plot {
     fn of_no_flash() -> Plot {
         let whole = vec![Fault::Nvram(LeafId(0))];
         Plot { leaves: 0..1, path: Vec::new(), domains: Vec::new(), raw: false, whole }
+    }
+}
+
+/// What stands before a member over whose members this scheme runs: its own link and DRAM.
+fn front(drive: &Resolved, scheme: Option<&Any>) -> Option<Front> {
+    let memory = if drive.is_shelf() { Span::ZERO } else { Span(drive.timing.hit_ns) };
+    let front = Front {
+        link_ps_per_sector: ps_per_sector(drive.spec.host.link_us_per_sector),
+        dram_sectors: drive.buffer_bytes() / u64::from(drive.spec.flash.sector_bytes),
+        stripe: scheme.and_then(|scheme| given_up_together(drive, scheme)),
+        page_sectors: drive.page_sectors() as u32,
+        memory,
+    };
+    front.if_any()
+}
+
+/// The pages of a stripe, which a drive's DRAM gives up together, if it does.
+pub(super) fn given_up_together(drive: &Resolved, scheme: &Any) -> Option<u32> {
+    let grain = scheme.grain();
+    (drive.spec.buffer.evict == Evict::Stripe && grain < u32::MAX).then_some(grain)
+}
+
+/// A leaf that something may stand before.
+fn behind(front: Option<Front>, leaf: Tree<Any>) -> Tree<Any> {
+    match front {
+        Some(_) => Tree::Level(Level { front, ..Level::default() }, Box::new(leaf)),
+        None => leaf,
     }
 }
 

@@ -1,8 +1,9 @@
 //! The clock: what happens next, request, event or blow.
 
-use super::{LOOK, Link, Outside, Simulation, Stop, Volumes};
+use super::{LOOK, Outside, Simulation, Stop, Volumes};
 use crate::engine::Contents;
 use crate::error::Error;
+use crate::front::Link;
 use crate::job::Progress;
 use crate::kernel::SimTime;
 use crate::shelf::Hardware;

@@ -1,8 +1,9 @@
 //! The end of a run: what is left of the data, and what is said about it all.
 
-use super::Simulation;
-use crate::buffer::{Below, Hits};
+use super::{Plot, Simulation};
+use crate::buffer::Below;
 use crate::engine::Contents;
+use crate::front::Hits;
 use crate::kernel::Span;
 use crate::mapping::Counts;
 use crate::report::{Facts, MemberFacts, Tally, summary};
@@ -55,14 +56,26 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         erases
     }
 
+    /// Sector hits and misses of a member's DRAM.
+    fn hits_of(&self, plot: &Plot) -> Option<Hits> {
+        self.engine.hits(self.engine.descendant(&plot.path)?)
+    }
+
+    /// The same of all that has a place.
+    pub(super) fn member_hits(&self) -> Vec<Option<Hits>> {
+        self.plots.iter().map(|plot| self.hits_of(plot)).collect()
+    }
+
     /// What each drive or disk of an array has done since counting began; memories have nothing to tell.
     fn member_facts(&self) -> Vec<MemberFacts<'_>> {
         let mut facts = Vec::new();
         let mut before = self.baseline.devices.iter();
         let end = self.now.max(self.last);
         let span = end.since(self.baseline.at);
+        let mut hits_before = self.baseline.member_hits.iter().copied();
         for ((plot, now), marks) in self.plots.iter().zip(self.drive.devices(end)).zip(&self.ends) {
             let before = before.next().cloned().unwrap_or_default();
+            let hits_before = hits_before.next().flatten().unwrap_or_default();
             let Some(drive) = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_array()) else {
                 continue;
             };
@@ -73,6 +86,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
                 drive,
                 now,
                 before,
+                hits: self.hits_of(plot).map(|hits| hits.since(hits_before)),
                 end,
                 span,
                 first_death,
@@ -89,7 +103,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         };
         let [channels, units] = &self.baseline.busy;
         let [channels_now, units_now] = self.drive.busy();
-        let hits = self.buffer.hits;
+        let hits = self.buffer.hits();
         let before = self.baseline.hits;
         summary(&Facts {
             drive: self.resolved,
@@ -98,12 +112,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             statistics: &self.statistics,
             counters: &self.drive.counters().since(&self.baseline.counters),
             work: self.drive.work().map(|work| work.since(&self.baseline.work)),
-            hits: Hits {
-                read_hits: hits.read_hits - before.read_hits,
-                read_misses: hits.read_misses - before.read_misses,
-                write_hits: hits.write_hits - before.write_hits,
-                write_misses: hits.write_misses - before.write_misses,
-            },
+            hits: hits.since(before),
             from: self.baseline.at,
             until: self.last,
             queue_max: self.window.most(),

@@ -43,6 +43,11 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
                 "the DRAM holds pages that are not on flash yet: --set buffer.dram_mib=0 while it is aged",
             );
         }
+        if self.engine.keeps_pages() {
+            return refused(
+                "members' DRAM holds pages that are not on flash yet: --set member.buffer.dram_mib=0 while they are aged",
+            );
+        }
         self.rest();
         let mut image = Writer::default();
         self.drive.save(&mut image);

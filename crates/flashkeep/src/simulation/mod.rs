@@ -1,9 +1,10 @@
 //! Wires the house: workload → host → buffer → redundancy → FTLs → flash → report, and turns the clock.
 
-use crate::buffer::{Buffer, Hits};
+use crate::buffer::Buffer;
 use crate::drive::{Counters, Drive, Work};
-use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Scheme, Token};
+use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Token};
 use crate::error::Error;
+use crate::front::{Hits, Link, ps_per_sector};
 use crate::ftl::Entry;
 use crate::host::{Addresses, Interleave, Placement, Range, Window, fragments};
 use crate::job::{Job, Outcome, Progress, RequestRecord};
@@ -14,7 +15,7 @@ use crate::output::{self, Site, Sites};
 use crate::report::{Phases, Statistics, WorkloadFacts, called};
 use crate::schemes;
 use crate::shelf::{Deeds, Hardware};
-use crate::spec::{self, Evict, HostOrder, PartialWrites, Resolved};
+use crate::spec::{self, HostOrder, PartialWrites, Resolved};
 use crate::workload::{Replay, Workload};
 use flashkeep_trace::{Op, Provenance};
 use std::ops::ControlFlow;
@@ -37,10 +38,10 @@ mod timeline;
 mod untimed;
 mod volumes;
 
+use build::given_up_together;
 pub use build::{Built, Plot, build, build_shelf};
 use checks::{asks_for_power_cuts, check_ageing, check_scan, check_shelf, name_option};
 use life::{Door, Marks};
-use link::Link;
 use memory::Gauge;
 use outside::Outside;
 use power::Ledger;
@@ -172,6 +173,7 @@ struct Baseline {
     mapping: mapping::Counts,
     busy: [Vec<Span>; 2],
     devices: Vec<Deeds>,
+    member_hits: Vec<Option<Hits>>,
 }
 
 /// One run.
@@ -268,8 +270,7 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
         let counters = hardware.counters();
         let mut engine = Engine::new(tree);
         (engine.controller, engine.untimed) = (controller, untimed);
-        let grain = engine.scheme(NodeId::ROOT).map_or(u32::MAX, Scheme::grain);
-        let stripe = (drive.spec.buffer.evict == Evict::Stripe && grain < u32::MAX).then_some(grain);
+        let stripe = engine.scheme(NodeId::ROOT).and_then(|scheme| given_up_together(drive, scheme));
         let spares = drive.members() as u16..drive.parts() as u16;
         let bytes = drive.page_bytes();
         let [unit, data] = drive.units();
@@ -293,7 +294,7 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
             volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,
             gauge: (drive.scheme().name == "backup").then(|| Gauge::new(drive.disks())),
             interleave: Interleave::new(bytes, unit, data),
-            link: Link::new(drive.spec.host.link_us_per_sector),
+            link: Link::new(ps_per_sector(drive.spec.host.link_us_per_sector)),
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
             // Each volume has a closed loop of its own.
             window: match workload.volumes {

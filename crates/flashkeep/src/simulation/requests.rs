@@ -259,10 +259,11 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             at: if self.warmup == 0 { SimTime::ZERO } else { self.now },
             counters: self.drive.counters(),
             work: self.drive.work().unwrap_or_default(),
-            hits: self.buffer.hits,
+            hits: self.buffer.hits(),
             mapping: self.mapping_counts().unwrap_or_default(),
             busy: self.drive.busy(),
             devices: self.drive.devices(self.now),
+            member_hits: self.member_hits(),
         };
     }
 

@@ -144,12 +144,6 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
     spec.flash.sector_bytes = first.spec.flash.sector_bytes;
     spec.flash.pin_bytes_per_sector = first.spec.flash.sector_bytes;
     let mut warnings = Vec::new();
-    if members.iter().any(|member| member.spec.buffer.dram_mib > 0.0) {
-        warnings.push(
-            "members: their own DRAM buffers are not used in an array; buffer.dram_mib of the array is"
-                .into(),
-        );
-    }
     for member in &members {
         for warning in &member.warnings {
             let line = format!("{}: {warning}", member.spec.name);

@@ -794,12 +794,9 @@ fn pages_that_share_a_flash_page() {
             "not a whole number of sectors of 512 bytes",
         ),
         (vec!["ftl.logical_page_kib=2", "flash.pages_per_block=32768"], "at most 32768 are accepted"),
-        (vec!["ftl.logical_page_kib=2", "ftl.gc.copyback=on"], "copy-back moves a page"),
-        (vec!["ftl.logical_page_kib=2", "ftl.plane_choice=same"], "\"in-turn\" is accepted"),
-        (
-            vec!["ftl.logical_page_kib=2", "flash.bus=rounds", "ftl.gc.run=hold-channel"],
-            "a round has one page",
-        ),
+        (vec!["ftl.logical_page_kib=2", "ftl.gc.copyback=on"], "ftl.gc.copyback"),
+        (vec!["ftl.logical_page_kib=2", "ftl.plane_choice=same"], "ftl.plane_choice"),
+        (vec!["ftl.logical_page_kib=2", "flash.bus=rounds", "ftl.gc.run=hold-channel"], "flash.bus"),
         (vec!["flash.page_kib=64"], "at most 64 are accepted"),
     ] {
         let error = refused_set(&set).to_string();

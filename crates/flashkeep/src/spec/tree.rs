@@ -46,12 +46,7 @@ impl Node {
 /// flash.
 #[must_use]
 pub fn draw(drive: &Resolved) -> String {
-    let mut top = inside(drive);
-    if drive.buffer_bytes() > 0 {
-        let (bytes, hit) = (size(drive.buffer_bytes()), time(drive.timing.hit_ns));
-        let line = format!("{bytes} of DRAM; a request that it serves alone takes {hit}");
-        top = Node::new("buffer", vec![line], vec![top]);
-    }
+    let top = buffered(drive);
     let (bytes, sector) = (size(drive.capacity_bytes()), drive.spec.flash.sector_bytes);
     let queue = match drive.spec.host.queue_depth {
         0 => "any number of requests at once".into(),
@@ -62,6 +57,17 @@ pub fn draw(drive: &Resolved) -> String {
     out.push('\n');
     host.write("└─ ", "   ", &mut out);
     out
+}
+
+/// What a drive or an array consists of, below its DRAM.
+fn buffered(drive: &Resolved) -> Node {
+    let below = inside(drive);
+    if drive.buffer_bytes() == 0 {
+        return below;
+    }
+    let (bytes, hit) = (size(drive.buffer_bytes()), time(drive.timing.hit_ns));
+    let line = format!("{bytes} of DRAM; a request that it serves alone takes {hit}");
+    Node::new("buffer", vec![line], vec![below])
 }
 
 /// What a drive or an array consists of.
@@ -83,7 +89,7 @@ fn array(drive: &Resolved) -> Node {
             if first == last { format!("member {first}") } else { format!("members {first} to {last}") };
         let each = if first == last { "" } else { " each" };
         let line = format!("{}, {}{each}", alike[0].spec.name, size(alike[0].capacity_bytes()));
-        children.push(Node::new(&numbers, vec![line], vec![inside(&alike[0])]));
+        children.push(Node::new(&numbers, vec![line], vec![buffered(&alike[0])]));
         first = last + 1;
     }
     let (survives, unit) = drive.survives();

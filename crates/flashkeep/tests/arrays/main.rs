@@ -3,6 +3,7 @@
 mod aged;
 #[path = "../common/mod.rs"]
 mod common;
+mod fronts;
 mod hybrids;
 mod nested;
 mod power;

@@ -17,6 +17,8 @@ fn the_power_of_an_array_fails() {
         ("raid4", 4, unit),
         ("raid5", 4, unit),
         ("raid6", 5, unit),
+        ("mirror", 2, "member.host.link_us_per_sector=2"),
+        ("raid5", 4, "member.host.link_us_per_sector=2"),
     ] {
         for cut in 0..60 {
             let mut job = array_job(scheme, members, history, &[key, "start.existing=\"all\""]);

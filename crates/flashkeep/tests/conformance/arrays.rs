@@ -73,9 +73,11 @@ enum Over {
     Mix,
     /// Mirrors of two drives, and in the last one's place a row of two.
     Arrays,
+    /// Drives with DRAM for four pages and a slow link, and one that mirrors itself below that.
+    Fronts,
 }
 
-const ALL: [Over; 5] = [Over::Ssds, Over::Wide, Over::Trees, Over::Mix, Over::Arrays];
+const ALL: [Over; 6] = [Over::Ssds, Over::Wide, Over::Trees, Over::Mix, Over::Arrays, Over::Fronts];
 
 impl Over {
     /// The file of the first SSDs, and of the last.
@@ -86,6 +88,7 @@ impl Over {
             Over::Trees => ("mirrored", "striped"),
             Over::Mix => ("ssd", "disk"),
             Over::Arrays => ("pair", "row"),
+            Over::Fronts => ("buffered", "guarded"),
         }
     }
 }
@@ -98,7 +101,10 @@ fn shelf_of_files() -> PathBuf {
     let disk = "[disk]\nrpm = 6000\ncapacity_gb = 0.00065536\nheads = 1\nzones = 1\nrate_outer_mb_s = 2.048\n\
                 rate_inner_mb_s = 2.048\ncommand_ms = 0.5\ninterface_mb_s = 20.48\n[disk.seek]\ncurve = \"table\"\n\
                 points = [1, 1.1, 100, 11]\n";
+    let front = "[buffer]\ndram_mib = 0.015625\n[host]\nlink_us_per_sector = 9\n";
     let files = [
+        ("buffered", text(1, 1) + front),
+        ("guarded", with(text(2, 1) + front, "mirror")),
         ("ssd", text(1, 1)),
         ("wide", text(1, 2)),
         ("mirrored", with(text(2, 1), "mirror")),
@@ -163,7 +169,7 @@ fn every_scheme_that_can_be_had_over_drives_is_tried() {
 
 #[test]
 fn every_failure_of_a_member_at_every_step_costs_only_what_was_exposed() {
-    for (entry, over, array) in survivors(&[Over::Ssds, Over::Trees, Over::Mix, Over::Arrays]) {
+    for (entry, over, array) in survivors(&[Over::Ssds, Over::Trees, Over::Mix, Over::Arrays, Over::Fronts]) {
         let commands = if over == Over::Ssds { 50 } else { 30 };
         let mut whole = Array::of(array.clone());
         history(&mut whole, 1, commands, u32::MAX);
@@ -318,7 +324,8 @@ fn what_is_beyond_the_promise_is_reported() {
 
 #[test]
 fn parts_of_drives_fail() {
-    for (entry, over, array) in survivors(&[Over::Ssds, Over::Wide, Over::Trees, Over::Arrays]) {
+    for (entry, over, array) in survivors(&[Over::Ssds, Over::Wide, Over::Trees, Over::Arrays, Over::Fronts])
+    {
         for seed in 0..12_u32 {
             let mut bench = Array::of(array.clone());
             history(&mut bench, u64::from(seed), 60, 40 + 23 * seed);

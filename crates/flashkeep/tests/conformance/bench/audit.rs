@@ -84,8 +84,17 @@ impl<H: Bed> Bench<H> {
         places
     }
 
+    /// What the DRAM of a unit's member holds of it, which is newer than what is on flash.
+    fn kept(&self, path: &[u32], unit: &Unit) -> Option<Token> {
+        let path = [path, &[u32::from(unit.member.0)]].concat();
+        self.engine.kept(self.engine.descendant(&path).expect("a member's node"), unit.page)
+    }
+
     fn audit_stripe(&self, path: &[u32], units: &[Unit]) {
         let held = |unit: &Unit| {
+            if let Some(kept) = self.kept(path, unit) {
+                return Some(kept);
+            }
             let places = self.places_of(path, unit);
             self.flash.contents_of(places[0].0, places[0].1)
         };

@@ -1,36 +1,34 @@
 //! The pages that the DRAM holds, least recently used first.
 
-use crate::engine::FixedMap;
+use crate::kernel::FixedMap;
 
 /// What the DRAM holds of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held<C> {
+pub struct Held<T> {
     /// Its sectors, all of them newer than those in flash.
     pub sectors: u64,
-    /// What flash holds for the page meanwhile.
-    pub in_flash: C,
-    /// What the page holds for the host.
-    pub newest: C,
+    /// What is known of the page.
+    pub what: T,
 }
 
 #[derive(Clone, Debug)]
-struct Node<C> {
+struct Node<T> {
     page: u32,
-    held: Held<C>,
+    held: Held<T>,
     newer: u32,
     older: u32,
 }
 
 /// A list in order of use, and where each page stands in it. Node 0 is both ends.
 #[derive(Clone, Debug)]
-pub struct Lru<C> {
-    nodes: Vec<Node<C>>,
+pub struct Lru<T> {
+    nodes: Vec<Node<T>>,
     spare: Vec<u32>,
     place: FixedMap<u32, u32>,
     free: u64,
 }
 
-impl<C: Copy + Default> Lru<C> {
+impl<T: Copy + Default> Lru<T> {
     /// Room for `sectors` sectors.
     #[must_use]
     pub fn new(sectors: u64) -> Self {
@@ -52,12 +50,12 @@ impl<C: Copy + Default> Lru<C> {
 
     /// What it holds of a page.
     #[must_use]
-    pub fn get(&self, page: u32) -> Option<Held<C>> {
+    pub fn get(&self, page: u32) -> Option<Held<T>> {
         self.place.get(&page).map(|&at| self.nodes[at as usize].held)
     }
 
     /// What it holds of a page, which is used now.
-    pub fn touch(&mut self, page: u32) -> Option<Held<C>> {
+    pub fn touch(&mut self, page: u32) -> Option<Held<T>> {
         let at = *self.place.get(&page)?;
         self.unlink(at);
         self.link_newest(at);
@@ -65,7 +63,7 @@ impl<C: Copy + Default> Lru<C> {
     }
 
     /// Takes a page, the most recently used one.
-    pub fn insert(&mut self, page: u32, held: Held<C>) {
+    pub fn insert(&mut self, page: u32, held: Held<T>) {
         let node = Node { page, held, newer: 0, older: 0 };
         let at = if let Some(at) = self.spare.pop() {
             self.nodes[at as usize] = node;
@@ -79,23 +77,23 @@ impl<C: Copy + Default> Lru<C> {
         self.link_newest(at);
     }
 
-    /// More sectors of a page that it holds, and what the page holds from now on.
-    pub fn add(&mut self, page: u32, sectors: u64, newest: C) {
+    /// More sectors of a page that it holds, and what is known of the page from now on.
+    pub fn add(&mut self, page: u32, sectors: u64, what: T) {
         let at = self.place[&page];
         let held = &mut self.nodes[at as usize].held;
         self.free -= u64::from((sectors & !held.sectors).count_ones());
         held.sectors |= sectors;
-        held.newest = newest;
+        held.what = what;
     }
 
-    /// What flash holds for a page that it holds too.
-    pub fn set_in_flash(&mut self, page: u32, in_flash: C) {
+    /// What is known of a page that it holds.
+    pub fn set(&mut self, page: u32, what: T) {
         let at = self.place[&page];
-        self.nodes[at as usize].held.in_flash = in_flash;
+        self.nodes[at as usize].held.what = what;
     }
 
     /// Gives up the page that was used longest ago.
-    pub fn evict(&mut self) -> Option<(u32, Held<C>)> {
+    pub fn evict(&mut self) -> Option<(u32, Held<T>)> {
         let oldest = self.nodes[0].newer;
         (oldest != 0).then(|| {
             let page = self.nodes[oldest as usize].page;
@@ -110,7 +108,7 @@ impl<C: Copy + Default> Lru<C> {
     }
 
     /// Forgets a page.
-    pub fn remove(&mut self, page: u32) -> Option<Held<C>> {
+    pub fn remove(&mut self, page: u32) -> Option<Held<T>> {
         let at = self.place.remove(&page)?;
         self.unlink(at);
         self.spare.push(at);
