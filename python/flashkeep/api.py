@@ -6,6 +6,7 @@ No third-party module is imported until a result's columns are asked for.
 from __future__ import annotations
 
 import json
+import operator
 import os
 import resource
 import sys
@@ -135,6 +136,27 @@ def _toml(value: object) -> str:
     raise TypeError(f"a drive's values are numbers, strings, booleans and lists, not {type(value).__name__}")
 
 
+def _whole(option: str, found: int | None, least: int, bits: int) -> int | None:
+    """A number of requests, bytes or the like: said here what is wrong with it, where its name is known."""
+    if found is not None:
+        try:
+            number = operator.index(found)  # NumPy's integers too
+        except TypeError:
+            number = -1
+        if not least <= number < 2**bits:
+            raise _flashkeep.OptionError(
+                f"{option}: found {found!r}; a whole number, {least} or more and below 2^{bits}, is accepted"
+            )
+        found = number
+    return found
+
+
+def _factor(option: str, found: float | None) -> float | None:
+    if found is not None and not 0.0 < found < float("inf"):
+        raise _flashkeep.OptionError(f"{option}: found {found!r}; a number above 0 is accepted")
+    return found
+
+
 READING = ("format", "sector_bytes", "columns", "bad_records", "limit")
 """The options of a trace that say how its file is read; the others say how it is laid on a drive."""
 
@@ -146,7 +168,7 @@ class Trace:
 
     def __init__(self, paths: tuple[str, ...], options: Mapping[str, object]) -> None:
         self.paths = paths
-        self.options = {key: value for key, value in options.items() if value not in (None, False)}
+        self.options = {key: value for key, value in options.items() if value is not None and value is not False}
 
     def info(self) -> Figures:
         """What is in it: requests, span, write share, sizes, footprint, warnings."""
@@ -300,10 +322,10 @@ def trace(
         raise TypeError("a trace needs at least one path or synth:… workload")
     options = {
         "format": format,
-        "sector_bytes": sector_bytes,
+        "sector_bytes": _whole("sector_bytes", sector_bytes, 1, 32),
         "columns": columns if columns is None or isinstance(columns, str) else _column_map(columns),
-        "limit": limit,
-        "time_scale": time_scale,
+        "limit": _whole("limit", limit, 1, 64),
+        "time_scale": _factor("time_scale", time_scale),
         "compact": compact,
         "wrap": wrap,
         "merge_devices": merge_devices,
@@ -363,9 +385,9 @@ def run(
         "set": checked.overrides,
         "traces": workload.paths,
         **workload.options,
-        "seed": seed,
+        "seed": _whole("seed", seed, 0, 64),
         "replay": replay,
-        "depth": depth,
+        "depth": _whole("depth", depth, 1, 32),
         "existing": existing,
         "warmup": None if warmup is None else str(warmup),
         "verify": verify,

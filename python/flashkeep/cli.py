@@ -130,14 +130,14 @@ def _hear_termination() -> None:
 
 
 def _job(arguments: dict[str, Any], drive: str, traces: Sequence[str], files: dict[str, str]) -> dict[str, object]:
-    wanted = {key: arguments[key] for key in JOB_KEYS if arguments[key] not in (None, False)}
+    # `0 == False`: seed 0 is a seed.
+    wanted = {key: arguments[key] for key in JOB_KEYS if arguments[key] is not None and arguments[key] is not False}
     return {"drive": drive, "traces": traces, **wanted, **files}
 
 
 def _run(arguments: dict[str, Any]) -> int:
     for key in FILES:
-        if os.path.isdir(arguments[key] or ""):
-            raise UsageError(f"flashkeep run: --{key}: {arguments[key]} is a directory; name a file")
+        _check_file(f"flashkeep run: --{key.replace('_', '-')}", arguments[key])
     (summary,) = _simulate(arguments, [arguments["drive"]], arguments["trace"])
     if arguments["json"]:
         _print_json(summary)
@@ -146,10 +146,17 @@ def _run(arguments: dict[str, Any]) -> int:
     return _verdict([summary])
 
 
+def _check_file(option: str, path: str | None) -> None:
+    """A file to be written beside what goes to standard output."""
+    if path == "-":
+        raise UsageError(f"{option}: standard output is for the summary; name a file")
+    if os.path.isdir(path or ""):
+        raise UsageError(f"{option}: {path} is a directory; name a file")
+
+
 def _age(arguments: dict[str, Any]) -> int:
     trace, file = arguments["trace"], arguments["file"]
-    if os.path.isdir(file):
-        raise UsageError(f"flashkeep age: {file} is a directory; name a file")
+    _check_file("flashkeep age", file)
     aged = {**arguments, "save_aged": file, "untimed": True, "out": None}
     (summary,) = _simulate(aged, [arguments["drive"]], [trace] if trace else [])
     if arguments["json"]:
@@ -360,8 +367,7 @@ def _report(arguments: dict[str, Any]) -> int:
     need_libraries("report")
     if arguments["output"] is None:
         raise UsageError("flashkeep report: -o FILE.html missing; usage: flashkeep report DIR -o FILE.html")
-    if os.path.isdir(arguments["output"]):
-        raise UsageError(f"flashkeep report: -o: {arguments['output']} is a directory; name a file")
+    _check_file("flashkeep report: -o", arguments["output"])
     from .report import report
 
     _hear_termination()

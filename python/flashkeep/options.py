@@ -62,18 +62,19 @@ def _refuse(accepted: str, found: str, hint: str = "") -> NoReturn:
     raise argparse.ArgumentTypeError(f"takes {accepted}; found {found!r}{hint}")
 
 
-def whole(least: int) -> Callable[[str], int]:
-    """Reads a whole number: `1000`, `1_000`, `10k`, `5M`."""
+def whole(least: int, bits: int = 64) -> Callable[[str], int]:
+    """Reads a whole number below a power of two: `1000`, `1_000`, `10k`, `5M`."""
 
     def read(text: str) -> int:
         digits, factor = text, 1
         if text[-1:] in ("k", "M", "G"):
             digits, factor = text[:-1], {"k": 10**3, "M": 10**6, "G": 10**9}[text[-1]]
-        if not digits.isascii() or not digits.replace("_", "").isdigit():
+        if not digits.isascii() or not all(part.isdigit() for part in digits.split("_")):
             _refuse(f"a whole number, {least} or more (10k, 5M)", text)
-        number = int(digits) * factor
-        if not least <= number < 2**64:
-            _refuse(f"a whole number, {least} or more and below 2^64", text)
+        # More digits than these are not even read: Python refuses thousands of them.
+        number = int(digits) * factor if len(digits) < 100 else 2**bits
+        if not least <= number < 2**bits:
+            _refuse(f"a whole number, {least} or more and below 2^{bits}", text)
         return number
 
     return read
@@ -140,7 +141,7 @@ JSON = Option("--json", "one JSON object on standard output, nothing else there"
 SET = Option("--set", "set a value of the drive: redundancy.scheme=mirror; repeatable", "KEY=VALUE", assignment, True)
 SEED = Option("--seed", "seed of every random stream (default 1)", "N", whole(0))
 FORMAT = Option("--format", "format of each trace that is a file; detected where left out", "NAME", filled)
-SECTOR = Option("--sector-bytes", "bytes in a sector of the trace (default 512)", "N", whole(1))
+SECTOR = Option("--sector-bytes", "bytes in a sector of the trace (default 512)", "N", whole(1, 32))
 COLUMNS = Option("--columns", "which column of a CSV trace is which: time=0:us,op=3,offset=1:sectors,size=2:B", "MAP",
                  assignment)  # fmt: skip
 BAD = Option("--bad-records", "refuse records that cannot be read (default), or skip and count them", "refuse|skip",
@@ -158,7 +159,7 @@ WORKLOAD = (
     BAD,
     Option("--replay", "open: a request comes when its time comes; closed: when one of --depth has ended",
            "open|closed", one_of("open", "closed")),
-    Option("--depth", "requests outstanding in a closed loop", "N", whole(1)),
+    Option("--depth", "requests outstanding in a closed loop", "N", whole(1, 32)),
     Option("--time-scale", "multiply arrival times: 0.5 is twice the load", "F", factor),
     Option("--compact", "place addresses beyond the drive: 1 MiB extents in order of first touch"),
     Option("--wrap", "take addresses modulo the capacity, as old simulators do"),

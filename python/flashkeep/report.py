@@ -55,9 +55,12 @@ def report(folder: str, out: str) -> str:
         "results.html.jinja", folder=os.path.basename(os.path.abspath(folder)), groups=groups, missing=missing,
         provenance=_provenance(runs), overview=OVERVIEW,
     )  # fmt: skip
-    with open(f"{out}.unfinished", "w", encoding="utf-8") as file:
+    place = os.path.realpath(out)  # a link stays, and nothing takes the place of a pipe or device
+    beside = f"{place}.unfinished" if os.path.isfile(place) or not os.path.exists(place) else place
+    with open(beside, "w", encoding="utf-8") as file:
         file.write(page)
-    os.replace(f"{out}.unfinished", out)
+    if beside != place:
+        os.replace(beside, place)
     drawn = sum(len(group.figures) for group in groups)
     return f"{out}: {len(runs)} run{'s' * (len(runs) > 1)}, {drawn} figures"
 

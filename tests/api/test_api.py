@@ -6,7 +6,9 @@ import copy
 import pickle
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import flashkeep as fk
@@ -196,3 +198,21 @@ def test_progress_is_told_and_can_end_a_run(drive: Path) -> None:
     requests, shares, _ = zip(*seen, strict=True)
     assert list(requests) == sorted(requests)
     assert all(share is None or 0 <= share < 1 for share in shares)
+
+
+@pytest.mark.parametrize(
+    ("option", "found"),
+    [("seed", -1), ("seed", 1.5), ("seed", 2**64), ("depth", 0), ("depth", 2**32), ("limit", 0), ("limit", -1),
+     ("sector_bytes", 2**32), ("time_scale", 0.0), ("time_scale", float("nan"))],
+)  # fmt: skip
+def test_a_number_that_is_refused_is_named(option: str, found: float) -> None:
+    workload = "synth:random,requests=10,rate=1k"
+    run, trace = partial(fk.run, "2CM-128", workload), partial(fk.trace, workload)
+    takes: Callable[..., object] = run if option in ("seed", "depth") else trace
+    with pytest.raises(ValueError, match=f"^{option}: found .* is accepted$"):
+        takes(**{option: found})
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    result = fk.run("2CM-128", fk.trace("synth:random,requests=10,rate=1k", limit=np.int64(5)), seed=np.uint8(3))  # type: ignore[arg-type]
+    assert (result.seed, result.workload.requests) == (3, 5)

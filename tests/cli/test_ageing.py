@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import flashkeep as fk
@@ -61,3 +63,28 @@ def test_python_has_them_too(drive: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="untimed"):
         first.requests()
     assert len(fk.run(drive, WORKLOAD, aged=file).requests()) == 2000
+
+
+def test_a_saved_drive_leaves_pipes_and_links_alone(flashkeep: Command, drive: str, tmp_path: Path) -> None:
+    link, file, pipe = tmp_path / "link.fk", tmp_path / "aged.fk", tmp_path / "pipe"
+    file.touch()
+    link.symlink_to(file)
+    assert flashkeep("age", drive, link).code == 0
+    assert link.is_symlink()
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit(pipe.read_bytes)
+        assert flashkeep("age", drive, pipe).code == 0
+        assert read.result() == file.read_bytes()
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("option", ["--save-aged", "--map"])
+def test_what_cannot_be_written_at_the_end_is_said_before_the_run(
+    flashkeep: Command, drive: str, tmp_path: Path, option: str
+) -> None:
+    """A run that would take hours, of which the end was known."""
+    endless = "synth:random,requests=100G,write=1,size=4KiB,rate=1k"
+    told = flashkeep("run", drive, endless, "--untimed", option, tmp_path / "nowhere" / "file")
+    assert told.code == 1
+    assert "nowhere/file: cannot be written" in told.err

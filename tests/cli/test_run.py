@@ -53,6 +53,12 @@ def test_figures_without_a_value_are_null(flashkeep: Command, drive: Path) -> No
     assert found["response_us"]["write"]["count"] == 100
 
 
+def test_seed_0_is_a_seed(flashkeep: Command, drive: Path) -> None:
+    none, one = (flashkeep.json("run", drive, WORKLOAD, "--seed", seed) for seed in (0, 1))
+    assert none["seed"] == 0
+    assert none["digest"] != one["digest"]
+
+
 def test_equal_runs_are_equal_and_other_seeds_differ(flashkeep: Command, drive: Path) -> None:
     first, again, other = (flashkeep.json("run", drive, WORKLOAD, "--seed", seed) for seed in (7, 7, 8))
     assert without_run(first) == without_run(again)

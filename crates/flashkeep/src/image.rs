@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use std::io::Write;
 use std::path::Path;
 
 const MAGIC: &[u8; 6] = b"FKAGED";
@@ -105,16 +106,13 @@ impl Writer {
             sha256: digest(&state),
         };
         let header = serde_json::to_vec(&header)?;
-        let mut file = MAGIC.to_vec();
-        file.extend(VERSION.to_le_bytes());
-        file.extend((header.len() as u32).to_le_bytes());
-        file.extend(header);
-        file.extend(state);
-        // Whole or not at all: what is there stays until the new file is.
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".unfinished");
-        std::fs::write(&beside, file)?;
-        std::fs::rename(&beside, path)
+        let mut file = flashkeep_trace::create_plain(&path.to_string_lossy())?;
+        file.write_all(MAGIC)?;
+        file.write_all(&VERSION.to_le_bytes())?;
+        file.write_all(&(header.len() as u32).to_le_bytes())?;
+        file.write_all(&header)?;
+        file.write_all(&state)?;
+        file.finish()
     }
 }
 

@@ -276,6 +276,9 @@ impl<'a> Workload<'a> {
     }
 }
 
+/// The latest arrival: beyond it is room for what a run adds.
+const LATEST_NS: u64 = u64::MAX / 2;
+
 /// A stream of requests, a batch ahead.
 pub struct Requests {
     source: Box<dyn Source>,
@@ -338,7 +341,25 @@ impl Requests {
                 request.arrival_ns = (request.arrival_ns as f64 * self.scale).ceil() as u64;
             }
         }
+        // None arrives before the one that it follows.
+        if self.batch.last().is_some_and(|last| last.arrival_ns > LATEST_NS) {
+            return Err(self.too_late());
+        }
         Ok(!self.batch.is_empty())
+    }
+
+    #[cold]
+    fn too_late(&self) -> Error {
+        let late = self.batch.iter().position(|request| request.arrival_ns > LATEST_NS).unwrap_or_default();
+        let (number, years) = (
+            self.read - (self.batch.len() - late) as u64 + 1,
+            self.batch[late].arrival_ns as f64 / 31_557_600e9,
+        );
+        let message = format!(
+            "request {number} arrives {years:.0} years or more after time 0; {} are accepted: --format or --time-scale",
+            LATEST_NS / 31_557_600_000_000_000
+        );
+        Error::Trace(TraceError::new(&self.provenance.name, message))
     }
 
     /// The share handed out, where it can be told.

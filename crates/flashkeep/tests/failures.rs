@@ -154,6 +154,24 @@ fn phases_follow_one_another_and_add_up() {
     }
 }
 
+/// Whoever struck before counting began: the first phase is the one under way then, and the sums are the run's.
+#[test]
+fn phases_begin_where_counting_does() {
+    for (when, first) in [("10%", "degraded"), ("0s", "degraded"), ("60%", "before")] {
+        let mut job = failing("raid5", &[&format!("{}@{when}", units("raid5")[0])], &[]);
+        job.warmup = Some("30%".into());
+        let run = summary(&job);
+        assert_eq!(phases(&run)[0], first, "{when}");
+        let phases = run["phases"].as_array().unwrap();
+        for kind in ["read", "program", "erase"] {
+            for (cause, pages) in run["operations"][kind].as_object().unwrap() {
+                let sum: f64 = phases.iter().map(|p| p["operations"][kind][cause].as_f64().unwrap()).sum();
+                assert_eq!(Some(sum), pages.as_f64(), "{when}: {kind} {cause}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_spare_stands_in_at_once() {
     for scheme in survivors().filter(|&scheme| scheme != "fra") {

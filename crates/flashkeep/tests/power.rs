@@ -52,6 +52,26 @@ fn nothing_durable_is_lost_by_any_scheme() {
     }
 }
 
+/// With a member gone and pages that were never written, what an interrupted write was to bring is neither there nor
+/// owed: no read takes it for either.
+#[test]
+fn first_writes_that_a_cut_interrupts_without_a_member_are_not_there() {
+    for scheme in ["mirror", "raid4", "raid5", "raid6", "fra", "ppc"] {
+        for existing in ["none", "reads"] {
+            for seed in 1..=3 {
+                let more = format!("start.existing=\"{existing}\"");
+                let mut job = cut(scheme, &["channel:0@30%", "power@70%"], &[&more]);
+                job.traces =
+                    vec!["synth:random,requests=400,write=0.7,size=4KiB,footprint=1MiB,rate=20k".into()];
+                job.seed = Some(seed);
+                let run = summary(&job);
+                assert!(integrity(&run, "interrupted_requests") > 0.0);
+                assert_eq!(integrity(&run, "wrong_reads"), 0.0, "{scheme} {existing} {seed}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_cut_run_is_the_same_every_time() {
     for entry in for_drives() {

@@ -33,4 +33,4 @@ pub use reader::{BadRecords, OpenOptions, open, open_reader};
 pub use request::{Op, Request};
 pub use source::{BATCH, Provenance, Source};
 pub use synthetic::{DriveSize, has_footprint, is_synthetic, synthetic, workloads};
-pub use write::{Output, WriteError, WriteOptions, Written, convert, create, write};
+pub use write::{Output, WriteError, WriteOptions, Written, convert, create, create_plain, write};

@@ -175,8 +175,8 @@ impl Losses {
 /// [`Output::finish`] has succeeded; dropped before, it leaves nothing behind.
 pub struct Output {
     encoder: Option<Encoder>,
-    /// Where the bytes are, and where they belong; `None` where they go straight there (a pipe, standard output).
-    place: Option<(PathBuf, PathBuf)>,
+    /// `None` where the bytes go straight there (a pipe, standard output).
+    place: Place,
 }
 
 enum Encoder {
@@ -190,22 +190,42 @@ enum Encoder {
 /// # Errors
 /// The file cannot be made.
 pub fn create(path: &str) -> io::Result<Output> {
-    let target = Path::new(path);
-    let (place, raw): (_, Box<dyn Write + Send>) = if path == "-" {
-        (None, Box::new(io::stdout()))
-    } else if target.exists() && !target.is_file() {
-        (None, Box::new(File::options().write(true).open(target)?))
-    } else {
-        let partial = PathBuf::from(format!("{path}.partial"));
-        let file = File::create(&partial)?;
-        (Some((partial, target.to_owned())), Box::new(file))
-    };
-    let encoder = match target.extension().and_then(|ending| ending.to_str()) {
+    let (place, raw) = begin(path)?;
+    let encoder = match Path::new(path).extension().and_then(|ending| ending.to_str()) {
         Some("zst") => Encoder::Zstd(zstd::stream::write::Encoder::new(raw, 0)?),
         Some("gz") => Encoder::Gzip(flate2::write::GzEncoder::new(raw, flate2::Compression::default())),
         _ => Encoder::Plain(BufWriter::new(raw)),
     };
     Ok(Output { encoder: Some(encoder), place })
+}
+
+/// As [`create`], for bytes that are what they are, whatever the name ends in.
+///
+/// # Errors
+/// The file cannot be made.
+pub fn create_plain(path: &str) -> io::Result<Output> {
+    let (place, raw) = begin(path)?;
+    Ok(Output { encoder: Some(Encoder::Plain(BufWriter::new(raw))), place })
+}
+
+/// Where the bytes are until they are whole, and where they belong.
+type Place = Option<(PathBuf, PathBuf)>;
+
+/// Opens what is written to: beside its place, or where nothing can stand beside it (a pipe, a device) that itself. A
+/// link stays, and leads to the new file.
+fn begin(path: &str) -> io::Result<(Place, Box<dyn Write + Send>)> {
+    if path == "-" {
+        return Ok((None, Box::new(io::stdout())));
+    }
+    let target = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
+    if target.exists() && !target.is_file() {
+        return Ok((None, Box::new(File::options().write(true).open(target)?)));
+    }
+    let mut partial = target.clone().into_os_string();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let file = File::create(&partial)?;
+    Ok((Some((partial, target)), Box::new(file)))
 }
 
 impl Output {

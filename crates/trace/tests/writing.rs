@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use flashkeep_trace::{
     BadRecords, DriveSize, Format, OpenOptions, Request, Source, WriteError, WriteOptions, convert, create,
-    merge, open, open_reader, synthetic, write,
+    create_plain, merge, open, open_reader, synthetic, write,
 };
 
 const DRIVE: DriveSize = DriveSize { capacity_bytes: 8 << 30, page_bytes: 4096 };
@@ -68,6 +68,30 @@ fn what_is_not_finished_leaves_nothing() {
     drop(output);
     assert_eq!(std::fs::read_dir(&scratch.0).unwrap().count(), 0);
     assert!(create(&scratch.file("no/such/directory")).is_err());
+}
+
+/// A link to a file goes on leading to it, and nothing is put in the place of a pipe or a device.
+#[cfg(unix)]
+#[test]
+fn links_pipes_and_devices_stay_what_they_are() {
+    use std::os::unix::fs::FileTypeExt;
+    let scratch = Scratch::new("links");
+    let (file, link, pipe) = (scratch.file("file"), scratch.file("link"), scratch.file("pipe"));
+    std::fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    for create in [create, create_plain] {
+        let mut output = create(&link).unwrap();
+        output.write_all(b"new").unwrap();
+        output.finish().unwrap();
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+    }
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut reader =
+        std::process::Command::new("cat").arg(&pipe).stdout(std::process::Stdio::null()).spawn().unwrap();
+    create_plain(&pipe).unwrap().finish().unwrap();
+    assert!(reader.wait().unwrap().success());
+    assert!(std::fs::metadata(&pipe).unwrap().file_type().is_fifo());
 }
 
 #[test]

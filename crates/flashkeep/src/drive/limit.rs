@@ -116,7 +116,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    fn is_mapped(&self, ftl: usize, page: Page) -> bool {
+    pub(super) fn is_mapped(&self, ftl: usize, page: Page) -> bool {
         self.maps.get(ftl, page.0) != Entry::Unmapped
     }
 

@@ -96,7 +96,11 @@ impl<C: Contents> Leaves<C> for Drive<C> {
             // A raw leaf's pages are the scheme's own.
             None if self.raw => {}
             None => {
+                let was_mapped = self.is_mapped(leaf, page);
                 self.forget(leaf, page.0);
+                if was_mapped {
+                    self.count_unmapped(leaf);
+                }
                 self.note_trim(leaf, page.0);
             }
         }

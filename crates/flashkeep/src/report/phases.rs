@@ -69,16 +69,14 @@ impl Phases {
         if name == "after" {
             self.whole_at = Some(now);
         }
-        self.all.push(Phase {
-            name,
-            event: event.map(str::to_owned),
-            from: now,
-            until: now,
-            before: tally,
-            after: Tally::default(),
-            read: Histogram::default(),
-            write: Histogram::default(),
-        });
+        self.all.push(Phase::new(name, event.map(str::to_owned), now, tally));
+    }
+
+    /// Counting begins: what was before is left out, and the phase under way, or `before` any event, begins anew.
+    pub fn count_from(&mut self, now: SimTime, tally: Tally) {
+        let (name, event) = self.all.pop().map_or(("before", None), |phase| (phase.name, phase.event));
+        self.all.clear();
+        self.all.push(Phase::new(name, event, now, tally));
     }
 
     /// Something has been replaced: a rebuild may do now what it could not do before.
@@ -121,6 +119,12 @@ impl Phases {
 }
 
 impl Phase {
+    fn new(name: &'static str, event: Option<String>, now: SimTime, tally: Tally) -> Self {
+        let after = Tally::default();
+        let (read, write) = Default::default();
+        Phase { name, event, from: now, until: now, before: tally, after, read, write }
+    }
+
     fn to_json(&self) -> Value {
         let counted = self.after.counters.since(&self.before.counters);
         let seconds = |time: SimTime| time.0 as f64 / 1e9;

@@ -3,7 +3,6 @@
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, LeafKind, Nvram};
 use crate::engine::{Contents, Controller, LeafId, Level, Scheme, Tree, Units};
-use crate::error::{DriveError, Error};
 use crate::front::{Front, ps_per_sector};
 use crate::ftl::victim;
 use crate::kernel::Span;
@@ -44,11 +43,9 @@ pub struct Plot {
 }
 
 /// The flash of a drive, and the tree of its redundancy over it.
-///
-/// # Errors
-/// A drive whose parts are no boxes of whole channels, chips or dies.
-pub fn build<C: Contents>(drive: &Resolved) -> Result<Built<Drive<C>>, Error> {
-    let domains = domains(drive)?;
+#[must_use]
+pub fn build<C: Contents>(drive: &Resolved) -> Built<Drive<C>> {
+    let domains = domains(drive);
     let mut flash = flash(drive, &domains);
     let (scheme, redundancy) = (drive.scheme(), &drive.spec.redundancy);
     let (pages, shadow) = (narrow(drive.member_pages()), narrow(drive.shadow_pages()));
@@ -86,7 +83,7 @@ pub fn build<C: Contents>(drive: &Resolved) -> Result<Built<Drive<C>>, Error> {
     let leaf_count = flash.ftl_count() + u16::from(scheme.memory);
     let plot = Plot { leaves: 0..leaf_count, path: Vec::new(), domains, raw, whole };
     let tree = Tree::Node(root, leaves);
-    Ok(Built { hardware: flash, tree, controller: controller(drive), plots: vec![plot], leaf_count })
+    Built { hardware: flash, tree, controller: controller(drive), plots: vec![plot], leaf_count }
 }
 
 /// The flash of a drive, divided among its leaves.
@@ -108,12 +105,10 @@ fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
 }
 
 /// The drives of an array, and the tree of its redundancy over them and within them.
-///
-/// # Errors
-/// As [`build`], of any of them.
-pub fn build_shelf<C: Contents>(array: &Resolved, seed: u64) -> Result<Built<Shelf<C>>, Error> {
+#[must_use]
+pub fn build_shelf<C: Contents>(array: &Resolved, seed: u64) -> Built<Shelf<C>> {
     let mut stock = Stock { seed, devices: Vec::new(), plots: Vec::new(), leaves: 0 };
-    let mut tree = stock.take_in(array, &[])?;
+    let mut tree = stock.take_in(array, &[]);
     if let Tree::Leaf(_) = tree {
         // A disk alone: somebody has to pass commands on.
         let pages = array.whole_pages();
@@ -121,7 +116,7 @@ pub fn build_shelf<C: Contents>(array: &Resolved, seed: u64) -> Result<Built<She
     }
     let Stock { devices, plots, leaves, .. } = stock;
     let hardware = Shelf::new(devices);
-    Ok(Built { hardware, tree, controller: controller(array), plots, leaf_count: leaves })
+    Built { hardware, tree, controller: controller(array), plots, leaf_count: leaves }
 }
 
 /// What has been put together so far.
@@ -134,20 +129,20 @@ struct Stock<C> {
 
 impl<C: Contents> Stock<C> {
     /// Adds a drive, or all drives of an array; the tree over it.
-    fn take_in(&mut self, drive: &Resolved, path: &[u32]) -> Result<Tree<Any>, Error> {
+    fn take_in(&mut self, drive: &Resolved, path: &[u32]) -> Tree<Any> {
         if let Some(disk) = drive.disk() {
             let disk = Device::Disk(Box::new(Disk::new(disk, LeafId(0), self.seed(path))));
             let leaf = self.put(disk, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
             let tree = Tree::Leaf(LeafId(leaf));
             // Alone, its link is the simulation's.
-            return Ok(if path.is_empty() { tree } else { behind(front(drive, None), tree) });
+            return if path.is_empty() { tree } else { behind(front(drive, None), tree) };
         }
         if !drive.is_array() {
             return self.take_drive(drive, path);
         }
         let mut members = Vec::with_capacity(drive.array.len());
         for (number, member) in (0..).zip(&drive.array) {
-            members.push(self.take_in(member, &[path, &[number]].concat())?);
+            members.push(self.take_in(member, &[path, &[number]].concat()));
         }
         let facts = drive.used_facts();
         let memory_pages = narrow(drive.memory_pages());
@@ -175,7 +170,7 @@ impl<C: Contents> Stock<C> {
             members.push(Tree::Leaf(LeafId(leaf)));
         }
         if path.is_empty() {
-            return Ok(Tree::Node(root, members));
+            return Tree::Node(root, members);
         }
         let [unit, data] = drive.units();
         let level = Level {
@@ -183,7 +178,7 @@ impl<C: Contents> Stock<C> {
             controller: controller(drive),
             front: front(drive, Some(&root)),
         };
-        Ok(Tree::Level(level, Box::new(Tree::Node(root, members))))
+        Tree::Level(level, Box::new(Tree::Node(root, members)))
     }
 
     /// Each disk draws a stream of its own.
@@ -191,13 +186,13 @@ impl<C: Contents> Stock<C> {
         path.iter().fold(self.seed, |seed, &member| seed.wrapping_mul(257).wrapping_add(u64::from(member)))
     }
 
-    fn take_drive(&mut self, drive: &Resolved, path: &[u32]) -> Result<Tree<Any>, Error> {
-        let Built { hardware, mut tree, controller, plots, leaf_count } = build(drive)?;
+    fn take_drive(&mut self, drive: &Resolved, path: &[u32]) -> Tree<Any> {
+        let Built { hardware, mut tree, controller, plots, leaf_count } = build(drive);
         let plot = Plot { path: path.to_vec(), ..plots[0].clone() };
         let first = self.put(Device::Flash(Box::new(hardware)), leaf_count, plot);
         tree.shift(first);
         // A scheme that does nothing need not stand in between.
-        Ok(match tree {
+        match tree {
             Tree::Node(Any::Plain(_), mut only) if matches!(only[..], [Tree::Leaf(_)]) => {
                 behind(front(drive, None), only.remove(0))
             }
@@ -206,7 +201,7 @@ impl<C: Contents> Stock<C> {
                 let front = front(drive, scheme);
                 Tree::Level(Level { units: None, controller, front }, Box::new(tree))
             }
-        })
+        }
     }
 
     /// Puts a device on the shelf; its first leaf.
@@ -281,20 +276,9 @@ fn mapping_options(drive: &Resolved) -> mapping::Options {
     }
 }
 
-fn domains(drive: &Resolved) -> Result<Vec<Domain>, Error> {
+fn domains(drive: &Resolved) -> Vec<Domain> {
     let geometry = Geometry::new(&drive.pooled_flash());
     let (parts, across) = (drive.parts(), drive.spec.redundancy.across);
-    let domains = (0..parts).map(|index| geometry.part(across, parts, index)).collect::<Option<_>>();
-    domains.ok_or_else(|| {
-        let message = format!(
-            "{parts} equal parts of the drive's {across:?}s are not whole channels, nor whole chips of one channel, nor \
-             whole dies of one chip; choose a width or a geometry that divides evenly"
-        );
-        Error::Drive(DriveError {
-            path: drive.path.clone(),
-            line: None,
-            field: Some("redundancy.width".into()),
-            message: message.to_lowercase(),
-        })
-    })
+    let part = |index| geometry.part(across, parts, index).expect("boxes, as was checked");
+    (0..parts).map(part).collect()
 }

@@ -3,6 +3,7 @@
 use crate::error::{DriveError, Error};
 use crate::faults::{What, events};
 use crate::job::Job;
+use crate::output;
 use crate::spec::{Existing, Resolved};
 use crate::workload::Workload;
 
@@ -49,6 +50,11 @@ pub(super) fn check_ageing(job: &Job, drive: &Resolved) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// Files that are written at the end can be written: said before the run, not after it.
+pub(super) fn check_places(job: &Job) -> Result<(), Error> {
+    job.map.iter().chain(&job.save_aged).try_for_each(|path| output::open(path).map(drop))
 }
 
 /// What a disk alone cannot be asked.

@@ -4,6 +4,7 @@ use super::Simulation;
 use crate::engine::{Contents, NodeId};
 use crate::error::Error;
 use crate::image::{Reader, Writer};
+use crate::output::problem;
 use crate::schemes::Any;
 use crate::shelf::Hardware;
 use std::path::Path;
@@ -55,6 +56,6 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         image.put(&self.engine.carried());
         self.buffer.save(&mut image);
         let written = image.write(path, self.resolved, C::KEEP, self.conditioned.clone());
-        written.map_err(|error| Error::Output(format!("{}: {error}", path.display())))
+        written.map_err(|error| Error::Output(problem(&path.display().to_string(), &error)))
     }
 }

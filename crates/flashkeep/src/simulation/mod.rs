@@ -40,7 +40,7 @@ mod volumes;
 
 use build::given_up_together;
 pub use build::{Built, Plot, build, build_shelf};
-use checks::{asks_for_power_cuts, check_ageing, check_scan, check_shelf, name_option};
+use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, check_shelf, name_option};
 use life::{Door, Marks};
 use memory::Gauge;
 use outside::Outside;
@@ -72,6 +72,7 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
     check_ageing(job, &drive)?;
     check_shelf(job, &drive)?;
     check_scan(&drive, &workload)?;
+    check_places(job)?;
     let mut notes = Vec::new();
     if let (Replay::Closed(depth), bound @ 1..) = (workload.replay, drive.spec.host.queue_depth)
         && depth > bound
@@ -112,10 +113,10 @@ fn begin<C: Contents>(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Stop> {
     if drive.is_shelf() {
-        return Simulation::<C, _>::new(job, drive, workload, build_shelf(drive, job.seed.unwrap_or(1))?)?
+        return Simulation::<C, _>::new(job, drive, workload, build_shelf(drive, job.seed.unwrap_or(1)))?
             .run(notes, progress);
     }
-    Simulation::<C, Drive<C>>::new(job, drive, workload, build(drive)?)?.run(notes, progress)
+    Simulation::<C, Drive<C>>::new(job, drive, workload, build(drive))?.run(notes, progress)
 }
 
 /// The drives that there are, as files name them.

@@ -206,8 +206,10 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         let mut volatile = 0;
         for page in 0..self.buffer.pages().len() {
             let promise = ledger.promises[page as usize];
-            let promised = promise.durable.or(promise.acknowledged).is_some();
-            let Some(contents) = self.look_at(page, promised) else { continue };
+            // What was being written is expected by whoever reads it later, though nobody was promised it.
+            let awaited =
+                self.buffer.pages().sectors(page) != 0 || promise.durable.or(promise.acknowledged).is_some();
+            let Some(contents) = self.look_at(page, awaited) else { continue };
             let version = match Version::of(contents.stamp()) {
                 Some(Version::Written(whose, version)) if whose == page => Some(version),
                 Some(Version::Before(whose)) if whose == page => None,
@@ -233,7 +235,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
 
     /// What a page holds, without time; none where nothing brings it back. What is not there where it ought to be is
     /// asked of its stripe, for the sake of whoever relies on it.
-    fn look_at(&mut self, page: u32, promised: bool) -> Option<C> {
+    fn look_at(&mut self, page: u32, awaited: bool) -> Option<C> {
         let places = self.engine.places(Page(page));
         if let Some((leaf, page)) = self.engine.intact_place(Page(page)) {
             return Some(self.drive.contents_of(leaf, page).unwrap_or_default());
@@ -241,7 +243,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         if places.is_empty() {
             return Some(C::default());
         }
-        if !promised {
+        if !awaited {
             return None;
         }
         let request = self.engine.open(u32::MAX, 0);

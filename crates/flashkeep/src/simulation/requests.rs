@@ -248,9 +248,9 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     }
 
     pub(super) fn begin_counting(&mut self) {
-        if !self.blows.is_empty() {
+        if !self.blows.is_empty() || !self.phases.is_empty() {
             let tally = self.tally();
-            self.phases.begin("before", None, self.now, tally);
+            self.phases.count_from(self.now, tally);
         }
         if let Some(gauge) = &mut self.gauge {
             gauge.restart(self.now);

@@ -203,7 +203,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             self.drive.renew(now, device, fault);
         }
         if let Some(node) = self.subtree(event) {
-            let fresh = build_shelf::<C>(self.resolved, 0).expect("it has been built before");
+            let fresh = build_shelf::<C>(self.resolved, 0);
             self.engine.refresh(&mut self.drive, now, node, fresh.tree);
             return self.begin_anew(now);
         }

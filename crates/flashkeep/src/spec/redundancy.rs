@@ -6,6 +6,7 @@ use super::packing::{block_pages, page_bytes, spare_pages};
 use super::pools::pooled;
 use super::wear::spare_blocks;
 use crate::error::DriveError;
+use crate::media::Geometry;
 use crate::schemes::{self, Entry, Members};
 
 /// Logical pages (or sectors) of so many physical ones.
@@ -156,9 +157,25 @@ impl Check<'_> {
                 return Err(self.wrong(&keys, message));
             }
         }
+        self.boxes()?;
         self.memory(scheme)?;
         self.old_versions(scheme)?;
         self.groups(scheme)
+    }
+
+    /// Each member is a box: whole channels, whole chips of one channel, or whole dies of one chip.
+    fn boxes(&self) -> Result<(), DriveError> {
+        let (parts, across) = (parts(&self.spec.redundancy), self.spec.redundancy.across);
+        if Geometry::new(&pooled(&self.spec)).part(across, parts, 0).is_some() {
+            return Ok(());
+        }
+        let level = level(across);
+        let message = format!(
+            "{parts} equal parts of the drive's {level}s are not whole channels, nor whole chips of one channel, nor whole \
+             dies of one chip; choose a width or a geometry that divides evenly"
+        );
+        let keys = ["redundancy.width", "redundancy.across", "redundancy.scheme", "flash.channels"];
+        Err(self.wrong(&keys, message))
     }
 
     /// Old versions stay where they are under another address: bound to it, a plane could get more than it holds.

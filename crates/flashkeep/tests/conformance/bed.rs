@@ -30,7 +30,7 @@ fn told(drive: &mut Drive<Token>) -> Told {
 
 impl Bed for Drive<Token> {
     fn put_together(drive: &Resolved) -> Built<Self> {
-        build(drive).unwrap_or_else(|error| panic!("{error}"))
+        build(drive)
     }
 
     fn log_all(&mut self) -> Vec<(u16, Told)> {
@@ -52,7 +52,7 @@ impl Bed for Drive<Token> {
 
 impl Bed for Shelf<Token> {
     fn put_together(drive: &Resolved) -> Built<Self> {
-        build_shelf(drive, 1).unwrap_or_else(|error| panic!("{error}"))
+        build_shelf(drive, 1)
     }
 
     fn log_all(&mut self) -> Vec<(u16, Told)> {
