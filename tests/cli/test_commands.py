@@ -132,14 +132,14 @@ def test_small_pages_share_programs_and_reads(flashkeep: Command, die: Path) -> 
     assert alone["packing"]["empty_places"] == 4 * alone["packing"]["flash_pages"]["program"] - 4000
     reads = run(flashkeep, die, 0, *small)
     assert page_us(reads) == pytest.approx((COMMAND_US + READ_US) / 4 + TRANSFER_US, rel=0.01)
-    done = flashkeep("check", str(die), *(part for setting in small for part in ("--set", setting)))
+    done = flashkeep("check", die, *(part for setting in small for part in ("--set", setting)))
     assert "64 pages × 4 places × 4 KiB" in done.out
 
 
 def test_pages_that_do_not_fit_the_flash_s_are_refused(flashkeep: Command, die: Path) -> None:
-    done = flashkeep("check", str(die), "--set", "ftl.logical_page_kib=3")
+    done = flashkeep("check", die, "--set", "ftl.logical_page_kib=3")
     assert done.code == 2
     assert "no whole number of places for pages of 3 KiB" in done.err
-    done = flashkeep("check", str(die), "--set", "ftl.logical_page_kib=2", "--set", "ftl.gc.copyback=on")
+    done = flashkeep("check", die, "--set", "ftl.logical_page_kib=2", "--set", "ftl.gc.copyback=on")
     assert done.code == 2
     assert "ftl.gc.copyback" in done.err

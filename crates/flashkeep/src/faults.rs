@@ -191,7 +191,7 @@ const LEVELS: [&str; 6] = ["channel", "chip", "die", "plane", "block", "page"];
 /// Why an array would not find its pages again, if it would not.
 fn array_not_recovered(array: &Resolved) -> Option<String> {
     let scheme = array.scheme();
-    if !scheme.is_for_drives() {
+    if !scheme.is_found_again() {
         return Some(format!(
             "found `power`, which is not simulated yet with redundancy.scheme = \"{}\" over drives: what it knows of them \
              would not be found again",
@@ -208,19 +208,18 @@ fn member_not_recovered(array: &Resolved, numbered: bool) -> Option<String> {
     // Of copies each has the number of what it is a copy of.
     let copies =
         |drive: &Resolved| (drive.scheme().data_members)(drive.members(), &drive.spec.redundancy) == 1;
+    let has_parity = |drive: &Resolved| (drive.scheme().survives)(drive.members()) > 0 && !copies(drive);
     let numbered = numbered && copies(array);
     array.array.iter().find_map(|member| {
         let why = match () {
-            () if member.is_disk() => "what a disk was writing is not known",
+            () if member.is_disk() => return None,
             () if member.buffer_bytes() > 0 => {
                 "its DRAM takes with it what the array was told is written; buffer.dram_mib = 0 is accepted"
             }
-            () if member.is_array() && !member.scheme().is_for_drives() => {
+            () if member.is_array() && !member.scheme().is_found_again() => {
                 "what its scheme knows of its members would not be found again"
             }
-            () if !(copies(member) || member.is_array() && (member.scheme().survives)(member.members()) == 0)
-                && (member.is_array() || !numbered) =>
-            {
+            () if has_parity(member) && (member.is_array() || !numbered) => {
                 "it has a parity of its own, and would not know its pages, which say which pages of the host's they are"
             }
             () => return if member.is_array() { member_not_recovered(member, numbered) } else { None },

@@ -24,6 +24,7 @@ impl<C: Contents> Disk<C> {
             self.queue.ops.release(id);
         }
         self.pages = Pages::new(self.pages.len());
+        self.forget_fates();
         self.in_memory.clear();
         self.cache.empty();
         self.under_way = UnderWay::default();
@@ -59,6 +60,7 @@ impl<C: Contents> Disk<C> {
         if !self.dead && !self.is_in_memory(now, page.0) {
             self.spoilt = true;
             self.pages.spoil(page.0);
+            self.drop_fate(page.0);
         }
     }
 

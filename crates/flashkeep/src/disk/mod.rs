@@ -8,6 +8,7 @@ mod cache;
 mod faults;
 mod image;
 mod pages;
+mod power;
 mod queue;
 pub mod scheduler;
 mod seek;
@@ -22,11 +23,14 @@ pub use statistics::Statistics;
 pub use surface::{Place, Surface, sectors_of};
 
 use crate::drive::{Counters, Kind};
-use crate::engine::{Below, Command, Contents, Done, FixedMap, Flags, LeafId, Leaves, Page, Ticket, Verb};
+use crate::engine::{
+    Below, Command, Contents, Done, FixedMap, Flags, LeafId, Leaves, Page, Spare, Ticket, Verb,
+};
 use crate::kernel::{SimTime, Span};
 use crate::spec::{DISK_SECTOR_BYTES, DiskSpec};
 use cache::Cache;
 use pages::Pages;
+use power::Platter;
 use queue::{Op, Owed, Queue};
 use scheduler::Rule;
 use serve::{Arm, Turning, UnderWay};
@@ -67,6 +71,8 @@ pub struct Disk<C> {
     untimed: bool,
     dead: bool,
     spoilt: bool,
+    /// What is on the platter, where the power is to fail.
+    platter: Option<Box<Platter<C>>>,
     now: SimTime,
     done: Vec<Done<C>>,
     counters: Counters,
@@ -109,6 +115,7 @@ impl<C: Contents> Disk<C> {
             untimed: false,
             dead: false,
             spoilt: false,
+            platter: None,
             now: SimTime::ZERO,
             done: Vec::new(),
             counters: Counters::new(1),
@@ -262,10 +269,13 @@ impl<C: Contents> Disk<C> {
     }
 
     fn write(&mut self, now: SimTime, command: &Command, ticket: Ticket, contents: &[C]) {
-        for (n, page) in Self::range(command).enumerate() {
-            self.pages.write(page, contents.get(n).copied().unwrap_or_default());
-        }
         let before = command.flags.has(Flags::BEFORE);
+        let coming = (!self.untimed && !before).then_some(self.sequence + 1);
+        for (n, page) in Self::range(command).enumerate() {
+            let contents = contents.get(n).copied().unwrap_or_default();
+            self.note_coming(now, page, contents, coming);
+            self.pages.write(page, contents);
+        }
         if !self.untimed && !before {
             return self.wait(now, command, ticket);
         }
@@ -278,6 +288,7 @@ impl<C: Contents> Disk<C> {
     fn trim(&mut self, now: SimTime, command: &Command, ticket: Ticket) {
         for page in Self::range(command) {
             self.pages.forget(page);
+            self.drop_fate(page);
             self.in_memory.remove(&page);
         }
         self.under_way.forget(&Self::range(command));
@@ -343,6 +354,14 @@ impl<C: Contents> Leaves<C> for Disk<C> {
         }
     }
 
+    fn disown(&mut self, _: LeafId, page: Page) {
+        self.disown_page(page);
+    }
+
+    fn spoil(&mut self, _: LeafId, page: Page) {
+        self.spoil_page(page);
+    }
+
     fn done(&mut self) -> &mut Vec<Done<C>> {
         &mut self.done
     }
@@ -364,5 +383,9 @@ impl<C: Contents> Below for Disk<C> {
 
     fn holds(&self, _leaf: LeafId, page: Page) -> bool {
         self.pages.holds(page.0)
+    }
+
+    fn spare(&self, _leaf: LeafId, page: Page) -> Option<Spare> {
+        self.spare_of(page)
     }
 }

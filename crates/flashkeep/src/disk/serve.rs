@@ -167,6 +167,14 @@ impl<C: Contents> Disk<C> {
                     self.in_memory.remove(&page);
                 }
             }
+            if self.platter.is_some() {
+                for (n, page) in (0_u64..).zip(pages.clone()) {
+                    // Each behind the last sector of the one before.
+                    let before = (first + n * self.page_sectors).checked_sub(1).filter(|_| n > 0);
+                    let begins = before.map_or(SimTime(start), |sector| passes(&self.surface, sector));
+                    self.note_begun(page, sequence, begins);
+                }
+            }
             self.under_way = UnderWay { pages, until: end };
             self.leave_cache(id, end);
         } else {

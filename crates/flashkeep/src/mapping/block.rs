@@ -10,6 +10,9 @@
 //! A page written again at random: the other G − 1 pages of its block are read and programmed, and a block is erased. A
 //! block written again in order: an erase (*switch merge*). An entry of memory a block.
 //!
+//! After a power cut data blocks and replacements are found with the spare areas of all pages, which say which page they
+//! are (`remains.rs`, `docs/power.md`).
+//!
 //! # Source
 //! Ban, "Flash file system optimized for page-mode flash technologies", United States Patent 5,937,425, 1999; the block
 //! map that Kim, Park and Shin, "Improving SSD simulator for high reliability of performance evaluation", name beside

@@ -138,6 +138,14 @@ impl Entry {
         self.is_plain() || self.keys.contains(&"width")
     }
 
+    /// Whether after a power cut its members' pages say all that it must know. What lies in a log, or behind a memory, is
+    /// where a list says.
+    #[must_use]
+    pub fn is_found_again(&self) -> bool {
+        let at_its_place = self.keys.contains(&"stripe_kib") && !self.keys.contains(&"log_mib");
+        self.is_for_drives() || at_its_place
+    }
+
     /// Whether it has but one member.
     #[must_use]
     pub fn is_plain(&self) -> bool {

@@ -96,13 +96,10 @@ impl<C: Contents> Shelf<C> {
         (&place.device, LeafId(leaf.0 - place.first))
     }
 
-    /// The drive that a leaf belongs to, and the leaf's number there; none where it is a disk's or a memory's.
-    fn flash_of(&mut self, leaf: LeafId) -> Option<(&mut Drive<C>, LeafId)> {
+    /// The same, to be changed.
+    fn find_mut(&mut self, leaf: LeafId) -> (&mut Device<C>, LeafId) {
         let Place { device, first } = &mut self.places[usize::from(self.place_of[usize::from(leaf.0)])];
-        match device {
-            Device::Flash(drive) => Some((drive, LeafId(leaf.0 - *first))),
-            Device::Disk(_) | Device::Memory(_) => None,
-        }
+        (device, LeafId(leaf.0 - *first))
     }
 
     fn drives(&self) -> impl Iterator<Item = &Drive<C>> {
@@ -204,7 +201,8 @@ impl<C: Contents> Below for Shelf<C> {
     fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.spare(leaf, page),
-            (Device::Disk(_) | Device::Memory(_), _) => None,
+            (Device::Disk(disk), leaf) => disk.spare(leaf, page),
+            (Device::Memory(_), _) => None,
         }
     }
 
@@ -237,7 +235,9 @@ impl<C: Contents> Leaves<C> for Shelf<C> {
                 self.take_off(at);
             }
             Device::Disk(disk) => {
+                disk.number_from(self.numbers.unwrap_or_default());
                 disk.submit(now, LeafId(leaf.0 - *first), command, ticket, contents);
+                self.numbers = disk.last_number();
                 self.take_off(at);
             }
             Device::Memory(memory) => {
@@ -247,14 +247,18 @@ impl<C: Contents> Leaves<C> for Shelf<C> {
     }
 
     fn disown(&mut self, leaf: LeafId, page: Page) {
-        if let Some((drive, leaf)) = self.flash_of(leaf) {
-            drive.disown(leaf, page);
+        match self.find_mut(leaf) {
+            (Device::Flash(drive), leaf) => drive.disown(leaf, page),
+            (Device::Disk(disk), leaf) => disk.disown(leaf, page),
+            (Device::Memory(_), _) => {}
         }
     }
 
     fn spoil(&mut self, leaf: LeafId, page: Page) {
-        if let Some((drive, leaf)) = self.flash_of(leaf) {
-            drive.spoil(leaf, page);
+        match self.find_mut(leaf) {
+            (Device::Flash(drive), leaf) => drive.spoil(leaf, page),
+            (Device::Disk(disk), leaf) => disk.spoil(leaf, page),
+            (Device::Memory(_), _) => {}
         }
     }
 

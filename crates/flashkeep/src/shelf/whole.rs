@@ -109,30 +109,29 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
 
     fn expect_power_cuts(&mut self) {
         self.numbers = Some(0);
-        self.drives_mut().for_each(Drive::expect_power_cuts);
+        self.devices_mut().for_each(|device| match device {
+            Device::Flash(drive) => drive.expect_power_cuts(),
+            Device::Disk(disk) => disk.expect_power_cuts(),
+            Device::Memory(_) => {}
+        });
     }
 
     fn expects_power_cuts(&self) -> bool {
         self.numbers.is_some()
     }
 
-    /// The drives find their maps again side by side.
-    ///
-    /// # Panics
-    /// With disks, which has been checked.
+    /// Drives find their maps again, and disks look at what they were writing, side by side.
     fn cut_power(&mut self, now: SimTime) -> Recovery {
         let mut all = Recovery { ready: now, ..Recovery::default() };
         self.done.clear();
         for at in 0..self.places.len() {
-            match &mut self.places[at].device {
-                Device::Flash(drive) => {
-                    let recovery = drive.cut_power(now);
-                    all.ready = all.ready.max(recovery.ready);
-                    (all.reads, all.erases) = (all.reads + recovery.reads, all.erases + recovery.erases);
-                }
-                Device::Disk(_) => unreachable!("checked when the events were read"),
-                Device::Memory(_) => {}
-            }
+            let recovery = match &mut self.places[at].device {
+                Device::Flash(drive) => drive.cut_power(now),
+                Device::Disk(disk) => disk.cut_power(now),
+                Device::Memory(_) => Recovery { ready: now, ..Recovery::default() },
+            };
+            all.ready = all.ready.max(recovery.ready);
+            (all.reads, all.erases) = (all.reads + recovery.reads, all.erases + recovery.erases);
             self.take_off(at);
         }
         self.now = all.ready;

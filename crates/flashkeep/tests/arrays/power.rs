@@ -120,6 +120,47 @@ fn members_with_redundancy_of_their_own_come_back_one_level_after_the_other() {
 }
 
 #[test]
+fn an_array_that_was_cut_is_the_same_every_time() {
+    let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));
+    let slow = format!("{disk},disk.write_cache_mib=1");
+    for members in [
+        vec![(2, format!("{drive},ftl.map=hybrid"))],
+        vec![(1, format!("{drive},ftl.map=block")), (1, slow)],
+        vec![(2, format!("{drive},redundancy.scheme=raid5,redundancy.across=channel"))],
+    ] {
+        let digest = || {
+            let set = made_of(&members, "mirror", &[]);
+            let mut job = job("\n", HISTORY, &set.iter().map(String::as_str).collect::<Vec<_>>());
+            job.fail = ["power@3ms", "power@4.1ms", "power@31req"].map(str::to_owned).to_vec();
+            let run = summary(&job);
+            assert_eq!(integrity(&run, "power_cuts"), 3.0, "{members:?}");
+            run["digest"].clone()
+        };
+        assert_eq!(digest(), digest(), "{members:?}");
+    }
+}
+
+/// What the platter has, and what is of it in a cache that is gone.
+#[test]
+fn disks_keep_what_their_heads_had_come_to() {
+    let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));
+    let cached = format!("{disk},disk.write_cache_mib=1");
+    let pair = |disk: &String| [(1, drive.clone()), (1, disk.clone())];
+    let unit = "redundancy.stripe_kib=8";
+    for disk in [&disk, &cached] {
+        is_cut(&made_of(&pair(disk), "mirror", &["redundancy.read_policy=first"]), 40);
+        is_cut(&made_of(&pair(disk), "mirror", &["redundancy.acknowledge=first"]), 40);
+        is_cut(&made_of(&[(2, disk.clone())], "mirror", &[]), 40);
+        is_cut(&made_of(&[(3, disk.clone())], "none", &[unit]), 40);
+        is_cut(&made_of(&[(3, drive.clone()), (1, disk.clone())], "raid4", &[unit]), 40);
+        is_cut(&made_of(&[(4, disk.clone())], "raid5", &[unit]), 40);
+        is_cut(&made_of(&[(5, disk.clone())], "raid6", &[unit]), 20);
+        is_cut(&made_of(&[(3, drive.clone()), (2, disk.clone())], "spd-raid4", &[unit]), 20);
+    }
+    is_cut(&made_of(&[(4, drive.clone())], "diff-raid", &[unit]), 40);
+}
+
+#[test]
 fn what_would_not_be_found_again_is_refused() {
     let disk = file("disk.toml", DISK);
     let drive = file("member.toml", MEMBER);
@@ -129,7 +170,9 @@ fn what_would_not_be_found_again_is_refused() {
     let array = file("own.toml", &format!("members = [\"3 * {drive}\"]\n[redundancy]\nscheme = \"raid5\"\n"));
     for (members, scheme, part) in [
         (format!("\"2 * {drive}\", \"{disk}\""), "backup", "backup"),
-        (format!("\"{drive}\", \"{disk}\""), "mirror", "a disk was writing"),
+        (format!("\"{drive}\", \"{disk}\""), "griffin", "griffin"),
+        (format!("\"{drive}\", \"{disk}\""), "i-cash", "i-cash"),
+        (format!("\"3 * {drive}\", \"2 * {disk}\""), "hpda", "hpda"),
         (format!("\"3 * {}\"", own("raid5")), "raid5", "a parity of its own"),
         (format!("\"2 * {}\"", own("ds")), "none", "a parity of its own"),
         (format!("\"2 * {array}\""), "mirror", "a parity of its own"),

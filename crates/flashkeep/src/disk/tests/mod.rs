@@ -3,6 +3,7 @@
 mod cache;
 mod faults;
 mod order;
+mod power;
 mod queueing;
 mod seek;
 mod service;

@@ -144,28 +144,22 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         while let Some(id) = self.gates.passed.pop_front() {
             let this = &self.gates.passages[id];
             let (gate, join) = (this.gate, &self.joins[this.join]);
-            if this.told && self.gates.all[usize::from(gate)].dram.is_some() {
-                self.bury_passage(id);
-                continue;
-            }
             if this.told {
-                let done = Done::<C>::at(this.caller, u32::from(this.command.count), join.durable.max(now));
-                leaves.done().push(Done { part: Part::Durable, ..done });
+                // What is in DRAM was told to be durable.
+                if self.gates.all[usize::from(gate)].dram.is_none() {
+                    let pages = u32::from(this.command.count);
+                    let done = Done::<C>::at(this.caller, pages, join.durable.max(now));
+                    leaves.done().push(Done { part: Part::Durable, ..done });
+                }
                 self.bury_passage(id);
                 continue;
             }
             let memory = if this.from_memory { self.memory_of(gate) } else { Span::ZERO };
-            let (ready, timeless) = (join.acknowledged + memory, this.command.flags.has(Flags::BEFORE));
+            let (ready, command) = (join.acknowledged + memory, this.command);
             let this = &mut self.gates.all[usize::from(gate)];
+            let sectors = if command.verb == Verb::Read { this.sectors(&command) } else { 0 };
             match &mut this.link {
-                Some(link) if !self.untimed && !timeless => {
-                    let command = &self.gates.passages[id].command;
-                    let reads = command.verb == Verb::Read;
-                    let sectors = match command.sectors {
-                        _ if !reads => 0,
-                        0 => u64::from(command.count) * u64::from(this.page_sectors),
-                        sectors => u64::from(sectors),
-                    };
+                Some(link) if !self.untimed && !command.flags.has(Flags::BEFORE) => {
                     link.go(id.raw(), ready, sectors);
                     self.arm_gate(now, gate);
                 }
