@@ -45,6 +45,18 @@ impl Resolved {
         self.scheme().keys.contains(&"xor_us") || self.array.iter().any(Resolved::has_sums)
     }
 
+    /// What it takes of the tree of an array: itself, and whatever is below it.
+    fn nodes(&self) -> u64 {
+        let is_page_map = self.spec.ftl.map == "page";
+        let below = match self.is_array() {
+            true => self.array.iter().map(Resolved::nodes).sum(),
+            // A leaf, with nothing over it.
+            false if self.is_disk() || (self.scheme().is_plain() && is_page_map) => 0,
+            false => u64::from(self.members()) * if is_page_map { 1 } else { 2 },
+        };
+        1 + below + u64::from(self.scheme().memory)
+    }
+
     /// Whether it is a disk.
     #[must_use]
     pub fn is_disk(&self) -> bool {
@@ -190,8 +202,19 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
         );
         return Err(wrong(&["members"], message));
     }
+    let nodes = resolved.nodes();
+    if nodes > MOST_NODES {
+        let message = format!(
+            "{nodes} nodes (arrays, schemes within drives, their members, drives and disks, of all levels together); at \
+             most {MOST_NODES} are accepted: fewer members"
+        );
+        return Err(wrong(&["members"], message));
+    }
     Ok(resolved)
 }
+
+/// What the engine can number (16 bits).
+const MOST_NODES: u64 = u16::MAX as u64 - 1;
 
 /// Members that are aged by construction take a page of the host's for each valid one that they have.
 fn check_ageing(array: &Resolved) -> Result<(), String> {

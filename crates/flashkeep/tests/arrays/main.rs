@@ -265,6 +265,19 @@ fn what_makes_no_array_is_refused() {
     }
 }
 
+/// A few lines may ask for more than the engine can number: 255 members of a leaf, or of a mirror over two.
+#[test]
+fn more_drives_than_can_be_numbered_are_refused() {
+    let array = |members: &str| file("many.toml", &format!("members = [\"{members}\"]\n"));
+    let plain = file("member.toml", MEMBER);
+    let shelf = array(&format!("255 * {plain}"));
+    assert!(load(&array(&format!("255 * {shelf}")), &[]).is_ok(), "1 + 255 · 256 nodes");
+    let mirrors = array(&format!("255 * {plain},redundancy.scheme=mirror,flash.channels=2"));
+    let hall = array(&format!("100 * {mirrors}"));
+    let message = load(&hall, &[]).expect_err("1 + 100 · (1 + 255 · 3) nodes").to_string();
+    assert!(message.starts_with(&format!("{hall}:1: members: 76601 nodes")), "{message}");
+}
+
 /// A disk of 2,000 pages.
 const DISK: &str = "[disk]\ncapacity_gb = 0.008192\nheads = 1\nzones = 1\n";
 
