@@ -94,3 +94,19 @@ fn the_mean_of_the_real_trace() {
         }
     }
 }
+
+/// The write that fills a block is done when the block's summary is, whatever else holds the channel meanwhile.
+#[test]
+fn a_summary_takes_its_time_with_every_use_of_the_channel() {
+    let drive = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\npage_kib = 4\n\
+                 blocks_per_plane = 16\npages_per_block = 4\nsummary_page = true\n[flash.timing]\nprogram_us = 200\n\
+                 bus_ns_per_byte = 10\ncommand_ns = 0\n[ftl]\nover_provisioning = 1.0\n[start]\nexisting = \"none\"\n";
+    let trace: String = (0..5).map(|n| format!("{} 0 {} 8 0\n", n * 1_000_000, n * 8)).collect();
+    for bus in ["transfers", "operations"] {
+        let mut job = job(drive, &trace, &[&format!("flash.bus={bus}")]);
+        job.keep_requests = true;
+        let ns: Vec<u64> = done(&job).requests.iter().map(|request| request.response_ns).collect();
+        let (page, sector) = (40_960 + 200_000, 5_120 + 200_000);
+        assert_eq!(ns, [page, page, page, page + sector, page], "{bus}");
+    }
+}

@@ -62,6 +62,7 @@ impl<C: Contents> Drive<C> {
             let sent = start + self.timing.command + self.timing.transfer(sectors);
             let acknowledged = if self.acknowledge == Acknowledge::Transfer { sent } else { durable };
             let ppn = self.place_share(ftl, share, now, [acknowledged, durable]);
+            self.guard_superseded(durable);
             self.note_programmed(unit, ppn, at == 0);
             let cause = self.ops[share.op].command.cause;
             self.counters.count(ftl as u16, Kind::Program, cause);

@@ -360,8 +360,11 @@ impl<C: Contents> Drive<C> {
         }
         let bus = self.timing.command + self.timing.transfer(sectors);
         let (mut array, mut held) = (self.timing.program, bus);
-        if !SIMPLE && !self.uniform {
-            array = self.array_program(ppn) + summary;
+        if !SIMPLE {
+            if !self.uniform {
+                array = self.array_program(ppn);
+            }
+            array += summary;
             held = if self.bus == BusUse::Operations { bus + array } else { bus };
         }
         let durable = now + bus + array;
