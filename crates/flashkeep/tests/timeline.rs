@@ -95,7 +95,8 @@ fn length(slices: &[Slice]) -> u64 {
 
 /// What is shown of channels and units adds up to their utilisation.
 fn adds_up(run: &Value, shown: &Shown) {
-    let whole = figure(run, "simulated_s") * 1e9;
+    let ends = shown.threads.values().flatten().map(|&(_, _, end)| end);
+    let whole = (figure(run, "simulated_s") * 1e9).max(ends.max().unwrap_or(0) as f64);
     let close = |found: f64, expected: f64| (found - expected).abs() <= 1e-9 * expected.max(1.0) + 2.0;
     let channels = run["utilization"]["channel"].as_array().expect("a share a channel");
     for (channel, share) in channels.iter().enumerate() {

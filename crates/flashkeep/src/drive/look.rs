@@ -3,7 +3,7 @@
 use super::{Counters, Drive};
 use crate::engine::{Below, Contents, LeafId, Page, Spare};
 use crate::ftl::{Blocks, Entry};
-use crate::kernel::Span;
+use crate::kernel::{SimTime, Span};
 use crate::media::{Geometry, Pools};
 
 impl<C: Contents> Drive<C> {
@@ -74,6 +74,14 @@ impl<C: Contents> Drive<C> {
     #[must_use]
     pub fn unit_busy(&self) -> Vec<Span> {
         self.units.iter().map(|unit| unit.busy).collect()
+    }
+
+    /// When all channels and units are free, as far as is known.
+    #[must_use]
+    pub fn at_rest(&self) -> SimTime {
+        let known = |&at: &SimTime| at != SimTime::NEVER;
+        let channels = self.channels.iter().map(|channel| channel.free_at);
+        channels.chain(self.free_at.iter().copied()).filter(known).max().unwrap_or(SimTime::ZERO)
     }
 
     /// Whether nothing of it has failed or been spoilt.

@@ -57,13 +57,14 @@ fn programs_for(counters: &Counters, cause: Cause) -> u64 {
     counters.of(Kind::Program, cause) + counters.of(Kind::Copyback, cause)
 }
 
-pub(super) fn utilization([channels, units]: &[Vec<Span>; 2], seconds: f64) -> Value {
-    let share = |busy: &Span| per(busy.0 as f64, seconds * 1e9);
+/// The share of a span that channels and units were busy.
+pub(super) fn utilization([channels, units]: &[Vec<Span>; 2], within: Span) -> Value {
+    let share = |busy: &Span| per(busy.0 as f64, within.0 as f64);
     let sum: u64 = units.iter().map(|busy| busy.0).sum();
     let most = units.iter().max().copied().unwrap_or_default();
     json!({
         "channel": channels.iter().map(share).collect::<Vec<_>>(),
-        "die_mean": per(sum as f64, seconds * 1e9 * units.len() as f64),
+        "die_mean": per(sum as f64, within.0 as f64 * units.len() as f64),
         "die_max": share(&most),
     })
 }

@@ -27,6 +27,8 @@ pub struct MemberFacts<'a> {
     pub hits: Option<Hits>,
     /// From where counting began until nothing was under way any more: disks go on after the host.
     pub span: Span,
+    /// The time that what is counted as busy is a part of.
+    pub busy_within: Span,
     /// When its first block had had its last erase, with the bytes that the host had written to the array.
     pub first_death: Option<Mark>,
     /// When it first refused a write, which is its end.
@@ -96,7 +98,7 @@ impl MemberFacts<'_> {
             "operations": operations(|kind, cause| counters.of(kind, cause)),
             "write_amplification": write_amplification(&counters, self.drive.places(), given),
             "wear": wear.to_json(),
-            "utilization": utilization(&[since(0), since(1)], seconds),
+            "utilization": utilization(&[since(0), since(1)], self.busy_within),
             "host_pages_written": given,
             "written_mib_s": per(given as f64 * self.drive.page_bytes() as f64 / f64::from(1 << 20), seconds),
         });

@@ -92,6 +92,8 @@ pub struct Facts<'a> {
     pub queue_max: usize,
     /// Time each channel was in use, and each unit busy, while counting.
     pub busy: [Vec<Span>; 2],
+    /// The time that this is a part of.
+    pub busy_within: Span,
     /// How the flash has worn.
     pub wear: WearFacts,
     /// What a backup has done, where that is the scheme.
@@ -147,7 +149,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         "write_amplification": write_amplification(facts.counters, facts.drive.places(), statistics.pages_written),
         "buffer": buffer(facts.hits),
         "wear": facts.wear.to_json(),
-        "utilization": utilization(&facts.busy, seconds),
+        "utilization": utilization(&facts.busy, facts.busy_within),
         "fill": per(facts.filled.0 as f64, facts.filled.1 as f64),
         "reads_of_nothing": facts.counters.reads_of_nothing,
         "reads_from_memory": facts.counters.reads_from_memory,

@@ -93,6 +93,8 @@ pub trait Hardware<C: Contents>: Leaves<C> {
     fn work(&self) -> Option<Work>;
     /// How long each channel has been in use, and each unit, or disk, busy.
     fn busy(&self) -> [Vec<Span>; 2];
+    /// When all that is busy is free, as far as is known.
+    fn at_rest(&self) -> SimTime;
     /// Erases of each block.
     fn erases(&self) -> Vec<u32>;
     /// Valid pages, and pages there are.
@@ -250,6 +252,10 @@ impl<C: Contents> Hardware<C> for Drive<C> {
 
     fn busy(&self) -> [Vec<Span>; 2] {
         [self.channel_busy(), self.unit_busy()]
+    }
+
+    fn at_rest(&self) -> SimTime {
+        Drive::at_rest(self)
     }
 
     fn erases(&self) -> Vec<u32> {

@@ -238,6 +238,10 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
         [channels, self.drives().flat_map(Drive::unit_busy).collect()]
     }
 
+    fn at_rest(&self) -> SimTime {
+        self.drives().map(Drive::at_rest).max().unwrap_or(SimTime::ZERO)
+    }
+
     fn erases(&self) -> Vec<u32> {
         self.drives().flat_map(Drive::erases).collect()
     }

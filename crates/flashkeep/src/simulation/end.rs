@@ -89,11 +89,18 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
                 hits: self.hits_of(plot).map(|hits| hits.since(hits_before)),
                 end,
                 span,
+                busy_within: self.busy_within(),
                 first_death,
                 first_refusal,
             });
         }
         facts
+    }
+
+    /// From when counting began until the last request was answered, and whatever was granted by then was over: what is
+    /// counted as busy lies within.
+    fn busy_within(&self) -> Span {
+        self.last.max(self.drive.at_rest()).since(self.baseline.at)
     }
 
     pub(super) fn summary(&self, tally: &Tally, warnings: Vec<String>) -> serde_json::Value {
@@ -117,6 +124,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             until: self.last,
             queue_max: self.window.most(),
             busy: [since(channels_now, channels), since(units_now, units)],
+            busy_within: self.busy_within(),
             wear: self.wear(),
             members: self.member_facts(),
             backup: self.backup_facts(),
