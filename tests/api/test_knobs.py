@@ -278,7 +278,7 @@ OF_ARRAYS = {
     "redundancy.recall_idle_ms",
     "redundancy.spread",
 }
-"""Read by arrays only: crates/flashkeep/tests/arrays.rs and crates/flashkeep/src/schemes/tests have their tests."""
+"""Read by arrays only: crates/flashkeep/tests/arrays and crates/flashkeep/src/schemes/tests have their tests."""
 """Keys that only say where a drive comes from and what it is called."""
 
 

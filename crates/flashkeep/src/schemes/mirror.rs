@@ -132,7 +132,7 @@ impl Copies {
         let members = || (0..groups).map(Member);
         let having = members().filter(|&member| view.has(member, page)).count() as u8;
         let there = members().any(|member| view.has(member, page) && view.holds(member, page));
-        let to_do = members().any(|member| lacks(member, page, there, view));
+        let to_do = having > 0 && members().any(|member| lacks(member, page, there, view));
         self.thin.set(number, there && having < groups);
         self.single.set(number, there && having == 1);
         self.todo.set(number, to_do);
@@ -146,7 +146,8 @@ impl Copies {
     }
 }
 
-/// Whether a group is to be given a page, or, where that was forgotten while the group was away, to forget it.
+/// Whether a group is to be given a page that another has, or, where the other was made to forget it while the group was
+/// away, to forget it too.
 fn lacks(member: Member, page: Page, there: bool, view: &View<'_>) -> bool {
     view.alive(member) && !view.has(member, page) && (there || view.holds(member, page))
 }
@@ -213,6 +214,9 @@ impl Scheme for Mirror {
             self.copies.todo.set(number, false);
             let page = Page(number);
             let one = |verb| Command::new(verb, page, 1).because(Cause::Rebuild);
+            if self.having(page, Member(0), view).next().is_none() {
+                continue; // It is lost: what a group still holds of it is out of date, and no zeros either.
+            }
             let from = self.having(page, Member(0), view).find(|&member| view.holds(member, page));
             let there = from.is_some();
             let verb = if there { Verb::Write } else { Verb::Trim };

@@ -119,3 +119,45 @@ fn levels_have_controllers_of_their_own() {
     assert!(slow > 2.0 * fast, "the inner level rebuilds: {fast} {slow}");
     assert_eq!(rebuilding("", "rebuild_share = 0.1"), fast);
 }
+
+/// A member whose pages cannot be read, not even by its own redundancy, says so and answers nothing else: whoever is above
+/// it has them otherwise.
+#[test]
+fn a_member_of_its_own_redundancy_forgets() {
+    let with = |scheme: &str| file("own.toml", &format!("{MEMBER}[redundancy]\nscheme = \"{scheme}\"\n"));
+    let protected = ["mirror", "raid5", "raid6", "fra", "ppc"].map(|scheme| (scheme, with(scheme)));
+    for (outer, count) in [("mirror", 2), ("raid4", 3), ("raid5", 3), ("raid6", 4), ("none", 2)] {
+        for fail in ["member:1@40%,transient", "member:0@40%,transient"] {
+            let arrays = [("none", 2), ("mirror", 2), ("raid5", 3), ("raid6", 4)].map(|(inner, members)| {
+                (inner, nested_job(&[(inner, members, ""), (outer, count, "")], RANDOM))
+            });
+            let drives = protected.each_ref().map(|(inner, drive)| {
+                let set = [format!("members=[\"{count} * {drive}\"]"), format!("redundancy.scheme={outer}")];
+                (
+                    *inner,
+                    Job { verify: true, ..job("\n", RANDOM, &[&set[0], &set[1], "start.existing=\"all\""]) },
+                )
+            });
+            for (inner, mut job) in arrays.into_iter().chain(drives) {
+                job.fail = vec![fail.to_owned()];
+                let run = summary(&job);
+                let what = format!("{inner} in {outer}, {fail}");
+                assert_eq!(integrity(&run, "wrong_reads"), 0.0, "{what}");
+                assert_eq!(integrity(&run, "lost_pages") > 0.0, outer == "none", "{what}");
+                assert!(integrity(&run, "checked_reads") > 500.0, "{what}");
+            }
+        }
+    }
+}
+
+/// The mirror of a lone drive: what neither copy can be read of is lost, and no zeros.
+#[test]
+fn both_copies_forget() {
+    let mirror = format!("{MEMBER}[redundancy]\nscheme = \"mirror\"\n");
+    let mut job = job(&mirror, RANDOM, &["start.existing=\"all\""]);
+    (job.verify, job.fail) =
+        (true, ["member:0@40%,transient", "member:1@40%,transient"].map(str::to_owned).into());
+    let run = summary(&job);
+    assert_eq!(integrity(&run, "wrong_reads"), 0.0);
+    assert!(integrity(&run, "lost_pages") > 100.0);
+}
