@@ -257,6 +257,7 @@ AROUND = (
 
 KNOBS = FLASH + FTL + BUFFER + REDUNDANCY + AROUND
 NAMES = {"base", "name", "description"}
+"""Keys that only say where a drive comes from and what it is called."""
 OF_ARRAYS = {
     "redundancy.log_mib",
     "redundancy.nvram_price_per_gb",
@@ -279,7 +280,6 @@ OF_ARRAYS = {
     "redundancy.spread",
 }
 """Read by arrays only: crates/flashkeep/tests/arrays and crates/flashkeep/src/schemes/tests have their tests."""
-"""Keys that only say where a drive comes from and what it is called."""
 
 
 @pytest.fixture(scope="module")

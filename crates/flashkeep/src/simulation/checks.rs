@@ -52,9 +52,11 @@ pub(super) fn check_ageing(job: &Job, drive: &Resolved) -> Result<(), Error> {
     }
 }
 
-/// Files that are written at the end can be written: said before the run, not after it.
+/// Files that are written at the end can be written: said before the run, not after it. Pipes are not tried: whoever reads
+/// from one would take that for the end.
 pub(super) fn check_places(job: &Job) -> Result<(), Error> {
-    job.map.iter().chain(&job.save_aged).try_for_each(|path| output::open(path).map(drop))
+    let mut files = job.map.iter().chain(&job.save_aged).filter(|path| path.is_file() || !path.exists());
+    files.try_for_each(|path| output::open(path).map(drop))
 }
 
 /// What a disk alone cannot be asked.
