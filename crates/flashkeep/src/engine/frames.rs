@@ -244,12 +244,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         part: Part,
         durable: SimTime,
     ) {
+        let in_vain = self.frames[id].repair.is_some() && self.is_repaired_in_vain(id);
         let frame = &mut self.frames[id];
         let again = std::mem::replace(&mut frame.told, true);
         if frame.background {
             return;
         }
         if !again {
+            frame.lost.extend(frame.source(frame.steps.len(), 0).filter(|_| in_vain));
             frame.lost_told = frame.lost.len();
         }
         let (caller, command, node, lost) = (frame.caller, frame.command, frame.node, frame.lost_told > 0);

@@ -4,13 +4,13 @@
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::frame::{Repair, Start};
+use super::frame::{Frame, Repair, Start};
 use super::leaves::{Done, Leaves, Ticket};
 use super::locks::{Mode, Waiting};
 use super::plan::{Outcome, Step};
 use super::scheme::Scheme;
 use super::tree::NodeId;
-use crate::kernel::SimTime;
+use crate::kernel::{Id, SimTime};
 
 /// A page of a node that could not be read, on its way up.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +102,31 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let child = self.target(frame.node, asked.member);
         let page = asked.command.start.plus(ticket.slot - frame.bases[at]);
         self.failed(leaves, now, FailedPage { child, page, ticket, flags });
+    }
+
+    /// Whether a page that a repair brings is, by now, one that its node or one above that lacks: what is below may have
+    /// been written since, and not with what it ought to be. Whoever reads for a plan of the node's own, to change what is
+    /// there, is not concerned.
+    pub(super) fn is_repaired_in_vain(&self, id: Id<Frame>) -> bool {
+        let frame = &self.frames[id];
+        let Some(repair) = &frame.repair else { return false };
+        let mut asks = self.joins[frame.caller.owner].frame;
+        while asks.is_some() && self.frames[asks].node == frame.node {
+            let own = &self.frames[asks];
+            if own.background || own.command.verb != Verb::Read {
+                return false;
+            }
+            asks = self.joins[own.caller.owner].frame;
+        }
+        let FailedPage { mut child, mut page, .. } = repair.wanted;
+        while let Some((node, member)) = self.shape[child.index()].parent {
+            let Some(inner) = self.scheme(node).and_then(|scheme| scheme.owner(member, page)) else { break };
+            (child, page) = (node, self.outer(node, inner));
+            if self.gaps.lacks(child, page.0) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Nothing brings the page back. Whoever waits for it goes on without.

@@ -38,6 +38,8 @@ pub struct Shelf<C> {
     agenda: Agenda,
     done: Vec<Done<C>>,
     now: SimTime,
+    /// What the memory of the controller above takes to serve.
+    memory: Span,
     life: Life,
     logs: Vec<Box<dyn Logs>>,
     /// The number of the last write, where the power is to fail: pages say theirs, so that of copies on several drives
@@ -46,9 +48,9 @@ pub struct Shelf<C> {
 }
 
 impl<C: Contents> Shelf<C> {
-    /// A shelf with these devices, each with so many leaves.
+    /// A shelf with these devices, each with so many leaves, below a controller whose memory takes so long to serve.
     #[must_use]
-    pub fn new(devices: Vec<(Device<C>, u16)>) -> Self {
+    pub fn new(devices: Vec<(Device<C>, u16)>, memory: Span) -> Self {
         let agenda = Agenda::new(devices.len());
         let mut place_of = Vec::new();
         let mut places = Vec::new();
@@ -62,6 +64,7 @@ impl<C: Contents> Shelf<C> {
             agenda,
             done: Vec::new(),
             now: SimTime::ZERO,
+            memory,
             life: Life::endless(),
             logs: Vec::new(),
             numbers: None,

@@ -161,7 +161,7 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
     }
 
     fn memory_time(&self) -> Span {
-        Span::ZERO
+        self.memory
     }
 
     fn fail(&mut self, now: SimTime, device: u16, what: Fault, lasting: bool) {

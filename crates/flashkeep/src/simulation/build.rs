@@ -115,7 +115,7 @@ pub fn build_shelf<C: Contents>(array: &Resolved, seed: u64) -> Built<Shelf<C>> 
         tree = Tree::Node(schemes::alone(&array.spec.redundancy, pages), vec![tree]);
     }
     let Stock { devices, plots, leaves, .. } = stock;
-    let hardware = Shelf::new(devices);
+    let hardware = Shelf::new(devices, memory(array));
     Built { hardware, tree, controller: controller(array), plots, leaf_count: leaves }
 }
 
@@ -223,15 +223,21 @@ impl Plot {
 
 /// What stands before a member over whose members this scheme runs: its own link and DRAM.
 fn front(drive: &Resolved, scheme: Option<&Any>) -> Option<Front> {
-    let memory = if drive.is_shelf() { Span::ZERO } else { Span(drive.timing.hit_ns) };
     let front = Front {
         link_ps_per_sector: ps_per_sector(drive.spec.host.link_us_per_sector),
         dram_sectors: drive.buffer_bytes() / u64::from(drive.spec.flash.sector_bytes),
         stripe: scheme.and_then(|scheme| given_up_together(drive, scheme)),
         page_sectors: drive.page_sectors() as u32,
-        memory,
+        memory: memory(drive),
     };
     front.if_any()
+}
+
+/// What a controller's memory takes to serve a request alone. An array without DRAM has none that could: it passes on
+/// all that it is asked.
+fn memory(drive: &Resolved) -> Span {
+    let has_none = drive.is_shelf() && drive.buffer_bytes() == 0;
+    if has_none { Span::ZERO } else { Span(drive.timing.hit_ns) }
 }
 
 /// The pages of a stripe, which a drive's DRAM gives up together, if it does.

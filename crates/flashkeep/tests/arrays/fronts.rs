@@ -164,6 +164,50 @@ fn a_member_with_dram_is_the_drive_that_it_is_alone() {
     }
 }
 
+/// DRAM above all members is that of a drive, too, and so is that of an array in an array.
+#[test]
+fn an_array_with_dram_is_the_drive_with_it() {
+    for (hit, link) in [("buffer.hit_us=1", false), ("buffer.hit_us=7", true), ("buffer.hit_us=0", true)] {
+        let front = [&[DRAM, hit][..], if link { &[LINK] } else { &[] }].concat();
+        // Drives answer from their memory what is on its way to flash: in as long.
+        let drive = format!("{MEMBER}[buffer]\n{}\n", hit.trim_start_matches("buffer."));
+        let of = |member: &str| format!("members = [\"{}\"]\n", file("member.toml", member));
+        let one = of(&drive);
+        let inner = format!("{one}{}\n", front.join("\n"));
+        for seed in 0..4 {
+            let trace = if seed % 2 == 0 { history(seed, 5, 0) } else { history(seed, 1, 8) };
+            let times = |drive: &str, set: &[&str]| -> Vec<(u8, u64)> {
+                let set = [set, &["start.existing=\"all\""]].concat();
+                records(drive, &trace, &set).iter().map(|of| (of.op, of.response_ns)).collect()
+            };
+            let alone = times(&drive, &front);
+            for (array, of) in [
+                (times(&one, &front), "array"),
+                (times(&of(&inner), &["redundancy.stripe_kib=0"]), "array within"),
+            ] {
+                let differs = array.iter().zip(&alone).position(|(array, alone)| array != alone);
+                let at = differs.map(|at| (at, array[at], alone[at]));
+                assert_eq!((at, array.len()), (None, alone.len()), "{of} with {front:?}");
+            }
+        }
+    }
+}
+
+/// What a request takes that the array's own memory serves alone, and what its members serve.
+#[test]
+fn the_time_of_an_arrays_own_memory() {
+    let trace = "0,0,W,0,4096\n1000000,0,W,0,8192\n2000000,0,R,4096,4096\n3000000,0,R,16384,4096\n4000000,0,T,0,4096\n";
+    let times = |more: &[&str]| -> Vec<u64> {
+        let set = [&["start.existing=\"all\"", "redundancy.stripe_kib=4"], more].concat();
+        let mut job = Job { keep_requests: true, ..array_job("none", 2, trace, &set) };
+        job.traces = vec![file("trace.csv", &format!("time_ns,device,op,offset_B,size_B\n{trace}"))];
+        done(&job).requests.iter().map(|request| request.response_ns).collect()
+    };
+    assert_eq!(times(&[DRAM]), [1000, 1000, 1000, READ, 1000]);
+    assert_eq!(times(&[DRAM, "buffer.hit_us=2.5"]), [2500, 2500, 2500, READ, 2500]);
+    assert_eq!(times(&["buffer.hit_us=2.5"]), [WRITE, WRITE, READ, READ, 0], "without DRAM");
+}
+
 /// Two copies of what a drive is given to write take no longer than one.
 #[test]
 fn a_mirror_of_members_with_dram() {

@@ -345,6 +345,36 @@ fn parts_of_drives_fail() {
     }
 }
 
+/// What members held cannot be read, but they answer, and have redundancy of their own that takes it for theirs to bring
+/// back.
+#[test]
+fn members_that_forget_are_no_worse_than_members_that_fail() {
+    for (entry, over, array) in survivors(&ALL) {
+        let losses = losses(entry, &array);
+        let of_members = |loss: &&Vec<Vec<u32>>| loss.iter().all(|path| path[0] < array.members());
+        let losses: Vec<_> = losses.iter().filter(of_members).map(|loss| loss.concat()).collect();
+        for seed in 0..30 {
+            let what = format!("{} over {over:?}, seed {seed}", entry.name);
+            let mut bench = Array::of(array.clone());
+            history(&mut bench, seed as u64, 60, 40 + 7 * seed as u32);
+            let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+            bench.blot(&losses[seed % losses.len()]);
+            history(&mut bench, seed as u64 + 50, 60, u32::MAX);
+            check_losses(&mut bench, &exposed, &before, &what);
+            bench.audit();
+            // Beyond the promise: a wrong page is the end of `read_all`.
+            let all: Vec<u32> = (0..bench.members()).collect();
+            bench.blot(&all);
+            history(&mut bench, seed as u64 + 90, 60, u32::MAX);
+            bench.run();
+            bench.read_all();
+            write_all(&mut bench);
+            assert!(bench.read_all().is_empty(), "{what}: lost though written");
+            bench.audit();
+        }
+    }
+}
+
 /// The member of an array is replaced while a member of its own is being rebuilt: what its schemes had begun is nothing
 /// to those of the new one.
 #[test]

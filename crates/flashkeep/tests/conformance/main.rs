@@ -227,6 +227,28 @@ fn a_page_that_cannot_be_read_is_had_otherwise_and_healed() {
 }
 
 #[test]
+fn what_no_member_can_read_is_reported() {
+    for (scheme, _) in survivors() {
+        for seed in 0..30 {
+            let mut bench = bench(scheme);
+            history(&mut bench, seed, 60, 40 + 7 * seed as u32);
+            let all: Vec<u32> = (0..bench.members()).collect();
+            bench.blot(&all);
+            history(&mut bench, seed + 50, 60, u32::MAX);
+            bench.run();
+            // A wrong page is the end of `read_all`.
+            bench.read_all();
+            for page in (0..bench.pages()).step_by(4) {
+                bench.submit(Verb::Write, page, 4);
+                bench.run();
+            }
+            assert!(bench.read_all().is_empty(), "{scheme}, seed {seed}: lost though written");
+            bench.audit();
+        }
+    }
+}
+
+#[test]
 fn parts_of_members_fail() {
     for (scheme, _) in survivors() {
         for seed in 0..12_u32 {

@@ -77,8 +77,8 @@ impl<H: Bed> Bench<H> {
         let node = self.engine.descendant(&path).expect("a member's node");
         let mut places = self.engine.places_below(node, unit.page);
         places.retain(|&(leaf, _)| !self.flash.is_dead(leaf));
-        // Of several copies, those that are as they ought to be.
-        if places.len() > 1 {
+        // Of several copies, those that are as they ought to be; of what a scheme below could not read, none.
+        if places.len() > 1 || self.latent {
             places.retain(|&(leaf, page)| self.engine.is_intact(leaf, page));
         }
         places

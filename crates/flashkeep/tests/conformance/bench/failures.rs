@@ -92,6 +92,15 @@ impl<H: Bed> Bench<H> {
         self.settle();
     }
 
+    /// What members held cannot be read any more; they go on.
+    pub(crate) fn blot(&mut self, members: &[u32]) {
+        for &member in members {
+            for (device, fault) in self.part(&[member]).faults {
+                self.damage_device(device, fault, false);
+            }
+        }
+    }
+
     /// Empty members stand in the place of failed ones.
     pub(crate) fn replace(&mut self, members: &[u32]) {
         let paths: Vec<_> = members.iter().map(|&member| vec![member]).collect();
