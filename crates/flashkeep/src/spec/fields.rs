@@ -1,4 +1,4 @@
-//! What each key accepts, read off the JSON Schema of the types in `keys.rs`, and said in words.
+//! What each key accepts, read off the JSON Schema of the types in `keys`, and said in words.
 //!
 //! The schema of all keys takes longer to make than a small run takes: whoever reads a drive makes the parts of it that
 //! the drive mentions.
