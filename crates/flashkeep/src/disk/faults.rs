@@ -64,6 +64,13 @@ impl<C: Contents> Disk<C> {
         }
     }
 
+    /// Nothing that the platter has can be read any more, until it is written again.
+    #[cold]
+    pub fn forget(&mut self, now: SimTime) {
+        let held: Vec<u32> = self.pages.held().collect();
+        held.into_iter().for_each(|page| self.fail_page(now, Page(page)));
+    }
+
     /// What is asked of a dead disk all the same.
     pub(super) fn answer_for_dead(&mut self, now: SimTime, command: &Command, ticket: Ticket) {
         if command.verb != Verb::Read {

@@ -45,6 +45,15 @@ impl<C: Contents> Pages<C> {
         &mut self.chunks[*number as usize - 1]
     }
 
+    /// The pages that it holds, in order.
+    pub(super) fn held(&self) -> impl Iterator<Item = u32> + '_ {
+        let chunks = (0..).zip(&self.index).filter(|(_, number)| **number > 0);
+        chunks.flat_map(|(at, &number)| {
+            let held = self.chunks[number as usize - 1].held;
+            (0..CHUNK).filter(move |bit| held >> bit & 1 != 0).map(move |bit| at * CHUNK + bit)
+        })
+    }
+
     pub(super) fn holds(&self, page: u32) -> bool {
         self.chunk(page).is_some_and(|chunk| chunk.held >> (page % CHUNK) & 1 != 0)
     }

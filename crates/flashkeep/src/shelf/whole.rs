@@ -170,7 +170,7 @@ impl<C: Contents> Hardware<C> for Shelf<C> {
         match &mut self.places[at].device {
             Device::Flash(drive) => drive.fail(now, what, lasting),
             Device::Disk(disk) if lasting => disk.fail(now),
-            Device::Disk(_) => {}
+            Device::Disk(disk) => disk.forget(now),
             Device::Memory(memory) => memory.fail(lasting),
         }
         self.take_off(at);

@@ -102,3 +102,30 @@ fn a_backup_hides_its_disk_until_the_memory_is_full() {
     // Volume moved is 1 + 2 f times what was written, f being the share that was staged (and is not superseded).
     assert!(phases <= 3.0 * host && moved(&full, "staged") > 0.0, "{phases} of {host}");
 }
+
+/// A disk whose sectors cannot be read any more: whatever has them elsewhere brings them back, and some reads ask it.
+#[test]
+fn a_disk_forgets() {
+    let disk = file("disk.toml", DISK);
+    let members = format!("members=[\"2 * {disk}\"]");
+    let set = [
+        &members,
+        "redundancy.scheme=mirror",
+        "start.existing=\"all\"",
+        "redundancy.read_policy=round-robin",
+    ];
+    let mut mirror = job("\n", RANDOM, &set);
+    (mirror.verify, mirror.fail) = (true, vec!["member:1@40%,transient".to_owned()]);
+    let run = summary(&mirror);
+    assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0));
+    assert!(integrity(&run, "reconstructed_reads") > 100.0, "{}", run["integrity"]);
+    for (scheme, drives, disks, _, more) in HYBRIDS {
+        for member in 0..drives + disks {
+            let mut job = hybrid(scheme, drives, disks, more);
+            job.fail = vec![format!("member:{member}@40%,transient")];
+            let run = summary(&job);
+            let found = (integrity(&run, "wrong_reads"), integrity(&run, "lost_pages"));
+            assert_eq!(found, (0.0, 0.0), "{scheme}, member {member}");
+        }
+    }
+}
