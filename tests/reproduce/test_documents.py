@@ -12,8 +12,7 @@ from conftest import ROOT, Command
 from flashkeep.reproduce import PAPERS, find
 from flashkeep.reproduce.collected import dump, read
 from flashkeep.reproduce.documents import DOCUMENTS, Told, render, tell
-from flashkeep.reproduce.reasons import Number, Reason, explain, reason_for
-from flashkeep.reproduce.verdicts import AGREES, DIFFERS, VERDICTS
+from flashkeep.reproduce.reasons import AGREES, DIFFERS, VERDICTS, Number, Reason, explain, reason_for
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,9 @@ from conftest import Command
 from flashkeep.reproduce import PAPERS, find
 from flashkeep.reproduce.paper import Cell
 from flashkeep.reproduce.published import Published
+from flashkeep.reproduce.reasons import AGREES, DIFFERS, SAME_SHAPE, VERDICTS
 from flashkeep.reproduce.simulate import Setup, real_traces
-from flashkeep.reproduce.verdicts import AGREES, DIFFERS, SAME_SHAPE, VERDICTS, Near, Same, own_group, trend
+from flashkeep.reproduce.verdicts import Near, Same, own_group, trend
 from loads import loaded_by
 
 SCALE = "0.0001"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..options import UsageError
 from . import PAPERS
-from .reasons import Number
-from .verdicts import VERDICTS
+from .reasons import VERDICTS, Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

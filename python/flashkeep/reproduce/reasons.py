@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from .verdicts import AGREES
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+AGREES, SAME_SHAPE, DIFFERS = "agrees", "same shape", "differs"
+VERDICTS = (AGREES, SAME_SHAPE, DIFFERS)
+"""What is said of a cell: the rules are in `verdicts`."""
 
 FAR = 10.0
 """Points: what is further off wants a reason, whatever its verdict."""

@@ -8,13 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .reasons import AGREES, DIFFERS, SAME_SHAPE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .paper import Cell
-
-AGREES, SAME_SHAPE, DIFFERS = "agrees", "same shape", "differs"
-VERDICTS = (AGREES, SAME_SHAPE, DIFFERS)
 
 
 def own_group(cell: Cell) -> str:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from .. import pages
 from .._flashkeep import __version__
 from ..figures import draw
-from .reasons import explain
+from .reasons import VERDICTS, explain
 from .simulate import LEAST_REQUESTS, drive_digest
-from .verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from ..figures import Drawn
