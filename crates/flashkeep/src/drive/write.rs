@@ -310,7 +310,8 @@ impl<C: Contents> Drive<C> {
         let owner = if this.renamed.is_empty() {
             Some(lpn)
         } else {
-            this.owners(op.raw()).map_or(Some(lpn), |owners| owners[(lpn - first) as usize])
+            // Nobody is to find it by its address in what is still to be placed.
+            this.owners(op.raw()).map_or(Some(lpn), |owners| owners[(lpn - first) as usize].take())
         };
         let owned = owner.unwrap_or(lpn);
         let ppn = self.streams.program(&mut self.blocks, ftl, plane, owned, contents);

@@ -123,8 +123,9 @@ impl Maps {
         Entry::from_raw(std::mem::replace(&mut self.entries[at], entry.to_raw()))
     }
 
-    /// Forgets all that a leaf has.
+    /// Forgets all that a leaf has, without touching memory for what it never had.
     pub fn clear(&mut self, leaf: usize) {
-        self.entries.iter_mut().skip(leaf).step_by(self.leaves).for_each(|entry| *entry = 0);
+        let entries = self.entries.iter_mut().skip(leaf).step_by(self.leaves);
+        entries.filter(|entry| **entry != 0).for_each(|entry| *entry = 0);
     }
 }
