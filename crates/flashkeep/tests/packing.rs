@@ -3,9 +3,8 @@
 
 mod common;
 
-use common::{done, figure, job, output, summary};
+use common::{accepted, done, figure, job, output, picked, summary};
 use flashkeep::schemes::for_drives;
-use flashkeep::spec::load_text;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -209,28 +208,7 @@ fn ways() -> impl Strategy<Value = Vec<String>> {
         ("start.existing", &["all", "all", "reads", "none"]),
         ("ftl.wear.erase_budget", &["4", "9", "10000"]),
     ];
-    let quote = |value: &str| {
-        let bare = value.parse::<f64>().is_ok() || value == "true" || value == "false";
-        if bare { value.to_owned() } else { format!("\"{value}\"") }
-    };
-    let pick = move |&(key, values): &(&'static str, &'static [&'static str])| {
-        prop::sample::select(values.to_vec())
-            .prop_map(move |value| (!value.is_empty()).then(|| format!("{key}={}", quote(value))))
-    };
-    lists.iter().map(pick).collect::<Vec<_>>().prop_map(|sets| sets.into_iter().flatten().collect())
-}
-
-/// Leaves out, one after the other, the keys of which the drive says that they do not go together; what the packing is
-/// about stays as long as anything else is named.
-fn accepted(drive: &str, mut set: Vec<String>) -> Vec<String> {
-    while let Err(error) = load_text("drive", drive, &set) {
-        let said = error.to_string();
-        let is_named = |set: &String| said.contains(set.split('=').next().expect("a key"));
-        let named = set.iter().skip(1).position(is_named).map(|at| at + 1);
-        let named = named.or_else(|| set.iter().position(is_named));
-        set.remove(named.unwrap_or_else(|| panic!("{said}: none of {set:?}")));
-    }
-    set
+    picked(lists)
 }
 
 proptest! {
@@ -253,7 +231,8 @@ proptest! {
              page_kib = 4\n[ftl]\nover_provisioning = 9\nwear.migrate_below = 1\n\
              [redundancy]\nscheme = \"{scheme}\"\nshadow = 0.2\nnvram_mib = 0.0625\nnarrowest = 4\n",
         );
-        let set = accepted(&drive, set);
+        // What the packing is about stays as long as anything else is named.
+        let set = accepted(&drive, set, 1);
         let asked = 6_000;
         let trace = format!(
             "synth:random,requests={asked},write=0.8,size=4KiB:0.5/1KiB:0.2/12KiB:0.2/512:0.1,align=512,{pace}"

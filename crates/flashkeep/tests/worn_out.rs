@@ -2,9 +2,8 @@
 
 mod common;
 
-use common::{done, figure, job, summary};
+use common::{accepted, done, figure, job, picked, summary};
 use flashkeep::schemes::{Members, for_drives, named};
-use flashkeep::spec::load_text;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -140,25 +139,7 @@ fn ways() -> impl Strategy<Value = Vec<String>> {
         ("host.queue_depth", &["4", "20"]),
         ("start.existing", &["all", "all", "reads", "none"]),
     ];
-    let quote = |value: &str| {
-        let bare = value.parse::<f64>().is_ok() || value == "true" || value == "false";
-        if bare { value.to_owned() } else { format!("\"{value}\"") }
-    };
-    let pick = move |&(key, values): &(&'static str, &'static [&'static str])| {
-        prop::sample::select(values.to_vec())
-            .prop_map(move |value| (!value.is_empty()).then(|| format!("{key}={}", quote(value))))
-    };
-    lists.iter().map(pick).collect::<Vec<_>>().prop_map(|sets| sets.into_iter().flatten().collect())
-}
-
-/// Leaves out, one after the other, the keys of which the drive says that they do not go together.
-fn accepted(drive: &str, mut set: Vec<String>) -> Vec<String> {
-    while let Err(error) = load_text("drive", drive, &set) {
-        let said = error.to_string();
-        let named = set.iter().position(|set| said.contains(set.split('=').next().expect("a key")));
-        set.remove(named.unwrap_or_else(|| panic!("{said}: none of {set:?}")));
-    }
-    set
+    picked(lists)
 }
 
 proptest! {
@@ -180,7 +161,7 @@ proptest! {
              page_kib = 4\n[ftl]\nover_provisioning = 1.2\nwear.erase_budget = {budget}\nwear.migrate_below = 1\n\
              [redundancy]\nscheme = \"{scheme}\"\nshadow = 0.2\nnvram_mib = 0.0625\nnarrowest = 4\n",
         );
-        let set = accepted(&drive, set);
+        let set = accepted(&drive, set, 0);
         let asked = 12_000;
         let trace = format!(
             "synth:random,requests={asked},write=0.8,size=4KiB:0.7/12KiB:0.2/512:0.1,align=512,{pace}"

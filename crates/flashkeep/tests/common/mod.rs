@@ -3,6 +3,8 @@
 
 use flashkeep::job::{Job, Outcome};
 use flashkeep::run;
+use flashkeep::spec::load_text;
+use proptest::prelude::*;
 use serde_json::Value;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -50,4 +52,32 @@ pub fn figure(summary: &Value, path: &str) -> f64 {
 pub fn records(path: &std::path::Path) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(path).expect("the run wrote it");
     text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+/// One of the values that may stand for each key, as `--set` takes it; an empty one leaves the key out.
+pub fn picked(
+    lists: &'static [(&'static str, &'static [&'static str])],
+) -> impl Strategy<Value = Vec<String>> {
+    let quote = |value: &str| {
+        let bare = value.parse::<f64>().is_ok() || value == "true" || value == "false";
+        if bare { value.to_owned() } else { format!("\"{value}\"") }
+    };
+    let pick = move |&(key, values): &(&'static str, &'static [&'static str])| {
+        prop::sample::select(values.to_vec())
+            .prop_map(move |value| (!value.is_empty()).then(|| format!("{key}={}", quote(value))))
+    };
+    lists.iter().map(pick).collect::<Vec<_>>().prop_map(|sets| sets.into_iter().flatten().collect())
+}
+
+/// Leaves out, one after the other, the keys of which the drive says that they do not go together; the first ones, so
+/// many, stay as long as anything else is named.
+pub fn accepted(drive: &str, mut set: Vec<String>, kept: usize) -> Vec<String> {
+    while let Err(error) = load_text("drive", drive, &set) {
+        let said = error.to_string();
+        let is_named = |set: &String| said.contains(set.split('=').next().expect("a key"));
+        let named = set.iter().skip(kept).position(is_named).map(|at| at + kept);
+        let named = named.or_else(|| set.iter().position(is_named));
+        set.remove(named.unwrap_or_else(|| panic!("{said}: none of {set:?}")));
+    }
+    set
 }
