@@ -31,6 +31,11 @@ impl<C: Contents> Drive<C> {
         &self.blocks
     }
 
+    /// Where a leaf has a page; none where it is no flash.
+    pub(super) fn entry(&self, leaf: usize, page: u32) -> Option<Entry> {
+        (leaf < self.ftls.len()).then(|| self.maps.get(leaf, page))
+    }
+
     /// Where an FTL has a page.
     #[must_use]
     pub fn lookup(&self, leaf: LeafId, page: Page) -> Entry {
@@ -42,10 +47,8 @@ impl<C: Contents> Drive<C> {
     #[must_use]
     pub fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
         let at = usize::from(leaf.0);
-        if at >= self.ftls.len() {
-            return self.nvram(leaf).contents(page.0);
-        }
-        match self.maps.get(at, page.0) {
+        let Some(entry) = self.entry(at, page.0) else { return self.nvram(leaf).contents(page.0) };
+        match entry {
             Entry::Unmapped => None,
             Entry::Pending(op) => Some(self.carried_page(at, op, page.0)),
             Entry::At(ppn) => (!self.blocks.is_unreadable(ppn)).then(|| self.blocks.contents(ppn)),
@@ -105,8 +108,7 @@ impl<C: Contents> Drive<C> {
 
 impl<C: Contents> Below for Drive<C> {
     fn backlog(&self, leaf: LeafId, page: Page) -> Span {
-        let at = usize::from(leaf.0);
-        match (at < self.ftls.len()).then(|| self.maps.get(at, page.0)) {
+        match self.entry(usize::from(leaf.0), page.0) {
             Some(Entry::At(ppn)) => self.wait_for(self.unit_of_page(ppn)),
             _ => Span::ZERO,
         }
@@ -140,10 +142,9 @@ impl<C: Contents> Below for Drive<C> {
     }
 
     fn holds(&self, leaf: LeafId, page: Page) -> bool {
-        let at = usize::from(leaf.0);
-        match at < self.ftls.len() {
-            true => self.maps.get(at, page.0) != Entry::Unmapped,
-            false => self.nvram(leaf).holds(page.0),
+        match self.entry(usize::from(leaf.0), page.0) {
+            Some(entry) => entry != Entry::Unmapped,
+            None => self.nvram(leaf).holds(page.0),
         }
     }
 }

@@ -85,13 +85,13 @@ impl<C: Contents> Drive<C> {
     /// The spare area of a leaf's page, or what a page of a non-volatile memory says; none where nothing is there, or nothing that can be read.
     pub(super) fn spare_of(&self, leaf: usize, page: u32) -> Option<Spare> {
         let power = self.power.as_ref()?;
-        if leaf >= self.ftls.len() {
+        let Some(entry) = self.entry(leaf, page) else {
             let memory = self.nvram(LeafId(leaf as u16));
             let spare =
                 |contents: C| Spare { sequence: memory.number(page), stamp: contents.stamp(), mark: 0 };
             return memory.contents(page).map(spare);
-        }
-        let Entry::At(ppn) = self.maps.get(leaf, page) else { return None };
+        };
+        let Entry::At(ppn) = entry else { return None };
         let readable = !self.blocks.is_unreadable(ppn);
         readable.then(|| Spare {
             sequence: power.sequences[ppn.0 as usize],
