@@ -3,6 +3,7 @@
 //! `kernel` ← `front` ← `engine` ← `media`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ← `simulation`: dependencies run one way.
 
 pub mod buffer;
+pub mod devices;
 pub mod disk;
 pub mod drive;
 pub mod engine;
@@ -19,7 +20,6 @@ pub mod media;
 pub mod output;
 pub mod report;
 pub mod schemes;
-pub mod shelf;
 pub mod simulation;
 pub mod spec;
 pub mod timeline;

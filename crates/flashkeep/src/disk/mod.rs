@@ -156,13 +156,6 @@ impl<C: Contents> Disk<C> {
         self.now
     }
 
-    /// Whether something has been done that nobody has taken in.
-    #[must_use]
-    #[inline]
-    pub fn has_done(&self) -> bool {
-        !self.done.is_empty()
-    }
-
     /// Whether nothing waits and nothing is under way that somebody waits for.
     #[must_use]
     pub fn is_quiet(&self) -> bool {

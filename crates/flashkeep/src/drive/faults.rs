@@ -31,7 +31,7 @@ pub enum Fault {
     Block(PlaneId, u32),
     /// A page.
     Page(Ppn),
-    /// All of an NVRAM; on a shelf, of any leaf that is no flash.
+    /// All of an NVRAM; in a device set, of any leaf that is no flash.
     Nvram(LeafId),
 }
 

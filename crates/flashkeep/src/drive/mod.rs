@@ -335,13 +335,6 @@ impl<C: Contents> Drive<C> {
         self.now
     }
 
-    /// Whether something has been done that nobody has taken in.
-    #[must_use]
-    #[inline]
-    pub fn has_done(&self) -> bool {
-        !self.done.is_empty()
-    }
-
     #[inline]
     fn unit_of_page(&self, ppn: Ppn) -> UnitId {
         self.unit_of[self.geometry.plane_of(ppn).0 as usize]

@@ -2,11 +2,11 @@
 
 use super::counts::{buffer, operations, per, utilization, write_amplification};
 use super::{Mark, WearFacts, disk_energy};
+use crate::devices::DeviceStatistics;
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
 use crate::front::Hits;
 use crate::kernel::{SimTime, Span};
-use crate::shelf::Deeds;
 use crate::spec::Resolved;
 use serde_json::{Value, json};
 
@@ -18,9 +18,9 @@ pub struct MemberFacts<'a> {
     /// What it is.
     pub drive: &'a Resolved,
     /// By the end.
-    pub now: Deeds,
+    pub now: DeviceStatistics,
     /// When counting began.
-    pub before: Deeds,
+    pub before: DeviceStatistics,
     /// The end of the last request.
     pub end: SimTime,
     /// What its DRAM in the array had of what was asked for, where it has any.

@@ -2,12 +2,12 @@
 
 use super::{PREPARED, Simulation, Stop};
 use crate::buffer::Below;
+use crate::devices::Body;
 use crate::engine::{Contents, LeafId, NodeId, Page, Scheme};
 use crate::error::{DriveError, Error};
 use crate::job::Progress;
 use crate::kernel::Bits;
 use crate::report::Conditioned;
-use crate::shelf::Hardware;
 use crate::spec::Existing;
 use flashkeep_trace::Op;
 use flashkeep_trace::random::Random;
@@ -21,7 +21,7 @@ const BATCH: usize = 4096;
 
 type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Ages the flash by construction. What is valid belongs to pages drawn from all that the host has, but for those
     /// that the workload is known to read: they are created afterwards. Under parity whole stripes are drawn, which
     /// puts one page on each member.

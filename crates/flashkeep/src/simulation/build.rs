@@ -1,5 +1,6 @@
 //! From a resolved drive to its flash and the tree of its redundancy over it.
 
+use crate::devices::{Device, DeviceSet};
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, LeafKind, Nvram};
 use crate::engine::{Contents, Controller, LeafId, Level, Scheme, Tree, Units};
@@ -9,7 +10,6 @@ use crate::kernel::Span;
 use crate::mapping::{self, Below};
 use crate::media::{Domain, Geometry, PlaneId, scheduler};
 use crate::schemes::{self, Any, Members};
-use crate::shelf::{Device, Shelf};
 use crate::spec::{Evict, Resolved};
 use std::ops::Range;
 
@@ -106,7 +106,7 @@ fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
 
 /// The drives of an array, and the tree of its redundancy over them and within them.
 #[must_use]
-pub fn build_shelf<C: Contents>(array: &Resolved, seed: u64) -> Built<Shelf<C>> {
+pub fn build_array<C: Contents>(array: &Resolved, seed: u64) -> Built<DeviceSet<C>> {
     let mut stock = Stock { seed, devices: Vec::new(), plots: Vec::new(), leaves: 0 };
     let mut tree = stock.take_in(array, &[]);
     if let Tree::Leaf(_) = tree {
@@ -115,7 +115,7 @@ pub fn build_shelf<C: Contents>(array: &Resolved, seed: u64) -> Built<Shelf<C>> 
         tree = Tree::Node(schemes::alone(&array.spec.redundancy, pages), vec![tree]);
     }
     let Stock { devices, plots, leaves, .. } = stock;
-    let hardware = Shelf::new(devices, memory(array));
+    let hardware = DeviceSet::new(devices, memory(array));
     Built { hardware, tree, controller: controller(array), plots, leaf_count: leaves }
 }
 
@@ -204,7 +204,7 @@ impl<C: Contents> Stock<C> {
         }
     }
 
-    /// Puts a device on the shelf; its first leaf.
+    /// Adds a device to the set; its first leaf.
     fn put(&mut self, device: Device<C>, leaves: u16, plot: Plot) -> u16 {
         let first = self.leaves;
         self.leaves += leaves;

@@ -1,17 +1,17 @@
 //! The clock: what happens next, request, event or blow.
 
 use super::{LOOK, Outside, Simulation, Stop, Volumes};
+use crate::devices::Body;
 use crate::engine::Contents;
 use crate::error::Error;
 use crate::front::Link;
 use crate::job::Progress;
 use crate::kernel::SimTime;
-use crate::shelf::Hardware;
 use crate::workload::{Replay, Requests};
 use flashkeep_trace::Request;
 use std::ops::ControlFlow;
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn replay(
         &mut self,
         requests: &mut Requests,
@@ -145,8 +145,8 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     pub(super) fn happen(&mut self, admission: SimTime) {
         let due = self.engine.next_due();
         let until = admission.min(due);
-        while !self.drive.has_done() && self.drive.step(until) {}
-        if self.drive.has_done() {
+        while self.drive.done().is_empty() && self.drive.step(until) {}
+        if !self.drive.done().is_empty() {
             self.now = self.drive.now();
             self.engine.settle(&mut self.drive, self.now);
         } else if due <= admission && due < SimTime::NEVER {

@@ -2,16 +2,16 @@
 
 use super::{Plot, Simulation};
 use crate::buffer::Below;
+use crate::devices::Body;
 use crate::engine::Contents;
 use crate::front::Hits;
 use crate::kernel::Span;
 use crate::mapping::Counts;
 use crate::report::{Facts, MemberFacts, Tally, summary};
 use crate::schemes::Any;
-use crate::shelf::Hardware;
 use crate::workload::Replay;
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Reads every page that there is, without time and without counting: what cannot be read is lost, whether
     /// anybody has asked for it or not.
     pub(super) fn read_everything(&mut self) {
@@ -73,7 +73,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         let end = self.now.max(self.last);
         let span = end.since(self.baseline.at);
         let mut hits_before = self.baseline.member_hits.iter().copied();
-        for ((plot, now), marks) in self.plots.iter().zip(self.drive.devices(end)).zip(&self.ends) {
+        for ((plot, now), marks) in self.plots.iter().zip(self.drive.statistics(end)).zip(&self.ends) {
             let before = before.next().cloned().unwrap_or_default();
             let hits_before = hits_before.next().flatten().unwrap_or_default();
             let Some(drive) = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_array()) else {
@@ -118,7 +118,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             workload: &self.facts,
             statistics: &self.statistics,
             counters: &self.drive.counters().since(&self.baseline.counters),
-            work: self.drive.work().map(|work| work.since(&self.baseline.work)),
+            work: self.work().map(|work| work.since(&self.baseline.work)),
             hits: hits.since(before),
             from: self.baseline.at,
             until: self.last,

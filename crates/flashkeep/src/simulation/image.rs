@@ -1,15 +1,15 @@
 //! Drives that were aged before: begun with, and saved.
 
 use super::Simulation;
+use crate::devices::Body;
 use crate::engine::{Contents, NodeId};
 use crate::error::Error;
 use crate::image::{Reader, Writer};
 use crate::output::problem;
 use crate::schemes::Any;
-use crate::shelf::Hardware;
 use std::path::Path;
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Begins with a drive that was saved.
     pub(super) fn load(&mut self, path: &Path) -> Result<(), Error> {
         let named = |problem: String| Error::Option(format!("--aged: {}: {problem}", path.display()));
@@ -36,7 +36,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// Saves the drive, once nothing is left to be done.
     pub(super) fn save(&mut self, path: &Path) -> Result<(), Error> {
         let refused = |why: &str| Err(Error::Option(format!("--save-aged: {}: {why}", path.display())));
-        if !self.engine.is_untroubled() || !self.drive.is_sound() {
+        if !self.engine.is_untroubled() || !self.drive.is_healthy() {
             return refused("a drive of which something has failed is not saved");
         }
         if self.buffer.holds_pages() {

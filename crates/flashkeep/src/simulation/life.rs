@@ -3,10 +3,10 @@
 //! come later are turned away at the door, and reads are served on.
 
 use super::Simulation;
-use crate::drive::Life;
+use crate::devices::Body;
+use crate::drive::{Drive, Life};
 use crate::engine::Contents;
 use crate::report::{Mark, WearFacts, called};
-use crate::shelf::Hardware;
 use crate::spec::Resolved;
 
 /// When blocks began to die, and when the drive could no longer hold its data, with the bytes written by then.
@@ -44,7 +44,7 @@ impl Door {
     }
 }
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Notes what has happened since the last request came.
     #[inline]
     pub(super) fn watch_life(&mut self) {
@@ -70,7 +70,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     fn have_more_members_ended(&mut self, bytes: u64) -> bool {
         let mut news = false;
         for (device, marks) in (0..).zip(&mut self.ends) {
-            if let Some(life) = self.drive.life_of(device) {
+            if let Some(life) = self.drive.drive(device).map(Drive::life) {
                 marks.note(life, bytes);
                 news |= std::mem::replace(&mut marks.ended, life.has_ended()) != life.has_ended();
             }

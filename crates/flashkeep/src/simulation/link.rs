@@ -1,13 +1,13 @@
 //! The link between host and drive ([`Link`]), as far as requests are concerned.
 
 use super::{InFlight, Simulation};
+use crate::devices::Body;
 use crate::engine::{Contents, Finished};
 use crate::front::{Crossing, Link};
 use crate::kernel::{Id, SimTime};
-use crate::shelf::Hardware;
 use flashkeep_trace::Op;
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn link(&mut self) -> &mut Link {
         self.link.as_mut().expect("whoever has a link")
     }

@@ -1,10 +1,10 @@
 //! How full the memory of a backup is, over time: its scheme sees no clock.
 
 use super::Simulation;
+use crate::devices::Body;
 use crate::engine::{Contents, NodeId};
 use crate::kernel::SimTime;
 use crate::schemes::{Any, Backup};
-use crate::shelf::Hardware;
 use serde_json::{Value, json};
 
 /// Pages in use for each disk, integrated over time: looked at whenever a request comes.
@@ -43,7 +43,7 @@ impl Gauge {
     }
 }
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The backup that the array's scheme is, if it is one.
     fn backup(&self) -> Option<&Backup> {
         match self.engine.scheme(NodeId::ROOT) {

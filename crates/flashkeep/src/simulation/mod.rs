@@ -1,6 +1,7 @@
 //! Wires the house: workload → host → buffer → redundancy → FTLs → flash → report, and turns the clock.
 
 use crate::buffer::Buffer;
+use crate::devices::{Body, DeviceStatistics};
 use crate::drive::{Counters, Drive, Work};
 use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Token};
 use crate::error::Error;
@@ -14,7 +15,6 @@ use crate::media::Ppn;
 use crate::output::{self, Site, Sites};
 use crate::report::{Phases, Statistics, WorkloadFacts, called};
 use crate::schemes;
-use crate::shelf::{Deeds, Hardware};
 use crate::spec::{self, HostOrder, PartialWrites, Resolved};
 use crate::workload::{Replay, Workload};
 use flashkeep_trace::{Op, Provenance};
@@ -39,7 +39,7 @@ mod untimed;
 mod volumes;
 
 use build::given_up_together;
-pub use build::{Built, Plot, build, build_shelf};
+pub use build::{Built, Plot, build, build_array};
 use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, check_shelf, name_option};
 use life::{Door, Marks};
 use memory::Gauge;
@@ -104,7 +104,7 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
     }
 }
 
-/// One run, over a drive's flash or over a shelf.
+/// One run, over a drive alone or over the devices of an array.
 fn begin<C: Contents>(
     job: &Job,
     drive: &Resolved,
@@ -113,14 +113,14 @@ fn begin<C: Contents>(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Stop> {
     if drive.is_shelf() {
-        return Simulation::<C, _>::new(job, drive, workload, build_shelf(drive, job.seed.unwrap_or(1)))?
+        return Simulation::<C, _>::new(job, drive, workload, build_array(drive, job.seed.unwrap_or(1)))?
             .run(notes, progress);
     }
     Simulation::<C, Drive<C>>::new(job, drive, workload, build(drive))?.run(notes, progress)
 }
 
 /// The drives that there are, as files name them.
-fn sites<C: Contents>(hardware: &impl Hardware<C>, plots: &[Plot]) -> Sites {
+fn sites<C: Contents>(hardware: &impl Body<C>, plots: &[Plot]) -> Sites {
     let site = |(device, plot): (u16, &Plot)| {
         let drive = hardware.drive(device)?;
         let member = called(&plot.path);
@@ -173,7 +173,7 @@ struct Baseline {
     hits: Hits,
     mapping: mapping::Counts,
     busy: [Vec<Span>; 2],
-    devices: Vec<Deeds>,
+    devices: Vec<DeviceStatistics>,
     member_hits: Vec<Option<Hits>>,
 }
 
@@ -239,7 +239,7 @@ struct Simulation<'a, C: Contents, H> {
     whole_pages: bool,
 }
 
-impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
+impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
     fn new(
         job: &'a Job,
         drive: &'a Resolved,
@@ -342,11 +342,12 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
     ) -> Result<Outcome, Stop> {
         let mut requests = self.workload.requests()?;
         self.facts.provenance = requests.provenance.clone();
-        if C::KEEP && asks_for_power_cuts(self.job, self.resolved)? {
+        let loses_power = C::KEEP && asks_for_power_cuts(self.job, self.resolved)?;
+        if loses_power {
             self.drive.expect_power_cuts();
         }
         self.prepare(progress)?;
-        if self.drive.expects_power_cuts() {
+        if loses_power {
             let pages = self.buffer.pages();
             self.ledger = Some(Box::new(Ledger::new(pages.len(), |page| pages.sectors(page) != 0)));
         }
@@ -413,6 +414,11 @@ impl<'a, C: Contents, H: Hardware<C>> Simulation<'a, C, H> {
             }
         };
         self.engine.places(page).into_iter().map(find).collect()
+    }
+
+    /// How long arrays and pins of a lone drive worked, if the drive file says what they draw.
+    fn work(&self) -> Option<&Work> {
+        self.drive.flash().and_then(Drive::work)
     }
 
     /// The flash of a drive alone, where somebody has found out that it is one.

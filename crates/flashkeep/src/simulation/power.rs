@@ -6,11 +6,11 @@
 
 use super::{InFlight, Simulation};
 use crate::buffer::Below;
+use crate::devices::Body;
 use crate::engine::{Contents, Finished, Page, Version};
 use crate::faults::Event;
 use crate::kernel::{Arena, Id, SimTime};
 use crate::report::PowerCut;
-use crate::shelf::Hardware;
 
 /// What the host may rely on of a page: versions, counted like the oracle's.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,7 +94,7 @@ impl Ledger {
     }
 }
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Requests end when their time has come, so that a cut before that can still strike them.
     #[cold]
     pub(super) fn hold_finished(&mut self) {

@@ -2,12 +2,12 @@
 
 use super::{AHEAD, Baseline, InFlight, Simulation, Stop};
 use crate::buffer::{Below, Buffer};
+use crate::devices::Body;
 use crate::engine::{Contents, Finished, LeafId, NodeId, Page, Scheme, Ticket, Version};
 use crate::host::{Placement, Range, Span as Sectors, fragments};
 use crate::job::RequestRecord;
 use crate::kernel::{Id, SimTime, Span};
 use crate::schemes;
-use crate::shelf::Hardware;
 use crate::spec::LateRequests;
 use crate::workload::Requests;
 use flashkeep_trace::{Op, Request};
@@ -19,7 +19,7 @@ fn is_newer<C: Contents>(found: C, expected: C) -> bool {
     versions.is_some_and(|(found, expected)| found.is_newer_than(expected))
 }
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The next request that has a place on the drive.
     #[inline]
     pub(super) fn next_placed(&mut self, requests: &mut Requests) -> Result<Option<Request>, Stop> {
@@ -258,11 +258,11 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         self.baseline = Baseline {
             at: if self.warmup == 0 { SimTime::ZERO } else { self.now },
             counters: self.drive.counters(),
-            work: self.drive.work().unwrap_or_default(),
+            work: self.work().cloned().unwrap_or_default(),
             hits: self.buffer.hits(),
             mapping: self.mapping_counts().unwrap_or_default(),
             busy: self.drive.busy(),
-            devices: self.drive.devices(self.now),
+            devices: self.drive.statistics(self.now),
             member_hits: self.member_hits(),
         };
     }

@@ -2,13 +2,13 @@
 
 use super::{PREPARED, Simulation, Stop};
 use crate::buffer::Below;
+use crate::devices::Body;
 use crate::engine::{Contents, Ticket};
 use crate::job::Progress;
-use crate::shelf::Hardware;
 use crate::spec::Existing;
 use std::ops::ControlFlow;
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn prepare(
         &mut self,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,

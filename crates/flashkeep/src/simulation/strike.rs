@@ -1,15 +1,15 @@
 //! What happens to the drive while it works: failures, replacements, and the phases that they divide a run into.
 
 use super::Simulation;
-use super::build::{Plot, build_shelf};
-use crate::drive::{Fault, Life};
+use super::build::{Plot, build_array};
+use crate::devices::Body;
+use crate::drive::{Drive, Fault};
 use crate::engine::{Change, Contents, LeafId, NodeId};
 use crate::error::Error;
 use crate::faults::{Event, What, When, events};
 use crate::kernel::SimTime;
 use crate::media::Domain;
 use crate::report::Tally;
-use crate::shelf::Hardware;
 use crate::workload::Workload;
 use std::collections::VecDeque;
 
@@ -99,7 +99,7 @@ impl Blows {
     }
 }
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// What happens when so many requests have been admitted.
     #[cold]
     pub(super) fn strike_by_count(&mut self) {
@@ -134,7 +134,8 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
         while at < self.blows.worn.len() {
             let path = &self.blows.worn[at].path;
             let mut devices = (0..).zip(&self.plots).filter(|(_, plot)| plot.path.starts_with(path));
-            let ended = devices.any(|(device, _)| self.drive.life_of(device).is_some_and(Life::has_ended));
+            let ended = devices
+                .any(|(device, _)| self.drive.drive(device).is_some_and(|drive| drive.life().has_ended()));
             if ended {
                 let event = self.blows.worn.remove(at);
                 self.fail(&event);
@@ -203,7 +204,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
             self.drive.renew(now, device, fault);
         }
         if let Some(node) = self.subtree(event) {
-            let fresh = build_shelf::<C>(self.resolved, 0);
+            let fresh = build_array::<C>(self.resolved, 0);
             self.engine.refresh(&mut self.drive, now, node, fresh.tree);
             return self.begin_anew(now);
         }
@@ -258,7 +259,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
 
     fn faults_within(&self, device: u16, plot: &Plot, what: What, lasting: bool) -> Vec<Fault> {
         let memory = plot.whole.iter().copied().filter(|fault| matches!(fault, Fault::Nvram(_)));
-        let Some(geometry) = self.drive.geometry(device) else {
+        let Some(geometry) = self.drive.drive(device).map(Drive::geometry) else {
             return if what == What::Memory { memory.collect() } else { Vec::new() };
         };
         let whole = |domain: &Domain| {

@@ -1,6 +1,7 @@
 //! `--timeline`: what is wanted, checked, and what the host's requests add to it.
 
 use super::{InFlight, Simulation};
+use crate::devices::Body;
 use crate::drive::HostRequest;
 use crate::engine::Contents;
 use crate::error::Error;
@@ -8,12 +9,11 @@ use crate::faults::span;
 use crate::job::{Job, RequestRecord};
 use crate::kernel::{Id, SimTime, Span};
 use crate::output::Sites;
-use crate::shelf::Hardware;
 use crate::timeline::{Window, timeline};
 use flashkeep_trace::Op;
 
 /// Starts the timeline of a run, if there is to be one.
-pub(super) fn start<C: Contents, H: Hardware<C>>(
+pub(super) fn start<C: Contents, H: Body<C>>(
     job: &Job,
     untimed: bool,
     hardware: &mut H,
@@ -50,7 +50,7 @@ fn window(text: &str) -> Result<Window, Error> {
     Ok(Window { from, until })
 }
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// A request of the host is over at `end`.
     #[cold]
     pub(super) fn tell_request(&mut self, id: Id<InFlight<C>>, end: SimTime) {

@@ -3,16 +3,16 @@
 //! do between the host and the flash; both come to the same.
 
 use super::{Simulation, Stop};
+use crate::devices::Body;
 use crate::engine::{Contents, LeafId};
 use crate::host::Placement;
 use crate::job::Progress;
 use crate::kernel::SimTime;
-use crate::shelf::Hardware;
 use crate::workload::Requests;
 use flashkeep_trace::{Op, Request};
 use std::ops::ControlFlow;
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The leaf that whole pages can be written to without a detour.
     pub(super) fn straight_leaf(&self) -> Option<LeafId> {
         let plain = self.untimed && !C::KEEP && self.page_shift.is_some() && !self.buffer.has_dram();
@@ -23,7 +23,7 @@ impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
     /// Whether the next request can take the short way.
     pub(super) fn goes_straight(&self, request: &Request) -> bool {
         let nothing_is_due = self.admitted < self.blows.next_count && self.admitted != self.warmup;
-        nothing_is_due && self.drive.is_sound() && self.whole_pages(request).is_some()
+        nothing_is_due && self.drive.is_healthy() && self.whole_pages(request).is_some()
     }
 
     /// The pages of a request that can go straight down: the first, and how many.

@@ -1,11 +1,11 @@
 //! An array whose volumes each have a workload: who comes next, and where that lies.
 
 use super::{Simulation, Stop};
+use crate::devices::Body;
 use crate::engine::Contents;
 use crate::error::Error;
 use crate::host::{Addresses, Window};
 use crate::kernel::SimTime;
-use crate::shelf::Hardware;
 use crate::workload::{Replay, Requests, Workload};
 use flashkeep_trace::Request;
 
@@ -119,7 +119,7 @@ impl Volumes {
     }
 }
 
-impl<C: Contents, H: Hardware<C>> Simulation<'_, C, H> {
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Takes the next request of whichever volume has one; none where it has no place and is left out.
     pub(super) fn take_from_volumes(&mut self) -> Result<Option<Request>, Stop> {
         let volumes = self.volumes.as_mut().expect("there are volumes");

@@ -2,16 +2,16 @@
 
 use super::bench::Bench;
 use super::{check_losses, fill, history, set, sets, text};
+use flashkeep::devices::DeviceSet;
 use flashkeep::drive::{Fault, Kind};
 use flashkeep::engine::{Hazard, Token, Verb};
 use flashkeep::media::PlaneId;
 use flashkeep::schemes::{Entry, MemberFacts, SCHEMES};
-use flashkeep::shelf::Shelf;
 use flashkeep::spec::{RedundancySpec, Resolved, load_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-type Array = Bench<Shelf<Token>>;
+type Array = Bench<DeviceSet<Token>>;
 
 /// What a scheme wants for members.
 #[derive(Clone, Copy, Debug)]

@@ -1,15 +1,15 @@
 //! What a bench stands on: the flash of one drive, or the drives, disks and memories of an array.
 
 use super::bench::Told;
+use flashkeep::devices::{Body, Device, DeviceSet};
 use flashkeep::drive::{Drive, Kind};
 use flashkeep::engine::Token;
 use flashkeep::kernel::SimTime;
-use flashkeep::shelf::{Device, Hardware, Shelf};
-use flashkeep::simulation::{Built, build, build_shelf};
+use flashkeep::simulation::{Built, build, build_array};
 use flashkeep::spec::Resolved;
 
-/// Hardware that can be looked into.
-pub(crate) trait Bed: Hardware<Token> + Sized {
+/// Devices that can be looked into.
+pub(crate) trait Bed: Body<Token> + Sized {
     /// All of it, and the tree over it.
     fn put_together(drive: &Resolved) -> Built<Self>;
     /// Has every operation of every drive told; which devices those are.
@@ -50,9 +50,9 @@ impl Bed for Drive<Token> {
     }
 }
 
-impl Bed for Shelf<Token> {
+impl Bed for DeviceSet<Token> {
     fn put_together(drive: &Resolved) -> Built<Self> {
-        build_shelf(drive, 1)
+        build_array(drive, 1)
     }
 
     fn log_all(&mut self) -> Vec<(u16, Told)> {
@@ -64,18 +64,18 @@ impl Bed for Shelf<Token> {
     }
 
     fn is_quiet(&self) -> bool {
-        Shelf::is_quiet(self)
+        DeviceSet::is_quiet(self)
     }
 
     fn counted(&self, device: u16, kind: Kind) -> u64 {
-        match Shelf::devices(self).nth(usize::from(device)) {
+        match DeviceSet::devices(self).nth(usize::from(device)) {
             Some(Device::Flash(drive)) => drive.counters().total(kind),
             _ => 0,
         }
     }
 
     fn deeds(&self, device: u16, now: SimTime) -> Option<u64> {
-        match Shelf::devices(self).nth(usize::from(device)) {
+        match DeviceSet::devices(self).nth(usize::from(device)) {
             Some(Device::Disk(disk)) => Some(disk.statistics(now).operations),
             _ => None,
         }

@@ -220,8 +220,8 @@ impl<H: Bed> Bench<H> {
         }
         self.steps += 1;
         self.now = self.now.max(next);
-        while !self.flash.has_done() && self.flash.step(self.now.min(due)) {}
-        if self.flash.has_done() {
+        while self.flash.done().is_empty() && self.flash.step(self.now.min(due)) {}
+        if !self.flash.done().is_empty() {
             self.engine.settle(&mut self.flash, self.now);
         } else {
             self.engine.advance(&mut self.flash, self.now);

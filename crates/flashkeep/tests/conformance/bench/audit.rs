@@ -1,7 +1,7 @@
 //! Audits: what the raw state must say whenever nothing is under way.
 
 use super::{Bed, Bench, Dead};
-use flashkeep::drive::{Kind, Operation};
+use flashkeep::drive::{Drive, Kind, Operation};
 use flashkeep::engine::{Cause, Contents, LeafId, Page, Role, Scheme, Token, Unit, gf};
 use flashkeep::kernel::SimTime;
 use flashkeep::mapping::Below;
@@ -32,7 +32,7 @@ impl<H: Bed> Bench<H> {
             let cut_off = kind == Kind::Read && (!self.dead.is_empty() || self.was_cut_at.is_some());
             assert!(told == counted || cut_off && told < counted, "{told} of {counted} {kind:?}s");
         }
-        let geometry = self.flash.geometry(device).expect("a drive");
+        let geometry = self.flash.drive(device).map(Drive::geometry).expect("a drive");
         // A collection in one go was granted as a whole.
         let in_one_go = |cause| cause == Cause::Gc && self.drive.spec.ftl.gc.run == GcRun::HoldChannel;
         for operation in told.iter().filter(|operation| !in_one_go(operation.cause)) {

@@ -1,7 +1,7 @@
 //! What fails on the bench, and what stands in its place.
 
 use super::{Bed, Bench, Dead, Request};
-use flashkeep::drive::{Fault, Kind};
+use flashkeep::drive::{Drive, Fault, Kind};
 use flashkeep::engine::{Change, Command, Flags, NodeId, Page, Verb};
 use flashkeep::kernel::SimTime;
 use flashkeep::media::PlaneId;
@@ -23,7 +23,7 @@ fn plane(first: PlaneId) -> Fault {
 impl<H: Bed> Bench<H> {
     /// The planes of a drive's member, or of a whole drive where it has but one.
     pub(super) fn planes_of(&self, device: u16, member: u32) -> Vec<PlaneId> {
-        let geometry = self.flash.geometry(device).expect("a drive");
+        let geometry = self.flash.drive(device).map(Drive::geometry).expect("a drive");
         self.plots[usize::from(device)].domains[member as usize].planes(geometry)
     }
 
@@ -40,7 +40,7 @@ impl<H: Bed> Bench<H> {
         // A member of a drive's own, or the memory of an array.
         let (&last, above) = path.split_last().expect("a member");
         let (device, plot) = plots().find(|(_, plot)| plot.path == above).expect("a device");
-        let faults = match self.flash.geometry(device) {
+        let faults = match self.flash.drive(device).map(Drive::geometry) {
             Some(_) => self.planes_of(device, last).into_iter().map(|first| (device, plane(first))).collect(),
             None => plot.whole.iter().map(|&fault| (device, fault)).collect(),
         };
@@ -69,7 +69,7 @@ impl<H: Bed> Bench<H> {
         let parts: Vec<_> = paths.iter().map(|path| self.part(path)).collect();
         for &(device, fault) in parts.iter().flat_map(|part| &part.faults) {
             self.flash.fail(self.now, device, fault, true);
-            let planes = self.flash.geometry(device).map(|geometry| fault.planes(geometry));
+            let planes = self.flash.drive(device).map(Drive::geometry).map(|geometry| fault.planes(geometry));
             let planes = planes.unwrap_or_default().map(PlaneId).collect();
             let counted = self.flash.deeds(device, self.now);
             self.dead.push(Dead { device, planes, from: self.now, until: SimTime::NEVER, counted });
@@ -120,7 +120,7 @@ impl<H: Bed> Bench<H> {
             }
             for dead in self.dead.iter_mut().filter(|dead| dead.until == SimTime::NEVER) {
                 let renews = |&(device, fault): &(u16, Fault)| {
-                    let geometry = self.flash.geometry(device);
+                    let geometry = self.flash.drive(device).map(Drive::geometry);
                     let planes = geometry.map(|geometry| fault.planes(geometry)).unwrap_or_default();
                     device == dead.device && dead.planes.iter().all(|plane| planes.contains(&plane.0))
                 };

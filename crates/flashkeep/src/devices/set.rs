@@ -1,19 +1,14 @@
-//! What stands below an array's tree: drives, disks and memories side by side, each with events of its own.
+//! The devices below an array's tree: drives, disks and memories side by side, each with events of its own.
 //!
 //! Leaves are numbered through, device by device. Whatever a device has done is taken off it at once and told under
 //! those numbers; the order of events is (instant, device).
-
-mod hardware;
-mod whole;
-
-pub use hardware::{Deeds, Hardware};
 
 use crate::disk::Disk;
 use crate::drive::{Drive, Life, Logs, Nvram, Told};
 use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Spare, Ticket};
 use crate::kernel::{Agenda, SimTime, Span};
 
-/// One of the things that stand on a shelf.
+/// One device of a set.
 pub enum Device<C> {
     /// A drive's flash.
     Flash(Box<Drive<C>>),
@@ -24,31 +19,31 @@ pub enum Device<C> {
 }
 
 /// A device, and which leaves it is.
-struct Place<C> {
-    device: Device<C>,
+pub(super) struct Place<C> {
+    pub(super) device: Device<C>,
     /// Its first leaf's number.
     first: u16,
 }
 
 /// Drives, disks and memories side by side.
-pub struct Shelf<C> {
-    places: Vec<Place<C>>,
+pub struct DeviceSet<C> {
+    pub(super) places: Vec<Place<C>>,
     /// The place of each leaf.
     place_of: Vec<u16>,
-    agenda: Agenda,
-    done: Vec<Done<C>>,
-    now: SimTime,
+    pub(super) agenda: Agenda,
+    pub(super) done: Vec<Done<C>>,
+    pub(super) now: SimTime,
     /// What the memory of the controller above takes to serve.
-    memory: Span,
-    life: Life,
-    logs: Vec<Box<dyn Logs>>,
+    pub(super) memory: Span,
+    pub(super) life: Life,
+    pub(super) logs: Vec<Box<dyn Logs>>,
     /// The number of the last write, where the power is to fail: pages say theirs, so that of copies on several drives
     /// the newest can be told.
-    numbers: Option<u64>,
+    pub(super) numbers: Option<u64>,
 }
 
-impl<C: Contents> Shelf<C> {
-    /// A shelf with these devices, each with so many leaves, below a controller whose memory takes so long to serve.
+impl<C: Contents> DeviceSet<C> {
+    /// A set of these devices, each with so many leaves, below a controller whose memory takes so long to serve.
     #[must_use]
     pub fn new(devices: Vec<(Device<C>, u16)>, memory: Span) -> Self {
         let agenda = Agenda::new(devices.len());
@@ -58,7 +53,7 @@ impl<C: Contents> Shelf<C> {
             places.push(Place { device, first: place_of.len() as u16 });
             place_of.extend(std::iter::repeat_n(at as u16, usize::from(leaves)));
         }
-        Shelf {
+        DeviceSet {
             places,
             place_of,
             agenda,
@@ -94,7 +89,7 @@ impl<C: Contents> Shelf<C> {
 
     /// The device that a leaf belongs to, and the leaf's number there.
     #[inline]
-    fn find(&self, leaf: LeafId) -> (&Device<C>, LeafId) {
+    pub(super) fn find(&self, leaf: LeafId) -> (&Device<C>, LeafId) {
         let place = &self.places[usize::from(self.place_of[usize::from(leaf.0)])];
         (&place.device, LeafId(leaf.0 - place.first))
     }
@@ -105,14 +100,14 @@ impl<C: Contents> Shelf<C> {
         (device, LeafId(leaf.0 - *first))
     }
 
-    fn drives(&self) -> impl Iterator<Item = &Drive<C>> {
+    pub(super) fn drives(&self) -> impl Iterator<Item = &Drive<C>> {
         self.devices().filter_map(|device| match device {
             Device::Flash(drive) => Some(&**drive),
             Device::Disk(_) | Device::Memory(_) => None,
         })
     }
 
-    fn drives_mut(&mut self) -> impl Iterator<Item = &mut Drive<C>> {
+    pub(super) fn drives_mut(&mut self) -> impl Iterator<Item = &mut Drive<C>> {
         self.places.iter_mut().filter_map(|place| match &mut place.device {
             Device::Flash(drive) => Some(&mut **drive),
             Device::Disk(_) | Device::Memory(_) => None,
@@ -121,7 +116,7 @@ impl<C: Contents> Shelf<C> {
 
     /// Takes what a device has done off it, and notes when it goes on.
     #[inline]
-    fn take_off(&mut self, at: usize) {
+    pub(super) fn take_off(&mut self, at: usize) {
         if !self.logs.is_empty() {
             self.pass_on(at);
         }
@@ -145,17 +140,17 @@ impl<C: Contents> Shelf<C> {
 
     /// Blocks of some drive have had all their erases.
     #[cold]
-    fn sum_up_lives(&mut self) {
+    pub(super) fn sum_up_lives(&mut self) {
         let mut all = Life::endless();
         self.drives().for_each(|drive| all.add(drive.life()));
         self.life = all;
     }
 }
 
-impl<C: Contents> Shelf<C> {
+impl<C: Contents> DeviceSet<C> {
     /// Tells the logs what a drive has told.
     #[cold]
-    fn pass_on(&mut self, at: usize) {
+    pub(super) fn pass_on(&mut self, at: usize) {
         let Device::Flash(drive) = &mut self.places[at].device else { return };
         for told in drive.take_told() {
             for log in &mut self.logs {
@@ -168,7 +163,7 @@ impl<C: Contents> Shelf<C> {
     }
 }
 
-impl<C: Contents> Below for Shelf<C> {
+impl<C: Contents> Below for DeviceSet<C> {
     fn backlog(&self, leaf: LeafId, page: Page) -> Span {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.backlog(leaf, page),
@@ -221,7 +216,7 @@ impl<C: Contents> Below for Shelf<C> {
     }
 }
 
-impl<C: Contents> Leaves<C> for Shelf<C> {
+impl<C: Contents> Leaves<C> for DeviceSet<C> {
     fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
         self.now = now;
         let at = usize::from(self.place_of[usize::from(leaf.0)]);

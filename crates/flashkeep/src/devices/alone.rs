@@ -1,0 +1,182 @@
+//! The flash of one drive as the only device of a simulation.
+
+use super::{Age, BlockDevice, DeviceStatistics, InjectFaults, Inspect, Observe, Recover, Snapshot};
+use crate::drive::{Alone, Counters, Drive, Fault, HostRequest, Life, Logs, Recovery};
+use crate::engine::{Contents, LeafId, Page};
+use crate::ftl::ageing::{Model, Wish};
+use crate::image::{Reader, Writer};
+use crate::kernel::{SimTime, Span};
+
+impl<C: Contents> BlockDevice<C> for Drive<C> {
+    #[inline(always)]
+    fn next_event(&self) -> SimTime {
+        Drive::next_event(self)
+    }
+
+    #[inline(always)]
+    fn step(&mut self, until: SimTime) -> bool {
+        Drive::step(self, until)
+    }
+
+    #[inline(always)]
+    fn now(&self) -> SimTime {
+        Drive::now(self)
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, admitted: SimTime, now: SimTime) {
+        Drive::admit(self, admitted, now);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, leaf: LeafId, page: Page) {
+        Drive::prefetch(self, leaf, page);
+    }
+
+    fn set_untimed(&mut self, untimed: bool) {
+        Drive::set_untimed(self, untimed);
+    }
+
+    #[inline(always)]
+    fn memory_time(&self) -> Span {
+        Drive::memory_time(self)
+    }
+
+    fn end_idling(&mut self) {
+        Drive::end_idling(self);
+    }
+}
+
+impl<C: Contents> Inspect<C> for Drive<C> {
+    fn counters(&self) -> Counters {
+        Drive::counters(self).clone()
+    }
+
+    fn reset_counters(&mut self) {
+        Drive::reset_counters(self);
+    }
+
+    fn busy(&self) -> [Vec<Span>; 2] {
+        [self.channel_busy(), self.unit_busy()]
+    }
+
+    fn at_rest(&self) -> SimTime {
+        Drive::at_rest(self)
+    }
+
+    fn erases(&self) -> Vec<u32> {
+        Drive::erases(self)
+    }
+
+    fn filled(&self) -> (u64, u64) {
+        Drive::filled(self)
+    }
+
+    #[inline(always)]
+    fn life(&self) -> &Life {
+        Drive::life(self)
+    }
+
+    fn statistics(&self, _: SimTime) -> Vec<DeviceStatistics> {
+        Vec::new()
+    }
+
+    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
+        Drive::contents_of(self, leaf, page)
+    }
+
+    fn drive(&self, _: u16) -> Option<&Drive<C>> {
+        Some(self)
+    }
+
+    fn flash(&self) -> Option<&Drive<C>> {
+        Some(self)
+    }
+
+    fn flash_mut(&mut self) -> Option<&mut Drive<C>> {
+        Some(self)
+    }
+
+    fn audit(&self) {
+        Drive::audit(self);
+    }
+}
+
+impl<C: Contents> Snapshot for Drive<C> {
+    fn save(&self, image: &mut Writer) {
+        Drive::save(self, image);
+    }
+
+    fn load(&mut self, image: &mut Reader) -> Result<(), String> {
+        Drive::load(self, image)
+    }
+}
+
+impl<C: Contents> InjectFaults for Drive<C> {
+    fn fail(&mut self, now: SimTime, _: u16, what: Fault, lasting: bool) {
+        Drive::fail(self, now, what, lasting);
+    }
+
+    fn renew(&mut self, now: SimTime, _: u16, what: Fault) {
+        Drive::renew(self, now, what);
+    }
+
+    fn is_dead(&self, leaf: LeafId) -> bool {
+        Drive::is_dead(self, leaf)
+    }
+
+    #[inline(always)]
+    fn is_healthy(&self) -> bool {
+        Drive::is_sound(self)
+    }
+}
+
+impl<C: Contents> Recover for Drive<C> {
+    fn expect_power_cuts(&mut self) {
+        Drive::expect_power_cuts(self);
+    }
+
+    fn cut_power(&mut self, now: SimTime) -> Recovery {
+        Drive::cut_power(self, now)
+    }
+}
+
+impl<C: Contents> Age for Drive<C> {
+    fn seed(&mut self, seed: u64) {
+        Drive::seed(self, seed);
+    }
+
+    fn begin_ageing(&mut self, _: u16, model: Model, wish: &Wish, seed: u64, leaves: u16) {
+        Drive::begin_ageing(self, model, wish, seed, leaves);
+    }
+
+    fn slots(&self) -> u64 {
+        Drive::slots(self)
+    }
+
+    fn has_slot(&self, leaf: LeafId, page: Page) -> bool {
+        Drive::has_slot(self, leaf, page)
+    }
+
+    fn end_ageing(&mut self) {
+        Drive::end_ageing(self);
+    }
+}
+
+impl<C: Contents> Observe for Drive<C> {
+    fn log(&mut self, log: Box<dyn Logs>) {
+        self.log_operations(Box::new(Alone(log)));
+    }
+
+    fn tell_request(&mut self, request: &HostRequest) {
+        Drive::tell_request(self, request);
+    }
+
+    fn log_notes(&self, end: SimTime) -> Vec<String> {
+        Drive::log_notes(self, end)
+    }
+
+    fn close_log(&mut self) -> Result<(), String> {
+        Drive::close_log(self)
+    }
+}

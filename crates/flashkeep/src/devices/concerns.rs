@@ -1,0 +1,298 @@
+//! A set of devices: what is asked of all of them goes to each, what is asked of a leaf or a device goes to that one.
+
+use super::{
+    Age, BlockDevice, Device, DeviceSet, DeviceStatistics, InjectFaults, Inspect, Observe, Recover, Snapshot,
+};
+use crate::drive::{Counters, Drive, Fault, HostRequest, Life, Logs, Recovery};
+use crate::engine::{Contents, LeafId, Page};
+use crate::ftl::ageing::{Model, Wish};
+use crate::image::{Reader, Writer};
+use crate::kernel::{SimTime, Span};
+
+impl<C: Contents> BlockDevice<C> for DeviceSet<C> {
+    #[inline]
+    fn next_event(&self) -> SimTime {
+        self.agenda.next()
+    }
+
+    fn step(&mut self, until: SimTime) -> bool {
+        let Some((now, at)) = self.agenda.first(until) else { return false };
+        self.now = now;
+        match &mut self.places[at].device {
+            Device::Flash(drive) => drive.step(now),
+            Device::Disk(disk) => disk.step(now),
+            Device::Memory(_) => unreachable!("a memory has no events"),
+        };
+        self.take_off(at);
+        true
+    }
+
+    #[inline]
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn admit(&mut self, _: SimTime, now: SimTime) {
+        self.now = now;
+    }
+
+    #[inline]
+    fn prefetch(&self, leaf: LeafId, page: Page) {
+        if let (Device::Flash(drive), leaf) = self.find(leaf) {
+            drive.prefetch(leaf, page);
+        }
+    }
+
+    fn set_untimed(&mut self, untimed: bool) {
+        for place in &mut self.places {
+            match &mut place.device {
+                Device::Flash(drive) => drive.set_untimed(untimed),
+                Device::Disk(disk) => disk.set_untimed(untimed),
+                Device::Memory(memory) => memory.set_untimed(untimed),
+            }
+        }
+    }
+
+    fn memory_time(&self) -> Span {
+        self.memory
+    }
+
+    fn end_idling(&mut self) {
+        self.drives_mut().for_each(Drive::end_idling);
+    }
+}
+
+impl<C: Contents> Inspect<C> for DeviceSet<C> {
+    fn counters(&self) -> Counters {
+        let mut all = Counters::default();
+        self.devices().for_each(|device| match device {
+            Device::Flash(drive) => all.append(drive.counters()),
+            Device::Disk(disk) => all.append(disk.counters()),
+            Device::Memory(_) => {}
+        });
+        all
+    }
+
+    fn reset_counters(&mut self) {
+        for place in &mut self.places {
+            match &mut place.device {
+                Device::Flash(drive) => drive.reset_counters(),
+                Device::Disk(disk) => disk.reset_counters(),
+                Device::Memory(_) => {}
+            }
+        }
+    }
+
+    fn busy(&self) -> [Vec<Span>; 2] {
+        let channels = self.drives().flat_map(Drive::channel_busy).collect();
+        [channels, self.drives().flat_map(Drive::unit_busy).collect()]
+    }
+
+    fn at_rest(&self) -> SimTime {
+        self.drives().map(Drive::at_rest).max().unwrap_or(SimTime::ZERO)
+    }
+
+    fn erases(&self) -> Vec<u32> {
+        self.drives().flat_map(Drive::erases).collect()
+    }
+
+    fn filled(&self) -> (u64, u64) {
+        let sum = |(a, b), (c, d)| (a + c, b + d);
+        self.drives().map(Drive::filled).fold((0, 0), sum)
+    }
+
+    fn life(&self) -> &Life {
+        &self.life
+    }
+
+    fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics> {
+        let statistics = |device: &Device<C>| match device {
+            Device::Flash(drive) => DeviceStatistics {
+                counters: drive.counters().clone(),
+                busy: [drive.channel_busy(), drive.unit_busy()],
+                erases: drive.erases(),
+                expired: drive.life().expired,
+                disk: None,
+            },
+            Device::Disk(disk) => DeviceStatistics {
+                counters: disk.counters().clone(),
+                disk: Some(disk.statistics(until)),
+                ..DeviceStatistics::default()
+            },
+            Device::Memory(_) => DeviceStatistics::default(),
+        };
+        self.devices().map(statistics).collect()
+    }
+
+    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.contents_of(leaf, page),
+            (Device::Disk(disk), _) => disk.contents_of(page),
+            (Device::Memory(memory), _) => memory.contents(page.0),
+        }
+    }
+
+    fn drive(&self, device: u16) -> Option<&Drive<C>> {
+        match &self.places[usize::from(device)].device {
+            Device::Flash(drive) => Some(drive),
+            Device::Disk(_) | Device::Memory(_) => None,
+        }
+    }
+
+    fn flash(&self) -> Option<&Drive<C>> {
+        None
+    }
+
+    fn flash_mut(&mut self) -> Option<&mut Drive<C>> {
+        None
+    }
+
+    fn audit(&self) {
+        self.drives().for_each(Drive::audit);
+    }
+}
+
+impl<C: Contents> Snapshot for DeviceSet<C> {
+    fn save(&self, image: &mut Writer) {
+        for device in self.devices() {
+            match device {
+                Device::Flash(drive) => drive.save(image),
+                Device::Disk(disk) => disk.save(image),
+                Device::Memory(memory) => image.put(&memory.image()),
+            }
+        }
+    }
+
+    fn load(&mut self, image: &mut Reader) -> Result<(), String> {
+        for place in &mut self.places {
+            match &mut place.device {
+                Device::Flash(drive) => drive.load(image)?,
+                Device::Disk(disk) => disk.load(image)?,
+                Device::Memory(memory) => memory.restore(image.take()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<C: Contents> InjectFaults for DeviceSet<C> {
+    fn fail(&mut self, now: SimTime, device: u16, what: Fault, lasting: bool) {
+        let at = usize::from(device);
+        self.now = now;
+        match &mut self.places[at].device {
+            Device::Flash(drive) => drive.fail(now, what, lasting),
+            Device::Disk(disk) if lasting => disk.fail(now),
+            Device::Disk(disk) => disk.forget(now),
+            Device::Memory(memory) => memory.fail(lasting),
+        }
+        self.take_off(at);
+    }
+
+    fn renew(&mut self, now: SimTime, device: u16, what: Fault) {
+        let at = usize::from(device);
+        self.now = now;
+        match &mut self.places[at].device {
+            Device::Flash(drive) => drive.renew(now, what),
+            Device::Disk(disk) => disk.renew(now),
+            Device::Memory(memory) => memory.renew(),
+        }
+        self.take_off(at);
+        self.sum_up_lives();
+    }
+
+    fn is_dead(&self, leaf: LeafId) -> bool {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.is_dead(leaf),
+            (Device::Disk(disk), _) => disk.is_dead(),
+            (Device::Memory(memory), _) => memory.is_dead(),
+        }
+    }
+
+    fn is_healthy(&self) -> bool {
+        self.devices().all(|device| match device {
+            Device::Flash(drive) => drive.is_sound(),
+            Device::Disk(disk) => disk.is_sound(),
+            Device::Memory(memory) => !memory.is_dead(),
+        })
+    }
+}
+
+impl<C: Contents> Recover for DeviceSet<C> {
+    fn expect_power_cuts(&mut self) {
+        self.numbers = Some(0);
+        self.devices_mut().for_each(|device| match device {
+            Device::Flash(drive) => drive.expect_power_cuts(),
+            Device::Disk(disk) => disk.expect_power_cuts(),
+            Device::Memory(_) => {}
+        });
+    }
+
+    /// Drives find their maps again, and disks look at what they were writing, side by side.
+    fn cut_power(&mut self, now: SimTime) -> Recovery {
+        let mut all = Recovery { ready: now, ..Recovery::default() };
+        self.done.clear();
+        for at in 0..self.places.len() {
+            let recovery = match &mut self.places[at].device {
+                Device::Flash(drive) => drive.cut_power(now),
+                Device::Disk(disk) => disk.cut_power(now),
+                Device::Memory(_) => Recovery { ready: now, ..Recovery::default() },
+            };
+            all.ready = all.ready.max(recovery.ready);
+            (all.reads, all.erases) = (all.reads + recovery.reads, all.erases + recovery.erases);
+            self.take_off(at);
+        }
+        self.now = all.ready;
+        all
+    }
+}
+
+impl<C: Contents> Age for DeviceSet<C> {
+    /// Each device draws a stream of its own.
+    fn seed(&mut self, seed: u64) {
+        for (number, drive) in (0..).zip(self.drives_mut()) {
+            drive.seed(seed.wrapping_add(number));
+        }
+    }
+
+    /// Each device draws a stream of its own.
+    fn begin_ageing(&mut self, device: u16, model: Model, wish: &Wish, seed: u64, leaves: u16) {
+        if let Device::Flash(drive) = &mut self.places[usize::from(device)].device {
+            drive.begin_ageing(model, wish, seed.wrapping_add(u64::from(device)), leaves);
+        }
+    }
+
+    fn slots(&self) -> u64 {
+        self.drives().map(Drive::slots).sum()
+    }
+
+    fn has_slot(&self, leaf: LeafId, page: Page) -> bool {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.has_slot(leaf, page),
+            (Device::Disk(_) | Device::Memory(_), _) => true,
+        }
+    }
+
+    fn end_ageing(&mut self) {
+        self.drives_mut().for_each(Drive::end_ageing);
+    }
+}
+
+impl<C: Contents> Observe for DeviceSet<C> {
+    fn log(&mut self, log: Box<dyn Logs>) {
+        self.drives_mut().for_each(Drive::keep_told);
+        self.logs.push(log);
+    }
+
+    fn tell_request(&mut self, request: &HostRequest) {
+        self.logs.iter_mut().for_each(|log| log.request(request));
+    }
+
+    fn log_notes(&self, end: SimTime) -> Vec<String> {
+        self.logs.iter().filter_map(|log| log.note(end)).collect()
+    }
+
+    fn close_log(&mut self) -> Result<(), String> {
+        (0..self.places.len()).for_each(|at| self.pass_on(at));
+        std::mem::take(&mut self.logs).into_iter().try_for_each(|log| log.close())
+    }
+}

@@ -1,0 +1,154 @@
+//! Devices below a tree of schemes: the flash of one drive, or a set of drives, disks and memories side by side.
+//!
+//! [`BlockDevice`] is the timed path: commands go in, completions come out, time advances. Everything else that a
+//! simulation asks is a trait for one concern each; [`Body`] is all of them.
+
+mod alone;
+mod concerns;
+mod set;
+
+pub use set::{Device, DeviceSet};
+
+use crate::disk::Statistics;
+use crate::drive::{Counters, Drive, Fault, HostRequest, Life, Logs, Recovery};
+use crate::engine::{Contents, LeafId, Leaves, Page};
+use crate::ftl::ageing::{Model, Wish};
+use crate::image::{Reader, Writer};
+use crate::kernel::{SimTime, Span};
+
+/// The timed path of a device: besides taking commands and telling completions ([`Leaves`]), it advances time.
+pub trait BlockDevice<C: Contents>: Leaves<C> {
+    /// The instant of the next event, [`SimTime::NEVER`] if nothing is pending.
+    fn next_event(&self) -> SimTime;
+    /// Does what is due next, if it is due by `until`; false if nothing is.
+    fn step(&mut self, until: SimTime) -> bool;
+    /// The instant of the last event.
+    fn now(&self) -> SimTime;
+    /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
+    fn admit(&mut self, admitted: SimTime, now: SimTime);
+    /// Prefetches the map entry of a leaf's page that will be used soon.
+    fn prefetch(&self, leaf: LeafId, page: Page);
+    /// Whether commands take no time from now on.
+    fn set_untimed(&mut self, untimed: bool);
+    /// What a request takes that the controller's memory serves alone.
+    fn memory_time(&self) -> Span;
+    /// The last request is over: background work after it is not counted.
+    fn end_idling(&mut self);
+}
+
+/// What one device of several has done.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceStatistics {
+    /// Pages and blocks, by kind and cause.
+    pub counters: Counters,
+    /// How long each channel has been in use, and each die or plane busy.
+    pub busy: [Vec<Span>; 2],
+    /// Erases of each block.
+    pub erases: Vec<u32>,
+    /// Blocks that have had all their erases.
+    pub expired: u32,
+    /// Of a disk: what it did with its time.
+    pub disk: Option<Statistics>,
+}
+
+/// Counters and states that can be looked at without disturbing the device.
+pub trait Inspect<C: Contents> {
+    /// Operations counted so far, leaf by leaf.
+    fn counters(&self) -> Counters;
+    /// Forgets what has been counted.
+    fn reset_counters(&mut self);
+    /// How long each channel has been in use, and each die, plane or disk busy.
+    fn busy(&self) -> [Vec<Span>; 2];
+    /// When all that is busy is free, as far as is known.
+    fn at_rest(&self) -> SimTime;
+    /// Erases of each block.
+    fn erases(&self) -> Vec<u32>;
+    /// Valid pages, and pages there are.
+    fn filled(&self) -> (u64, u64);
+    /// The worn-out blocks of all drives together.
+    fn life(&self) -> &Life;
+    /// What each device of a set has done by then; empty for a drive alone.
+    fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics>;
+    /// The contents of a leaf's page; none if nothing is there, or nothing that can be read.
+    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C>;
+    /// A device of the set, if it is a drive.
+    fn drive(&self, device: u16) -> Option<&Drive<C>>;
+    /// The drive, if it is the only device.
+    fn flash(&self) -> Option<&Drive<C>>;
+    /// The same, to be changed.
+    fn flash_mut(&mut self) -> Option<&mut Drive<C>>;
+    /// Re-derives the counters from the state of the media, and compares.
+    fn audit(&self);
+}
+
+/// Its state as a file.
+pub trait Snapshot {
+    /// Adds the state of the device, which is at rest and healthy.
+    fn save(&self, image: &mut Writer);
+    /// Takes over a state.
+    ///
+    /// # Errors
+    /// In words: it is not the state of such a device.
+    fn load(&mut self, image: &mut Reader) -> Result<(), String>;
+}
+
+/// Failures and replacements.
+pub trait InjectFaults {
+    /// A part of a device fails at `now`: for good, or (not `lasting`) what it held cannot be read any more.
+    fn fail(&mut self, now: SimTime, device: u16, what: Fault, lasting: bool);
+    /// A new and empty part replaces one that has failed.
+    fn renew(&mut self, now: SimTime, device: u16, what: Fault);
+    /// Whether a leaf answers nothing any more.
+    fn is_dead(&self, leaf: LeafId) -> bool;
+    /// Whether no part of it has failed and no page became unreadable.
+    fn is_healthy(&self) -> bool;
+}
+
+/// Power loss.
+pub trait Recover {
+    /// The power will fail during the run: from now on the device keeps what recovery needs.
+    fn expect_power_cuts(&mut self);
+    /// The power fails at `now` and comes back at once ([`Drive::cut_power`]).
+    fn cut_power(&mut self, now: SimTime) -> Recovery;
+}
+
+/// Ageing by construction, before time 0.
+pub trait Age {
+    /// The seed of the random streams.
+    fn seed(&mut self, seed: u64);
+    /// Ages the first `leaves` leaves of a device, each plane as the model says: pages created from now on fill the
+    /// slots that it leaves, until [`Age::end_ageing`].
+    fn begin_ageing(&mut self, device: u16, model: Model, wish: &Wish, seed: u64, leaves: u16);
+    /// Slots that wait for a page.
+    fn slots(&self) -> u64;
+    /// Whether a leaf's page may go to one of the slots that are left, or to anywhere, if that leaf is not being aged.
+    fn has_slot(&self, leaf: LeafId, page: Page) -> bool;
+    /// All slots are filled.
+    fn end_ageing(&mut self);
+}
+
+/// Logs of operations.
+pub trait Observe {
+    /// Tells a log what each drive does, besides other logs.
+    fn log(&mut self, log: Box<dyn Logs>);
+    /// Passes a request of the host on to the logs.
+    fn tell_request(&mut self, request: &HostRequest);
+    /// The notes of the logs on a run that ended at `end`.
+    fn log_notes(&self, end: SimTime) -> Vec<String>;
+    /// Ends the logs.
+    ///
+    /// # Errors
+    /// What could not be written of them.
+    fn close_log(&mut self) -> Result<(), String>;
+}
+
+/// All that a simulation asks of the devices below its tree.
+pub trait Body<C: Contents>:
+    BlockDevice<C> + Inspect<C> + Snapshot + InjectFaults + Recover + Age + Observe
+{
+}
+
+impl<C: Contents, B> Body<C> for B where
+    B: BlockDevice<C> + Inspect<C> + Snapshot + InjectFaults + Recover + Age + Observe
+{
+}
