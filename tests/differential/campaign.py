@@ -1,0 +1,183 @@
+"""Runs many cases and counts what was found."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .draw import ATTEMPTS, Case, draw, leaves
+from .judge import Finding, Known, differences, findings, outcome, refusal
+from .versions import Version
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SHOWN = 3
+"""Cases named for each kind of finding."""
+
+
+class Campaign:
+    """Cases under one or two versions; the new version is the last, and findings are about that."""
+
+    def __init__(
+        self,
+        roots: Sequence[str | Path],
+        folder: Path,
+        *,
+        limit_s: float = 20,
+        known: Sequence[Known] = (),
+        refusals: bool = False,
+    ) -> None:
+        self.roots, self.folder, self.limit_s, self.refusals = list(roots), folder, limit_s, refusals
+        self.known = list(known)
+        self.outcomes: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.refused_by: dict[str, str] = {}
+        self.tags: Counter[str] = Counter()
+        self.found: dict[str, list[tuple[Case, Finding]]] = defaultdict(list)
+        self.accepted = self.drawn = self.newly_accepted = self.mended = 0
+        self._lock = threading.Lock()
+        first = Version(self.roots[0], limit_s)
+        self.keys = leaves(first.ask("schema"))
+        first.close()
+
+    @property
+    def bad(self) -> bool:
+        """Whether there was anything without a reason."""
+        return bool(self.found)
+
+    def run(self, seed: int, cases: int, workers: int = 1, minutes: float | None = None) -> None:
+        """Draws from `seed` on until so many cases were accepted."""
+        until = time.monotonic() + 60 * minutes if minutes else None
+        seeds = iter(range(seed, seed + 100 * cases))
+
+        def work() -> None:
+            versions = [Version(root, self.limit_s) for root in self.roots]
+            try:
+                while self.accepted < cases and (until is None or time.monotonic() < until):
+                    with self._lock:
+                        which = next(seeds, None)
+                    if which is None:
+                        return
+                    self.case(which, versions)
+                    if sys.stderr.isatty():
+                        print(f"\r{self.accepted} accepted, {len(self.found)} kinds", end="", file=sys.stderr)
+            finally:
+                for version in versions:
+                    version.close()
+
+        with ThreadPoolExecutor(workers) as pool:
+            for each in [pool.submit(work) for _ in range(workers)]:
+                each.result()
+
+    def only(self, names: Sequence[str]) -> None:
+        """Runs single cases by name and shows them."""
+        versions = [Version(root, self.limit_s) for root in self.roots]
+        for name in names:
+            seed, _, attempt = name.partition(".")
+            case = draw(int(seed), self.keys, int(attempt or 0))
+            folder = self.folder / case.name
+            case.write(folder)
+            print("".join(f"# {path.name}\n{path.read_text()}\n" for path in sorted(folder.iterdir())))
+            print(case.command(folder), sorted(case.tags), sep="\n")
+            answers = self._answers(case, folder, versions)
+            for version, answer in zip(versions, answers, strict=True):
+                print(f"{version.root}: {outcome(answer)} {answer.get('message', '')}")
+            self._judge(case, answers)
+            for found in self.found.values():
+                print(*(f"  {finding.kind}: {finding.detail}" for each, finding in found if each is case), sep="\n")
+        for version in versions:
+            version.close()
+
+    def case(self, seed: int, versions: list[Version]) -> None:
+        """Draws until a version accepts it, with fewer keys each time, and judges what it did."""
+        for attempt in range(ATTEMPTS):
+            case = draw(seed, self.keys, attempt)
+            folder = self.folder / case.name
+            case.write(folder)
+            answers = self._answers(case, folder, versions)
+            with self._lock:
+                accepted = self._judge(case, answers)
+                keep = case.name in self.remarkable()
+            if not keep:
+                shutil.rmtree(folder)
+            if accepted:
+                return
+
+    def remarkable(self) -> set[str]:
+        """The cases to show."""
+        return {case.name for found in self.found.values() for case, _ in found[:SHOWN]}
+
+    def _answers(self, case: Case, folder: Path, versions: list[Version]) -> list[dict[str, Any]]:
+        return [version.ask(case.jobs(folder, str(at))) for at, version in enumerate(versions)]
+
+    def _judge(self, case: Case, answers: list[dict[str, Any]]) -> bool:
+        """Counts a case; whether a version accepted it."""
+        self.drawn += 1
+        new = answers[-1]
+        how = [outcome(answer) for answer in answers]
+        self.outcomes[" → ".join(how)] += 1
+        found = findings(case, new)
+        if how[-1] == "refused":
+            message = refusal(new["message"])
+            self.refused[message] += 1
+            self.refused_by.setdefault(message, case.name)
+            if self.refusals:
+                found.append(Finding("refused", message))
+        if len(answers) > 1:
+            if how[0] == "refused" != how[1]:
+                self.newly_accepted += 1
+            elif how[0] in {"internal", "hang", "crash"} and how[1] in {"done", "lost", "refused"}:
+                self.mended += 1
+            else:
+                found += [Finding(f"delta.{each.kind}", each.detail) for each in differences(*answers)]
+        for finding in found:
+            reasons = [known for known in self.known if known.covers(case, finding)]
+            if reasons:
+                reasons[0].count += 1
+            else:
+                self.found[finding.kind].append((case, finding))
+        if set(how) == {"refused"}:
+            return False
+        self.accepted += 1
+        self.tags.update(case.tags)
+        return True
+
+    def report(self, keep: Path) -> str:
+        """What was found, for people."""
+        lines = [f"{self.drawn} drawn, {self.accepted} accepted: {_counts(self.outcomes)}"]
+        if len(self.roots) > 1:
+            lines.append(f"accepted by the new version only: {self.newly_accepted}; crashed in the old: {self.mended}")
+        lines.append(f"accepted with: {_counts(self.tags)}")
+        if self.refused:
+            lines.append(f"refusals ({sum(self.refused.values())}):")
+            lines += [f"{count:6}  {text}  [{self.refused_by[text]}]" for text, count in self.refused.most_common(60)]
+        for known in self.known:
+            lines.append(f"known, {known.count} times: {', '.join(known.paths)}: {known.reason}")
+        lines.append(f"{len(self.found)} kinds of differences (delta.…) and findings")
+        for kind, found in sorted(self.found.items(), key=lambda each: (-len(each[1]), each[0])):
+            lines.append(f"{len({case.name for case, _ in found}):6} cases  {kind}")
+            lines += [f"              {case.name}: {finding.detail}" for case, finding in found[:SHOWN]]
+        if self.found:
+            roots = " ".join(map(str, self.roots))
+            lines.append(f"repeat: python -m tests.differential {roots} --only CASE")
+            lines += [
+                f"  {name}: {draw(*_numbers(name, self.keys)).command(keep / name)}"
+                for name in sorted(self.remarkable())[:20]
+            ]
+        return "\n".join(lines)
+
+
+def _numbers(name: str, keys: dict[str, dict[str, Any]]) -> tuple[int, dict[str, dict[str, Any]], int]:
+    seed, _, attempt = name.partition(".")
+    return int(seed), keys, int(attempt or 0)
+
+
+def _counts(counter: Counter[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counter.most_common())

@@ -1,0 +1,542 @@
+"""Draws a case: a drive, disk or array, a workload, options and faults. One seed, one case.
+
+A draw is layered so that most are accepted. The shape (geometry, scheme, map) comes first and is sound by itself. A few
+bundles of keys that need each other follow, then single keys: each key of the schema can be drawn, those without an
+entry in `VALUES` over their range. Each decision has a random stream of its own, so that a new key does not change
+what else a seed draws. `Case.attempt` n > 0 leaves out about n quarters of the keys beyond the shape: the campaign
+uses it when a draw is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    Keys = dict[str, Any]
+    Values = Callable[[random.Random, "Keys"], Any]
+
+ATTEMPTS = 5
+"""The last attempt has the shape alone."""
+
+INSIDE = ("mirror", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan")
+"""Schemes for the inside of a drive."""
+
+OVER = ("none", "mirror", "raid4", "raid5", "raid6", "diff-raid", "spd-raid4")
+"""Schemes over drives or disks of one kind."""
+
+MIXED = ("hpda", "griffin", "i-cash", "backup")
+"""Schemes over drives and disks."""
+
+
+@dataclass
+class Case:
+    """What to run: files, and the options of a run."""
+
+    seed: int
+    attempt: int
+    drive: str
+    """`drive.toml`, an array where there is a `member`."""
+    members: dict[str, str] = field(default_factory=dict)
+    trace: str | None = None
+    """`trace.csv`; `options["traces"]` names a synthetic workload if there is none."""
+    options: dict[str, Any] = field(default_factory=dict)
+    aged: bool = False
+    """The drive is first used and saved by a run of its own."""
+    tags: set[str] = field(default_factory=set)
+    """What is special about it: `scheme=raid5`, `untimed`, `transient`, …"""
+
+    @property
+    def name(self) -> str:
+        """Names the case: `--only NAME` draws it again."""
+        return f"{self.seed}.{self.attempt}" if self.attempt else str(self.seed)
+
+    def write(self, folder: Path) -> None:
+        """Writes its files."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "drive.toml").write_text(self.drive)
+        for name, text in self.members.items():
+            (folder / name).write_text(text)
+        if self.trace is not None:
+            (folder / "trace.csv").write_text(self.trace)
+
+    def jobs(self, folder: Path, label: str) -> list[dict[str, Any]]:
+        """The jobs for one version; `label` keeps the files that versions write apart."""
+        job = {"drive": str(folder / "drive.toml"), **self.options}
+        job["keep_requests"] = not self.options.get("untimed")
+        if self.trace is not None:
+            job["traces"] = [str(folder / "trace.csv")]
+        for name in ("operations", "map"):
+            if job.get(name):
+                job[name] = str(folder / f"{label}.{name}.csv")
+        if not self.aged:
+            return [job]
+        saved = str(folder / f"{label}.aged")
+        use: dict[str, Any] = {key: job[key] for key in ("drive", "seed", "wrap", "existing") if key in job}
+        use["verify"] = job.get("verify", False)
+        use |= {"traces": ["synth:random,requests=300,write=0.8,size=4KiB,depth=4"], "untimed": True}
+        job.pop("existing", None)
+        return [{**use, "save_aged": saved}, {**job, "aged": saved}]
+
+    def command(self, folder: Path) -> str:
+        """The commands that run it."""
+        return "; ".join("flashkeep run " + command_line(job) for job in self.jobs(folder, "run"))
+
+
+def command_line(job: Mapping[str, Any]) -> str:
+    """A job as arguments of `flashkeep run`."""
+    words = [job["drive"], *job.get("traces", ())]
+    for name, value in job.items():
+        option = "--" + name.replace("_", "-")
+        if name in {"drive", "traces", "keep_requests"} or value is None or value is False:
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            words += [option] if each is True else [option, f"'{each}'" if ";" in str(each) else str(each)]
+    return " ".join(words)
+
+
+class Source:
+    """Random streams by name."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def __call__(self, name: str) -> random.Random:
+        return random.Random(f"{self.seed}/{name}")
+
+    def pick(self, name: str, values: Any) -> Any:
+        """One of the values."""
+        return self(name).choice(values)
+
+    def chance(self, name: str, share: float) -> bool:
+        """True in that share of the cases."""
+        return self(name).random() < share
+
+
+def leaves(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The keys of the schema, with tables resolved: `flash.channels` → its definition."""
+    definitions = schema["$defs"]
+    found: dict[str, dict[str, Any]] = {}
+
+    def walk(node: Mapping[str, Any], path: str) -> None:
+        while "$ref" in node:
+            rest = {key: value for key, value in node.items() if key != "$ref"}
+            node = {**definitions[node["$ref"].rsplit("/", 1)[-1]], **rest}
+        properties = node.get("properties")
+        if properties and node.get("type") == "object":
+            for key, inner in properties.items():
+                walk(inner, f"{path}.{key}" if path else key)
+        else:
+            found[path] = dict(node)
+
+    walk(schema, "")
+    return found
+
+
+def some(*values: Any) -> Values:
+    """One of the values."""
+    return lambda rng, _: rng.choice(values)
+
+
+def by_schema(definition: Mapping[str, Any]) -> Values:
+    """Values for a key from its definition alone."""
+    names = definition.get("enum") or [each["const"] for each in definition.get("oneOf", ()) if "const" in each]
+    if names:
+        return some(*names)
+    kind = definition.get("type")
+    kinds = kind if isinstance(kind, list) else [kind]
+    if "boolean" in kinds:
+        return some(True, False)
+    if "integer" in kinds or "number" in kinds:
+        return lambda rng, _: _number(rng, definition, "integer" in kinds)
+    return some(definition.get("default"))
+
+
+def _number(rng: random.Random, definition: Mapping[str, Any], whole: bool) -> float:
+    """Mostly of the default's magnitude, at times the least or a large value."""
+    default = definition.get("default") or 1
+    least = definition.get("minimum", definition.get("exclusiveMinimum", 0))
+    most = definition.get("maximum", definition.get("exclusiveMaximum", math.inf))
+    way = rng.random()
+    value = least if way < 0.1 and "minimum" in definition else default * 2.0 ** rng.uniform(-3, 3)
+    if "exclusiveMaximum" in definition and value >= most:
+        value = (least + most) / 2
+    value = min(max(value, least), most)
+    return max(round(value), math.ceil(least)) if whole else float(f"{value:.3g}") or value
+
+
+def _half_of_channels(rng: random.Random, keys: Keys) -> int:
+    channels = keys["flash.channels"]
+    return rng.choice([n for n in (1, 2, 4, 8) if channels % n == 0])
+
+
+TIMES = some(25, 60.5, [20, 80], [40.0, 60.0, 90.0])
+
+VALUES: dict[str, Values] = {
+    "price_per_gb": some(0, 0.5, 2),
+    "name": some("a drive", "b"),
+    "description": some("drawn"),
+    "array.volumes": some(1, 2),
+    "flash.sector_bytes": some(512, 512, 1024, 4096),
+    "flash.pin_bytes_per_sector": some(512, 528, 1024),
+    "flash.control_gang": _half_of_channels,
+    "flash.page_types": some("interleaved", "01", "0:01", "0011"),
+    "flash.timing.read_us": TIMES,
+    "flash.timing.program_us": some(200, 900.25, [200, 1300], [300, 700, 1500]),
+    "flash.timing.erase_us": some(1500, 100, 5000),
+    "flash.timing.bus_ns_per_byte": some(3, 10, 25.5, 0.5, 0),
+    "flash.timing.command_ns": some(0, 100, 5000),
+    "flash.timing.erase_command_ns": some(0, 100, 5000),
+    "flash.timing.erase_setup_ns": some(0, 100, 5000),
+    "flash.commands.register_ns": some(0, 1000, 20000),
+    "ftl.allocation": some("dynamic", "dynamic-in-channel", "dynamic-in-chip", "CWDP", "CWD", "CW", "C", "PDWC",
+                           "WC", "DP"),
+    "ftl.stride_pages": some(0, 1, 3, 8),
+    "ftl.gather_us": some(0, 50, 1000),
+    "ftl.cache_kib": some(0.03125, 0.25, 1, 64),
+    "ftl.log_blocks": some(1, 2, 4),
+    "ftl.streams": some(1, 2, 3, 4),
+    "ftl.gc.threshold": some(0.01, 0.05, 0.1, 0.2, 0.35),
+    "ftl.gc.soft_threshold": some(0.1, 0.3, 0.6),
+    "ftl.gc.window": some(1, 4, 64),
+    "ftl.gc.choices": some(1, 2, 10),
+    "ftl.wear.erase_budget": some(3, 20, 100, 3000),
+    "ftl.wear.rate_limit_below": some(0.7, 0.8, 0.9, 1.0),
+    "ftl.wear.rate_limit_window": some(0.1, 0.5, 0.7),
+    "buffer.dram_mib": some(0, 0.03125, 0.125, 1),
+    "buffer.hit_us": some(0, 1, 20),
+    "redundancy.stripe_kib": some(4, 8, 16, 64, 0),
+    "redundancy.shares": some(0.2, 0.4, 0.8),
+    "redundancy.timeout_ms": some(0, 0.1, 1, 50),
+    "redundancy.idle_ms": some(0, 0.1, 1, 10),
+    "redundancy.shadow": some(0.02, 0.1, 0.3),
+    "redundancy.nvram_mib": some(0.0625, 0.25, 1),
+    "redundancy.log_mib": some(1, 4, 16),
+    "redundancy.width": some(2, 3, 4, 5, 6),
+    "redundancy.spares": some(0, 1, 2),
+    "redundancy.parity_drives": some(2, 2, 3),
+    "redundancy.narrowest": some(2, 3, 4),
+    "redundancy.rebuild_share": some(0.05, 0.5, 1),
+    "redundancy.migrate_after_s": some(0, 0.01, 1),
+    "redundancy.scan_every": some(10, 100, 2000),
+    "redundancy.scan_pages": some(10, 100, 4000),
+    "redundancy.segment_kib": some(16, 64, 2048),
+    "disk.capacity_gb": some(0.01, 0.1, 1),
+    "disk.cylinders": some(10, 100, 1000),
+    "disk.seek.pieces": some([0.5, 0.1, 100, 2.0, 0.01]),
+    "disk.seek.points": some([1, 0.5, 100, 2.5]),
+    "disk.zones": some(1, 2, 4),
+    "host.queue_depth": some(0, 1, 2, 8, 32),
+    "host.link_us_per_sector": some(0, 0.1, 2),
+    "ageing.aged_ratio": some(0.1, 0.5, 0.7, 0.9),
+    "ageing.valid_ratio": some(0, 0.1, 0.3, 0.6),
+    "condition.write_kib": some(4, 8, 16),
+    "condition.round": some(0.25, 0.5),
+    "condition.most_rounds": some(5, 10),
+}  # fmt: skip
+
+TOGETHER = {"flash.energy.": ("voltage_v",), "buffer.energy.": ("voltage_v",), "disk.power.": ("idle_w",)}
+"""Keys that the others of a table need, by prefix."""
+
+NEVER = {"base", "members"}
+"""Keys of the file rather than of the model; `members` is drawn as an array."""
+
+SHAPE = {
+    "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die",
+    "flash.blocks_per_plane", "flash.pages_per_block", "flash.page_kib", "ftl.over_provisioning", "ftl.map",
+    "redundancy.scheme", "redundancy.across", "ageing.model",
+}  # fmt: skip
+"""Keys that are part of the shape and not drawn again."""
+
+
+def flash_shape(source: Source, schemes: tuple[str, ...], small: bool) -> Keys:
+    """Geometry and scheme of a drive that are sound by themselves."""
+    scheme = source.pick("scheme", schemes) if schemes and source.chance("redundant", 0.6) else "none"
+    across = source.pick("across", ("channel", "channel", "channel", "chip", "die"))
+    members = 1 if scheme == "none" else source.pick("members", (2, 4, 6) if scheme == "mirror" else (4, 4, 5, 6, 8))
+    keys: Keys = {
+        "flash.channels": source.pick("channels", (1, 2, 2, 4)),
+        "flash.chips_per_channel": source.pick("chips", (1, 1, 2, 3)),
+        "flash.dies_per_chip": source.pick("dies", (1, 1, 1, 2)),
+        "flash.planes_per_die": source.pick("planes", (1, 1, 2, 2, 4)),
+        "flash.blocks_per_plane": source.pick("blocks", (12, 16, 24, 32) if small else (12, 16, 24, 32, 64)),
+        "flash.pages_per_block": source.pick("pages", (4, 6, 8, 16)),
+        "flash.page_kib": source.pick("page", (4, 4, 4, 8, 2)),
+        "ftl.over_provisioning": source.pick("op", (0.25, 0.5, 0.5, 1.0, 0.8)),
+    }
+    if scheme != "none":
+        level = {"channel": "flash.channels", "chip": "flash.chips_per_channel", "die": "flash.dies_per_chip"}[across]
+        keys["redundancy.scheme"] = scheme
+        if across != "channel":
+            keys["redundancy.across"] = across
+        if level != "flash.channels" or members > keys["flash.channels"]:
+            keys["flash.channels"] = 1
+        keys[level] = members
+    return keys
+
+
+def bundles(source: Source, keys: Keys) -> Keys:
+    """Keys that need each other."""
+    page = keys["flash.page_kib"]
+    offered: list[Keys] = [
+        {"ftl.pool": "element", "flash.busy_unit": "chip"},
+        {"ftl.pool": "gang", "flash.bus": "operations", "flash.busy_unit": "chip"},
+        {"flash.bus": "operations"},
+        {"flash.bus": "rounds", "ftl.gc.run": "hold-channel"},
+        {"flash.bus": "operations", "flash.control_gang": _half_of_channels(source("gang"), keys)},
+        {"flash.busy_unit": "plane"},
+        {"flash.busy_unit": "chip"},
+        {"ftl.logical_page_kib": page / 2},
+        {"ftl.logical_page_kib": page / 2, "ftl.gather_us": 100},
+        {"ftl.logical_page_kib": page * 2},
+        {"flash.commands.multi_plane": source.pick("multi", ("match", "skip"))},
+        {"flash.commands.cache_program": True, "flash.commands.cache_read": True},
+        {"ftl.gc.copyback": source.pick("copyback", ("on", "parity", "parity-skip"))},
+        {"ftl.gc.run": "hold-channel"},
+        {"ftl.map": "dftl", "ftl.cache_kib": 0.25},
+        {"ftl.map": "block"},
+        {"ftl.map": "hybrid"},
+        {"ftl.wear.erase_budget": source.pick("budget", (10, 50, 1000)), "ftl.wear.levelling": "both"},
+        {"ftl.streams": 3, "ftl.gc.victim": "cost-benefit", "flash.blocks_per_plane": 32},
+        {"ftl.gc.separate": True, "flash.blocks_per_plane": 32},
+        {"ftl.map_memory": "pcm"},
+        {"buffer.dram_mib": source.pick("dram", (0.0625, 0.25))},
+        {"buffer.dram_mib": 0.125, "buffer.evict": "stripe"},
+        {f"flash.energy.{each}": 10 for each in ("voltage_v", "read_ma", "program_ma", "erase_ma", "transfer_ma",
+                                                 "standby_ma")},
+        {"ageing.model": source.pick("ageing", ("basic", "approach1", "approach2"))},
+        {"flash.timing.read_us": [25, 60], "flash.timing.program_us": [200, 900]},
+        {"host.queue_depth": 4, "host.late_requests": "from-arrival"},
+        {"host.queue_depth": 4, "host.order": "c-look"},
+        {"flash.acknowledge": "transfer"},
+        {"flash.summary_page": True},
+        {"start.existing": "all"},
+    ]  # fmt: skip
+    found: Keys = {}
+    for index in source("bundles").sample(range(len(offered)), source.pick("how many bundles", (0, 1, 1, 2, 3))):
+        found |= offered[index]
+    return found
+
+
+def singles(source: Source, keys: Keys, known: Mapping[str, Mapping[str, Any]], tables: tuple[str, ...]) -> Keys:
+    """Single keys of the tables, by the schema."""
+    wanted = [
+        key for key in known
+        if key.split(".")[0] in tables and key not in SHAPE | NEVER and key not in keys
+        and not (key.startswith("redundancy.") and "redundancy.scheme" not in keys)
+    ]  # fmt: skip
+    count = min(source.pick("how many keys", (0, 0, 1, 2, 3, 5, 8)), len(wanted))
+    # By a rank of each key's own, so that a new key moves none of the others.
+    wanted.sort(key=lambda key: source("rank " + key).random())
+    chosen = wanted[:count]
+    for prefix, needed in TOGETHER.items():
+        if any(key.startswith(prefix) for key in chosen):
+            chosen += [prefix + key for key in needed if prefix + key not in chosen]
+    return {key: value(source, key, keys, known) for key in chosen}
+
+
+def value(source: Source, key: str, keys: Keys, known: Mapping[str, Mapping[str, Any]]) -> Any:
+    """A value for a key."""
+    return VALUES.get(key, by_schema(known[key]))(source("value " + key), keys)
+
+
+def toml(keys: Mapping[str, Any]) -> str:
+    """A drive file: dotted keys, a line each."""
+    return "".join(f"{key} = {_literal(value)}\n" for key, value in keys.items() if value is not None)
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return repr(value)
+
+
+def thinned(source: Source, extras: Keys, attempt: int) -> Keys:
+    """Fewer keys with each attempt."""
+    keep = 1 - attempt / (ATTEMPTS - 1)
+    # Keys of a table that need each other stay or go together.
+    return {key: value for key, value in extras.items() if source("keep " + _family(key)).random() < keep}
+
+
+def _family(key: str) -> str:
+    return next((prefix for prefix in TOGETHER if key.startswith(prefix)), key)
+
+
+FLASH_TABLES = ("price_per_gb", "name", "description", "flash", "ftl", "buffer", "redundancy", "host", "start",
+                "ageing", "condition")  # fmt: skip
+
+
+def flash_drive(
+    source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int, schemes: tuple[str, ...], small: bool = False
+) -> Keys:
+    """All keys of a drive with flash."""
+    keys = flash_shape(source, schemes, small)
+    extras = bundles(source, keys)
+    extras |= singles(source, {**keys, **extras}, known, FLASH_TABLES)
+    return keys | thinned(source, extras, attempt)
+
+
+def disk(source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int) -> Keys:
+    """All keys of a disk."""
+    keys: Keys = {"disk.capacity_gb": source.pick("gb", (0.01, 0.1))}
+    return keys | thinned(source, singles(source, keys, known, ("price_per_gb", "disk", "host", "start")), attempt)
+
+
+def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0) -> Case:
+    """The case of a seed; `known` is what `leaves` found in the schema."""
+    source = Source(seed)
+    kind = source.pick("kind", ("flash",) * 14 + ("array",) * 4 + ("mixed", "disk"))
+    case = Case(seed, attempt, "")
+    units: list[str] = ["power"]
+    if kind == "flash":
+        keys = flash_drive(source, known, attempt, INSIDE)
+        case.drive = toml(keys)
+        units += flash_units(source, keys)
+        page = keys["flash.page_kib"]
+    elif kind == "disk":
+        keys = disk(source, known, attempt)
+        case.drive = toml(keys)
+        page = 4
+    else:
+        keys, page, names = array(source, known, attempt, kind, case)
+        units += names
+    case.tags |= {kind, f"scheme={keys.get('redundancy.scheme', 'none')}", f"map={keys.get('ftl.map', 'page')}"}
+    case.tags |= {key for key in ("ftl.wear.erase_budget", "ageing.model") if key in keys}
+    case.tags |= {"dram"} if any("dram_mib" in text for text in (case.drive, *case.members.values())) else set()
+    workload(source, case, page)
+    options(source, case, kind)
+    faults(source, case, units)
+    return case
+
+
+def array(
+    source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int, kind: str, case: Case
+) -> tuple[Keys, float, list[str]]:
+    """An array's keys, the page of its members, and what of it can fail."""
+    member = flash_drive(source, known, attempt, INSIDE if source.chance("nested", 0.15) else (), small=True)
+    case.members["member.toml"] = toml(member)
+    page = member["flash.page_kib"]
+    if kind == "mixed":
+        scheme = source.pick("mixed scheme", MIXED)
+        count = 1 if scheme in {"griffin", "i-cash"} else source.pick("drives", (2, 4))
+        disks = {"hpda": 2, "griffin": 1, "i-cash": 1}.get(scheme) or source.pick("disks", (1, 2, count))
+        case.members["disk.toml"] = toml(disk(source, known, attempt))
+        members = [f"{count} * ./member.toml", f"{disks} * ./disk.toml"]
+        total = count + disks
+    else:
+        scheme = source.pick("over", OVER)
+        total = source.pick("array members", {"mirror": (2, 3, 4, 6), "none": (1, 2, 3)}.get(scheme, (4, 5, 6)))
+        members = [f"{total} * ./member.toml"]
+        if source.chance("of disks", 0.1):
+            case.members = {"disk.toml": toml(disk(source, known, attempt))}
+            members = [f"{total} * ./disk.toml"]
+    keys: Keys = {"members": members, "redundancy.scheme": scheme}
+    keys |= thinned(source, singles(source, keys, known, ("array", "redundancy", "host", "buffer")), attempt)
+    case.drive = toml(keys)
+    names = [f"member:{source('which').randrange(total)}" for _ in range(3)]
+    names += [f"member:{at}" for at in range(total)]
+    names += [f"member:0/{unit}" for unit in flash_units(source, member) if unit not in {"nvram"}]
+    return keys, page, names
+
+
+def flash_units(source: Source, keys: Keys) -> list[str]:
+    """What of a drive can fail."""
+    names = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block")
+    found = []
+    for round_ in range(2):
+        at = [str(source(f"place {round_} {name}").randrange(keys["flash." + name])) for name in names]
+        for level, name in enumerate(("channel", "chip", "die", "plane", "block", "page"), 1):
+            found.append(f"{name}:{'.'.join(at[:level])}")
+    if "redundancy.scheme" in keys:
+        found += ["member:0", "member:1"]
+    return [*found, "nvram"] if keys.get("redundancy.scheme") == "ppc" else found
+
+
+def workload(source: Source, case: Case, page: float) -> None:
+    """A trace of few requests, or a synthetic workload."""
+    rng = source("workload")
+    if source.chance("csv", 0.5):
+        case.trace = csv(rng, page)
+        case.options["wrap"] = True
+        case.tags.add("csv")
+        return
+    name = rng.choice(("random", "random", "sequential", "zipf"))
+    sector = rng.choice((512, 1024, 4096, int(page * 1024)))
+    sizes = rng.choice((f"{sector}", f"{4 * sector}", f"{sector}:0.7/{8 * sector}:0.3", "4KiB", "16KiB:0.5/4KiB:0.5"))
+    words = [f"synth:{name}", f"requests={rng.choice((50, 300, 800, 2000))}", f"size={sizes}"]
+    words.append(f"write={rng.choice((0, 0.3, 0.5, 0.7, 1, 1))}")
+    if rng.random() < 0.4:
+        words.append(f"footprint={rng.choice(('64KiB', '256KiB', '512KiB'))}")
+    if name == "zipf":
+        words.append(f"theta={rng.choice((0.5, 0.99))}")
+    words.append(rng.choice(("depth=1", "depth=4", "depth=16", "rate=100", "rate=2k", "rate=20k", "rate=200k")))
+    case.options["traces"] = [",".join(words)]
+
+
+def csv(rng: random.Random, page: float) -> str:
+    """Requests in bursts and with pauses, many of parts of pages, some trims, often to the same places."""
+    lines = ["time_ns,device,op,offset_B,size_B"]
+    at = 0
+    reach = rng.choice((64, 512, 4096)) * 1024
+    ops = rng.choice(("W", "RW", "RWW", "RRWWT", "RWT"))
+    sector = rng.choice((512, 512, int(page * 1024)))
+    for _ in range(rng.choice((5, 40, 150, 400))):
+        at += rng.choice((0, 0, 1, 1000, 30_000, 200_000, 2_000_000, 20_000_000 if rng.random() < 0.2 else 0))
+        offset = rng.randrange(reach // sector) * sector
+        size = sector * rng.choice((1, 1, 2, 3, 8, rng.randint(1, 33)))
+        lines.append(f"{at},0,{rng.choice(ops)},{offset},{size}")
+    return "\n".join(lines) + "\n"
+
+
+def options(source: Source, case: Case, kind: str) -> None:
+    """Options of the run."""
+    rng = source("options")
+    job = case.options
+    job["seed"] = rng.randrange(1, 1000)
+    chosen = {
+        "verify": rng.random() < 0.6,
+        "untimed": rng.random() < 0.15,
+        "existing": rng.choice((None, None, "reads", "all", "none")),
+        "warmup": rng.choice((None,) * 14 + ("5", "10%")),
+        "time_scale": rng.choice((None,) * 6 + (0.001, 0.1, 3.0)),
+        "condition": rng.random() < 0.08 and kind != "disk" and "ageing.model" not in case.tags,
+    }
+    replay = rng.random()
+    if case.trace is not None and replay < 0.2:
+        chosen |= {"replay": "closed", "depth": rng.choice((1, 4, 16))}
+    case.aged = rng.random() < 0.06 and not chosen["condition"] and kind == "flash"
+    if not chosen["untimed"]:
+        chosen["operations"] = kind == "flash" and rng.random() < 0.25
+    elif chosen["time_scale"] is not None:
+        chosen["time_scale"] = None
+    job |= {key: value for key, value in chosen.items() if value is not None and value is not False}
+    case.tags |= {key for key in ("verify", "untimed", "condition", "warmup", "operations") if chosen.get(key)}
+    case.tags |= {"aged"} if case.aged else set()
+
+
+def faults(source: Source, case: Case, units: list[str]) -> None:
+    """Failures, in about a third of the cases."""
+    if not source.chance("faults", 0.35):
+        return
+    rng = source("which faults")
+    found = []
+    for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
+        what = rng.choice(units)
+        when = rng.choice((f"{rng.randrange(1, 101)}%", f"{rng.randrange(0, 40)}req", f"{rng.randrange(0, 20000)}us"))
+        how = rng.choice(("", "", ",transient", f",replace_after={rng.choice(('0s', '10us', '1ms', '1s'))}"))
+        replaceable = not what.rsplit("/", 1)[-1].startswith(("block", "page"))
+        if what == "power" or ("replace" in how and not replaceable):
+            how = ""
+        found.append(f"{what}@{when}{how}")
+        case.tags |= {"power"} if what == "power" else {"faults"}
+        case.tags |= {word for word in ("transient", "replace_after") if word in how}
+    case.options["fail"] = found

@@ -1,0 +1,83 @@
+"""The campaign in small: random cases must bring no finding without a reason, and the judge must see what is wrong."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import flashkeep
+import pytest
+from flashkeep import _flashkeep
+
+from differential.campaign import Campaign
+from differential.draw import NEVER, Case, draw, leaves
+from differential.judge import differences, findings, read_known
+from differential.versions import Version
+
+ROOT = Path(flashkeep.__file__).parents[1]
+KEYS = leaves(json.loads(_flashkeep.schema()))
+KNOWN = Path(__file__).with_name("known.toml")
+
+DRIVE = "flash.blocks_per_plane = 16\nflash.pages_per_block = 4\nredundancy.scheme = 'mirror'\n"
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Campaign:
+    return Campaign([ROOT], tmp_path, known=read_known(KNOWN))
+
+
+def test_random_cases_bring_no_finding_without_a_reason(campaign: Campaign) -> None:
+    campaign.run(seed=1, cases=50)
+    assert not campaign.bad, campaign.report(campaign.folder)
+    assert campaign.accepted == 50
+
+
+def test_a_version_does_not_differ_from_itself(tmp_path: Path) -> None:
+    campaign = Campaign([ROOT, ROOT], tmp_path, known=read_known(KNOWN))
+    campaign.run(seed=500, cases=20)
+    assert not campaign.bad, campaign.report(tmp_path)
+
+
+def test_one_seed_draws_one_case() -> None:
+    assert draw(7, KEYS) == draw(7, KEYS)
+    assert draw(7, KEYS) != draw(8, KEYS)
+
+
+def test_every_key_of_the_schema_is_drawn() -> None:
+    left = set(KEYS) - NEVER
+    for seed in range(5000):
+        case = draw(seed, KEYS)
+        for text in (case.drive, *case.members.values()):
+            left -= {line.split(" = ", 1)[0] for line in text.splitlines()}
+        if not left:
+            return
+    raise AssertionError(f"never drawn: {sorted(left)}")
+
+
+def test_a_changed_figure_and_a_broken_sum_are_found(tmp_path: Path) -> None:
+    case = Case(0, 0, DRIVE)
+    case.options = {"traces": ["synth:random,requests=200,size=4KiB,rate=2k"], "fail": ["channel:0@50%"]}
+    campaign = Campaign([ROOT], tmp_path)
+    case.write(tmp_path)
+    version = Version(ROOT, 20)
+    answer = version.ask(case.jobs(tmp_path, "0"))
+    version.close()
+    assert campaign.keys == KEYS
+    assert not findings(case, answer)
+    other = copy.deepcopy(answer)
+    other["summary"]["operations"]["read"]["host"] += 1
+    assert [finding.kind for finding in differences(answer, other)] == ["operations.read.host"]
+    assert "phases.operations.read.host" in {finding.kind for finding in findings(case, other)}
+    assert "sum.members.operations.read.host" in {finding.kind for finding in findings(case, other)}
+    lost = copy.deepcopy(answer)
+    lost["summary"]["integrity"]["lost_pages"] = 3
+    assert "undeclared loss" in {finding.kind for finding in findings(case, lost)}
+
+
+def test_a_hang_and_a_crash_are_told_apart_from_a_refusal(campaign: Campaign) -> None:
+    case = Case(0, 0, DRIVE)
+    assert [each.kind for each in findings(case, {"error": "hang", "message": ""})] == ["hang"]
+    assert [each.kind for each in findings(case, {"error": "RuntimeError", "message": "internal"})] == ["internal"]
+    assert not findings(case, {"error": "DriveError", "message": "no"})
+    assert not campaign.bad

@@ -1,0 +1,64 @@
+"""Runs jobs under the flashkeep that PYTHONPATH names: a list of jobs in JSON per line in, one answer per line out.
+
+A process of its own, started as a script, because two versions of the extension module cannot share an interpreter.
+It uses nothing but `_flashkeep.run` and `_flashkeep.schema`, so that it works with old versions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import sys
+from typing import Any
+
+MEMORY = 4 << 30
+"""Bytes of address space: a job that asks for more fails alone."""
+
+COLUMNS = ("arrival_ns", "response_ns", "service_ns", "offset", "length", "op")
+
+
+def run(job: dict[str, Any]) -> dict[str, Any]:
+    """One job: its summary and hashes of its columns and files, or how it failed."""
+    from flashkeep import _flashkeep
+
+    try:
+        text, columns = _flashkeep.run(json.dumps(job), None, None)
+    except Exception as error:
+        return {"error": type(error).__name__, "message": str(error)}
+    answer = {
+        "summary": json.loads(text),
+        "requests": {
+            name: hashlib.sha256(column).hexdigest()[:16] for name, column in zip(COLUMNS, columns, strict=False)
+        },
+    }
+    for name in ("operations", "map"):
+        if job.get(name):
+            with open(job[name], "rb") as file:
+                answer.setdefault("files", {})[name] = hashlib.sha256(file.read()).hexdigest()[:16]
+    return answer
+
+
+def main() -> None:
+    """Answers until standard input ends."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a job prints must not mix with answers
+    from flashkeep import _flashkeep
+
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if asked == "schema":
+            answer = json.loads(_flashkeep.schema())
+        else:
+            for job in asked:
+                answer = run(job)
+                if "error" in answer:
+                    break
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
