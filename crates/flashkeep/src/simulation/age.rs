@@ -7,7 +7,7 @@ use crate::engine::{Contents, LeafId, NodeId, Page, Scheme};
 use crate::error::{DriveError, Error};
 use crate::job::Progress;
 use crate::kernel::Bits;
-use crate::report::Conditioned;
+use crate::metrics::Conditioned;
 use crate::spec::Existing;
 use flashkeep_trace::Op;
 use flashkeep_trace::random::Random;

@@ -7,7 +7,7 @@ use crate::engine::Contents;
 use crate::front::Hits;
 use crate::kernel::Span;
 use crate::mapping::Counts;
-use crate::report::{Facts, MemberFacts, Tally, summary};
+use crate::metrics::{Facts, MemberFacts, Tally, summary};
 use crate::schemes::Any;
 use crate::workload::Replay;
 

@@ -6,7 +6,7 @@ use super::Simulation;
 use crate::devices::Body;
 use crate::drive::{Drive, Life};
 use crate::engine::Contents;
-use crate::report::{Mark, WearFacts, called};
+use crate::metrics::{Mark, WearFacts, called};
 use crate::spec::Resolved;
 
 /// When blocks began to die, and when the drive could no longer hold its data, with the bytes written by then.

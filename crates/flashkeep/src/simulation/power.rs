@@ -10,7 +10,7 @@ use crate::devices::Body;
 use crate::engine::{Contents, Finished, Page, Version};
 use crate::faults::Event;
 use crate::kernel::{Arena, Id, SimTime};
-use crate::report::PowerCut;
+use crate::metrics::PowerCut;
 
 /// What the host may rely on of a page: versions, counted like the oracle's.
 #[derive(Clone, Copy, Debug, Default)]

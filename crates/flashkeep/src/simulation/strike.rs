@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::faults::{Event, What, When, events};
 use crate::kernel::SimTime;
 use crate::media::Domain;
-use crate::report::Tally;
+use crate::metrics::Tally;
 use crate::workload::Workload;
 use std::collections::VecDeque;
 

@@ -1,6 +1,7 @@
 //! The summary of a run, as scripts rely on it.
 
-use super::counts::{buffer, operations, per, utilization, write_amplification};
+use super::Reported;
+use super::counts::{BufferHits, operations, per, utilization, write_amplification};
 use super::histogram::times;
 use super::{Digest, Histogram, MemberFacts, Phases, WearFacts};
 use crate::drive::{Counters, Kind, Work};
@@ -147,7 +148,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         "throughput": throughput(statistics, seconds),
         "operations": operations(|kind, cause| facts.counters.of(kind, cause)),
         "write_amplification": write_amplification(facts.counters, facts.drive.places(), statistics.pages_written),
-        "buffer": buffer(facts.hits),
+        "buffer": BufferHits::new(facts.hits).to_json(),
         "wear": facts.wear.to_json(),
         "utilization": utilization(&facts.busy, facts.busy_within),
         "fill": per(facts.filled.0 as f64, facts.filled.1 as f64),

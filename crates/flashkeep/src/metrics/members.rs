@@ -1,6 +1,7 @@
 //! What the parts of a drive and the members of an array have done.
 
-use super::counts::{buffer, operations, per, utilization, write_amplification};
+use super::Reported;
+use super::counts::{BufferHits, operations, per, utilization, write_amplification};
 use super::{Mark, WearFacts, disk_energy};
 use crate::devices::DeviceStatistics;
 use crate::drive::{Counters, Kind};
@@ -103,7 +104,7 @@ impl MemberFacts<'_> {
             "written_mib_s": per(given as f64 * self.drive.page_bytes() as f64 / f64::from(1 << 20), seconds),
         });
         if let Some(hits) = self.hits {
-            member["buffer"] = buffer(hits);
+            member["buffer"] = BufferHits::new(hits).to_json();
         }
         if let (Some(did), Some(disk)) = (&self.now.disk, self.drive.disk()) {
             let did = self.before.disk.as_ref().map_or_else(|| did.clone(), |before| did.since(before));

@@ -1,5 +1,6 @@
 //! Counts by cause and what they make of each other, of a drive, an array or a member.
 
+use super::{figures, unit};
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
 use crate::front::Hits;
@@ -11,12 +12,25 @@ pub(super) fn per(part: f64, whole: f64) -> Value {
     if whole > 0.0 { json!(part / whole) } else { Value::Null }
 }
 
-/// Sectors that the DRAM had, or not.
-pub(super) fn buffer(hits: Hits) -> Value {
-    json!({
-        "read_hits": hits.read_hits, "read_misses": hits.read_misses,
-        "write_hits": hits.write_hits, "write_misses": hits.write_misses,
-    })
+figures! {
+    /// How the DRAM served the host, in sectors.
+    pub(super) struct BufferHits {
+        /// Sectors of reads that the DRAM held.
+        read_hits: u64 => unit("sectors").higher(),
+        /// Sectors of reads that had to come from the media.
+        read_misses: u64 => unit("sectors").lower(),
+        /// Sectors of writes whose old version the DRAM still held.
+        write_hits: u64 => unit("sectors").higher(),
+        /// Sectors of writes that were new to the DRAM.
+        write_misses: u64 => unit("sectors").lower(),
+    }
+}
+
+impl BufferHits {
+    pub(super) fn new(hits: Hits) -> Self {
+        let Hits { read_hits, read_misses, write_hits, write_misses } = hits;
+        BufferHits { read_hits, read_misses, write_hits, write_misses }
+    }
 }
 
 /// Pages by kind and cause. Every cause that any scheme can have is there, so that scripts need not ask.
