@@ -1,0 +1,321 @@
+"""Defects that random testing found, each as the command that showed it, and what must hold instead.
+
+`expected` marks those that are still there: a mended defect's test fails until its mark is removed. Defect 18 is shown
+by a unit test (`schemes/tests/rebuilds.rs`), and 19 by the test of the walk-through in CONTRIBUTING.md.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import resource
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import COMMAND, ROOT, Command, Finished
+
+REPRO = Path(__file__).with_name("repro")
+
+SMALL = """\
+flash.channels = 2
+flash.chips_per_channel = 1
+flash.blocks_per_plane = 64
+flash.pages_per_block = 16
+ftl.over_provisioning = 0.5
+"""
+
+SIX = """\
+members = ["6 * 2CNM-64,flash.chips_per_channel=2,flash.blocks_per_plane=64,start.existing=all"]
+redundancy.scheme = "raid6"
+"""
+
+TINY = {
+    "flash.chips_per_channel": 1, "flash.planes_per_die": 1, "flash.blocks_per_plane": 16, "flash.pages_per_block": 8,
+    "ftl.over_provisioning": 0.5,
+}  # fmt: skip
+
+HEALING = ("mirror", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan")
+
+
+def expected(defect: str) -> pytest.MarkDecorator:
+    """The mark of a defect that is still there."""
+    return pytest.mark.xfail(strict=True, reason=f"defect {defect}")
+
+
+class Bench:
+    """Runs drives that a test describes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(
+        self, drive: str, workload: str, *options: object, limit_s: float = 120, **keys: Any
+    ) -> tuple[Finished, dict[str, Any]]:
+        """`flashkeep run` with `--json`: how it ended, and the summary; keys have `__` for a dot."""
+        return self.run(drive, workload, {key.replace("__", "."): value for key, value in keys.items()}, *options,
+                        limit_s=limit_s)  # fmt: skip
+
+    def run(
+        self, drive: str, workload: str, keys: dict[str, Any], *options: object, limit_s: float = 120
+    ) -> tuple[Finished, dict[str, Any]]:
+        """The same with keys as a mapping; past the time limit it fails."""
+        path = self.folder / "drive.toml"
+        path.write_text(drive)
+        trace = REPRO / workload if workload.endswith(".csv") and "/" not in workload else workload
+        settings = [word for key, value in keys.items() for word in ("--set", f"{key}={value}")]
+        words = [COMMAND, "run", path, trace, *settings, *options, "--json"]
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=limit_s, check=False)
+        summary = json.loads(done.stdout) if done.stdout else {}
+        return Finished(done.returncode, done.stdout, done.stderr), summary
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def ended_well(done: Finished) -> None:
+    """It ran, or it was refused with one message."""
+    assert done.code in {0, 2, 3}, done.err
+
+
+@expected("0")
+def test_two_members_that_are_replaced_together_are_both_rebuilt(bench: Bench) -> None:
+    replaced = [f"--fail=member:{member}@10%,replace_after=1s" for member in (1, 2)]
+    later = [f"--fail=member:{member}@80%" for member in (3, 4)]
+    workload = "synth:random,requests=40k,write=0,size=4KiB,rate=500"
+    done, summary = bench(SIX, workload, "--existing", "all", *replaced, *later)
+    assert summary["integrity"]["lost_pages"] == 0
+    assert done.code == 0
+
+
+@expected("1")
+def test_a_power_cut_loses_no_page_that_ageing_placed(bench: Bench) -> None:
+    done, summary = bench(SMALL, "two.csv", "--fail", "power@1s", ageing__model="approach2", ageing__valid_ratio=0.3)
+    assert summary["integrity"]["lost_pages"] == 0
+    assert done.code == 0
+
+
+@expected("2")
+def test_pages_that_a_transient_failure_made_unreadable_are_reported_as_lost(bench: Bench) -> None:
+    keys = {**TINY, "flash.channels": 2}
+    fail = "channel:0@1s,transient"
+    done, summary = bench.run("", "transient-unread.csv", keys, "--fail", fail, "--verify")
+    assert (summary["integrity"]["lost_pages"], done.code) == (4, 3)
+
+
+@expected("3a")
+@pytest.mark.parametrize("scheme", HEALING)
+def test_a_write_over_pages_that_failed_in_passing_is_read_as_written(bench: Bench, scheme: str) -> None:
+    keys = {**TINY, "flash.channels": 2 if scheme == "mirror" else 4, "redundancy.scheme": scheme}
+    fail = f"channel:0@{20 if scheme in {'raid4', 'raid5', 'ppc', 'lifespan'} else 50}us,transient"
+    trace = f"transient-race-{scheme}.csv"
+    done, summary = bench.run("", trace, keys, "--existing", "all", "--fail", fail, "--verify")
+    assert summary["integrity"]["wrong_reads"] == 0
+    assert done.code == 0
+
+
+@expected("3b")
+def test_a_read_in_flight_may_see_a_trim_that_a_repair_overtook(bench: Bench) -> None:
+    keys = {**TINY, "flash.channels": 2, "redundancy.scheme": "mirror"}
+    done, summary = bench.run("", "trim-race-T.csv", keys, "--existing", "all", "--fail", "channel:0@10us", "--verify")
+    assert summary["integrity"]["wrong_reads"] == 0
+    assert done.code == 0
+
+
+@expected("3c")
+def test_a_mirror_reads_what_was_written_after_one_page_has_failed(bench: Bench) -> None:
+    keys = {
+        **TINY, "flash.channels": 2, "flash.chips_per_channel": 2, "flash.dies_per_chip": 3,
+        "flash.blocks_per_plane": 12, "flash.pages_per_block": 6, "redundancy.scheme": "mirror",
+        "ftl.over_provisioning": 1.0,
+    }  # fmt: skip
+    options = ("--fail", "page:1.1.0.0.0.3@115req", "--verify", "--wrap", "--seed", 2)
+    done, summary = bench.run("", "min-1795369020730.csv", keys, *options)
+    assert summary["integrity"]["wrong_reads"] == 0
+    assert done.code == 0
+
+
+@expected("4")
+@pytest.mark.parametrize("scheme", ["ds", "dvs", "lifespan"])
+def test_a_log_structured_scheme_under_a_high_threshold_ends_after_a_failure(bench: Bench, scheme: str) -> None:
+    keys = {
+        **TINY, "flash.channels": 4, "flash.chips_per_channel": 2, "ftl.over_provisioning": 1.0,
+        "redundancy.scheme": scheme, "ftl.gc.threshold": 0.9,
+    }  # fmt: skip
+    workload = "synth:random,requests=1000,write=1,size=4KiB,rate=1k"
+    done, _ = bench.run("", workload, keys, "--fail", "channel:1@50%", limit_s=3)
+    ended_well(done)
+
+
+@expected("5")
+def test_a_bus_may_take_no_time(bench: Bench) -> None:
+    workload = "synth:random,requests=100,size=32KiB,rate=20k"
+    done, summary = bench(SMALL, workload, flash__timing__bus_ns_per_byte=0)
+    assert (done.code, summary["response_us"]["all"]["count"]) == (0, 100)
+
+
+@expected("6")
+@pytest.mark.parametrize("model", ["basic", "approach1", "approach2"])
+@pytest.mark.parametrize("map", ["block", "hybrid"])
+def test_ageing_of_block_and_log_block_maps_runs_or_is_refused(bench: Bench, map: str, model: str) -> None:
+    done, _ = bench(SMALL, "synth:random,requests=10", ftl__map=map, ageing__model=model)
+    ended_well(done)
+
+
+@expected("7")
+def test_a_drive_that_wears_out_while_it_is_conditioned_is_refused(bench: Bench) -> None:
+    workload = "synth:random,requests=2000,write=1,size=4KiB,depth=4"
+    done, _ = bench(SMALL, workload, "--condition", ftl__wear__erase_budget=3)
+    ended_well(done)
+
+
+@expected("8")
+def test_parity_that_waits_does_not_stall_collection(bench: Bench) -> None:
+    keys = {
+        "flash.channels": 4, "flash.chips_per_channel": 2, "flash.planes_per_die": 1,
+        "flash.blocks_per_plane": 12, "flash.pages_per_block": 4,
+        "redundancy.scheme": "raid5", "ftl.over_provisioning": 0.3, "ftl.gc.victim": "d-choices",
+        "ftl.gc.soft_threshold": 0.6, "redundancy.across": "die", "redundancy.incomplete": "wait",
+        "redundancy.spares": 1,
+    }  # fmt: skip
+    options = ("--wrap", "--seed", 4, "--time-scale", 0.001)
+    done, _ = bench.run("", "min-1795368946799.csv", keys, *options)
+    ended_well(done)
+
+
+@expected("9")
+def test_sub_page_packing_under_ppc_collects_after_a_failure(bench: Bench) -> None:
+    keys = {
+        "flash.channels": 4, "flash.chips_per_channel": 1, "flash.dies_per_chip": 2, "flash.blocks_per_plane": 12,
+        "flash.pages_per_block": 6, "redundancy.scheme": "ppc", "ftl.over_provisioning": 0.6,
+        "ftl.logical_page_kib": 2, "ftl.gc.threshold": 0.9, "redundancy.commit_on_collection": "true",
+        "ageing.model": "basic",
+    }  # fmt: skip
+    fail = "channel:2@150093ms,replace_after=1000ms"
+    done, _ = bench.run("", "min-1795367967729.csv", keys, "--fail", fail, "--verify", "--untimed")
+    ended_well(done)
+
+
+@expected("10")
+@pytest.mark.parametrize("scheme", ["mirror", "ds", "dvs", "lifespan"])
+def test_pages_that_were_found_unreadable_are_rewritten(bench: Bench, scheme: str) -> None:
+    """40 pages, a transient failure of a channel, every page read twice, then the next channel fails."""
+    keys = {**TINY, "flash.channels": 2 if scheme == "mirror" else 4, "redundancy.scheme": scheme}
+    fails = ("--fail", "channel:0@5s,transient", "--fail", "channel:1@9s")
+    _, summary = bench.run("", "read-twice.csv", keys, *fails, "--verify")
+    assert summary["integrity"]["wrong_reads"] == 0
+    # With parity, only what was on parity pages that nothing has read, and then on a page that failed.
+    assert summary["integrity"]["lost_pages"] <= (0 if scheme == "mirror" else 10)
+
+
+@expected("11")
+def test_running_out_of_memory_is_an_error_with_a_message(tmp_path: Path) -> None:
+    drive = tmp_path / "drive.toml"
+    drive.write_text(SMALL)
+    workload = "synth:random,requests=20M,rate=100k,footprint=1MiB"
+
+    def less_memory() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (600_000 << 10, 600_000 << 10))
+
+    words = [str(COMMAND), "run", str(drive), workload, "--out", str(tmp_path / "out")]
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=120, check=False, preexec_fn=less_memory
+    )  # nothing else runs in this process
+    assert done.returncode == 1
+    assert "memory" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not [path for path in tmp_path.rglob("*") if "unfinished" in path.name]
+
+
+@expected("12")
+def test_the_read_of_every_page_at_the_end_is_not_counted(bench: Bench) -> None:
+    keys = {**TINY, "flash.channels": 4, "redundancy.scheme": "raid5"}
+    workload = "synth:random,requests=20,write=0,size=4KiB,rate=2k"
+    fails = ("--fail", "channel:1@50%", "--fail", "channel:0@60%,transient")
+    _, summary = bench.run("", workload, keys, "--existing", "all", *fails)
+    reads = [phase["operations"]["read"]["host"] for phase in summary["phases"]]
+    assert summary["operations"]["read"]["host"] == sum(reads)
+
+
+@expected("13")
+def test_losses_are_of_the_phase_that_the_event_begins(bench: Bench) -> None:
+    keys = {**TINY, "flash.channels": 2, "redundancy.scheme": "mirror"}
+    fails = ("--fail", "channel:0@1s", "--fail", "channel:1@2s")
+    done, summary = bench.run("", "readback-counted.csv", keys, *fails, "--existing", "all")
+    assert (done.code, summary["integrity"]["lost_pages"]) == (3, 86)
+    lost = {phase["event"]: phase["lost_pages"] for phase in summary["phases"]}
+    assert lost == {None: 0, "channel:0@1s": 0, "channel:1@2s": 86}
+    assert all(phase["phase"] != "after" for phase in summary["phases"])
+
+
+@expected("14")
+def test_erases_before_time_0_are_in_neither_total(bench: Bench) -> None:
+    keys = {
+        "flash.channels": 1, "flash.chips_per_channel": 8, "flash.planes_per_die": 1, "flash.blocks_per_plane": 32,
+        "flash.pages_per_block": 6, "flash.page_kib": 2, "ftl.over_provisioning": 0.8, "redundancy.scheme": "ppc",
+        "redundancy.across": "chip", "ftl.streams": 3, "ftl.gc.victim": "cost-benefit",
+    }  # fmt: skip
+    workload = "synth:sequential,requests=2000,size=8192,write=0,depth=16"
+    _, summary = bench.run("", workload, keys, "--seed", 754)
+    assert summary["wear"]["erases_total"] == sum(summary["operations"]["erase"].values())
+
+
+@expected("14")
+def test_no_die_is_busy_for_more_than_all_of_the_time(bench: Bench) -> None:
+    workload = "synth:random,requests=2000,write=0.5,size=4KiB,rate=50k"
+    keys = {"host.queue_depth": 1, "host.late_requests": "from-arrival"}
+    _, summary = bench.run(SMALL, workload, keys, "--warmup", "90%")
+    assert summary["utilization"]["die_max"] <= 1
+
+
+@expected("14")
+def test_summary_pages_are_among_the_operations(bench: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "operations.csv"
+    workload = "synth:random,requests=500,write=1,size=4KiB,rate=2k"
+    _, summary = bench(SMALL, workload, "--operations", file, flash__summary_page="true")
+    written = sum(line.endswith(",program,metadata") for line in file.read_text().splitlines())
+    assert summary["operations"]["program"]["metadata"] == written > 0
+
+
+@expected("15")
+def test_times_in_another_unit_bring_a_warning(flashkeep: Command, tmp_path: Path) -> None:
+    """A trace in SSDSim's format, which has ns, whose times are in µs: a request each 2.6 ms looks like 385,000/s."""
+    rng = random.Random(1)
+    rows = [f"{at * 2600} 0 {rng.randrange(1 << 20) * 8} {rng.choice((8, 16))} {at % 2}\n" for at in range(2000)]
+    trace = tmp_path / "in-us.ssdsim"
+    trace.write_text("".join(rows))
+    info = flashkeep.json("trace", "info", trace, "--format", "ssdsim")
+    assert any(re.search(r"\bunit|µs|\bns\b", warning) for warning in info["warnings"])
+
+
+@expected("15")
+def test_sizes_in_another_unit_bring_a_warning(flashkeep: Command, tmp_path: Path) -> None:
+    """A trace in DiskSim's format whose places and sizes are in bytes where sectors are meant."""
+    rng = random.Random(1)
+    rows = [f"{at / 2:.3f} 0 {rng.randrange(1 << 24) * 512} {rng.choice((4096, 8192))} {at % 2}" for at in range(500)]
+    trace = tmp_path / "in-bytes.disksim"
+    trace.write_text("".join(row + "\n" for row in rows))
+    info = flashkeep.json("trace", "info", trace, "--format", "disksim")
+    assert any(re.search(r"sector|byte", warning) for warning in info["warnings"])
+
+
+@expected("16")
+def test_two_units_in_rounds_are_not_slower_than_one_while_they_collect(bench: Bench) -> None:
+    keys: dict[str, Any] = {"flash.blocks_per_plane": 128, "ftl.gc.threshold": 7 / 128}
+    workload = "synth:random,requests=200k,write=0.7,size=4KiB,rate=4k,footprint=1028MiB"
+    means = {}
+    for unit in ("chip", "die"):
+        keys["flash.busy_unit"] = unit
+        _, summary = bench.run('base = "atc08-rounds"\n', workload, keys, "--existing", "all")
+        assert summary["operations"]["erase"]["gc"] > 0
+        means[unit] = summary["response_us"]["read"]["mean"]
+    assert means["die"] <= means["chip"]
+
+
+@expected("17")
+def test_no_document_says_that_asynchronous_gangs_of_the_extension_read_before_they_write() -> None:
+    assert "(the extension: reads, then writes)" not in (ROOT / "docs" / "atc08.md").read_text()
