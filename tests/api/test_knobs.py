@@ -341,6 +341,6 @@ def test_every_key_of_the_schema_has_a_row() -> None:
     assert len(keys) > 100
     shown = [knob.key for knob in KNOBS]
     assert len(shown) == len(set(shown))
-    # Disks and arrays have tests of their own: crates/flashkeep/src/disk/tests and crates/flashkeep/tests/arrays.rs.
+    # Disks and arrays have tests of their own: crates/flashkeep/src/disk/tests and crates/flashkeep/tests/it/arrays.
     keys = [key for key in keys if key.split(".")[0] not in {"disk", "array", "members"}]
     assert set(shown) | NAMES | OF_ARRAYS == set(keys), "keys without a row, or rows without a key"

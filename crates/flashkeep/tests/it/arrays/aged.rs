@@ -1,0 +1,141 @@
+//! Arrays that have lived: conditioned, with aged members, saved and begun with.
+
+use super::hybrids::HYBRIDS;
+use super::hybrids::hybrid;
+use super::nested::nested_job;
+use super::{MEMBER, RANDOM, array_job, integrity, run_error};
+use crate::common::{figure, file, job, output, summary};
+use flashkeep::job::Job;
+use serde_json::Value;
+
+/// An array that is conditioned is used like a drive: written in full, then at random, until it is in a steady state; its
+/// drives then collect for what they are asked.
+#[test]
+fn arrays_are_conditioned() {
+    let write = "synth:random,requests=2k,write=1,size=4KiB,depth=4";
+    for (scheme, members) in [("none", 1), ("none", 3), ("mirror", 2), ("raid5", 4)] {
+        let mut job = array_job(scheme, members, write, &["member.ftl.over_provisioning=0.3"]);
+        let new = summary(&job);
+        (job.condition, job.verify) = (true, true);
+        let used = summary(&job);
+        assert_eq!((integrity(&used, "wrong_reads"), integrity(&used, "lost_pages")), (0.0, 0.0), "{scheme}");
+        assert_eq!(used["conditioning"]["steady"], true, "{scheme}");
+        let amplified = |run: &Value| figure(run, "write_amplification.total");
+        assert!(
+            amplified(&used) > 1.3 * amplified(&new),
+            "{scheme}: {} {}",
+            amplified(&new),
+            amplified(&used)
+        );
+        assert_eq!(figure(&used, "operations.program.host"), figure(&new, "operations.program.host"));
+        for member in used["members"].as_array().expect("a list") {
+            assert!(
+                figure(member, "write_amplification.total") > 1.2,
+                "{scheme}: {}",
+                member["write_amplification"]
+            );
+        }
+        job.verify = false;
+        assert_eq!(summary(&job)["digest"], used["digest"], "{scheme}");
+    }
+    // Disks and memories are written with the rest, and count nothing of it.
+    let mut job = hybrid("backup", 2, 1, HYBRIDS[0].4);
+    (job.condition, job.set) =
+        (true, job.set.into_iter().filter(|pair| !pair.starts_with("start")).collect());
+    let run = summary(&job);
+    assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0));
+    assert!(integrity(&run, "checked_reads") > 1000.0);
+}
+
+/// Members whose drive files say how they have aged are aged so, each by its own file: valid pages of the drives are
+/// pages of the array.
+#[test]
+fn members_are_aged() {
+    let ageing =
+        ["member.ageing.model=approach2", "member.ageing.aged_ratio=0.7", "member.ageing.valid_ratio=0.5"];
+    let write = "synth:random,requests=3k,write=0.8,size=4KiB,depth=4";
+    for (scheme, members) in [("none", 3), ("mirror", 2), ("raid4", 4), ("raid5", 4), ("raid6", 5)] {
+        for allocation in ["dynamic", "CWDP"] {
+            let allocation = format!("member.ftl.allocation={allocation}");
+            let set = [&ageing[..], &["redundancy.stripe_kib=16", &allocation]].concat();
+            let mut job = array_job(scheme, members, write, &set);
+            job.verify = true;
+            let aged = summary(&job);
+            let what = format!("{scheme} {allocation}");
+            assert_eq!(
+                (integrity(&aged, "wrong_reads"), integrity(&aged, "lost_pages")),
+                (0.0, 0.0),
+                "{what}"
+            );
+            let new = summary(&array_job(scheme, members, write, &[&set[3..]].concat()));
+            let collected = |run: &Value| {
+                let members = run["members"].as_array().expect("a list").iter();
+                members.map(|member| figure(member, "wear.erases_total")).sum::<f64>()
+            };
+            assert!(collected(&aged) > collected(&new), "{what}: {} {}", collected(&aged), collected(&new));
+        }
+    }
+    // Half of the blocks that seven tenths of a plane's pages fill, in each drive.
+    let mut job = array_job("raid5", 4, "synth:random,requests=1,write=1,size=4KiB", &ageing);
+    job.set.push("start.existing=none".to_owned());
+    let filled = figure(&summary(&job), "fill");
+    // 11 full blocks in each of 16 planes of 16, 8 of whose 16 pages are valid, and what the one write has put there.
+    assert_eq!(filled * 4096.0, 16.0 * 11.0 * 8.0 + 2.0);
+    // Each by its own file, mirrors in between.
+    let [old, new] =
+        [&format!("{MEMBER}[ageing]\nmodel = \"approach2\"\naged_ratio = 0.7\nvalid_ratio = 0.4\n"), MEMBER];
+    let [old, new] = [file("old.toml", old), file("new.toml", new)];
+    let pair =
+        file("pair.toml", &format!("members = [\"{old}\", \"{new}\"]\n[redundancy]\nscheme = \"mirror\"\n"));
+    let mut job = self::job("\n", write, &[&format!("members=[\"3 * {pair}\"]"), "redundancy.scheme=raid5"]);
+    job.verify = true;
+    let run = summary(&job);
+    assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0));
+    for (set, part) in
+        [(vec!["start.existing=all"], "--condition"), (vec!["redundancy.scheme=griffin"], "griffin")]
+    {
+        let set = [&ageing[..], &set].concat();
+        let job = array_job("raid5", 4, write, &set);
+        let message = run_error(&job);
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+/// An array that was saved after it had been conditioned goes on as if it had just been, whatever its members are.
+#[test]
+fn arrays_are_saved() {
+    let plain = |mut job: Job| {
+        job.set.retain(|pair| !pair.starts_with("start"));
+        job
+    };
+    for (what, job) in [
+        ("raid5", plain(array_job("raid5", 4, RANDOM, &[]))),
+        (
+            "nested",
+            plain(nested_job(&[("raid5", 3, "stripe_kib = 8"), ("none", 2, "stripe_kib = 16")], RANDOM)),
+        ),
+        ("backup", plain(hybrid("backup", 2, 1, HYBRIDS[0].4))),
+    ] {
+        let used = summary(&Job { verify: true, condition: true, ..job.clone() });
+        let path = output("array.aged");
+        summary(&Job { verify: true, save_aged: Some(path.clone()), traces: Vec::new(), ..job.clone() });
+        let aged = Job { verify: true, aged: Some(path.clone()), ..job };
+        let run = summary(&aged);
+        assert_eq!(run["digest"], used["digest"], "{what}");
+        assert_eq!(run["members"], used["members"], "{what}");
+        assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0), "{what}");
+        if what != "raid5" {
+            continue;
+        }
+        let mut other = aged.clone();
+        other.set.push("member.ftl.over_provisioning=0.5".to_owned());
+        let message = run_error(&other);
+        assert!(
+            message.contains("of another drive: members.0") && message.contains("over_prov"),
+            "{message}"
+        );
+        let mut later = aged.clone();
+        later.set.push("member.flash.acknowledge=program".to_owned());
+        summary(&later);
+    }
+}

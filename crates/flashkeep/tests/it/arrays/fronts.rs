@@ -1,0 +1,318 @@
+//! What stands before a member of an array: its own link to the array's controller, and its own DRAM.
+
+use super::{MEMBER, RANDOM, array_job, figure, integrity, run_error};
+use crate::common::{done, file, job, summary};
+use flashkeep::job::{Job, RequestRecord};
+use flashkeep::kernel::Random;
+use std::fmt::Write;
+
+/// What a page of [`MEMBER`] takes: to be read, and to be written.
+const READ: u64 = 25_000 + PINS;
+const WRITE: u64 = 200_000 + PINS;
+const PINS: u64 = 3 * 4096;
+
+/// A link that takes 50 µs for a page.
+const LINK: &str = "host.link_us_per_sector=6.25";
+const CROSS: u64 = 50_000;
+
+/// Requests of whole pages, up to so many each, of which so many percent trim.
+fn history(seed: u64, most_pages: u64, trims: u64) -> String {
+    let mut random = Random::stream(seed, "fronts");
+    let (mut text, mut now) = ("time_ns,device,op,offset_B,size_B\n".to_owned(), 0);
+    for _ in 0..600 {
+        // Bursts, and pauses in which everything is done.
+        now += if random.below(12) == 0 { random.below(3_000_000) } else { random.below(90_000) };
+        let (pages, first) = (1 + random.below(most_pages), random.below(300));
+        let op = match random.below(100) {
+            op if op < trims => 'T',
+            op if op < 60 => 'W',
+            _ => 'R',
+        };
+        writeln!(text, "{now},0,{op},{},{}", first * 4096, pages * 4096).expect("a string");
+    }
+    text
+}
+
+fn records(drive: &str, trace: &str, set: &[&str]) -> Vec<RequestRecord> {
+    let job = Job { keep_requests: true, verify: true, ..job(drive, trace, set) };
+    let job = Job { traces: vec![file("history.csv", trace)], ..job };
+    let outcome = done(&job);
+    assert_eq!(integrity(&outcome.summary, "wrong_reads"), 0.0);
+    assert!(integrity(&outcome.summary, "checked_reads") > 100.0);
+    outcome.requests
+}
+
+/// A drive alone, and the only member of an array, with the same keys: every request takes as long, to the ns.
+fn is_the_drive(member: &str, scheme: &str, members: usize, keys: &[&str], trace: &str) {
+    let alone: Vec<&str> = keys.iter().copied().chain(["start.existing=\"all\""]).collect();
+    let alone = records(member, trace, &alone);
+    let of = format!("members=[\"{members} * {}\"]", file("member.toml", member));
+    let scheme = format!("redundancy.scheme={scheme}");
+    let keys: Vec<String> = keys.iter().map(|key| format!("member.{key}")).collect();
+    let mut set = vec![of.as_str(), &scheme, "start.existing=\"all\"", "redundancy.stripe_kib=0"];
+    set.truncate(if members == 1 { 4 } else { 3 });
+    set.extend(keys.iter().map(String::as_str));
+    let within = records("\n", trace, &set);
+    assert_eq!(alone.len(), within.len());
+    for (number, (alone, within)) in alone.iter().zip(&within).enumerate() {
+        // An array says of what it trims that it took no service.
+        let service = |of: &RequestRecord| if of.op == 2 { 0 } else { of.service_ns };
+        let times = |of: &RequestRecord| (of.arrival_ns, of.op, of.response_ns, service(of));
+        assert_eq!(
+            times(alone),
+            times(within),
+            "request {number} of {scheme} over {members}, {keys:?}: {member}"
+        );
+    }
+}
+
+#[test]
+fn a_member_is_the_drive_that_it_is_alone() {
+    let mirrored = format!("{MEMBER}[redundancy]\nscheme = \"mirror\"\n");
+    for seed in 0..4 {
+        for (member, most, trims) in [(MEMBER, 5, 0), (MEMBER, 1, 8), (&mirrored, 5, 0)] {
+            let trace = history(seed, most, trims);
+            is_the_drive(member, "none", 1, &[LINK], &trace);
+            is_the_drive(member, "none", 1, &["host.link_us_per_sector=0.8", "buffer.hit_us=3"], &trace);
+        }
+    }
+}
+
+/// What one request on an idle array takes, or several that come at once.
+fn responses(scheme: &str, members: usize, trace: &str) -> Vec<u64> {
+    let link = format!("member.{LINK}");
+    let set = [link.as_str(), "redundancy.stripe_kib=4", "start.existing=\"all\"", "redundancy.xor_us=0"];
+    let mut job = Job { keep_requests: true, ..array_job(scheme, members, trace, &set) };
+    job.traces = vec![file("trace.csv", &format!("time_ns,device,op,offset_B,size_B\n{trace}"))];
+    done(&job).requests.iter().map(|request| request.response_ns).collect()
+}
+
+#[test]
+fn links_of_their_own() {
+    let read = |at: u64, page: u64| format!("{at},0,R,{},4096\n", page * 4096);
+    let write = |at: u64, page: u64| format!("{at},0,W,{},4096\n", page * 4096);
+    let (read_takes, write_takes) = (READ + CROSS, CROSS + WRITE);
+    // Two members side by side; one member does one after the other.
+    assert_eq!(responses("none", 2, &(write(0, 0) + &write(0, 1))), [write_takes, write_takes]);
+    assert_eq!(responses("none", 2, &(write(0, 0) + &write(0, 2))), [write_takes, write_takes + CROSS]);
+    assert_eq!(responses("none", 2, &(read(0, 0) + &read(0, 1))), [read_takes, read_takes]);
+    assert_eq!(responses("none", 2, &(read(0, 0) + &read(0, 2))), [read_takes, read_takes + CROSS]);
+    // What has been done goes first, where it is ready: the read's page, before the second write's.
+    let mixed = read(0, 0) + &write(0, 2) + &write(0, 4);
+    let expected = [2 * CROSS, write_takes + CROSS - CROSS, write_takes + 2 * CROSS];
+    assert_eq!(responses("none", 2, &mixed), expected);
+    assert_eq!(responses("mirror", 2, &(write(0, 0) + &read(9_000_000, 0))), [write_takes, read_takes]);
+    // Old data and old parity over two links at once, then the new ones.
+    assert_eq!(responses("raid5", 4, &write(0, 0)), [read_takes + write_takes]);
+    assert_eq!(responses("raid6", 5, &write(0, 0)), [read_takes + write_takes]);
+}
+
+/// A member that fails takes with it what was crossing.
+#[test]
+fn a_member_fails_behind_its_link() {
+    let mirrored = file("mirrored.toml", &format!("{MEMBER}[redundancy]\nscheme = \"mirror\"\n"));
+    for (scheme, members) in [("mirror", 2), ("raid4", 4), ("raid5", 5), ("raid6", 5)] {
+        for fail in ["member:1@50%", "member:1@20%,replace_after=5ms", "member:0/chip:2.0@30%"] {
+            for inner in [None, Some(&mirrored)] {
+                let link = format!("member.{LINK}");
+                let mut job = array_job(scheme, members, RANDOM, &[&link, "start.existing=\"all\""]);
+                if let Some(inner) = inner {
+                    job.set.push(format!("members=[\"{members} * {inner}\"]"));
+                }
+                (job.verify, job.fail) = (true, vec![fail.to_owned()]);
+                let run = summary(&job);
+                let kept = (integrity(&run, "wrong_reads"), integrity(&run, "lost_pages"));
+                assert_eq!(kept, (0.0, 0.0), "{scheme} {fail}");
+                assert!(figure(&run, "integrity.checked_reads") > 500.0, "{scheme} {fail}");
+            }
+        }
+    }
+}
+
+/// DRAM for 16 pages.
+const DRAM: &str = "buffer.dram_mib=0.0625";
+
+/// Random histories through a member's DRAM, with and without its link, whatever protects the drive within and however
+/// its DRAM gives pages up.
+#[test]
+fn a_member_with_dram_is_the_drive_that_it_is_alone() {
+    let with = |more: &str| format!("{MEMBER}{more}");
+    let mirrored = with("[redundancy]\nscheme = \"mirror\"\n");
+    let striped = with("[redundancy]\nscheme = \"raid5\"\n");
+    let mapped = with("map = \"dftl\"\ncache_kib = 0.25\n");
+    let acknowledged = MEMBER.replace("[ftl]", "acknowledge = \"transfer\"\n[ftl]");
+    for seed in 0..4 {
+        for (member, most, trims) in [
+            (MEMBER, 5, 0),
+            (MEMBER, 1, 8),
+            (&mirrored, 5, 0),
+            (&striped, 6, 0),
+            (&mapped, 3, 0),
+            (&acknowledged, 4, 0),
+        ] {
+            let trace = history(seed, most, trims);
+            is_the_drive(member, "none", 1, &[DRAM], &trace);
+            is_the_drive(
+                member,
+                "none",
+                1,
+                &[DRAM, "buffer.hit_us=7", "host.link_us_per_sector=0.8"],
+                &trace,
+            );
+            is_the_drive(member, "none", 1, &[DRAM, "buffer.evict=stripe", LINK], &trace);
+        }
+    }
+}
+
+/// DRAM above all members is that of a drive, too, and so is that of an array in an array.
+#[test]
+fn an_array_with_dram_is_the_drive_with_it() {
+    for (hit, link) in [("buffer.hit_us=1", false), ("buffer.hit_us=7", true), ("buffer.hit_us=0", true)] {
+        let front = [&[DRAM, hit][..], if link { &[LINK] } else { &[] }].concat();
+        // Drives answer from their memory what is on its way to flash: in as long.
+        let drive = format!("{MEMBER}[buffer]\n{}\n", hit.trim_start_matches("buffer."));
+        let of = |member: &str| format!("members = [\"{}\"]\n", file("member.toml", member));
+        let one = of(&drive);
+        let inner = format!("{one}{}\n", front.join("\n"));
+        for seed in 0..4 {
+            let trace = if seed % 2 == 0 { history(seed, 5, 0) } else { history(seed, 1, 8) };
+            let times = |drive: &str, set: &[&str]| -> Vec<(u8, u64)> {
+                let set = [set, &["start.existing=\"all\""]].concat();
+                records(drive, &trace, &set).iter().map(|of| (of.op, of.response_ns)).collect()
+            };
+            let alone = times(&drive, &front);
+            for (array, of) in [
+                (times(&one, &front), "array"),
+                (times(&of(&inner), &["redundancy.stripe_kib=0"]), "array within"),
+            ] {
+                let differs = array.iter().zip(&alone).position(|(array, alone)| array != alone);
+                let at = differs.map(|at| (at, array[at], alone[at]));
+                assert_eq!((at, array.len()), (None, alone.len()), "{of} with {front:?}");
+            }
+        }
+    }
+}
+
+/// What a request takes that the array's own memory serves alone, and what its members serve.
+#[test]
+fn the_time_of_an_arrays_own_memory() {
+    let trace = "0,0,W,0,4096\n1000000,0,W,0,8192\n2000000,0,R,4096,4096\n3000000,0,R,16384,4096\n4000000,0,T,0,4096\n";
+    let times = |more: &[&str]| -> Vec<u64> {
+        let set = [&["start.existing=\"all\"", "redundancy.stripe_kib=4"], more].concat();
+        let mut job = Job { keep_requests: true, ..array_job("none", 2, trace, &set) };
+        job.traces = vec![file("trace.csv", &format!("time_ns,device,op,offset_B,size_B\n{trace}"))];
+        done(&job).requests.iter().map(|request| request.response_ns).collect()
+    };
+    assert_eq!(times(&[DRAM]), [1000, 1000, 1000, READ, 1000]);
+    assert_eq!(times(&[DRAM, "buffer.hit_us=2.5"]), [2500, 2500, 2500, READ, 2500]);
+    assert_eq!(times(&["buffer.hit_us=2.5"]), [WRITE, WRITE, READ, READ, 0], "without DRAM");
+}
+
+/// Two copies of what a drive is given to write take no longer than one.
+#[test]
+fn a_mirror_of_members_with_dram() {
+    let trace = history(5, 4, 0).replace(",R,", ",W,");
+    let reads: String = (900..1001).map(|ms| format!("{ms}000000,0,R,0,4096\n")).collect();
+    let trace = trace + &reads;
+    is_the_drive(MEMBER, "none", 1, &[DRAM], &trace);
+    for keys in [&[DRAM][..], &[DRAM, LINK], &[LINK, "buffer.dram_mib=0.25", "buffer.evict=stripe"]] {
+        is_the_drive(MEMBER, "mirror", 2, keys, &trace);
+    }
+}
+
+/// What the array was told is written is in DRAM; a member that fails takes that with it, and the others have it.
+#[test]
+fn a_member_fails_with_pages_in_its_dram() {
+    let mirrored = file("mirrored.toml", &format!("{MEMBER}[redundancy]\nscheme = \"mirror\"\n"));
+    let fails = [
+        "member:1@50%",
+        "member:1@20%,replace_after=5ms",
+        "member:0/chip:2.0@30%",
+        "member:1/block:1.0.0.0.2@500req",
+    ];
+    for (scheme, members) in [("mirror", 2), ("raid4", 4), ("raid5", 5), ("raid6", 5)] {
+        for fail in fails {
+            for (inner, links) in [(None, false), (None, true), (Some(&mirrored), true)] {
+                let mut set = vec![format!("member.{DRAM}"), "start.existing=\"all\"".to_owned()];
+                set.extend(links.then(|| format!("member.{LINK}")));
+                set.extend(inner.map(|inner| format!("members=[\"{members} * {inner}\"]")));
+                let set: Vec<&str> = set.iter().map(String::as_str).collect();
+                let mut job = array_job(scheme, members, RANDOM, &set);
+                (job.verify, job.fail) = (true, vec![fail.to_owned()]);
+                let run = summary(&job);
+                let kept = (integrity(&run, "wrong_reads"), integrity(&run, "lost_pages"));
+                assert_eq!(kept, (0.0, 0.0), "{scheme} {fail} {set:?}");
+                assert!(figure(&run, "integrity.checked_reads") > 500.0, "{scheme} {fail}");
+                let buffer = &run["members"][0]["buffer"];
+                assert!(buffer["write_hits"].as_u64() > Some(100), "{scheme} {fail}: {buffer}");
+                assert!(buffer["read_hits"].as_u64() > Some(100), "{scheme} {fail}: {buffer}");
+                if fail.contains("replace_after") {
+                    let last = run["phases"].as_array().and_then(|phases| phases.last()).expect("phases");
+                    assert_eq!(last["phase"], "after", "{scheme} {fail}: whole again");
+                }
+            }
+        }
+    }
+}
+
+/// What a member without redundancy had in its DRAM is lost with it, is said to be, and comes back as nothing else.
+#[test]
+fn what_nobody_else_has_is_lost() {
+    for keys in [vec![format!("member.{DRAM}")], vec![format!("member.{DRAM}"), format!("member.{LINK}")]] {
+        let mut set: Vec<&str> = keys.iter().map(String::as_str).collect();
+        set.extend(["redundancy.stripe_kib=4", "start.existing=\"all\""]);
+        let mut job = array_job("none", 3, RANDOM, &set);
+        (job.verify, job.fail) = (true, vec!["member:1@50%,replace_after=5ms".to_owned()]);
+        let run = summary(&job);
+        assert_eq!(integrity(&run, "wrong_reads"), 0.0);
+        assert!(integrity(&run, "lost_pages") > 100.0);
+    }
+}
+
+/// A write that the DRAM takes costs its members what their memory does; counts are each member's, from the warm-up on.
+#[test]
+fn writes_that_stay_in_dram() {
+    let write = "0,0,W,0,4096\n1000000,0,W,0,4096\n2000000,0,R,0,4096\n3000000,0,R,16384,4096\n";
+    let set =
+        [format!("member.{DRAM}"), "start.existing=\"all\"".to_owned(), "redundancy.stripe_kib=4".to_owned()];
+    let set: Vec<&str> = set.iter().map(String::as_str).collect();
+    let mut job = Job { keep_requests: true, ..array_job("none", 2, write, &set) };
+    job.traces = vec![file("trace.csv", &format!("time_ns,device,op,offset_B,size_B\n{write}"))];
+    let outcome = done(&job);
+    let responses: Vec<u64> = outcome.requests.iter().map(|request| request.response_ns).collect();
+    assert_eq!(responses, [1000, 1000, 1000, READ]);
+    let buffers: Vec<_> = (0..2).map(|member| &outcome.summary["members"][member]["buffer"]).collect();
+    let counts = |hits: [u64; 4]| {
+        let [read_hits, read_misses, write_hits, write_misses] = hits;
+        serde_json::json!({
+            "read_hits": read_hits, "read_misses": read_misses,
+            "write_hits": write_hits, "write_misses": write_misses,
+        })
+    };
+    assert_eq!(buffers, [&counts([8, 8, 8, 8]), &counts([0; 4])]);
+    // Members without DRAM say nothing of it.
+    let run = summary(&array_job("none", 2, RANDOM, &[]));
+    assert!(run["members"][0].get("buffer").is_none());
+    let warnings =
+        summary(&array_job("none", 2, RANDOM, &[&format!("member.{DRAM}")]))["warnings"].to_string();
+    assert!(!warnings.contains("DRAM"), "{warnings}");
+}
+
+/// The DRAM is volatile, and what it holds is no part of a drive at rest.
+#[test]
+fn what_dram_does_not_go_with() {
+    let dram = format!("member.{DRAM}");
+    let mut cut = array_job("mirror", 2, RANDOM, &[&dram]);
+    cut.fail = vec!["power@50%".to_owned()];
+    let message = run_error(&cut);
+    assert!(message.contains("its DRAM takes with it"), "{message}");
+    let mut save = array_job("mirror", 2, RANDOM, &[&dram]);
+    (save.untimed, save.save_aged) = (true, Some(crate::common::output("members.aged")));
+    let message = run_error(&save);
+    assert!(message.contains("member.buffer.dram_mib=0"), "{message}");
+    // Conditioning writes past it.
+    let mut conditioned = array_job("mirror", 2, RANDOM, &[&dram]);
+    (conditioned.condition, conditioned.verify) = (true, true);
+    let run = summary(&conditioned);
+    assert_eq!(integrity(&run, "wrong_reads"), 0.0);
+}

@@ -1,0 +1,163 @@
+//! Arrays in arrays: every level has units and a controller of its own.
+
+use super::{MEMBER, RANDOM, integrity};
+use crate::common::{figure, file, job, summary};
+use flashkeep::job::Job;
+
+/// An array of arrays: of each level its scheme, its members and what else is said of it, the outermost last.
+pub(super) fn nested(levels: &[(&str, usize, &str)]) -> String {
+    levels.iter().fold(file("member.toml", MEMBER), |member, (scheme, members, keys)| {
+        let member = format!("members = [\"{members} * {member}\"]\n");
+        file(&format!("{scheme}.toml"), &format!("{member}[redundancy]\nscheme = \"{scheme}\"\n{keys}\n"))
+    })
+}
+
+pub(super) fn nested_job(levels: &[(&str, usize, &str)], trace: &str) -> Job {
+    let mut job = job("\n", trace, &["start.existing=\"all\""]);
+    job.drive = nested(levels);
+    job.verify = true;
+    job
+}
+
+/// Every level has units of its own, whatever is above and below it, and however they compare.
+#[test]
+fn units_within_units() {
+    let units = |kib: [u32; 2]| kib.map(|kib| format!("stripe_kib = {kib}"));
+    for (inner, members) in [("none", 3), ("raid4", 4), ("raid5", 4), ("raid6", 4)] {
+        for (outer, count) in [("none", 2), ("mirror", 2), ("raid5", 3)] {
+            for kib in [[16, 16], [4, 32], [64, 8], [8, 24]] {
+                let [below, above] = units(kib);
+                let above = if outer == "mirror" { "" } else { &above };
+                let levels = [(inner, members, below.as_str()), (outer, count, above)];
+                for fail in ["", "member:1/member:0@40%", "member:0@40%,replace_after=1ms"] {
+                    let mut job = nested_job(&levels, &RANDOM.replace("2k", "500"));
+                    job.fail.extend((!fail.is_empty()).then(|| fail.to_owned()));
+                    let run = summary(&job);
+                    let what = format!("{inner} in {outer}, {kib:?} KiB, {fail}");
+                    assert_eq!(integrity(&run, "wrong_reads"), 0.0, "{what}");
+                    let whole_member = fail.starts_with("member:0@") && outer == "none";
+                    let part = fail.starts_with("member:1") && inner == "none" && outer == "none";
+                    assert_eq!(integrity(&run, "lost_pages") > 0.0, whole_member || part, "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// Three levels, and a mirror in the middle: whatever happens within what each of them survives.
+#[test]
+fn three_levels() {
+    let levels = [("none", 2, "stripe_kib = 8"), ("mirror", 2, ""), ("raid5", 3, "stripe_kib = 16")];
+    let fails = ["member:0/member:1/member:0@20%", "member:2/member:1@50%,replace_after=1ms", "member:1@70%"];
+    for events in [&fails[..2], &fails[2..], &[]] {
+        let mut job = nested_job(&levels, RANDOM);
+        job.fail = events.iter().map(|&event| event.to_owned()).collect();
+        let run = summary(&job);
+        assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0), "{events:?}");
+    }
+}
+
+/// RAID-50: what covers a row of the inner units is written without reading, where it reaches an inner array as one; the
+/// units of the inner level are its own.
+#[test]
+fn rows_of_inner_units_are_full_stripes() {
+    let parity = |inner: u32, outer: u32, size: u32| {
+        let (inner, outer) = (format!("stripe_kib = {inner}"), format!("stripe_kib = {outer}"));
+        let trace = format!("synth:sequential,requests=30,write=1,size={size}KiB,depth=1");
+        let run = summary(&nested_job(&[("raid5", 4, &inner), ("none", 2, &outer)], &trace));
+        let host = figure(&run, "operations.program.host");
+        ["read", "program"].map(|kind| figure(&run, &format!("operations.{kind}.parity")) / host)
+    };
+    for (inner, outer, size) in [(4, 12, 12), (8, 24, 24), (8, 24, 48), (16, 48, 96), (16, 96, 96)] {
+        assert_eq!(parity(inner, outer, size), [0.0, 1.0 / 3.0], "{inner} in {outer}, {size} KiB");
+    }
+    // A unit of the inner level by itself: three stripes' worth of parity where its pages lie in three stripes.
+    let [reads, programs] = parity(12, 36, 12);
+    assert!(reads > 1.0 && programs == 1.0, "{reads} {programs}");
+    let [reads, programs] = parity(4, 36, 12);
+    assert_eq!((reads, programs), (0.0, 1.0 / 3.0));
+}
+
+/// What follows each other lies on one drive until the inner unit is full, on one member until the outer one is.
+#[test]
+fn inner_units_lie_on_drives() {
+    let written = |inner: &str, outer: &str| -> Vec<u64> {
+        let trace = "synth:sequential,requests=16,write=1,size=4KiB,depth=1";
+        let run = summary(&nested_job(&[("none", 2, inner), ("none", 2, outer)], trace));
+        let members = run["members"].as_array().expect("a list").iter();
+        members.map(|member| member["operations"]["program"]["host"].as_u64().expect("a count")).collect()
+    };
+    assert_eq!(written("stripe_kib = 16", "stripe_kib = 64"), [8, 8, 0, 0]);
+    assert_eq!(written("stripe_kib = 64", "stripe_kib = 64"), [16, 0, 0, 0]);
+    assert_eq!(written("stripe_kib = 64", "stripe_kib = 16"), [8, 0, 8, 0]);
+    assert_eq!(written("stripe_kib = 0", "stripe_kib = 16"), [8, 0, 8, 0]);
+    assert_eq!(written("stripe_kib = 4", "stripe_kib = 4"), [4, 4, 4, 4]);
+}
+
+/// Each level's controller adds up its own parities, and rebuilds at its own pace.
+#[test]
+fn levels_have_controllers_of_their_own() {
+    let write = "synth:random,requests=200,write=1,size=4KiB,rate=100";
+    let response = |inner: &str, outer: &str| {
+        let levels = [("raid5", 3, inner), ("raid5", 3, outer)];
+        figure(&summary(&nested_job(&levels, write)), "response_us.write.mean")
+    };
+    let (none, inner, outer) = (response("", ""), response("xor_us = 50", ""), response("", "xor_us = 50"));
+    // The parity of two data pages is their sum, one page after the other: once outside, and then, side by side, in the
+    // two members that data and parity go to.
+    assert!((outer - none - 100.0).abs() < 1.0, "{none} {outer}");
+    assert!((inner - none - 100.0).abs() < 1.0, "{none} {inner}");
+    let rebuilding = |inner: &str, outer: &str| {
+        let mut job = nested_job(&[("raid5", 3, inner), ("mirror", 2, outer)], RANDOM);
+        job.fail = vec!["member:0/member:1@20%,replace_after=1ms".to_owned()];
+        let run = summary(&job);
+        let phases = run["phases"].as_array().expect("a list").iter();
+        let phase = phases.filter(|phase| phase["phase"] == "rebuilding");
+        phase.map(|phase| figure(phase, "until_s") - figure(phase, "from_s")).sum::<f64>()
+    };
+    let (fast, slow) = (rebuilding("", ""), rebuilding("rebuild_share = 0.1", ""));
+    assert!(slow > 2.0 * fast, "the inner level rebuilds: {fast} {slow}");
+    assert_eq!(rebuilding("", "rebuild_share = 0.1"), fast);
+}
+
+/// A member whose pages cannot be read, not even by its own redundancy, says so and answers nothing else: whoever is above
+/// it has them otherwise.
+#[test]
+fn a_member_of_its_own_redundancy_forgets() {
+    let with = |scheme: &str| file("own.toml", &format!("{MEMBER}[redundancy]\nscheme = \"{scheme}\"\n"));
+    let protected = ["mirror", "raid5", "raid6", "fra", "ppc"].map(|scheme| (scheme, with(scheme)));
+    for (outer, count) in [("mirror", 2), ("raid4", 3), ("raid5", 3), ("raid6", 4), ("none", 2)] {
+        for fail in ["member:1@40%,transient", "member:0@40%,transient"] {
+            let arrays = [("none", 2), ("mirror", 2), ("raid5", 3), ("raid6", 4)].map(|(inner, members)| {
+                (inner, nested_job(&[(inner, members, ""), (outer, count, "")], RANDOM))
+            });
+            let drives = protected.each_ref().map(|(inner, drive)| {
+                let set = [format!("members=[\"{count} * {drive}\"]"), format!("redundancy.scheme={outer}")];
+                (
+                    *inner,
+                    Job { verify: true, ..job("\n", RANDOM, &[&set[0], &set[1], "start.existing=\"all\""]) },
+                )
+            });
+            for (inner, mut job) in arrays.into_iter().chain(drives) {
+                job.fail = vec![fail.to_owned()];
+                let run = summary(&job);
+                let what = format!("{inner} in {outer}, {fail}");
+                assert_eq!(integrity(&run, "wrong_reads"), 0.0, "{what}");
+                assert_eq!(integrity(&run, "lost_pages") > 0.0, outer == "none", "{what}");
+                assert!(integrity(&run, "checked_reads") > 500.0, "{what}");
+            }
+        }
+    }
+}
+
+/// The mirror of a lone drive: what neither copy can be read of is lost, and no zeros.
+#[test]
+fn both_copies_forget() {
+    let mirror = format!("{MEMBER}[redundancy]\nscheme = \"mirror\"\n");
+    let mut job = job(&mirror, RANDOM, &["start.existing=\"all\""]);
+    (job.verify, job.fail) =
+        (true, ["member:0@40%,transient", "member:1@40%,transient"].map(str::to_owned).into());
+    let run = summary(&job);
+    assert_eq!(integrity(&run, "wrong_reads"), 0.0);
+    assert!(integrity(&run, "lost_pages") > 100.0);
+}

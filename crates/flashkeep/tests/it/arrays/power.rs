@@ -1,0 +1,186 @@
+//! The power of an array fails.
+
+use super::{DISK, MEMBER, RANDOM, array_job, integrity, run_error};
+use crate::common::{file, job, summary};
+use serde_json::Value;
+
+/// The power fails at every step of a random history: no durable page is lost, and what is there is what was written.
+#[test]
+fn the_power_of_an_array_fails() {
+    let history = "synth:random,requests=60,write=0.8,size=4KiB:0.7/12KiB:0.2/512:0.1,align=512,depth=6,footprint=256KiB";
+    let unit = "redundancy.stripe_kib=8";
+    let mut struck = 0;
+    for (scheme, members, key) in [
+        ("none", 3, unit),
+        ("mirror", 2, "redundancy.acknowledge=all"),
+        ("mirror", 3, "redundancy.acknowledge=first"),
+        ("raid4", 4, unit),
+        ("raid5", 4, unit),
+        ("raid6", 5, unit),
+        ("mirror", 2, "member.host.link_us_per_sector=2"),
+        ("raid5", 4, "member.host.link_us_per_sector=2"),
+    ] {
+        for cut in 0..60 {
+            let mut job = array_job(scheme, members, history, &[key, "start.existing=\"all\""]);
+            job.verify = true;
+            job.fail = match cut % 4 {
+                0 => vec![format!("power@{}us", 37 + 97 * cut)],
+                1 => vec![format!("power@{cut}req"), format!("power@{}req", cut + 7)],
+                2 if scheme != "none" => vec![format!("power@{cut}req"), format!("member:1@{}req", cut + 3)],
+                _ => vec![format!("power@{cut}req")],
+            };
+            let run = summary(&job);
+            let what = format!("{scheme} {:?}", job.fail);
+            // A member that fails before the others have been given what the cut took may have had the only copy.
+            let lost = if job.fail.len() > 1 && cut % 4 == 2 { 0.0 } else { integrity(&run, "lost_pages") };
+            assert_eq!((integrity(&run, "wrong_reads"), lost), (0.0, 0.0), "{what}");
+            let cuts = run.pointer("/integrity/power_cuts").and_then(Value::as_u64).unwrap_or(0);
+            struck += cuts;
+            assert!(cuts == 0 || integrity(&run, "recovery_reads") > 0.0, "{what}");
+        }
+    }
+    assert!(struck > 300, "{struck} cuts");
+}
+
+const HISTORY: &str =
+    "synth:random,requests=60,write=0.8,size=4KiB:0.7/12KiB:0.2/512:0.1,align=512,depth=6,footprint=256KiB";
+
+/// The power of such an array fails, once or twice, and at times again while it recovers or once it goes on.
+fn is_cut(set: &[String], times: u64) {
+    let mut struck = 0;
+    for cut in 0..times {
+        let mut job = job("\n", HISTORY, &set.iter().map(String::as_str).collect::<Vec<_>>());
+        job.verify = true;
+        job.fail = match cut % 4 {
+            0 => vec![format!("power@{}us", 41 + 211 * cut)],
+            1 => vec![format!("power@{cut}req"), format!("power@{}req", cut + 7)],
+            2 => vec![format!("power@{}us", 67 + 173 * cut), format!("power@{}us", 267 + 173 * cut)],
+            _ => vec![format!("power@{cut}req")],
+        };
+        let run = summary(&job);
+        let losses = (integrity(&run, "wrong_reads"), integrity(&run, "lost_pages"));
+        assert_eq!(losses, (0.0, 0.0), "{set:?} {:?}", job.fail);
+        struck += run.pointer("/integrity/power_cuts").and_then(Value::as_u64).unwrap_or(0);
+    }
+    assert!(struck > times, "{struck} cuts of {set:?}");
+}
+
+fn made_of(members: &[(usize, String)], scheme: &str, more: &[&str]) -> Vec<String> {
+    let members: Vec<_> = members.iter().map(|(count, member)| format!("\"{count} * {member}\"")).collect();
+    let set = [format!("members=[{}]", members.join(", ")), format!("redundancy.scheme={scheme}")];
+    let more = more.iter().copied().chain(["start.existing=\"all\""]).map(str::to_owned);
+    set.into_iter().chain(more).collect()
+}
+
+/// Members that have to wait before they write number their writes in other orders, and each is behind in another way.
+#[test]
+fn members_find_their_maps_again_before_the_array_looks_at_its_copies() {
+    let drive = file("member.toml", MEMBER);
+    for map in ["ftl.map=dftl,ftl.cache_kib=0.25", "ftl.map=block", "ftl.map=hybrid"] {
+        let member = format!("{drive},{map}");
+        let others = (1, drive.clone());
+        is_cut(&made_of(&[(2, member.clone())], "mirror", &[]), 40);
+        is_cut(
+            &made_of(&[(1, member.clone()), others.clone()], "mirror", &["redundancy.acknowledge=first"]),
+            40,
+        );
+        is_cut(&made_of(&[(3, member.clone()), others], "raid5", &["redundancy.stripe_kib=8"]), 40);
+        is_cut(&made_of(&[(5, member)], "raid6", &["redundancy.stripe_kib=4"]), 20);
+    }
+}
+
+#[test]
+fn members_with_redundancy_of_their_own_come_back_one_level_after_the_other() {
+    let inner = |scheme: &str| {
+        let more = "shadow = 0.2\nnvram_mib = 0.0625\nnarrowest = 3\n";
+        let text = format!("{MEMBER}[redundancy]\nscheme = \"{scheme}\"\nacross = \"channel\"\n{more}");
+        file("inner.toml", &text)
+    };
+    for scheme in ["mirror", "raid4", "raid5", "raid6", "fra", "ppc", "ds", "dvs", "lifespan"] {
+        is_cut(&made_of(&[(2, inner(scheme))], "mirror", &[]), 40);
+    }
+    let mirrored = inner("mirror");
+    for (scheme, members) in [("none", 2), ("raid4", 3), ("raid5", 4), ("raid6", 4)] {
+        is_cut(&made_of(&[(members, mirrored.clone())], scheme, &["redundancy.stripe_kib=8"]), 40);
+    }
+    let slow = format!("{mirrored},ftl.map=dftl,ftl.cache_kib=0.25");
+    is_cut(&made_of(&[(4, slow)], "raid5", &["redundancy.stripe_kib=8"]), 40);
+    // An array in an array.
+    let drive = file("member.toml", MEMBER);
+    let pair = |scheme: &str| {
+        let unit = "stripe_kib = 8\n";
+        file(
+            "pair.toml",
+            &format!("members = [\"2 * {drive}\"]\n[redundancy]\nscheme = \"{scheme}\"\n{unit}"),
+        )
+    };
+    is_cut(&made_of(&[(2, pair("none"))], "mirror", &[]), 40);
+    is_cut(&made_of(&[(4, pair("mirror"))], "raid5", &["redundancy.stripe_kib=8"]), 40);
+    is_cut(&made_of(&[(2, pair("mirror"))], "none", &["redundancy.stripe_kib=8"]), 40);
+}
+
+#[test]
+fn an_array_that_was_cut_is_the_same_every_time() {
+    let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));
+    let slow = format!("{disk},disk.write_cache_mib=1");
+    for members in [
+        vec![(2, format!("{drive},ftl.map=hybrid"))],
+        vec![(1, format!("{drive},ftl.map=block")), (1, slow)],
+        vec![(2, format!("{drive},redundancy.scheme=raid5,redundancy.across=channel"))],
+    ] {
+        let digest = || {
+            let set = made_of(&members, "mirror", &[]);
+            let mut job = job("\n", HISTORY, &set.iter().map(String::as_str).collect::<Vec<_>>());
+            job.fail = ["power@3ms", "power@4.1ms", "power@31req"].map(str::to_owned).to_vec();
+            let run = summary(&job);
+            assert_eq!(integrity(&run, "power_cuts"), 3.0, "{members:?}");
+            run["digest"].clone()
+        };
+        assert_eq!(digest(), digest(), "{members:?}");
+    }
+}
+
+/// What the platter has, and what is of it in a cache that is gone.
+#[test]
+fn disks_keep_what_their_heads_had_come_to() {
+    let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));
+    let cached = format!("{disk},disk.write_cache_mib=1");
+    let pair = |disk: &String| [(1, drive.clone()), (1, disk.clone())];
+    let unit = "redundancy.stripe_kib=8";
+    for disk in [&disk, &cached] {
+        is_cut(&made_of(&pair(disk), "mirror", &["redundancy.read_policy=first"]), 40);
+        is_cut(&made_of(&pair(disk), "mirror", &["redundancy.acknowledge=first"]), 40);
+        is_cut(&made_of(&[(2, disk.clone())], "mirror", &[]), 40);
+        is_cut(&made_of(&[(3, disk.clone())], "none", &[unit]), 40);
+        is_cut(&made_of(&[(3, drive.clone()), (1, disk.clone())], "raid4", &[unit]), 40);
+        is_cut(&made_of(&[(4, disk.clone())], "raid5", &[unit]), 40);
+        is_cut(&made_of(&[(5, disk.clone())], "raid6", &[unit]), 20);
+        is_cut(&made_of(&[(3, drive.clone()), (2, disk.clone())], "spd-raid4", &[unit]), 20);
+    }
+    is_cut(&made_of(&[(4, drive.clone())], "diff-raid", &[unit]), 40);
+}
+
+#[test]
+fn what_would_not_be_found_again_is_refused() {
+    let disk = file("disk.toml", DISK);
+    let drive = file("member.toml", MEMBER);
+    let own = |scheme: &str| {
+        file("own.toml", &format!("{MEMBER}[redundancy]\nscheme = \"{scheme}\"\nacross = \"channel\"\n"))
+    };
+    let array = file("own.toml", &format!("members = [\"3 * {drive}\"]\n[redundancy]\nscheme = \"raid5\"\n"));
+    for (members, scheme, part) in [
+        (format!("\"2 * {drive}\", \"{disk}\""), "backup", "backup"),
+        (format!("\"{drive}\", \"{disk}\""), "griffin", "griffin"),
+        (format!("\"{drive}\", \"{disk}\""), "i-cash", "i-cash"),
+        (format!("\"3 * {drive}\", \"2 * {disk}\""), "hpda", "hpda"),
+        (format!("\"3 * {}\"", own("raid5")), "raid5", "a parity of its own"),
+        (format!("\"2 * {}\"", own("ds")), "none", "a parity of its own"),
+        (format!("\"2 * {array}\""), "mirror", "a parity of its own"),
+    ] {
+        let set = [format!("members=[{members}]"), format!("redundancy.scheme={scheme}")];
+        let mut job = job("\n", RANDOM, &set.each_ref().map(String::as_str));
+        job.fail = vec!["power@1s".to_owned()];
+        let message = run_error(&job);
+        assert!(message.contains(part), "{message}");
+    }
+}

@@ -1,0 +1,458 @@
+//! Arrays, for every scheme of the table that runs over drives: what the parent breaks within drives, broken around them.
+
+use super::bench::Bench;
+use super::{check_losses, fill, history, set, sets, text};
+use flashkeep::devices::DeviceSet;
+use flashkeep::drive::{Fault, Kind};
+use flashkeep::engine::{Hazard, Token, Verb};
+use flashkeep::media::PlaneId;
+use flashkeep::schemes::{Entry, MemberFacts, SCHEMES};
+use flashkeep::spec::{RedundancySpec, Resolved, load_text};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+type Array = Bench<DeviceSet<Token>>;
+
+/// What a scheme wants for members.
+#[derive(Clone, Copy, Debug)]
+struct Wants {
+    ssds: u32,
+    disks: u32,
+    /// It promises that nothing is lost with its non-volatile memory.
+    survives_memory: bool,
+}
+
+/// Where nothing else is said.
+const FIVE_SSDS: Wants = Wants { ssds: 5, disks: 0, survives_memory: false };
+
+/// A line for each scheme that wants something else.
+const WANTS: &[(&str, Wants)] = &[
+    ("mirror", Wants { ssds: 3, ..FIVE_SSDS }),
+    ("spd-raid4", Wants { ssds: 6, ..FIVE_SSDS }),
+    ("hpda", Wants { ssds: 3, disks: 2, ..FIVE_SSDS }),
+    ("griffin", Wants { ssds: 1, disks: 1, ..FIVE_SSDS }),
+    ("i-cash", Wants { ssds: 1, disks: 1, ..FIVE_SSDS }),
+    ("backup", Wants { ssds: 2, disks: 1, survives_memory: true }),
+];
+
+/// So small that logs and memories are full now and then.
+const KEYS: &[&str] = &[
+    "redundancy.stripe_kib=8",
+    "redundancy.log_mib=0.0625",
+    "redundancy.migrate_after_s=0.05",
+    "redundancy.segment_kib=16",
+    "redundancy.free_every=4",
+    "redundancy.recall_idle_ms=0.4",
+];
+
+fn wants(entry: &Entry) -> Wants {
+    WANTS.iter().find(|(name, _)| *name == entry.name).map_or(FIVE_SSDS, |&(_, wants)| wants)
+}
+
+fn accepts(entry: &Entry, ssds: u32, disks: u32) -> bool {
+    let facts = |count: u32, disk| (0..count).map(move |_| MemberFacts { pages: 24, page_bytes: 4096, disk });
+    let facts: Vec<_> = facts(ssds, false).chain(facts(disks, true)).collect();
+    (entry.over_drives)(&facts, &RedundancySpec::default()).is_ok()
+}
+
+/// The schemes that run over drives.
+fn over_drives() -> impl Iterator<Item = &'static Entry> {
+    SCHEMES.iter().filter(|entry| accepts(entry, wants(entry).ssds, wants(entry).disks))
+}
+
+/// What stands where a scheme wants an SSD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    /// A drive without redundancy.
+    Ssds,
+    /// The same, of two planes.
+    Wide,
+    /// Drives with mirrors of their own, and one with stripes of its own.
+    Trees,
+    /// Drives, and in the last one's place a disk.
+    Mix,
+    /// Mirrors of two drives, and in the last one's place a row of two.
+    Arrays,
+    /// Drives with DRAM for four pages and a slow link, and one that mirrors itself below that.
+    Fronts,
+}
+
+const ALL: [Over; 6] = [Over::Ssds, Over::Wide, Over::Trees, Over::Mix, Over::Arrays, Over::Fronts];
+
+impl Over {
+    /// The file of the first SSDs, and of the last.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Over::Ssds => ("ssd", "ssd"),
+            Over::Wide => ("wide", "wide"),
+            Over::Trees => ("mirrored", "striped"),
+            Over::Mix => ("ssd", "disk"),
+            Over::Arrays => ("pair", "row"),
+            Over::Fronts => ("buffered", "guarded"),
+        }
+    }
+}
+
+/// The drive files that arrays are made of: their own names lead to each other.
+fn shelf_of_files() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("arrays-{}", std::process::id()));
+    let with = |drive: String, scheme: &str| format!("{drive}[redundancy]\nscheme = \"{scheme}\"\n");
+    let of_two = |scheme| with("members = [\"2 * ./ssd.toml\"]\n".into(), scheme);
+    let disk = "[disk]\nrpm = 6000\ncapacity_gb = 0.00065536\nheads = 1\nzones = 1\nrate_outer_mb_s = 2.048\n\
+                rate_inner_mb_s = 2.048\ncommand_ms = 0.5\ninterface_mb_s = 20.48\n[disk.seek]\ncurve = \"table\"\n\
+                points = [1, 1.1, 100, 11]\n";
+    let front = "[buffer]\ndram_mib = 0.015625\n[host]\nlink_us_per_sector = 9\n";
+    let files = [
+        ("buffered", text(1, 1) + front),
+        ("guarded", with(text(2, 1) + front, "mirror")),
+        ("ssd", text(1, 1)),
+        ("wide", text(1, 2)),
+        ("mirrored", with(text(2, 1), "mirror")),
+        ("striped", with(text(3, 1), "raid5")),
+        ("pair", of_two("mirror")),
+        ("row", of_two("none")),
+        ("disk", disk.to_owned()),
+    ];
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    for (name, text) in files {
+        std::fs::write(folder.join(format!("{name}.toml")), text).expect("the target folder can be written");
+    }
+    folder
+}
+
+/// An array of a scheme over such members.
+fn array(entry: &Entry, over: Over) -> Resolved {
+    static FOLDER: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    let folder = FOLDER.get_or_init(shelf_of_files);
+    let file = |name: &str| folder.join(format!("{name}.toml")).to_string_lossy().into_owned();
+    let (Wants { ssds, disks, .. }, (first, last)) = (wants(entry), over.names());
+    // Who wants disks gets those, and says where.
+    let last = if over == Over::Mix && disks > 0 { first } else { last };
+    let mut members = vec![format!("\"{}\"", file(last))];
+    if ssds > 1 {
+        members.insert(0, format!("\"{} * {}\"", ssds - 1, file(first)));
+    }
+    members.extend((disks > 0).then(|| format!("\"{disks} * {}\"", file("disk"))));
+    let text = format!("members = [{}]\n", members.join(", "));
+    let set = set(entry.name, KEYS);
+    load_text("array.toml", &text, &set).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Which members may be lost of an array, all those that its scheme survives at once.
+fn losses(entry: &Entry, array: &Resolved) -> Vec<Vec<Vec<u32>>> {
+    let members = array.members();
+    let paths = |set: Vec<u32>| set.into_iter().map(|member| vec![member]).collect();
+    let mut losses: Vec<_> = sets(members, (entry.survives)(members))
+        .into_iter()
+        .filter(|set| !set.is_empty())
+        .map(paths)
+        .collect();
+    losses.extend((entry.memory && wants(entry).survives_memory).then(|| vec![vec![members]]));
+    losses
+}
+
+/// The arrays whose scheme survives something, over whatever it is.
+fn survivors(over: &[Over]) -> impl Iterator<Item = (&'static Entry, Over, Resolved)> {
+    let arrays =
+        over_drives().flat_map(|entry| over.iter().map(move |&over| (entry, over, array(entry, over))));
+    arrays.filter(|(entry, _, array)| (entry.survives)(array.members()) > 0)
+}
+
+#[test]
+fn every_scheme_that_can_be_had_over_drives_is_tried() {
+    for entry in SCHEMES.iter().filter(|entry| !over_drives().any(|other| other.name == entry.name)) {
+        let mixes = (0..9).flat_map(|ssds| (0..9).map(move |disks| (ssds, disks)));
+        let had = mixes.clone().find(|&(ssds, disks)| accepts(entry, ssds, disks));
+        assert_eq!(had, None, "{}: say in WANTS what it is to be tried with", entry.name);
+    }
+}
+
+#[test]
+fn every_failure_of_a_member_at_every_step_costs_only_what_was_exposed() {
+    for (entry, over, array) in survivors(&[Over::Ssds, Over::Trees, Over::Mix, Over::Arrays, Over::Fronts]) {
+        let commands = if over == Over::Ssds { 50 } else { 30 };
+        let mut whole = Array::of(array.clone());
+        history(&mut whole, 1, commands, u32::MAX);
+        whole.run();
+        whole.audit();
+        let losses = losses(entry, &array);
+        for step in 0..whole.steps {
+            for (at, failing) in losses.iter().enumerate() {
+                // Each pair over drives, some of them over other things.
+                if over != Over::Ssds && losses.len() > 6 && at as u32 % 5 != step % 5 {
+                    continue;
+                }
+                let mut bench = Array::of(array.clone());
+                history(&mut bench, 1, commands, step);
+                let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+                bench.fail_parts(failing);
+                for page in [1, 7, 30] {
+                    bench.submit(Verb::Write, page, 3);
+                }
+                let what = format!("{} over {over:?}, {failing:?} at step {step}", entry.name);
+                check_losses(&mut bench, &exposed, &before, &what);
+                bench.audit();
+            }
+        }
+    }
+}
+
+/// Whatever the array is, the member protects itself; where it does not, the array does.
+#[test]
+fn every_failure_within_a_member_at_every_step() {
+    for (entry, over) in over_drives().flat_map(|entry| [(entry, Over::Trees), (entry, Over::Arrays)]) {
+        let array = array(entry, over);
+        let mut whole = Array::of(array.clone());
+        history(&mut whole, 2, 30, u32::MAX);
+        let parts: Vec<_> = whole.parts_below(&[]).iter().flat_map(|path| whole.parts_below(path)).collect();
+        for step in 0..whole.steps {
+            for part in &parts {
+                let mut bench = Array::of(array.clone());
+                history(&mut bench, 2, 30, step);
+                let row = over == Over::Arrays && part[0] + 1 == wants(entry).ssds;
+                if row && (entry.survives)(array.members()) == 0 {
+                    continue;
+                }
+                let exposed = if row { bench.exposed(Hazard::Unit) } else { BTreeSet::new() };
+                let before = bench.versions();
+                bench.fail_parts(std::slice::from_ref(part));
+                bench.submit(Verb::Write, 5, 4);
+                let what = format!("{} over {over:?}, {part:?} at step {step}", entry.name);
+                check_losses(&mut bench, &exposed, &before, &what);
+                bench.audit();
+            }
+        }
+    }
+}
+
+#[test]
+fn rebuilt_they_survive_the_next_failure() {
+    for (entry, over, array) in survivors(&ALL) {
+        let losses = losses(entry, &array);
+        for seed in 0..10 {
+            let what = format!("{} over {over:?}, seed {seed}", entry.name);
+            let (first, next) = (&losses[seed % losses.len()], &losses[(3 * seed + 1) % losses.len()]);
+            let seed = seed as u64;
+            let mut bench = Array::of(array.clone());
+            history(&mut bench, seed, 50, 30 + 17 * seed as u32);
+            let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+            bench.fail_parts(first);
+            history(&mut bench, seed + 100, 20, u32::MAX);
+            bench.replace_parts(first);
+            history(&mut bench, seed + 200, 20, u32::MAX);
+            let lost = check_losses(&mut bench, &exposed, &before, &format!("{what}, first"));
+            assert!(bench.is_whole() || !lost.is_empty(), "{what}: rebuilt");
+            bench.audit();
+            let before = bench.versions();
+            let exposed = bench.exposed(Hazard::Unit).union(&lost).copied().collect();
+            bench.fail_parts(next);
+            check_losses(&mut bench, &exposed, &before, &format!("{what}, next"));
+            bench.audit();
+        }
+    }
+}
+
+#[test]
+fn a_failure_during_the_rebuild_is_handled() {
+    for (entry, over, array) in survivors(&ALL) {
+        for seed in 0..8 {
+            let what = format!("{} over {over:?}, seed {seed}", entry.name);
+            let mut bench = Array::of(array.clone());
+            history(&mut bench, seed, 50, u32::MAX);
+            bench.run();
+            let (members, survives) = (bench.members(), (entry.survives)(bench.members()));
+            let first: Vec<u32> = (0..survives).collect();
+            bench.fail(&first);
+            bench.replace(&first);
+            for _ in 0..3 * seed {
+                bench.step();
+            }
+            // Beyond the promise: what is lost is said to be lost, and nothing is read wrong.
+            let third = survives % members;
+            bench.fail(&[third]);
+            bench.submit(Verb::Write, 3, 5);
+            bench.run();
+            bench.read_all();
+            bench.replace(&[third]);
+            bench.run();
+            // Written anew, everything is there and protected.
+            write_all(&mut bench);
+            let lost = bench.read_all();
+            assert!(lost.is_empty(), "{what}: {lost:?} lost though written anew");
+            bench.audit();
+            let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+            bench.fail(&[members - 1]);
+            check_losses(&mut bench, &exposed, &before, &format!("{what}, third"));
+        }
+    }
+}
+
+fn write_all(bench: &mut Array) {
+    for page in (0..bench.pages()).step_by(4) {
+        bench.submit(Verb::Write, page, 4);
+        bench.run();
+    }
+}
+
+#[test]
+fn what_is_beyond_the_promise_is_reported() {
+    for entry in over_drives() {
+        for over in ALL {
+            let array = array(entry, over);
+            let survives = (entry.survives)(array.members());
+            let mut most = 0;
+            for seed in 0..12_u32 {
+                let mut bench = Array::of(array.clone());
+                history(&mut bench, u64::from(seed), 50, 20 + 30 * seed);
+                let gone: Vec<u32> = (0..=survives).map(|n| (seed + n) % bench.members()).collect();
+                bench.fail(&gone);
+                bench.run();
+                // A wrong page is the end of `read_all`.
+                most = most.max(bench.read_all().len());
+                for &member in &gone {
+                    bench.replace(&[member]);
+                }
+                bench.run();
+                write_all(&mut bench);
+                assert!(bench.read_all().is_empty(), "{} over {over:?}: lost though written", entry.name);
+                bench.audit();
+            }
+            assert!(most > 0, "{} over {over:?}: {} failures, nothing lost", entry.name, survives + 1);
+        }
+    }
+}
+
+#[test]
+fn parts_of_drives_fail() {
+    for (entry, over, array) in survivors(&[Over::Ssds, Over::Wide, Over::Trees, Over::Arrays, Over::Fronts])
+    {
+        for seed in 0..12_u32 {
+            let mut bench = Array::of(array.clone());
+            history(&mut bench, u64::from(seed), 60, 40 + 23 * seed);
+            let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+            let device = (seed % bench.members()) as u16;
+            let fault = if over == Over::Wide && seed % 3 == 0 {
+                Fault::Planes { first: PlaneId(seed / 3 % 2), count: 1 }
+            } else {
+                Fault::Block(PlaneId(0), seed % 12)
+            };
+            bench.damage_device(device, fault, seed % 4 != 3);
+            history(&mut bench, u64::from(seed) + 50, 40, u32::MAX);
+            let what = format!("{} over {over:?}, seed {seed}, {fault:?} of {device}", entry.name);
+            check_losses(&mut bench, &exposed, &before, &what);
+            bench.audit();
+        }
+    }
+}
+
+/// What members held cannot be read, but they answer, and have redundancy of their own that takes it for theirs to bring
+/// back.
+#[test]
+fn members_that_forget_are_no_worse_than_members_that_fail() {
+    for (entry, over, array) in survivors(&ALL) {
+        let losses = losses(entry, &array);
+        let of_members = |loss: &&Vec<Vec<u32>>| loss.iter().all(|path| path[0] < array.members());
+        let losses: Vec<_> = losses.iter().filter(of_members).map(|loss| loss.concat()).collect();
+        for seed in 0..30 {
+            let what = format!("{} over {over:?}, seed {seed}", entry.name);
+            let mut bench = Array::of(array.clone());
+            history(&mut bench, seed as u64, 60, 40 + 7 * seed as u32);
+            let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+            bench.blot(&losses[seed % losses.len()]);
+            history(&mut bench, seed as u64 + 50, 60, u32::MAX);
+            check_losses(&mut bench, &exposed, &before, &what);
+            bench.audit();
+            // Beyond the promise: a wrong page is the end of `read_all`.
+            let all: Vec<u32> = (0..bench.members()).collect();
+            bench.blot(&all);
+            history(&mut bench, seed as u64 + 90, 60, u32::MAX);
+            bench.run();
+            bench.read_all();
+            write_all(&mut bench);
+            assert!(bench.read_all().is_empty(), "{what}: lost though written");
+            bench.audit();
+        }
+    }
+}
+
+/// The member of an array is replaced while a member of its own is being rebuilt: what its schemes had begun is nothing
+/// to those of the new one.
+#[test]
+fn a_member_is_replaced_as_soon_as_it_has_failed() {
+    for (entry, over, array) in survivors(&[Over::Trees, Over::Arrays]) {
+        for seed in 0..40 {
+            let what = format!("{} over {over:?}, seed {seed}", entry.name);
+            let mut bench = Array::of(array.clone());
+            history(&mut bench, seed, 40, u32::MAX);
+            bench.run();
+            let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+            let part = [vec![seed as u32 % (bench.members() - 1), 0]];
+            bench.fail_parts(&part);
+            bench.replace_parts(&part);
+            let until = bench.steps + seed as u32 % 13;
+            history(&mut bench, seed + 50, 6, until);
+            bench.fail(&part[0][..1]);
+            bench.replace(&part[0][..1]);
+            history(&mut bench, seed + 60, 20, u32::MAX);
+            let lost = check_losses(&mut bench, &exposed, &before, &what);
+            assert!(bench.is_whole() && lost.is_empty(), "{what}: rebuilt");
+            bench.audit();
+        }
+    }
+}
+
+#[test]
+fn pages_that_nobody_has_written_are_not_copied() {
+    let mirror = SCHEMES.iter().find(|entry| entry.name == "mirror").expect("a scheme");
+    for (over, copies) in [(Over::Ssds, 1), (Over::Trees, 2), (Over::Arrays, 1)] {
+        let mut bench = Array::of(array(mirror, over));
+        for page in [2, 9, 17] {
+            bench.submit(Verb::Write, page, 1);
+        }
+        bench.submit(Verb::Trim, 9, 1);
+        bench.run();
+        let before = bench.counted(0, Kind::Program);
+        bench.fail(&[0]);
+        bench.replace(&[0]);
+        bench.run();
+        assert!(bench.is_whole());
+        // The first drive of a pair has one of its copies.
+        assert_eq!(bench.counted(0, Kind::Program) - before, 2 * copies, "{over:?}");
+        bench.fail(&[1, 2]);
+        bench.run();
+        assert!(bench.read_all().is_empty());
+    }
+}
+
+#[test]
+fn the_capacity_is_what_was_declared() {
+    let mut pages = BTreeMap::new();
+    for (entry, over) in over_drives().flat_map(|entry| ALL.map(|over| (entry, over))) {
+        let mut bench = Array::of(array(entry, over));
+        fill(&mut bench, &format!("{} over {over:?}", entry.name));
+        pages.insert((entry.name, over.names().0), bench.pages());
+    }
+    // An array of drives that mirror themselves offers what one of plain drives does, of which they have two each.
+    let several = |entry: &&Entry| wants(entry).ssds > 1;
+    assert!(
+        over_drives()
+            .filter(several)
+            .all(|entry| pages[&(entry.name, "ssd")] == pages[&(entry.name, "mirrored")])
+    );
+}
+
+#[test]
+fn the_same_history_takes_the_same_course() {
+    for (entry, over) in over_drives().flat_map(|entry| ALL.map(|over| (entry, over))) {
+        let course = || {
+            let mut bench = Array::of(array(entry, over));
+            history(&mut bench, 9, 60, 150);
+            bench.fail(&[0]);
+            bench.run();
+            bench.replace(&[0]);
+            bench.run();
+            (bench.steps, bench.read_all())
+        };
+        assert_eq!(course(), course(), "{} over {over:?}", entry.name);
+    }
+}

@@ -1,0 +1,48 @@
+//! The integration tests, in one binary so that the model is linked once. Modules are grouped by feature;
+//! `cargo test -p flashkeep --test it ftl::wear` runs one of them.
+
+mod architecture;
+mod arrays;
+mod common;
+mod conformance;
+
+/// What dies and channels do, and when.
+mod flash {
+    mod energy;
+    mod timeline;
+    mod timing;
+}
+
+/// Address mapping, garbage collection, wear.
+mod ftl {
+    mod closed_forms;
+    mod end_of_life;
+    mod mapping;
+    mod packing;
+    mod wear;
+}
+
+/// What single schemes cost; what all of them survive is in `conformance`.
+mod schemes {
+    mod mirror;
+    mod parity;
+    mod stripes;
+}
+
+/// Failures and power cuts of whole runs.
+mod faults {
+    mod failures;
+    mod power;
+}
+
+/// Properties of all runs: contents, determinism, untimed runs, drives that are not new.
+mod runs {
+    mod integrity;
+    mod untimed;
+}
+
+/// Published figures.
+mod papers {
+    mod atc08;
+    mod published;
+}

@@ -1,0 +1,6 @@
+//! The integration tests of the trace crate, in one binary.
+
+mod hybrid;
+mod reading;
+mod real_traces;
+mod writing;
