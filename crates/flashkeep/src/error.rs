@@ -69,3 +69,29 @@ impl From<TraceError> for Error {
         Error::Trace(error)
     }
 }
+
+/// `; did you mean …?`, or nothing where no name is near.
+#[must_use]
+pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(found, names).map_or(String::new(), |(name, _)| format!("; did you mean `{name}`?"))
+}
+
+/// The name nearest to what was found, and how near: 1 is the same but for upper and lower case. What was cut
+/// short (`read` for `read_us`) is near too.
+#[must_use]
+pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, f64)> {
+    let found = found.to_lowercase();
+    let mut best = None;
+    for name in names {
+        let lower = name.to_lowercase();
+        let cut = found.len() > 2 && lower.starts_with(&found);
+        let near = strsim::normalized_damerau_levenshtein(&found, &lower).max(if cut { 0.75 } else { 0.0 });
+        // Among equals the one that begins alike: few people mistype the first letter.
+        let alike = found.chars().zip(lower.chars()).take_while(|(a, b)| a == b).count();
+        let near = near + alike as f64 * 1e-3;
+        if near >= 0.6 && best.is_none_or(|(_, nearest)| near > nearest) {
+            best = Some((name, near));
+        }
+    }
+    best
+}

@@ -1,10 +1,10 @@
 //! What is to fail, and when: `--fail WHAT@WHEN[,transient][,replace_after=TIME]`, and scenario files of such events.
 
+use crate::config::Resolved;
 use crate::drive::Fault;
 use crate::error::Error;
 use crate::kernel::{SimTime, Span};
-use crate::media::{Geometry, Place};
-use crate::spec::{Level, Resolved};
+use crate::media::{Geometry, Level, Place};
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -363,7 +363,7 @@ pub(crate) fn span(text: &str) -> Result<Span, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::load_text;
+    use crate::config::load_text;
 
     fn drive() -> Resolved {
         let text = "[flash]\nchannels = 4\nchips_per_channel = 2\ndies_per_chip = 2\nplanes_per_die = 2\n";

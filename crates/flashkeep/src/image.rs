@@ -4,7 +4,6 @@
 //! the header in JSON (which drive, how long the rest is, its SHA-256), and the state: what its parts hand to
 //! [`Writer::put`], in postcard's wire format, compressed with zstd.
 
-use crate::spec::Resolved;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -92,14 +91,14 @@ impl Writer {
     pub fn write(
         self,
         path: &Path,
-        drive: &Resolved,
+        drive: &Value,
         contents: bool,
         conditioning: Option<Value>,
     ) -> std::io::Result<()> {
         let state = zstd::stream::encode_all(&self.bytes[..], LEVEL)?;
         let header = Header {
             flashkeep: env!("CARGO_PKG_VERSION").into(),
-            drive: identity(drive),
+            drive: drive.clone(),
             contents,
             conditioning,
             bytes: state.len() as u64,
@@ -136,7 +135,7 @@ impl Reader {
     ///
     /// # Errors
     /// In words: it cannot be read, is something else, cut short, damaged, of another version or another drive.
-    pub fn open(path: &Path, drive: &Resolved) -> Result<Self, String> {
+    pub fn open(path: &Path, drive: &Value) -> Result<Self, String> {
         let file = std::fs::read(path).map_err(|error| error.to_string())?;
         let cut = || format!("cut short: {} bytes, and more were written", file.len());
         let Some(rest) = file.strip_prefix(MAGIC) else {
@@ -159,7 +158,7 @@ impl Reader {
         if digest(state) != header.sha256 {
             return Err("damaged: its contents are not what was written".into());
         }
-        differs("", Some(&header.drive), Some(&identity(drive)))?;
+        differs("", Some(&header.drive), Some(drive))?;
         let bytes = zstd::stream::decode_all(state).map_err(|error| error.to_string())?;
         let Header { contents, conditioning, .. } = header;
         Ok(Reader { bytes, at: 0, contents, conditioning })
@@ -175,16 +174,6 @@ impl Reader {
         self.at = self.bytes.len() - rest.len();
         Ok(part)
     }
-}
-
-/// What a drive is; of an array also what each of its members is, wherever their files lie.
-fn identity(drive: &Resolved) -> Value {
-    let mut keys = drive.to_json();
-    if drive.is_array() {
-        let members = drive.array.iter().enumerate();
-        keys["members"] = members.map(|(at, member)| (at.to_string(), identity(member))).collect();
-    }
-    keys
 }
 
 /// A key as its own drive has it: `members.1.flash.bus` is `flash.bus` of a member.

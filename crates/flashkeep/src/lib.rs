@@ -3,6 +3,7 @@
 //! `kernel` ← `front` ← `engine` ← `media`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ← `simulation`: dependencies run one way.
 
 pub mod buffer;
+pub mod config;
 pub mod devices;
 pub mod disk;
 pub mod drive;
@@ -21,7 +22,6 @@ pub mod metrics;
 pub mod output;
 pub mod schemes;
 pub mod simulation;
-pub mod spec;
 pub mod timeline;
 pub mod workload;
 

@@ -1,9 +1,9 @@
 //! What a job's traces and options come to: one stream of requests, and where they lie.
 
+use crate::config::Resolved;
 use crate::error::Error;
 use crate::host::{AddressError, Placement};
 use crate::job::Job;
-use crate::spec::Resolved;
 use flashkeep_trace::{
     BadRecords, Columns, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError,
     is_synthetic, merge, open, synthetic,

@@ -1,8 +1,8 @@
 //! What there is: presets, schemes, formats, the schema; and one drive, checked.
 
 use crate::errors::{OptionError, raise_drive};
+use flashkeep::config;
 use flashkeep::schemes::SCHEMES;
-use flashkeep::spec;
 use flashkeep_trace::Format;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -10,24 +10,25 @@ use serde_json::json;
 /// `{"drive": resolved, "tree": drawn, "warnings": […]}`.
 #[pyfunction]
 pub(crate) fn check(py: Python<'_>, drive: &str, overrides: Vec<String>) -> PyResult<String> {
-    let drive = spec::load(drive, &overrides).map_err(|error| raise_drive(py, &error))?;
-    let checked = json!({ "drive": drive.to_json(), "tree": spec::draw(&drive), "warnings": drive.warnings });
+    let drive = config::load(drive, &overrides).map_err(|error| raise_drive(py, &error))?;
+    let checked =
+        json!({ "drive": drive.to_json(), "tree": config::draw(&drive), "warnings": drive.warnings });
     Ok(checked.to_string())
 }
 
 /// `[{"name", "description"}, …]`: the presets.
 #[pyfunction]
 pub(crate) fn drives() -> String {
-    let presets = spec::presets();
+    let presets = config::presets();
     listed(presets.iter().map(|preset| (preset.name, preset.description.as_str())))
 }
 
 /// A preset's file, whole.
 #[pyfunction]
 pub(crate) fn drive_text(py: Python<'_>, name: &str) -> PyResult<&'static str> {
-    match spec::preset_text(name) {
+    match config::preset_text(name) {
         Some(text) => Ok(text),
-        None => Err(spec::load(name, &[]).map_or_else(
+        None => Err(config::load(name, &[]).map_or_else(
             |error| raise_drive(py, &error),
             |_| {
                 OptionError::new_err(format!(
@@ -56,7 +57,7 @@ pub(crate) fn scheme_text(name: &str) -> PyResult<String> {
 /// `[{"name", "key", "description"}, …]`: the policies that a drive file may name, but for schemes.
 #[pyfunction]
 pub(crate) fn policies() -> String {
-    let all = spec::policies().into_iter();
+    let all = config::policies().into_iter();
     let entries: Vec<_> = all
         .map(|policy| json!({ "name": policy.name, "key": policy.key, "description": policy.summary }))
         .collect();
@@ -66,8 +67,8 @@ pub(crate) fn policies() -> String {
 /// The manual pages of the policies of that name, one or several, under what a drive file says.
 #[pyfunction]
 pub(crate) fn policy_text(name: &str) -> PyResult<String> {
-    let all = spec::policies();
-    let page = |policy: &spec::PolicyInfo| {
+    let all = config::policies();
+    let page = |policy: &config::PolicyInfo| {
         format!("{} = \"{}\": {}\n\n{}", policy.key, policy.name, policy.summary, policy.manual())
     };
     let pages: Vec<_> = all.iter().filter(|policy| policy.name == name).map(page).collect();
@@ -96,7 +97,7 @@ pub(crate) fn format_text(name: &str) -> PyResult<String> {
 /// The JSON Schema of a drive file.
 #[pyfunction]
 pub(crate) fn schema() -> String {
-    spec::schema()
+    config::schema()
 }
 
 fn listed<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> String {

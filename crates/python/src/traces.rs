@@ -1,7 +1,7 @@
 //! Traces without a drive to run on: what is in one, and making one.
 
 use crate::errors::{OptionError, detached, raise_drive, raise_trace};
-use flashkeep::spec;
+use flashkeep::config;
 use flashkeep_trace::{
     BadRecords, Columns, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError, WriteError,
     WriteOptions, Written, convert, create, info, is_synthetic, open, synthetic,
@@ -164,7 +164,7 @@ fn workload(
     }
     let size = match drive {
         Some(drive) => {
-            let drive = spec::load(drive, set).map_err(|error| raise_drive(py, &error))?;
+            let drive = config::load(drive, set).map_err(|error| raise_drive(py, &error))?;
             DriveSize { capacity_bytes: drive.capacity_bytes(), page_bytes: drive.page_bytes() as u32 }
         }
         // The workload says itself how far it goes.

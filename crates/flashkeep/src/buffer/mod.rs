@@ -1,9 +1,11 @@
 //! Above the redundancy: which sectors of a page exist, what the DRAM holds, and the one place where the old part of
 //! a page is merged with the new (a drive without DRAM has a buffer of size 0).
 
+mod options;
 mod pages;
 mod write;
 
+pub use options::{Existing, PartialWrites};
 pub use pages::Pages;
 
 use crate::engine::{Command, Contents, Engine, Flags, Leaves, Merge, Page, Scheme, Ticket, Verb};
@@ -11,7 +13,6 @@ use crate::front::{Dram, Hits};
 use crate::host::{Fragment, Oracle};
 use crate::image::{Reader, Writer};
 use crate::kernel::SimTime;
-use crate::spec::Existing;
 
 /// What is known of a page in DRAM.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,9 +4,9 @@
 
 use super::Disk;
 use super::queue::Op;
+use crate::disk::DISK_SECTOR_BYTES;
 use crate::engine::{Contents, Done, Part};
 use crate::kernel::{Id, SimTime};
-use crate::spec::DISK_SECTOR_BYTES;
 use std::collections::VecDeque;
 
 /// Memory for writes, in bytes.

@@ -7,6 +7,7 @@
 mod cache;
 mod faults;
 mod image;
+mod options;
 mod pages;
 mod power;
 mod queue;
@@ -18,6 +19,7 @@ mod surface;
 #[cfg(test)]
 mod tests;
 
+pub use options::{DISK_SECTOR_BYTES, DiskPowerSpec, DiskSpec, Numbers, Rotation, SeekCurve, SeekSpec};
 pub use seek::{SeekTable, Wrong};
 pub use statistics::Statistics;
 pub use surface::{Place, Surface, sectors_of};
@@ -27,7 +29,6 @@ use crate::engine::{
     Below, Command, Contents, Done, FixedMap, Flags, LeafId, Leaves, Page, Spare, Ticket, Verb,
 };
 use crate::kernel::{SimTime, Span};
-use crate::spec::{DISK_SECTOR_BYTES, DiskSpec};
 use cache::Cache;
 use pages::Pages;
 use power::Platter;
@@ -83,7 +84,7 @@ impl<C: Contents> Disk<C> {
     /// A disk, empty and turning. With `disk.rotation = "random"` it draws from a stream of `seed`.
     ///
     /// # Panics
-    /// What has not been checked ([`crate::spec`]) may not make sense.
+    /// What has not been checked by the reader of drive files may not make sense.
     #[must_use]
     pub fn new(spec: &DiskSpec, leaf: LeafId, seed: u64) -> Self {
         let ns = |ms: f64| Span((ms * 1e6).round() as u64);

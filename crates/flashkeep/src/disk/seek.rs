@@ -7,8 +7,8 @@
 //! Two pieces (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer, 1994): c1 + c2 √d below
 //! D cylinders, c3 + c4 d from there on.
 
+use crate::disk::{SeekCurve, SeekSpec};
 use crate::kernel::Span;
-use crate::spec::{SeekCurve, SeekSpec};
 
 /// Times by distance, ns.
 #[derive(Clone, Debug)]

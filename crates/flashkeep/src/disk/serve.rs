@@ -7,10 +7,10 @@
 use super::queue::Op;
 use super::scheduler::Head;
 use super::{Disk, Place};
+use crate::disk::Rotation;
 use crate::drive::Kind;
 use crate::engine::{Contents, Done, LeafId, Part};
 use crate::kernel::{Id, Random, SimTime, Span};
-use crate::spec::Rotation;
 use std::ops::Range;
 
 /// Where the arm was left.

@@ -4,7 +4,7 @@
 //! switch apart, cylinders a track switch apart. How long it takes to come to a sector in this way, *along*, is also
 //! where the sector stands on its track: modulo a revolution, it is the time at which it passes the head.
 
-use crate::spec::{DISK_SECTOR_BYTES, DiskSpec};
+use crate::disk::{DISK_SECTOR_BYTES, DiskSpec};
 
 /// Tracks of equal length that follow each other.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,9 @@
 
 use super::{Drive, Ftl, Lane};
 use crate::engine::{Command, Contents, Ticket};
-use crate::ftl::{Allocation, Entry};
+use crate::ftl::{Allocation, Entry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
 use crate::media::PlaneId;
-use crate::spec::PlaneChoice;
 
 impl<C: Contents> Drive<C> {
     /// Pages that were there before time 0: placed like others, but no time passes and nothing is counted.

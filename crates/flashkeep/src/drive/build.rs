@@ -7,24 +7,19 @@ use crate::kernel::Bits;
 const MANY_PLANES: u32 = 256;
 
 impl<C: Contents> Drive<C> {
-    /// The flash of a drive, erased, a leaf of that kind for each of `domains`.
+    /// The flash of a drive, erased, a leaf for each of `domains`.
     #[must_use]
-    pub fn new(
-        drive: &Resolved,
-        domains: &[Domain],
-        kind: LeafKind,
-        scheduler: Scheduler,
-        victim: Victim,
-    ) -> Self {
-        let geometry = Geometry::new(&drive.pooled_flash()).with_places(drive.places());
+    pub fn new(drive: &Parameters, domains: &[Domain]) -> Self {
+        let kind = drive.kind;
+        let geometry = Geometry::new(&drive.flash).with_places(drive.places);
         let packs = geometry.places > 1;
-        let threshold = drive.spec.ftl.gc.threshold * geometry.pages_per_plane() as f64;
+        let threshold = drive.gc.threshold * geometry.pages_per_plane() as f64;
         let raw = matches!(kind, LeafKind::Raw | LeafKind::Blocks);
         // A block's worth of free pages for each stream is kept from the host, so collection starts before it is reached.
-        let collect_below = (threshold as u32).max(u32::from(drive.streams()) * geometry.pages + 1);
-        let soft = drive.spec.ftl.gc.soft_threshold.filter(|_| !raw).unwrap_or(0.0);
+        let collect_below = (threshold as u32).max(u32::from(drive.streams) * geometry.pages + 1);
+        let soft = drive.gc.soft_threshold.filter(|_| !raw).unwrap_or(0.0);
         let soft_below = (soft * geometry.pages_per_plane() as f64) as u32;
-        let commands = &drive.spec.flash.commands;
+        let commands = &drive.flash.commands;
         let mut this = Drive {
             plain: !raw,
             simple: false,
@@ -41,15 +36,21 @@ impl<C: Contents> Drive<C> {
             configured: if raw {
                 Allocation::Static(Order::new(&Level::ALL, 1))
             } else {
-                Allocation::new(drive.allocation, drive.stride())
+                Allocation::new(drive.binding, drive.stride)
             },
-            timing: Timing::new(drive),
-            scheduler,
-            chooser: Chooser::new(drive, victim),
+            timing: Timing::new(
+                &drive.flash,
+                &drive.times,
+                &drive.page_types,
+                drive.page_sectors,
+                drive.places,
+            ),
+            scheduler: drive.scheduler,
+            chooser: Chooser::new(drive),
             streams: Streams::default(),
             life: Life::new(drive),
-            acknowledge: drive.spec.flash.acknowledge,
-            bus: drive.spec.flash.bus,
+            acknowledge: drive.flash.acknowledge,
+            bus: drive.flash.bus,
             commands: commands.clone(),
             selective: false,
             joins: !raw && (packs || commands.multi_plane != MultiPlane::Off || commands.cache_program),
@@ -60,22 +61,22 @@ impl<C: Contents> Drive<C> {
                 Packing::default()
             },
             joins_reads: packs || commands.multi_plane != MultiPlane::Off,
-            stride: drive.stride(),
-            register: Span(drive.timing.register_ns),
-            uniform: drive.page_types.is_single() && drive.spec.flash.bus == BusUse::Transfers,
-            gang: drive.spec.flash.control_gang as usize,
-            rounds: vec![Round::default(); (geometry.channels / drive.spec.flash.control_gang) as usize],
+            stride: drive.stride,
+            register: Span(drive.times.register_ns),
+            uniform: drive.page_types.is_single() && drive.flash.bus == BusUse::Transfers,
+            gang: drive.flash.control_gang as usize,
+            rounds: vec![Round::default(); (geometry.channels / drive.flash.control_gang) as usize],
             in_step: InStep::default(),
-            gc: drive.spec.ftl.gc.run,
-            coalesce: drive.spec.ftl.coalesce_reads,
-            plane_choice: drive.spec.ftl.plane_choice,
-            read_behind: drive.spec.ftl.read_in_flight == InFlight::Flash,
-            summaries: drive.spec.flash.summary_page,
-            map_write: Span(drive.map_write_ns()),
-            map_survives: drive.map_survives(),
-            background: drive.spec.ftl.gc.background,
-            copyback: drive.spec.ftl.gc.copyback,
-            planes: drive.pools(),
+            gc: drive.gc.run,
+            coalesce: drive.coalesce_reads,
+            plane_choice: drive.plane_choice,
+            read_behind: drive.read_in_flight == InFlight::Flash,
+            summaries: drive.flash.summary_page,
+            map_write: Span(drive.map_write_ns),
+            map_survives: drive.map_survives,
+            background: drive.gc.background,
+            copyback: drive.gc.copyback,
+            planes: drive.pools,
             collect_below,
             look_below: collect_below.max(soft_below),
             minds_units: commands.cache_program || soft_below > collect_below,
@@ -106,7 +107,7 @@ impl<C: Contents> Drive<C> {
             now: SimTime::ZERO,
             admitted: SimTime::ZERO,
             counters: Counters::new(domains.len()),
-            work: drive.draws().then(Box::default),
+            work: drive.draws.then(Box::default),
             watch: None,
             power: None,
             geometry,
@@ -117,7 +118,7 @@ impl<C: Contents> Drive<C> {
         let shadow = if let LeafKind::Mapped { shadow, .. } = kind { shadow } else { 0 };
         this.maps = Maps::new(domains.len(), this.ftls.first().map_or(0, |ftl| ftl.pages) + shadow);
         if !raw {
-            this.blocks.set_padding(drive.padding());
+            this.blocks.set_padding(drive.padding);
             this.set_streams(drive);
         }
         this.simplify();

@@ -1,12 +1,11 @@
 //! Which block is reclaimed next: the victim policy proposes, wear levelling disposes.
 
-use super::{Collection, Drive, Levelled};
+use super::{Collection, Drive, Levelled, Parameters};
 use crate::engine::{Cause, Contents};
 use crate::ftl::victim::Candidates;
 use crate::ftl::wear::{Limits, Share, Verdict, Wear};
 use crate::ftl::{Draws, Levelling, Tuning, Victim};
 use crate::media::PlaneId;
-use crate::spec::Resolved;
 
 /// Blocks that wear levelling looks at before it takes one as it is.
 const LIST: usize = 8;
@@ -28,18 +27,13 @@ pub(super) struct Chooser {
 }
 
 impl Chooser {
-    pub(super) fn new(drive: &Resolved, victim: Victim) -> Self {
-        let (gc, wear) = (&drive.spec.ftl.gc, &drive.spec.ftl.wear);
+    pub(super) fn new(drive: &Parameters) -> Self {
         let mut this = Chooser {
-            victim,
-            tuning: Tuning { choices: gc.choices, window: gc.window },
-            levelling: Some(drive.levelling()).filter(|levelling| !levelling.is_none()),
-            limits: Limits {
-                rate_limit_below: Share::of(wear.rate_limit_below),
-                rate_limit_window: Share::of(wear.rate_limit_window),
-                migrate_below: Share::of(wear.migrate_below),
-            },
-            budget: wear.erase_budget.unwrap_or(u32::MAX),
+            victim: drive.victim,
+            tuning: drive.tuning,
+            levelling: Some(drive.levelling).filter(|levelling| !levelling.is_none()),
+            limits: drive.limits,
+            budget: drive.erase_budget.unwrap_or(u32::MAX),
             victim_draws: Draws::stream(0, ""),
             wear_draws: Draws::stream(0, ""),
             turn: 0,

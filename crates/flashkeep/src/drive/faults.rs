@@ -13,8 +13,7 @@ use super::{Drive, Levelled, Op, Resource};
 use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
 use crate::ftl::Entry;
 use crate::kernel::{Bits, Id, SimTime, Span};
-use crate::media::{Geometry, Place, PlaneId, Ppn, UnitId};
-use crate::spec::Level;
+use crate::media::{Geometry, Level, Place, PlaneId, Ppn, UnitId};
 use std::ops::Range;
 
 /// What a fault strikes.

@@ -27,6 +27,7 @@ mod media;
 mod multiplane;
 mod nvram;
 mod packing;
+mod parameters;
 mod power;
 mod queue;
 mod raw;
@@ -53,6 +54,7 @@ pub use leaf::LeafKind;
 pub use logs::{Alone, Logs, Told};
 pub use media::Operation;
 pub use nvram::Nvram;
+pub use parameters::Parameters;
 pub use recovery::Recovery;
 pub use retire::Life;
 pub use work::Work;
@@ -61,11 +63,11 @@ use crate::engine::{Contents, Done};
 #[cfg(test)]
 use crate::ftl::Entry;
 use crate::ftl::allocation::Order;
-use crate::ftl::{Allocation, Blocks, Maps, Victim};
+use crate::ftl::{Allocation, Blocks, Copyback, GcRun, InFlight, Maps, PlaneChoice};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
-use crate::media::{Domain, Geometry, PlaneId, Pools, Ppn, Rows, Scheduler, Timing, UnitId};
-use crate::spec::{
-    Acknowledge, BusUse, CommandsSpec, Copyback, GcRun, InFlight, Level, MultiPlane, PlaneChoice, Resolved,
+use crate::media::{
+    Acknowledge, BusUse, CommandsSpec, Domain, Geometry, Level, MultiPlane, PlaneId, Pools, Ppn, Rows,
+    Scheduler, Timing, UnitId,
 };
 use choose::Chooser;
 use leaf::{Ftl, Lane, Renamed};

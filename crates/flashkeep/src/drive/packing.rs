@@ -16,11 +16,10 @@
 //! and partial page programs.
 
 use super::multiplane::{Share, begins_page};
-use super::{Drive, Kind, Lane, Op};
+use super::{Drive, Kind, Lane, Op, Parameters};
 use crate::engine::{Cause, Command, Contents, Ticket, Verb};
 use crate::kernel::{Id, SimTime, Span};
-use crate::media::{PlaneId, Ppn, UnitId};
-use crate::spec::{Acknowledge, BusUse, Resolved};
+use crate::media::{Acknowledge, BusUse, PlaneId, Ppn, UnitId};
 
 /// What a drive with several places in a page of the flash knows besides.
 #[derive(Clone, Debug, Default)]
@@ -43,11 +42,11 @@ pub(super) struct Packing {
 }
 
 impl Packing {
-    pub(super) fn new(drive: &Resolved, planes: u32, leaves: usize) -> Packing {
-        let page = drive.page_sectors() as u16;
+    pub(super) fn new(drive: &Parameters, planes: u32, leaves: usize) -> Packing {
+        let page = drive.page_sectors as u16;
         Packing {
-            gather: Span(drive.gather_ns()),
-            flash_page: page * drive.places() as u16,
+            gather: Span(drive.gather_ns),
+            flash_page: page * drive.places as u16,
             page,
             hands: vec![Vec::new(); planes as usize],
             placed: vec![0; leaves],

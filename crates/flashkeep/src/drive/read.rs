@@ -5,8 +5,7 @@ use super::{Drive, Kind, NOT_YET, Op};
 use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket};
 use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime, Span};
-use crate::media::{Ppn, UnitId};
-use crate::spec::BusUse;
+use crate::media::{BusUse, Ppn, UnitId};
 
 impl<C: Contents> Drive<C> {
     pub(super) fn read(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket) {

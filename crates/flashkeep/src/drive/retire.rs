@@ -5,11 +5,10 @@
 //! ([`limit`](super::limit)): it places pages wherever there is room, and maps no more pages than it can always go on
 //! with. The first write that finds all of those taken is refused, and that is the end.
 
-use super::Drive;
+use super::{Drive, Parameters};
 use crate::engine::Contents;
 use crate::kernel::SimTime;
 use crate::media::PlaneId;
-use crate::spec::Resolved;
 
 /// How a drive has lived.
 #[derive(Clone, Debug)]
@@ -28,11 +27,11 @@ pub struct Life {
 }
 
 impl Life {
-    pub(super) fn new(drive: &Resolved) -> Self {
+    pub(super) fn new(drive: &Parameters) -> Self {
         Life {
-            budget: drive.spec.ftl.wear.erase_budget.unwrap_or(u32::MAX),
-            spare_blocks: drive.spare_blocks(),
-            padding: drive.padding(),
+            budget: drive.erase_budget.unwrap_or(u32::MAX),
+            spare_blocks: drive.spare_blocks,
+            padding: drive.padding,
             expired: 0,
             first_death: None,
             first_refusal: None,

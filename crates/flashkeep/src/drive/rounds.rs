@@ -10,8 +10,7 @@ use super::media::{Channel, bits};
 use super::{Drive, Kind, Op};
 use crate::engine::{Contents, Done, LeafId};
 use crate::kernel::{SimTime, Span};
-use crate::media::{Ppn, UnitId};
-use crate::spec::Acknowledge;
+use crate::media::{Acknowledge, Ppn, UnitId};
 
 /// Reads, or writes, that a channel takes at once.
 const BATCH: u32 = 100;

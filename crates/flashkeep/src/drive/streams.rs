@@ -4,11 +4,10 @@
 //! `ftl.gc.separate` moved pages have a block of their own besides; they still cool. Translation pages (`ftl.map =
 //! "dftl"`) have one that no data go to.
 
-use super::{Drive, Levelled};
+use super::{Drive, Levelled, Parameters};
 use crate::engine::Contents;
 use crate::ftl::Blocks;
 use crate::media::{PlaneId, Ppn};
-use crate::spec::Resolved;
 
 /// The streams of a drive.
 #[derive(Clone, Debug, Default)]
@@ -99,14 +98,13 @@ fn cooler(heat: u8, _: u8) -> u8 {
 }
 
 impl<C: Contents> Drive<C> {
-    pub(super) fn set_streams(&mut self, drive: &Resolved) {
-        let (classes, hold) = (drive.spec.ftl.streams, drive.levelling().migrates);
-        let moved = drive.spec.ftl.gc.separate.then_some(classes);
-        let first = (drive.translation_pages() > 0).then(|| drive.member_pages() as u32);
-        let tables = first.map(|first| (first, drive.streams() - 1));
-        let several = drive.streams() > 1;
+    pub(super) fn set_streams(&mut self, drive: &Parameters) {
+        let (classes, hold) = (drive.classes, drive.levelling.migrates);
+        let moved = drive.gc.separate.then_some(classes);
+        let tables = drive.tables_from.map(|first| (first, drive.streams - 1));
+        let several = drive.streams > 1;
         if several || hold {
-            self.blocks.set_streams(drive.streams(), hold);
+            self.blocks.set_streams(drive.streams, hold);
         }
         let heat = self.ftls.iter().filter(|_| classes > 1).map(|_| vec![0; self.maps.len() as usize]);
         self.streams = Streams { several, classes, moved, tables, heat: heat.collect() };

@@ -7,10 +7,9 @@
 
 use super::{Drive, Kind};
 use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Page, Ticket, Verb};
-use crate::ftl::{Allocation, Entry};
+use crate::ftl::{Allocation, Copyback, Entry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
 use crate::media::{PlaneId, Ppn};
-use crate::spec::{Copyback, PlaneChoice};
 
 /// How many writes ahead map entries are asked for.
 const AHEAD: usize = 24;

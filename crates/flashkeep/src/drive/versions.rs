@@ -5,10 +5,9 @@
 
 use super::{Drive, Lane, Op};
 use crate::engine::{Command, Contents};
-use crate::ftl::{Allocation, Entry};
+use crate::ftl::{Allocation, Entry, PlaneChoice};
 use crate::kernel::Id;
 use crate::media::{PlaneId, Ppn};
-use crate::spec::PlaneChoice;
 
 /// The copy of a page that a write replaces.
 #[derive(Clone, Copy, Debug, Default)]

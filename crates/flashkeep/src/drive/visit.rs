@@ -5,8 +5,7 @@ use super::{Drive, Lane, Op, Round};
 use crate::engine::Contents;
 use crate::kernel::{Id, SimTime};
 use crate::media::scheduler::Class;
-use crate::media::{PlaneId, UnitId};
-use crate::spec::BusUse;
+use crate::media::{BusUse, PlaneId, UnitId};
 
 /// What a class of actions had to offer.
 enum Turn {

@@ -4,10 +4,12 @@
 mod dram;
 mod link;
 mod lru;
+mod options;
 
 pub use dram::{Dram, Hits, side_by_side};
 pub use link::{Crossing, Link, ps_per_sector};
 pub use lru::{Held, Lru};
+pub use options::{BufferSpec, DramEnergySpec, Evict};
 
 use crate::kernel::Span;
 

@@ -80,7 +80,7 @@ impl Owners {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::FlashSpec;
+    use crate::media::FlashSpec;
 
     #[test]
     fn every_page_has_a_place_of_its_own() {

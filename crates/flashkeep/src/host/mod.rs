@@ -2,12 +2,14 @@
 
 mod address;
 mod interleave;
+mod options;
 mod oracle;
 mod split;
 mod window;
 
 pub use address::{AddressError, Addresses, Placement, Range};
 pub use interleave::Interleave;
+pub use options::{HostOrder, HostSpec, LateRequests};
 pub use oracle::Oracle;
 pub use split::{Fragment, Fragments, Span, fragments, whole};
 pub use window::Window;

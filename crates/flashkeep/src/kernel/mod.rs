@@ -5,6 +5,7 @@ mod arena;
 mod bits;
 mod fixed;
 mod hint;
+mod manual;
 mod time;
 
 pub use agenda::{Agenda, Deadlines};
@@ -13,4 +14,5 @@ pub use bits::Bits;
 pub use fixed::{FixedHasher, FixedMap};
 pub use flashkeep_trace::random::{Random, mix};
 pub use hint::{in_large_pages, prefetch};
-pub use time::{SimTime, Span};
+pub use manual::head_comment;
+pub use time::{SimTime, Span, whole};

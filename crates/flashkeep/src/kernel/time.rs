@@ -14,6 +14,14 @@ pub struct SimTime(pub u64);
 )]
 pub struct Span(pub u64);
 
+/// A number that is whole but for the binary form of its decimal (16.1 µs are 16100.000000000002 ns) made
+/// whole.
+#[must_use]
+pub fn whole(number: f64) -> f64 {
+    let near = number.round();
+    if (number - near).abs() <= near * 1e-12 { near } else { number }
+}
+
 impl SimTime {
     /// The start of the run.
     pub const ZERO: SimTime = SimTime(0);

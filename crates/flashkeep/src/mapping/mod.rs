@@ -76,6 +76,12 @@ pub struct Entry {
 /// The table of mappings.
 pub const MAPS: &[Entry] = &[page::ENTRY, dftl::ENTRY, block::ENTRY, hybrid::ENTRY];
 
+/// What `ftl.map` may be.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    MAPS.iter().map(|map| map.name).collect()
+}
+
 /// The mapping of that name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Entry> {

@@ -1,13 +1,21 @@
 //! The flash itself: where things are, how long they take, and who goes first on a channel.
 
+mod commands;
+mod energy;
 mod geometry;
+mod options;
+mod page_types;
 mod pools;
 mod rows;
 pub mod scheduler;
 mod timing;
 
+pub use commands::{CommandsSpec, MultiPlane};
+pub use energy::{FlashEnergySpec, nanowatts};
 pub use geometry::{Domain, Geometry, Place, PlaneId, Ppn, UnitId};
+pub use options::{Acknowledge, Across, BusUse, BusyUnit, FlashSpec, Level, TimingSpec};
+pub use page_types::{PageTypes, PerType};
 pub use pools::Pools;
 pub use rows::Rows;
 pub use scheduler::Scheduler;
-pub use timing::Timing;
+pub use timing::{Times, Timing};

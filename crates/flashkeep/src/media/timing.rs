@@ -1,7 +1,39 @@
 //! How long things take, in whole nanoseconds (rounded up once, where the specification is resolved).
 
+use super::{FlashSpec, PageTypes};
 use crate::kernel::Span;
-use crate::spec::Resolved;
+
+/// The times of a drive in whole ns, rounded up once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Array to page register, of pages of the first type.
+    pub read_ns: u64,
+    /// Page register to array, of pages of the first type.
+    pub program_ns: u64,
+    /// A block's erase.
+    pub erase_ns: u64,
+    /// Command and address cycles of a page operation.
+    pub command_ns: u64,
+    /// Command and address cycles of an erase.
+    pub erase_command_ns: u64,
+    /// Between an erase command and the erase.
+    pub erase_setup_ns: u64,
+    /// Between the transfers of a multi-plane program, and until a cache register is free.
+    pub register_ns: u64,
+    /// What a request takes that the controller's memory serves alone.
+    pub hit_ns: u64,
+    /// One byte over the channel, in fs: fractions of a ns add up before they are rounded.
+    pub bus_fs_per_byte: u64,
+}
+
+impl Times {
+    /// How long some bytes hold the channel.
+    #[must_use]
+    pub fn transfer_ns(&self, bytes: u64) -> u64 {
+        let fs = u128::from(bytes) * u128::from(self.bus_fs_per_byte);
+        u64::try_from(fs.div_ceil(1_000_000)).unwrap_or(u64::MAX)
+    }
+}
 
 /// The times of a drive's flash operations.
 #[derive(Clone, Debug)]
@@ -26,20 +58,18 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// The times of a drive.
+    /// The times of pages of so many sectors, so many of which share a page of this flash, whose blocks have pages of
+    /// these types.
     #[must_use]
-    pub fn new(drive: &Resolved) -> Self {
-        let timing = &drive.timing;
-        let (sectors, places) = (drive.page_sectors(), drive.places());
-        let bytes = u64::from(drive.spec.flash.pin_bytes_per_sector);
+    pub fn new(flash: &FlashSpec, timing: &Times, types: &PageTypes, sectors: u64, places: u32) -> Self {
+        let bytes = u64::from(flash.pin_bytes_per_sector);
         let transfer = |sectors: u64| Span(timing.transfer_ns(sectors * bytes));
-        let types = &drive.page_types;
         let of_page = |page: u32| {
             let kind = types.of(page / places);
             [Span(types.read_ns[kind]), Span(types.program_ns[kind])]
         };
         // As many as a page's number has room for.
-        let pages = if types.is_single() { 0 } else { drive.block_pages().next_power_of_two() };
+        let pages = if types.is_single() { 0 } else { flash.pages_per_block.next_power_of_two() };
         Timing {
             by_page: (0..pages).map(of_page).collect(),
             read: Span(timing.read_ns),
@@ -47,11 +77,7 @@ impl Timing {
             erase: Span(timing.erase_setup_ns + timing.erase_ns),
             command: Span(timing.command_ns),
             erase_command: Span(timing.erase_command_ns),
-            summary: if drive.spec.flash.summary_page {
-                transfer(1) + Span(timing.program_ns)
-            } else {
-                Span::ZERO
-            },
+            summary: if flash.summary_page { transfer(1) + Span(timing.program_ns) } else { Span::ZERO },
             memory: Span(timing.hit_ns),
             transfer: std::iter::once(sectors).chain(1..=sectors * u64::from(places)).map(transfer).collect(),
         }

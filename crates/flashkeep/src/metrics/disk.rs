@@ -1,8 +1,7 @@
 //! A disk's energy: what the drive file says it draws, times what it did with its time. Integers (nW · ns) until it is
 //! told, under the keys that flash has.
 
-use crate::disk::Statistics;
-use crate::spec::DiskPowerSpec;
+use crate::disk::{DiskPowerSpec, Statistics};
 use serde_json::{Value, json};
 
 /// The energy of a disk over `span_ns`, in which the host wrote so many bytes; null where nothing is known.
@@ -55,7 +54,7 @@ mod tests {
 
     #[test]
     fn energy_is_power_times_time() {
-        let drive = crate::spec::load("st3500630a", &[]).expect("a preset");
+        let drive = crate::config::load("st3500630a", &[]).expect("a preset");
         let spec = drive.disk().expect("a disk");
         let second = 1_000_000_000;
         let did = Statistics {

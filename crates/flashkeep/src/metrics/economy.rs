@@ -2,7 +2,7 @@
 //! run has it.
 
 use super::{Facts, MemberFacts};
-use crate::spec::Resolved;
+use crate::config::Resolved;
 use serde_json::{Value, json};
 
 /// A row of table 1: for each GB of data so many of SSD and of disk, and the life of the SSDs over that of one alone.

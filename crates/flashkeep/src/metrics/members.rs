@@ -3,12 +3,12 @@
 use super::Reported;
 use super::counts::{BufferHits, operations, per, utilization, write_amplification};
 use super::{Mark, WearFacts, disk_energy};
+use crate::config::Resolved;
 use crate::devices::DeviceStatistics;
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
 use crate::front::Hits;
 use crate::kernel::{SimTime, Span};
-use crate::spec::Resolved;
 use serde_json::{Value, json};
 
 /// What a member of an array has done while requests were counted.

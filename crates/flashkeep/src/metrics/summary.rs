@@ -4,11 +4,11 @@ use super::Reported;
 use super::counts::{BufferHits, operations, per, utilization, write_amplification};
 use super::histogram::times;
 use super::{Digest, Histogram, MemberFacts, Phases, WearFacts};
+use crate::config::Resolved;
 use crate::drive::{Counters, Kind, Work};
 use crate::front::Hits;
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
-use crate::spec::Resolved;
 use flashkeep_trace::Provenance;
 use serde_json::{Value, json};
 

@@ -33,7 +33,7 @@ use crate::engine::{
     Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Unit, Verdict,
     View, Why,
 };
-use crate::spec::{Incomplete, RedundancySpec};
+use crate::schemes::{Incomplete, RedundancySpec};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "diff-raid",

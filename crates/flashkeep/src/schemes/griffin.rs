@@ -33,7 +33,7 @@ use crate::engine::{
     Verdict, View, Why,
 };
 use crate::kernel::Span;
-use crate::spec::RedundancySpec;
+use crate::schemes::RedundancySpec;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "griffin",

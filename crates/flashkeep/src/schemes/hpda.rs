@@ -43,7 +43,7 @@ use crate::engine::{
     Step, Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::{Bits, Span};
-use crate::spec::RedundancySpec;
+use crate::schemes::RedundancySpec;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "hpda",

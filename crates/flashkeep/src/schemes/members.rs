@@ -1,7 +1,7 @@
 //! How many members a scheme makes of the parts that there are.
 
 use super::MemberFacts;
-use crate::spec::RedundancySpec;
+use crate::schemes::RedundancySpec;
 
 /// The members of a mirror: every group takes the same number of parts.
 pub(super) fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {

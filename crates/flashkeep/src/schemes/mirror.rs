@@ -32,7 +32,7 @@ use crate::engine::{
     Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::Bits;
-use crate::spec::{MirrorAcknowledge, ReadPolicy};
+use crate::schemes::{MirrorAcknowledge, ReadPolicy};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "mirror",

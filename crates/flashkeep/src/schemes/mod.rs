@@ -8,8 +8,8 @@ use crate::engine::{
     Verdict, View, Why,
 };
 
+use crate::kernel::head_comment;
 use crate::mapping::Mapping;
-use crate::spec::{RedundancySpec, head_comment};
 
 mod backup;
 mod diff_raid;
@@ -25,12 +25,14 @@ mod log;
 mod members;
 mod mirror;
 mod none;
+mod options;
 mod parity;
 mod ppc;
 mod raid4;
 mod raid5;
 mod raid6;
 mod ring;
+mod shares;
 mod spd_raid4;
 #[cfg(test)]
 mod tests;
@@ -48,11 +50,13 @@ pub use lifespan::Lifespan;
 pub use log::{Log, least_groups};
 pub use mirror::Mirror;
 pub use none::Plain;
+pub use options::{Incomplete, MirrorAcknowledge, ReadPolicy, RedundancySpec, Spread};
 pub use parity::{Fixed, Layout, Parity, Rotated, Split, Weighted};
 pub use ppc::Ppc;
 pub use raid4::Raid4;
 pub use raid5::Raid5;
 pub use raid6::Raid6;
+pub use shares::{SHARES_OF, Shares};
 pub use spd_raid4::SpdRaid4;
 
 /// A member of an array, as its scheme may know it.
@@ -181,6 +185,12 @@ pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
 /// The schemes that a drive can have.
 pub fn for_drives() -> impl Iterator<Item = &'static Entry> {
     SCHEMES.iter().filter(|entry| entry.is_for_drives())
+}
+
+/// What `redundancy.scheme` may be.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    SCHEMES.iter().map(|scheme| scheme.name).collect()
 }
 
 /// The scheme of that name.

@@ -22,7 +22,7 @@
 use super::hybrid;
 use super::parity::{Parity, Split};
 use super::{Entry, MemberFacts, Members, Options};
-use crate::spec::RedundancySpec;
+use crate::schemes::RedundancySpec;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "spd-raid4",

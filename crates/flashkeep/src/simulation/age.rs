@@ -1,14 +1,13 @@
 //! A drive that is not new at time 0: aged by construction, or written until it is in a steady state.
 
 use super::{PREPARED, Simulation, Stop};
-use crate::buffer::Below;
+use crate::buffer::{Below, Existing};
 use crate::devices::Body;
 use crate::engine::{Contents, LeafId, NodeId, Page, Scheme};
 use crate::error::{DriveError, Error};
 use crate::job::Progress;
 use crate::kernel::Bits;
 use crate::metrics::Conditioned;
-use crate::spec::Existing;
 use flashkeep_trace::Op;
 use flashkeep_trace::random::Random;
 use std::ops::ControlFlow;

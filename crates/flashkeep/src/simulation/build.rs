@@ -1,16 +1,15 @@
 //! From a resolved drive to its flash and the tree of its redundancy over it.
 
+use crate::config::Resolved;
 use crate::devices::{Device, DeviceSet};
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, LeafKind, Nvram};
 use crate::engine::{Contents, Controller, LeafId, Level, Scheme, Tree, Units};
-use crate::front::{Front, ps_per_sector};
-use crate::ftl::victim;
+use crate::front::{Evict, Front, ps_per_sector};
 use crate::kernel::Span;
 use crate::mapping::{self, Below};
-use crate::media::{Domain, Geometry, PlaneId, scheduler};
+use crate::media::{Domain, Geometry, PlaneId};
 use crate::schemes::{self, Any, Members};
-use crate::spec::{Evict, Resolved};
 use std::ops::Range;
 
 /// A drive or an array, ready to be asked.
@@ -99,9 +98,7 @@ fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
             LeafKind::Mapped { pages: pages + tables, shadow, notify_leaving, notify_moves }
         }
     };
-    let rule = scheduler::named(&drive.spec.flash.scheduler).expect("checked when the drive was resolved");
-    let victim = victim::named(&drive.spec.ftl.gc.victim).expect("checked when the drive was resolved");
-    Drive::new(drive, domains, kind, rule, victim)
+    Drive::new(&drive.drive_parameters(kind), domains)
 }
 
 /// The drives of an array, and the tree of its redundancy over them and within them.

@@ -1,10 +1,11 @@
 //! What of a job makes no sense together, and who is told.
 
+use crate::buffer::Existing;
+use crate::config::Resolved;
 use crate::error::{DriveError, Error};
 use crate::faults::{What, events};
 use crate::job::Job;
 use crate::output;
-use crate::spec::{Existing, Resolved};
 use crate::workload::Workload;
 
 /// Whether the power is to fail.

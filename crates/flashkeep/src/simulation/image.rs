@@ -13,7 +13,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Begins with a drive that was saved.
     pub(super) fn load(&mut self, path: &Path) -> Result<(), Error> {
         let named = |problem: String| Error::Option(format!("--aged: {}: {problem}", path.display()));
-        let mut image = Reader::open(path, self.resolved).map_err(named)?;
+        let mut image = Reader::open(path, &self.resolved.identity()).map_err(named)?;
         if C::KEEP && !image.contents {
             let problem = "saved without what its pages hold, which --verify checks: age it with --verify";
             return Err(named(problem.into()));
@@ -55,7 +55,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         image.put(&self.engine.nodes().collect::<Vec<_>>());
         image.put(&self.engine.carried());
         self.buffer.save(&mut image);
-        let written = image.write(path, self.resolved, C::KEEP, self.conditioned.clone());
+        let written = image.write(path, &self.resolved.identity(), C::KEEP, self.conditioned.clone());
         written.map_err(|error| Error::Output(problem(&path.display().to_string(), &error)))
     }
 }

@@ -3,11 +3,11 @@
 //! come later are turned away at the door, and reads are served on.
 
 use super::Simulation;
+use crate::config::Resolved;
 use crate::devices::Body;
 use crate::drive::{Drive, Life};
 use crate::engine::Contents;
 use crate::metrics::{Mark, WearFacts, called};
-use crate::spec::Resolved;
 
 /// When blocks began to die, and when the drive could no longer hold its data, with the bytes written by then.
 #[derive(Clone, Copy, Debug, Default)]

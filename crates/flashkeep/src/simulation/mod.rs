@@ -1,13 +1,14 @@
 //! Wires the house: workload → host → buffer → redundancy → FTLs → flash → report, and turns the clock.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, PartialWrites};
+use crate::config::{self, Resolved};
 use crate::devices::{Body, DeviceStatistics};
 use crate::drive::{Counters, Drive, Work};
 use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Token};
 use crate::error::Error;
 use crate::front::{Hits, Link, ps_per_sector};
 use crate::ftl::Entry;
-use crate::host::{Addresses, Interleave, Placement, Range, Window, fragments};
+use crate::host::{Addresses, HostOrder, Interleave, Placement, Range, Window, fragments};
 use crate::job::{Job, Outcome, Progress, RequestRecord};
 use crate::kernel::{Arena, SimTime, Span};
 use crate::mapping;
@@ -15,7 +16,6 @@ use crate::media::Ppn;
 use crate::metrics::{Phases, Statistics, WorkloadFacts, called};
 use crate::output::{self, Site, Sites};
 use crate::schemes;
-use crate::spec::{self, HostOrder, PartialWrites, Resolved};
 use crate::workload::{Replay, Workload};
 use flashkeep_trace::{Op, Provenance};
 use std::ops::ControlFlow;
@@ -67,7 +67,7 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
     if job.existing.as_deref().is_some_and(|existing| existing != "reads") {
         set.push("start.scan=false".to_owned());
     }
-    let drive = spec::load(&job.drive, &set).map_err(|error| name_option(error, job))?;
+    let drive = config::load(&job.drive, &set).map_err(|error| name_option(error, job))?;
     let mut workload = Workload::new(job, &drive)?;
     check_ageing(job, &drive)?;
     check_shelf(job, &drive)?;

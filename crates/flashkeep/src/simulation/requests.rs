@@ -4,11 +4,10 @@ use super::{AHEAD, Baseline, InFlight, Simulation, Stop};
 use crate::buffer::{Below, Buffer};
 use crate::devices::Body;
 use crate::engine::{Contents, Finished, LeafId, NodeId, Page, Scheme, Ticket, Version};
-use crate::host::{Placement, Range, Span as Sectors, fragments};
+use crate::host::{LateRequests, Placement, Range, Span as Sectors, fragments};
 use crate::job::RequestRecord;
 use crate::kernel::{Id, SimTime, Span};
 use crate::schemes;
-use crate::spec::LateRequests;
 use crate::workload::Requests;
 use flashkeep_trace::{Op, Request};
 

@@ -1,11 +1,10 @@
 //! What there is before time 0.
 
 use super::{PREPARED, Simulation, Stop};
-use crate::buffer::Below;
+use crate::buffer::{Below, Existing};
 use crate::devices::Body;
 use crate::engine::{Contents, Ticket};
 use crate::job::Progress;
-use crate::spec::Existing;
 use std::ops::ControlFlow;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {

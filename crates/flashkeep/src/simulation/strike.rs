@@ -42,7 +42,7 @@ impl Blows {
     /// What a job asks for.
     pub(super) fn new(
         job: &crate::job::Job,
-        drive: &crate::spec::Resolved,
+        drive: &crate::config::Resolved,
         workload: &Workload<'_>,
         spares: std::ops::Range<u16>,
     ) -> Result<Self, Error> {

@@ -1,8 +1,8 @@
 //! What the integration tests share: drives and traces in files, jobs run to their end.
 
+use flashkeep::config::load_text;
 use flashkeep::job::{Job, Outcome};
 use flashkeep::run;
-use flashkeep::spec::load_text;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::ops::ControlFlow;

@@ -42,6 +42,12 @@ pub struct Rule {
 /// The table of rules.
 pub const RULES: [Rule; 3] = [fcfs::RULE, sstf::RULE, look::RULE];
 
+/// What `disk.scheduler` may be.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    RULES.iter().map(|rule| rule.name).collect()
+}
+
 /// The rule of that name.
 #[must_use]
 pub fn named(name: &str) -> Option<Rule> {

@@ -9,9 +9,9 @@ mod seek;
 mod service;
 
 use super::*;
+use crate::config::{Resolved, load, load_text};
 use crate::engine::{Cause, Part, Token};
 use crate::kernel::Random;
-use crate::spec::{Resolved, load, load_text};
 
 /// Later than anything, and yet an instant.
 const LAST: SimTime = SimTime(u64::MAX - 1);

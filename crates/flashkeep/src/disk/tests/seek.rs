@@ -1,7 +1,7 @@
 //! Seek curves against the figures that their parameters are known to give.
 
 use super::*;
-use crate::spec::{Numbers, SeekCurve, SeekSpec};
+use crate::disk::{Numbers, SeekCurve, SeekSpec};
 
 fn ms(table: &SeekTable, writes: bool, cylinders: u32) -> f64 {
     table.time(writes, cylinders).0 as f64 / 1e6

@@ -12,10 +12,9 @@ mod raw;
 mod shadow;
 
 use super::*;
+use crate::config::load_text;
 use crate::engine::{Below, Cause, Command, Flags, LeafId, Leaves, Page, Part, Ticket, Token, Verb};
-use crate::ftl::victim;
-use crate::media::scheduler;
-use crate::spec::{Across, load_text};
+use crate::media::Across;
 use std::sync::mpsc;
 
 /// Sends every operation to the test.
@@ -65,9 +64,7 @@ impl Rig {
         let geometry = Geometry::new(&resolved.spec.flash);
         let part = |index| geometry.part(Across::Channel, members, index).expect("equal parts");
         let domains: Vec<Domain> = (0..members).map(part).collect();
-        let rule = scheduler::named(&resolved.spec.flash.scheduler).expect("a scheduler");
-        let victim = victim::named(&resolved.spec.ftl.gc.victim).expect("a policy");
-        let mut drive = Drive::new(&resolved, &domains, kind, rule, victim);
+        let mut drive = Drive::new(&resolved.drive_parameters(kind), &domains);
         let (sender, wire) = mpsc::channel();
         drive.log_operations(Box::new(Wire(sender)));
         Rig { drive, now: SimTime::ZERO, wire, operations: Vec::new() }

@@ -1,10 +1,9 @@
 //! Any order of writes, renames, trims and reads, against a list of what each page holds.
 
+use crate::config::load_text;
 use crate::drive::*;
 use crate::engine::{Cause, Command, Flags, LeafId, Leaves, Page, Ticket, Token, Verb};
-use crate::ftl::victim;
-use crate::media::scheduler;
-use crate::spec::{Across, load_text};
+use crate::media::Across;
 use proptest::prelude::*;
 
 const PAGES: u32 = 40;
@@ -18,10 +17,8 @@ fn drive(run: &str, allocation: &str) -> Drive<Token> {
     let resolved = load_text("small", &text, &[]).expect("a drive that makes sense");
     let whole =
         Geometry::new(&resolved.spec.flash).part(Across::Channel, 1, 0).expect("one part is all of it");
-    let rule = scheduler::named("reads-first").expect("a scheduler");
-    let victim = victim::named("greedy").expect("a policy");
     let kind = LeafKind::Mapped { pages: PAGES, shadow: 0, notify_leaving: false, notify_moves: false };
-    Drive::new(&resolved, &[whole], kind, rule, victim)
+    Drive::new(&resolved.drive_parameters(kind), &[whole])
 }
 
 /// What is done next, and how far time goes on before it.

@@ -64,6 +64,12 @@ impl std::fmt::Debug for Model {
 /// The table of ageing models.
 pub const MODELS: [Model; 3] = [basic::MODEL, approach1::MODEL, approach2::MODEL];
 
+/// What `ageing.model` may be.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    std::iter::once("none").chain(MODELS.iter().map(|model| model.name)).collect()
+}
+
 /// The model of that name.
 #[must_use]
 pub fn named(name: &str) -> Option<Model> {

@@ -3,14 +3,15 @@
 //! A write waits in a *pool* until a die that may take it is idle and its channel free; the policy says which pool,
 //! and which plane of the die.
 
+mod binding;
 mod dynamic;
 mod most_free;
 mod order;
 
+pub use binding::Binding;
 pub use order::Order;
 
 use crate::media::{Domain, Geometry, PlaneId};
-use crate::spec;
 
 /// A way to place pages, as users find it.
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +62,8 @@ pub enum Allocation {
 impl Allocation {
     /// What a drive's key means, with so many consecutive pages at the same place.
     #[must_use]
-    pub fn new(named: spec::Allocation, stride: u32) -> Self {
-        match named.levels() {
+    pub fn new(binding: Binding, stride: u32) -> Self {
+        match binding.levels() {
             [] => Allocation::Dynamic,
             levels @ [_, _, _, _] => Allocation::Static(Order::new(levels, stride)),
             levels => Allocation::Partial(Order::new(levels, stride)),

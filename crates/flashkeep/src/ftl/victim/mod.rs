@@ -77,6 +77,12 @@ pub const VICTIMS: [Victim; 8] = [
     windowed_greedy::POLICY,
 ];
 
+/// What `ftl.gc.victim` may be.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    VICTIMS.iter().map(|policy| policy.name).collect()
+}
+
 /// The policy of that name.
 #[must_use]
 pub fn named(name: &str) -> Option<Victim> {

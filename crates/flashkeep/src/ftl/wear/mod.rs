@@ -88,6 +88,12 @@ impl std::fmt::Debug for Levelling {
 /// The table of policies.
 pub const LEVELLINGS: [Levelling; 4] = [none::POLICY, rate_limit::POLICY, migration::POLICY, both::POLICY];
 
+/// What `ftl.wear.levelling` may be.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    LEVELLINGS.iter().map(|policy| policy.name).collect()
+}
+
 /// The policy of that name.
 #[must_use]
 pub fn named(name: &str) -> Option<Levelling> {

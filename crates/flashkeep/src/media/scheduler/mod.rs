@@ -37,6 +37,12 @@ pub struct Scheduler {
 /// The table of schedulers.
 pub const SCHEDULERS: [Scheduler; 3] = [reads_first::RULE, fifo::RULE, ssdsim::RULE];
 
+/// What `flash.scheduler` may be.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    SCHEDULERS.iter().map(|rule| rule.name).collect()
+}
+
 /// The scheduler of that name.
 #[must_use]
 pub fn named(name: &str) -> Option<Scheduler> {

@@ -7,7 +7,7 @@
 
 use super::super::MemberFacts;
 use crate::engine::{Member, Page};
-use crate::spec::{RedundancySpec, Spread};
+use crate::schemes::{RedundancySpec, Spread};
 
 /// The longest segment: what is read in one pass can be numbered within one plan.
 const LONGEST_SEGMENT: u32 = 8192;

@@ -52,7 +52,7 @@ use crate::engine::{
     Verdict, View, Why,
 };
 use crate::kernel::{Bits, Span};
-use crate::spec::RedundancySpec;
+use crate::schemes::RedundancySpec;
 use address::Layout;
 use disk::{Disk, Kind, Turn};
 pub use facts::{BackupFacts, DiskFacts, Moved};

@@ -43,9 +43,12 @@ use crate::engine::{
     View, Why,
 };
 use crate::kernel::Bits;
-use crate::spec::{DISK_SECTOR_BYTES, RedundancySpec};
+use crate::schemes::RedundancySpec;
 use similar::{Likeness, Recent};
 use std::collections::VecDeque;
+
+/// Bytes of a sector of the disks that hold the deltas.
+const SECTOR_BYTES: u32 = 512;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "i-cash",
@@ -158,7 +161,7 @@ pub(super) fn build(options: &Options<'_>) -> ICash {
         piece: Vec::new(),
         folding: false,
         batch: PIECE.min(memory / 2).min(log / 2).max(1),
-        sectors: redundancy.delta_bytes.min(options.page_bytes as u32).div_ceil(DISK_SECTOR_BYTES) as u16,
+        sectors: redundancy.delta_bytes.min(options.page_bytes as u32).div_ceil(SECTOR_BYTES) as u16,
         answers: true,
         damaged: false,
     }

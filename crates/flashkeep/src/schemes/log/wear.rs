@@ -5,7 +5,7 @@
 //! q = 1 − (1 − P)^w, where P = Σ C(n, i)·rⁱ·(1 − r)^(n − i) over i > t; a stripe of that many units is lost when two or
 //! more of them cannot be read. All of this becomes one table of erase counts where the drive is set up.
 
-use crate::spec::RedundancySpec;
+use crate::schemes::RedundancySpec;
 use libm::{exp, expm1, log, log1p};
 
 /// What a code word holds.

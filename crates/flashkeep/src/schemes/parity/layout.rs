@@ -215,7 +215,7 @@ impl Divisor {
 mod tests {
     use super::super::Weighted;
     use super::*;
-    use crate::spec::RedundancySpec;
+    use crate::schemes::RedundancySpec;
 
     #[test]
     fn division_is_exact() {

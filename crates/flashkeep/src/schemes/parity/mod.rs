@@ -32,7 +32,7 @@ use crate::engine::{
     Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::Span;
-use crate::spec::Incomplete;
+use crate::schemes::Incomplete;
 use waiting::Waiting;
 
 /// Milliseconds of a drive file as a span of time.

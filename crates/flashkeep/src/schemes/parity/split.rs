@@ -53,7 +53,7 @@ mod tests {
     use super::super::layout::Seats;
     use super::*;
     use crate::engine::Role;
-    use crate::spec::RedundancySpec;
+    use crate::schemes::RedundancySpec;
 
     #[test]
     fn stripes_and_their_parities() {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::{Cause, Command, Page as LeafPage, Verb};
-use crate::spec::Shares;
+use crate::schemes::Shares;
 
 /// Members, stripes and pages a member may be written before it is replaced.
 const MEMBERS: u8 = 5;

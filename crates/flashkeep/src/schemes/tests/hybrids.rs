@@ -3,8 +3,7 @@
 use super::*;
 use crate::engine::{Cause, Command, LeafId, Verb, Why};
 use crate::kernel::SimTime;
-use crate::schemes::SCHEMES;
-use crate::spec::ReadPolicy;
+use crate::schemes::{ReadPolicy, SCHEMES};
 
 /// What was asked since the log was cleared: leaf, first page, how many, verb, cause.
 type Asked = (u16, u32, u16, Verb, Cause);

@@ -15,7 +15,7 @@ use crate::engine::tests::rig;
 use crate::engine::tests::store::{Report, Store};
 use crate::engine::{Contents, Hazard, NodeId, Page, Role, Scheme, Token, Tree, Unit, gf};
 use crate::kernel::Random;
-use crate::spec::{Incomplete, RedundancySpec};
+use crate::schemes::{Incomplete, RedundancySpec};
 
 type Rig<C = Token> = rig::Rig<C, Any>;
 

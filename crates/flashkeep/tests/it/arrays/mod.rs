@@ -10,9 +10,9 @@ mod power;
 mod told;
 
 use crate::common::{figure, file, job, summary};
+use flashkeep::config::load;
 use flashkeep::job::Job;
 use flashkeep::run;
-use flashkeep::spec::load;
 use serde_json::Value;
 use std::ops::ControlFlow;
 

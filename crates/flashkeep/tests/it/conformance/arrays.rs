@@ -2,12 +2,12 @@
 
 use super::bench::Bench;
 use super::{check_losses, fill, history, set, sets, text};
+use flashkeep::config::{Resolved, load_text};
 use flashkeep::devices::DeviceSet;
 use flashkeep::drive::{Fault, Kind};
 use flashkeep::engine::{Hazard, Token, Verb};
 use flashkeep::media::PlaneId;
-use flashkeep::schemes::{Entry, MemberFacts, SCHEMES};
-use flashkeep::spec::{RedundancySpec, Resolved, load_text};
+use flashkeep::schemes::{Entry, MemberFacts, RedundancySpec, SCHEMES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

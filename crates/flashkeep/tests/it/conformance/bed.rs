@@ -1,12 +1,12 @@
 //! What a bench stands on: the flash of one drive, or the drives, disks and memories of an array.
 
 use super::bench::Told;
+use flashkeep::config::Resolved;
 use flashkeep::devices::{Body, Device, DeviceSet};
 use flashkeep::drive::{Drive, Kind};
 use flashkeep::engine::Token;
 use flashkeep::kernel::SimTime;
 use flashkeep::simulation::{Built, build, build_array};
-use flashkeep::spec::Resolved;
 
 /// Devices that can be looked into.
 pub(crate) trait Bed: Body<Token> + Sized {

@@ -5,6 +5,7 @@ mod audit;
 mod failures;
 
 use super::bed::Bed;
+use flashkeep::config::{Resolved, load_text};
 use flashkeep::drive::{Drive, Log, Operation};
 use flashkeep::engine::{
     Command, Engine, Finished, Hazard, LeafId, NodeId, Page, Scheme, Token, Verb, Version,
@@ -13,7 +14,6 @@ use flashkeep::kernel::SimTime;
 use flashkeep::media::{PlaneId, Ppn};
 use flashkeep::schemes::Any;
 use flashkeep::simulation::{Built, Plot};
-use flashkeep::spec::{Resolved, load_text};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 

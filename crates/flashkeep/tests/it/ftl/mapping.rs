@@ -1,7 +1,7 @@
 //! Maps: what a page map in flash, a map of blocks and a hybrid cost, by closed forms and worked examples.
 
 use crate::common::{figure, job, summary};
-use flashkeep::spec::load_text;
+use flashkeep::config::load_text;
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -10,8 +10,7 @@ use crate::engine::tests::rig;
 use crate::engine::tests::store::{Report, Store};
 use crate::engine::{Contents, Hazard, NodeId, Page, Scheme, Token, Tree};
 use crate::kernel::Random;
-use crate::schemes::{Any, MemberFacts, Options, build, named};
-use crate::spec::{RedundancySpec, Spread};
+use crate::schemes::{Any, MemberFacts, Options, RedundancySpec, Spread, build, named};
 
 type Rig<C = Token> = rig::Rig<C, Any>;
 

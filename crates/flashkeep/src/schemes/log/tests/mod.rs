@@ -10,8 +10,7 @@ use crate::engine::tests::rig::Rig;
 use crate::engine::tests::store::{Report, Store};
 use crate::engine::{Cause, Contents, Hazard, NodeId, Page, Role, Scheme, Token, Tree, Unit, Verb};
 use crate::kernel::Random;
-use crate::schemes::{Any, Options, build};
-use crate::spec::RedundancySpec;
+use crate::schemes::{Any, Options, RedundancySpec, build};
 
 /// A drive to be made.
 #[derive(Clone, Debug)]

@@ -3,9 +3,9 @@
 use super::{Bed, Bench, Dead};
 use flashkeep::drive::{Drive, Kind, Operation};
 use flashkeep::engine::{Cause, Contents, LeafId, Page, Role, Scheme, Token, Unit, gf};
+use flashkeep::ftl::GcRun;
 use flashkeep::kernel::SimTime;
 use flashkeep::mapping::Below;
-use flashkeep::spec::GcRun;
 
 impl<H: Bed> Bench<H> {
     /// What must hold whenever nothing is under way: the map and its inverse, parity and copies as the raw state has

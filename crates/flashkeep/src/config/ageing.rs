@@ -1,0 +1,79 @@
+//! Flash that is not new: what the keys of `[ageing]` come to, and whether the drive can be like that.
+
+use super::check::{Check, Resolved};
+use super::pools::pooled;
+use crate::buffer::Existing;
+use crate::error::DriveError;
+use crate::ftl::ageing::{self, Model, Wish};
+use crate::schemes::{self, Members};
+
+impl Resolved {
+    /// How each plane is aged; none where the flash is new.
+    #[must_use]
+    pub fn ageing(&self) -> Option<(Model, Wish)> {
+        let (flash, keys) = (self.pooled_flash(), &self.spec.ageing);
+        let model = ageing::named(&keys.model)?;
+        let plane = f64::from(flash.blocks_per_plane) * f64::from(flash.pages_per_block);
+        let wish = Wish {
+            pages: flash.pages_per_block,
+            written: (plane * keys.aged_ratio) as u32,
+            written_each: (f64::from(flash.pages_per_block) * keys.aged_ratio).ceil() as u32,
+            valid_ppm: if model.leaves_valid { (keys.valid_ratio * 1e6).round() as u32 } else { 0 },
+        };
+        Some((model, wish))
+    }
+}
+
+impl Check<'_> {
+    /// The flash can have been used like that, and go on.
+    pub(super) fn ageing(&mut self) -> Result<(), DriveError> {
+        let (flash, keys) = (&pooled(&self.spec), &self.spec.ageing);
+        let plane = self.spec.ftl.pool.noun();
+        let Some(model) = ageing::named(&keys.model) else { return Ok(()) };
+        if schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw) {
+            let message = format!(
+                "{}: stripes in the order of arrival lay out their flash themselves, and no model says how; \
+                 `--condition` ages such a drive by writing",
+                keys.model
+            );
+            return Err(self.wrong(&["ageing.model", "redundancy.scheme"], message));
+        }
+        if self.spec.start.existing == Existing::All {
+            let message = format!(
+                "{}: with start.existing = \"all\" the drive is written in full, and nothing is left to age; `reads` \
+                 and `none` are accepted, or `--condition`",
+                keys.model
+            );
+            return Err(self.wrong(&["ageing.model", "start.existing"], message));
+        }
+        let pages = f64::from(flash.blocks_per_plane) * f64::from(flash.pages_per_block);
+        let most = 1.0 - 2.0 / f64::from(flash.blocks_per_plane);
+        if keys.aged_ratio > most {
+            let message = format!(
+                "{} leaves {:.1} blocks of a {plane} clean; collection needs 2 of them: at most {:.6} is accepted with {} \
+                 blocks in a {plane}",
+                keys.aged_ratio,
+                f64::from(flash.blocks_per_plane) * (1.0 - keys.aged_ratio),
+                (most * 1e6).floor() / 1e6,
+                flash.blocks_per_plane
+            );
+            return Err(self.wrong(&["ageing.aged_ratio", "flash.blocks_per_plane"], message));
+        }
+        let valid = if model.leaves_valid { keys.valid_ratio } else { 0.0 };
+        let logical = 1.0 / (1.0 + self.spec.ftl.over_provisioning);
+        if keys.aged_ratio * valid > logical {
+            let message = format!(
+                "{valid} of the {} written pages of a {plane} would be valid, more than the {} that the host can have: a \
+                 lower ageing.valid_ratio or ageing.aged_ratio",
+                (pages * keys.aged_ratio) as u64,
+                (pages * logical) as u64
+            );
+            return Err(self.wrong(&["ageing.valid_ratio", "ageing.aged_ratio"], message));
+        }
+        if !model.leaves_valid && keys.valid_ratio > 0.0 && self.given.by_hand("ageing.valid_ratio") {
+            let text = format!("ageing.valid_ratio: no effect with ageing.model = \"{}\"", keys.model);
+            self.warnings.push(text);
+        }
+        Ok(())
+    }
+}

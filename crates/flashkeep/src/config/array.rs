@@ -1,0 +1,268 @@
+//! An array: a drive file whose members are drives, disks or arrays themselves.
+
+use super::check::Resolved;
+use super::keys::DriveSpec;
+use super::load::{self, Given};
+use crate::buffer::Existing;
+use crate::error::DriveError;
+use crate::schemes::MemberFacts;
+
+/// Arrays of arrays of arrays: deeper ones lead back to themselves.
+const DEEPEST: usize = 8;
+
+/// Tables of a drive file that speak of what a single drive is made of.
+pub(super) const OF_DRIVES: [&str; 4] = ["flash", "ftl", "ageing", "disk"];
+
+impl Resolved {
+    /// Whether it is an array.
+    #[must_use]
+    pub fn is_array(&self) -> bool {
+        !self.array.is_empty()
+    }
+
+    /// Whether it is more, or something else, than the flash of one drive.
+    #[must_use]
+    pub fn is_shelf(&self) -> bool {
+        self.is_array() || self.is_disk()
+    }
+
+    /// The member with this number, and the member of that with the next, and so on.
+    #[must_use]
+    pub fn descendant(&self, path: &[u32]) -> Option<&Resolved> {
+        path.iter().try_fold(self, |drive, &number| drive.array.get(number as usize))
+    }
+
+    /// Whether flash of it is aged by construction.
+    #[must_use]
+    pub fn is_aged(&self) -> bool {
+        match self.is_array() {
+            true => self.array.iter().any(Resolved::is_aged),
+            false => !self.is_disk() && self.ageing().is_some(),
+        }
+    }
+
+    /// Whether it, or a member of it, keeps sums of pages.
+    fn has_sums(&self) -> bool {
+        self.scheme().keys.contains(&"xor_us") || self.array.iter().any(Resolved::has_sums)
+    }
+
+    /// What it takes of the tree of an array: itself, and whatever is below it.
+    fn nodes(&self) -> u64 {
+        let is_page_map = self.spec.ftl.map == "page";
+        let below = match self.is_array() {
+            true => self.array.iter().map(Resolved::nodes).sum(),
+            // A leaf, with nothing over it.
+            false if self.is_disk() || (self.scheme().is_plain() && is_page_map) => 0,
+            false => u64::from(self.members()) * if is_page_map { 1 } else { 2 },
+        };
+        1 + below + u64::from(self.scheme().memory)
+    }
+
+    /// Whether it is a disk.
+    #[must_use]
+    pub fn is_disk(&self) -> bool {
+        self.disk().is_some()
+    }
+
+    /// Disks among an array's members.
+    #[must_use]
+    pub fn disks(&self) -> usize {
+        self.array.iter().filter(|member| member.is_disk()).count()
+    }
+
+    /// Pages that it offers whole.
+    #[must_use]
+    pub fn whole_pages(&self) -> u64 {
+        self.capacity_bytes() / self.page_bytes()
+    }
+
+    /// Pages of an array's member that belong together; 0 where members lie one after another, 1 where the scheme has
+    /// no units.
+    #[must_use]
+    pub fn unit_pages(&self) -> u32 {
+        if !self.scheme().keys.contains(&"stripe_kib") {
+            return 1;
+        }
+        (self.spec.redundancy.stripe_kib * 1024.0 / self.page_bytes() as f64) as u32
+    }
+
+    /// What the scheme is told of its members: of each, whole units.
+    #[must_use]
+    pub fn used_facts(&self) -> Vec<MemberFacts> {
+        let unit = u64::from(self.unit_pages().max(1));
+        let facts = |member: &Resolved| MemberFacts {
+            pages: member.whole_pages() / unit * unit,
+            page_bytes: member.page_bytes(),
+            disk: member.is_disk(),
+        };
+        self.array.iter().map(facts).collect()
+    }
+
+    /// Pages that an array offers, in equal volumes.
+    pub(super) fn array_pages(&self) -> u64 {
+        let pages = (self.scheme().over_drives)(&self.used_facts(), &self.spec.redundancy);
+        let volumes = u64::from(self.volumes());
+        pages.map_or(0, |pages| pages - pages % volumes)
+    }
+
+    /// Pages of a unit, and members that have data of a stripe: how the array's pages become those of its scheme. One
+    /// without redundancy has no stripes, and finds units itself.
+    #[must_use]
+    pub fn units(&self) -> [u32; 2] {
+        let data = (self.scheme().data_members)(self.members(), &self.spec.redundancy);
+        let stripes = self.is_array() && !self.scheme().is_plain();
+        [if stripes { self.unit_pages() } else { 1 }, data]
+    }
+
+    /// Volumes that the host sees, each as large as the others; the workloads of a run go to them in order.
+    #[must_use]
+    pub fn volumes(&self) -> u32 {
+        self.spec.array.volumes
+    }
+}
+
+/// Makes an array of a spec that names members.
+pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, DriveError> {
+    if let Some(key) = given.first_in(&OF_DRIVES) {
+        let message = "belongs to the members of an array: set it there, as in `members = [\"4 * NAME,KEY=VALUE\"]`, or \
+                       for all of them with `--set member.KEY=VALUE`";
+        return Err(given.error(&[key], message));
+    }
+    if spec.price_per_gb.is_some() {
+        let message = "an array costs what its members cost: set it there, as in `members = [\"4 * NAME,price_per_gb=2\"]`";
+        return Err(given.error(&["price_per_gb"], message));
+    }
+    let mut members = members(&mut spec, given)?;
+    let wrong = |keys: &[&str], message: String| given.error(keys, message);
+    // A disk is addressed in whatever pages the others have.
+    let flash = members.iter().find(|member| !member.is_disk());
+    if let Some(page_kib) = flash.map(|member| member.page_bytes() as f64 / 1024.0) {
+        for disk in members.iter_mut().filter(|member| member.is_disk()) {
+            disk.set_page(page_kib);
+        }
+    }
+    let first = &members[0];
+    let page = first.page_bytes();
+    if let Some(other) = members.iter().find(|member| member.page_bytes() != page) {
+        let message = format!(
+            "`{}` has pages of {page} bytes, `{}` of {}: members with pages of one size are accepted",
+            first.spec.name,
+            other.spec.name,
+            other.page_bytes()
+        );
+        return Err(wrong(&["members"], message));
+    }
+    // What stands above an array's tree thinks in its members' pages.
+    spec.flash.page_kib = page as f64 / 1024.0;
+    spec.flash.sector_bytes = first.spec.flash.sector_bytes;
+    spec.flash.pin_bytes_per_sector = first.spec.flash.sector_bytes;
+    let mut warnings = Vec::new();
+    for member in &members {
+        for warning in &member.warnings {
+            let line = format!("{}: {warning}", member.spec.name);
+            if !warnings.contains(&line) {
+                warnings.push(line);
+            }
+        }
+    }
+    let resolved = Resolved { array: members, warnings, ..Resolved::plain(spec, given.drive()) };
+    let stripe = resolved.spec.redundancy.stripe_kib * 1024.0;
+    if stripe % page as f64 != 0.0 {
+        let message = format!(
+            "a unit of {} KiB is not a whole number of pages of {page} bytes",
+            resolved.spec.redundancy.stripe_kib
+        );
+        return Err(wrong(&["redundancy.stripe_kib"], message));
+    }
+    if resolved.array.len() > 255 {
+        return Err(wrong(
+            &["members"],
+            format!("{} members; at most 255 are accepted", resolved.array.len()),
+        ));
+    }
+    let scheme = resolved.scheme();
+    if resolved.unit_pages() == 0 && scheme.name != "none" {
+        let message =
+            "0 puts members one after another; that is for redundancy.scheme = \"none\" only".to_owned();
+        return Err(wrong(&["redundancy.stripe_kib", "redundancy.scheme"], message));
+    }
+    if let Err(why) = (scheme.over_drives)(&resolved.used_facts(), &resolved.spec.redundancy) {
+        return Err(wrong(&["redundancy.scheme", "members"], format!("{}: {why}", scheme.name)));
+    }
+    let pages = resolved.array_pages();
+    if pages == 0 {
+        let message =
+            format!("{} members hold no page in {} volumes", resolved.array.len(), resolved.volumes());
+        return Err(wrong(&["members", "array.volumes", "redundancy.stripe_kib"], message));
+    }
+    check_ageing(&resolved).map_err(|message| wrong(&["members"], message))?;
+    if pages > (1 << 31) - 2 {
+        let message = format!(
+            "{pages} pages; at most {} are accepted: fewer or smaller members, or larger pages",
+            (1u32 << 31) - 2
+        );
+        return Err(wrong(&["members"], message));
+    }
+    let nodes = resolved.nodes();
+    if nodes > MOST_NODES {
+        let message = format!(
+            "{nodes} nodes (arrays, schemes within drives, their members, drives and disks, of all levels together); at \
+             most {MOST_NODES} are accepted: fewer members"
+        );
+        return Err(wrong(&["members"], message));
+    }
+    Ok(resolved)
+}
+
+/// What the engine can number (16 bits).
+const MOST_NODES: u64 = u16::MAX as u64 - 1;
+
+/// Members that are aged by construction take a page of the host's for each valid one that they have.
+fn check_ageing(array: &Resolved) -> Result<(), String> {
+    if !array.is_aged() {
+        return Ok(());
+    }
+    if array.spec.start.existing == Existing::All {
+        return Err("their ageing.model cannot go with start.existing = \"all\" of the array, which writes all of them \
+                    in full; `reads` and `none` are accepted, or `--condition`"
+            .into());
+    }
+    let scheme = array.scheme();
+    if !scheme.is_for_drives() || array.array.iter().any(Resolved::has_sums) {
+        return Err(format!(
+            "their ageing.model says how each plane looks, not what {} has written there; drives that nothing but \
+             mirrors, in an array with none, mirror, raid4, raid5 or raid6, can be aged so, others by `--condition`",
+            if scheme.is_for_drives() { "a parity within a member" } else { scheme.name }
+        ));
+    }
+    Ok(())
+}
+
+/// Reads what the members are; each text is `[COUNT *] DRIVE[,KEY=VALUE…]`.
+fn members(spec: &mut DriveSpec, given: &Given) -> Result<Vec<Resolved>, DriveError> {
+    let directory = given.directory("members");
+    let mut members = Vec::new();
+    for text in &mut spec.members {
+        let wrong = |message: String| given.error(&["members"], message);
+        let (count, drive) = match text.split_once('*') {
+            Some((count, drive)) => (count.trim(), drive.trim()),
+            None => ("1", text.trim()),
+        };
+        let count = count.parse::<usize>().ok().filter(|count| (1..=255).contains(count));
+        let Some(count) = count.filter(|_| !drive.is_empty()) else {
+            let message = "; `COUNT * DRIVE[,KEY=VALUE]` is accepted, such as \"8 * 2CM-128\", with a COUNT from 1 to 255";
+            return Err(wrong(format!("found `{text}`{message}")));
+        };
+        if given.depth() >= DEEPEST {
+            return Err(wrong(format!("arrays {DEEPEST} deep: members may not lead back to themselves")));
+        }
+        let member = load::member(drive, directory.as_deref(), given)?;
+        members.extend(std::iter::repeat_n(member, count));
+        if let Some(directory) = &directory
+            && load::is_path(drive)
+        {
+            *text = format!("{count} * {}", directory.join(drive).to_string_lossy());
+        }
+    }
+    Ok(members)
+}

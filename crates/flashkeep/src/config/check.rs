@@ -1,0 +1,383 @@
+//! What no key can know alone: sizes that fit each other, room to collect, schemes that suit the geometry.
+
+use super::keys::DriveSpec;
+use super::load::Given;
+use super::packing::page_bytes;
+use super::pools::pooled;
+use crate::buffer::Existing;
+use crate::error::DriveError;
+use crate::ftl::Pool;
+use crate::ftl::allocation::Binding;
+use crate::kernel::whole;
+use crate::media::{BusUse, BusyUnit, FlashEnergySpec, MultiPlane, PageTypes, Times};
+use serde_json::Value;
+
+/// Page addresses have 32 bits, and the lowest stands for no page.
+const MOST_PAGES: u128 = (1 << 31) - 2;
+
+/// A page's sectors are a mask of 64 bits.
+const MOST_SECTORS: u64 = 64;
+
+/// A channel's busy units are a mask of 64 bits.
+const MOST_UNITS: u64 = 64;
+
+/// A drive that makes sense, every default filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// All keys of the drive file.
+    pub spec: DriveSpec,
+    /// The drive as the user named it: a path or a preset's name.
+    pub path: String,
+    /// What can be simulated, but hardly be meant; one line each.
+    pub warnings: Vec<String>,
+    /// What `ftl.allocation` means.
+    pub allocation: Binding,
+    /// The times in whole ns.
+    pub timing: Times,
+    /// Which pages take which times.
+    pub page_types: PageTypes,
+    /// The members of an array, each on its own; empty where it is no array.
+    pub array: Vec<Resolved>,
+}
+
+impl Resolved {
+    /// The resolved drive as summaries carry it: the keys of a drive file, every default filled in.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut keys = serde_json::to_value(&self.spec).unwrap_or_default();
+        if let Some(keys) = keys.as_object_mut() {
+            if self.is_array() {
+                keys.retain(|key, _| !super::array::OF_DRIVES.contains(&key.as_str()));
+            } else {
+                keys.remove("array");
+            }
+        }
+        self.without_flash(keys)
+    }
+
+    /// A spec and what follows from its flash alone, nothing checked.
+    pub(super) fn plain(spec: DriveSpec, path: &str) -> Resolved {
+        let page_types = PageTypes::alike(&spec.flash.timing);
+        Resolved {
+            timing: timing(&spec, &page_types),
+            spec,
+            path: path.into(),
+            warnings: Vec::new(),
+            allocation: Binding::DYNAMIC,
+            page_types,
+            array: Vec::new(),
+        }
+    }
+
+    /// Bytes in a page.
+    #[must_use]
+    pub fn page_bytes(&self) -> u64 {
+        page_bytes(&self.spec)
+    }
+
+    /// Flash pages that are written as one.
+    #[must_use]
+    pub fn logical_page(&self) -> u32 {
+        let pages = self.spec.ftl.logical_page_kib / self.spec.flash.page_kib;
+        (pages as u32).max(1)
+    }
+
+    /// Consecutive pages on one channel or chip, where the address says on which.
+    #[must_use]
+    pub fn stride(&self) -> u32 {
+        match self.spec.ftl.stride_pages {
+            0 => self.logical_page().max(self.places()),
+            pages => pages,
+        }
+    }
+
+    /// Sectors in a page.
+    #[must_use]
+    pub fn page_sectors(&self) -> u64 {
+        self.page_bytes() / u64::from(self.spec.flash.sector_bytes)
+    }
+
+    /// Bytes that cross the pins for a whole page.
+    #[must_use]
+    pub fn pin_bytes(&self) -> u64 {
+        self.page_sectors() * u64::from(self.spec.flash.pin_bytes_per_sector)
+    }
+
+    /// Planes in the drive.
+    #[must_use]
+    pub fn planes(&self) -> u64 {
+        let flash = &self.spec.flash;
+        product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die])
+    }
+
+    /// Data pages in all of the flash.
+    #[must_use]
+    pub fn physical_pages(&self) -> u64 {
+        self.planes() * product(&[self.spec.flash.blocks_per_plane, self.block_pages()])
+    }
+
+    /// Bytes of all of the flash.
+    #[must_use]
+    pub fn physical_bytes(&self) -> u64 {
+        if self.is_array() {
+            return self.array.iter().map(Resolved::physical_bytes).sum();
+        }
+        self.physical_pages() * self.page_bytes()
+    }
+
+    /// Pages that the host sees.
+    #[must_use]
+    pub fn logical_pages(&self) -> u64 {
+        self.capacity_sectors().div_ceil(self.page_sectors())
+    }
+
+    /// Bytes that the host sees.
+    #[must_use]
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_sectors() * u64::from(self.spec.flash.sector_bytes)
+    }
+
+    /// Bytes of the DRAM buffer, 0 where there is none.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> u64 {
+        (self.spec.buffer.dram_mib * 1_048_576.0) as u64
+    }
+
+    /// Whether anything is known of what the flash draws.
+    #[must_use]
+    pub fn draws(&self) -> bool {
+        let energy = &self.spec.flash.energy;
+        energy.voltage_v.is_some()
+            && *energy != FlashEnergySpec { voltage_v: energy.voltage_v, ..Default::default() }
+    }
+
+    /// Busy units (chips, dies or planes, by `flash.busy_unit`) on a channel.
+    #[must_use]
+    pub fn units_per_channel(&self) -> u64 {
+        units_per_channel(&self.spec)
+    }
+}
+
+/// Checks a drive across its keys and works out what follows from them.
+pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveError> {
+    let mut check = Check { spec, given, warnings: Vec::new() };
+    check.disk()?;
+    check.page()?;
+    check.size()?;
+    let allocation = check.spec.ftl.allocation.parse();
+    let allocation = allocation.map_err(|message: String| check.wrong(&["ftl.allocation"], message))?;
+    check.pools()?;
+    check.redundancy()?;
+    check.wear()?;
+    check.room()?;
+    check.mapping()?;
+    check.threshold();
+    check.buffer()?;
+    check.start();
+    check.elements(allocation)?;
+    check.host()?;
+    check.commands();
+    check.cleaning()?;
+    check.ageing()?;
+    check.energy()?;
+    let page_types = check.page_types()?;
+    let timing = timing(&check.spec, &page_types);
+    let Check { spec, warnings, .. } = check;
+    Ok(Resolved {
+        spec,
+        path: given.drive().into(),
+        warnings,
+        allocation,
+        timing,
+        page_types,
+        array: Vec::new(),
+    })
+}
+
+pub(super) struct Check<'a> {
+    pub(super) spec: DriveSpec,
+    pub(super) given: &'a Given,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Check<'_> {
+    pub(super) fn wrong(&self, keys: &[&str], message: impl Into<String>) -> DriveError {
+        self.given.error(keys, message)
+    }
+
+    /// A page is some whole sectors, and a sector crosses the pins whole.
+    fn page(&mut self) -> Result<(), DriveError> {
+        // What travels along with a sector is the drive's own; left out, nothing does.
+        let pins = "flash.pin_bytes_per_sector";
+        if !self.given.by_user(pins) && (!self.given.has(pins) || self.given.by_user("flash.sector_bytes")) {
+            self.spec.flash.pin_bytes_per_sector = self.spec.flash.sector_bytes;
+        }
+        let flash = &self.spec.flash;
+        let keys = ["flash.page_kib", "flash.sector_bytes"];
+        let (bytes, sector) = (flash.page_kib * 1024.0, flash.sector_bytes);
+        let page = format!("a page of {} KiB ({bytes} bytes)", flash.page_kib);
+        if bytes < f64::from(sector) {
+            return Err(self.wrong(&keys, format!("{page} is smaller than a sector of {sector} bytes")));
+        }
+        if bytes % f64::from(sector) != 0.0 {
+            return Err(
+                self.wrong(&keys, format!("{page} is not a whole number of sectors of {sector} bytes"))
+            );
+        }
+        let sectors = page_bytes(&self.spec) / u64::from(sector);
+        if sectors > MOST_SECTORS {
+            let message = format!(
+                "{page} has {sectors} sectors of {sector} bytes; at most {MOST_SECTORS} are accepted: \
+                 smaller pages, or larger sectors"
+            );
+            return Err(self.wrong(&keys, message));
+        }
+        if flash.pin_bytes_per_sector < sector {
+            let message = format!("found {}; at least a sector's {sector} bytes", flash.pin_bytes_per_sector);
+            return Err(self.wrong(&[pins, "flash.sector_bytes"], message + " cross the pins"));
+        }
+        self.logical_page()
+    }
+
+    /// The flash can be addressed.
+    fn size(&self) -> Result<(), DriveError> {
+        let flash = &self.spec.flash;
+        if flash.blocks_per_plane < 3 {
+            let message = format!(
+                "found {}; at least 3 are accepted: one being written, one kept to collect into, \
+                 one with data",
+                flash.blocks_per_plane
+            );
+            return Err(self.wrong(&["flash.blocks_per_plane"], message));
+        }
+        if flash.busy_unit == BusyUnit::PlanePair && !flash.planes_per_die.is_multiple_of(2) {
+            let message =
+                format!("a die of {} planes has no pairs; an even number is accepted", flash.planes_per_die);
+            return Err(self.wrong(&["flash.busy_unit", "flash.planes_per_die"], message));
+        }
+        let units = units_per_channel(&self.spec);
+        if units > MOST_UNITS {
+            let keys =
+                ["flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die", "flash.busy_unit"];
+            let message = format!(
+                "{units} {} on one channel; at most {MOST_UNITS} units that are busy on their own are \
+                 accepted: more channels, or a larger flash.busy_unit",
+                plural(flash.busy_unit)
+            );
+            return Err(self.wrong(&keys, message));
+        }
+        let pools = pooled(&self.spec);
+        let counts = [pools.channels, pools.chips_per_channel, pools.dies_per_chip, pools.planes_per_die];
+        let block = [pools.blocks_per_plane, pools.pages_per_block].map(u32::next_power_of_two);
+        let pages = counts.iter().chain(&block).map(|&count| u128::from(count)).product::<u128>();
+        if pages > MOST_PAGES {
+            let keys = [
+                "flash.channels",
+                "flash.chips_per_channel",
+                "flash.dies_per_chip",
+                "flash.planes_per_die",
+                "flash.blocks_per_plane",
+                "flash.pages_per_block",
+            ];
+            let message = format!(
+                "{pages} page addresses, where blocks_per_plane and pages_per_block count as the next power \
+                 of two ({} and {}); at most {MOST_PAGES} (32 bits) are accepted: larger pages, or \
+                 fewer of them",
+                block[0], block[1]
+            );
+            return Err(self.wrong(&keys, message));
+        }
+        Ok(())
+    }
+
+    /// With the drive full, collection can reach its threshold.
+    fn threshold(&mut self) {
+        if self.spec.ftl.map != "page" && self.spec.ftl.map != "dftl" {
+            return;
+        }
+        let op = self.spec.ftl.over_provisioning;
+        let (threshold, share) = (self.spec.ftl.gc.threshold, op / (1.0 + op));
+        if threshold >= share {
+            self.warnings.push(format!(
+                "ftl.gc.threshold: {threshold} cannot be met with the drive full: over-provisioning of \
+                 {op:.4} leaves at most {share:.4} of its pages free, so collection never ends: from then on \
+                 each write finds the plane below the threshold and collects as long as a block holds an \
+                 invalid page"
+            ));
+        }
+    }
+
+    fn buffer(&self) -> Result<(), DriveError> {
+        let (mib, page) = (self.spec.buffer.dram_mib, page_bytes(&self.spec));
+        if mib > 0.0 && mib * 1_048_576.0 < page as f64 {
+            let message = format!("{mib} MiB is less than one page ({page} bytes); 0 means no buffer");
+            return Err(self.wrong(&["buffer.dram_mib", "flash.page_kib"], message));
+        }
+        Ok(())
+    }
+
+    fn start(&mut self) {
+        let start = &self.spec.start;
+        if start.scan && start.existing != Existing::Reads {
+            let text = "start.scan: no effect unless start.existing = \"reads\"";
+            self.warnings.push(text.into());
+        }
+    }
+
+    fn commands(&mut self) {
+        let flash = &self.spec.flash;
+        let alone = flash.planes_per_die == 1 || flash.busy_unit == BusyUnit::Plane;
+        if flash.commands.multi_plane != MultiPlane::Off && alone {
+            let text =
+                "flash.commands.multi_plane: no effect where a unit that is busy as one has one plane a die";
+            self.warnings.push(text.into());
+        }
+        if (flash.commands.cache_program || flash.commands.cache_read) && flash.bus == BusUse::Operations {
+            let text = "flash.commands: cache registers have no effect with flash.bus = \"operations\"";
+            self.warnings.push(text.into());
+        }
+    }
+}
+
+fn timing(spec: &DriveSpec, page_types: &PageTypes) -> Times {
+    let timing = &spec.flash.timing;
+    Times {
+        read_ns: page_types.read_ns[0],
+        program_ns: page_types.program_ns[0],
+        erase_ns: whole(timing.erase_us * 1e3).ceil() as u64,
+        command_ns: whole(timing.command_ns).ceil() as u64,
+        erase_command_ns: whole(timing.erase_command_ns).ceil() as u64,
+        erase_setup_ns: whole(timing.erase_setup_ns).ceil() as u64,
+        register_ns: whole(spec.flash.commands.register_ns).ceil() as u64,
+        hit_ns: whole(spec.buffer.hit_us * 1e3).ceil() as u64,
+        bus_fs_per_byte: whole(timing.bus_ns_per_byte * 1e6).ceil() as u64,
+    }
+}
+
+pub(super) fn units_per_channel(spec: &DriveSpec) -> u64 {
+    let flash = &spec.flash;
+    if spec.ftl.pool == Pool::Gang {
+        return 1;
+    }
+    match flash.busy_unit {
+        BusyUnit::Chip => u64::from(flash.chips_per_channel),
+        BusyUnit::Die => product(&[flash.chips_per_channel, flash.dies_per_chip]),
+        BusyUnit::PlanePair => {
+            product(&[flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]).div_ceil(2)
+        }
+        BusyUnit::Plane => product(&[flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]),
+    }
+}
+
+pub(super) fn product(counts: &[u32]) -> u64 {
+    counts.iter().map(|&count| u64::from(count)).product()
+}
+
+fn plural(unit: BusyUnit) -> &'static str {
+    match unit {
+        BusyUnit::Chip => "chips",
+        BusyUnit::Die => "dies",
+        BusyUnit::PlanePair => "pairs of planes",
+        BusyUnit::Plane => "planes",
+    }
+}

@@ -1,0 +1,150 @@
+//! `[disk]`: a drive with heads and platters instead of flash.
+
+use super::check::{Check, Resolved};
+use crate::disk::{DISK_SECTOR_BYTES, DiskSpec, SeekCurve, SeekTable, Surface, sectors_of};
+use crate::error::DriveError;
+
+/// Page addresses have 32 bits, of which the leaves above use 31.
+const MOST_PAGES: u64 = (1 << 31) - 2;
+
+/// A seek table has a place for each.
+const MOST_CYLINDERS: u64 = 16_777_216;
+
+/// Tables that say nothing about a disk.
+const OF_FLASH: [&str; 6] = ["flash", "ftl", "buffer", "redundancy", "ageing", "condition"];
+
+impl Resolved {
+    /// The disk that the drive is, if it is one.
+    #[must_use]
+    pub fn disk(&self) -> Option<&DiskSpec> {
+        self.spec.disk.as_ref()
+    }
+
+    /// A disk among others that have pages of this size.
+    pub(super) fn set_page(&mut self, page_kib: f64) {
+        self.spec.flash.page_kib = page_kib;
+        if let Some(disk) = &mut self.spec.disk {
+            disk.page_kib = page_kib;
+        }
+    }
+
+    /// Its keys as summaries carry them: of a disk, those that a disk has.
+    pub(super) fn without_flash(&self, mut keys: serde_json::Value) -> serde_json::Value {
+        if let (Some(_), Some(keys)) = (self.disk(), keys.as_object_mut()) {
+            keys.retain(|key, _| !OF_FLASH.contains(&key.as_str()));
+        }
+        keys
+    }
+}
+
+impl Check<'_> {
+    /// A disk is only a disk, its pages can be numbered, and what is said about it can be built.
+    pub(super) fn disk(&mut self) -> Result<(), DriveError> {
+        let Some(disk) = &self.spec.disk else { return Ok(()) };
+        if let Some(key) = self.given.first_in(&OF_FLASH) {
+            let message = "a drive with [disk] is a disk: keys of [flash], [ftl], [buffer], [redundancy], [ageing] \
+                           and [condition] are not accepted beside it";
+            return Err(self.wrong(&[key], message));
+        }
+        if disk.page_kib * 1024.0 % f64::from(DISK_SECTOR_BYTES) != 0.0 {
+            let message =
+                format!("found {}; a whole number of sectors of 512 bytes is accepted", disk.page_kib);
+            return Err(self.wrong(&["disk.page_kib"], message));
+        }
+        let pages = disk.sectors() / disk.page_sectors();
+        if pages == 0 || pages > MOST_PAGES {
+            let message = format!(
+                "{} GB are {pages} pages of {} KiB; 1 to {MOST_PAGES} are accepted",
+                disk.capacity_gb, disk.page_kib
+            );
+            return Err(self.wrong(&["disk.capacity_gb", "disk.page_kib"], message));
+        }
+        if disk.rate_inner_mb_s > disk.rate_outer_mb_s {
+            let message = format!(
+                "found {}; at most disk.rate_outer_mb_s ({}) is accepted: the outer tracks are the longer ones",
+                disk.rate_inner_mb_s, disk.rate_outer_mb_s
+            );
+            return Err(self.wrong(&["disk.rate_inner_mb_s", "disk.rate_outer_mb_s"], message));
+        }
+        self.disk_surface(disk)?;
+        self.seek_curve(disk)?;
+        let page_kib = disk.page_kib;
+        // What is asked of any drive about its pages is answered there.
+        self.spec.flash.page_kib = page_kib;
+        Ok(())
+    }
+
+    fn disk_surface(&self, disk: &DiskSpec) -> Result<(), DriveError> {
+        let shortest = sectors_of(disk.rate_inner_mb_s, disk.rpm);
+        if shortest == 0 {
+            let message = format!(
+                "{} MB/s at {} revolutions a minute are less than a sector a track",
+                disk.rate_inner_mb_s, disk.rpm
+            );
+            return Err(self.wrong(&["disk.rate_inner_mb_s", "disk.rpm"], message));
+        }
+        // Before anything is built: the seek table has a place for each.
+        let most = disk.sectors() / (shortest * u64::from(disk.heads));
+        if most > MOST_CYLINDERS {
+            let message = format!(
+                "{} GB need about {most} cylinders; at most {MOST_CYLINDERS} are accepted",
+                disk.capacity_gb
+            );
+            return Err(self.wrong(&["disk.capacity_gb", "disk.heads", "disk.rate_inner_mb_s"], message));
+        }
+        let surface = Surface::new(disk);
+        let (needed, given) = (surface.used_cylinders(), surface.cylinders());
+        if needed > given {
+            let message = format!(
+                "found {given}; {} GB need {needed} cylinders with {} heads at these rates; left out, as many are \
+                 there as are needed",
+                disk.capacity_gb, disk.heads
+            );
+            return Err(self.wrong(&["disk.cylinders", "disk.heads", "disk.capacity_gb"], message));
+        }
+        Ok(())
+    }
+
+    fn seek_curve(&self, disk: &DiskSpec) -> Result<(), DriveError> {
+        let cylinders = Surface::new(disk).cylinders();
+        SeekTable::new(&disk.seek, cylinders).map_err(|(key, message)| self.wrong(&[key], message))?;
+        Ok(())
+    }
+}
+
+/// What the tree says of it.
+pub(super) fn lines(disk: &DiskSpec) -> Vec<String> {
+    let surface = Surface::new(disk);
+    let seek = &disk.seek;
+    let seeks = match seek.curve {
+        SeekCurve::ThreePoints => format!(
+            "seeks: next track {} ms, mean {}, full {} to read; {}, {}, {} to write",
+            seek.read_track_ms,
+            seek.read_average_ms,
+            seek.read_full_ms,
+            seek.write_track_ms,
+            seek.write_average_ms,
+            seek.write_full_ms
+        ),
+        SeekCurve::TwoPieces => format!("seeks: a root and a line; writes {} ms more", seek.write_settle_ms),
+        SeekCurve::Table => {
+            format!("seeks: {} points; writes {} ms more", seek.points.0.len() / 2, seek.write_settle_ms)
+        }
+    };
+    let cache = match disk.write_cache_mib {
+        0.0 => "writes are done once they are on the platter".to_owned(),
+        mib => format!("{mib} MiB of write cache"),
+    };
+    vec![
+        format!(
+            "{} revolutions a minute; {} heads × {} cylinders; {} KiB pages",
+            disk.rpm,
+            disk.heads,
+            surface.cylinders(),
+            disk.page_kib
+        ),
+        format!("{} zones from {} MB/s to {} MB/s", disk.zones, disk.rate_outer_mb_s, disk.rate_inner_mb_s),
+        seeks,
+        format!("scheduler {} over {} commands; {cache}", disk.scheduler, disk.queue_depth),
+    ]
+}

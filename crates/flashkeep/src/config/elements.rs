@@ -1,0 +1,148 @@
+//! What an element does, chip by chip: its planes, its place in a gang, the pages that are written as one, and the
+//! host beyond the queue. Which of these keys go together.
+
+use super::check::Check;
+use crate::error::DriveError;
+use crate::ftl::allocation::Binding;
+use crate::ftl::{GcRun, InFlight, PlaneChoice};
+use crate::host::{HostOrder, LateRequests};
+use crate::media::{BusUse, BusyUnit, Level, MultiPlane};
+use crate::schemes::{self, Members};
+
+impl Check<'_> {
+    pub(super) fn elements(&mut self, allocation: Binding) -> Result<(), DriveError> {
+        self.gang()?;
+        self.rounds()?;
+        self.packing()?;
+        self.gathering();
+        self.one_chip(allocation)?;
+        self.summary()?;
+        let within = |level: &&Level| matches!(level, Level::Die | Level::Plane);
+        let by_address = allocation.levels().iter().any(|level| within(&level));
+        if by_address && self.spec.ftl.plane_choice != PlaneChoice::InTurn {
+            self.warnings.push(format!(
+                "ftl.plane_choice: no effect with ftl.allocation = \"{}\": the address says which plane",
+                self.spec.ftl.allocation
+            ));
+        }
+        let bound = allocation != Binding::DYNAMIC;
+        if self.spec.ftl.stride_pages > 1 && !bound {
+            let text = "ftl.stride_pages: no effect with ftl.allocation = \"dynamic\"";
+            self.warnings.push(text.into());
+        }
+        Ok(())
+    }
+
+    /// A gang is some whole channels, each of which does one thing at a time.
+    fn gang(&self) -> Result<(), DriveError> {
+        let flash = &self.spec.flash;
+        if flash.control_gang == 1 {
+            return Ok(());
+        }
+        let keys = ["flash.control_gang", "flash.channels"];
+        if !flash.channels.is_multiple_of(flash.control_gang) {
+            let message = format!(
+                "gangs of {} of {} channels; it must divide them",
+                flash.control_gang, flash.channels
+            );
+            return Err(self.wrong(&keys, message));
+        }
+        if flash.bus != BusUse::Operations || self.units_on_a_channel() > 1 {
+            let message = "channels that share control lines begin and end together, so each must be one unit that holds \
+                           its channel: flash.bus = \"operations\", and one chip, die or plane (flash.busy_unit) on it";
+            return Err(self.wrong(&["flash.control_gang", "flash.bus", "flash.busy_unit"], message));
+        }
+        Ok(())
+    }
+
+    /// A channel that works in rounds knows when they end before they begin.
+    fn rounds(&self) -> Result<(), DriveError> {
+        let (flash, ftl) = (&self.spec.flash, &self.spec.ftl);
+        if flash.bus != BusUse::Rounds {
+            return Ok(());
+        }
+        let commands = &flash.commands;
+        let joins = commands.multi_plane != MultiPlane::Off || commands.cache_program || commands.cache_read;
+        let scheme = schemes::named(&self.spec.redundancy.scheme);
+        let refused = [
+            (ftl.gc.run != GcRun::HoldChannel, "ftl.gc.run", "\"hold-channel\" is accepted with this"),
+            (ftl.gc.soft_threshold.is_some(), "ftl.gc.soft_threshold", "it is not accepted with this"),
+            (
+                joins,
+                "flash.commands",
+                "neither several planes at once nor cache registers are accepted with this",
+            ),
+            (ftl.read_in_flight == InFlight::Flash, "ftl.read_in_flight", "\"memory\" is accepted with this"),
+            (
+                ftl.map != "page" && ftl.map != "dftl",
+                "ftl.map",
+                "\"page\" and \"dftl\" are accepted with this",
+            ),
+            (
+                scheme.is_some_and(|scheme| scheme.kind == Members::Raw),
+                "redundancy.scheme",
+                "none that writes stripes in the order of arrival is accepted with this",
+            ),
+        ];
+        let Some((_, key, accepted)) = refused.into_iter().find(|(refused, ..)| *refused) else {
+            return Ok(());
+        };
+        let message = format!("rounds of one operation for each unit: of {key}, {accepted}");
+        Err(self.wrong(&["flash.bus", key], message))
+    }
+
+    fn one_chip(&self, allocation: Binding) -> Result<(), DriveError> {
+        let (flash, ftl) = (&self.spec.flash, &self.spec.ftl);
+        if allocation == Binding::bound(&[Level::Chip, Level::Channel]) && flash.busy_unit != BusyUnit::Chip {
+            let message =
+                "dynamic-in-chip is accepted where a chip is busy as one (flash.busy_unit = \"chip\")";
+            return Err(self.wrong(&["ftl.allocation", "flash.busy_unit"], message));
+        }
+        let in_order = flash.scheduler == "fifo" && self.units_on_a_channel() == 1;
+        if ftl.read_in_flight == InFlight::Flash && !(in_order && allocation != Binding::DYNAMIC) {
+            let message = "a read that waits behind its page's program needs one busy unit on each channel, which serves in \
+                           order (flash.scheduler = \"fifo\") and is known by the address (any ftl.allocation but dynamic)";
+            let keys = ["ftl.read_in_flight", "flash.scheduler", "flash.busy_unit", "ftl.allocation"];
+            return Err(self.wrong(&keys, message));
+        }
+        Ok(())
+    }
+
+    fn summary(&self) -> Result<(), DriveError> {
+        let raw =
+            schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw);
+        if raw && self.spec.flash.summary_page {
+            let message = "a scheme that writes stripes in the order of arrival has no summaries; only `false` is accepted";
+            return Err(self.wrong(&["flash.summary_page", "redundancy.scheme"], message));
+        }
+        let commands = &self.spec.flash.commands;
+        if self.spec.flash.summary_page && (commands.multi_plane != MultiPlane::Off || commands.cache_program)
+        {
+            let message = "a summary follows the last page of its block alone: flash.commands.multi_plane = \"off\" and \
+                           flash.commands.cache_program = false are accepted with this";
+            return Err(self.wrong(&["flash.summary_page", "flash.commands"], message));
+        }
+        Ok(())
+    }
+
+    fn units_on_a_channel(&self) -> u64 {
+        super::check::units_per_channel(&self.spec)
+    }
+
+    /// Beyond the queue: a clock that may stand back fits neither a link nor another order.
+    pub(super) fn host(&mut self) -> Result<(), DriveError> {
+        let host = &self.spec.host;
+        let reordered = host.order == HostOrder::CLook;
+        if host.late_requests == LateRequests::FromArrival && (reordered || host.link_us_per_sector > 0.0) {
+            let key = if reordered { "host.order" } else { "host.link_us_per_sector" };
+            let message = "a request that is served from its arrival, however late it comes in, has crossed no link and \
+                           stood in no other order: host.late_requests = \"from-admission\" is accepted with this";
+            return Err(self.wrong(&[key, "host.late_requests"], message));
+        }
+        if reordered && host.queue_depth == 0 {
+            let text = "host.order: no effect with host.queue_depth = 0: nobody waits outside";
+            self.warnings.push(text.into());
+        }
+        Ok(())
+    }
+}

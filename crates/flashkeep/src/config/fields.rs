@@ -1,0 +1,296 @@
+//! What each key accepts, read off the JSON Schema of the types in `keys`, and said in words.
+//!
+//! The schema of all keys takes longer to make than a small run takes: whoever reads a drive makes the parts of it that
+//! the drive mentions.
+
+use super::keys::{ArraySpec, ConditionSpec, DriveSpec, FtlSpec, StartSpec};
+use crate::disk::DiskSpec;
+use crate::error::{did_you_mean, nearest};
+use crate::front::BufferSpec;
+use crate::ftl::AgeingSpec;
+use crate::host::HostSpec;
+use crate::media::FlashSpec;
+use crate::schemes::RedundancySpec;
+use schemars::{Schema, schema_for};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// The JSON Schema of a drive file.
+#[must_use]
+pub fn schema() -> String {
+    let mut text = serde_json::to_string_pretty(schema_value()).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn schema_value() -> &'static Value {
+    static SCHEMA: OnceLock<Value> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let mut schema = schema_for!(DriveSpec);
+        schema.insert("title".into(), "flashkeep drive".into());
+        schema.to_value()
+    })
+}
+
+/// A number's limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Limit {
+    /// The limit itself is accepted.
+    Closed(f64),
+    /// The limit itself is not.
+    Open(f64),
+}
+
+/// What a key accepts.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    Table(Vec<String>),
+    Whole(Option<Limit>, Option<Limit>),
+    Number(Option<Limit>, Option<Limit>),
+    /// A number, or a list of up to so many of them.
+    Numbers(Option<Limit>, Option<Limit>, usize),
+    Flag,
+    Text,
+    /// A list of texts.
+    Texts,
+    Choice(Vec<String>),
+}
+
+/// A value as it was written.
+#[derive(Clone, Debug)]
+pub(super) enum Scalar {
+    Whole(i128),
+    Number(f64),
+    Flag(bool),
+    Text(String),
+    /// Numbers in brackets.
+    List(Vec<f64>),
+    /// Texts in brackets.
+    Texts(Vec<String>),
+    /// Nothing a drive file has a place for: an array, a date, a table where a value belongs.
+    Other(&'static str),
+}
+
+/// Keys and what they accept.
+type Fields = BTreeMap<String, Kind>;
+
+/// A table of a drive: its name, the schema of its type, and its keys once somebody has asked for one.
+struct Table(&'static str, fn() -> Schema, OnceLock<Fields>);
+
+/// The tables of a drive.
+static TABLES: [Table; 10] = [
+    Table("ageing", || schema_for!(AgeingSpec), OnceLock::new()),
+    Table("array", || schema_for!(ArraySpec), OnceLock::new()),
+    Table("buffer", || schema_for!(BufferSpec), OnceLock::new()),
+    Table("condition", || schema_for!(ConditionSpec), OnceLock::new()),
+    Table("disk", || schema_for!(DiskSpec), OnceLock::new()),
+    Table("flash", || schema_for!(FlashSpec), OnceLock::new()),
+    Table("ftl", || schema_for!(FtlSpec), OnceLock::new()),
+    Table("host", || schema_for!(HostSpec), OnceLock::new()),
+    Table("redundancy", || schema_for!(RedundancySpec), OnceLock::new()),
+    Table("start", || schema_for!(StartSpec), OnceLock::new()),
+];
+
+/// What a dotted key accepts; none where there is no such key.
+pub(super) fn field(key: &str) -> Option<&'static Kind> {
+    let name = key.split('.').next().unwrap_or_default();
+    match TABLES.iter().find(|table| table.0 == name) {
+        Some(Table(name, schema, keys)) => {
+            keys.get_or_init(|| fields_of(name, &schema().to_value())).get(key)
+        }
+        // The drive's own keys, of which nearly every drive has these.
+        None if matches!(key, "base" | "name" | "description") => Some(&Kind::Text),
+        None if key == "members" => Some(&Kind::Texts),
+        None => fields().get(key),
+    }
+}
+
+/// Every key, dotted; the drive itself is the key `""`.
+pub(super) fn fields() -> &'static Fields {
+    static FIELDS: OnceLock<Fields> = OnceLock::new();
+    FIELDS.get_or_init(|| fields_of("", schema_value()))
+}
+
+fn fields_of(key: &str, schema: &Value) -> Fields {
+    let mut fields = BTreeMap::new();
+    collect(key, schema, schema, &mut fields);
+    fields
+}
+
+fn collect(key: &str, node: &Value, schema: &Value, fields: &mut Fields) {
+    let reference = node.get("$ref").and_then(Value::as_str);
+    let target = reference.and_then(|name| schema.pointer(name.trim_start_matches('#'))).unwrap_or(node);
+    let Some(properties) = target.get("properties").and_then(Value::as_object) else {
+        fields.insert(key.into(), leaf(target));
+        return;
+    };
+    fields.insert(key.into(), Kind::Table(properties.keys().cloned().collect()));
+    for (name, child) in properties {
+        collect(&join(key, name), child, schema, fields);
+    }
+}
+
+fn leaf(node: &Value) -> Kind {
+    let names = |list: &[Value]| list.iter().filter_map(|name| name.as_str().map(String::from)).collect();
+    if let Some(list) = node.get("enum").and_then(Value::as_array) {
+        return Kind::Choice(names(list));
+    }
+    if let Some(list) = node.get("oneOf").and_then(Value::as_array) {
+        return Kind::Choice(
+            list.iter().filter_map(|one| one.get("const")?.as_str().map(String::from)).collect(),
+        );
+    }
+    let is = |name: &str| match node.get("type") {
+        Some(Value::Array(types)) => types.iter().any(|one| one == name),
+        other => other.is_some_and(|one| one == name),
+    };
+    let (low, high) = limits(node);
+    match () {
+        () if node.get("anyOf").is_some() => {
+            let list = &node["anyOf"][1];
+            let (low, high) = limits(&list["items"]);
+            Kind::Numbers(low, high, list["maxItems"].as_u64().unwrap_or_default() as usize)
+        }
+        () if is("integer") => Kind::Whole(low, high),
+        () if is("number") => Kind::Number(low, high),
+        () if is("boolean") => Kind::Flag,
+        () if is("array") => Kind::Texts,
+        () => Kind::Text,
+    }
+}
+
+fn limits(node: &Value) -> (Option<Limit>, Option<Limit>) {
+    let limit = |closed: &str, open: &str| {
+        let at = |name: &str| node.get(name).and_then(Value::as_f64);
+        at(open).map(Limit::Open).or(at(closed).map(Limit::Closed))
+    };
+    (limit("minimum", "exclusiveMinimum"), limit("maximum", "exclusiveMaximum"))
+}
+
+impl Kind {
+    /// Whether this kind of key takes the value; what is wrong with it otherwise.
+    pub(super) fn check(&self, value: &Scalar, raw: &str) -> Result<(), String> {
+        let fits = match (self, value) {
+            (Kind::Whole(low, high), Scalar::Whole(number)) => within(*number as f64, *low, *high),
+            (Kind::Number(low, high) | Kind::Numbers(low, high, _), Scalar::Whole(number)) => {
+                within(*number as f64, *low, *high)
+            }
+            (Kind::Number(low, high) | Kind::Numbers(low, high, _), Scalar::Number(number)) => {
+                within(*number, *low, *high)
+            }
+            (Kind::Numbers(low, high, most), Scalar::List(numbers)) => {
+                let all = numbers.iter().all(|&number| within(number, *low, *high));
+                all && (1..=*most).contains(&numbers.len())
+            }
+            (Kind::Choice(names), Scalar::Text(text)) => names.contains(text),
+            (Kind::Flag, Scalar::Flag(_))
+            | (Kind::Text, Scalar::Text(_))
+            | (Kind::Texts, Scalar::Texts(_)) => true,
+            _ => false,
+        };
+        if fits {
+            return Ok(());
+        }
+        let hint = match (self, value) {
+            (Kind::Choice(names), Scalar::Text(text)) => did_you_mean(text, names.iter().map(String::as_str)),
+            _ => String::new(),
+        };
+        let found = match (self, value) {
+            (Kind::Numbers(..), Scalar::List(_)) => raw.to_string(),
+            _ => value.describe(raw),
+        };
+        Err(format!("found {found}; {} is accepted{hint}", self.accepts()))
+    }
+
+    /// What it accepts, in words.
+    pub(super) fn accepts(&self) -> String {
+        match self {
+            Kind::Table(names) => format!("a table with the keys {}", listed(names)),
+            Kind::Whole(low, high) => format!("a whole number{}", range(*low, *high)),
+            Kind::Number(low, high) => format!("a number{}", range(*low, *high)),
+            Kind::Numbers(low, high, most) => {
+                let range = range(*low, *high);
+                format!("a number{range}, or a list in brackets of 1 to {most} such numbers")
+            }
+            Kind::Flag => "`true` or `false`".into(),
+            Kind::Text => "text in quotes".into(),
+            Kind::Texts => "a list in brackets of texts in quotes".into(),
+            Kind::Choice(names) => format!("one of {}", listed(names)),
+        }
+    }
+}
+
+impl Scalar {
+    fn describe(&self, raw: &str) -> String {
+        match self {
+            Scalar::Whole(_) | Scalar::Number(_) => raw.to_string(),
+            Scalar::Flag(flag) => format!("`{flag}`"),
+            Scalar::Text(text) => format!("the text {text:?}"),
+            Scalar::List(_) | Scalar::Texts(_) => "an array".into(),
+            Scalar::Other(what) => (*what).into(),
+        }
+    }
+}
+
+fn within(number: f64, low: Option<Limit>, high: Option<Limit>) -> bool {
+    // `nan` fails every comparison, and so every limit; every number has at least one.
+    let above = match low {
+        Some(Limit::Closed(limit)) => number >= limit,
+        Some(Limit::Open(limit)) => number > limit,
+        None => true,
+    };
+    let below = match high {
+        Some(Limit::Closed(limit)) => number <= limit,
+        Some(Limit::Open(limit)) => number < limit,
+        None => true,
+    };
+    above && below && number.is_finite()
+}
+
+fn range(low: Option<Limit>, high: Option<Limit>) -> String {
+    let low = match low {
+        Some(Limit::Closed(limit)) => format!(" from {limit}"),
+        Some(Limit::Open(limit)) => format!(" above {limit}"),
+        None => String::new(),
+    };
+    let high = match high {
+        Some(Limit::Closed(limit)) => format!(" up to {limit}"),
+        Some(Limit::Open(limit)) => format!(" to below {limit}"),
+        None => String::new(),
+    };
+    low + &high
+}
+
+/// `a.b` from `a` and `b`, and `b` at the top.
+pub(super) fn join(table: &str, key: &str) -> String {
+    if table.is_empty() { key.into() } else { format!("{table}.{key}") }
+}
+
+/// `` `a`, `b` ``.
+pub(super) fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
+/// What is wrong with a key that is none: which keys there are, and which was probably meant.
+pub(super) fn unknown(table: &str, key: &str) -> String {
+    let fields = fields();
+    let siblings = match fields.get(table) {
+        Some(Kind::Table(names)) => names.as_slice(),
+        _ => &[],
+    };
+    let own = nearest(key, siblings.iter().map(String::as_str)).map(|(name, near)| (join(table, name), near));
+    let last = |path: &'static str| path.rsplit('.').next().unwrap_or_default();
+    let paths = || fields.keys().map(String::as_str).filter(|path| !path.is_empty());
+    let other = nearest(key, paths().map(last));
+    let other =
+        other.and_then(|(name, near)| Some((paths().find(|path| last(path) == name)?.to_string(), near)));
+    // A key of the same table, unless one elsewhere is nearer.
+    let best = match (own, other) {
+        (Some(own), Some(other)) => Some(if other.1 > own.1 { other } else { own }),
+        (own, other) => own.or(other),
+    };
+    let hint = best.map_or(".".into(), |(path, _)| format!("; did you mean `{path}`?"));
+    let place = if table.is_empty() { "a drive".into() } else { format!("[{table}]") };
+    format!("unknown key{hint} The keys of {place} are {}", listed(siblings))
+}

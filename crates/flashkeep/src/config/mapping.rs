@@ -1,0 +1,209 @@
+//! What `ftl.map` makes of a member: how much of the flash its tables take, and what it does not go with.
+
+use super::check::{Check, Resolved, product};
+use super::packing::{block_pages, page_bytes, spare_pages};
+use super::pools::pooled;
+use super::redundancy::{logical, parts};
+use crate::error::DriveError;
+use crate::ftl::MapMemory;
+use crate::mapping::{self, Below, Entry};
+use crate::schemes::{self, Members, ReadPolicy};
+
+/// Bytes of an entry in a cache of the map: a page and its place.
+const CACHED_ENTRY_BYTES: f64 = 8.0;
+
+/// A write to phase-change memory: the SET that decides it in Lee et al., "Architecting phase change memory as a scalable
+/// DRAM alternative", ISCA 2009.
+const PCM_WRITE_US: f64 = 0.15;
+
+/// A write cycle of toggle MRAM: Everspin MR4A16B, data sheet.
+const MRAM_WRITE_US: f64 = 0.035;
+
+/// A plan names the pages of a block, and those of one more, by 16 bits.
+const MOST_BLOCK_PAGES: u32 = 16_384;
+
+impl Resolved {
+    /// How a member finds its pages, as the table has it.
+    ///
+    /// # Panics
+    /// Never: a drive without a known map is not resolved.
+    #[must_use]
+    pub fn map(&self) -> &'static Entry {
+        mapping::named(&self.spec.ftl.map).expect("checked when the drive was resolved")
+    }
+
+    /// Pages of each member that the map itself takes.
+    #[must_use]
+    pub fn translation_pages(&self) -> u64 {
+        match self.map().below {
+            Below::Mapped => mapping::translation_pages(self.member_pages(), self.page_bytes()),
+            Below::Itself | Below::Blocks => 0,
+        }
+    }
+
+    /// Whether the map is there after a power cut as it was before.
+    #[must_use]
+    pub fn map_survives(&self) -> bool {
+        self.spec.ftl.map_memory != MapMemory::Dram
+    }
+
+    /// What the map's memory takes to note where a program went; nothing where that is DRAM.
+    #[must_use]
+    pub fn map_write_ns(&self) -> u64 {
+        let known = match self.spec.ftl.map_memory {
+            MapMemory::Dram => return 0,
+            MapMemory::Pcm => PCM_WRITE_US,
+            MapMemory::Mram => MRAM_WRITE_US,
+        };
+        (self.spec.ftl.map_write_us.unwrap_or(known) * 1e3).ceil() as u64
+    }
+
+    /// Entries of the map that fit its cache.
+    #[must_use]
+    pub fn cache_entries(&self) -> u32 {
+        (self.spec.ftl.cache_kib * 1024.0 / CACHED_ENTRY_BYTES) as u32
+    }
+}
+
+impl Check<'_> {
+    /// The map goes with the scheme and has the room that it needs.
+    pub(super) fn mapping(&mut self) -> Result<(), DriveError> {
+        let (Some(map), Some(scheme)) =
+            (mapping::named(&self.spec.ftl.map), schemes::named(&self.spec.redundancy.scheme))
+        else {
+            return Ok(());
+        };
+        self.point_out_unread_map_keys(map);
+        self.map_memory(map)?;
+        if map.below == Below::Itself {
+            return Ok(());
+        }
+        let why = match scheme.kind {
+            Members::Mapped => None,
+            Members::Shadowed => Some("keeps old versions of pages, which only a page map can"),
+            Members::Raw => Some("is its own translation layer and maps pages itself"),
+        };
+        let keys = ["ftl.map", "redundancy.scheme"];
+        if let Some(why) = why {
+            let message = format!("{}: `{}` {why}; `page` is accepted", map.name, scheme.name);
+            return Err(self.wrong(&keys, message));
+        }
+        if map.below == Below::Mapped {
+            self.room_for_translations(map)
+        } else {
+            self.room_for_logs(map, scheme)
+        }
+    }
+
+    /// Only a map that is in the controller's memory as a whole can be in another one.
+    fn map_memory(&mut self, map: &Entry) -> Result<(), DriveError> {
+        let volatile = self.spec.ftl.map_memory == MapMemory::Dram;
+        if volatile && self.given.by_hand("ftl.map_write_us") {
+            self.warnings.push("ftl.map_write_us: no effect with ftl.map_memory = \"dram\"".into());
+        }
+        if volatile || map.below == Below::Itself {
+            return Ok(());
+        }
+        let message = format!(
+            "ftl.map = \"{}\" has its tables elsewhere; `dram` is accepted, or the map `page`",
+            map.name
+        );
+        Err(self.wrong(&["ftl.map_memory", "ftl.map"], message))
+    }
+
+    fn point_out_unread_map_keys(&mut self, map: &Entry) {
+        let unread: &[&str] = match map.below {
+            Below::Itself => &["ftl.cache_kib", "ftl.log_blocks"],
+            Below::Mapped => &["ftl.log_blocks"],
+            Below::Blocks => {
+                if self.spec.ftl.wear.erase_budget.is_some() {
+                    self.warnings.push(format!(
+                        "ftl.wear.erase_budget: no block is retired with ftl.map = \"{}\"; lifetimes are told",
+                        map.name
+                    ));
+                }
+                &[
+                    "ftl.cache_kib",
+                    "ftl.allocation",
+                    "ftl.gc.victim",
+                    "ftl.gc.threshold",
+                    "ftl.gc.run",
+                    "ftl.wear.levelling",
+                ]
+            }
+        };
+        let unread: Vec<_> = unread.iter().copied().filter(|key| self.given.by_hand(key)).collect();
+        if !unread.is_empty() {
+            self.warnings.push(format!("{}: no effect with ftl.map = \"{}\"", unread.join(", "), map.name));
+        }
+    }
+
+    /// Planes of a member, and its pages: physical and logical ones.
+    fn member(&self) -> (u64, u64, u64) {
+        let flash = &pooled(&self.spec);
+        let planes =
+            product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
+        let planes = planes / u64::from(parts(&self.spec.redundancy));
+        let physical = planes * product(&[flash.blocks_per_plane, flash.pages_per_block]);
+        let sectors = page_bytes(&self.spec) / u64::from(flash.sector_bytes);
+        let pages = logical(physical * sectors, self.spec.ftl.over_provisioning).div_ceil(sectors);
+        (planes, physical, pages)
+    }
+
+    fn room_for_translations(&self, map: &Entry) -> Result<(), DriveError> {
+        let (planes, physical, pages) = self.member();
+        let tables = mapping::translation_pages(pages, page_bytes(&self.spec));
+        let kept = spare_pages(&self.spec, &pooled(&self.spec)) * planes;
+        if physical - pages >= kept + tables {
+            return Ok(());
+        }
+        let message = format!(
+            "{}: its tables take {tables} of the {} over-provisioned pages of a member, and collection needs {kept} of \
+             them; more ftl.over_provisioning, or `page`",
+            map.name,
+            physical - pages
+        );
+        Err(self.wrong(&["ftl.map", "ftl.over_provisioning"], message))
+    }
+
+    fn room_for_logs(&self, map: &Entry, scheme: &schemes::Entry) -> Result<(), DriveError> {
+        let flash = &self.spec.flash;
+        let (least, what) = map.least_spare;
+        let chooses = scheme.keys.contains(&"read_policy");
+        if chooses && self.spec.redundancy.read_policy == ReadPolicy::LeastBusy {
+            let message =
+                format!("{}: the least busy copy is not known from the address of a page", map.name);
+            return Err(self.wrong(
+                &["ftl.map", "redundancy.read_policy"],
+                message + "; `page` and `dftl` are accepted",
+            ));
+        }
+        let block = block_pages(&self.spec);
+        if block > MOST_BLOCK_PAGES {
+            let message =
+                format!("{}: blocks of {block} pages; at most {MOST_BLOCK_PAGES} are accepted", map.name);
+            return Err(self.wrong(&["ftl.map", "flash.pages_per_block"], message));
+        }
+        let (planes, _, pages) = self.member();
+        let used = pages.div_ceil(u64::from(block)).div_ceil(planes);
+        let spare = u64::from(flash.blocks_per_plane).saturating_sub(used);
+        if spare < u64::from(least) {
+            let message = format!(
+                "{}: {spare} of {} blocks of a plane are not needed for its data; at least {least} are accepted ({what})",
+                map.name, flash.blocks_per_plane
+            );
+            return Err(self.wrong(&["ftl.map", "ftl.over_provisioning", "flash.blocks_per_plane"], message));
+        }
+        let (fewest, most) = (u64::from(least).div_ceil(2), spare - u64::from(least).div_ceil(2));
+        match self.spec.ftl.log_blocks.map(u64::from) {
+            Some(logs) if !(fewest..=most).contains(&logs) => {
+                let message = format!(
+                    "found {logs}; {fewest} to {most} are accepted with {spare} blocks of a plane that are not needed \
+                     for its data ({what})"
+                );
+                Err(self.wrong(&["ftl.log_blocks", "ftl.map", "ftl.over_provisioning"], message))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What the user wrote, and what it means: read, checked across fields, resolved.
+
+mod ageing;
+mod array;
+mod check;
+mod cleaning;
+mod disk;
+mod elements;
+mod energy;
+mod fields;
+mod keys;
+mod load;
+mod mapping;
+mod packing;
+mod page_types;
+mod parameters;
+mod policies;
+mod pools;
+mod presets;
+mod price;
+mod redundancy;
+mod tree;
+mod wear;
+
+#[cfg(test)]
+mod tests;
+
+pub use check::Resolved;
+pub use fields::schema;
+pub use keys::*;
+pub use load::{from_json, load, load_text};
+pub use policies::{PolicyInfo, policies};
+pub use presets::{PresetInfo, preset_text, presets};
+pub use tree::draw;

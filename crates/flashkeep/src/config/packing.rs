@@ -1,0 +1,182 @@
+//! Pages of the map that are smaller than those of the flash: how many have their places in one, and what that does not
+//! go with.
+
+use super::check::{Check, Resolved};
+use super::keys::DriveSpec;
+use super::wear::{spare_blocks, streams};
+use crate::error::DriveError;
+use crate::ftl::{Copyback, InFlight, PlaneChoice};
+use crate::kernel::whole;
+use crate::mapping::{self, Below};
+use crate::media::{BusUse, FlashSpec};
+use crate::schemes::{self, Members};
+
+/// A block's pages are counted by 15 bits.
+const MOST_BLOCK_PAGES: u64 = 32_768;
+
+/// Pages of the map that have their places in a page of the flash.
+pub(super) fn places(spec: &DriveSpec) -> u32 {
+    let (logical, page) = (spec.ftl.logical_page_kib, spec.flash.page_kib);
+    if logical > 0.0 && logical < page { (page / logical) as u32 } else { 1 }
+}
+
+/// Bytes of a page of the map.
+pub(super) fn page_bytes(spec: &DriveSpec) -> u64 {
+    let smaller = places(spec) > 1;
+    ((if smaller { spec.ftl.logical_page_kib } else { spec.flash.page_kib }) * 1024.0) as u64
+}
+
+/// Pages of the map in a block.
+pub(super) fn block_pages(spec: &DriveSpec) -> u32 {
+    spec.flash.pages_per_block.saturating_mul(places(spec))
+}
+
+/// Places that may stay empty while the pages of a block are moved: in each of its streams all but one of the last page
+/// of the flash. A block with less than that to gain is left alone.
+fn padding(spec: &DriveSpec) -> u32 {
+    u32::from(streams(spec)) * (places(spec) - 1)
+}
+
+/// Pages of a plane that hold no data with the drive full; `flash` as its FTL sees it.
+pub(super) fn spare_pages(spec: &DriveSpec, flash: &FlashSpec) -> u64 {
+    let blocks = u64::from(spare_blocks(spec).0);
+    let others = u64::from(flash.blocks_per_plane).saturating_sub(blocks);
+    blocks * u64::from(flash.pages_per_block) + others * u64::from(padding(spec))
+}
+
+impl Resolved {
+    /// Pages of the map that have their places in a page of the flash: 1 unless `ftl.logical_page_kib` is less than that.
+    /// Of an array, the most that any of its members has.
+    #[must_use]
+    pub fn places(&self) -> u32 {
+        self.array.iter().map(Resolved::places).max().unwrap_or_else(|| places(&self.spec))
+    }
+
+    /// Pages of the map in a block.
+    #[must_use]
+    pub fn block_pages(&self) -> u32 {
+        block_pages(&self.spec)
+    }
+
+    /// How long a page waits for others with which it shares a page of the flash, ns.
+    #[must_use]
+    pub fn gather_ns(&self) -> u64 {
+        let waits = places(&self.spec) > 1;
+        if waits { whole(self.spec.ftl.gather_us * 1e3).ceil() as u64 } else { 0 }
+    }
+
+    /// Places that may stay empty while the pages of a block are moved.
+    #[must_use]
+    pub fn padding(&self) -> u32 {
+        padding(&self.spec)
+    }
+}
+
+impl Check<'_> {
+    /// A page of the map is some whole sectors, and a whole number of them fills a page of the flash, or the other way
+    /// round.
+    pub(super) fn logical_page(&self) -> Result<(), DriveError> {
+        let (logical, page) = (self.spec.ftl.logical_page_kib, self.spec.flash.page_kib);
+        let keys = ["ftl.logical_page_kib", "flash.page_kib"];
+        if logical > 0.0 && logical < page {
+            return self.part_of_a_page(&keys);
+        }
+        if logical != 0.0 && logical % page != 0.0 {
+            let message = format!("{logical} KiB is not a whole number of flash pages of {page} KiB");
+            return Err(self.wrong(&keys, message));
+        }
+        if logical > page && self.spec.buffer.dram_mib > 0.0 {
+            let message = "a logical page of several flash pages needs a drive without DRAM (buffer.dram_mib = 0): what the \
+                           buffer gives up, it gives up flash page by flash page";
+            return Err(self.wrong(&["ftl.logical_page_kib", "buffer.dram_mib"], message));
+        }
+        Ok(())
+    }
+
+    fn part_of_a_page(&self, keys: &[&str]) -> Result<(), DriveError> {
+        let flash = &self.spec.flash;
+        let (logical, page, sector) = (self.spec.ftl.logical_page_kib, flash.page_kib, flash.sector_bytes);
+        let bytes = logical * 1024.0;
+        let wrong = |message: String| Err(self.wrong(keys, message));
+        if bytes % f64::from(sector) != 0.0 {
+            return wrong(format!("{logical} KiB is not a whole number of sectors of {sector} bytes"));
+        }
+        if page % logical != 0.0 {
+            return wrong(format!(
+                "a flash page of {page} KiB has no whole number of places for pages of {logical} KiB; a part of it such \
+                 as {} is accepted, or a multiple",
+                page / (page / logical).ceil()
+            ));
+        }
+        let sectors = bytes / f64::from(sector) * f64::from(places(&self.spec));
+        if sectors > f64::from(u16::MAX) {
+            return wrong(format!(
+                "a flash page of {page} KiB has {sectors} sectors; at most 65535 are accepted"
+            ));
+        }
+        let pages = u64::from(flash.pages_per_block) * u64::from(places(&self.spec));
+        if pages > MOST_BLOCK_PAGES {
+            return wrong(format!(
+                "a block has {} flash pages, so {pages} of {logical} KiB; at most {MOST_BLOCK_PAGES} are accepted: larger \
+                 ones, or smaller blocks",
+                flash.pages_per_block
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether there is anything to wait for.
+    pub(super) fn gathering(&mut self) {
+        let ftl = &self.spec.ftl;
+        if ftl.gather_us == 0.0 {
+            return;
+        }
+        let raw =
+            schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw);
+        let by_block = mapping::named(&ftl.map).is_some_and(|map| map.below == Below::Blocks);
+        let why = if places(&self.spec) == 1 {
+            "unless ftl.logical_page_kib is less than flash.page_kib"
+        } else if raw || by_block {
+            "where each page has its place by the scheme or the map"
+        } else {
+            return;
+        };
+        self.warnings.push(format!("ftl.gather_us: no effect {why}"));
+    }
+
+    /// What knows one page for each program only.
+    pub(super) fn packing(&self) -> Result<(), DriveError> {
+        if places(&self.spec) == 1 {
+            return Ok(());
+        }
+        let (flash, ftl) = (&self.spec.flash, &self.spec.ftl);
+        let refused = [
+            (
+                flash.bus == BusUse::Rounds,
+                "flash.bus",
+                "\"transfers\" and \"operations\" are accepted with this: a round has one page for each unit",
+            ),
+            (
+                ftl.gc.copyback != Copyback::Off,
+                "ftl.gc.copyback",
+                "\"off\" is accepted with this: a page of the flash would move as it is, invalid places along with \
+                 valid ones",
+            ),
+            (
+                ftl.plane_choice != PlaneChoice::InTurn,
+                "ftl.plane_choice",
+                "\"in-turn\" is accepted with this: those that share a program had their older copies in several planes",
+            ),
+            (
+                ftl.read_in_flight == InFlight::Flash,
+                "ftl.read_in_flight",
+                "\"memory\" is accepted with this: what waits to share a program has no place yet",
+            ),
+        ];
+        let Some((_, key, message)) = refused.into_iter().find(|(refused, ..)| *refused) else {
+            return Ok(());
+        };
+        let what = format!("pages of {} KiB in flash pages of {} KiB", ftl.logical_page_kib, flash.page_kib);
+        Err(self.wrong(&["ftl.logical_page_kib", key], format!("{what}: of {key}, {message}")))
+    }
+}

@@ -1,0 +1,65 @@
+//! What the layers below are made from: their parameters, worked out from the keys.
+
+use super::check::Resolved;
+use crate::drive::{LeafKind, Parameters};
+use crate::ftl::wear::{Limits, Share};
+use crate::ftl::{Tuning, victim};
+use crate::media::scheduler;
+use serde_json::Value;
+
+impl Resolved {
+    /// What a drive of such leaves is made from.
+    ///
+    /// # Panics
+    /// Never: a drive with an unknown policy is not resolved.
+    #[must_use]
+    pub fn drive_parameters(&self, kind: LeafKind) -> Parameters {
+        let (flash, ftl) = (&self.spec.flash, &self.spec.ftl);
+        let tables = self.translation_pages() > 0;
+        Parameters {
+            flash: self.pooled_flash(),
+            pools: self.pools(),
+            times: self.timing,
+            page_types: self.page_types.clone(),
+            page_sectors: self.page_sectors(),
+            places: self.places(),
+            kind,
+            scheduler: scheduler::named(&flash.scheduler).expect("checked when the drive was resolved"),
+            binding: self.allocation,
+            stride: self.stride(),
+            plane_choice: ftl.plane_choice,
+            read_in_flight: ftl.read_in_flight,
+            coalesce_reads: ftl.coalesce_reads,
+            gather_ns: self.gather_ns(),
+            map_write_ns: self.map_write_ns(),
+            map_survives: self.map_survives(),
+            victim: victim::named(&ftl.gc.victim).expect("checked when the drive was resolved"),
+            tuning: Tuning { choices: ftl.gc.choices, window: ftl.gc.window },
+            gc: ftl.gc.clone(),
+            levelling: self.levelling(),
+            limits: Limits {
+                rate_limit_below: Share::of(ftl.wear.rate_limit_below),
+                rate_limit_window: Share::of(ftl.wear.rate_limit_window),
+                migrate_below: Share::of(ftl.wear.migrate_below),
+            },
+            erase_budget: ftl.wear.erase_budget,
+            classes: ftl.streams,
+            streams: self.streams(),
+            tables_from: tables.then(|| self.member_pages() as u32),
+            spare_blocks: self.spare_blocks(),
+            padding: self.padding(),
+            draws: self.draws(),
+        }
+    }
+
+    /// What tells a saved drive from others: its keys, and for an array also those of each of its members.
+    #[must_use]
+    pub fn identity(&self) -> Value {
+        let mut keys = self.to_json();
+        if self.is_array() {
+            let members = self.array.iter().enumerate();
+            keys["members"] = members.map(|(at, member)| (at.to_string(), member.identity())).collect();
+        }
+        keys
+    }
+}

@@ -1,0 +1,343 @@
+//! What the redundancy makes of the flash: how many members of what, and how much of it the host sees.
+
+use super::check::{Check, Resolved, product};
+use super::packing::{block_pages, page_bytes, spare_pages};
+use super::pools::pooled;
+use super::wear::spare_blocks;
+use crate::error::DriveError;
+use crate::kernel::whole;
+use crate::media::{Across, Geometry};
+use crate::schemes::{self, Entry, Members, RedundancySpec};
+
+/// Logical pages (or sectors) of so many physical ones.
+pub(super) fn logical(physical: u64, over_provisioning: f64) -> u64 {
+    whole(physical as f64 / (1.0 + over_provisioning)).floor() as u64
+}
+
+impl Resolved {
+    /// The scheme, as the table has it.
+    ///
+    /// # Panics
+    /// Never: a drive without a known scheme is not resolved.
+    #[must_use]
+    pub fn scheme(&self) -> &'static Entry {
+        schemes::named(&self.spec.redundancy.scheme).expect("checked when the drive was resolved")
+    }
+
+    /// Copies, or other parts that the redundancy is made of; 1 without redundancy.
+    #[must_use]
+    pub fn members(&self) -> u32 {
+        if self.is_array() {
+            return self.array.len() as u32;
+        }
+        self.spec.redundancy.width.unwrap_or(1)
+    }
+
+    /// Equal parts of the flash: the members, and the spare ones.
+    #[must_use]
+    pub fn parts(&self) -> u32 {
+        if self.is_array() {
+            return self.members();
+        }
+        parts(&self.spec.redundancy)
+    }
+
+    /// Physical pages of each part.
+    #[must_use]
+    pub fn part_pages(&self) -> u64 {
+        self.physical_pages() / u64::from(self.parts())
+    }
+
+    /// Pages of each member: those of its part of the flash, but for the over-provisioned ones.
+    #[must_use]
+    pub fn member_pages(&self) -> u64 {
+        let sectors = self.part_pages() * self.page_sectors();
+        logical(sectors, self.spec.ftl.over_provisioning).div_ceil(self.page_sectors())
+    }
+
+    /// Bytes of those pages.
+    #[must_use]
+    pub fn member_bytes(&self) -> u64 {
+        let sectors = logical(self.part_pages() * self.page_sectors(), self.spec.ftl.over_provisioning);
+        sectors * u64::from(self.spec.flash.sector_bytes)
+    }
+
+    /// Pages that each member has for old versions, beyond those.
+    #[must_use]
+    pub fn shadow_pages(&self) -> u64 {
+        match self.scheme().kind {
+            Members::Shadowed => shadow(self.member_pages(), &self.spec.redundancy),
+            _ => 0,
+        }
+    }
+
+    /// Pages of the non-volatile memory, 0 where the scheme has none.
+    #[must_use]
+    pub fn memory_pages(&self) -> u64 {
+        if !self.scheme().memory {
+            return 0;
+        }
+        let redundancy = &self.spec.redundancy;
+        // A place for a delta is as large as that.
+        let deltas = self.scheme().keys.contains(&"delta_bytes");
+        let each = if deltas { u64::from(redundancy.delta_bytes) } else { self.page_bytes() };
+        (redundancy.nvram_mib * 1_048_576.0) as u64 / each
+    }
+
+    /// Pages of each member that are erased as one: the same block of every plane of it.
+    #[must_use]
+    pub fn group_pages(&self) -> u64 {
+        self.planes() / u64::from(self.parts()) * u64::from(self.block_pages())
+    }
+
+    /// A log cleans when no more groups are free.
+    #[must_use]
+    pub fn clean_below(&self) -> u32 {
+        let groups = self.part_pages() / self.group_pages();
+        ((self.spec.ftl.gc.threshold * groups as f64) as u32).max(1)
+    }
+
+    /// Sectors that the host sees; as in SSDSim they need not fill the last page.
+    #[must_use]
+    pub fn capacity_sectors(&self) -> u64 {
+        if self.is_array() {
+            return self.array_pages() * self.page_sectors();
+        }
+        if let Some(disk) = self.disk() {
+            return disk.sectors();
+        }
+        let data = (self.scheme().data_members)(self.members(), &self.spec.redundancy);
+        self.member_bytes() / u64::from(self.spec.flash.sector_bytes) * u64::from(data)
+    }
+
+    /// How many of which unit may fail, one after the other, before anything is lost.
+    #[must_use]
+    pub fn survives(&self) -> (u32, &'static str) {
+        let unit = if self.is_array() { "member" } else { level(self.spec.redundancy.across) };
+        ((self.scheme().survives)(self.members()), unit)
+    }
+}
+
+pub(super) fn parts(redundancy: &RedundancySpec) -> u32 {
+    redundancy.width.map_or(1, |width| width + redundancy.spares)
+}
+
+fn shadow(member_pages: u64, redundancy: &RedundancySpec) -> u64 {
+    ((member_pages as f64 * redundancy.shadow) as u64).max(1)
+}
+
+pub(super) fn level(across: Across) -> &'static str {
+    match across {
+        Across::Channel => "channel",
+        Across::Chip => "chip",
+        Across::Die => "die",
+    }
+}
+
+impl Check<'_> {
+    /// The scheme suits the geometry; another scheme's keys are pointed out.
+    pub(super) fn redundancy(&mut self) -> Result<(), DriveError> {
+        let Some(scheme) = schemes::named(&self.spec.redundancy.scheme) else { return Ok(()) };
+        self.point_out_unread(scheme);
+        if scheme.is_plain() {
+            (self.spec.redundancy.width, self.spec.redundancy.spares) = (None, 0);
+            return Ok(());
+        }
+        if !scheme.keys.contains(&"spares") {
+            self.spec.redundancy.spares = 0;
+        }
+        match self.width(scheme) {
+            Ok(width) => self.spec.redundancy.width = Some(width),
+            Err(message) => {
+                let (_, depth) = self.level_parts();
+                let geometry = ["flash.channels", "flash.chips_per_channel", "flash.dies_per_chip"];
+                let mut keys = vec!["redundancy.width", "redundancy.scheme", "redundancy.across"];
+                keys.push("redundancy.spares");
+                keys.extend_from_slice(&geometry[..depth]);
+                return Err(self.wrong(&keys, message));
+            }
+        }
+        self.boxes()?;
+        self.memory(scheme)?;
+        self.old_versions(scheme)?;
+        self.groups(scheme)
+    }
+
+    /// Each member is a box: whole channels, whole chips of one channel, or whole dies of one chip.
+    fn boxes(&self) -> Result<(), DriveError> {
+        let (parts, across) = (parts(&self.spec.redundancy), self.spec.redundancy.across);
+        if Geometry::new(&pooled(&self.spec)).part(across, parts, 0).is_some() {
+            return Ok(());
+        }
+        let level = level(across);
+        let message = format!(
+            "{parts} equal parts of the drive's {level}s are not whole channels, nor whole chips of one channel, nor whole \
+             dies of one chip; choose a width or a geometry that divides evenly"
+        );
+        let keys = ["redundancy.width", "redundancy.across", "redundancy.scheme", "flash.channels"];
+        Err(self.wrong(&keys, message))
+    }
+
+    /// Old versions stay where they are under another address: bound to it, a plane could get more than it holds.
+    fn old_versions(&self, scheme: &Entry) -> Result<(), DriveError> {
+        let flash = &self.spec.flash;
+        let planes =
+            product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
+        let one_plane = planes == u64::from(parts(&self.spec.redundancy));
+        if scheme.kind != Members::Shadowed || one_plane || self.spec.ftl.allocation == "dynamic" {
+            return Ok(());
+        }
+        let message = format!(
+            "{}: a scheme that keeps old versions places pages wherever there is room; only `dynamic` is accepted where \
+             a member has several planes",
+            self.spec.ftl.allocation
+        );
+        Err(self.wrong(&["ftl.allocation", "redundancy.scheme"], message))
+    }
+
+    fn point_out_unread(&mut self, scheme: &Entry) {
+        let keys = serde_json::to_value(&self.spec.redundancy).unwrap_or_default();
+        let keys = keys.as_object().into_iter().flat_map(|keys| keys.keys());
+        let unread = keys.filter(|key| *key != "scheme" && !scheme.keys.contains(&key.as_str()));
+        let unread = unread.map(|key| format!("redundancy.{key}")).filter(|key| self.given.by_hand(key));
+        let unread: Vec<_> = unread.collect();
+        if self.given.by_hand("redundancy.stripe_kib") {
+            self.warnings.push(
+                "redundancy.stripe_kib: no effect in a drive, whose stripes have a page of each member"
+                    .into(),
+            );
+        }
+        if !unread.is_empty() {
+            let keys = unread.join(", ");
+            self.warnings.push(format!("{keys}: no effect with redundancy.scheme = \"{}\"", scheme.name));
+        }
+    }
+
+    /// How many there are of the level that the redundancy runs over, and how deep it lies.
+    fn level_parts(&self) -> (u64, usize) {
+        let flash = &self.spec.flash;
+        let depth = match self.spec.redundancy.across {
+            Across::Channel => 1,
+            Across::Chip => 2,
+            Across::Die => 3,
+        };
+        (product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip][..depth]), depth)
+    }
+
+    /// The members that the scheme makes of the level, spares left aside.
+    fn width(&self, scheme: &Entry) -> Result<u32, String> {
+        let redundancy = &self.spec.redundancy;
+        let (level, (parts, _)) = (level(redundancy.across), self.level_parts());
+        let spares = u64::from(redundancy.spares);
+        let wrong = |width: u64| {
+            format!(
+                "{width} members and {spares} spare ones of {parts} {level}s: each takes the same number of {level}s, \
+                 so {} must divide {parts}",
+                width + spares
+            )
+        };
+        let left = match redundancy.width.map(u64::from) {
+            Some(width) if spares > 0 && !parts.is_multiple_of(width + spares) => return Err(wrong(width)),
+            Some(width) if spares > 0 => parts / (width + spares) * width,
+            Some(_) => parts,
+            None => parts.saturating_sub(spares),
+        };
+        let width = (scheme.members)(left, redundancy.width, level)?;
+        if !parts.is_multiple_of(u64::from(width) + spares) {
+            return Err(wrong(u64::from(width)));
+        }
+        Ok(width)
+    }
+
+    fn memory(&self, scheme: &Entry) -> Result<(), DriveError> {
+        let (mib, page) = (self.spec.redundancy.nvram_mib, page_bytes(&self.spec));
+        if scheme.memory && mib * 1_048_576.0 < page as f64 {
+            let message = format!("{mib} MiB is less than one page ({page} bytes)");
+            return Err(self.wrong(&["redundancy.nvram_mib", "flash.page_kib"], message));
+        }
+        Ok(())
+    }
+
+    /// What a log erases as one can be named by one command.
+    fn groups(&self, scheme: &Entry) -> Result<(), DriveError> {
+        let flash = &self.spec.flash;
+        let planes =
+            product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
+        let group = planes / u64::from(parts(&self.spec.redundancy)) * u64::from(block_pages(&self.spec));
+        if scheme.kind != Members::Raw || group <= u64::from(u16::MAX) {
+            return Ok(());
+        }
+        let message = format!(
+            "{group} pages of a member would be erased as one (a block of each of its planes); at most {} are \
+             accepted: more members, or smaller blocks",
+            u16::MAX
+        );
+        Err(self.wrong(&["redundancy.width", "redundancy.scheme", "flash.pages_per_block"], message))
+    }
+
+    /// Each member holds at least a page, and every plane keeps room to collect.
+    pub(super) fn room(&self) -> Result<(), DriveError> {
+        let (flash, redundancy) = (&pooled(&self.spec), &self.spec.redundancy);
+        let plane = self.spec.ftl.pool.noun();
+        let Some(scheme) = schemes::named(&redundancy.scheme) else { return Ok(()) };
+        let planes =
+            product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
+        let planes = planes / u64::from(parts(redundancy));
+        let physical = planes * product(&[flash.blocks_per_plane, flash.pages_per_block]);
+        let logical = logical(physical, self.spec.ftl.over_provisioning);
+        let keys = ["ftl.over_provisioning", "flash.blocks_per_plane", "flash.pages_per_block"];
+        let keys = if spare_blocks(&self.spec).0 > 2 { [keys[0], keys[1], "ftl.streams"] } else { keys };
+        if logical == 0 {
+            return Err(self.wrong(&keys, "the drive holds no page: less over-provisioning, or more blocks"));
+        }
+        let block = u64::from(flash.pages_per_block);
+        let (kept, why) = match scheme.kind {
+            Members::Raw => (
+                3 * block,
+                "one being written, one to clean into, and one so that there is something to gain",
+            ),
+            _ => (spare_pages(&self.spec, flash), spare_blocks(&self.spec).1),
+        };
+        // More than whole blocks where flash pages may be left in part empty.
+        let blocks = kept as f64 / block as f64;
+        let old = if scheme.kind == Members::Shadowed { shadow(logical, redundancy) } else { 0 };
+        let spare = kept * planes;
+        if physical - logical >= spare + old {
+            return Ok(());
+        }
+        if old > 0 && physical - logical >= spare {
+            let message = format!(
+                "{} takes {old} of the {} over-provisioned pages of a member; collection needs {spare} of them: less, \
+                 or more ftl.over_provisioning",
+                redundancy.shadow,
+                physical - logical
+            );
+            return Err(self.wrong(&["redundancy.shadow", keys[0], keys[1], keys[2]], message));
+        }
+        if f64::from(flash.blocks_per_plane) <= blocks {
+            let message = format!(
+                "{} blocks in a {plane}; {} are the least with this scheme ({why})",
+                flash.blocks_per_plane,
+                blocks.floor() + 1.0
+            );
+            return Err(self.wrong(&["flash.blocks_per_plane", "redundancy.scheme"], message));
+        }
+        let share = if old > 0 { redundancy.shadow } else { 0.0 };
+        let data = f64::from(flash.blocks_per_plane) - blocks;
+        let least = (blocks + share * data) / data;
+        // Rounded up to a figure that a user would write and that is still enough.
+        let least = (least * 1e6).ceil() / 1e6;
+        let message = format!(
+            "{} leaves {:.1} blocks free in a {plane} once all of the drive is written: existing data that leave no room \
+             to collect; at least {least} is accepted with {} blocks in a {plane}, which leaves the {} that \
+             collection needs ({why})",
+            self.spec.ftl.over_provisioning,
+            (physical - logical - old.min(physical - logical)) as f64
+                / planes as f64
+                / f64::from(flash.pages_per_block),
+            flash.blocks_per_plane,
+            (blocks * 10.0).ceil() / 10.0
+        );
+        Err(self.wrong(&keys, message))
+    }
+}

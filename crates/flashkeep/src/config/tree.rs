@@ -1,0 +1,359 @@
+//! A drive drawn as the tree of nodes that it is.
+
+use super::check::Resolved;
+use crate::ftl::GcRun;
+use crate::mapping::Below;
+use crate::media::{Acknowledge, Across, BusUse, BusyUnit};
+use crate::schemes::Members;
+
+/// Settings of a scheme on one line.
+const LONGEST: usize = 76;
+
+/// Members beyond this number are not drawn one by one.
+const MOST_DRAWN: u32 = 4;
+
+struct Node {
+    title: String,
+    lines: Vec<String>,
+    children: Vec<Node>,
+}
+
+impl Node {
+    fn new(title: &str, lines: Vec<String>, children: Vec<Node>) -> Self {
+        Node { title: title.into(), lines, children }
+    }
+
+    /// Writes the node behind `bend`, and everything below it behind `trunk`.
+    fn write(&self, bend: &str, trunk: &str, out: &mut String) {
+        let stem = if self.children.is_empty() { "   " } else { "│  " };
+        let pad = " ".repeat(self.title.chars().count().saturating_sub(1));
+        for (index, line) in self.lines.iter().enumerate() {
+            let start = match index {
+                0 => format!("{bend}{}  {line}", self.title),
+                _ => format!("{trunk}{stem}{pad}{line}"),
+            };
+            out.push_str(start.trim_end());
+            out.push('\n');
+        }
+        for (index, child) in self.children.iter().enumerate() {
+            let last = index + 1 == self.children.len();
+            let (bend, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            child.write(&format!("{trunk}{bend}"), &format!("{trunk}{below}"), out);
+        }
+    }
+}
+
+/// The drive as a small tree for a terminal: host, buffer, redundancy, a translation layer for each member,
+/// flash.
+#[must_use]
+pub fn draw(drive: &Resolved) -> String {
+    let top = buffered(drive);
+    let (bytes, sector) = (size(drive.capacity_bytes()), drive.spec.flash.sector_bytes);
+    let queue = match drive.spec.host.queue_depth {
+        0 => "any number of requests at once".into(),
+        depth => format!("{} at once, later ones wait outside", count(u64::from(depth), "request")),
+    };
+    let host = Node::new("host", vec![format!("sees {bytes} in sectors of {sector} B; {queue}")], vec![top]);
+    let mut out = format!("{}  {}", drive.spec.name, drive.spec.description).trim_end().to_string();
+    out.push('\n');
+    host.write("└─ ", "   ", &mut out);
+    out
+}
+
+/// What a drive or an array consists of, below its DRAM.
+fn buffered(drive: &Resolved) -> Node {
+    let below = inside(drive);
+    if drive.buffer_bytes() == 0 {
+        return below;
+    }
+    let (bytes, hit) = (size(drive.buffer_bytes()), time(drive.timing.hit_ns));
+    let line = format!("{bytes} of DRAM; a request that it serves alone takes {hit}");
+    Node::new("buffer", vec![line], vec![below])
+}
+
+/// What a drive or an array consists of.
+fn inside(drive: &Resolved) -> Node {
+    match drive.disk() {
+        Some(disk) => Node::new("disk", super::disk::lines(disk), Vec::new()),
+        None if drive.is_array() => array(drive),
+        None => redundancy(drive),
+    }
+}
+
+/// An array: members that are alike are drawn once.
+fn array(drive: &Resolved) -> Node {
+    let mut children: Vec<Node> = Vec::new();
+    let mut first = 0;
+    for alike in drive.array.chunk_by(|one, next| one.spec == next.spec) {
+        let last = first + alike.len() - 1;
+        let numbers =
+            if first == last { format!("member {first}") } else { format!("members {first} to {last}") };
+        let each = if first == last { "" } else { " each" };
+        let line = format!("{}, {}{each}", alike[0].spec.name, size(alike[0].capacity_bytes()));
+        children.push(Node::new(&numbers, vec![line], vec![buffered(&alike[0])]));
+        first = last + 1;
+    }
+    let (survives, unit) = drive.survives();
+    let may_fail = match survives {
+        0 => "none may fail".to_owned(),
+        1 => format!("any one {unit} may fail"),
+        some => format!("any {some} {unit}s may fail"),
+    };
+    let mut lines = vec![format!("{}; {may_fail}", count(u64::from(drive.members()), "member"))];
+    lines.extend(settings(drive));
+    if drive.scheme().memory {
+        children.push(memory(drive));
+    }
+    Node::new(&drive.spec.redundancy.scheme, lines, children)
+}
+
+fn memory(drive: &Resolved) -> Node {
+    let pages = count(drive.memory_pages(), "page");
+    let latency = time((drive.spec.redundancy.nvram_us * 1e3) as u64);
+    Node::new("nvram", vec![format!("{pages}, {latency} each")], Vec::new())
+}
+
+fn redundancy(drive: &Resolved) -> Node {
+    let redundancy = &drive.spec.redundancy;
+    let (scheme, members) = (drive.scheme(), drive.members());
+    if scheme.is_plain() {
+        return member(drive, 0);
+    }
+    let (survives, level) = drive.survives();
+    let may_fail = match survives {
+        1 => format!("any one {level} may fail"),
+        some => format!("any {some} {level}s may fail"),
+    };
+    let mut lines = vec![format!("{members} members, each over its own {level}s; {may_fail}")];
+    lines.extend(settings(drive));
+    let mut children: Vec<Node> = match members {
+        0..=MOST_DRAWN => (0..members).map(|index| member(drive, index)).collect(),
+        _ => {
+            let rest = format!("{} more like it", members - 2);
+            vec![member(drive, 0), Node::new("…", vec![rest], Vec::new()), member(drive, members - 1)]
+        }
+    };
+    for spare in members..drive.parts() {
+        children.push(Node::new("spare", vec![territory(drive, spare)], Vec::new()));
+    }
+    if scheme.memory {
+        children.push(memory(drive));
+    }
+    Node::new(&redundancy.scheme, lines, children)
+}
+
+/// What the scheme has been told, key by key.
+fn settings(drive: &Resolved) -> Vec<String> {
+    let keys = serde_json::to_value(&drive.spec.redundancy).unwrap_or_default();
+    let drawn: &[&str] = match drive.is_array() {
+        true => &["across", "width", "spares", "nvram_mib", "nvram_us", "nvram_price_per_gb"],
+        false => &["stripe_kib", "across", "width", "spares", "nvram_mib", "nvram_us"],
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for key in drive.scheme().keys.iter().filter(|key| !drawn.contains(key)) {
+        let told = match &keys[*key] {
+            serde_json::Value::String(text) => format!("{key} {text}"),
+            other => format!("{key} {other}"),
+        };
+        match lines.last_mut() {
+            Some(line) if line.len() + told.len() < LONGEST => *line += &format!(", {told}"),
+            _ => lines.push(told),
+        }
+    }
+    lines
+}
+
+/// One translation layer and the flash below it.
+fn member(drive: &Resolved, index: u32) -> Node {
+    let ftl = &drive.spec.ftl;
+    let members = drive.members();
+    let raw = drive.scheme().kind == Members::Raw;
+    let layer = if raw { "log" } else { "ftl" };
+    let title = if members == 1 { layer.into() } else { format!("{layer} {index}") };
+    if index > 0 {
+        let territory = Node::new("flash", vec![territory(drive, index)], Vec::new());
+        return Node::new(&title, vec![format!("as {layer} 0")], vec![territory]);
+    }
+    if raw {
+        let groups = count(drive.part_pages() / drive.group_pages(), "group");
+        let pages = count(drive.group_pages(), "page");
+        let lines = vec![
+            format!("{groups} of {pages} of {}, written in order", size(drive.page_bytes())),
+            format!(
+                "{} % over-provisioned; cleans when {} left",
+                round(ftl.over_provisioning * 100.0),
+                match drive.clean_below() {
+                    1 => "1 group is".to_owned(),
+                    groups => format!("{groups} groups are"),
+                }
+            ),
+        ];
+        return Node::new(&title, lines, vec![flash(drive)]);
+    }
+    let run = match ftl.gc.run {
+        GcRun::Steps => "page by page",
+        GcRun::HoldChannel => "the channel held for a whole block",
+    };
+    let sizes = format!(
+        "{} in pages of {}, {} % over-provisioned",
+        size(drive.member_bytes()),
+        size(drive.page_bytes()),
+        round(ftl.over_provisioning * 100.0)
+    );
+    let mut lines = vec![format!("map {}: {}", ftl.map, drive.map().summary)];
+    match drive.map().below {
+        Below::Itself => lines.clear(),
+        Below::Mapped => {
+            let (entries, tables) = (drive.cache_entries(), drive.translation_pages());
+            lines.push(format!("{entries} entries in the cache; tables of {}", count(tables, "page")));
+        }
+        Below::Blocks => {
+            let logs = ftl.log_blocks.map_or("all that there are".into(), |logs| logs.to_string());
+            lines.extend([sizes, format!("log blocks of a plane: {logs}")]);
+            return Node::new(&title, lines, vec![flash(drive)]);
+        }
+    }
+    lines.extend([
+        format!("{sizes}; allocation {}", ftl.allocation),
+        format!(
+            "collects below {} % free, {} victims, {run}",
+            round(ftl.gc.threshold * 100.0),
+            ftl.gc.victim
+        ),
+    ]);
+    lines.extend(streams_and_wear(drive));
+    Node::new(&title, lines, vec![flash(drive)])
+}
+
+/// Lines about what few drives have.
+fn streams_and_wear(drive: &Resolved) -> Vec<String> {
+    let ftl = &drive.spec.ftl;
+    let mut lines = Vec::new();
+    if drive.streams() > 1 {
+        let moved = if ftl.gc.separate { ", one of them for moved pages" } else { "" };
+        let tables = if drive.translation_pages() > 0 { ", one of them for the map's tables" } else { "" };
+        lines.push(format!("{} open blocks a plane{moved}{tables}", drive.streams()));
+    }
+    if let Some(budget) = ftl.wear.erase_budget {
+        lines.push(format!("blocks stand {budget} erases; wear levelling {}", ftl.wear.levelling));
+    }
+    lines
+}
+
+fn flash(drive: &Resolved) -> Node {
+    let (flash, timing) = (&drive.spec.flash, &drive.timing);
+    let unit = match flash.busy_unit {
+        BusyUnit::Chip => "a chip",
+        BusyUnit::Die => "a die",
+        BusyUnit::PlanePair => "a pair of planes",
+        BusyUnit::Plane => "a plane",
+    };
+    let bus = match flash.bus {
+        BusUse::Transfers => "the channel is held for transfers only",
+        BusUse::Operations => "the channel is held for whole operations",
+        BusUse::Rounds => "the units of a channel work in rounds",
+    };
+    let done = match flash.acknowledge {
+        Acknowledge::Transfer => "once the page is across",
+        Acknowledge::Program => "once it is in the array",
+    };
+    let lines = vec![
+        territory(drive, 0),
+        format!("{unit} is busy as one; {bus}"),
+        format!("scheduler {}; a program is done {done}", flash.scheduler),
+    ];
+    let (places, page) = (u64::from(drive.places()), size(drive.page_bytes()));
+    let pages = count(flash.pages_per_block.into(), "page");
+    let block = match places {
+        1 => format!("{pages} × {page}"),
+        _ => format!("{pages} × {} × {page}", count(places, "place")),
+    };
+    let times = format!(
+        "read {}, program {}, erase {}",
+        times(&drive.page_types.read_ns),
+        times(&drive.page_types.program_ns),
+        time(timing.erase_ns)
+    );
+    let transfer = time(timing.command_ns + timing.transfer_ns(places * drive.pin_bytes()));
+    let transfer = format!("a page crosses the channel in {transfer}");
+    let mut die = vec![format!(
+        "{} × {} × {block}",
+        count(flash.planes_per_die.into(), "plane"),
+        count(flash.blocks_per_plane.into(), "block")
+    )];
+    if drive.page_types.is_single() {
+        die.push(format!("{times}; {transfer}"));
+    } else {
+        die.extend([times, transfer]);
+    }
+    Node::new("flash", lines, vec![Node::new("die", die, Vec::new())])
+}
+
+/// Which channels, chips or dies a member has.
+fn territory(drive: &Resolved, index: u32) -> String {
+    let flash = &drive.spec.flash;
+    let dies = count(flash.dies_per_chip.into(), "die");
+    let chips = count(flash.chips_per_channel.into(), "chip");
+    let whole = [u64::from(flash.channels), flash.chips_per_channel.into(), flash.dies_per_chip.into()];
+    let (level, parts) = match drive.spec.redundancy.across {
+        _ if drive.parts() == 1 => {
+            return format!(
+                "{}: {} × {chips} × {dies}",
+                size(drive.physical_bytes()),
+                count(whole[0], "channel")
+            );
+        }
+        Across::Channel => ("channel", whole[0]),
+        Across::Chip => ("chip", whole[0] * whole[1]),
+        Across::Die => ("die", whole[0] * whole[1] * whole[2]),
+    };
+    let share = parts / u64::from(drive.parts());
+    let first = share * u64::from(index);
+    let which = match share {
+        1 => format!("{level} {first}"),
+        _ => format!("{level}s {first}–{}", first + share - 1),
+    };
+    let with = if share == 1 { "with" } else { "each with" };
+    match drive.spec.redundancy.across {
+        Across::Channel => format!("{which} of {parts}, {with} {chips} × {dies}"),
+        Across::Chip => format!("{which} of {parts}, {with} {dies}"),
+        Across::Die => format!("{which} of {parts}"),
+    }
+}
+
+/// `1 die`, `2 dies`.
+fn count(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// Bytes, in the largest unit that they fill.
+fn size(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let step = (bytes.max(1).ilog2() / 10).min(5);
+    format!("{} {}", round(bytes as f64 / (1u64 << (10 * step)) as f64), units[step as usize])
+}
+
+/// A time, in the largest unit that it fills.
+/// The time of all pages, or from the quickest type of page to the slowest.
+fn times(ns: &[u64]) -> String {
+    match (ns.iter().min(), ns.iter().max()) {
+        (Some(&least), Some(&most)) if least < most => format!("{} to {}", time(least), time(most)),
+        _ => time(ns[0]),
+    }
+}
+
+fn time(ns: u64) -> String {
+    let (unit, name) = match ns {
+        0..1_000 => (1.0, "ns"),
+        1_000..1_000_000 => (1e3, "µs"),
+        1_000_000..1_000_000_000 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    format!("{} {name}", round(ns as f64 / unit))
+}
+
+/// At most two digits behind the point, and none that are zero.
+fn round(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}

@@ -1,0 +1,68 @@
+//! What a drive is made from: numbers and policies, worked out from the keys of a drive file.
+
+use super::{LeafKind, Scheduler};
+use crate::ftl::allocation::Binding;
+use crate::ftl::wear::Limits;
+use crate::ftl::{GcSpec, InFlight, Levelling, PlaneChoice, Tuning, Victim};
+use crate::media::{FlashSpec, PageTypes, Pools, Times};
+
+/// What a drive is made from.
+#[derive(Clone, Debug)]
+pub struct Parameters {
+    /// The flash as its FTLs see it: each pool is a plane, and pages are those of the map.
+    pub flash: FlashSpec,
+    /// What each plane of that consists of.
+    pub pools: Pools,
+    /// How long operations take, in whole ns.
+    pub times: Times,
+    /// The types of a block's pages.
+    pub page_types: PageTypes,
+    /// Sectors of a page of the map.
+    pub page_sectors: u64,
+    /// Pages of the map that share a page of the flash.
+    pub places: u32,
+    /// What each leaf is.
+    pub kind: LeafKind,
+    /// Who goes first on a channel.
+    pub scheduler: Scheduler,
+    /// The levels that a page's address fixes.
+    pub binding: Binding,
+    /// Consecutive pages that the address binds to the same place.
+    pub stride: u32,
+    /// Which plane takes the next page.
+    pub plane_choice: PlaneChoice,
+    /// Where a page is read that is on its way to flash.
+    pub read_in_flight: InFlight,
+    /// A read of a page that is already being read on the same channel rides along.
+    pub coalesce_reads: bool,
+    /// How long a write waits for others with which it shares a page of the flash, ns.
+    pub gather_ns: u64,
+    /// What the memory of the map takes to note where a program went, ns.
+    pub map_write_ns: u64,
+    /// Whether the map is there after a power cut as it was before.
+    pub map_survives: bool,
+    /// Garbage collection.
+    pub gc: GcSpec,
+    /// Which block it reclaims.
+    pub victim: Victim,
+    /// What the user can choose about that.
+    pub tuning: Tuning,
+    /// How wear is spread.
+    pub levelling: Levelling,
+    /// What the user can choose about that.
+    pub limits: Limits,
+    /// Erases that a block stands; none where blocks last forever.
+    pub erase_budget: Option<u32>,
+    /// Open blocks of a plane for data of different temperature.
+    pub classes: u8,
+    /// Open blocks of a plane in all.
+    pub streams: u8,
+    /// The first page of the map's own tables, where these are in flash.
+    pub tables_from: Option<u32>,
+    /// Blocks of each plane that hold no data with the drive full.
+    pub spare_blocks: u32,
+    /// Places of each other block that may stay empty while its pages are moved.
+    pub padding: u32,
+    /// Whether the times of operations are noted for the energy that they take.
+    pub draws: bool,
+}

@@ -1,0 +1,76 @@
+//! What `ftl.allocation` means: which levels the address of a page fixes.
+
+use crate::error::did_you_mean;
+use crate::media::Level;
+use std::fmt;
+use std::str::FromStr;
+
+/// How a page finds its plane: some levels by its address, the others by what is idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding {
+    order: [Level; 4],
+    bound: usize,
+}
+
+impl Binding {
+    /// Any idle chip, chosen when it falls free.
+    pub const DYNAMIC: Binding = Binding { order: Level::ALL, bound: 0 };
+
+    /// These levels by the address, the one that varies fastest first; of each at most one.
+    #[must_use]
+    pub fn bound(levels: &[Level]) -> Binding {
+        let others = Level::ALL.into_iter().filter(|level| !levels.contains(level));
+        let mut order = Level::ALL;
+        for (place, level) in order.iter_mut().zip(levels.iter().copied().chain(others)) {
+            *place = level;
+        }
+        Binding { order, bound: levels.len() }
+    }
+
+    /// The levels that the address decides, the one that varies fastest first.
+    #[must_use]
+    pub fn levels(&self) -> &[Level] {
+        &self.order[..self.bound]
+    }
+}
+
+impl FromStr for Binding {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "dynamic" => return Ok(Binding::DYNAMIC),
+            "dynamic-in-channel" => return Ok(Binding::bound(&[Level::Channel])),
+            "dynamic-in-chip" => return Ok(Binding::bound(&[Level::Chip, Level::Channel])),
+            _ => {}
+        }
+        let level = |letter: char| Level::ALL.into_iter().find(|level| level.letter() == letter);
+        let levels: Vec<Level> = text.chars().filter_map(level).collect();
+        let once = Level::ALL.iter().all(|level| levels.iter().filter(|one| *one == level).count() <= 1);
+        if !levels.is_empty() && levels.len() == text.chars().count() && once {
+            return Ok(Binding::bound(&levels));
+        }
+        let upper = text.to_uppercase();
+        let meant = if upper == text { None } else { upper.parse::<Binding>().ok() };
+        let hint = match meant {
+            Some(order) => format!("; did you mean `{order}`?"),
+            None => did_you_mean(text, ["dynamic", "dynamic-in-channel", "dynamic-in-chip"]),
+        };
+        Err(format!(
+            "found \"{text}\"; `dynamic`, `dynamic-in-channel`, `dynamic-in-chip`, or some of the letters C (channel), W (chip), D \
+             (die), P (plane), each at most once, the one that varies fastest first, such as `CWDP` (the levels \
+             left out are chosen when the page is written), are accepted{hint}"
+        ))
+    }
+}
+
+impl fmt::Display for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.levels() {
+            [] => f.write_str("dynamic"),
+            [Level::Channel] => f.write_str("dynamic-in-channel"),
+            [Level::Chip, Level::Channel] => f.write_str("dynamic-in-chip"),
+            levels => levels.iter().try_for_each(|level| write!(f, "{}", level.letter())),
+        }
+    }
+}

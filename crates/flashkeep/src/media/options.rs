@@ -1,0 +1,210 @@
+//! `[flash]`: geometry, wiring and timing.
+
+use super::commands::CommandsSpec;
+use super::energy::FlashEnergySpec;
+use super::page_types::PerType;
+use super::scheduler;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Geometry, wiring and timing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FlashSpec {
+    /// Channels (buses between controller and chips).
+    #[schemars(range(min = 1, max = 4096))]
+    pub channels: u32,
+    /// Chips (packages) on each channel.
+    #[schemars(range(min = 1, max = 128))]
+    pub chips_per_channel: u32,
+    /// Dies (LUNs) in each chip.
+    #[schemars(range(min = 1, max = 128))]
+    pub dies_per_chip: u32,
+    /// Planes in each die.
+    #[schemars(range(min = 1, max = 128))]
+    pub planes_per_die: u32,
+    /// Erase blocks in each plane.
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub blocks_per_plane: u32,
+    /// Data pages in each block.
+    #[schemars(range(min = 1, max = 32_768))]
+    pub pages_per_block: u32,
+    /// A block has one more page behind its data pages, for a summary of them: one sector that is programmed right
+    /// after the last data page (Agrawal et al., USENIX ATC 2008).
+    pub summary_page: bool,
+    /// Page size in KiB: a whole number of sectors, from 1 to 64.
+    #[schemars(range(max = 4096.0), extend("exclusiveMinimum" = 0.0))]
+    pub page_kib: f64,
+    /// Sector size in bytes, the smallest unit a host writes.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub sector_bytes: u32,
+    /// Bytes that cross the pins for each sector: more than `sector_bytes` where metadata travel along, and
+    /// equal to it where left out.
+    #[schemars(range(min = 1, max = 131_072))]
+    pub pin_bytes_per_sector: u32,
+    /// What is busy as one: while one page is read or programmed, the rest of the unit does nothing else.
+    pub busy_unit: BusyUnit,
+    /// What the channel is held for: `transfers`, whole `operations`, or `rounds` of one operation for each busy unit.
+    pub bus: BusUse,
+    /// Channels that share their control lines (a gang): they begin operations together, and none begins the next
+    /// before all have ended. 1: each has its own.
+    #[schemars(range(min = 1, max = 4096))]
+    pub control_gang: u32,
+    /// When a program is reported as done.
+    pub acknowledge: Acknowledge,
+    /// Who goes first when a channel is free.
+    #[schemars(extend("enum" = scheduler::names()))]
+    pub scheduler: String,
+    /// Which type each page of a block is of, where `timing` tells several apart: `interleaved` (page mod types), or
+    /// types as digits that repeat, those of a block's first pages before a colon (`00000011:001122`).
+    #[schemars(extend("pattern" = "^(interleaved|([0-7]*:)?[0-7]+)$"))]
+    pub page_types: String,
+    /// Times of the operations.
+    pub timing: TimingSpec,
+    /// What the chips can do besides one page at a time.
+    pub commands: CommandsSpec,
+    /// What the operations draw.
+    pub energy: FlashEnergySpec,
+}
+
+/// Times of the flash operations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TimingSpec {
+    /// Array to page register, µs; a list: one for each type of page.
+    pub read_us: PerType,
+    /// Page register to array, µs; a list: one for each type of page.
+    pub program_us: PerType,
+    /// A block's erase, µs.
+    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
+    pub erase_us: f64,
+    /// One byte over the channel, ns.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub bus_ns_per_byte: f64,
+    /// Command and address cycles of a page operation on the channel, ns.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub command_ns: f64,
+    /// Command and address cycles of an erase on the channel, ns.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub erase_command_ns: f64,
+    /// Between the last cycle of an erase command and the start of the erase, ns.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub erase_setup_ns: f64,
+}
+
+/// What is busy as one unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BusyUnit {
+    /// A whole chip, as in SSDSim.
+    Chip,
+    /// A die: the dies of a chip work side by side.
+    Die,
+    /// Two planes: the pairs of a die work side by side, as in the DiskSim extension.
+    PlanePair,
+    /// A plane: the planes of a die work side by side.
+    Plane,
+}
+
+/// What the channel is held for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BusUse {
+    /// Commands and data only; the array works while others use the channel.
+    Transfers,
+    /// The whole operation, array time included.
+    Operations,
+    /// Rounds of one operation for each busy unit, whose array times overlap; what waits is taken at once.
+    Rounds,
+}
+
+/// When a program is reported as done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Acknowledge {
+    /// When the data have crossed the channel (SSDSim).
+    Transfer,
+    /// When the page is in the array.
+    Program,
+}
+
+/// A level at which a drive is divided into equal parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Across {
+    /// Groups of channels.
+    Channel,
+    /// Groups of chips.
+    Chip,
+    /// Groups of dies.
+    Die,
+}
+
+/// A level over which consecutive pages are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// C.
+    Channel,
+    /// W, as in "way": a chip on its channel.
+    Chip,
+    /// D.
+    Die,
+    /// P.
+    Plane,
+}
+
+impl Level {
+    /// All four, outermost first.
+    pub const ALL: [Level; 4] = [Level::Channel, Level::Chip, Level::Die, Level::Plane];
+
+    /// The letter that stands for it in a static order.
+    #[must_use]
+    pub fn letter(self) -> char {
+        match self {
+            Level::Channel => 'C',
+            Level::Chip => 'W',
+            Level::Die => 'D',
+            Level::Plane => 'P',
+        }
+    }
+}
+
+impl Default for FlashSpec {
+    fn default() -> Self {
+        FlashSpec {
+            channels: 8,
+            chips_per_channel: 4,
+            dies_per_chip: 1,
+            planes_per_die: 2,
+            blocks_per_plane: 2048,
+            pages_per_block: 64,
+            summary_page: false,
+            page_kib: 4.0,
+            sector_bytes: 512,
+            pin_bytes_per_sector: 512,
+            busy_unit: BusyUnit::Die,
+            bus: BusUse::Transfers,
+            control_gang: 1,
+            acknowledge: Acknowledge::Program,
+            scheduler: "reads-first".into(),
+            page_types: "interleaved".into(),
+            timing: TimingSpec::default(),
+            commands: CommandsSpec::default(),
+            energy: FlashEnergySpec::default(),
+        }
+    }
+}
+
+impl Default for TimingSpec {
+    fn default() -> Self {
+        TimingSpec {
+            read_us: PerType::All(25.0),
+            program_us: PerType::All(200.0),
+            erase_us: 1500.0,
+            bus_ns_per_byte: 3.0,
+            command_ns: 0.0,
+            erase_command_ns: 0.0,
+            erase_setup_ns: 0.0,
+        }
+    }
+}
