@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import operations
 from .draw import ATTEMPTS, Case, draw, leaves
 from .judge import Finding, Known, differences, findings, outcome, refusal
 from .versions import Version
@@ -124,6 +125,10 @@ class Campaign:
         how = [outcome(answer) for answer in answers]
         self.outcomes[" → ".join(how)] += 1
         found = findings(case, new)
+        if "operations" in case.tags and "error" not in new:
+            file = self.folder / case.name / f"{len(answers) - 1}.operations.csv"
+            wrong = operations.problems(operations.read(file), new["summary"], case.tags)
+            found += [Finding(f"operations.{kind}", detail) for kind, detail in wrong]
         if how[-1] == "refused":
             message = refusal(new["message"])
             self.refused[message] += 1

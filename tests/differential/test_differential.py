@@ -10,6 +10,7 @@ import flashkeep
 import pytest
 from flashkeep import _flashkeep
 
+from differential import operations
 from differential.campaign import Campaign
 from differential.draw import NEVER, Case, draw, leaves
 from differential.judge import differences, findings, read_known
@@ -73,6 +74,29 @@ def test_a_changed_figure_and_a_broken_sum_are_found(tmp_path: Path) -> None:
     lost = copy.deepcopy(answer)
     lost["summary"]["integrity"]["lost_pages"] = 3
     assert "undeclared loss" in {finding.kind for finding in findings(case, lost)}
+
+
+def test_operations_out_of_order_or_at_once_are_found(tmp_path: Path) -> None:
+    case = Case(0, 0, DRIVE.replace("'mirror'", "'none'") + "start.existing = 'none'\n")
+    case.options = {
+        "traces": ["synth:random,requests=400,write=0.7,size=4KiB,footprint=256KiB,depth=4"],
+        "operations": True,
+    }
+    case.write(tmp_path)
+    version = Version(ROOT, 20)
+    summary = version.ask(case.jobs(tmp_path, "0"))["summary"]
+    version.close()
+    right = operations.read(tmp_path / "0.operations.csv")
+
+    def found(rows: list[operations.Operation]) -> set[str]:
+        return {kind for kind, _ in operations.problems(rows, summary, set())}
+
+    assert not found(right)
+    at, program = next((at, each) for at, each in enumerate(right) if each.kind == "program" and each.page == 2)
+    assert found([*right[:at], *right[at + 1 :]]) == {"count.program.host", "order.gap"}
+    assert "order.program" in found([*right, program._replace(start=10**15, end=10**15 + 1, page=0)])
+    late = program._replace(start=program.start + 5, end=program.end + 5, block=63, page=0)
+    assert {"overlap.unit", "overlap.channel"} <= found([*right, late])
 
 
 def test_a_hang_and_a_crash_are_told_apart_from_a_refusal(campaign: Campaign) -> None:

@@ -1,0 +1,150 @@
+"""An oracle for `--operations` of a lone drive, which knows flash but not how flashkeep simulates it.
+
+Erase before program; the pages of a block in order; one operation at a time on what is busy as one; one transfer at a
+time on a channel; and as many operations of each kind and cause as the summary says.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter, defaultdict
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+KINDS = ("read", "program", "erase", "copyback")
+
+
+class Operation(NamedTuple):
+    """A row of the file."""
+
+    start: int
+    end: int
+    channel: int
+    chip: int
+    die: int
+    plane: int
+    block: int
+    page: int
+    kind: str
+    cause: str
+
+
+def read(path: Path) -> list[Operation]:
+    """The operations in the file's order."""
+    with path.open() as file:
+        rows = csv.reader(file)
+        header = next(rows)
+        if "member" in header:
+            raise ValueError("the oracle is for lone drives")
+        return [_operation(row) for row in rows]
+
+
+def _operation(row: list[str]) -> Operation:
+    start, end, channel, chip, die, plane, block, page = map(int, row[:8])
+    return Operation(start, end, channel, chip, die, plane, block, page, row[8], row[9])
+
+
+def problems(operations: list[Operation], summary: Mapping[str, Any], tags: set[str]) -> Iterator[tuple[str, str]]:
+    """What is wrong with them: a kind of problem, and the first place of it."""
+    flash, ftl = summary["drive"]["flash"], summary["drive"]["ftl"]
+    if not tags & {"warmup", "condition"}:
+        yield from _counts(operations, summary)
+    if ftl["logical_page_kib"] not in {0, flash["page_kib"]}:
+        return  # a row is a part of a flash page then, or one of several
+    if ftl["gc"]["run"] == "hold-channel":
+        return  # all operations of a collection begin when it is granted
+    # Erases before the warm-up ends and those that make room for existing pages are not logged, nor is new for old.
+    unlogged = summary["wear"]["erases_total"] != sum(summary["operations"]["erase"].values())
+    if not unlogged and not tags & {"replace_after", "warmup"}:
+        # Pages that exist at first touch are placed without a program, as are many while a drive is conditioned; maps
+        # of blocks put pages where they belong.
+        gaps = summary["drive"]["start"]["existing"] == "none" and ftl["map"] == "page" and "condition" not in tags
+        yield from _order(operations, flash, gaps)
+    if "power" not in tags:  # operations under way at a power cut end there
+        yield from _units(operations, summary["drive"])
+        yield from _channels(operations, flash)
+
+
+def _counts(operations: list[Operation], summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    logged = Counter((each.kind, each.cause) for each in operations)
+    for kind in KINDS:
+        for cause, counted in summary["operations"][kind].items():
+            if logged[kind, cause] != counted:
+                yield f"count.{kind}.{cause}", f"{logged[kind, cause]} in the file, {counted} in the summary"
+
+
+def _order(operations: list[Operation], flash: Mapping[str, Any], gaps: bool) -> Iterator[tuple[str, str]]:
+    """Programs go forward in a block until it is erased; they leave no page out, unless planes keep in step."""
+    skips = not gaps or flash["commands"]["multi_plane"] == "skip" or flash["page_types"] != "interleaved"
+    blocks: dict[tuple[int, ...], list[Operation]] = defaultdict(list)
+    for each in operations:
+        if each.kind in {"program", "erase", "copyback"} and each.cause != "metadata":
+            blocks[each[2:7]].append(each)
+    for place, those in blocks.items():
+        last: int | None = None  # nothing is known of what was programmed before the run
+        for each in sorted(those, key=lambda each: (each.start, each.end)):
+            if each.kind == "erase":
+                last = -1
+                continue
+            if last is not None and each.page <= last:
+                yield "order.program", f"{place}: page {each.page} after page {last} at {each.start} ns"
+                return
+            if last is not None and each.page > last + 1 and not skips and each.kind == "program":
+                yield "order.gap", f"{place}: page {each.page} after page {last} at {each.start} ns"
+                return
+            last = each.page
+
+
+def _units(operations: list[Operation], drive: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is busy as one does one thing at a time; planes may do the same thing together."""
+    flash = drive["flash"]
+    commands = flash["commands"]
+    if commands["cache_program"] or commands["cache_read"]:
+        return
+    units: dict[tuple[int, ...], list[Operation]] = defaultdict(list)
+    for each in operations:
+        pair = each.plane // 2 if flash["busy_unit"] == "plane-pair" else each.plane
+        unit = {"chip": each[2:4], "die": each[2:5]}.get(flash["busy_unit"], (*each[2:5], pair))
+        units[unit].append(each)
+    together = commands["multi_plane"] != "off"
+    for unit, those in units.items():
+        those.sort(key=lambda each: (each.start, each.end))
+        for one, next_ in pairwise(those):
+            same = together and one.kind == next_.kind and one.plane != next_.plane
+            if next_.start < one.end and not same and next_.end > next_.start:
+                yield "overlap.unit", f"{unit}: {one} and {next_}"
+                return
+
+
+def _channels(operations: list[Operation], flash: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The transfers of programs on a channel follow each other, and no read ends within one."""
+    commands, times = flash["commands"], flash["timing"]["program_us"]
+    special = any(commands[key] not in {False, "off"} for key in ("multi_plane", "cache_program", "cache_read"))
+    if special or isinstance(times, list) or flash["bus"] != "transfers" or flash["summary_page"]:
+        return
+    array = -(-round(times * 1e6) // 1000)
+    channels: dict[int, list[Operation]] = defaultdict(list)
+    for each in operations:
+        if each.kind in {"read", "program"}:
+            channels[each.channel].append(each)
+    for channel, those in channels.items():
+        sent = sorted((each.start, max(each.end - array, each.start)) for each in those if each.kind == "program")
+        for one, next_ in pairwise(sent):
+            if next_[0] < one[1]:
+                yield "overlap.channel", f"channel {channel}: programs send at {one} and {next_} ns"
+                return
+        ends = sorted(each.end for each in those if each.kind == "read")
+        at = 0
+        for start, end in sent:
+            while at < len(ends) and ends[at] <= start:
+                at += 1
+            if at < len(ends) and ends[at] < end:
+                yield (
+                    "overlap.channel",
+                    f"channel {channel}: a read ends at {ends[at]}, a program sends {start}..{end} ns",
+                )
+                return
