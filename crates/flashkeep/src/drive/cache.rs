@@ -60,7 +60,7 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     pub(super) fn come_back(&mut self, now: SimTime, unit: UnitId) {
         let at = unit.0 as usize;
-        if self.agenda.at(at) <= now && self.units[at].phase == Phase::Free {
+        if self.agenda.at(at) == SimTime::NEVER && self.units[at].phase == Phase::Free {
             self.arm_unit(now, unit);
         }
     }

@@ -311,15 +311,14 @@ impl<C: Contents> Drive<C> {
         let Some((now, slot)) = self.agenda.first(until) else { return false };
         self.now = now;
         let units = self.units.len();
+        self.agenda.begin(slot);
         if slot < units {
             self.unit_wakes(now, UnitId(slot as u32));
         } else {
             self.visit(now, slot - units);
         }
-        // Most events are followed by the next one of the same resource: only one that was not is taken out.
-        if self.agenda.at(slot) == now {
-            self.agenda.set(slot, SimTime::NEVER);
-        }
+        // Most events are followed by the next one of the same resource, which may be due at once.
+        self.agenda.end(slot);
         true
     }
 

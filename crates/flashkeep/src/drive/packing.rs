@@ -129,7 +129,7 @@ impl<C: Contents> Drive<C> {
 
     /// A channel has found nothing to write; where that is because somebody waits for others, it comes back.
     #[inline(never)]
-    pub(super) fn come_for_gathered(&mut self, now: SimTime, channel: usize) {
+    pub(super) fn come_for_gathered(&mut self, channel: usize) {
         if self.packing.gather == Span::ZERO {
             return;
         }
@@ -138,7 +138,7 @@ impl<C: Contents> Drive<C> {
             if self.pools[pool as usize].head.is_some()
                 && let Some(until) = self.gathers_until(pool)
             {
-                self.wake_slot(now, self.units.len() + channel, until);
+                self.wake_slot(self.units.len() + channel, until);
             }
         }
     }

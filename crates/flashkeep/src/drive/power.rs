@@ -262,7 +262,7 @@ impl<C: Contents> Drive<C> {
             return false;
         }
         let slot = self.units.len() + self.units[unit.0 as usize].channel as usize;
-        self.wake_slot(now, slot, until);
+        self.wake_slot(slot, until);
         true
     }
 
@@ -287,14 +287,13 @@ impl<C: Contents> Drive<C> {
     pub(super) fn look_again_soon(&mut self, now: SimTime, channel: usize) {
         if self.power.is_some() && self.pools_waiting > 0 {
             let slot = self.units.len() + channel;
-            self.wake_slot(now, slot, now + self.timing.longest_read());
+            self.wake_slot(slot, now + self.timing.longest_read());
         }
     }
 
-    /// Makes sure of an event at `until` at the latest; one of `now` is being done, and does not count.
-    pub(super) fn wake_slot(&mut self, now: SimTime, slot: usize, until: SimTime) {
-        let at = self.agenda.at(slot);
-        self.agenda.set(slot, if at > now { at.min(until) } else { until });
+    /// Makes sure of an event at `until` at the latest.
+    pub(super) fn wake_slot(&mut self, slot: usize, until: SimTime) {
+        self.agenda.set(slot, self.agenda.at(slot).min(until));
     }
 
     /// A version gets another address. Only a non-volatile memory remembers that.

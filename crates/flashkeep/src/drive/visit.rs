@@ -194,7 +194,7 @@ impl<C: Contents> Drive<C> {
             }
             None => {
                 if self.packs {
-                    self.come_for_gathered(now, channel);
+                    self.come_for_gathered(channel);
                 }
                 Turn::Nothing
             }

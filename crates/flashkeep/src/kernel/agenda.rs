@@ -67,6 +67,21 @@ impl Agenda {
         self.next
     }
 
+    /// The slot's event is being handled: the slot is empty from now on, although [`Agenda::next`] still counts it.
+    /// [`Agenda::end`] must be called before the next event is asked for.
+    #[inline]
+    pub fn begin(&mut self, slot: usize) {
+        self.tree[self.leaves + slot / FAN][slot % FAN] = u64::MAX;
+    }
+
+    /// The slot's event has been handled. A slot that got another one meanwhile, be it at the same instant, keeps it.
+    #[inline]
+    pub fn end(&mut self, slot: usize) {
+        if self.at(slot) == SimTime::NEVER {
+            self.set(slot, SimTime::NEVER);
+        }
+    }
+
     /// The instant of the next event, if it is due by `until`, and its slot: the lowest of those at that instant.
     #[must_use]
     #[inline]
@@ -185,6 +200,33 @@ mod tests {
         assert_eq!(drain(&mut agenda, 8), [(7, 2), (7, 3), (7, 4)]);
         assert_eq!(drain(&mut agenda, u64::MAX), [(9, 0)]);
         assert_eq!(agenda.next(), SimTime::NEVER);
+    }
+
+    #[test]
+    fn an_event_may_set_its_own_slot_to_the_same_instant() {
+        for slots in [1, 4, 5, 70] {
+            let mut agenda = Agenda::new(slots);
+            for slot in 0..slots {
+                agenda.set(slot, SimTime(3));
+            }
+            let handle = |agenda: &mut Agenda, again: Option<u64>| {
+                let (now, slot) = agenda.first(SimTime(9)).expect("one is due");
+                agenda.begin(slot);
+                assert_eq!(agenda.at(slot), SimTime::NEVER);
+                if let Some(at) = again {
+                    agenda.set(slot, SimTime(at));
+                }
+                agenda.end(slot);
+                (now.0, slot)
+            };
+            assert_eq!(handle(&mut agenda, Some(3)), (3, 0));
+            assert_eq!(handle(&mut agenda, Some(7)), (3, 0));
+            for slot in 1..slots {
+                assert_eq!(handle(&mut agenda, None), (3, slot));
+            }
+            assert_eq!(handle(&mut agenda, None), (7, 0));
+            assert_eq!(agenda.next(), SimTime::NEVER);
+        }
     }
 
     proptest! {
