@@ -135,7 +135,10 @@ impl Log {
         if current == 0 {
             return Some(victim);
         }
-        let room = self.room_of_free(0, self.is_roomy()).max(self.room_of_free(0, false));
+        // The layout that `begin_cleaning` will choose. Rows over all members have more slots than rows that leave out
+        // a failed one, but what they gain does not count where the pages are laid over the others.
+        let roomy = self.room_of_free(0, self.is_roomy());
+        let room = if current <= roomy { roomy } else { self.room_of_free(0, false) };
         let waits = self.is_starved() && self.erasing == 0;
         let gain = if waits { 1 } else { self.data_slots(self.members).max(1) };
         (current + gain <= room).then_some(victim)
