@@ -25,9 +25,17 @@ impl<C: Contents> Drive<C> {
 
     /// From now on planes are collected below `ftl.gc.threshold` only.
     pub fn end_idling(&mut self) {
-        if self.look_below > self.collect_below {
-            self.look_below = self.collect_below;
-            self.units.iter_mut().for_each(|unit| unit.soft = false);
+        if self.look_below == self.collect_below {
+            return;
+        }
+        self.look_below = self.collect_below;
+        self.units.iter_mut().for_each(|unit| unit.soft = false);
+        // A collection in idle moments that stops half-way may have taken the plane's last free pages. A write that
+        // still comes, for example a parity that waited for idle time, needs that collection to be finished.
+        for plane in (0..self.geometry.plane_count()).map(PlaneId) {
+            if !self.blocks.is_dead(plane) && !self.blocks.has_room(plane) {
+                self.ask_for_collection(plane);
+            }
         }
     }
 
