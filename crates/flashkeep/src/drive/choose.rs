@@ -83,10 +83,14 @@ impl<C: Contents> Drive<C> {
     /// The block to reclaim, and what wear levelling has to do with it.
     pub(super) fn choose(&mut self, plane: PlaneId) -> Option<(u32, Levelled)> {
         self.chooser.turn += 1;
-        match self.chooser.levelling {
+        let chosen = match self.chooser.levelling {
             None => self.proposed(plane, self.blocks.scores(plane)).map(|block| (block, Levelled::No)),
             Some(levelling) => self.choose_levelled(plane, levelling),
+        };
+        if let Some((block, _)) = chosen {
+            self.blocks.choose_victim(plane, block);
         }
+        chosen
     }
 
     fn choose_levelled(&mut self, plane: PlaneId, levelling: Levelling) -> Option<(u32, Levelled)> {
@@ -157,6 +161,7 @@ impl<C: Contents> Drive<C> {
     /// The victim, a worn block, has been erased: it is held, and the coldest block is collected into it.
     pub(super) fn migrate(&mut self, plane: PlaneId, worn: u32, coldest: u32) {
         self.blocks.hold(plane, worn);
+        self.blocks.choose_victim(plane, coldest);
         let this = &mut self.collections[plane.0 as usize];
         *this = Collection { victim: Some(coldest), levelled: Levelled::Out, ..*this };
         if self.notify_leaving {

@@ -48,6 +48,7 @@ impl<C: Contents> Drive<C> {
     /// The plane has been collected, or there is nothing to gain in it: the next one of its unit comes up.
     fn collected(&mut self, unit: UnitId, plane: PlaneId) {
         let this = std::mem::take(&mut self.collections[plane.0 as usize]);
+        self.empty_hand(plane);
         let state = &mut self.units[unit.0 as usize];
         state.collect_head = this.next;
         if state.collect_head.is_none() {
@@ -164,6 +165,7 @@ impl<C: Contents> Drive<C> {
             }
         }
         self.collections[plane.0 as usize] = Collection::default();
+        self.empty_hand(plane);
         let state = &mut self.units[unit.0 as usize];
         (state.collect_head, state.collect_tail) = (waiting.first().copied(), waiting.last().copied());
         for (n, queued) in waiting.iter().enumerate() {
@@ -353,6 +355,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn start_anew(&mut self, plane: PlaneId) {
         let Collection { queued, next, .. } = self.collections[plane.0 as usize];
         self.collections[plane.0 as usize] = Collection { queued, next, ..Collection::default() };
+        self.empty_hand(plane);
     }
 
     /// The victim is erased, which is over at `end`; a migration has the next one already.

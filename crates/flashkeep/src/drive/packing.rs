@@ -54,6 +54,11 @@ impl Packing {
         }
     }
 
+    /// What collections have read is gone.
+    pub(super) fn empty_hands(&mut self) {
+        self.hands.iter_mut().for_each(Vec::clear);
+    }
+
     /// A leaf places a page without time: whether its next one shares a page of the flash with that.
     pub(super) fn stays_in_page(&mut self, ftl: usize, places: u32) -> bool {
         let placed = &mut self.placed[ftl];
@@ -296,6 +301,13 @@ impl<C: Contents> Drive<C> {
                     return true;
                 }
             }
+        }
+    }
+
+    /// A plane's collection is over, or begins again: it has read nothing yet.
+    pub(super) fn empty_hand(&mut self, plane: PlaneId) {
+        if self.packs {
+            self.packing.hands[plane.0 as usize].clear();
         }
     }
 

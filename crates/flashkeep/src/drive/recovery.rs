@@ -114,6 +114,7 @@ impl<C: Contents> Drive<C> {
         self.pools.fill(Queue::default());
         self.pools_waiting = 0;
         self.collections.fill(Collection::default());
+        self.packing.empty_hands();
         for slot in 0..self.units.len() + self.channels.len() {
             self.agenda.set(slot, SimTime::NEVER);
         }

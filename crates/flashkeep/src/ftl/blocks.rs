@@ -74,6 +74,9 @@ pub struct Blocks<C> {
     pub(super) defects: Defects,
     /// Clean pages of blocks that were written in part before time 0; empty where there are none.
     pub(super) clean: Vec<u16>,
+    /// The victim of each plane, whose clean pages nobody is to program; empty where there are no clean pages.
+    #[serde(skip)]
+    pub(super) victims: Vec<u32>,
     /// Open blocks beyond the first one of each plane.
     pub(super) aside: Aside,
     /// Free pages of each plane that are kept from the host.
@@ -101,6 +104,7 @@ impl<C: Contents> Blocks<C> {
             contents: vec![C::default(); contents],
             defects: Defects::default(),
             clean: Vec::new(),
+            victims: Vec::new(),
             aside: Aside::default(),
             reserve: geometry.pages,
             padding: 0,

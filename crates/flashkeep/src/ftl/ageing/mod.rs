@@ -126,6 +126,14 @@ impl<C: Contents> Blocks<C> {
         }
     }
 
+    /// A block is about to be collected: its clean pages stay empty until it is erased, or another block is chosen.
+    pub fn choose_victim(&mut self, plane: PlaneId, block: u32) {
+        if !self.clean.is_empty() {
+            self.victims.resize(self.planes.len(), u32::MAX);
+            self.victims[plane.0 as usize] = block;
+        }
+    }
+
     /// The next block with clean pages, erased ones included, where that has been written in part.
     #[cold]
     pub(super) fn reopen(&mut self, plane: PlaneId) -> Option<Ppn> {
@@ -133,7 +141,8 @@ impl<C: Contents> Blocks<C> {
         let mut circle = (from..self.geometry.blocks).chain(0..from);
         let usable = |block: &u32| {
             let index = self.geometry.block_index(plane, *block);
-            self.score[index] == FREE || self.clean[index] > 0
+            let is_victim = self.victims.get(plane.0 as usize) == Some(block);
+            self.score[index] == FREE || (self.clean[index] > 0 && !is_victim)
         };
         let block = circle.find(usable)?;
         let index = self.geometry.block_index(plane, block);
