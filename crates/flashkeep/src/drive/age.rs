@@ -84,6 +84,8 @@ impl<C: Contents> Drive<C> {
         self.blocks.age_page(ppn, lpn, contents);
         self.blocks.validate(ppn);
         self.maps.set(ftl, lpn, Entry::At(ppn));
+        self.sequence += 1;
+        self.note_spare(ppn, lpn, self.sequence);
     }
 
     fn next_to_fill(&mut self, ftl: usize) -> PlaneId {
