@@ -5,7 +5,7 @@
 //! falls below its threshold collects one block at once, and goes on as long as it has no room. What happened before
 //! time 0 goes the same way and is not counted.
 
-use super::{Drive, Kind};
+use super::{Drive, Kind, Round};
 use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Page, Ticket, Verb};
 use crate::ftl::{Allocation, Copyback, Entry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
@@ -22,6 +22,7 @@ impl<C: Contents> Drive<C> {
     pub fn set_untimed(&mut self, untimed: bool) {
         assert!(self.is_quiet(), "nothing is under way");
         (self.untimed, self.now) = (untimed, SimTime::ZERO);
+        self.set_clocks_back();
         self.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
         self.plain = !(untimed || self.raw || self.damaged || !self.nvrams.is_empty());
         if untimed || self.raw {
@@ -33,6 +34,19 @@ impl<C: Contents> Drive<C> {
                 self.ask_for_collection(plane);
                 self.wake_collector(self.now, plane);
             }
+        }
+    }
+
+    /// What was done before time 0 is over.
+    fn set_clocks_back(&mut self) {
+        self.free_at.fill(SimTime::ZERO);
+        self.accepts_at.fill(SimTime::ZERO);
+        self.rounds.fill(Round::default());
+        for unit in &mut self.units {
+            (unit.programs, unit.busy) = (None, Span::ZERO);
+        }
+        for channel in &mut self.channels {
+            (channel.free_at, channel.busy) = (SimTime::ZERO, Span::ZERO);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::devices::Body;
 use crate::engine::{Contents, LeafId, NodeId, Page, Scheme};
 use crate::error::{DriveError, Error};
 use crate::job::Progress;
-use crate::kernel::Bits;
+use crate::kernel::{Bits, SimTime};
 use crate::metrics::Conditioned;
 use flashkeep_trace::Op;
 use flashkeep_trace::random::Random;
@@ -183,7 +183,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The drive is left alone until nothing is to be done any more; then it is time 0, and nothing has been counted.
     pub(super) fn rest(&mut self) {
+        let now = self.now;
         self.engine.rest(&mut self.drive);
+        // A drive with worn-out blocks keeps pages in memory that a collection found no room for: its writes of these
+        // take time even here.
+        while self.drive.next_event() < SimTime::NEVER {
+            self.happen(SimTime::NEVER);
+            self.engine.rest(&mut self.drive);
+        }
+        self.now = now;
         self.end_finished();
         self.drive.set_untimed(self.untimed);
         self.drive.reset_counters();

@@ -7,6 +7,7 @@ use crate::config::Resolved;
 use crate::devices::Body;
 use crate::drive::{Drive, Life};
 use crate::engine::Contents;
+use crate::error::{DriveError, Error};
 use crate::metrics::{Mark, WearFacts, called};
 
 /// When blocks began to die, and when the drive could no longer hold its data, with the bytes written by then.
@@ -119,6 +120,20 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     fn refusals(&self) -> String {
         format!("It is read-only from then on: {} writes and trims were turned away", self.door.turned_away)
+    }
+
+    /// No request came before the end of its life.
+    pub(super) fn ended_before_time_0(&self) -> Error {
+        Error::Drive(DriveError {
+            path: self.resolved.path.clone(),
+            line: None,
+            field: Some("ftl.wear.erase_budget".into()),
+            message: format!(
+                "the drive reached the end of its life before time 0, so all {} writes and trims were turned away; \
+                 accepted: more erases, or a shorter conditioning (condition.round, condition.most_rounds)",
+                self.door.turned_away
+            ),
+        })
     }
 
     /// The same of an array: which members came to their ends, and when.

@@ -354,6 +354,9 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         self.replay(&mut requests, progress)?;
         let tally = self.tally();
         self.phases.end(self.now.max(self.last), tally.clone());
+        if self.admitted == 0 && self.door.turned_away > 0 {
+            return Err(Stop::Error(self.ended_before_time_0()));
+        }
         if self.admitted == 0 && !self.job.traces.is_empty() {
             let message = "holds no request that the drive could be asked".to_owned();
             let path = self.facts.provenance.name.clone();
