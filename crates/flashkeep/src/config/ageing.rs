@@ -5,6 +5,7 @@ use super::pools::pooled;
 use crate::buffer::Existing;
 use crate::error::DriveError;
 use crate::ftl::ageing::{self, Model, Wish};
+use crate::mapping::{self, Below};
 use crate::schemes::{self, Members};
 
 impl Resolved {
@@ -37,6 +38,15 @@ impl Check<'_> {
                 keys.model
             );
             return Err(self.wrong(&["ageing.model", "redundancy.scheme"], message));
+        }
+        let map = &self.spec.ftl.map;
+        if mapping::named(map).is_some_and(|map| map.below == Below::Blocks) {
+            let message = format!(
+                "{}: ftl.map = \"{map}\" keeps the pages of a logical block together in a block, and no model says which \
+                 blocks these are; `--condition` ages such a drive by writing",
+                keys.model
+            );
+            return Err(self.wrong(&["ageing.model", "ftl.map"], message));
         }
         if self.spec.start.existing == Existing::All {
             let message = format!(
