@@ -410,8 +410,8 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0) ->
         keys, page, names = array(source, known, attempt, kind, case)
         units += names
     case.tags |= {kind, f"scheme={keys.get('redundancy.scheme', 'none')}", f"map={keys.get('ftl.map', 'page')}"}
-    case.tags |= {key for key in ("ftl.wear.erase_budget", "ageing.model") if key in keys}
-    case.tags |= {"dram"} if any("dram_mib" in text for text in (case.drive, *case.members.values())) else set()
+    texts = "".join((case.drive, *case.members.values()))
+    case.tags |= {tag for tag in ("erase_budget", "ageing.model", "dram_mib") if tag in texts}
     workload(source, case, page)
     options(source, case, kind)
     faults(source, case, units)

@@ -133,7 +133,7 @@ def _may_lose(case: Case, summary: Mapping[str, Any]) -> bool:
     unit = get(summary, "redundancy.unit")
     wide = [level for level in levels if unit in levels and levels.index(level) > levels.index(unit)]
     several = any(event.rsplit("/", 1)[-1].startswith(level) for event in events for level in wide)
-    return cut or late or several or len(events) > survives or bool(get(summary, "wear.expired_blocks"))
+    return cut or late or several or len(events) > survives or "erase_budget" in case.tags
 
 
 def _phases(case: Case, summary: Mapping[str, Any]) -> Iterator[Finding]:
