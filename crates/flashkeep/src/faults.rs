@@ -3,8 +3,8 @@
 use crate::config::Resolved;
 use crate::drive::Fault;
 use crate::error::Error;
+use crate::flash::{Geometry, Level, Place};
 use crate::kernel::{SimTime, Span};
-use crate::media::{Geometry, Level, Place};
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -401,7 +401,7 @@ mod tests {
         let read = |text: &str| from_option(text, &drive);
         assert_eq!(
             read("chip:1.0@1s").unwrap().what,
-            What::Flash(Fault::Planes { first: crate::media::PlaneId(4), count: 1 })
+            What::Flash(Fault::Planes { first: crate::flash::PlaneId(4), count: 1 })
         );
         let What::Flash(Fault::Block(pool, block)) = read("block:1.0.1.0.77@1s").unwrap().what else {
             panic!("a block")

@@ -1,6 +1,6 @@
 //! The model: a deterministic simulator and reliability lab for flash storage.
 //!
-//! `kernel` ← `front` ← `engine` ← `media`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ← `simulation`: dependencies run one way.
+//! `kernel` ← `front` ← `engine` ← `flash`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ← `simulation`: dependencies run one way.
 
 pub mod buffer;
 pub mod config;
@@ -10,6 +10,7 @@ pub mod drive;
 pub mod engine;
 pub mod error;
 pub mod faults;
+pub mod flash;
 pub mod front;
 pub mod ftl;
 pub mod host;
@@ -17,7 +18,6 @@ pub mod image;
 pub mod job;
 pub mod kernel;
 pub mod mapping;
-pub mod media;
 pub mod metrics;
 pub mod output;
 pub mod schemes;

@@ -3,7 +3,7 @@
 use crate::drive::{Logs, Operation};
 use crate::engine::Page;
 use crate::error::Error;
-use crate::media::{Geometry, Pools, Ppn};
+use crate::flash::{Geometry, Pools, Ppn};
 use std::io::Write;
 use std::path::Path;
 

@@ -10,8 +10,8 @@
 use crate::drive::{Hold, HostRequest, Logs, Resource};
 use crate::engine::Cause;
 use crate::error::Error;
+use crate::flash::{Geometry, UnitId};
 use crate::kernel::SimTime;
-use crate::media::{Geometry, UnitId};
 use crate::output::{self, Site, Sites};
 use std::fmt;
 use std::io::Write;

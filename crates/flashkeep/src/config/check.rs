@@ -6,10 +6,10 @@ use super::packing::page_bytes;
 use super::pools::pooled;
 use crate::buffer::Existing;
 use crate::error::DriveError;
+use crate::flash::{BusUse, BusyUnit, FlashEnergySpec, MultiPlane, PageTypes, Times};
 use crate::ftl::Pool;
 use crate::ftl::allocation::Binding;
 use crate::kernel::whole;
-use crate::media::{BusUse, BusyUnit, FlashEnergySpec, MultiPlane, PageTypes, Times};
 use serde_json::Value;
 
 /// Page addresses have 32 bits, and the lowest stands for no page.

@@ -3,10 +3,10 @@
 
 use super::check::Check;
 use crate::error::DriveError;
+use crate::flash::{BusUse, BusyUnit, Level, MultiPlane};
 use crate::ftl::allocation::Binding;
 use crate::ftl::{GcRun, InFlight, PlaneChoice};
 use crate::host::{HostOrder, LateRequests};
-use crate::media::{BusUse, BusyUnit, Level, MultiPlane};
 use crate::schemes::{self, Members};
 
 impl Check<'_> {

@@ -6,10 +6,10 @@
 use super::keys::{ArraySpec, ConditionSpec, DriveSpec, FtlSpec, StartSpec};
 use crate::disk::DiskSpec;
 use crate::error::{did_you_mean, nearest};
+use crate::flash::FlashSpec;
 use crate::front::BufferSpec;
 use crate::ftl::AgeingSpec;
 use crate::host::HostSpec;
-use crate::media::FlashSpec;
 use crate::schemes::RedundancySpec;
 use schemars::{Schema, schema_for};
 use serde_json::Value;

@@ -5,10 +5,10 @@ use super::check::{Check, Resolved};
 use super::keys::DriveSpec;
 use super::wear::{spare_blocks, streams};
 use crate::error::DriveError;
+use crate::flash::{BusUse, FlashSpec};
 use crate::ftl::{Copyback, InFlight, PlaneChoice};
 use crate::kernel::whole;
 use crate::mapping::{self, Below};
-use crate::media::{BusUse, FlashSpec};
 use crate::schemes::{self, Members};
 
 /// A block's pages are counted by 15 bits.

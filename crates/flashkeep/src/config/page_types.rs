@@ -2,7 +2,7 @@
 
 use super::check::Check;
 use crate::error::DriveError;
-use crate::media::PageTypes;
+use crate::flash::PageTypes;
 
 impl Check<'_> {
     /// As many times as there are types, and a type for every page.

@@ -2,9 +2,9 @@
 
 use super::check::Resolved;
 use crate::drive::{LeafKind, Parameters};
+use crate::flash::scheduler;
 use crate::ftl::wear::{Limits, Share};
 use crate::ftl::{Tuning, victim};
-use crate::media::scheduler;
 use serde_json::Value;
 
 impl Resolved {

@@ -1,13 +1,13 @@
 //! The policies that a drive file may name, but for the redundancy's schemes: key by key, from the policies' tables.
 
 use crate::disk::scheduler::RULES;
+use crate::flash::scheduler::SCHEDULERS;
 use crate::ftl::ageing::MODELS;
 use crate::ftl::allocation::ALLOCATIONS;
 use crate::ftl::victim::VICTIMS;
 use crate::ftl::wear::LEVELLINGS;
 use crate::kernel::head_comment;
 use crate::mapping::MAPS;
-use crate::media::scheduler::SCHEDULERS;
 
 /// A policy as users find it.
 #[derive(Clone, Copy, Debug)]

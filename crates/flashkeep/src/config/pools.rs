@@ -4,8 +4,8 @@ use super::check::{Check, Resolved};
 use super::keys::DriveSpec;
 use super::packing::{block_pages, page_bytes};
 use crate::error::DriveError;
+use crate::flash::{Across, BusUse, BusyUnit, FlashSpec, MultiPlane, Pools};
 use crate::ftl::{Copyback, PlaneChoice, Pool};
-use crate::media::{Across, BusUse, BusyUnit, FlashSpec, MultiPlane, Pools};
 use crate::schemes::{self, Members};
 
 fn pools(spec: &DriveSpec) -> Pools {

@@ -5,8 +5,8 @@ use super::packing::{block_pages, page_bytes, spare_pages};
 use super::pools::pooled;
 use super::wear::spare_blocks;
 use crate::error::DriveError;
+use crate::flash::{Across, Geometry};
 use crate::kernel::whole;
-use crate::media::{Across, Geometry};
 use crate::schemes::{self, Entry, Members, RedundancySpec};
 
 /// Logical pages (or sectors) of so many physical ones.

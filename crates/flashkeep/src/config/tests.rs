@@ -1,7 +1,7 @@
 use super::*;
 use crate::error::DriveError;
+use crate::flash::Level;
 use crate::ftl::allocation::Binding;
-use crate::media::Level;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,9 +1,9 @@
 //! A drive drawn as the tree of nodes that it is.
 
 use super::check::Resolved;
+use crate::flash::{Acknowledge, Across, BusUse, BusyUnit};
 use crate::ftl::GcRun;
 use crate::mapping::Below;
-use crate::media::{Acknowledge, Across, BusUse, BusyUnit};
 use crate::schemes::Members;
 
 /// Settings of a scheme on one line.

@@ -2,9 +2,9 @@
 
 use super::{Drive, Renamed};
 use crate::engine::{Command, Contents};
+use crate::flash::Ppn;
 use crate::ftl::Entry;
 use crate::kernel::Id;
-use crate::media::Ppn;
 
 impl<C: Contents> Drive<C> {
     /// Metadata: the pages are zeros from now on.

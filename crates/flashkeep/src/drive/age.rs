@@ -3,9 +3,9 @@
 
 use super::{Drive, Ftl};
 use crate::engine::{Contents, LeafId, Page};
+use crate::flash::{PlaneId, Ppn};
 use crate::ftl::ageing::{Model, Wish, valid_places};
 use crate::ftl::{Allocation, Entry};
-use crate::media::{PlaneId, Ppn};
 use flashkeep_trace::random::Random;
 
 /// Slots that are still empty, by plane; the first is filled last.

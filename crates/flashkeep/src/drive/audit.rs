@@ -2,8 +2,8 @@
 
 use super::Drive;
 use crate::engine::{Contents, LeafId, Page};
+use crate::flash::{PlaneId, Ppn};
 use crate::ftl::Entry;
-use crate::media::{PlaneId, Ppn};
 
 impl<C: Contents> Drive<C> {
     /// Checks that map and reverse map are each other's inverse, that every block counts its valid pages, that every

@@ -3,9 +3,9 @@
 
 use super::{Drive, Ftl, Lane};
 use crate::engine::{Command, Contents, Ticket};
+use crate::flash::PlaneId;
 use crate::ftl::{Allocation, Entry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
-use crate::media::PlaneId;
 
 impl<C: Contents> Drive<C> {
     /// Pages that were there before time 0: placed like others, but no time passes and nothing is counted.

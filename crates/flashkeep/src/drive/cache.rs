@@ -3,11 +3,11 @@
 //!
 //! Source: ONFI's page cache program and read cache random, with tCBSY and tRCBSY as `flash.commands.register_ns`.
 
-use super::media::{Phase, Unit};
+use super::dies::{Phase, Unit};
 use super::{Drive, Kind, Op};
 use crate::engine::Contents;
+use crate::flash::{PlaneId, UnitId};
 use crate::kernel::{Id, SimTime, Span};
-use crate::media::{PlaneId, UnitId};
 
 impl<C: Contents> Drive<C> {
     /// The array starts to program when the data are there and what it does is done; when it is over.

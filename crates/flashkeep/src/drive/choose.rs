@@ -2,10 +2,10 @@
 
 use super::{Collection, Drive, Levelled, Parameters};
 use crate::engine::{Cause, Contents};
+use crate::flash::PlaneId;
 use crate::ftl::victim::Candidates;
 use crate::ftl::wear::{Limits, Share, Verdict, Wear};
 use crate::ftl::{Draws, Levelling, Tuning, Victim};
-use crate::media::PlaneId;
 
 /// Blocks that wear levelling looks at before it takes one as it is.
 const LIST: usize = 8;

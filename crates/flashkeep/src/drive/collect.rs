@@ -5,9 +5,9 @@
 
 use super::{Collection, Drive, Kind, Lane, Levelled};
 use crate::engine::{Cause, Contents, Done, LeafId, Page};
+use crate::flash::{BusUse, MultiPlane, PlaneId, Pools, Ppn, UnitId};
 use crate::ftl::{Entry, GcRun};
 use crate::kernel::{SimTime, Span};
-use crate::media::{BusUse, MultiPlane, PlaneId, Pools, Ppn, UnitId};
 
 impl<C: Contents> Drive<C> {
     /// A plane is short of free pages: it waits to be collected, once.

@@ -7,8 +7,8 @@
 
 use super::{Collection, Drive, Levelled};
 use crate::engine::Contents;
+use crate::flash::{PlaneId, Pools, Ppn};
 use crate::ftl::Copyback;
-use crate::media::{PlaneId, Pools, Ppn};
 
 impl<C: Contents> Drive<C> {
     /// Whether a page of a victim is moved without crossing the pins. With `parity-skip` its plane has left out what

@@ -8,12 +8,12 @@
 //! Other faults spoil what pages hold, and nothing else. They are found when a page is read, by its check code: by the
 //! reader, who is told so, or by a collection, which then says that the page is gone.
 
-use super::media::{Phase, Unit};
+use super::dies::{Phase, Unit};
 use super::{Drive, Levelled, Op, Resource};
 use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
+use crate::flash::{Geometry, Level, Place, PlaneId, Ppn, UnitId};
 use crate::ftl::Entry;
 use crate::kernel::{Bits, Id, SimTime, Span};
-use crate::media::{Geometry, Level, Place, PlaneId, Ppn, UnitId};
 use std::ops::Range;
 
 /// What a fault strikes.

@@ -4,11 +4,11 @@
 //! An operation is not enough for that: a read lets go of its channel, and then of its unit, while others go first;
 //! planes that work together hold their unit once.
 
-use super::media::Phase;
+use super::dies::Phase;
 use super::{Drive, Kind, Told};
 use crate::engine::{Cause, Contents};
+use crate::flash::UnitId;
 use crate::kernel::SimTime;
-use crate::media::UnitId;
 
 /// What can be in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

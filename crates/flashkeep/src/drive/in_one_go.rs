@@ -3,9 +3,9 @@
 
 use super::{Collection, Drive, Fault, Kind};
 use crate::engine::Contents;
+use crate::flash::{PlaneId, Ppn, UnitId};
 use crate::ftl::Copyback;
 use crate::kernel::{SimTime, Span};
-use crate::media::{PlaneId, Ppn, UnitId};
 
 impl<C: Contents> Drive<C> {
     /// The whole block in one go: the channel is held for the sum of the moves, the chip until the erase is over.

@@ -1,9 +1,9 @@
 //! What a leaf of flash is: its lanes, its map, and where its pages go.
 
 use super::limit::Limit;
+use crate::flash::{Domain, PlaneId, Rows, UnitId};
 use crate::ftl::Allocation;
 use crate::kernel::Bits;
-use crate::media::{Domain, PlaneId, Rows, UnitId};
 
 /// What the flash leaves of a drive are: all of them the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

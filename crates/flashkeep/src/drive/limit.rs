@@ -13,9 +13,9 @@
 
 use super::{Drive, Op};
 use crate::engine::{Cause, Command, Contents, Done, LeafId, Page, Ticket, Verb};
+use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, Entry};
 use crate::kernel::{Id, SimTime, Span};
-use crate::media::{PlaneId, Ppn};
 
 /// The slot of a page that was lifted: nobody waits for it.
 const NOBODY: u32 = u32::MAX;

@@ -2,9 +2,9 @@
 
 use super::{Counters, Drive};
 use crate::engine::{Below, Contents, LeafId, Page, Spare};
+use crate::flash::{Geometry, Pools};
 use crate::ftl::{Blocks, Entry};
 use crate::kernel::{SimTime, Span};
-use crate::media::{Geometry, Pools};
 
 impl<C: Contents> Drive<C> {
     /// What has been counted.

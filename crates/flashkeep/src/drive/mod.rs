@@ -15,6 +15,7 @@ mod choose;
 mod collect;
 mod copyback;
 mod counters;
+mod dies;
 mod faults;
 mod holds;
 mod image;
@@ -23,7 +24,6 @@ mod leaf;
 mod limit;
 mod logs;
 mod look;
-mod media;
 mod multiplane;
 mod nvram;
 mod packing;
@@ -48,11 +48,11 @@ mod work;
 mod write;
 
 pub use counters::{Counters, Kind};
+pub use dies::Operation;
 pub use faults::Fault;
 pub use holds::{Hold, HostRequest, Resource};
 pub use leaf::LeafKind;
 pub use logs::{Alone, Logs, Told};
-pub use media::Operation;
 pub use nvram::Nvram;
 pub use parameters::Parameters;
 pub use recovery::Recovery;
@@ -60,18 +60,18 @@ pub use retire::Life;
 pub use work::Work;
 
 use crate::engine::{Contents, Done};
+use crate::flash::{
+    Acknowledge, BusUse, CommandsSpec, Domain, Geometry, Level, MultiPlane, PlaneId, Pools, Ppn, Rows,
+    Scheduler, Timing, UnitId,
+};
 #[cfg(test)]
 use crate::ftl::Entry;
 use crate::ftl::allocation::Order;
 use crate::ftl::{Allocation, Blocks, Copyback, GcRun, InFlight, Maps, PlaneChoice};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
-use crate::media::{
-    Acknowledge, BusUse, CommandsSpec, Domain, Geometry, Level, MultiPlane, PlaneId, Pools, Ppn, Rows,
-    Scheduler, Timing, UnitId,
-};
 use choose::Chooser;
+use dies::{Channel, Unit};
 use leaf::{Ftl, Lane, Renamed};
-use media::{Channel, Unit};
 use multiplane::Share;
 use packing::Packing;
 use power::Power;

@@ -6,9 +6,9 @@
 
 use super::{Drive, Kind, Op};
 use crate::engine::Contents;
+use crate::flash::{Acknowledge, BusUse, MultiPlane, PlaneId, Ppn, UnitId};
 use crate::ftl::Allocation;
 use crate::kernel::{Id, SimTime, Span};
-use crate::media::{Acknowledge, BusUse, MultiPlane, PlaneId, Ppn, UnitId};
 
 /// How many waiting writes are looked at for one that another plane of the die may take.
 const LOOK_AHEAD: usize = 64;

@@ -18,8 +18,8 @@
 use super::multiplane::{Share, begins_page};
 use super::{Drive, Kind, Lane, Op, Parameters};
 use crate::engine::{Cause, Command, Contents, Ticket, Verb};
+use crate::flash::{Acknowledge, BusUse, PlaneId, Ppn, UnitId};
 use crate::kernel::{Id, SimTime, Span};
-use crate::media::{Acknowledge, BusUse, PlaneId, Ppn, UnitId};
 
 /// What a drive with several places in a page of the flash knows besides.
 #[derive(Clone, Debug, Default)]

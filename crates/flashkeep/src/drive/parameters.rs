@@ -1,10 +1,10 @@
 //! What a drive is made from: numbers and policies, worked out from the keys of a drive file.
 
 use super::{LeafKind, Scheduler};
+use crate::flash::{FlashSpec, PageTypes, Pools, Times};
 use crate::ftl::allocation::Binding;
 use crate::ftl::wear::Limits;
 use crate::ftl::{GcSpec, InFlight, Levelling, PlaneChoice, Tuning, Victim};
-use crate::media::{FlashSpec, PageTypes, Pools, Times};
 
 /// What a drive is made from.
 #[derive(Clone, Debug)]

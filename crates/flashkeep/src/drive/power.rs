@@ -14,9 +14,9 @@
 
 use super::{Drive, Kind, Op, Operation};
 use crate::engine::{Contents, FixedMap, LeafId, Spare, Verb};
+use crate::flash::{PlaneId, Ppn, UnitId};
 use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime};
-use crate::media::{PlaneId, Ppn, UnitId};
 
 /// What a drive keeps that is to lose its power.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! What waits or is being done, and the queues that it waits in.
 
 use crate::engine::{Command, Ticket};
+use crate::flash::Ppn;
 use crate::kernel::{Arena, Id, SimTime, Span};
-use crate::media::Ppn;
 
 /// What waits or is being done: a read of one page, or the rest of a run of writes. In a raw leaf also an erase, or
 /// the trim that it is a part of.

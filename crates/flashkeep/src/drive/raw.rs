@@ -7,9 +7,9 @@
 
 use super::{Drive, Kind, Op};
 use crate::engine::{Command, Contents, Done, Flags, LeafId, Page, Ticket, Verb};
+use crate::flash::{BusUse, PlaneId, Ppn, Rows, UnitId};
 use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime, Span};
-use crate::media::{BusUse, PlaneId, Ppn, Rows, UnitId};
 
 impl<C: Contents> Drive<C> {
     /// Pages of a raw leaf's groups; a command must be able to trim one, so they ought to be 65,535 at most.

@@ -1,11 +1,11 @@
 //! Reads: from flash, from the controller's memory, or of nothing.
 
-use super::media::Phase;
+use super::dies::Phase;
 use super::{Drive, Kind, NOT_YET, Op};
 use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket};
+use crate::flash::{BusUse, Ppn, UnitId};
 use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime, Span};
-use crate::media::{BusUse, Ppn, UnitId};
 
 impl<C: Contents> Drive<C> {
     pub(super) fn read(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket) {

@@ -1,12 +1,12 @@
 //! The power comes back: what of the flash is there, and how the maps are found again. What it takes for that to be
 //! everything that was durable is in `power`.
 
-use super::media::Phase;
+use super::dies::Phase;
 use super::{Collection, Drive, Kind, Queue, Resource};
 use crate::engine::{Cause, Contents};
+use crate::flash::{PlaneId, Ppn, UnitId};
 use crate::ftl::{Entry, Maps};
 use crate::kernel::{Arena, Id, SimTime, Span};
-use crate::media::{PlaneId, Ppn, UnitId};
 use std::collections::BTreeMap;
 
 /// What the power's return takes.

@@ -2,8 +2,8 @@
 
 use super::{Drive, Fault};
 use crate::engine::Contents;
+use crate::flash::PlaneId;
 use crate::kernel::SimTime;
-use crate::media::PlaneId;
 
 impl<C: Contents> Drive<C> {
     /// At `now` new planes, erased and never worn, stand where those of `what` have failed, or a new and empty NVRAM.

@@ -7,8 +7,8 @@
 
 use super::{Drive, Parameters};
 use crate::engine::Contents;
+use crate::flash::PlaneId;
 use crate::kernel::SimTime;
-use crate::media::PlaneId;
 
 /// How a drive has lived.
 #[derive(Clone, Debug)]

@@ -6,11 +6,11 @@
 //!
 //! Source: the parallel units of the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
-use super::media::{Channel, bits};
+use super::dies::{Channel, bits};
 use super::{Drive, Kind, Op};
 use crate::engine::{Contents, Done, LeafId};
+use crate::flash::{Acknowledge, Ppn, UnitId};
 use crate::kernel::{SimTime, Span};
-use crate::media::{Acknowledge, Ppn, UnitId};
 
 /// Reads, or writes, that a channel takes at once.
 const BATCH: u32 = 100;

@@ -8,8 +8,8 @@
 
 use super::{Drive, Round};
 use crate::engine::Contents;
+use crate::flash::{PlaneId, UnitId};
 use crate::kernel::SimTime;
-use crate::media::{PlaneId, UnitId};
 
 impl<C: Contents> Drive<C> {
     /// A plane is short of free pages, by one threshold or the other.

@@ -6,8 +6,8 @@
 
 use super::{Drive, Levelled, Parameters};
 use crate::engine::Contents;
+use crate::flash::{PlaneId, Ppn};
 use crate::ftl::Blocks;
-use crate::media::{PlaneId, Ppn};
 
 /// The streams of a drive.
 #[derive(Clone, Debug, Default)]

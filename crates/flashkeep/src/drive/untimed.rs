@@ -7,9 +7,9 @@
 
 use super::{Drive, Kind, Round};
 use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Page, Ticket, Verb};
+use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, Copyback, Entry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
-use crate::media::{PlaneId, Ppn};
 
 /// How many writes ahead map entries are asked for.
 const AHEAD: usize = 24;

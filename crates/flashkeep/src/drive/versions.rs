@@ -5,9 +5,9 @@
 
 use super::{Drive, Lane, Op};
 use crate::engine::{Command, Contents};
+use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, Entry, PlaneChoice};
 use crate::kernel::Id;
-use crate::media::{PlaneId, Ppn};
 
 /// The copy of a page that a write replaces.
 #[derive(Clone, Copy, Debug, Default)]

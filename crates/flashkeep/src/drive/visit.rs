@@ -1,11 +1,11 @@
 //! A channel is visited: the scheduler picks one thing after another until the channel is in use or nothing is left.
 
-use super::media::{Channel, Phase, bits, only_bit};
+use super::dies::{Channel, Phase, bits, only_bit};
 use super::{Drive, Lane, Op, Round};
 use crate::engine::Contents;
+use crate::flash::scheduler::Class;
+use crate::flash::{BusUse, PlaneId, UnitId};
 use crate::kernel::{Id, SimTime};
-use crate::media::scheduler::Class;
-use crate::media::{BusUse, PlaneId, UnitId};
 
 /// What a class of actions had to offer.
 enum Turn {

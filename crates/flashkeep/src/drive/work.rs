@@ -3,8 +3,8 @@
 
 use super::{Drive, Kind, Log, Operation, Told};
 use crate::engine::{Cause, Contents};
+use crate::flash::Ppn;
 use crate::kernel::{SimTime, Span};
-use crate::media::Ppn;
 
 type ByKindAndCause = [[u64; Cause::ALL.len()]; Kind::ALL.len()];
 

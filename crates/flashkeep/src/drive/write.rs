@@ -2,9 +2,9 @@
 
 use super::{Drive, Ftl, Kind, Lane, Op};
 use crate::engine::{Cause, Command, Contents, Done, Flags, Ticket};
+use crate::flash::{Acknowledge, BusUse, Level, PlaneId, Ppn, UnitId};
 use crate::ftl::{Allocation, Entry, PlaneChoice};
 use crate::kernel::{Id, SimTime, Span};
-use crate::media::{Acknowledge, BusUse, Level, PlaneId, Ppn, UnitId};
 
 impl<C: Contents> Drive<C> {
     #[inline(always)]

@@ -8,7 +8,7 @@ use super::defects::Defects;
 use super::owners::Owners;
 use super::streams::Aside;
 use crate::engine::Contents;
-use crate::media::{Geometry, PlaneId, Ppn};
+use crate::flash::{Geometry, PlaneId, Ppn};
 
 /// A block's score: valid pages while it is sealed; with [`OPEN`] set while it is being filled; [`FREE`] when
 /// erased. So the least score of a plane is its best victim, found by a vectorised scan.

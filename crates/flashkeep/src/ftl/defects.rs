@@ -6,7 +6,7 @@
 
 use super::blocks::{Blocks, FREE, OPEN, Plane};
 use crate::engine::Contents;
-use crate::media::{PlaneId, Ppn};
+use crate::flash::{PlaneId, Ppn};
 
 /// What has failed; each list in order.
 #[derive(Clone, Debug, Default)]

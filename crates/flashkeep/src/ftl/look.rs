@@ -3,7 +3,7 @@
 
 use super::blocks::{Blocks, FREE, OPEN};
 use crate::engine::Contents;
-use crate::media::{PlaneId, Ppn};
+use crate::flash::{PlaneId, Ppn};
 
 impl<C: Contents> Blocks<C> {
     /// Whether a sealed block has no valid page.

@@ -1,7 +1,7 @@
 //! The page maps: four bytes a logical page.
 
+use crate::flash::Ppn;
 use crate::kernel::{in_large_pages, prefetch};
-use crate::media::Ppn;
 
 /// Where a logical page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

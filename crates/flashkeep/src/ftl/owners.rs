@@ -1,7 +1,7 @@
 //! The logical page that each physical page was programmed for.
 
+use crate::flash::{Geometry, PlaneId, Ppn};
 use crate::kernel::prefetch;
-use crate::media::{Geometry, PlaneId, Ppn};
 
 /// A number for each physical page: a block's pages side by side, and after them those of the block that the next plane
 /// comes to in the same round. Planes are filled at the same pace, so that what all of them are programming lies
@@ -80,7 +80,7 @@ impl Owners {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::FlashSpec;
+    use crate::flash::FlashSpec;
 
     #[test]
     fn every_page_has_a_place_of_its_own() {

@@ -3,7 +3,7 @@
 
 use super::blocks::Blocks;
 use crate::engine::Contents;
-use crate::media::{PlaneId, Ppn};
+use crate::flash::{PlaneId, Ppn};
 
 /// An open block of a plane, by its stream; none is the held one.
 type Stream = Option<u8>;

@@ -17,7 +17,7 @@
 
 use super::blocks::{Blocks, FREE, OPEN};
 use crate::engine::Contents;
-use crate::media::{PlaneId, Ppn};
+use crate::flash::{PlaneId, Ppn};
 
 /// An open block: its next page, and how many follow until one that has failed, or the end.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]

@@ -3,7 +3,7 @@
 use super::Facts;
 use crate::drive::{Kind, Work};
 use crate::engine::Cause;
-use crate::media::nanowatts;
+use crate::flash::nanowatts;
 use serde_json::{Map, Value, json};
 
 /// The energy of a run; null where the drive file gives no current.

@@ -2,7 +2,7 @@
 
 use super::Shares;
 use super::names;
-use crate::media::Across;
+use crate::flash::Across;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -5,10 +5,10 @@ use crate::devices::{Device, DeviceSet};
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, LeafKind, Nvram};
 use crate::engine::{Contents, Controller, LeafId, Level, Scheme, Tree, Units};
+use crate::flash::{Domain, Geometry, PlaneId};
 use crate::front::{Evict, Front, ps_per_sector};
 use crate::kernel::Span;
 use crate::mapping::{self, Below};
-use crate::media::{Domain, Geometry, PlaneId};
 use crate::schemes::{self, Any, Members};
 use std::ops::Range;
 

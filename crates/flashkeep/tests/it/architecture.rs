@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 /// Modules, and what they must not reach, even through others.
 const MUST_NOT_REACH: &[(&str, &[&str])] = &[
-    ("kernel", &["config", "engine", "media", "ftl"]),
-    ("front", &["config", "engine", "media", "ftl"]),
-    ("engine", &["config", "media", "ftl", "drive", "disk", "schemes", "mapping"]),
-    ("media", &["config", "engine", "ftl", "drive", "schemes", "mapping"]),
+    ("kernel", &["config", "engine", "flash", "ftl"]),
+    ("front", &["config", "engine", "flash", "ftl"]),
+    ("engine", &["config", "flash", "ftl", "drive", "disk", "schemes", "mapping"]),
+    ("flash", &["config", "engine", "ftl", "drive", "schemes", "mapping"]),
     ("ftl", &["config", "drive", "disk", "schemes", "mapping"]),
-    ("mapping", &["config", "media", "drive", "disk", "schemes"]),
+    ("mapping", &["config", "flash", "drive", "disk", "schemes"]),
     ("schemes", &["config", "ftl", "drive", "disk"]),
     ("drive", &["config", "disk", "schemes", "mapping"]),
     ("disk", &["config", "schemes", "mapping"]),
-    ("host", &["config", "media", "ftl", "drive", "disk", "schemes"]),
-    ("buffer", &["config", "media", "ftl", "drive", "disk", "schemes"]),
+    ("host", &["config", "flash", "ftl", "drive", "disk", "schemes"]),
+    ("buffer", &["config", "flash", "ftl", "drive", "disk", "schemes"]),
     ("config", &["simulation", "report"]),
 ];
 
@@ -113,7 +113,7 @@ fn dependencies_run_one_way() {
 #[test]
 fn no_scheme_is_named_where_schemes_are_carried_out() {
     for (path, text) in without_tests() {
-        let layers = ["kernel", "engine", "media", "ftl", "drive", "disk", "host", "buffer"];
+        let layers = ["kernel", "engine", "flash", "ftl", "drive", "disk", "host", "buffer"];
         // Causes have names of their own, and one of them is what a scheme is called.
         if !layers.contains(&module(&path).as_str()) || path.ends_with("engine/command.rs") {
             continue;

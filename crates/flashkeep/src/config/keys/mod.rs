@@ -9,10 +9,10 @@ pub use ftl::*;
 pub use start::*;
 
 use crate::disk::DiskSpec;
+use crate::flash::FlashSpec;
 use crate::front::BufferSpec;
 use crate::ftl::AgeingSpec;
 use crate::host::HostSpec;
-use crate::media::FlashSpec;
 use crate::schemes::RedundancySpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

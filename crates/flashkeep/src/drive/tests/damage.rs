@@ -1,7 +1,7 @@
 //! Damage, step by step: what is told, what is answered when, and how much still fits.
 
 use super::*;
-use crate::media::{Level, Place};
+use crate::flash::{Level, Place};
 
 /// Two channels of one chip with one plane of six blocks of four pages each.
 const TWO: &str =

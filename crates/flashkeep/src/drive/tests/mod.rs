@@ -14,7 +14,7 @@ mod shadow;
 use super::*;
 use crate::config::load_text;
 use crate::engine::{Below, Cause, Command, Flags, LeafId, Leaves, Page, Part, Ticket, Token, Verb};
-use crate::media::Across;
+use crate::flash::Across;
 use std::sync::mpsc;
 
 /// Sends every operation to the test.

@@ -1,7 +1,7 @@
 //! What every page ought to hold, what every read ought to bring, and where nothing may be done any more.
 
 use super::*;
-use crate::media::{Level, Place};
+use crate::flash::{Level, Place};
 
 /// What a leaf's pages ought to hold: 0 for nothing.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use crate::config::load_text;
 use crate::drive::*;
 use crate::engine::{Cause, Command, Flags, LeafId, Leaves, Page, Ticket, Token, Verb};
-use crate::media::Across;
+use crate::flash::Across;
 use proptest::prelude::*;
 
 const PAGES: u32 = 40;

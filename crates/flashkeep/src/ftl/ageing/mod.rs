@@ -2,7 +2,7 @@
 
 use super::blocks::{Blocks, FREE, OPEN};
 use crate::engine::Contents;
-use crate::media::{PlaneId, Ppn};
+use crate::flash::{PlaneId, Ppn};
 use flashkeep_trace::random::Random;
 
 mod approach1;

@@ -1,7 +1,7 @@
 //! What `ftl.allocation` means: which levels the address of a page fixes.
 
 use crate::error::did_you_mean;
-use crate::media::Level;
+use crate::flash::Level;
 use std::fmt;
 use std::str::FromStr;
 

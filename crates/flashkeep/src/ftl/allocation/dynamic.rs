@@ -8,7 +8,7 @@
 //! # Source
 //! Hu et al., ICS 2011: full dynamic allocation, `dynamic_allocation 0` of SSDSim.
 
-use crate::media::PlaneId;
+use crate::flash::PlaneId;
 
 /// The first plane with room from `turn` on, and the turn after it.
 #[inline]

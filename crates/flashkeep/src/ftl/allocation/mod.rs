@@ -11,7 +11,7 @@ mod order;
 pub use binding::Binding;
 pub use order::Order;
 
-use crate::media::{Domain, Geometry, PlaneId};
+use crate::flash::{Domain, Geometry, PlaneId};
 
 /// A way to place pages, as users find it.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@
 //! 5 `CDPW`); Tavakkol et al., MQSim, FAST 2018, for the letters; Tavakkol et al., SIGMETRICS 2014, for
 //! one and two free choices.
 
-use crate::media::{Domain, Level, Place};
+use crate::flash::{Domain, Level, Place};
 
 /// The levels that an address decides, fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::Draws;
 use super::blocks::Blocks;
 use crate::engine::Contents;
-use crate::media::PlaneId;
+use crate::flash::PlaneId;
 
 mod cost_benefit;
 mod d_choices;

@@ -6,7 +6,7 @@ use flashkeep::config::{Resolved, load_text};
 use flashkeep::devices::DeviceSet;
 use flashkeep::drive::{Fault, Kind};
 use flashkeep::engine::{Hazard, Token, Verb};
-use flashkeep::media::PlaneId;
+use flashkeep::flash::PlaneId;
 use flashkeep::schemes::{Entry, MemberFacts, RedundancySpec, SCHEMES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -10,8 +10,8 @@ use flashkeep::drive::{Drive, Log, Operation};
 use flashkeep::engine::{
     Command, Engine, Finished, Hazard, LeafId, NodeId, Page, Scheme, Token, Verb, Version,
 };
+use flashkeep::flash::{PlaneId, Ppn};
 use flashkeep::kernel::SimTime;
-use flashkeep::media::{PlaneId, Ppn};
 use flashkeep::schemes::Any;
 use flashkeep::simulation::{Built, Plot};
 use std::collections::BTreeSet;

@@ -3,8 +3,8 @@
 use super::{Bed, Bench, Dead, Request};
 use flashkeep::drive::{Drive, Fault, Kind};
 use flashkeep::engine::{Change, Command, Flags, NodeId, Page, Verb};
+use flashkeep::flash::PlaneId;
 use flashkeep::kernel::SimTime;
-use flashkeep::media::PlaneId;
 use std::collections::BTreeSet;
 
 /// What fails whole: a member, or a member of a member.

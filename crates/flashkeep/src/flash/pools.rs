@@ -5,7 +5,7 @@
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008 (full striping, its plane block mapping 3).
 
 use super::geometry::{Geometry, Place, PlaneId, Ppn};
-use crate::media::Level;
+use crate::flash::Level;
 
 /// Planes of the flash in each plane of the geometry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Pools {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::FlashSpec;
+    use crate::flash::FlashSpec;
     use proptest::prelude::*;
 
     proptest! {

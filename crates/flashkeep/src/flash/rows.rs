@@ -112,7 +112,7 @@ impl Divisor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::{Across, FlashSpec};
+    use crate::flash::{Across, FlashSpec};
     use proptest::prelude::*;
 
     proptest! {

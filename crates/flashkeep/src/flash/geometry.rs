@@ -1,6 +1,6 @@
 //! Addresses: the only place that converts them.
 
-use crate::media::{Across, BusyUnit, FlashSpec, Level};
+use crate::flash::{Across, BusyUnit, FlashSpec, Level};
 use std::ops::Range;
 
 /// A plane of the drive, counted channel by channel, chip by chip, die by die.

@@ -2,8 +2,8 @@
 
 use super::{Drive, Op, Queue};
 use crate::engine::{Cause, Contents};
+use crate::flash::{Geometry, PlaneId, Ppn, UnitId};
 use crate::kernel::{Id, SimTime, Span};
-use crate::media::{Geometry, PlaneId, Ppn, UnitId};
 
 use super::Kind;
 
