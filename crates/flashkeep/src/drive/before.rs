@@ -1,16 +1,16 @@
 //! Where pages go that are placed without time: those that were there before time 0, and those of untimed runs. A plane
 //! that has no room is collected at once.
 
-use super::{Drive, Ftl, Lane};
-use crate::engine::{Command, Contents, Ticket};
+use super::{Drive, Ftl, Kind, Lane};
+use crate::engine::{Cause, Command, Contents, LeafId, Page, Ticket};
 use crate::flash::PlaneId;
 use crate::ftl::{Allocation, Entry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Drive<C> {
-    /// Pages that were there before time 0: placed like others, but no time passes and nothing is counted.
+    /// Writes of pages that take no time: in an untimed run, or before time 0.
     #[inline(never)]
-    pub(super) fn write_before(
+    pub(super) fn write_at_once(
         &mut self,
         now: SimTime,
         ftl: usize,
@@ -20,28 +20,49 @@ impl<C: Contents> Drive<C> {
     ) {
         let counted = self.ftls[ftl].limit.is_some();
         for n in 0..u32::from(command.count) {
-            let lpn = command.start.0 + n;
-            self.forget(ftl, lpn);
-            let Some(plane) = self.plane_before(ftl, lpn) else {
-                self.void_before(now, ftl, lpn);
-                continue;
-            };
             let contents = if C::KEEP { contents[n as usize] } else { C::default() };
-            let ppn = self.streams.program(&mut self.blocks, ftl, plane, lpn, contents);
-            self.blocks.validate(ppn);
-            self.maps.set(ftl, lpn, Entry::At(ppn));
-            self.sequence += 1;
-            self.note_spare(ppn, lpn, self.sequence);
-            // Whatever is written next may find no page to discard, whose plane would then ask.
-            if !self.blocks.has_room(plane) {
-                self.ask_for_collection(plane);
-                self.wake_collector(now, plane);
-            }
+            self.place_at_once(ftl, command.start.0 + n, command.cause, contents);
         }
         if self.damaged && !counted {
             self.count_anew(now, ftl);
         }
         self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+    }
+
+    /// A page is placed like others, but no time passes. In an untimed run a plane that is short of pages is collected at
+    /// once; before time 0, only one that has no room for the page.
+    #[inline]
+    pub(super) fn place_at_once(&mut self, ftl: usize, lpn: u32, cause: Cause, contents: C) {
+        // A parity whose member has no slot left goes where it would otherwise.
+        if self.untimed && self.is_ageing() && self.has_slot(LeafId(ftl as u16), Page(lpn)) {
+            return self.fill_slot(LeafId(ftl as u16), lpn, contents);
+        }
+        // Nowhere until it is placed: a collection that makes room for it does not move what it replaces.
+        self.forget(ftl, lpn);
+        let Some(plane) = self.plane_before(ftl, lpn) else {
+            return self.void_before(self.now, ftl, lpn);
+        };
+        let stream = if self.summaries { self.streams.of_written(ftl, lpn) } else { 0 };
+        let ppn = self.streams.program(&mut self.blocks, ftl, plane, lpn, contents);
+        self.blocks.validate(ppn);
+        self.maps.set(ftl, lpn, Entry::At(ppn));
+        self.count_untimed(ftl, Kind::Program, cause, ppn);
+        if self.counting {
+            self.seals(ftl, Some(stream), plane);
+        }
+        if self.untimed {
+            if self.counting && self.blocks.plane(plane).free_pages < self.collect_below {
+                self.collect_untimed(plane);
+            }
+            return;
+        }
+        self.sequence += 1;
+        self.note_spare(ppn, lpn, self.sequence);
+        // Whatever is written next may find no page to discard, whose plane would then ask.
+        if !self.blocks.has_room(plane) {
+            self.ask_for_collection(plane);
+            self.wake_collector(self.now, plane);
+        }
     }
 
     /// The plane for a page that was there before time 0: lanes take turns channel by channel, as idle ones would.

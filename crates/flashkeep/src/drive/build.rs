@@ -53,20 +53,14 @@ impl<C: Contents> Drive<C> {
             bus: drive.flash.bus,
             commands: commands.clone(),
             selective: false,
-            joins: !raw && (packs || commands.multi_plane != MultiPlane::Off || commands.cache_program),
             packs,
-            packing: if packs {
-                Packing::new(drive, geometry.plane_count(), domains.len())
-            } else {
-                Packing::default()
-            },
+            packing: Packing::new(drive, domains.len()),
+            hands: vec![Vec::new(); geometry.plane_count() as usize],
             joins_reads: packs || commands.multi_plane != MultiPlane::Off,
             stride: drive.stride,
-            register: Span(drive.times.register_ns),
-            uniform: drive.page_types.is_single() && drive.flash.bus == BusUse::Transfers,
             gang: drive.flash.control_gang as usize,
-            rounds: vec![Round::default(); (geometry.channels / drive.flash.control_gang) as usize],
-            in_step: InStep::default(),
+            rounds: vec![GangRound::default(); (geometry.channels / drive.flash.control_gang) as usize],
+            in_step: Round::default(),
             gc: drive.gc.run,
             coalesce: drive.coalesce_reads,
             plane_choice: drive.plane_choice,
@@ -99,7 +93,7 @@ impl<C: Contents> Drive<C> {
             ops: Arena::default(),
             replaces: Vec::new(),
             carried: Vec::new(),
-            shares: Vec::new(),
+            pages: Vec::new(),
             free_planes: Vec::new(),
             agenda: Agenda::new((geometry.unit_count() + geometry.channels) as usize),
             done: Vec::new(),
@@ -135,8 +129,11 @@ impl<C: Contents> Drive<C> {
         };
         self.simple = !self.raw
             && !self.selective
-            && !self.joins
-            && self.uniform
+            && !self.packs
+            && self.commands.multi_plane == MultiPlane::Off
+            && !self.commands.cache_program
+            && self.timing.is_uniform()
+            && self.bus == BusUse::Transfers
             && !self.summaries
             && self.plane_choice == PlaneChoice::InTurn
             && !self.streams.are_several()

@@ -6,31 +6,29 @@
 use super::dies::{Phase, Unit};
 use super::{Drive, Kind, Op};
 use crate::engine::Contents;
-use crate::flash::{PlaneId, UnitId};
-use crate::kernel::{Id, SimTime, Span};
+use crate::flash::BusUse;
+use crate::flash::{Phases, PlaneId, UnitId};
+use crate::kernel::{Id, SimTime};
 
 impl<C: Contents> Drive<C> {
-    /// The array starts to program when the data are there and what it does is done; when it is over.
-    pub(super) fn start_program(
+    /// A program through the cache register: its data cross the channel, and the array starts when they are there and
+    /// what it does is done. When it is over.
+    #[inline(never)]
+    pub(super) fn start_cached(
         &mut self,
         now: SimTime,
+        channel: usize,
         unit: UnitId,
-        sent: SimTime,
-        array: Span,
+        phases: &Phases,
     ) -> SimTime {
         let at = unit.0 as usize;
-        if !self.commands.cache_program {
-            let durable = sent + array;
-            self.occupy_unit(now, unit, durable);
-            return durable;
-        }
         let before = self.free_at[at];
-        let follows = before > now;
-        self.counters.cache[Kind::Program as usize] += u64::from(follows);
-        // The cache register is empty again when its page has gone into the array's.
-        let starts = if follows { sent.max(before) } else { sent } + self.register;
-        let durable = starts + array;
+        let starts = self.timing.array_begins(now + phases.sent(), true, before);
+        let durable = starts + phases.array();
+        let held = if self.bus == BusUse::Operations { durable.since(now) } else { phases.sent() };
+        self.occupy_channel(now, channel, held);
         self.occupy_unit(now.max(before), unit, durable);
+        self.counters.cache[Kind::Program as usize] += u64::from(before > now);
         self.accepts_at[at] = starts;
         if self.pools_waiting > 0 {
             self.agenda.set(at, starts);

@@ -1,11 +1,12 @@
 //! Collection: a victim's valid pages move within their plane, then the block is erased.
 //!
 //! It takes real time on real resources: page by page under the scheduler, or, as SSDSim does it, in one go that
-//! holds the channel for the sum of its moves.
+//! holds the channel for the sum of its moves. Its steps are in [`super::gc`].
 
-use super::{Collection, Drive, Kind, Lane, Levelled};
-use crate::engine::{Cause, Contents, Done, LeafId, Page};
-use crate::flash::{BusUse, MultiPlane, PlaneId, Pools, Ppn, UnitId};
+use super::program::{Full, Manner, PageWrite};
+use super::{Collection, Drive, Lane, Levelled};
+use crate::engine::{Contents, Done, LeafId, Page};
+use crate::flash::{MultiPlane, PlaneId, Pools, Ppn, Target, UnitId};
 use crate::ftl::{Entry, GcRun};
 use crate::kernel::{SimTime, Span};
 
@@ -48,7 +49,7 @@ impl<C: Contents> Drive<C> {
     /// The plane has been collected, or there is nothing to gain in it: the next one of its unit comes up.
     fn collected(&mut self, unit: UnitId, plane: PlaneId) {
         let this = std::mem::take(&mut self.collections[plane.0 as usize]);
-        self.empty_hand(plane);
+        self.hands[plane.0 as usize].clear();
         let state = &mut self.units[unit.0 as usize];
         state.collect_head = this.next;
         if state.collect_head.is_none() {
@@ -73,55 +74,6 @@ impl<C: Contents> Drive<C> {
             }
         }
         false
-    }
-
-    /// Does the next thing for a plane, or all of it: whether there was something that can be done now; none where
-    /// there is nothing to do.
-    pub(super) fn collect_plane(
-        &mut self,
-        now: SimTime,
-        channel: usize,
-        unit: UnitId,
-        plane: PlaneId,
-        whole: bool,
-    ) -> Option<bool> {
-        loop {
-            let victim = self.victim_of(plane)?;
-            if (self.damaged && self.is_stuck(plane, victim))
-                || (self.power.is_some() && self.lacks_room(plane, victim))
-            {
-                return None;
-            }
-            if whole {
-                return Some(self.collect_whole(now, channel, unit, plane, victim));
-            }
-            if self.packs {
-                return Some(self.collect_packed(now, channel, unit, plane, victim));
-            }
-            if let Some(from) = self.collections[plane.0 as usize].moving.take() {
-                // Its owner now: it may have been renamed since it was read.
-                let lpn = self.blocks.owner(from);
-                if self.is_current(plane, lpn, from)
-                    && !(self.damaged && self.cannot_move(now, plane, lpn, from))
-                {
-                    self.program_move(now, channel, unit, plane, lpn, from);
-                    return Some(true);
-                }
-                continue;
-            }
-            if let Some((lpn, from)) = self.next_valid(plane, victim) {
-                if !self.copies_back(plane, lpn, from) {
-                    self.read_move(now, channel, unit, plane, from);
-                    return Some(true);
-                }
-                if !(self.damaged && self.cannot_move(now, plane, lpn, from)) {
-                    self.copy_back(now, channel, unit, plane, lpn, from);
-                    return Some(true);
-                }
-                continue;
-            }
-            return Some(self.erase_victim(now, channel, unit, plane, victim));
-        }
     }
 
     pub(super) fn victim_of(&mut self, plane: PlaneId) -> Option<u32> {
@@ -165,7 +117,7 @@ impl<C: Contents> Drive<C> {
             }
         }
         self.collections[plane.0 as usize] = Collection::default();
-        self.empty_hand(plane);
+        self.hands[plane.0 as usize].clear();
         let state = &mut self.units[unit.0 as usize];
         (state.collect_head, state.collect_tail) = (waiting.first().copied(), waiting.last().copied());
         for (n, queued) in waiting.iter().enumerate() {
@@ -200,52 +152,6 @@ impl<C: Contents> Drive<C> {
             }
         }
         unreachable!("a victim's valid pages are at or after the cursor")
-    }
-
-    fn read_move(&mut self, now: SimTime, channel: usize, unit: UnitId, plane: PlaneId, from: Ppn) {
-        self.collections[plane.0 as usize].moving = Some(from);
-        let cause = self.moves_because(plane);
-        self.counters.count(self.ftl_of(plane) as u16, Kind::Read, cause);
-        let end = now + self.timing.command + self.array_read(from) + self.timing.transfer(0);
-        self.tell(now, end, from, Kind::Read, cause, 0);
-        self.start_array_read(now, channel, unit, from, 1, cause);
-    }
-
-    fn program_move(
-        &mut self,
-        now: SimTime,
-        channel: usize,
-        unit: UnitId,
-        plane: PlaneId,
-        lpn: u32,
-        from: Ppn,
-    ) {
-        let to = self.move_page(unit, plane, lpn, from);
-        self.tell_moved(plane, lpn);
-        let summary = self.seals(self.ftl_of(plane), plane);
-        let (_, durable) = self.program::<false>(now, channel, unit, to, 0, summary);
-        self.units[unit.0 as usize].programs = Some(to);
-        let cause = self.moves_because(plane);
-        self.counters.count(self.ftl_of(plane) as u16, Kind::Program, cause);
-        self.tell(now, durable, to, Kind::Program, cause, 0);
-    }
-
-    /// A page moves within its plane; nothing crosses the pins but the command.
-    fn copy_back(&mut self, now: SimTime, channel: usize, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn) {
-        let to = self.move_page(unit, plane, lpn, from);
-        self.tell_moved(plane, lpn);
-        let whole = self.copy_back_time(from, to) + self.seals(self.ftl_of(plane), plane);
-        let held = if self.bus == BusUse::Operations { whole } else { self.timing.command };
-        self.occupy_channel(now, channel, held);
-        self.occupy_unit(now, unit, now + whole);
-        self.units[unit.0 as usize].programs = Some(to);
-        let cause = self.moves_because(plane);
-        self.counters.count(self.ftl_of(plane) as u16, Kind::Copyback, cause);
-        self.tell(now, now + whole, to, Kind::Copyback, cause, 0);
-    }
-
-    pub(super) fn copy_back_time(&self, from: Ppn, to: Ppn) -> Span {
-        self.timing.command + self.array_read(from) + self.array_program(to)
     }
 
     /// The page is elsewhere in its plane from now on; reads that wait for it go there.
@@ -298,35 +204,44 @@ impl<C: Contents> Drive<C> {
         }
         let join = self.commands.multi_plane != MultiPlane::Off;
         let others = if join { self.joining_erases(unit, plane) } else { Vec::new() };
-        let command = self.timing.erase_command * (1 + others.len() as u64);
-        let whole = self.bus == BusUse::Operations;
-        let held = if whole { command + self.timing.erase } else { command };
-        self.occupy_channel(now, channel, held);
+        let mut pages = std::mem::take(&mut self.pages);
+        pages.extend(others.iter().map(|&(plane, victim)| self.erase_of(plane, victim)));
+        pages.push(self.erase_of(plane, victim));
+        let end = self.commit::<Full>(now, channel, unit, Manner::erase(), &pages);
+        pages.clear();
+        self.pages = pages;
         for (plane, victim) in others {
-            let cause = self.moves_because(plane);
-            self.reclaim(now, now + command + self.timing.erase, plane, victim, cause);
+            self.erase(end, plane, victim);
             if self.collections[plane.0 as usize].victim.is_none() && self.has_enough(plane) {
                 self.forget_collection(unit, plane);
             }
         }
-        self.finish_erase(now, now + command, unit, plane, victim);
+        self.finish_erase(end, unit, plane, victim);
         true
     }
 
-    /// The erase itself, from `start` on; then the next collection, if the plane still keeps the host waiting.
-    pub(super) fn finish_erase(
+    /// The erase behind moves that have held the channel for so long since `now`; it lets go of the channel.
+    pub(super) fn erase_held(
         &mut self,
-        granted: SimTime,
-        start: SimTime,
+        now: SimTime,
+        channel: usize,
         unit: UnitId,
         plane: PlaneId,
         victim: u32,
+        held: Span,
     ) {
-        let end = start + self.timing.erase;
-        let cause = self.moves_because(plane);
-        self.units[unit.0 as usize].programs = None;
-        self.occupy_unit(granted, unit, end);
-        self.reclaim(granted, end, plane, victim, cause);
+        let end = self.commit_held(now, channel, unit, held, self.erase_of(plane, victim));
+        self.finish_erase(end, unit, plane, victim);
+    }
+
+    fn erase_of(&self, plane: PlaneId, victim: u32) -> PageWrite {
+        let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
+        PageWrite::moved(ftl, cause, plane, Target::page(self.geometry.ppn(plane, victim, 0)))
+    }
+
+    /// The victim is erased at `end`; then the next collection, if the plane still keeps the host waiting.
+    fn finish_erase(&mut self, end: SimTime, unit: UnitId, plane: PlaneId, victim: u32) {
+        self.erase(end, plane, victim);
         if self.collections[plane.0 as usize].victim.is_none() && self.has_enough(plane) {
             if self.units[unit.0 as usize].collect_head == Some(plane) {
                 self.collected(unit, plane);
@@ -344,18 +259,11 @@ impl<C: Contents> Drive<C> {
         enough && self.blocks.has_room(plane)
     }
 
-    /// A victim is erased by `end`.
-    fn reclaim(&mut self, granted: SimTime, end: SimTime, plane: PlaneId, victim: u32, cause: Cause) {
-        self.tell(granted, end, self.geometry.ppn(plane, victim, 0), Kind::Erase, cause, 0);
-        self.counters.count(self.ftl_of(plane) as u16, Kind::Erase, cause);
-        self.erase(end, plane, victim);
-    }
-
     /// Whatever victim the plane had, it has none now; its place in the queue stays.
     pub(super) fn start_anew(&mut self, plane: PlaneId) {
         let Collection { queued, next, .. } = self.collections[plane.0 as usize];
         self.collections[plane.0 as usize] = Collection { queued, next, ..Collection::default() };
-        self.empty_hand(plane);
+        self.hands[plane.0 as usize].clear();
     }
 
     /// The victim is erased, which is over at `end`; a migration has the next one already.

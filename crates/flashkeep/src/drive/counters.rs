@@ -1,35 +1,7 @@
 //! Flash operations, counted by member, kind and cause.
 
 use crate::engine::Cause;
-
-/// A kind of flash operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A page leaves the array.
-    Read,
-    /// A page enters the array.
-    Program,
-    /// A block is erased.
-    Erase,
-    /// A page is moved within its plane, without crossing the pins: a read and a program in one.
-    Copyback,
-}
-
-impl Kind {
-    /// All of them, in order.
-    pub const ALL: [Kind; 4] = [Kind::Read, Kind::Program, Kind::Erase, Kind::Copyback];
-
-    /// Its name in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Read => "read",
-            Kind::Program => "program",
-            Kind::Erase => "erase",
-            Kind::Copyback => "copyback",
-        }
-    }
-}
+use crate::flash::Kind;
 
 /// How many operations there were.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,9 +17,9 @@ mod copyback;
 mod counters;
 mod dies;
 mod faults;
+mod gc;
 mod holds;
 mod image;
-mod in_one_go;
 mod leaf;
 mod limit;
 mod logs;
@@ -29,6 +29,7 @@ mod nvram;
 mod packing;
 mod parameters;
 mod power;
+mod program;
 mod queue;
 mod raw;
 mod read;
@@ -37,6 +38,7 @@ mod renew;
 mod retire;
 mod rounds;
 mod soft;
+mod sources;
 mod streams;
 mod submit;
 #[cfg(test)]
@@ -47,7 +49,8 @@ mod visit;
 mod work;
 mod write;
 
-pub use counters::{Counters, Kind};
+pub use crate::flash::Kind;
+pub use counters::Counters;
 pub use dies::Operation;
 pub use faults::Fault;
 pub use holds::{Hold, HostRequest, Resource};
@@ -61,7 +64,7 @@ pub use work::Work;
 
 use crate::engine::{Contents, Done};
 use crate::flash::{
-    Acknowledge, BusUse, CommandsSpec, Domain, Geometry, Level, MultiPlane, PlaneId, Pools, Ppn, Rows,
+    Acknowledge, BusUse, CommandsSpec, Domain, Geometry, Level, MultiPlane, PlaneId, Pools, Ppn, Round, Rows,
     Scheduler, Timing, UnitId,
 };
 #[cfg(test)]
@@ -72,11 +75,10 @@ use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
 use choose::Chooser;
 use dies::{Channel, Unit};
 use leaf::{Ftl, Lane, Renamed};
-use multiplane::Share;
 use packing::Packing;
 use power::Power;
+use program::PageWrite;
 use queue::{NOT_YET, Op, Queue};
-use rounds::InStep;
 use streams::Streams;
 use work::Watch;
 
@@ -105,7 +107,7 @@ pub trait Log: Send {
 
 /// What a gang of channels that share their control lines does: operations that have begun together.
 #[derive(Clone, Copy, Debug, Default)]
-struct Round {
+struct GangRound {
     begun: SimTime,
     end: SimTime,
 }
@@ -117,8 +119,6 @@ struct Collection {
     next: Option<PlaneId>,
     victim: Option<u32>,
     cursor: u32,
-    /// A page on its way, read and not yet programmed.
-    moving: Option<Ppn>,
     /// With `parity-skip`: pages that its moves have taken, those left out included.
     spent: u32,
     levelled: Levelled,
@@ -173,11 +173,11 @@ pub struct Drive<C> {
     acknowledge: Acknowledge,
     bus: BusUse,
     commands: CommandsSpec,
-    /// Whether programs take the way of several pages at once, or through a cache register.
-    joins: bool,
     /// Whether pages of the flash have several places each; what is known of them besides.
     packs: bool,
     packing: Packing,
+    /// Pages of each plane's victim that have been read and not yet programmed; with some that are neither any more.
+    hands: Vec<Vec<Ppn>>,
     /// Whether reads join others: of several planes, or places.
     joins_reads: bool,
     /// Consecutive pages that the address binds to the same place.
@@ -185,15 +185,11 @@ pub struct Drive<C> {
     /// Whether planes are bound, or chosen, but not channels: who comes first in a pool decides which channels may take
     /// it.
     selective: bool,
-    /// `flash.commands.register_ns`.
-    register: Span,
-    /// Whether all pages take as long to program, and the channel is held for transfers only.
-    uniform: bool,
     /// Channels that share their control lines, and what each gang of them does.
     gang: usize,
-    rounds: Vec<Round>,
+    rounds: Vec<GangRound>,
     /// Where units work in rounds: the one that is being put together.
-    in_step: InStep,
+    in_step: Round,
     gc: GcRun,
     coalesce: bool,
     plane_choice: PlaneChoice,
@@ -244,8 +240,8 @@ pub struct Drive<C> {
     replaces: Vec<versions::Replaced>,
     /// The pages of writes in flight; untouched where contents are nothing.
     carried: Vec<Vec<C>>,
-    /// What one multi-plane program takes, and planes that could take more: empty in between.
-    shares: Vec<Share>,
+    /// What one program takes, and planes that could take more: empty in between.
+    pages: Vec<PageWrite>,
     free_planes: Vec<PlaneId>,
     agenda: Agenda,
     done: Vec<Done<C>>,

@@ -4,86 +4,23 @@
 //!
 //! Source: ONFI's multi-plane operations; Hu et al., ICS 2011, for planes that leave pages out to catch up.
 
+use super::program::PageWrite;
 use super::{Drive, Kind, Op};
 use crate::engine::Contents;
-use crate::flash::{Acknowledge, BusUse, MultiPlane, PlaneId, Ppn, UnitId};
+use crate::flash::{MultiPlane, PlaneId, Ppn, UnitId};
 use crate::ftl::Allocation;
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{Id, SimTime};
 
 /// How many waiting writes are looked at for one that another plane of the die may take.
 const LOOK_AHEAD: usize = 64;
 
-/// A page of a write in a pool, and the plane that takes it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
-    pub(super) op: Id<Op>,
-    /// Which page of the write.
-    n: u16,
-    pub(super) plane: PlaneId,
-    /// Where it is, once that is known, and the block of the version that it supersedes.
-    pub(super) ppn: Ppn,
-    pub(super) guards: Option<usize>,
-}
-
-impl Share {
-    fn of(op: Id<Op>, n: u16, plane: PlaneId) -> Share {
-        Share { op, n, plane, ppn: Ppn::default(), guards: None }
-    }
-}
-
-/// Whether a page is the first of its plane in a program.
-pub(super) fn begins_page(shares: &[Share], at: usize) -> bool {
-    at == 0 || shares[at - 1].plane != shares[at].plane
-}
-
 impl<C: Contents> Drive<C> {
-    /// Programs the first page of the lane's pool, and with it what the other planes of the die can take.
-    #[inline(never)]
-    pub(super) fn grant_writes(
-        &mut self,
-        now: SimTime,
-        channel: usize,
-        lane: usize,
-        plane: PlaneId,
-        turn: u32,
-    ) -> UnitId {
-        if self.packs {
-            return self.grant_packed(now, channel, lane, plane, turn);
-        }
-        self.lanes[lane].turn = turn;
-        let (unit, ftl) = (self.lanes[lane].unit, usize::from(self.lanes[lane].ftl));
-        let mut shares = std::mem::take(&mut self.shares);
-        self.share_out(lane, plane, 0, &mut shares);
-        let durable = self.program_shares(now, channel, unit, &shares);
-        let mut start = now;
-        for (at, share) in shares.iter().enumerate() {
-            let sectors = self.ops[share.op].command.sectors;
-            let sent = start + self.timing.command + self.timing.transfer(sectors);
-            let acknowledged = if self.acknowledge == Acknowledge::Transfer { sent } else { durable };
-            let ppn = self.place_share(ftl, share, now, [acknowledged, durable]);
-            self.guard_superseded(durable);
-            self.note_programmed(unit, ppn, at == 0);
-            let cause = self.ops[share.op].command.cause;
-            self.counters.count(ftl as u16, Kind::Program, cause);
-            self.tell(start, durable, ppn, Kind::Program, cause, sectors);
-            start = sent + self.register;
-        }
-        for share in &shares {
-            self.take_if_placed(lane, share);
-        }
-        self.counters.multi_plane[Kind::Program as usize] += u64::from(shares.len() > 1);
-        shares.clear();
-        self.shares = shares;
-        self.next_turn(ftl);
-        unit
-    }
-
     /// Which waiting pages are programmed together: the first one in `plane`, the others in the same page of the flash or
     /// in planes of the same die that stand at, or can get to, the page of that number. Those of a plane follow each
     /// other.
-    pub(super) fn share_out(&mut self, lane: usize, plane: PlaneId, stream: u8, shares: &mut Vec<Share>) {
+    pub(super) fn share_out(&mut self, lane: usize, plane: PlaneId, stream: u8, pages: &mut Vec<PageWrite>) {
         let head = self.pools[self.lanes[lane].pool as usize].head;
-        shares.push(Share::of(head, self.ops[head].placed, plane));
+        pages.push(self.page_of_write(head, self.ops[head].placed, plane));
         let alone =
             self.commands.multi_plane == MultiPlane::Off || self.damaged || self.streams.are_several();
         if alone && !self.packs {
@@ -117,8 +54,9 @@ impl<C: Contents> Drive<C> {
                     if other != plane {
                         self.catch_up(other, number);
                     }
-                    let last = shares.iter().rposition(|share| share.plane == other);
-                    shares.insert(last.map_or(shares.len(), |last| last + 1), Share::of(op, n, other));
+                    let last = pages.iter().rposition(|page| page.plane == other);
+                    let page = self.page_of_write(op, n, other);
+                    pages.insert(last.map_or(pages.len(), |last| last + 1), page);
                     n += 1;
                 }
                 // The pages of a write find their places in order.
@@ -164,52 +102,17 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Commands and data cross the channel; then the array works, once. When the programs are over.
-    fn program_shares(&mut self, now: SimTime, channel: usize, unit: UnitId, shares: &[Share]) -> SimTime {
-        let mut sent = Span::ZERO;
-        for (at, share) in shares.iter().enumerate() {
-            if at > 0 {
-                sent += self.register;
-            }
-            sent += self.timing.command + self.timing.transfer(self.ops[share.op].command.sectors);
-        }
-        let number = self.blocks.next_number(shares[0].plane);
-        let durable = self.start_program(now, unit, now + sent, self.timing.program_of(number));
-        let held = if self.bus == BusUse::Operations { durable.since(now) } else { sent };
-        self.occupy_channel(now, channel, held);
-        durable
-    }
-
-    fn place_share(
-        &mut self,
-        ftl: usize,
-        share: &Share,
-        now: SimTime,
-        [acknowledged, durable]: [SimTime; 2],
-    ) -> Ppn {
-        let ppn = self.place_one(ftl, share);
-        self.ops[share.op].note_placed(now, acknowledged, durable);
-        ppn
-    }
-
-    pub(super) fn place_one(&mut self, ftl: usize, share: &Share) -> Ppn {
-        let Share { op, n, plane, .. } = *share;
-        let lpn = self.ops[op].command.start.0 + u32::from(n);
-        let contents = if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() };
-        self.place(ftl, plane, lpn, op, contents)
-    }
-
     /// A write whose pages all have their places leaves its pool; with several of its pages in one command, the last
     /// of them finds it gone.
-    pub(super) fn take_if_placed(&mut self, lane: usize, share: &Share) {
-        let state = &self.ops[share.op];
-        if share.n + 1 < state.command.count {
+    pub(super) fn take_if_placed(&mut self, lane: usize, page: &PageWrite) {
+        let state = &self.ops[page.op];
+        if page.n + 1 < state.command.count {
             return;
         }
         let pool = self.lanes[lane].pool as usize;
-        self.pools[pool].remove(&mut self.ops, share.op);
+        self.pools[pool].remove(&mut self.ops, page.op);
         self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
-        self.all_placed(share.op);
+        self.all_placed(page.op);
     }
 
     // ---------------------------------------------------------------- reads
@@ -217,7 +120,7 @@ impl<C: Contents> Drive<C> {
     /// Reads that wait for pages of the same number in other planes of the die join one that starts, and those that wait
     /// for other places of the same page of the flash. How many planes read.
     #[inline(never)]
-    pub(super) fn join_reads(&mut self, now: SimTime, unit: UnitId, first: Id<Op>) -> u64 {
+    pub(super) fn join_reads(&mut self, now: SimTime, unit: UnitId, first: Id<Op>) -> usize {
         let geometry = &self.geometry;
         let number = geometry.flash_page_of(self.ops[first].ppn);
         let plane = geometry.plane_of(self.ops[first].ppn).0;
@@ -245,7 +148,7 @@ impl<C: Contents> Drive<C> {
                 self.ops[at].acknowledged = now;
                 self.ops[last].next = at;
                 self.counters.count(ftl, Kind::Read, command.cause);
-                (last, count) = (at, count + u64::from(apart));
+                (last, count) = (at, count + usize::from(apart));
             }
             at = next;
         }
@@ -279,32 +182,13 @@ impl<C: Contents> Drive<C> {
                 continue;
             }
             if let Some(victim) = self.victim_of(plane)
-                && self.collections[plane.0 as usize].moving.is_none()
+                && (self.packs || self.hands[plane.0 as usize].is_empty())
                 && self.blocks.is_garbage(plane, victim)
                 && !self.is_owed(unit, plane, victim)
             {
                 ready.push((plane, victim));
             }
         }
-        self.counters.multi_plane[Kind::Erase as usize] += u64::from(!ready.is_empty());
         ready
-    }
-
-    /// The unit programs the page; with `first`, it starts to.
-    pub(super) fn note_programmed(&mut self, unit: UnitId, ppn: Ppn, first: bool) {
-        let state = &mut self.units[unit.0 as usize];
-        if first {
-            state.programs = Some(ppn);
-            state.together.clear();
-        }
-        state.together.push(ppn);
-    }
-
-    /// Whether the page is one of those that the unit programs together.
-    pub(super) fn is_programmed_along(&self, unit: UnitId, ppn: Ppn) -> bool {
-        let state = &self.units[unit.0 as usize];
-        state.programs.is_some()
-            && state.programs == state.together.first().copied()
-            && state.together.contains(&ppn)
     }
 }

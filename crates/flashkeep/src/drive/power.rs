@@ -236,12 +236,6 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// The write that was placed last is durable at `durable`.
-    pub(super) fn guard_superseded(&mut self, durable: SimTime) {
-        let block = self.take_superseded();
-        self.guard(block, durable);
-    }
-
     /// The block of the version that the write placed last superseded.
     pub(super) fn take_superseded(&mut self) -> Option<usize> {
         self.power.as_mut()?.superseded.take()
@@ -283,12 +277,10 @@ impl<C: Contents> Drive<C> {
             || self.pools.iter().any(|pool| pool.any(&self.ops, older))
     }
 
-    /// Somebody may wait for what others are about to program: the channel looks again.
-    pub(super) fn look_again_soon(&mut self, now: SimTime, channel: usize) {
-        if self.power.is_some() && self.pools_waiting > 0 {
-            let slot = self.units.len() + channel;
-            self.wake_slot(slot, now + self.timing.longest_read());
-        }
+    /// A write may wait for what others are about to program: when a channel looks again.
+    pub(super) fn look_again_at(&self, now: SimTime) -> Option<SimTime> {
+        let waits = self.power.is_some() && self.pools_waiting > 0;
+        waits.then(|| now + self.timing.slowest_read().sense)
     }
 
     /// Makes sure of an event at `until` at the latest.

@@ -5,9 +5,10 @@
 //! is checked when they are: pages of a block ascending, each once after an erase. The map says of every page whether
 //! it is programmed, on its way or neither, as for other leaves, and the laws of order follow from it.
 
+use super::program::{Full, Manner, PageWrite};
 use super::{Drive, Kind, Op};
 use crate::engine::{Command, Contents, Done, Flags, LeafId, Page, Ticket, Verb};
-use crate::flash::{BusUse, PlaneId, Ppn, Rows, UnitId};
+use crate::flash::{PlaneId, Ppn, Rows, Target, UnitId};
 use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime, Span};
 
@@ -87,15 +88,14 @@ impl<C: Contents> Drive<C> {
         *next = number + 1;
         if self.is_at_once(command) {
             self.hurry(now, leaf, ppn, false);
-            self.blocks.program_at(ppn, page, if C::KEEP { contents[0] } else { C::default() });
-            self.blocks.validate(ppn);
             self.maps.set(leaf, page, Entry::At(ppn));
+            self.sequence += 1;
+            let contents = if C::KEEP { contents[0] } else { C::default() };
+            self.put_physical(ppn, command, contents, self.sequence);
+            self.blocks.validate(ppn);
             self.counting = !command.flags.has(Flags::BEFORE);
             self.count_untimed(leaf, Kind::Program, command.cause, ppn);
             self.counting = false;
-            self.sequence += 1;
-            self.note_spare(ppn, page, self.sequence);
-            self.note_mark(ppn, command.to.0);
             return self.answer(ticket, 1, now, Span::ZERO, C::default());
         }
         let op = self.claim(Op { ticket, command: *command, ftl: leaf as u16, ppn, ..Op::default() });
@@ -131,60 +131,22 @@ impl<C: Contents> Drive<C> {
         (!waits).then_some(plane)
     }
 
-    /// Does what comes first in a raw lane's pool.
-    pub(super) fn grant_raw(&mut self, now: SimTime, channel: usize, lane: usize) -> UnitId {
-        let (unit, pool) = (self.lanes[lane].unit, self.lanes[lane].pool as usize);
-        let op = self.pools[pool].pop(&mut self.ops);
-        let verb = self.ops[op].command.verb;
-        if verb != Verb::Trim && self.packs {
-            self.program_raw_packed(now, channel, unit, pool, op);
-        }
-        self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
-        match verb {
-            Verb::Trim => self.erase_raw(now, channel, unit, op),
-            _ if self.packs => {}
-            _ => self.program_raw(now, channel, unit, op),
-        }
-        unit
-    }
-
-    fn program_raw(&mut self, now: SimTime, channel: usize, unit: UnitId, op: Id<Op>) {
-        self.place_raw(op);
-        let Op { ppn, command, .. } = self.ops[op];
-        let ends = self.program::<false>(now, channel, unit, ppn, command.sectors, Span::ZERO);
-        self.units[unit.0 as usize].programs = Some(ppn);
-        self.tell(now, ends.1, ppn, Kind::Program, command.cause, command.sectors);
-        self.settle_raw(now, op, ends);
-    }
-
     /// A page of a raw leaf is where it was meant to be.
-    pub(super) fn place_raw(&mut self, op: Id<Op>) {
-        let Op { ppn, command, ftl, .. } = self.ops[op];
-        let page = command.start.0;
+    pub(super) fn place_physical(&mut self, op: Id<Op>) {
+        let Op { ppn, command, ftl, sequence, .. } = self.ops[op];
         let contents = self.take_carried(op);
-        self.blocks.program_at(ppn, page, contents);
+        self.put_physical(ppn, &command, contents, sequence);
         // A page whose group has been trimmed meanwhile is born invalid.
-        if self.maps.arrive(usize::from(ftl), page, op.raw(), ppn) {
+        if self.maps.arrive(usize::from(ftl), command.start.0, op.raw(), ppn) {
             self.blocks.validate(ppn);
         }
-        let sequence = self.ops[op].sequence;
-        self.note_spare(ppn, page, sequence);
-        self.note_mark(ppn, command.to.0);
-        self.counters.count(ftl, Kind::Program, command.cause);
     }
 
-    /// When its program is acknowledged, and durable.
-    pub(super) fn settle_raw(
-        &mut self,
-        now: SimTime,
-        op: Id<Op>,
-        (acknowledged, durable): (SimTime, SimTime),
-    ) {
-        self.note_number(self.ops[op].sequence, durable);
-        let state = &mut self.ops[op];
-        (state.acknowledged, state.durable) = (acknowledged, durable);
-        state.service = acknowledged.since(now);
-        self.all_placed(op);
+    /// A page is programmed where its number says, with what its spare area says of it.
+    fn put_physical(&mut self, ppn: Ppn, command: &Command, contents: C, sequence: u64) {
+        self.blocks.program_at(ppn, command.start.0, contents);
+        self.note_spare(ppn, command.start.0, sequence);
+        self.note_mark(ppn, command.to.0);
     }
 
     // ---------------------------------------------------------------- erases
@@ -252,18 +214,23 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    fn erase_raw(&mut self, now: SimTime, channel: usize, unit: UnitId, op: Id<Op>) {
+    /// Whether an erase comes first in a raw lane's pool.
+    pub(super) fn erases_next(&self, lane: usize) -> bool {
+        let head = self.pools[self.lanes[lane].pool as usize].head;
+        self.raw && self.ops[head].command.verb == Verb::Trim
+    }
+
+    /// Does the erase that comes first in a raw lane's pool.
+    pub(super) fn erase_raw(&mut self, now: SimTime, channel: usize, lane: usize) -> UnitId {
+        let (unit, pool) = (self.lanes[lane].unit, self.lanes[lane].pool as usize);
+        let op = self.pools[pool].pop(&mut self.ops);
+        self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
         let Op { ppn, command, ftl, .. } = self.ops[op];
-        let set_up = self.timing.erase_command;
-        let end = now + set_up + self.timing.erase;
-        let held = if self.bus == BusUse::Operations { end.since(now) } else { set_up };
-        self.occupy_channel(now, channel, held);
+        let page = PageWrite::moved(ftl, command.cause, self.geometry.plane_of(ppn), Target::page(ppn));
+        let end = self.commit::<Full>(now, channel, unit, Manner::erase(), &[page]);
         self.erase_raw_block(usize::from(ftl), ppn);
-        self.units[unit.0 as usize].programs = None;
-        self.occupy_unit(now, unit, end);
-        self.tell(now, end, ppn, Kind::Erase, command.cause, 0);
-        self.counters.count(ftl, Kind::Erase, command.cause);
         self.erased(op, end, end.since(now));
+        unit
     }
 
     fn erase_raw_block(&mut self, leaf: usize, ppn: Ppn) {

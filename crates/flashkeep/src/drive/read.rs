@@ -3,9 +3,10 @@
 use super::dies::Phase;
 use super::{Drive, Kind, NOT_YET, Op};
 use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket};
-use crate::flash::{BusUse, Ppn, UnitId};
+use crate::flash::{FlashOp, Ppn, Target, UnitId};
 use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime, Span};
+use std::iter::repeat_n;
 
 impl<C: Contents> Drive<C> {
     pub(super) fn read(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket) {
@@ -121,7 +122,9 @@ impl<C: Contents> Drive<C> {
         contents: C,
     ) {
         // A read's service, but for its command, is what it adds to the queue of its unit.
-        let service = self.array_read(ppn) + self.timing.transfer(command.sectors);
+        let target = Target::sectors(ppn, command.sectors);
+        let phases = self.timing.cost_of(&self.geometry, Kind::Read, target);
+        let service = phases.sense + phases.data_out;
         let op = self.claim(Op { ticket, command, ftl: ftl as u16, ppn, service, ..Op::default() });
         if C::KEEP {
             self.carry(op, &[contents]);
@@ -167,7 +170,7 @@ impl<C: Contents> Drive<C> {
         self.start_array_read(now, channel, unit, ppn, joined, command.cause);
     }
 
-    /// A command for each page on the channel, then the array; the channel is free meanwhile unless it is held for
+    /// A command for each plane on the channel, then the array; the channel is free meanwhile unless it is held for
     /// operations.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn start_array_read(
@@ -176,19 +179,19 @@ impl<C: Contents> Drive<C> {
         channel: usize,
         unit: UnitId,
         ppn: Ppn,
-        pages: u64,
+        planes: usize,
         cause: Cause,
     ) {
-        let (command, read) = (self.timing.command * pages, self.array_read(ppn));
-        let in_register = now + command + read;
+        let op = FlashOp { kind: Kind::Read, targets: repeat_n(Target::page(ppn), planes), summary: false };
+        let phases = self.timing.cost(&self.geometry, op);
+        let in_register = now + phases.busy();
         let state = &mut self.units[unit.0 as usize];
         state.phase = Phase::Array;
         state.programs = None;
         state.busy += in_register.since(now);
         self.free_at[unit.0 as usize] = SimTime::NEVER;
         self.agenda.set(unit.0 as usize, in_register);
-        let held = if self.bus == BusUse::Operations { command + read } else { command };
-        self.occupy_channel(now, channel, held);
+        self.occupy_channel(now, channel, phases.held(self.bus));
         if self.watch.is_some() {
             self.tell_granted(now, unit, Kind::Read, cause);
         }
@@ -213,7 +216,8 @@ impl<C: Contents> Drive<C> {
             return;
         }
         let Op { ticket, ppn, command, acknowledged: start, placed: along, .. } = self.ops[op];
-        let service = self.timing.command + self.array_read(ppn) + transfer;
+        let target = Target::sectors(ppn, command.sectors);
+        let service = self.timing.cost_of(&self.geometry, Kind::Read, target).whole();
         if self.damaged && self.blocks.is_unreadable(ppn) {
             let failed = Some((LeafId(self.ops[op].ftl), command.start));
             self.done.push(Done { failed, service, ..Done::at(ticket, 1, end) });

@@ -4,7 +4,7 @@
 use super::dies::Phase;
 use super::{Collection, Drive, Kind, Queue, Resource};
 use crate::engine::{Cause, Contents};
-use crate::flash::{PlaneId, Ppn, UnitId};
+use crate::flash::{PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Entry, Maps};
 use crate::kernel::{Arena, Id, SimTime, Span};
 use std::collections::BTreeMap;
@@ -46,7 +46,8 @@ impl<C: Contents> Drive<C> {
             self.blocks.let_go(plane);
         }
         for flight in flights.into_iter().filter(|flight| flight.end > now) {
-            let begun = now + self.timing.erase + self.timing.erase_command >= flight.end;
+            let erase = self.timing.cost_of(&self.geometry, Kind::Erase, Target::page(flight.ppn));
+            let begun = now + erase.busy() >= flight.end;
             let (plane, block) = (self.geometry.plane_of(flight.ppn), self.geometry.block_of(flight.ppn));
             match flight.kind {
                 Kind::Erase if !begun && self.has_expired(plane, block) => {
@@ -114,7 +115,7 @@ impl<C: Contents> Drive<C> {
         self.pools.fill(Queue::default());
         self.pools_waiting = 0;
         self.collections.fill(Collection::default());
-        self.packing.empty_hands();
+        self.hands.iter_mut().for_each(Vec::clear);
         for slot in 0..self.units.len() + self.channels.len() {
             self.agenda.set(slot, SimTime::NEVER);
         }
@@ -264,8 +265,8 @@ impl<C: Contents> Drive<C> {
             }
         }
         self.let_go_of_all(now);
-        let access = self.timing.command + self.timing.longest_read();
-        let transfer = self.timing.longest_transfer();
+        let phases = self.timing.slowest_read();
+        let (access, transfer) = (phases.busy(), phases.data_out);
         let mut free_at = vec![now; self.units.len()];
         for channel in 0..self.channels.len() {
             let units = channel * self.units_per_channel..(channel + 1) * self.units_per_channel;
@@ -291,7 +292,8 @@ impl<C: Contents> Drive<C> {
             let plane = self.geometry.plane_of(ppn);
             let unit = self.unit_of[plane.0 as usize].0 as usize;
             let start = free_at[unit];
-            free_at[unit] = start + self.timing.erase_command + self.timing.erase;
+            free_at[unit] =
+                start + self.timing.cost_of(&self.geometry, Kind::Erase, Target::page(ppn)).busy();
             self.units[unit].busy += free_at[unit].since(start);
             self.blocks.wear_out(plane, self.geometry.block_of(ppn));
             let ftl = self.ftl_of(plane);

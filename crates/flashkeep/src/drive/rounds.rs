@@ -7,37 +7,15 @@
 //! Source: the parallel units of the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
 use super::dies::{Channel, bits};
+use super::program::Full;
+use super::sources::{ByAge, Writes};
 use super::{Drive, Kind, Op};
 use crate::engine::{Contents, Done, LeafId};
-use crate::flash::{Acknowledge, Ppn, UnitId};
-use crate::kernel::{SimTime, Span};
+use crate::flash::{Phases, Round, Target, UnitId};
+use crate::kernel::SimTime;
 
 /// Reads, or writes, that a channel takes at once.
 const BATCH: u32 = 100;
-
-/// A round that is being put together.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct InStep {
-    begun: SimTime,
-    /// What has crossed the pins in it.
-    crossed: Span,
-    /// When the last so far is done.
-    end: SimTime,
-}
-
-impl InStep {
-    fn at(begun: SimTime) -> InStep {
-        InStep { begun, crossed: Span::ZERO, end: begun }
-    }
-
-    /// One more: when its data have crossed and when it is done.
-    fn add(&mut self, bus: Span, array: Span) -> (SimTime, SimTime) {
-        self.crossed += bus;
-        let crossed = self.begun + self.crossed;
-        self.end = self.end.max(crossed + array);
-        (crossed, crossed + array)
-    }
-}
 
 impl<C: Contents> Drive<C> {
     /// A channel that is free takes what waits for it.
@@ -86,7 +64,7 @@ impl<C: Contents> Drive<C> {
             if waiting == 0 || left == 0 {
                 return begun;
             }
-            let mut round = InStep::at(begun);
+            let mut round = Round::at(begun);
             for bit in bits(waiting).take(left as usize) {
                 self.read_in_step(&mut round, channel, UnitId(first_unit + bit));
                 left -= 1;
@@ -96,7 +74,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The first read that waits for a unit.
-    fn read_in_step(&mut self, round: &mut InStep, channel: usize, unit: UnitId) {
+    fn read_in_step(&mut self, round: &mut Round, channel: usize, unit: UnitId) {
         let state = &mut self.units[unit.0 as usize];
         let op = state.reads.pop(&mut self.ops);
         let Op { ticket, command, ftl, ppn, service: alone, .. } = self.ops[op];
@@ -105,8 +83,8 @@ impl<C: Contents> Drive<C> {
         if !state.reads.head.is_some() {
             self.channels[channel].waiting &= !state.bit;
         }
-        let bus = self.timing.command + self.timing.transfer(command.sectors);
-        let (_, end) = round.add(bus, self.array_read(ppn));
+        let target = Target::sectors(ppn, command.sectors);
+        let (_, end) = round.add(&self.timing.cost_of(&self.geometry, Kind::Read, target));
         let service = end.since(round.begun);
         self.units[unit.0 as usize].busy += service;
         self.counters.count(ftl, Kind::Read, command.cause);
@@ -126,12 +104,12 @@ impl<C: Contents> Drive<C> {
         let mut left = BATCH;
         loop {
             let mut idle = all;
-            self.in_step = InStep::at(begun);
+            self.in_step = Round::at(begun);
             while left > 0
-                && let Some((lane, plane, turn)) = self.next_write::<false>(channel, idle)
+                && let Some(taker) = Writes::<Full>::find(self, channel, idle)
             {
-                let unit = self.grant_write::<false>(begun, channel, lane, plane, turn);
-                self.pass_on(now, channel, lane);
+                let unit = self.give::<Full>(begun, channel, taker);
+                self.pass_on(now, channel, taker.lane);
                 idle &= !self.units[unit.0 as usize].bit;
                 left -= 1;
             }
@@ -142,18 +120,11 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A program of the round that is being put together: when it is acknowledged, and when it is over.
+    /// A program joins the round that is being put together: when its transfers begin, and when it is over.
     #[inline(never)]
-    pub(super) fn program_in_step(
-        &mut self,
-        unit: UnitId,
-        ppn: Ppn,
-        sectors: u16,
-        summary: Span,
-    ) -> (SimTime, SimTime) {
-        let bus = self.timing.command + self.timing.transfer(sectors);
-        let (crossed, durable) = self.in_step.add(bus, self.array_program(ppn) + summary);
-        self.units[unit.0 as usize].busy += durable.since(self.in_step.begun);
-        (if self.acknowledge == Acknowledge::Transfer { crossed } else { durable }, durable)
+    pub(super) fn join_round(&mut self, unit: UnitId, phases: &Phases) -> (SimTime, SimTime) {
+        let (first, end) = self.in_step.add(phases);
+        self.units[unit.0 as usize].busy += end.since(self.in_step.begun);
+        (first, end)
     }
 }

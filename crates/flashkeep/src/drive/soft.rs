@@ -6,7 +6,7 @@
 //!
 //! Source: SSDSim's interruptible collection (Hu et al., ICS 2011), whose public code never reaches it.
 
-use super::{Drive, Round};
+use super::{Drive, GangRound};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, UnitId};
 use crate::kernel::SimTime;
@@ -65,7 +65,7 @@ impl<C: Contents> Drive<C> {
             return self.agenda.set(unit.0 as usize, free_at);
         }
         if self.gang > 1 && !self.may_begin(now, channel) {
-            let Round { end, .. } = self.rounds[channel / self.gang];
+            let GangRound { end, .. } = self.rounds[channel / self.gang];
             return self.agenda.set(unit.0 as usize, end);
         }
         match self.collect_softly(now, channel, unit) {

@@ -5,8 +5,8 @@
 //! falls below its threshold collects one block at once, and goes on as long as it has no room. What happened before
 //! time 0 goes the same way and is not counted.
 
-use super::{Drive, Kind, Round};
-use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Page, Ticket, Verb};
+use super::{Drive, GangRound, Kind};
+use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket, Verb};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, Copyback, Entry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
@@ -41,7 +41,7 @@ impl<C: Contents> Drive<C> {
     fn set_clocks_back(&mut self) {
         self.free_at.fill(SimTime::ZERO);
         self.accepts_at.fill(SimTime::ZERO);
-        self.rounds.fill(Round::default());
+        self.rounds.fill(GangRound::default());
         for unit in &mut self.units {
             (unit.programs, unit.busy) = (None, Span::ZERO);
         }
@@ -71,17 +71,7 @@ impl<C: Contents> Drive<C> {
                     self.read_untimed(now, ftl, command.part(n, 1), ticket.plus(n));
                 }
             }
-            Verb::Write => {
-                let counted = self.ftls[ftl].limit.is_some();
-                for n in 0..u32::from(command.count) {
-                    let contents = if C::KEEP { contents[n as usize] } else { C::default() };
-                    self.write_page_untimed(ftl, command.start.0 + n, command.cause, contents);
-                }
-                if self.damaged && !counted {
-                    self.count_anew(now, ftl);
-                }
-                self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
-            }
+            Verb::Write => self.write_at_once(now, ftl, command, ticket, contents),
             Verb::Trim | Verb::Rename => self.submit_plainly(now, ftl, command, ticket, contents),
         }
         self.counting = false;
@@ -143,7 +133,7 @@ impl<C: Contents> Drive<C> {
                 rewritten += 1;
                 self.rewrite(ftl, lpn, plane);
             } else {
-                self.write_page_untimed(ftl, lpn, Cause::Host, C::default());
+                self.place_at_once(ftl, lpn, Cause::Host, C::default());
             }
         }
         self.counters.add(leaf.0, Kind::Program, Cause::Host, rewritten);
@@ -162,29 +152,6 @@ impl<C: Contents> Drive<C> {
             self.blocks.invalidate(old);
         }
         if self.blocks.plane(plane).free_pages < self.collect_below {
-            self.collect_untimed(plane);
-        }
-    }
-
-    #[inline]
-    fn write_page_untimed(&mut self, ftl: usize, lpn: u32, cause: Cause, contents: C) {
-        // A parity whose member has no slot left goes where it would otherwise.
-        if self.is_ageing() && self.has_slot(LeafId(ftl as u16), Page(lpn)) {
-            return self.fill_slot(LeafId(ftl as u16), lpn, contents);
-        }
-        // Nowhere until it is placed: a collection that makes room for it does not move what it replaces.
-        self.forget(ftl, lpn);
-        let Some(plane) = self.plane_before(ftl, lpn) else {
-            return self.void_before(self.now, ftl, lpn);
-        };
-        let ppn = self.streams.program(&mut self.blocks, ftl, plane, lpn, contents);
-        self.blocks.validate(ppn);
-        self.maps.set(ftl, lpn, Entry::At(ppn));
-        self.count_untimed(ftl, Kind::Program, cause, ppn);
-        if self.counting {
-            self.seals(ftl, plane);
-        }
-        if self.counting && self.blocks.plane(plane).free_pages < self.collect_below {
             self.collect_untimed(plane);
         }
     }
@@ -214,7 +181,7 @@ impl<C: Contents> Drive<C> {
 
     /// A plane has fallen below its threshold.
     #[inline(never)]
-    fn collect_untimed(&mut self, plane: PlaneId) {
+    pub(super) fn collect_untimed(&mut self, plane: PlaneId) {
         loop {
             let news = self.collections[plane.0 as usize].victim.is_none();
             let Some(victim) = self.victim_of(plane) else { return };

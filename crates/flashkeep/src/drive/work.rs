@@ -3,7 +3,7 @@
 
 use super::{Drive, Kind, Log, Operation, Told};
 use crate::engine::{Cause, Contents};
-use crate::flash::Ppn;
+use crate::flash::{Ppn, Target};
 use crate::kernel::{SimTime, Span};
 
 type ByKindAndCause = [[u64; Cause::ALL.len()]; Kind::ALL.len()];
@@ -67,18 +67,6 @@ impl Watch {
 }
 
 impl<C: Contents> Drive<C> {
-    /// Reading this page takes its array so long.
-    #[inline]
-    pub(super) fn array_read(&self, ppn: Ppn) -> Span {
-        self.timing.read_of(self.geometry.page_of(ppn))
-    }
-
-    /// Programming this page takes its array so long.
-    #[inline]
-    pub(super) fn array_program(&self, ppn: Ppn) -> Span {
-        self.timing.program_of(self.geometry.page_of(ppn))
-    }
-
     /// An operation whose end is known; `sectors` cross the channel, 0 for a whole page.
     #[inline]
     pub(super) fn tell(
@@ -123,19 +111,15 @@ impl<C: Contents> Drive<C> {
 
     #[inline(never)]
     pub(super) fn note_work(&mut self, ppn: Ppn, kind: Kind, cause: Cause, sectors: u16) {
-        let (read, program) = (self.array_read(ppn), self.array_program(ppn));
-        let (erase, pins) = (self.timing.erase, self.timing.transfer(sectors));
+        let target = Target { from: ppn, ..Target::sectors(ppn, sectors) };
+        let phases = self.timing.cost_of(&self.geometry, kind, target);
         let Some(work) = &mut self.work else { return };
-        match kind {
-            Kind::Read => work.add(kind, cause, read, pins),
-            Kind::Program => work.add(kind, cause, program, pins),
-            Kind::Erase => work.add(kind, cause, erase, Span::ZERO),
+        if kind == Kind::Copyback {
             // It reads and programs, and nothing crosses the pins.
-            Kind::Copyback => {
-                work.add(Kind::Read, cause, read, Span::ZERO);
-                work.add(Kind::Program, cause, program, Span::ZERO);
-            }
+            work.add(Kind::Read, cause, phases.sense, Span::ZERO);
+            return work.add(Kind::Program, cause, phases.program, Span::ZERO);
         }
+        work.add(kind, cause, phases.array(), phases.data_in + phases.data_out);
     }
 
     #[inline(never)]

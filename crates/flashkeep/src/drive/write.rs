@@ -1,10 +1,11 @@
 //! Writes: kept in a pool until a die may take them, then placed and programmed.
 
+use super::program::{Full, Manner, Mode, PageWrite};
 use super::{Drive, Ftl, Kind, Lane, Op};
 use crate::engine::{Cause, Command, Contents, Done, Flags, Ticket};
-use crate::flash::{Acknowledge, BusUse, Level, PlaneId, Ppn, UnitId};
+use crate::flash::{Level, PlaneId, UnitId};
 use crate::ftl::{Allocation, Entry, PlaneChoice};
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{Id, SimTime};
 
 impl<C: Contents> Drive<C> {
     #[inline(always)]
@@ -17,7 +18,7 @@ impl<C: Contents> Drive<C> {
         contents: &[C],
     ) {
         if command.flags.has(Flags::BEFORE) {
-            return self.write_before(now, ftl, command, ticket, contents);
+            return self.write_at_once(now, ftl, command, ticket, contents);
         }
         let channels = self.ftls[ftl].domain.extent[0];
         let channels = match &self.ftls[ftl].allocation {
@@ -180,18 +181,18 @@ impl<C: Contents> Drive<C> {
 
     /// The plane of a lane that would take the first write of its pool.
     #[inline(always)]
-    pub(super) fn plane_for<const SIMPLE: bool>(&self, lane: usize) -> Option<(PlaneId, u32)> {
+    pub(super) fn plane_for<M: Mode>(&self, lane: usize) -> Option<(PlaneId, u32)> {
         let lane = &self.lanes[lane];
         let head = self.pools[lane.pool as usize].head;
         if !head.is_some() {
             return None;
         }
-        if !SIMPLE && self.packs && self.gathers_until(lane.pool).is_some() {
+        if !M::PLAIN && self.packs && self.gathers_until(lane.pool).is_some() {
             return None;
         }
         let ftl = &self.ftls[usize::from(lane.ftl)];
         if !matches!(ftl.allocation, Allocation::Dynamic) {
-            if !SIMPLE && self.raw {
+            if !M::PLAIN && self.raw {
                 return self.raw_plane_for(lane.unit, head).map(|plane| (plane, lane.turn));
             }
             let op = &self.ops[head];
@@ -207,7 +208,7 @@ impl<C: Contents> Drive<C> {
             let bound = ftl.allocation.plane(&self.geometry, &ftl.domain, lpn);
             return bound.filter(|&plane| self.blocks.has_room(plane)).map(|plane| (plane, lane.turn));
         }
-        if !SIMPLE && self.plane_choice != PlaneChoice::InTurn {
+        if !M::PLAIN && self.plane_choice != PlaneChoice::InTurn {
             return self.plane_by_version(lane, head);
         }
         Allocation::next_plane(&lane.planes, lane.turn, |plane| self.blocks.has_room(plane))
@@ -222,9 +223,9 @@ impl<C: Contents> Drive<C> {
         })
     }
 
-    /// Places the first page of the lane's pool and programs it.
+    /// Programs the first page of a lane's pool, and with it what else one command can take.
     #[inline(always)]
-    pub(super) fn grant_write<const SIMPLE: bool>(
+    pub(super) fn grant_write<M: Mode>(
         &mut self,
         now: SimTime,
         channel: usize,
@@ -234,41 +235,74 @@ impl<C: Contents> Drive<C> {
     ) -> UnitId {
         let this = &mut self.lanes[lane];
         this.turn = turn;
-        let (ftl, unit, pool) = (usize::from(this.ftl), this.unit, this.pool as usize);
-        let op = self.pools[pool].head;
-        let Op { placed: n, command: Command { start, cause, sectors, .. }, .. } = self.ops[op];
-        let lpn = start.0 + u32::from(n);
-        let contents = if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() };
-        let ppn = if SIMPLE && self.ftls[ftl].renamed.is_empty() {
-            self.place_simply(ftl, plane, lpn, op, contents)
-        } else {
-            self.place(ftl, plane, lpn, op, contents)
-        };
-        if self.many_planes {
-            self.prefetch_for(lane);
-        }
-        let summary = if SIMPLE { Span::ZERO } else { self.seals(ftl, plane) };
-        let (acknowledged, durable) = self.program::<SIMPLE>(now, channel, unit, ppn, sectors, summary);
-        self.units[unit.0 as usize].programs = Some(ppn);
-        self.counters.count(ftl as u16, Kind::Program, cause);
-        if !SIMPLE {
-            if self.power.is_some() {
-                self.guard_superseded(durable);
+        let (unit, ftl, pool) = (this.unit, usize::from(this.ftl), this.pool as usize);
+        if M::PLAIN {
+            let op = self.pools[pool].head;
+            let mut page = self.page_of_write(op, self.ops[op].placed, plane);
+            self.place_plainly(&mut page);
+            if self.many_planes {
+                self.prefetch_for(lane);
             }
-            self.tell(now, durable, ppn, Kind::Program, cause, sectors);
-        } else if self.work.is_some() {
-            self.note_work(ppn, Kind::Program, cause, sectors);
+            self.commit::<M>(now, channel, unit, Manner::program(false), &[page]);
+            if self.ops[op].placed == self.ops[op].command.count {
+                let waiting = &mut self.pools[pool];
+                waiting.pop(&mut self.ops);
+                self.pools_waiting -= u32::from(!waiting.head.is_some());
+                self.all_placed(op);
+            }
+        } else {
+            self.grant_gathered(now, channel, lane, plane);
         }
         self.next_turn(ftl);
-        let this = &mut self.ops[op];
-        this.note_placed(now, acknowledged, durable);
-        if this.placed == this.command.count {
-            let waiting = &mut self.pools[pool];
-            waiting.pop(&mut self.ops);
-            self.pools_waiting -= u32::from(!waiting.head.is_some());
-            self.all_placed(op);
-        }
         unit
+    }
+
+    /// [`Drive::grant_write`] where commands may have several pages.
+    #[inline(never)]
+    fn grant_gathered(&mut self, now: SimTime, channel: usize, lane: usize, plane: PlaneId) {
+        let Lane { unit, ftl, .. } = self.lanes[lane];
+        let mut pages = std::mem::take(&mut self.pages);
+        let stream = self.gather(lane, plane, &mut pages);
+        for page in &mut pages {
+            self.place(page);
+        }
+        if self.many_planes && !self.raw {
+            self.prefetch_for(lane);
+        }
+        self.leave_rest_of(&pages, stream);
+        let summary = self.seals(usize::from(ftl), Some(stream), plane);
+        let manner = Manner { cached: self.commands.cache_program && !self.raw, ..Manner::program(summary) };
+        let end = self.commit::<Full>(now, channel, unit, manner, &pages);
+        for page in &pages {
+            if self.raw {
+                self.note_number(self.ops[page.op].sequence, end);
+                self.all_placed(page.op);
+            } else {
+                self.take_if_placed(lane, page);
+            }
+        }
+        pages.clear();
+        self.pages = pages;
+    }
+
+    /// The pages that one command programs: the first of a lane's pool, which goes to `plane`, and those that go with it.
+    /// The stream that they belong to.
+    fn gather(&mut self, lane: usize, plane: PlaneId, pages: &mut Vec<PageWrite>) -> u8 {
+        let Lane { ftl, pool, .. } = self.lanes[lane];
+        let head = self.pools[pool as usize].head;
+        if self.raw {
+            self.gather_physical(pool as usize, plane, pages);
+            return 0;
+        }
+        let stream = match self.streams.are_several() {
+            true => self.stream_of_waiting(usize::from(ftl), head, self.ops[head].placed),
+            false => 0,
+        };
+        self.share_out(lane, plane, stream, pages);
+        if self.packs {
+            self.share_flash_pages(pages);
+        }
+        stream
     }
 
     /// Until it is this lane's turn again, the tables of many other planes will have been looked at: asks for what its
@@ -288,9 +322,22 @@ impl<C: Contents> Drive<C> {
         this.turn = if this.turn + 1 >= this.domain.extent[0] { 0 } else { this.turn + 1 };
     }
 
-    /// [`Drive::place`] where the way is short and no page in flight was renamed.
+    /// What a page of a write holds, and its address when it was written.
     #[inline(always)]
-    fn place_simply(&mut self, ftl: usize, plane: PlaneId, lpn: u32, op: Id<Op>, contents: C) -> Ppn {
+    fn written(&self, page: &PageWrite) -> (u32, C) {
+        let lpn = self.ops[page.op].command.start.0 + u32::from(page.n);
+        (lpn, if C::KEEP { self.carried[page.op.index()][usize::from(page.n)] } else { C::default() })
+    }
+
+    /// [`Drive::place`] in a plain drive.
+    #[inline(always)]
+    fn place_plainly(&mut self, page: &mut PageWrite) {
+        let PageWrite { ftl, plane, op, .. } = *page;
+        let ftl = usize::from(ftl);
+        if !self.ftls[ftl].renamed.is_empty() {
+            return self.place(page);
+        }
+        let (lpn, contents) = self.written(page);
         let ppn = self.blocks.program(plane, lpn, contents);
         if self.maps.arrive(ftl, lpn, op.raw(), ppn) {
             self.blocks.validate(ppn);
@@ -298,12 +345,18 @@ impl<C: Contents> Drive<C> {
         if self.blocks.plane(plane).free_pages < self.collect_below {
             self.ask_for_collection(plane);
         }
-        ppn
+        page.target.to = ppn;
     }
 
-    /// A page of a plane for a page of a write. One that has been written again meanwhile is born invalid.
+    /// A page of a write gets its place. One that has been written again meanwhile is born invalid.
     #[inline(never)]
-    pub(super) fn place(&mut self, ftl: usize, plane: PlaneId, lpn: u32, op: Id<Op>, contents: C) -> Ppn {
+    fn place(&mut self, page: &mut PageWrite) {
+        if self.raw {
+            return self.place_physical(page.op);
+        }
+        let PageWrite { ftl, plane, op, .. } = *page;
+        let ftl = usize::from(ftl);
+        let (lpn, contents) = self.written(page);
         let this = &mut self.ftls[ftl];
         let first = self.ops[op].command.start.0;
         let owner = if this.renamed.is_empty() {
@@ -327,51 +380,22 @@ impl<C: Contents> Drive<C> {
             let sequence = self.ops[op].sequence;
             self.place_version(ftl, owner.unwrap_or(lpn), sequence, ppn, arrived);
             self.note_spare(ppn, lpn, sequence);
+            page.guards = self.take_superseded();
         }
         if self.blocks.plane(plane).free_pages < self.look_below {
             self.look_at(plane);
         }
-        ppn
+        page.target.to = ppn;
     }
 
-    /// If the page programmed last has filled its block, the block's summary follows, which takes so long.
+    /// Whether the page programmed last has filled its block, so that the block's summary page follows.
     #[inline]
-    pub(super) fn seals(&mut self, ftl: usize, plane: PlaneId) -> Span {
-        if !self.summaries || !self.blocks.is_between_blocks(plane) {
-            return Span::ZERO;
+    pub(super) fn seals(&mut self, ftl: usize, stream: Option<u8>, plane: PlaneId) -> bool {
+        if !self.summaries || self.blocks.front(stream, plane).is_some() {
+            return false;
         }
         self.counters.count(ftl as u16, Kind::Program, Cause::Metadata);
-        self.timing.summary
-    }
-
-    /// Command and data on the channel, then the array, a summary included; when the program is acknowledged, and when it is over.
-    #[inline(always)]
-    pub(super) fn program<const SIMPLE: bool>(
-        &mut self,
-        now: SimTime,
-        channel: usize,
-        unit: UnitId,
-        ppn: Ppn,
-        sectors: u16,
-        summary: Span,
-    ) -> (SimTime, SimTime) {
-        if !SIMPLE && self.bus == BusUse::Rounds {
-            return self.program_in_step(unit, ppn, sectors, summary);
-        }
-        let bus = self.timing.command + self.timing.transfer(sectors);
-        let (mut array, mut held) = (self.timing.program, bus);
-        if !SIMPLE {
-            if !self.uniform {
-                array = self.array_program(ppn);
-            }
-            array += summary;
-            held = if self.bus == BusUse::Operations { bus + array } else { bus };
-        }
-        let durable = now + bus + array;
-        self.occupy_channel(now, channel, held);
-        self.occupy_unit(now, unit, durable);
-        let acknowledged = if self.acknowledge == Acknowledge::Transfer { now + bus } else { durable };
-        (acknowledged, durable)
+        true
     }
 
     #[inline(never)]

@@ -1,6 +1,7 @@
 //! The flash itself: where things are, how long they take, and who goes first on a channel.
 
 mod commands;
+mod cost;
 mod energy;
 mod geometry;
 mod options;
@@ -11,6 +12,7 @@ pub mod scheduler;
 mod timing;
 
 pub use commands::{CommandsSpec, MultiPlane};
+pub use cost::{FlashOp, Kind, Phases, Round, Target};
 pub use energy::{FlashEnergySpec, nanowatts};
 pub use geometry::{Domain, Geometry, Place, PlaneId, Ppn, UnitId};
 pub use options::{Acknowledge, Across, BusUse, BusyUnit, FlashSpec, Level, TimingSpec};

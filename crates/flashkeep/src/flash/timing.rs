@@ -39,18 +39,19 @@ impl Times {
 #[derive(Clone, Debug)]
 pub struct Timing {
     read: Span,
-    /// Register to array, where all pages are alike.
-    pub program: Span,
+    program: Span,
     /// Both of every page of a block; empty where all pages are alike.
     by_page: Vec<[Span; 2]>,
     /// Erase of a block, set-up included.
-    pub erase: Span,
+    pub(super) erase: Span,
     /// Command and address cycles of a page operation.
-    pub command: Span,
+    pub(super) command: Span,
     /// Command and address cycles of an erase.
-    pub erase_command: Span,
+    pub(super) erase_command: Span,
+    /// Between the transfers of a multi-plane program, and until a cache register is free (`flash.commands.register_ns`).
+    pub(super) register: Span,
     /// What a block's summary takes: a sector's transfer, and its program; nothing where there is none.
-    pub summary: Span,
+    pub(super) summary: Span,
     /// What the controller's memory takes to serve.
     pub memory: Span,
     /// Time on the channel of so many sectors, up to those of a page of the flash; place 0 is a whole page of the map.
@@ -77,39 +78,46 @@ impl Timing {
             erase: Span(timing.erase_setup_ns + timing.erase_ns),
             command: Span(timing.command_ns),
             erase_command: Span(timing.erase_command_ns),
+            register: Span(timing.register_ns),
             summary: if flash.summary_page { transfer(1) + Span(timing.program_ns) } else { Span::ZERO },
             memory: Span(timing.hit_ns),
             transfer: std::iter::once(sectors).chain(1..=sectors * u64::from(places)).map(transfer).collect(),
         }
     }
 
+    /// Whether all pages take as long.
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        self.by_page.is_empty()
+    }
+
     /// Array to register, of a page of a block.
     #[must_use]
     #[inline]
-    pub fn read_of(&self, page: u32) -> Span {
+    pub(super) fn read_of(&self, page: u32) -> Span {
         if self.by_page.is_empty() { self.read } else { self.by_page[page as usize][0] }
     }
 
     /// Array to register, of the slowest page of a block.
     #[must_use]
-    pub fn longest_read(&self) -> Span {
+    pub(super) fn longest_read(&self) -> Span {
         self.by_page.iter().map(|[read, _]| *read).max().unwrap_or(self.read)
     }
 
     /// Register to array, of a page of a block.
     #[must_use]
     #[inline]
-    pub fn program_of(&self, page: u32) -> Span {
+    pub(super) fn program_of(&self, page: u32) -> Span {
         if self.by_page.is_empty() { self.program } else { self.by_page[page as usize][1] }
     }
 
     /// Time on the channel of a page of the flash.
     #[must_use]
-    pub fn longest_transfer(&self) -> Span {
+    pub(super) fn longest_transfer(&self) -> Span {
         self.transfer.last().copied().unwrap_or_default()
     }
 
-    /// Time on the channel of `sectors` sectors; 0 means a whole page.
+    /// Time on the channel of the data-out phase of a read: `sectors` sectors; 0 means a whole page.
     #[must_use]
     #[inline]
     pub fn transfer(&self, sectors: u16) -> Span {

@@ -168,3 +168,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn every_open_block_that_is_filled_gets_its_summary_page() {
+    let flash = "channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, \
+                 pages_per_block = 4, summary_page = true";
+    let mut rig = Rig::new(flash, "streams = 2", 1, mapped(8));
+    let pages = rig.drive.geometry().pages as u16;
+    let summaries = |rig: &Rig| rig.drive.counters().of(Kind::Program, Cause::Metadata);
+    rig.ask(0, write(0, pages), 0, &tokens(1, pages));
+    rig.settle();
+    assert_eq!(summaries(&rig), 1, "of the block of pages that were written once");
+    for page in 0..u32::from(pages) {
+        assert_eq!(summaries(&rig), 1, "before page {page}");
+        rig.ask(0, write(page, 1), 0, &tokens(9, 1));
+        rig.settle();
+    }
+    assert_eq!(summaries(&rig), 2, "and of the block of those that were written again");
+}

@@ -1,0 +1,357 @@
+//! A step of garbage collection, and who takes them: the channel scheduler, one at a time ([`Drive::collect_plane`]); a
+//! collection that holds its channel until its block is erased, as SSDSim does it; and the immediate driver, without time.
+//!
+//! Valid pages of the victim are read, a flash page at a time, and are then in *hand* until as many of them as a flash
+//! page holds go to the same open block, or until nothing is left to be read; a page that may be copied back is never in
+//! hand. At last the block is erased.
+
+use super::program::{Full, Manner, PageWrite};
+use super::{Collection, Drive, Fault, Kind};
+use crate::engine::Contents;
+use crate::flash::{PlaneId, Ppn, Target, UnitId};
+use crate::ftl::Copyback;
+use crate::kernel::{SimTime, Span};
+
+/// What a collection does next.
+pub(super) enum GcStep {
+    /// It reads a flash page for so many valid pages, which are in hand now; the first of them.
+    Read(Ppn, u16),
+    /// It moves pages that have their places: over the pins, or by copyback. The list goes back with [`Drive::put_back`].
+    Move(Manner, Vec<PageWrite>),
+    /// A page could not be moved: whether the collection can go on is to be seen anew.
+    Again,
+    /// It erases the block.
+    Erase,
+}
+
+/// Who takes the steps of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// Steps take time.
+    Timed,
+    /// Steps take no time. Nobody waits, so pages are moved one by one, and somebody always comes for the next place of a
+    /// flash page.
+    Immediate,
+}
+
+impl<C: Contents> Drive<C> {
+    /// The next step of the collection of a victim; its pages have their places when it is known.
+    pub(super) fn gc_step(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+        pace: Pace,
+    ) -> GcStep {
+        let mut hand = std::mem::take(&mut self.hands[plane.0 as usize]);
+        let (geometry, cursor) = (&self.geometry, self.collections[plane.0 as usize].cursor);
+        hand.retain(|&ppn| {
+            let read = geometry.block_of(ppn) == victim && geometry.page_of(ppn) < cursor;
+            read && self.is_current(plane, self.blocks.owner(ppn), ppn)
+        });
+        let step = match self.next_of_hand(plane, victim, &hand, pace) {
+            NextMove::Program(stream) => {
+                let pages = self.move_hand(now, unit, plane, &mut hand, stream, pace);
+                self.moved(plane, Kind::Program, stream, pages, pace)
+            }
+            NextMove::Read => self.read_or_copy(now, unit, plane, victim, &mut hand, pace),
+            NextMove::Erase => GcStep::Erase,
+        };
+        self.hands[plane.0 as usize] = hand;
+        step
+    }
+
+    /// Whatever fills a flash page is programmed; then the next page is read, and at last what is left in hand is
+    /// programmed.
+    fn next_of_hand(&self, plane: PlaneId, victim: u32, hand: &[Ppn], pace: Pace) -> NextMove {
+        let places = if pace == Pace::Immediate { 1 } else { self.geometry.places as usize };
+        let stream = |ppn: &Ppn| self.stream_of_move(plane, self.blocks.owner(*ppn));
+        let waiting = |of: Option<u8>| hand.iter().filter(|ppn| stream(ppn) == of).count();
+        let full = if places > 1 && self.streams.are_several() {
+            hand.iter().map(stream).find(|&of| waiting(of) >= places)
+        } else {
+            hand.first().filter(|_| hand.len() >= places).map(stream)
+        };
+        match (full, hand.first()) {
+            (Some(stream), _) => NextMove::Program(stream),
+            _ if self.blocks.valid_in(plane, victim) > hand.len() as u32 => NextMove::Read,
+            (None, Some(first)) => NextMove::Program(stream(first)),
+            (None, None) => NextMove::Erase,
+        }
+    }
+
+    /// The next valid page of the victim is copied back, or it comes in hand with the others of its flash page.
+    fn read_or_copy(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+        hand: &mut Vec<Ppn>,
+        pace: Pace,
+    ) -> GcStep {
+        let (lpn, first) = self.next_valid(plane, victim).expect("a valid page that has not been read");
+        if pace == Pace::Timed && self.copies_back(plane, lpn, first) {
+            if self.damaged && self.cannot_move(now, plane, lpn, first) {
+                return GcStep::Again;
+            }
+            let stream = self.stream_of_move(plane, lpn);
+            let mut pages = std::mem::take(&mut self.pages);
+            pages.push(self.move_one(unit, plane, lpn, first, pace));
+            return self.moved(plane, Kind::Copyback, stream, pages, pace);
+        }
+        let places = if pace == Pace::Immediate { 1 } else { self.geometry.places };
+        let number = self.geometry.page_of(first);
+        let end = (number / places + 1) * places;
+        let before = hand.len();
+        hand.push(first);
+        for page in number + 1..end {
+            let ppn = self.geometry.ppn(plane, victim, page);
+            if self.is_current(plane, self.blocks.owner(ppn), ppn) {
+                hand.push(ppn);
+            }
+        }
+        self.collections[plane.0 as usize].cursor = end;
+        GcStep::Read(first, (hand.len() - before) as u16)
+    }
+
+    /// Moves what is in hand for a stream to the next flash page of it, in the order in which it was read: the pages that
+    /// have moved. The others have been lost, or went to the controller's memory.
+    fn move_hand(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        plane: PlaneId,
+        hand: &mut Vec<Ppn>,
+        stream: Option<u8>,
+        pace: Pace,
+    ) -> Vec<PageWrite> {
+        let mut pages = std::mem::take(&mut self.pages);
+        hand.retain(|&from| {
+            let lpn = self.blocks.owner(from);
+            let first = pages.first().map(|page: &PageWrite| page.target.to);
+            let full = first.is_some_and(|first| !self.blocks.goes_on(stream, plane, first));
+            if full || self.stream_of_move(plane, lpn) != stream {
+                return true;
+            }
+            if !(self.damaged && self.cannot_move(now, plane, lpn, from)) {
+                if pace == Pace::Immediate && self.copyback == Copyback::ParitySkip {
+                    self.copies_back(plane, lpn, from);
+                }
+                let page = self.move_one(unit, plane, lpn, from, pace);
+                pages.push(page);
+            }
+            false
+        });
+        if pace == Pace::Timed && self.packs {
+            self.share_flash_pages(&mut pages);
+            if let Some(first) = pages.first() {
+                self.leave_rest(stream, plane, first.target.to);
+            }
+        }
+        pages
+    }
+
+    /// A page gets its new place.
+    fn move_one(&mut self, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn, pace: Pace) -> PageWrite {
+        let to = self.move_page(unit, plane, lpn, from);
+        if self.is_told(pace) {
+            self.tell_moved(plane, lpn);
+        }
+        let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
+        PageWrite::moved(ftl, cause, plane, Target { from, ..Target::page(to) })
+    }
+
+    /// The step that moves these pages.
+    fn moved(
+        &mut self,
+        plane: PlaneId,
+        kind: Kind,
+        stream: Option<u8>,
+        pages: Vec<PageWrite>,
+        pace: Pace,
+    ) -> GcStep {
+        if pages.is_empty() {
+            self.put_back(pages);
+            return GcStep::Again;
+        }
+        let summary = self.is_told(pace) && self.seals(self.ftl_of(plane), stream, plane);
+        GcStep::Move(Manner { kind, summary, cached: false }, pages)
+    }
+
+    /// Whether what happens is counted, and told.
+    fn is_told(&self, pace: Pace) -> bool {
+        pace == Pace::Timed || self.counting
+    }
+
+    /// The list of a step's pages is kept for its memory.
+    fn put_back(&mut self, mut pages: Vec<PageWrite>) {
+        pages.clear();
+        self.pages = pages;
+    }
+
+    // ---------------------------------------------------------------- one step at a time
+
+    /// Does the next thing for a plane, or all of it: whether there was something that can be done now; none where
+    /// there is nothing to do.
+    pub(super) fn collect_plane(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        plane: PlaneId,
+        whole: bool,
+    ) -> Option<bool> {
+        loop {
+            let victim = self.victim_of(plane)?;
+            if (self.damaged && self.is_stuck(plane, victim))
+                || (self.power.is_some() && self.lacks_room(plane, victim))
+            {
+                return None;
+            }
+            if whole {
+                return Some(self.collect_whole(now, channel, unit, plane, victim));
+            }
+            match self.gc_step(now, unit, plane, victim, Pace::Timed) {
+                GcStep::Read(first, pages) => {
+                    self.units[unit.0 as usize].carries = pages * self.packing.page;
+                    self.account_reads(now, plane, first, pages);
+                    let cause = self.moves_because(plane);
+                    self.start_array_read(now, channel, unit, first, 1, cause);
+                }
+                GcStep::Move(manner, pages) => {
+                    self.commit::<Full>(now, channel, unit, manner, &pages);
+                    self.put_back(pages);
+                }
+                GcStep::Again => continue,
+                GcStep::Erase => return Some(self.erase_victim(now, channel, unit, plane, victim)),
+            }
+            return Some(true);
+        }
+    }
+
+    /// A flash page is read for so many pages, those that came in hand last; how long that takes.
+    fn account_reads(&mut self, start: SimTime, plane: PlaneId, first: Ppn, pages: u16) -> Span {
+        let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
+        let sectors = pages * self.packing.page;
+        let target = Target::sectors(first, sectors);
+        let whole = self.timing.cost_of(&self.geometry, Kind::Read, target).whole();
+        self.counters.add(ftl, Kind::Read, cause, u64::from(pages));
+        self.tell(start, start + whole, first, Kind::Read, cause, sectors);
+        let hand = self.hands[plane.0 as usize].len();
+        for at in hand + 1 - usize::from(pages)..hand {
+            let ppn = self.hands[plane.0 as usize][at];
+            self.counters.along[Kind::Read as usize] += 1;
+            self.tell_along(start, start + whole, ppn, Kind::Read, cause, Span::ZERO);
+        }
+        whole
+    }
+
+    // ---------------------------------------------------------------- a whole block
+
+    /// The channel is held for the sum of the moves, the die until the erase is over.
+    fn collect_whole(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+    ) -> bool {
+        // A page that turns out not to be readable, or cannot be moved, leaves the reads that wait for it behind.
+        let waits = self.damaged && self.is_awaited(unit, plane, victim);
+        if waits || self.is_owed(unit, plane, victim) || self.is_guarded(now, unit, plane, victim) {
+            return false;
+        }
+        let cause = self.moves_because(plane);
+        // What was read in an idle moment is read again.
+        self.collections[plane.0 as usize].cursor = 0;
+        let mut held = Span::ZERO;
+        loop {
+            let start = now + held;
+            let kind = match self.gc_step(now, unit, plane, victim, Pace::Timed) {
+                GcStep::Read(first, pages) => {
+                    held += self.account_reads(start, plane, first, pages);
+                    Kind::Read
+                }
+                GcStep::Move(manner, pages) => {
+                    held += self.commit_within(start, unit, manner, &pages).busy();
+                    self.put_back(pages);
+                    manner.kind
+                }
+                GcStep::Again => continue,
+                GcStep::Erase => break,
+            };
+            self.tell_part(now, now + held, unit, kind, cause);
+        }
+        self.erase_held(now, channel, unit, plane, victim, held);
+        true
+    }
+
+    // ---------------------------------------------------------------- without time
+
+    /// Collection of a plane without time: in untimed runs, and for what happened before time 0.
+    pub(super) fn collect_at_once(&mut self, plane: PlaneId) {
+        let (unit, ftl) = (self.unit_of[plane.0 as usize], self.ftl_of(plane));
+        // A collection that is under way is finished: pages that it has moved leave no room for those of another victim.
+        let Collection { victim, levelled, .. } = self.collections[plane.0 as usize];
+        let victim = victim.map(|victim| (victim, levelled)).or_else(|| self.choose(plane));
+        let (victim, levelled) = victim.expect("the caller has seen that there is something to collect");
+        self.start_anew(plane);
+        self.land(plane);
+        self.collections[plane.0 as usize].levelled = levelled;
+        self.collections[plane.0 as usize].victim = Some(victim);
+        let cause = self.moves_because(plane);
+        loop {
+            match self.gc_step(self.now, unit, plane, victim, Pace::Immediate) {
+                GcStep::Read(from, _) => {
+                    self.count_untimed(ftl, Kind::Read, cause, from);
+                    if self.damaged && self.blocks.is_unreadable(from) {
+                        self.fail_waiting_reads(self.now, plane, Fault::Page(from));
+                    }
+                }
+                GcStep::Move(_, pages) => {
+                    pages
+                        .iter()
+                        .for_each(|page| self.count_untimed(ftl, Kind::Program, cause, page.target.to));
+                    self.put_back(pages);
+                }
+                GcStep::Again => {}
+                GcStep::Erase => break,
+            }
+        }
+        self.count_untimed(ftl, Kind::Erase, cause, self.geometry.ppn(plane, victim, 0));
+        self.send_owed_reads_elsewhere(unit, plane, victim);
+        self.erase(self.now, plane, victim);
+    }
+
+    /// Reads that are owed the old contents of the victim's pages carry them already; they go to another page of the
+    /// plane, which takes as long. Where it has none, they bring what they carry.
+    fn send_owed_reads_elsewhere(&mut self, unit: UnitId, plane: PlaneId, victim: u32) {
+        let block = self.geometry.block_index(plane, victim);
+        let geometry = &self.geometry;
+        let is_owed = |ppn: Ppn| geometry.block_index_of(ppn) == block;
+        let reads = &mut self.units[unit.0 as usize].reads;
+        if let Some(elsewhere) = self.blocks.programmed_page(plane, victim) {
+            return reads.redirect(&mut self.ops, |ppn| is_owed(ppn).then_some(elsewhere));
+        }
+        let owed = reads.take(&mut self.ops, |op| is_owed(op.ppn));
+        for op in self.no_longer_waiting(unit, owed) {
+            let (ticket, contents) = (self.ops[op].ticket, self.take_carried(op));
+            self.counters.reads_from_memory += 1;
+            self.answer(ticket, 1, self.now, Span::ZERO, contents);
+            self.ops.release(op);
+        }
+    }
+}
+
+/// What becomes of the pages in hand.
+enum NextMove {
+    /// Those of a stream are programmed.
+    Program(Option<u8>),
+    /// The next one is read.
+    Read,
+    /// There are none, and nothing is left to be read.
+    Erase,
+}

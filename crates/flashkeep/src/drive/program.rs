@@ -1,0 +1,232 @@
+//! Programs: the one way in which pages get their places and are programmed, in every command mode.
+//!
+//! A grant gathers the pages that one command programs ([`Drive::grant_write`]; what is gathered is the writer's matter),
+//! gives each its place, and commits the operation ([`Drive::commit`]): die and channel are taken for it, and whoever
+//! keeps accounts of it is told.
+
+use super::{Drive, Kind, Op};
+use crate::engine::{Cause, Command, Contents};
+use crate::flash::{Acknowledge, BusUse};
+use crate::flash::{FlashOp, Phases, PlaneId, Ppn, Target, UnitId};
+use crate::kernel::{Id, SimTime, Span};
+
+/// A page that an operation programs, or the first page of a block that it erases.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageWrite {
+    /// The write that it is a page of, and which one; no write for a page that collection moves.
+    pub(super) op: Id<Op>,
+    pub(super) n: u16,
+    pub(super) ftl: u16,
+    pub(super) cause: Cause,
+    pub(super) plane: PlaneId,
+    /// Where it goes, once that is known, and what crosses the channel for it.
+    pub(super) target: Target,
+    /// The block of the version that it supersedes: not to be erased before this program is over.
+    pub(super) guards: Option<usize>,
+}
+
+impl PageWrite {
+    /// A page that belongs to no write: one that collection has moved, or a block's first.
+    pub(super) fn moved(ftl: u16, cause: Cause, plane: PlaneId, target: Target) -> PageWrite {
+        PageWrite { op: Id::NONE, n: 0, ftl, cause, plane, target, guards: None }
+    }
+}
+
+/// How an operation is carried out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    pub(super) kind: Kind,
+    /// Whether the block's summary page follows.
+    pub(super) summary: bool,
+    /// Whether the data may cross the channel while the die works: through its cache register.
+    pub(super) cached: bool,
+}
+
+impl Manner {
+    pub(super) fn program(summary: bool) -> Manner {
+        Manner { kind: Kind::Program, summary, cached: false }
+    }
+
+    pub(super) fn erase() -> Manner {
+        Manner { kind: Kind::Erase, summary: false, cached: false }
+    }
+}
+
+/// Which accounts are kept of programs; the plain one compiles what it does not need away.
+pub(super) trait Mode {
+    /// Pages are programmed one by one, all of them as long, in one open block a plane; nobody keeps older versions or
+    /// hears of each operation.
+    const PLAIN: bool;
+}
+
+/// See [`Mode::PLAIN`].
+pub(super) struct Plain;
+
+/// Whatever the drive file asks for.
+pub(super) struct Full;
+
+impl Mode for Plain {
+    const PLAIN: bool = true;
+}
+
+impl Mode for Full {
+    const PLAIN: bool = false;
+}
+
+impl<C: Contents> Drive<C> {
+    /// A page of the write that comes first in a pool, or of one behind it.
+    #[inline(always)]
+    pub(super) fn page_of_write(&self, op: Id<Op>, n: u16, plane: PlaneId) -> PageWrite {
+        let Op { command: Command { cause, sectors, .. }, ftl, ppn, .. } = self.ops[op];
+        let target = Target::sectors(ppn, sectors);
+        PageWrite { op, n, ftl, cause, plane, target, guards: None }
+    }
+
+    /// A program, a copyback or an erase whose pages have their places: its die and its channel are in use, accounts are kept of
+    /// it, and its writes know when they are acknowledged, and when durable. When it is over.
+    #[inline(always)]
+    pub(super) fn commit<M: Mode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        manner: Manner,
+        pages: &[PageWrite],
+    ) -> SimTime {
+        let Manner { kind, summary, cached } = manner;
+        let targets = pages.iter().map(|page| page.target);
+        let phases = self.timing.cost(&self.geometry, FlashOp { kind, targets, summary });
+        let (first, end) = self.occupy::<M>(now, channel, unit, &phases, cached);
+        self.conclude::<M>([now, first, end], unit, kind, pages);
+        end
+    }
+
+    /// [`Drive::commit`] of a part of what holds its die and its channel already: what it takes.
+    pub(super) fn commit_within(
+        &mut self,
+        start: SimTime,
+        unit: UnitId,
+        manner: Manner,
+        pages: &[PageWrite],
+    ) -> Phases {
+        let Manner { kind, summary, .. } = manner;
+        let targets = pages.iter().map(|page| page.target);
+        let phases = self.timing.cost(&self.geometry, FlashOp { kind, targets, summary });
+        self.conclude::<Full>([start, start, start + phases.busy()], unit, kind, pages);
+        phases
+    }
+
+    /// [`Drive::commit`] of an erase behind moves that have held its channel for so long since `now`: when it is over.
+    pub(super) fn commit_held(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        held: Span,
+        block: PageWrite,
+    ) -> SimTime {
+        let phases = self.timing.cost_of(&self.geometry, Kind::Erase, block.target);
+        let end = now + held + phases.busy();
+        self.occupy_channel(now, channel, held + phases.sent());
+        self.occupy_unit(now, unit, end);
+        self.conclude::<Full>([now, now, end], unit, Kind::Erase, &[block]);
+        end
+    }
+
+    /// Accounts are kept of an operation that is granted at `now`, whose transfers begin at `first`, and which is over at
+    /// `end`; its writes know when they are acknowledged, and when durable.
+    #[inline(always)]
+    fn conclude<M: Mode>(
+        &mut self,
+        [now, first, end]: [SimTime; 3],
+        unit: UnitId,
+        kind: Kind,
+        pages: &[PageWrite],
+    ) {
+        let (mut before, mut planes) = (None, 0);
+        for (at, page) in pages.iter().enumerate() {
+            let (begun, sent) = self.timing.sent(&page.target, first, before);
+            before = Some((begun, sent));
+            planes += u64::from(!page.target.along);
+            self.note_programmed::<M>(unit, kind, page.target.to, at == 0);
+            self.counters.count(page.ftl, kind, page.cause);
+            // In a round everything has begun together, and blocks are erased together.
+            self.account::<M>(if at == 0 || kind == Kind::Erase { now } else { begun }, end, kind, page);
+            if page.op.is_some() {
+                let acknowledged = if self.acknowledge == Acknowledge::Transfer { sent } else { end };
+                self.ops[page.op].note_placed(now, acknowledged, end);
+            }
+        }
+        if !M::PLAIN && pages.len() > 1 {
+            self.counters.multi_plane[kind as usize] += u64::from(planes > 1);
+        }
+    }
+
+    /// Whoever keeps accounts of an operation is told of one of its pages.
+    #[inline(always)]
+    fn account<M: Mode>(&mut self, start: SimTime, end: SimTime, kind: Kind, page: &PageWrite) {
+        let PageWrite { target, cause, guards, .. } = *page;
+        if M::PLAIN {
+            if self.work.is_some() {
+                self.note_work(target.to, kind, cause, target.sectors);
+            }
+            return;
+        }
+        self.guard(guards, end);
+        if target.along {
+            self.counters.along[kind as usize] += 1;
+            self.tell_along(start, end, target.to, kind, cause, Span::ZERO);
+        } else {
+            self.tell(start, end, target.to, kind, cause, target.sectors);
+        }
+    }
+
+    /// A channel and a die are taken for an operation: when its transfers begin, and when its array has worked.
+    #[inline(always)]
+    fn occupy<M: Mode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        phases: &Phases,
+        cached: bool,
+    ) -> (SimTime, SimTime) {
+        if !M::PLAIN && self.bus == BusUse::Rounds {
+            return self.join_round(unit, phases);
+        }
+        if !M::PLAIN && cached {
+            return (now, self.start_cached(now, channel, unit, phases));
+        }
+        let end = now + phases.busy();
+        self.occupy_channel(now, channel, if M::PLAIN { phases.sent() } else { phases.held(self.bus) });
+        self.occupy_unit(now, unit, end);
+        (now, end)
+    }
+
+    /// The unit programs the page; with `first`, it starts to. An erase ends what it was programming.
+    #[inline(always)]
+    fn note_programmed<M: Mode>(&mut self, unit: UnitId, kind: Kind, ppn: Ppn, first: bool) {
+        let state = &mut self.units[unit.0 as usize];
+        if kind == Kind::Erase {
+            state.programs = None;
+            return;
+        }
+        if first {
+            state.programs = Some(ppn);
+        }
+        if !M::PLAIN && self.joins_reads {
+            if first {
+                state.together.clear();
+            }
+            state.together.push(ppn);
+        }
+    }
+
+    /// Whether the page is one of those that the unit programs together.
+    pub(super) fn is_programmed_along(&self, unit: UnitId, ppn: Ppn) -> bool {
+        let state = &self.units[unit.0 as usize];
+        state.programs.is_some()
+            && state.programs == state.together.first().copied()
+            && state.together.contains(&ppn)
+    }
+}

@@ -1,0 +1,266 @@
+//! Who has work for the dies of a channel: a source for each class of the scheduler's rule. A visit of the channel
+//! ([`super::visit`]) asks them in the rule's order, and knows neither where operations wait nor which pages they get.
+
+use super::dies::{Channel, bits, only_bit};
+use super::program::Mode;
+use super::{Drive, Lane};
+use crate::engine::Contents;
+use crate::flash::{PlaneId, UnitId};
+use crate::kernel::SimTime;
+use std::marker::PhantomData;
+
+/// What a source answers.
+pub(super) enum Next {
+    /// It has been granted an operation of this die.
+    Granted(UnitId),
+    /// It has nothing that can be done now.
+    Nothing,
+    /// It has nothing that can be done now, and nobody else may do anything.
+    BlockChannel,
+    /// It has nothing that can be done before then.
+    NotBefore(SimTime),
+}
+
+/// A class of operations.
+pub(super) trait OpSource<C> {
+    /// Grants an operation of one of the idle dies of a channel, a bit each.
+    fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next;
+}
+
+/// A class whose operations have an age.
+pub(super) trait ByAge<C>: OpSource<C> {
+    /// An operation that could be granted.
+    type Found: Copy;
+
+    /// The one that is granted next, without side effects.
+    fn find(drive: &Drive<C>, channel: usize, idle: u64) -> Option<Self::Found>;
+
+    /// Its place in the order in which operations came; those of collections come first.
+    fn age(drive: &Drive<C>, found: Self::Found) -> u64;
+
+    /// Grants what was found.
+    fn grant(drive: &mut Drive<C>, now: SimTime, channel: usize, found: Self::Found) -> UnitId;
+}
+
+/// Reads that wait for their die.
+pub(super) struct Reads;
+
+/// Pages in registers that wait for the channel.
+pub(super) struct DataOut;
+
+/// Planes that wait to be collected.
+pub(super) struct Collections;
+
+/// Writes that wait in queues, and erases of physical-page leaves.
+pub(super) struct Writes<M>(PhantomData<M>);
+
+impl<C: Contents> OpSource<C> for Reads {
+    fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
+        let found = Self::find(drive, channel, idle);
+        found.map_or(Next::Nothing, |unit| Next::Granted(Self::grant(drive, now, channel, unit)))
+    }
+}
+
+impl<C: Contents> ByAge<C> for Reads {
+    type Found = UnitId;
+
+    /// The oldest read that waits for an idle unit.
+    #[inline]
+    fn find(drive: &Drive<C>, channel: usize, idle: u64) -> Option<UnitId> {
+        let Channel { waiting, first_unit, .. } = drive.channels[channel];
+        let able = if drive.commands.cache_read { idle | drive.overlapping(channel) } else { idle };
+        if let Some(only) = only_bit(waiting & able) {
+            return Some(UnitId(first_unit + only));
+        }
+        bits(waiting & able).map(|bit| UnitId(first_unit + bit)).min_by_key(|&unit| Self::age(drive, unit))
+    }
+
+    #[inline]
+    fn age(drive: &Drive<C>, unit: UnitId) -> u64 {
+        drive.ops[drive.units[unit.0 as usize].reads.head].sequence
+    }
+
+    #[inline]
+    fn grant(drive: &mut Drive<C>, now: SimTime, channel: usize, unit: UnitId) -> UnitId {
+        drive.grant_read(now, channel, unit);
+        unit
+    }
+}
+
+impl<C: Contents> OpSource<C> for DataOut {
+    fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
+        let found = Self::find(drive, channel, idle);
+        found.map_or(Next::Nothing, |unit| Next::Granted(Self::grant(drive, now, channel, unit)))
+    }
+}
+
+impl<C: Contents> ByAge<C> for DataOut {
+    type Found = UnitId;
+
+    /// The unit whose page has waited longest in the register; a collection's comes last.
+    #[inline]
+    fn find(drive: &Drive<C>, channel: usize, _: u64) -> Option<UnitId> {
+        let (ready, first) = (drive.channels[channel].ready, drive.channels[channel].first_unit);
+        if ready == 0 {
+            return None;
+        }
+        if let Some(only) = only_bit(ready) {
+            return Some(UnitId(first + only));
+        }
+        let age = |unit: &UnitId| {
+            let leaving = drive.leaving(*unit);
+            if leaving.is_some() { drive.ops[leaving].sequence } else { u64::MAX }
+        };
+        bits(ready).map(|bit| UnitId(first + bit)).min_by_key(age)
+    }
+
+    #[inline]
+    fn age(drive: &Drive<C>, unit: UnitId) -> u64 {
+        let leaving = drive.leaving(unit);
+        if leaving.is_some() { drive.ops[leaving].sequence } else { 0 }
+    }
+
+    #[inline]
+    fn grant(drive: &mut Drive<C>, now: SimTime, channel: usize, unit: UnitId) -> UnitId {
+        drive.grant_data_out(now, channel, unit);
+        unit
+    }
+}
+
+impl<C: Contents> OpSource<C> for Collections {
+    #[inline(never)]
+    fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
+        let Channel { mut collecting, first_unit, .. } = drive.channels[channel];
+        if !drive.background {
+            collecting &= drive.wanted_units(channel);
+        }
+        for bit in bits(collecting & idle) {
+            let unit = UnitId(first_unit + bit);
+            if drive.collect(now, channel, unit) {
+                return Next::Granted(unit);
+            }
+        }
+        // A page that waits in a register keeps its unit busy until the channel has served it.
+        let waits = drive.channels[channel].collecting & !idle != 0 && drive.channels[channel].ready == 0;
+        if waits && drive.scheduler.collection_holds_channel { Next::BlockChannel } else { Next::Nothing }
+    }
+}
+
+/// A lane that takes a write, and the plane that the page goes to; whose turn it is then, of lanes and planes.
+#[derive(Clone, Copy)]
+pub(super) struct Taker {
+    pub(super) lane: usize,
+    plane: PlaneId,
+    turn_of_planes: u32,
+    turn_of_lanes: u32,
+}
+
+impl<C: Contents, M: Mode> OpSource<C> for Writes<M> {
+    /// A program, the most frequent of all: kept apart from the rest so that it stays small.
+    #[inline(never)]
+    fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
+        let cached = !M::PLAIN && drive.commands.cache_program && !drive.raw;
+        let idle = if cached { idle | drive.accepting(now, channel) } else { idle };
+        match Self::find(drive, channel, idle) {
+            Some(found) => Next::Granted(Self::grant(drive, now, channel, found)),
+            None if M::PLAIN => Next::Nothing,
+            None => drive.writes_later(now, channel),
+        }
+    }
+}
+
+impl<C: Contents, M: Mode> ByAge<C> for Writes<M> {
+    type Found = Taker;
+
+    /// The first lane from the one whose turn it is whose unit is idle and that has both something to take and room for
+    /// it.
+    #[inline(always)]
+    fn find(drive: &Drive<C>, channel: usize, idle: u64) -> Option<Taker> {
+        if idle == 0 || drive.pools_waiting == 0 {
+            return None;
+        }
+        let Channel { lanes, turn, .. } = &drive.channels[channel];
+        let first = *turn as usize;
+        let mut at = first;
+        loop {
+            let (lane, bit) = lanes[at];
+            at = if at + 1 == lanes.len() { 0 } else { at + 1 };
+            if idle >> bit & 1 == 1
+                && let Some((plane, turn_of_planes)) = drive.plane_for::<M>(lane as usize)
+            {
+                let lane = lane as usize;
+                return Some(Taker { lane, plane, turn_of_planes, turn_of_lanes: at as u32 });
+            }
+            if at == first {
+                return None;
+            }
+        }
+    }
+
+    #[inline]
+    fn age(drive: &Drive<C>, found: Taker) -> u64 {
+        drive.ops[drive.pools[drive.lanes[found.lane].pool as usize].head].sequence
+    }
+
+    #[inline(always)]
+    fn grant(drive: &mut Drive<C>, now: SimTime, channel: usize, found: Taker) -> UnitId {
+        let unit = drive.give::<M>(now, channel, found);
+        if !M::PLAIN {
+            drive.pass_on(now, channel, found.lane);
+        }
+        unit
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    /// A lane takes what comes first in its pool.
+    #[inline(always)]
+    pub(super) fn give<M: Mode>(&mut self, now: SimTime, channel: usize, taker: Taker) -> UnitId {
+        let Taker { lane, plane, turn_of_planes, turn_of_lanes } = taker;
+        self.channels[channel].turn = turn_of_lanes;
+        if !M::PLAIN && self.erases_next(lane) {
+            return self.erase_raw(now, channel, lane);
+        }
+        self.grant_write::<M>(now, channel, lane, plane, turn_of_planes)
+    }
+
+    /// Nothing can be written now: when that may change by itself.
+    #[inline(never)]
+    fn writes_later(&self, now: SimTime, channel: usize) -> Next {
+        let until = if self.raw {
+            self.look_again_at(now)
+        } else if self.packs {
+            self.gathered_at(channel)
+        } else {
+            None
+        };
+        until.map_or(Next::Nothing, Next::NotBefore)
+    }
+
+    /// Another write comes first in the pool that a lane has taken from: where planes are bound, other channels may be
+    /// able to take it that could not take the one before.
+    pub(super) fn pass_on(&mut self, now: SimTime, channel: usize, lane: usize) {
+        let Lane { ftl, pool, .. } = self.lanes[lane];
+        if !self.selective || !self.pools[pool as usize].head.is_some() {
+            return;
+        }
+        for lane in self.ftls[usize::from(ftl)].lanes_range() {
+            let other = self.units[self.lanes[lane].unit.0 as usize].channel as usize;
+            if other != channel && self.lanes[lane].pool == pool {
+                let slot = self.units.len() + other;
+                let at = self.channels[other].free_at.max(now);
+                self.agenda.set(slot, self.agenda.at(slot).min(at));
+            }
+        }
+    }
+
+    /// The units of a channel that a read or a write waits for.
+    pub(super) fn wanted_units(&self, channel: usize) -> u64 {
+        let Channel { waiting, lanes, .. } = &self.channels[channel];
+        let written = |&&(lane, _): &&(u32, u32)| {
+            let pool = self.lanes[lane as usize].pool;
+            self.pools[pool as usize].head.is_some()
+        };
+        lanes.iter().filter(written).fold(*waiting, |mask, &(_, bit)| mask | 1 << bit)
+    }
+}
