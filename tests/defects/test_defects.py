@@ -321,3 +321,41 @@ def test_two_units_in_rounds_are_not_slower_than_one_while_they_collect(bench: B
 @expected("17")
 def test_no_document_says_that_asynchronous_gangs_of_the_extension_read_before_they_write() -> None:
     assert "(the extension: reads, then writes)" not in (ROOT / "docs" / "atc08.md").read_text()
+
+
+@expected("20")
+def test_raid6_over_block_maps_loses_nothing_when_one_member_is_replaced_at_once(bench: Bench) -> None:
+    (bench.folder / "member.toml").write_text(
+        'flash.channels = 2\nflash.chips_per_channel = 1\nflash.blocks_per_plane = 32\nftl.map = "block"\n'
+    )
+    array = 'members = ["4 * ./member.toml"]\nredundancy.scheme = "raid6"\n'
+    workload = "synth:sequential,requests=150,size=2048,write=1,footprint=256KiB,depth=4"
+    done, summary = bench(array, workload, "--fail", "member:1@85%,replace_after=0s", "--verify")
+    assert summary["integrity"]["lost_pages"] == 0
+    assert done.code == 0
+
+
+@expected("21")
+def test_two_power_cuts_around_the_failure_of_a_die_leave_no_wrong_read(bench: Bench) -> None:
+    keys = {
+        "flash.channels": 4, "flash.chips_per_channel": 1, "flash.dies_per_chip": 2, "flash.blocks_per_plane": 12,
+        "ftl.over_provisioning": 0.5, "ftl.allocation": "C",
+    }  # fmt: skip
+    workload = "synth:random,requests=269,size=2048,write=0.7,footprint=64KiB,depth=4"
+    fails = ("--fail", "die:2.0.1@13152us", "--fail", "power@14073us", "--fail", "power@1205us")
+    _, summary = bench.run("", workload, keys, *fails, "--seed", 854, "--verify")
+    assert summary["integrity"]["wrong_reads"] == 0
+
+
+@expected("22")
+def test_trims_while_a_plane_of_spd_raid4_is_rebuilt_leave_no_wrong_read(bench: Bench) -> None:
+    (bench.folder / "member.toml").write_text(
+        "flash.channels = 2\nflash.chips_per_channel = 1\nflash.blocks_per_plane = 16\nflash.pages_per_block = 16\n"
+        "flash.page_kib = 8\nftl.over_provisioning = 1.0\nftl.streams = 3\nflash.scheduler = 'fifo'\n"
+        "host.queue_depth = 32\n"
+    )
+    array = 'members = ["5 * ./member.toml"]\nredundancy.scheme = "spd-raid4"\n'
+    fail = "member:0/plane:0.0.0.0@18req,replace_after=1s"
+    options = ("--wrap", "--verify", "--time-scale", 0.001, "--fail", fail)
+    _, summary = bench(array, "trims-spd-raid4.csv", *options)
+    assert summary["integrity"]["wrong_reads"] == 0

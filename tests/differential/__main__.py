@@ -21,6 +21,7 @@ def main() -> int:
     add("--minutes", type=float, help="end after so many minutes")
     add("--seed", type=int, default=1, help="the first case's seed (default 1)")
     add("--only", action="append", metavar="CASE", help="run this case alone and show it; repeatable")
+    add("--reduce", action="append", metavar="CASE", help="make this case smaller, and write it to --keep; repeatable")
     add("--workers", type=int, default=1, help="cases side by side (default 1)")
     add("--limit-s", type=float, default=20, help="a case that takes longer hangs (default 20)")
     add("--known", type=Path, action="append", help="a TOML file of differences and findings with their reasons")
@@ -38,6 +39,10 @@ def main() -> int:
             refusals=arguments.refusals,
         )
         try:
+            if arguments.reduce:
+                for name in arguments.reduce:
+                    print(campaign.reduce(name, arguments.keep or Path("CASES")))
+                return 1
             if arguments.only:
                 campaign.only(arguments.only)
             else:

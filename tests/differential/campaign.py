@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import operations
 from .draw import ATTEMPTS, Case, draw, leaves
 from .judge import Finding, Known, differences, findings, outcome, refusal
+from .reduce import reduced
 from .versions import Version
 
 if TYPE_CHECKING:
@@ -90,11 +91,33 @@ class Campaign:
             answers = self._answers(case, folder, versions)
             for version, answer in zip(versions, answers, strict=True):
                 print(f"{version.root}: {outcome(answer)} {answer.get('message', '')}")
-            self._judge(case, answers)
+            self._judge(case, folder, answers)
             for found in self.found.values():
                 print(*(f"  {finding.kind}: {finding.detail}" for each, finding in found if each is case), sep="\n")
         for version in versions:
             version.close()
+
+    def reduce(self, name: str, keep: Path) -> str:
+        """Makes a case smaller as long as it has a finding of the same kind; writes it, and says how to run it."""
+        versions = [Version(root, self.limit_s) for root in self.roots]
+        case = draw(*_numbers(name, self.keys))
+
+        def kinds(case: Case) -> set[str]:
+            folder = self.folder / "reduced"
+            shutil.rmtree(folder, ignore_errors=True)
+            case.write(folder)
+            return {finding.kind for finding in self._found(case, folder, self._answers(case, folder, versions))}
+
+        wanted = kinds(case)
+        if not wanted:
+            return f"{name}: nothing is wrong"
+        case = reduced(case, lambda smaller: bool(kinds(smaller) & wanted))
+        left = kinds(case)
+        for version in versions:
+            version.close()
+        shutil.rmtree(keep / name, ignore_errors=True)
+        case.write(keep / name)
+        return f"{name}: {', '.join(sorted(left))}\n  {case.command(keep / name)}"
 
     def case(self, seed: int, versions: list[Version]) -> None:
         """Draws until a version accepts it, with fewer keys each time, and judges what it did."""
@@ -104,7 +127,7 @@ class Campaign:
             case.write(folder)
             answers = self._answers(case, folder, versions)
             with self._lock:
-                accepted = self._judge(case, answers)
+                accepted = self._judge(case, folder, answers)
                 keep = case.name in self.remarkable()
             if not keep:
                 shutil.rmtree(folder)
@@ -118,36 +141,48 @@ class Campaign:
     def _answers(self, case: Case, folder: Path, versions: list[Version]) -> list[dict[str, Any]]:
         return [version.ask(case.jobs(folder, str(at))) for at, version in enumerate(versions)]
 
-    def _judge(self, case: Case, answers: list[dict[str, Any]]) -> bool:
+    def _found(self, case: Case, folder: Path, answers: list[dict[str, Any]]) -> list[Finding]:
+        """What is wrong with the new version's answer, and what differs, unless the reason is known."""
+        new = answers[-1]
+        found = findings(case, new)
+        if case.options.get("operations") and "error" not in new:
+            file = folder / f"{len(answers) - 1}.operations.csv"
+            wrong = operations.problems(operations.read(file), new["summary"], case.tags)
+            found += [Finding(f"operations.{kind}", detail) for kind, detail in wrong]
+        if self.refusals and outcome(new) == "refused":
+            found.append(Finding("refused", refusal(new["message"])))
+        if len(answers) > 1 and not self._better(answers):
+            found += [Finding(f"delta.{each.kind}", each.detail) for each in differences(*answers)]
+        unknown = []
+        for finding in found:
+            reason = next((known for known in self.known if known.covers(case, finding)), None)
+            if reason is None:
+                unknown.append(finding)
+            else:
+                reason.count += 1
+        return unknown
+
+    @staticmethod
+    def _better(answers: list[dict[str, Any]]) -> bool:
+        """Whether the new version runs what the old one refused or broke down at."""
+        old, new = map(outcome, answers)
+        return old != new and old in {"refused", "internal", "hang", "crash"} and new in {"done", "lost", "refused"}
+
+    def _judge(self, case: Case, folder: Path, answers: list[dict[str, Any]]) -> bool:
         """Counts a case; whether a version accepted it."""
         self.drawn += 1
         new = answers[-1]
         how = [outcome(answer) for answer in answers]
         self.outcomes[" → ".join(how)] += 1
-        found = findings(case, new)
-        if "operations" in case.tags and "error" not in new:
-            file = self.folder / case.name / f"{len(answers) - 1}.operations.csv"
-            wrong = operations.problems(operations.read(file), new["summary"], case.tags)
-            found += [Finding(f"operations.{kind}", detail) for kind, detail in wrong]
         if how[-1] == "refused":
             message = refusal(new["message"])
             self.refused[message] += 1
             self.refused_by.setdefault(message, case.name)
-            if self.refusals:
-                found.append(Finding("refused", message))
-        if len(answers) > 1:
-            if how[0] == "refused" != how[1]:
-                self.newly_accepted += 1
-            elif how[0] in {"internal", "hang", "crash"} and how[1] in {"done", "lost", "refused"}:
-                self.mended += 1
-            else:
-                found += [Finding(f"delta.{each.kind}", each.detail) for each in differences(*answers)]
-        for finding in found:
-            reasons = [known for known in self.known if known.covers(case, finding)]
-            if reasons:
-                reasons[0].count += 1
-            else:
-                self.found[finding.kind].append((case, finding))
+        if len(answers) > 1 and self._better(answers):
+            self.newly_accepted += how[0] == "refused"
+            self.mended += how[0] != "refused"
+        for finding in self._found(case, folder, answers):
+            self.found[finding.kind].append((case, finding))
         if set(how) == {"refused"}:
             return False
         self.accepted += 1

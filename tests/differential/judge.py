@@ -127,7 +127,8 @@ def _may_lose(case: Case, summary: Mapping[str, Any]) -> bool:
     events = [event for event in case.options.get("fail", ()) if not event.startswith("power")]
     survives = (summary.get("redundancy") or {}).get("survives") or 0
     before = next(iter(summary["phases"]), {"unprotected_page_s": 0})["unprotected_page_s"]
-    late = before > 0 and not case.tags & {"power"}  # a scheme that protects pages some time after it wrote them
+    # A scheme that protects pages some time after it wrote them; where there is no time nobody knows when.
+    late = (before > 0 and "power" not in case.tags) or {"untimed", "scheme=fra"} <= case.tags
     cut = "power" in case.tags and bool(events)  # a power cut while degraded: the write hole
     levels = ("die", "chip", "channel")
     unit = get(summary, "redundancy.unit")

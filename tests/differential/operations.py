@@ -62,7 +62,8 @@ def problems(operations: list[Operation], summary: Mapping[str, Any], tags: set[
     if not unlogged and not tags & {"replace_after", "warmup"}:
         # Pages that exist at first touch are placed without a program, as are many while a drive is conditioned; maps
         # of blocks put pages where they belong.
-        gaps = summary["drive"]["start"]["existing"] == "none" and ftl["map"] == "page" and "condition" not in tags
+        existing = summary["drive"]["start"]["existing"] != "none" or ftl["map"] != "page"
+        gaps = not existing and not tags & {"condition", "faults"}  # stripes leave out pages that have failed
         yield from _order(operations, flash, gaps)
     if "power" not in tags:  # operations under way at a power cut end there
         yield from _units(operations, summary["drive"])
@@ -86,7 +87,7 @@ def _order(operations: list[Operation], flash: Mapping[str, Any], gaps: bool) ->
             blocks[each[2:7]].append(each)
     for place, those in blocks.items():
         last: int | None = None  # nothing is known of what was programmed before the run
-        for each in sorted(those, key=lambda each: (each.start, each.end)):
+        for each in sorted(those, key=lambda each: each.start):
             if each.kind == "erase":
                 last = -1
                 continue
