@@ -48,6 +48,12 @@ def schemes() -> str:
 def scheme_text(name: str, /) -> str:
     """A scheme's manual page."""
 
+def metrics() -> str:
+    """Every figure that a summary can hold: `{"types": {NAME: {…}}, "metrics": [{"id", "path", …}, …]}`."""
+
+def table_rows() -> str:
+    """The rows of the tables: `[[heading, [[label, path, kind, unit, better, always], …]], …]`."""
+
 def policies() -> str:
     """`[{"name", "key", "description"}, …]`: the policies that a drive file may name, but for schemes."""
 

@@ -16,7 +16,7 @@ from . import _flashkeep
 
 TYPE_CHECKING = False  # `typing` costs milliseconds that every start of the command line would pay
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Literal
 
     import numpy as np
@@ -25,25 +25,17 @@ if TYPE_CHECKING:
     Progress = Callable[[int, float | None, int], object]
 
 
-class Figures:
-    """A node of a summary: its keys as attributes, down to the numbers."""
+class Node:
+    """A group of figures: its keys as items, and as attributes."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_path", "_values")
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    def __init__(self, values: Mapping[str, Any], path: str = "") -> None:
         self._values = values
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_values":
-            raise AttributeError(name)
-        try:
-            return _wrap(self._values[name])
-        except KeyError:
-            known = ", ".join(self._values)
-            raise AttributeError(f"no figure {name!r} here; there are {known}") from None
+        self._path = path  # where it stands in a summary
 
     def __getitem__(self, name: str) -> Any:
-        return _wrap(self._values[name])
+        return _wrap(self._values[name], _below(self._path, name))
 
     def __contains__(self, name: object) -> bool:
         return name in self._values
@@ -58,12 +50,12 @@ class Figures:
         return [*super().__dir__(), *self._values]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Figures) and self._values == other._values
+        return isinstance(other, Node) and self._values == other._values
 
     __hash__ = None  # type: ignore[assignment]  # it holds a dict
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Figures, (self._values,))
+        return (type(self), (self._values, self._path))
 
     def __repr__(self) -> str:
         return f"Figures({json.dumps(self._values, indent=1)})"
@@ -74,12 +66,84 @@ class Figures:
         return copy
 
 
-def _wrap(value: Any) -> Any:
+class Figures(Node):
+    """A group of figures whose types are not known beforehand, as of a drive file."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return _wrap(self._values[name], _below(self._path, name))
+        except KeyError:
+            known = _suggested(name, self._values)
+            raise AttributeError(f"no figure {name!r} here; {known}") from None
+
+
+if TYPE_CHECKING:
+    from ._summary import Summary
+else:
+
+    class Summary(Node):
+        """A group of figures of a run. Those that the run does not have are None, groups of them are empty (false)."""
+
+        __slots__ = ()
+
+        def __getattr__(self, name):
+            if name.startswith("_"):
+                raise AttributeError(name)
+            path, value = _below(self._path, name), self._values.get(name)
+            return _missing(path, self._values) if value is None else _wrap(value, path, Summary)
+
+        def __getitem__(self, name):
+            return _wrap(self._values[name], _below(self._path, name), Summary)
+
+
+def _below(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _wrap(value: Any, path: str, kind: type[Node] = Figures) -> Any:
     if isinstance(value, dict):
-        return Figures(value)
+        return (Figures if path == "drive" else kind)(value, path)
     if isinstance(value, list):
-        return [_wrap(item) for item in value]
+        return [_wrap(item, f"{path}[]", kind) for item in value]
     return value
+
+
+_known: dict[str, Any] = {}  # what stands at each path of a summary; read when it is first asked for
+
+
+def _missing(path: str, values: Mapping[str, Any]) -> Any:
+    """What stands for a figure that a run does not have."""
+    if not _known:
+        for metric in json.loads(_flashkeep.metrics())["metrics"]:
+            keys = metric["path"].split(".")
+            _known[metric["path"]] = list if metric["list"] else None
+            for at in range(1, len(keys)):
+                _known[".".join(keys[:at])] = _known[".".join(keys[:at]).removesuffix("[]")] = Summary
+                if keys[at - 1].endswith("[]"):
+                    _known[".".join(keys[:at]).removesuffix("[]")] = list
+    if path in _known:
+        kind = _known[path]
+        return None if kind is None else [] if kind is list else Summary({}, path)
+    parent, _, name = path.rpartition(".")
+    if name in values:
+        return None
+    here = f"{parent}." if parent else ""
+    names = {
+        known.removeprefix(here).partition(".")[0].removesuffix("[]") for known in _known if known.startswith(here)
+    }
+    raise AttributeError(f"no figure {path!r}; {_suggested(name, sorted(names))}")
+
+
+def _suggested(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    known = list(known)
+    close = get_close_matches(name, known, 1)
+    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
 
 
 class Drive:
@@ -248,7 +312,7 @@ class Requests:
         return f"<flashkeep.Requests {len(self):,} × {', '.join(self._buffers)}>"
 
 
-class Result(Figures):
+class Result(Summary):
     """What a run brings back: `summary.json` as attributes, and its requests."""
 
     __slots__ = ("_requests",)

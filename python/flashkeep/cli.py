@@ -334,6 +334,22 @@ def _trace_synth(arguments: dict[str, Any]) -> int:
     return DONE
 
 
+def _metrics(arguments: dict[str, Any]) -> int:
+    from . import registry
+
+    start, as_json, as_schema = arguments["path"] or "", arguments["json"], arguments["schema"]
+    if as_schema:
+        _print_json(registry.schema())
+    elif as_json:
+        _print_json(registry.read())
+    else:
+        found = registry.rows(start)
+        if not found:
+            raise UsageError(f"flashkeep metrics: no figure's path begins with {start!r}; flashkeep metrics lists all")
+        _say(listing.listing(found, _page()))
+    return DONE
+
+
 def _schema(_arguments: dict[str, Any]) -> int:
     from . import _flashkeep
 
@@ -392,5 +408,6 @@ HANDLERS = {
     "reproduce": _reproduce,
     "reproduce documents": _documents,
     "report": _report,
+    "metrics": _metrics,
     "schema": _schema,
 }

@@ -227,6 +227,8 @@ COMMANDS = (
                 Option("--out", "where the documents go, and validation.json", "DIR", filled), QUIET)),
     Command("report", "results of run, compare or reproduce as one page", "DIR", (
         Option("--output", "the page to write", "FILE", filled, short="-o"), QUIET)),
+    Command("metrics", "the figures of a run: path, description, unit and which way is better", "[PATH]", (
+        Option("--schema", "the JSON Schema of summary.json"), JSON)),
     Command("schema", "the JSON Schema of a drive file", "", ()),
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import pages
 from .figures import draw
 from .found import Found, find, name_apart, workloads
-from .rows import NEITHER, Row, count, micros, ratio, share
+from .rows import SECTIONS
 from .table import compared
 
 if TYPE_CHECKING:
@@ -108,14 +108,12 @@ def _overview(runs: Sequence[Found]) -> Iterator[tuple[str, list[tuple[str, str]
     for run in runs:
         cells = []
         for _, path in OVERVIEW:
-            write = share if path.startswith("utilization") else count if path.startswith("wear") else \
-                ratio if path.startswith("write_amp") else micros  # fmt: skip
-            row = Row("", path, write, NEITHER)
+            row = SECTIONS.row(path)
             value, first = row.value(run.summary), row.value(runs[0].summary)
             change = ""
             if run is not runs[0] and value is not None and first:
                 change = f"{100 * (value - first) / first:+.1f} %".replace("-", "−")
-            cells.append(("–" if value is None else write(value), change))
+            cells.append(("–" if value is None else row.write(value), change))
         yield run.label, cells
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _flashkeep
-from .rows import ALWAYS, LOWER, NEITHER, SECTIONS, Row, count, micros, ratio, share
+from .rows import LOWER, NEITHER, SECTIONS, Row, count, micros, ratio, share
 from .terminal import BOLD, DIM, GREEN, RED, Page
 from .words import in_words, name
 
@@ -129,7 +129,7 @@ def _table(summaries: Sequence[Summary], page: Page) -> list[str]:
 
 def _worth_a_line(row: Row, summaries: Sequence[Summary]) -> bool:
     values = [row.value(summary) for summary in summaries]
-    return any(value is not None and (value != 0 or row.path[-1] in ALWAYS) for value in values)
+    return any(value is not None and (value != 0 or row.always) for value in values)
 
 
 def _written(row: Row, summary: Summary) -> str:

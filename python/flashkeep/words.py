@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .rows import LOWER, Row, micros
+from .rows import SECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def in_words(first: Summary, other: Summary) -> str:
     """`2CM-128 reads 44 % faster and writes 3 % slower than 1CNM-64; every page is programmed twice.`"""
     verdicts = []
     for verb, key in (("reads", "read"), ("writes", "write")):
-        row = Row("", f"response_us.{key}.mean", micros, LOWER)
+        row = SECTIONS.row(f"response_us.{key}.mean")
         before, after = row.value(first), row.value(other)
         if before and after is not None:
             percent = 100 * (before - after) / before

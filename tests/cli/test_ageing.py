@@ -58,7 +58,7 @@ def test_a_saved_drive_goes_on(flashkeep: Command, drive: str, tmp_path: Path) -
 def test_python_has_them_too(drive: str, tmp_path: Path) -> None:
     file = tmp_path / "aged.fk"
     first = fk.run(drive, WORKLOAD, untimed=True, condition=True, save_aged=file)
-    assert first.response_us.all is None
+    assert not first.response_us.all
     assert first.conditioning.rounds >= 5
     with pytest.raises(ValueError, match="untimed"):
         first.requests()

@@ -10,6 +10,7 @@ pub mod drive;
 pub mod engine;
 pub mod error;
 pub mod faults;
+pub mod figures;
 pub mod flash;
 pub mod front;
 pub mod ftl;

@@ -25,7 +25,8 @@ mod _flashkeep {
     use super::errors::{DriveError, OptionError, TraceError};
     #[pymodule_export]
     use super::lists::{
-        check, drive_text, drives, format_text, formats, policies, policy_text, schema, scheme_text, schemes,
+        check, drive_text, drives, format_text, formats, metrics, policies, policy_text, schema, scheme_text,
+        schemes, table_rows,
     };
     #[pymodule_export]
     use super::run::run;

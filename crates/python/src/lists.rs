@@ -54,6 +54,18 @@ pub(crate) fn scheme_text(name: &str) -> PyResult<String> {
     })
 }
 
+/// Every figure that a summary can hold: `{"types": {NAME: {…}}, "metrics": [{"id", "path", …}, …]}`.
+#[pyfunction]
+pub(crate) fn metrics() -> String {
+    flashkeep::metrics::describe().to_string()
+}
+
+/// The rows of the tables: `[[heading, [[label, path, kind, unit, better, always], …]], …]`.
+#[pyfunction]
+pub(crate) fn table_rows() -> String {
+    flashkeep::metrics::rows().to_string()
+}
+
 /// `[{"name", "key", "description"}, …]`: the policies that a drive file may name, but for schemes.
 #[pyfunction]
 pub(crate) fn policies() -> String {

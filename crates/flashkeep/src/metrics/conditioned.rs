@@ -1,6 +1,7 @@
 //! Whether a drive that is being conditioned is in a steady state: SNIA's rule over five rounds.
 
-use serde_json::{Value, json};
+use super::{figures, plain, unit};
+use serde_json::Value;
 
 /// Rounds that the rule looks at.
 const WINDOW: usize = 5;
@@ -41,16 +42,43 @@ impl Conditioned {
         25 * (most - least) <= sum && 20 * rise <= sum
     }
 
-    /// As the summary has it.
+    /// For the summary.
     #[must_use]
-    pub fn to_json(&self) -> Value {
+    pub fn conditioning(&self) -> Conditioning {
         let last = self.programs.iter().rev().take(WINDOW).sum::<u64>() as f64;
         let rounds = self.programs.len().min(WINDOW) as f64;
-        json!({
-            "rounds": self.programs.len(),
-            "pages_per_round": self.host_pages,
-            "write_amplification": last / (rounds * self.host_pages as f64),
-            "steady": self.is_steady(),
+        Conditioning {
+            rounds: self.programs.len(),
+            pages_per_round: self.host_pages,
+            write_amplification: last / (rounds * self.host_pages as f64),
+            steady: self.is_steady(),
+        }
+    }
+}
+
+figures! {
+    /// How the drive was conditioned before time 0.
+    pub struct Conditioning {
+        /// Rounds of random writes before time 0.
+        rounds: usize => unit("rounds").row("rounds of writes"),
+        /// Pages that the host wrote in each round.
+        pages_per_round: u64 => unit("pages"),
+        /// Write amplification of the last five rounds.
+        write_amplification: f64 => unit("ratio").lower().row("write amplification of the last"),
+        /// Whether the drive is in a steady state by SNIA's rule over the last five rounds.
+        steady: bool => plain(),
+    }
+}
+
+impl Conditioning {
+    /// What [`Reported::to_json`](super::Reported::to_json) made; none of anything else.
+    #[must_use]
+    pub fn from_json(found: &Value) -> Option<Self> {
+        Some(Conditioning {
+            rounds: usize::try_from(found["rounds"].as_u64()?).ok()?,
+            pages_per_round: found["pages_per_round"].as_u64()?,
+            write_amplification: found["write_amplification"].as_f64()?,
+            steady: found["steady"].as_bool()?,
         })
     }
 }

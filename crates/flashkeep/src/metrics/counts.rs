@@ -1,20 +1,20 @@
 //! Counts by cause and what they make of each other, of a drive, an array or a member.
 
-use super::{figures, unit};
+use super::{Entry, Figure, Group, IfAny, Reported, Shape, figures, plain, unit};
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
 use crate::front::Hits;
 use crate::kernel::Span;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-/// A ratio, or null where it has no value.
-pub(super) fn per(part: f64, whole: f64) -> Value {
-    if whole > 0.0 { json!(part / whole) } else { Value::Null }
+/// A ratio; none where it has no value.
+pub(super) fn per(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
 }
 
 figures! {
     /// How the DRAM served the host, in sectors.
-    pub(super) struct BufferHits {
+    pub struct BufferHits {
         /// Sectors of reads that the DRAM held.
         read_hits: u64 => unit("sectors").higher(),
         /// Sectors of reads that had to come from the media.
@@ -33,37 +33,152 @@ impl BufferHits {
     }
 }
 
-/// Pages by kind and cause. Every cause that any scheme can have is there, so that scripts need not ask.
-pub(super) fn operations(of: impl Fn(Kind, Cause) -> u64) -> Value {
-    let mut all = Map::new();
-    for kind in Kind::ALL {
-        let causes = Cause::ALL.into_iter().map(|cause| (cause.name().to_owned(), json!(of(kind, cause))));
-        all.insert(kind.name().to_owned(), Value::Object(causes.collect()));
+/// A value for each kind of operation and each cause. Every cause that any scheme can have is there, so that scripts
+/// need not ask.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operations<T = u64>([[T; Cause::ALL.len()]; Kind::ALL.len()]);
+
+impl<T> Operations<T> {
+    pub(super) fn new(of: impl Fn(Kind, Cause) -> T) -> Self {
+        Operations(Kind::ALL.map(|kind| Cause::ALL.map(|cause| of(kind, cause))))
     }
-    Value::Object(all)
+
+    fn told(&self, value: impl Fn(&T) -> Value) -> Value {
+        let kinds = Kind::ALL.into_iter().zip(&self.0).map(|(kind, of_kind)| {
+            let causes = Cause::ALL.into_iter().zip(of_kind);
+            let causes = causes.map(|(cause, one)| (cause.name().to_owned(), value(one)));
+            (kind.name().to_owned(), Value::Object(causes.collect()))
+        });
+        Value::Object(kinds.collect())
+    }
 }
 
-/// Pages programmed for each page that the host wrote: 1 and the parts add up to the total. Where a page of the flash
-/// has several places, those that stayed empty are a part.
-pub(super) fn write_amplification(counters: &Counters, places: u32, host_pages: u64) -> Value {
-    let programs = |causes: &[Cause]| causes.iter().map(|&cause| programs_for(counters, cause)).sum::<u64>();
-    let part = |causes: &[Cause]| per(programs(causes) as f64, host_pages as f64);
-    let host = programs(&[Cause::Host, Cause::Update]) as f64 - host_pages as f64;
-    let empty = counters.empty_places;
-    let mut all = json!({
-        "total": per((programs(&Cause::ALL) + empty) as f64, host_pages as f64),
-        "buffer": per(host, host_pages as f64),
-        "mirror": part(&[Cause::Mirror]),
-        "gc": part(&[Cause::Gc]),
-        "parity": part(&[Cause::Parity, Cause::PartialParity, Cause::ParityGc]),
-        "wear": part(&[Cause::Wear, Cause::Migrate]),
-        "metadata": part(&[Cause::Metadata]),
-        "rebuild": part(&[Cause::Rebuild]),
+/// The entries of [`Operations`]: `what(kind)` is what a figure counts.
+fn by_kind_and_cause(
+    [name, of_a_kind]: [&'static str; 2],
+    [about, about_kind]: [&'static str; 2],
+    figure: Figure,
+    shape: &Shape,
+    what: fn(Kind) -> &'static str,
+) -> Shape {
+    let entry = |name: &'static str, about: String, figure, shape| Entry {
+        name: name.into(),
+        about: about.into(),
+        figure,
+        shape,
+    };
+    let kinds = Kind::ALL.into_iter().map(|kind| {
+        let causes = Cause::ALL.into_iter().map(|cause| {
+            entry(cause.name(), format!("{} {}.", what(kind), because(cause)), figure, shape.clone())
+        });
+        let group = Group { name: of_a_kind, about: about_kind, entries: causes.collect() };
+        entry(kind.name(), format!("{}, by cause.", what(kind)), plain(), Shape::Group(group))
     });
-    if places > 1 {
-        all["empty"] = per(empty as f64, host_pages as f64);
+    Shape::Group(Group { name, about, entries: kinds.collect() })
+}
+
+fn because(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Host => "for the host",
+        Cause::Mirror => "for second and later copies",
+        Cause::Update => "to complete pages that are written in part",
+        Cause::Gc => "by garbage collection",
+        Cause::Wear => "by wear leveling",
+        Cause::Parity => "for parity",
+        Cause::ParityGc => "for parity that garbage collection writes again",
+        Cause::PartialParity => "for the parity of stripes that are not full",
+        Cause::Rebuild => "by a rebuild",
+        Cause::Migrate => "to move data between media",
+        Cause::Metadata => "for the tables of the drive",
     }
-    all
+}
+
+impl Reported for Operations {
+    fn told(&self) -> Option<Value> {
+        Some(Operations::told(self, |&count| json!(count)))
+    }
+
+    fn shape() -> Shape {
+        by_kind_and_cause(
+            ["Operations", "OperationsByCause"],
+            ["Operations by kind and cause.", "Operations of one kind by cause."],
+            unit("pages").lower(),
+            &u64::shape(),
+            |kind| match kind {
+                Kind::Read => "Pages read",
+                Kind::Program => "Pages programmed",
+                Kind::Erase => "Blocks erased",
+                Kind::Copyback => "Pages copied inside their plane",
+            },
+        )
+    }
+}
+
+impl Reported for Operations<Option<f64>> {
+    fn told(&self) -> Option<Value> {
+        Some(Operations::told(self, |energy| json!(energy)))
+    }
+
+    fn shape() -> Shape {
+        by_kind_and_cause(
+            ["OperationEnergy", "EnergyByCause"],
+            ["Energy of operations by kind and cause.", "Energy of operations of one kind by cause."],
+            unit("J").lower(),
+            &Option::<f64>::shape(),
+            |kind| match kind {
+                Kind::Read => "Energy of reads",
+                Kind::Program => "Energy of programs",
+                Kind::Erase => "Energy of erases",
+                Kind::Copyback => "Energy of copies inside a plane",
+            },
+        )
+    }
+}
+
+figures! {
+    /// Pages programmed for each page that the host wrote; 1 and the parts add up to the total.
+    pub struct WriteAmplification {
+        /// Pages programmed for each page that the host wrote.
+        total: Option<f64> => unit("ratio").lower().row_always("write amplification"),
+        /// Host pages programmed beyond one for each page written; negative where the DRAM saved programs.
+        buffer: Option<f64> => unit("ratio").lower().row("  saved by the buffer"),
+        /// Second and later copies programmed.
+        mirror: Option<f64> => unit("ratio").lower().row("  mirror"),
+        /// Pages programmed by garbage collection.
+        gc: Option<f64> => unit("ratio").lower().row("  garbage collection"),
+        /// Parity pages programmed.
+        parity: Option<f64> => unit("ratio").lower().row("  parity"),
+        /// Pages programmed by wear leveling and migration.
+        wear: Option<f64> => unit("ratio").lower().row("  wear leveling"),
+        /// Pages programmed for the tables of the drive.
+        metadata: Option<f64> => unit("ratio").lower().row("  metadata"),
+        /// Pages programmed by rebuilds.
+        rebuild: Option<f64> => unit("ratio").lower().row("  rebuild"),
+        /// Places left empty in flash pages that hold several logical pages.
+        empty: IfAny<Option<f64>> => unit("ratio").lower().row("  places left empty"),
+    }
+}
+
+impl WriteAmplification {
+    /// `places`: logical pages that a page of the flash holds.
+    pub(super) fn new(counters: &Counters, places: u32, host_pages: u64) -> Self {
+        let programs =
+            |causes: &[Cause]| causes.iter().map(|&cause| programs_for(counters, cause)).sum::<u64>();
+        let part = |causes: &[Cause]| per(programs(causes) as f64, host_pages as f64);
+        let host = programs(&[Cause::Host, Cause::Update]) as f64 - host_pages as f64;
+        let empty = counters.empty_places;
+        WriteAmplification {
+            total: per((programs(&Cause::ALL) + empty) as f64, host_pages as f64),
+            buffer: per(host, host_pages as f64),
+            mirror: part(&[Cause::Mirror]),
+            gc: part(&[Cause::Gc]),
+            parity: part(&[Cause::Parity, Cause::PartialParity, Cause::ParityGc]),
+            wear: part(&[Cause::Wear, Cause::Migrate]),
+            metadata: part(&[Cause::Metadata]),
+            rebuild: part(&[Cause::Rebuild]),
+            empty: IfAny((places > 1).then(|| per(empty as f64, host_pages as f64))),
+        }
+    }
 }
 
 /// Pages programmed for a cause, with or without crossing the pins.
@@ -71,14 +186,32 @@ fn programs_for(counters: &Counters, cause: Cause) -> u64 {
     counters.of(Kind::Program, cause) + counters.of(Kind::Copyback, cause)
 }
 
-/// The share of a span that channels and units were busy.
-pub(super) fn utilization([channels, units]: &[Vec<Span>; 2], within: Span) -> Value {
-    let share = |busy: &Span| per(busy.0 as f64, within.0 as f64);
-    let sum: u64 = units.iter().map(|busy| busy.0).sum();
-    let most = units.iter().max().copied().unwrap_or_default();
-    json!({
-        "channel": channels.iter().map(share).collect::<Vec<_>>(),
-        "die_mean": per(sum as f64, within.0 as f64 * units.len() as f64),
-        "die_max": share(&most),
-    })
+figures! {
+    /// The share of the time that channels and dies were busy.
+    pub struct Utilization {
+        /// The share of the time that each channel was in use.
+        channel: Vec<Option<f64>> => unit("share").row("channels busy, mean"),
+        /// The share of the time that a die was busy, mean over all dies.
+        die_mean: Option<f64> => unit("share").row_always("dies busy, mean"),
+        /// The share of the time that the busiest die was busy.
+        die_max: Option<f64> => unit("share").row("dies busy, busiest"),
+    }
+}
+
+impl Utilization {
+    pub(super) fn new([channels, units]: &[Vec<Span>; 2], within: Span) -> Self {
+        let share = |busy: &Span| per(busy.0 as f64, within.0 as f64);
+        let sum: u64 = units.iter().map(|busy| busy.0).sum();
+        let most = units.iter().max().copied().unwrap_or_default();
+        Utilization {
+            channel: channels.iter().map(share).collect(),
+            die_mean: per(sum as f64, within.0 as f64 * units.len() as f64),
+            die_max: share(&most),
+        }
+    }
+
+    /// Of a run in which nothing took time.
+    pub(super) fn untimed() -> Self {
+        Utilization { channel: Vec::new(), die_mean: None, die_max: None }
+    }
 }

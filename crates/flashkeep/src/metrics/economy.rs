@@ -1,9 +1,8 @@
 //! What an array costs and how long its flash lasts: by the formulas of the hybrid-backup paper's table 1, and as the
 //! run has it.
 
-use super::{Facts, MemberFacts};
+use super::{Facts, IfAny, MemberFacts, figures, plain, unit};
 use crate::config::Resolved;
-use serde_json::{Value, json};
 
 /// A row of table 1: for each GB of data so many of SSD and of disk, and the life of the SSDs over that of one alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,12 +65,53 @@ fn price(drive: &Resolved, disks: bool) -> Option<f64> {
     (gb > 0.0).then(|| usd / gb)
 }
 
+figures! {
+    /// What a drive or array costs and how long its flash lasts.
+    pub struct Economy {
+        /// Price of the drive or array.
+        cost_usd: Option<f64> => unit("USD").lower(),
+        /// Price of a GB that the host can use.
+        cost_per_gb: Option<f64> => unit("USD/GB").lower().row("a GB of what it offers, USD"),
+        /// Cost and life by the formulas of the hybrid-backup paper's table 1, for schemes that it covers.
+        formula: IfAny<Option<Formula>> => plain(),
+        /// Life of the SSDs under this workload, as a multiple of that with each page written once.
+        lifespan: IfAny<Option<f64>> => unit("ratio").higher().row("life of the SSDs, one written once = 1"),
+        /// The same for the SSD that is written most for its size.
+        lifespan_least: IfAny<Option<f64>> => unit("ratio").higher().row("  of the one written most"),
+        /// Blocks erased for each GiB that the host wrote.
+        erases_per_gib_written: IfAny<Option<f64>> => unit("erases/GiB").lower(),
+    }
+}
+
+figures! {
+    /// Cost and life by published formulas.
+    pub struct Formula {
+        /// GB of SSD for each GB of data.
+        ssd_gb: f64 => unit("GB/GB").lower(),
+        /// GB of disk for each GB of data.
+        disk_gb: f64 => unit("GB/GB").lower(),
+        /// Price of a GB of data.
+        cost_per_gb: Option<f64> => unit("USD/GB").lower().row("cost of a GB by formula, USD"),
+        /// Life of the SSDs, as a multiple of that of one alone.
+        lifespan: f64 => unit("ratio").higher().row("life of the SSDs by formula"),
+    }
+}
+
 /// The section of an array, and of a drive or disk with a price.
-pub(super) fn economy(facts: &Facts<'_>) -> Option<Value> {
+pub(super) fn economy(facts: &Facts<'_>) -> Option<Economy> {
     let drive = facts.drive;
-    let mut economy = json!({ "cost_usd": drive.cost_usd(), "cost_per_gb": drive.cost_per_gb() });
+    let (cost_usd, cost_per_gb) = (drive.cost_usd(), drive.cost_per_gb());
     if !drive.is_array() {
-        return drive.spec.price_per_gb.map(|_| economy);
+        let [lifespan, lifespan_least, erases_per_gib_written] = [IfAny(None); 3];
+        let formula = IfAny(None);
+        return drive.spec.price_per_gb.map(|_| Economy {
+            cost_usd,
+            cost_per_gb,
+            formula,
+            lifespan,
+            lifespan_least,
+            erases_per_gib_written,
+        });
     }
     let terms = table_1(drive);
     let cost = terms.and_then(|terms| {
@@ -79,14 +119,22 @@ pub(super) fn economy(facts: &Facts<'_>) -> Option<Value> {
             |share: f64, disks| if share > 0.0 { Some(share * price(drive, disks)?) } else { Some(0.0) };
         Some(part(terms.ssd, false)? + part(terms.disk, true)?)
     });
-    economy["formula"] = terms.map_or(Value::Null, |terms| {
-        json!({ "ssd_gb": terms.ssd, "disk_gb": terms.disk, "cost_per_gb": cost, "lifespan": terms.life })
+    let formula = terms.map(|terms| Formula {
+        ssd_gb: terms.ssd,
+        disk_gb: terms.disk,
+        cost_per_gb: cost,
+        lifespan: terms.life,
     });
     let life = Life::new(facts, terms);
-    economy["lifespan"] = json!(life.as_ref().map(|life| life.mean));
-    economy["lifespan_least"] = json!(life.as_ref().map(|life| life.least));
-    economy["erases_per_gib_written"] = json!(life.as_ref().map(|life| life.erases_per_gib));
-    Some(economy)
+    let of_life = |of: fn(&Life) -> f64| IfAny(Some(life.as_ref().map(of)));
+    Some(Economy {
+        cost_usd,
+        cost_per_gb,
+        formula: IfAny(Some(formula)),
+        lifespan: of_life(|life| life.mean),
+        lifespan_least: of_life(|life| life.least),
+        erases_per_gib_written: of_life(|life| life.erases_per_gib),
+    })
 }
 
 /// How long the drives of an array last under a workload, over how long they would if each page written were written

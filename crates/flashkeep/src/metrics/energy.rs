@@ -1,28 +1,70 @@
 //! Energy: power, as the drive file gives it, times the time that the run took. Integers (nW · ns) until it is told.
 
-use super::Facts;
+use super::counts::{Operations, per};
+use super::disk::DiskEnergy;
+use super::{Facts, IfAny, figures, plain, unit};
 use crate::drive::{Kind, Work};
 use crate::engine::Cause;
 use crate::flash::nanowatts;
-use serde_json::{Map, Value, json};
 
-/// The energy of a run; null where the drive file gives no current.
-pub(super) fn energy(facts: &Facts<'_>) -> Value {
+figures! {
+    /// Energy, where the drive file gives currents or powers.
+    pub struct Energy {
+        /// Energy of the run.
+        total_j: Option<f64> => unit("J").lower().row("in all, J"),
+        /// Mean power.
+        mean_w: Option<f64> => unit("W").lower().row("mean power, W"),
+        /// Energy for each GiB that the host wrote.
+        per_gib_written_j: Option<f64> => unit("J/GiB").lower().row("for a GiB written, J"),
+        /// Energy of the flash.
+        flash_j: IfAny<Option<FlashEnergy>> => plain(),
+        /// Energy of flash operations, by kind and cause.
+        operations_j: IfAny<Option<Operations<Option<f64>>>> => plain(),
+        /// Energy of the DRAM.
+        dram_j: IfAny<Option<f64>> => unit("J").lower(),
+        /// Energy of a disk.
+        disk_j: IfAny<DiskEnergy> => plain(),
+    }
+}
+
+figures! {
+    /// The energy of the flash by what it did.
+    pub struct FlashEnergy {
+        /// Energy of the flash.
+        total: Option<f64> => unit("J").lower(),
+        /// Energy of reads in the array.
+        read: Option<f64> => unit("J").lower(),
+        /// Energy of programs in the array.
+        program: Option<f64> => unit("J").lower(),
+        /// Energy of erases.
+        erase: Option<f64> => unit("J").lower(),
+        /// Energy of the pins during transfers.
+        transfer: Option<f64> => unit("J").lower(),
+        /// Energy of dies that were not busy.
+        standby: Option<f64> => unit("J").lower(),
+    }
+}
+
+/// The energy of a run; none where the drive file gives no current.
+pub(super) fn energy(facts: &Facts<'_>) -> Option<Energy> {
     let dram = dram(facts);
     if facts.work.is_none() && dram.is_none() {
-        return Value::Null;
+        return None;
     }
     let flash = facts.work.as_ref().map(|work| Flash::new(facts, work));
     let flash_total = flash.as_ref().and_then(|flash| sum(flash.parts()));
     let total = sum([flash_total, dram]);
     let seconds = facts.until.since(facts.from).0 as f64 / 1e9;
     let gib = facts.statistics.bytes_written as f64 / f64::from(1 << 30);
-    let per = |whole: f64| total.filter(|_| whole > 0.0).map(|total| joules(total) / whole);
-    json!({
-        "total_j": total.map(joules), "mean_w": per(seconds), "per_gib_written_j": per(gib),
-        "flash_j": flash.as_ref().map(|flash| flash.to_json(flash_total)),
-        "operations_j": flash.as_ref().map(Flash::operations),
-        "dram_j": dram.map(joules),
+    let over = |whole: f64| total.and_then(|total| per(joules(total), whole));
+    Some(Energy {
+        total_j: total.map(joules),
+        mean_w: over(seconds),
+        per_gib_written_j: over(gib),
+        flash_j: IfAny(Some(flash.as_ref().map(|flash| flash.energy(flash_total)))),
+        operations_j: IfAny(Some(flash.as_ref().map(Flash::operations))),
+        dram_j: IfAny(Some(dram.map(joules))),
+        disk_j: IfAny(None),
     })
 }
 
@@ -76,23 +118,15 @@ impl<'a> Flash<'a> {
         [array(Kind::Read), array(Kind::Program), array(Kind::Erase), pins, self.standby]
     }
 
-    fn to_json(&self, total: Option<u128>) -> Value {
+    fn energy(&self, total: Option<u128>) -> FlashEnergy {
         let [read, program, erase, transfer, standby] = self.parts().map(|part| part.map(joules));
-        json!({
-            "total": total.map(joules), "read": read, "program": program, "erase": erase, "transfer": transfer,
-            "standby": standby,
-        })
+        FlashEnergy { total: total.map(joules), read, program, erase, transfer, standby }
     }
 
-    /// By kind and cause, array and pins together; null where the array's current is not given.
-    fn operations(&self) -> Value {
-        let kinds = Kind::ALL.map(|kind| {
-            let whole = |cause| Some(self.array(kind, cause)? + self.pins(kind, cause).unwrap_or_default());
-            let energy = |cause: Cause| whole(cause).map(joules);
-            let causes = Cause::ALL.map(|cause| (cause.name().to_owned(), json!(energy(cause))));
-            (kind.name().to_owned(), Value::Object(Map::from_iter(causes)))
-        });
-        Value::Object(Map::from_iter(kinds))
+    /// By kind and cause, array and pins together; none where the array's current is not given.
+    fn operations(&self) -> Operations<Option<f64>> {
+        let whole = |kind, cause| Some(self.array(kind, cause)? + self.pins(kind, cause).unwrap_or_default());
+        Operations::new(|kind, cause| whole(kind, cause).map(joules))
     }
 }
 

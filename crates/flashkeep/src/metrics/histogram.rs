@@ -1,6 +1,6 @@
 //! Response times: exact up to 100,000 samples, then in buckets no wider than 0.1 % of their lower edge.
 
-use serde_json::{Value, json};
+use super::{figures, plain, unit};
 
 /// Samples that are kept as they are.
 const EXACT: usize = 100_000;
@@ -151,31 +151,78 @@ impl Histogram {
         self.max as f64
     }
 
-    /// As the summary has it: null without samples, and no p99.99 of fewer than 10,000.
+    /// As the summary has it: none without samples, and no p99.99 of fewer than 10,000.
     #[must_use]
-    pub fn to_json(&self) -> Value {
-        let Some(mean) = self.mean_us() else { return Value::Null };
+    pub fn times(&self) -> Option<Times> {
+        let mean = self.mean_us()?;
         let mut sorted = self.samples.clone();
         // Which finds and merges what is in order already.
         sorted.sort();
         let at = |share| self.percentile(&sorted, share) / 1000.0;
-        let rare = if self.count >= 10_000 { json!(at(0.9999)) } else { Value::Null };
-        json!({
-            "count": self.count, "mean": mean, "min": self.min as f64 / 1000.0,
-            "p50": at(0.5), "p90": at(0.9), "p95": at(0.95), "p99": at(0.99),
-            "p99_9": at(0.999), "p99_99": rare, "max": self.max as f64 / 1000.0,
+        Some(Times {
+            count: self.count,
+            mean,
+            min: self.min as f64 / 1000.0,
+            p50: at(0.5),
+            p90: at(0.9),
+            p95: at(0.95),
+            p99: at(0.99),
+            p99_9: at(0.999),
+            p99_99: (self.count >= 10_000).then(|| at(0.9999)),
+            max: self.max as f64 / 1000.0,
         })
     }
 }
 
-pub(super) fn times(read: &Histogram, write: &Histogram) -> Value {
-    let (read, write) = (read.sorted(), write.sorted());
-    json!({ "all": read.with(&write).to_json(), "read": read.to_json(), "write": write.to_json() })
+figures! {
+    /// How the times of requests are distributed.
+    pub struct Times {
+        /// Requests counted.
+        count: u64 => unit("requests"),
+        /// Mean, which is exact.
+        mean: f64 => unit("µs").lower().row("{}, mean"),
+        /// Shortest time.
+        min: f64 => unit("µs").lower(),
+        /// Median.
+        p50: f64 => unit("µs").lower().row("  p50"),
+        /// Time that 90 % of the requests do not exceed.
+        p90: f64 => unit("µs").lower(),
+        /// Time that 95 % of the requests do not exceed.
+        p95: f64 => unit("µs").lower().row("  p95"),
+        /// Time that 99 % of the requests do not exceed.
+        p99: f64 => unit("µs").lower().row("  p99"),
+        /// Time that 99.9 % of the requests do not exceed.
+        p99_9: f64 => unit("µs").lower().row("  p99.9"),
+        /// Time that 99.99 % of the requests do not exceed; none for fewer than 10,000 requests.
+        p99_99: Option<f64> => unit("µs").lower(),
+        /// Longest time.
+        max: f64 => unit("µs").lower(),
+    }
+}
+
+figures! {
+    /// Times of requests by operation.
+    pub struct TimesByOperation {
+        /// Reads, writes and trims together.
+        all: Option<Times> => plain().label("all requests").brief(),
+        /// Reads.
+        read: Option<Times> => plain().label("reads"),
+        /// Writes and trims.
+        write: Option<Times> => plain().label("writes"),
+    }
+}
+
+impl TimesByOperation {
+    pub(super) fn new(read: &Histogram, write: &Histogram) -> Self {
+        let (read, write) = (read.sorted(), write.sorted());
+        TimesByOperation { all: read.with(&write).times(), read: read.times(), write: write.times() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Reported;
     use proptest::prelude::*;
 
     #[test]
@@ -184,10 +231,9 @@ mod tests {
         for value in (1..=100).rev() {
             histogram.add(value * 1000);
         }
-        let json = histogram.to_json();
-        assert_eq!((json["p50"].as_f64(), json["p99"].as_f64()), (Some(50.0), Some(99.0)));
-        assert_eq!((json["mean"].as_f64(), json["p99_99"].clone()), (Some(50.5), Value::Null));
-        assert_eq!(Histogram::default().to_json(), Value::Null);
+        let times = histogram.times().expect("samples");
+        assert_eq!((times.p50, times.p99, times.mean, times.p99_99), (50.0, 99.0, 50.5, None));
+        assert_eq!(Histogram::default().times(), None);
     }
 
     #[test]
@@ -196,7 +242,7 @@ mod tests {
         for value in 0..300_000_u64 {
             histogram.add(value * 37 + 1000);
         }
-        let json = histogram.to_json();
+        let json = histogram.times().expect("samples").to_json();
         for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99_99", 0.9999)] {
             let exact = ((share * 300_000.0_f64).ceil() - 1.0) * 37.0 + 1000.0;
             let found = json[name].as_f64().unwrap() * 1000.0;

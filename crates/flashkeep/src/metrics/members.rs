@@ -1,15 +1,16 @@
 //! What the parts of a drive and the members of an array have done.
 
-use super::Reported;
-use super::counts::{BufferHits, operations, per, utilization, write_amplification};
-use super::{Mark, WearFacts, disk_energy};
+use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per};
+use super::disk::DiskActivity;
+use super::energy::Energy;
+use super::wear::Wear;
+use super::{IfAny, Mark, WearFacts, disk_energy, figures, plain, unit};
 use crate::config::Resolved;
 use crate::devices::DeviceStatistics;
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
 use crate::front::Hits;
 use crate::kernel::{SimTime, Span};
-use serde_json::{Value, json};
 
 /// What a member of an array has done while requests were counted.
 #[derive(Clone, Debug)]
@@ -36,18 +37,55 @@ pub struct MemberFacts<'a> {
     pub first_refusal: Option<Mark>,
 }
 
-/// The redundancy's parts of a drive.
-pub(super) fn of_drive(counters: &Counters) -> Value {
-    if counters.members() < 2 {
-        return json!([]);
+figures! {
+    /// What a member of an array has done, or a part of a drive that redundancy works across (operations only).
+    pub struct Member {
+        /// Its place: `2`, or `2/0` in an array of arrays.
+        member: IfAny<String> => plain(),
+        /// Name of the drive.
+        name: IfAny<String> => plain(),
+        /// Its operations.
+        operations: Operations => plain(),
+        /// Its own write amplification, over what it was given to write.
+        write_amplification: IfAny<WriteAmplification> => plain(),
+        /// Its wear; none for a disk.
+        wear: IfAny<Option<Wear>> => plain(),
+        /// How busy its parts were; none for a disk.
+        utilization: IfAny<Option<Utilization>> => plain(),
+        /// Pages that it was given to write.
+        host_pages_written: IfAny<u64> => unit("pages").lower(),
+        /// Rate at which it was written.
+        written_mib_s: IfAny<Option<f64>> => unit("MiB/s"),
+        /// How its DRAM served the array.
+        buffer: IfAny<BufferHits> => plain(),
+        /// Energy of a disk.
+        energy: IfAny<Option<Energy>> => plain(),
+        /// What a disk did with its time.
+        disk: IfAny<DiskActivity> => plain(),
     }
-    let member = |at| json!({ "operations": operations(|kind, cause| counters.of_member(at, kind, cause)) });
-    (0..counters.members()).map(member).collect()
+}
+
+/// The redundancy's parts of a drive.
+pub(super) fn of_drive(counters: &Counters) -> Vec<Member> {
+    let member = |at| Member {
+        member: IfAny(None),
+        name: IfAny(None),
+        operations: Operations::new(|kind, cause| counters.of_member(at, kind, cause)),
+        write_amplification: IfAny(None),
+        wear: IfAny(None),
+        utilization: IfAny(None),
+        host_pages_written: IfAny(None),
+        written_mib_s: IfAny(None),
+        buffer: IfAny(None),
+        energy: IfAny(None),
+        disk: IfAny(None),
+    };
+    if counters.members() < 2 { Vec::new() } else { (0..counters.members()).map(member).collect() }
 }
 
 /// The members of an array.
-pub(super) fn of_array(members: &[MemberFacts<'_>], seconds: f64) -> Value {
-    members.iter().map(|member| member.to_json(seconds)).collect()
+pub(super) fn of_array(members: &[MemberFacts<'_>], seconds: f64) -> Vec<Member> {
+    members.iter().map(|member| member.figures(seconds)).collect()
 }
 
 /// A member's place in words: `2`, or `2/0` in an array of arrays.
@@ -73,7 +111,7 @@ impl MemberFacts<'_> {
         given(&self.now.counters.since(&self.before.counters))
     }
 
-    pub(super) fn to_json(&self, seconds: f64) -> Value {
+    pub(super) fn figures(&self, seconds: f64) -> Member {
         let counters = self.now.counters.since(&self.before.counters);
         let given = given(&counters);
         let wear = &self.drive.spec.ftl.wear;
@@ -93,29 +131,32 @@ impl MemberFacts<'_> {
             let before = self.before.busy[at].iter().copied().chain(std::iter::repeat(Span::ZERO));
             self.now.busy[at].iter().zip(before).map(|(&now, before)| now - before).collect()
         };
-        let mut member = json!({
-            "member": self.called(),
-            "name": self.drive.spec.name,
-            "operations": operations(|kind, cause| counters.of(kind, cause)),
-            "write_amplification": write_amplification(&counters, self.drive.places(), given),
-            "wear": wear.to_json(),
-            "utilization": utilization(&[since(0), since(1)], self.busy_within),
-            "host_pages_written": given,
-            "written_mib_s": per(given as f64 * self.drive.page_bytes() as f64 / f64::from(1 << 20), seconds),
-        });
-        if let Some(hits) = self.hits {
-            member["buffer"] = BufferHits::new(hits).to_json();
-        }
-        if let (Some(did), Some(disk)) = (&self.now.disk, self.drive.disk()) {
+        let disk = self.now.disk.as_ref().zip(self.drive.disk()).map(|(did, disk)| {
             let did = self.before.disk.as_ref().map_or_else(|| did.clone(), |before| did.since(before));
-            let bytes = given * self.drive.page_bytes();
-            member["energy"] = disk_energy(&disk.power, &did, self.span.0, bytes);
-            member["disk"] = super::disk::deeds(&did, self.span.0 as f64 / 1e9);
-            // It has neither blocks nor channels.
-            member["wear"] = Value::Null;
-            member["utilization"] = Value::Null;
+            let energy = disk_energy(&disk.power, &did, self.span.0, given * self.drive.page_bytes());
+            (energy, DiskActivity::new(&did, self.span.0 as f64 / 1e9))
+        });
+        // A disk has neither blocks nor channels.
+        let flash = disk.is_none();
+        let (energy, activity) = disk.unzip();
+        Member {
+            member: IfAny(Some(self.called())),
+            name: IfAny(Some(self.drive.spec.name.clone())),
+            operations: Operations::new(|kind, cause| counters.of(kind, cause)),
+            write_amplification: IfAny(Some(WriteAmplification::new(&counters, self.drive.places(), given))),
+            wear: IfAny(Some(flash.then(|| wear.wear()))),
+            utilization: IfAny(Some(
+                flash.then(|| Utilization::new(&[since(0), since(1)], self.busy_within)),
+            )),
+            host_pages_written: IfAny(Some(given)),
+            written_mib_s: IfAny(Some(per(
+                given as f64 * self.drive.page_bytes() as f64 / f64::from(1 << 20),
+                seconds,
+            ))),
+            buffer: IfAny(self.hits.map(BufferHits::new)),
+            energy: IfAny(energy),
+            disk: IfAny(activity),
         }
-        member
     }
 }
 

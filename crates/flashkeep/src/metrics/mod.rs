@@ -7,21 +7,29 @@ mod digest;
 mod disk;
 mod economy;
 mod energy;
-mod figure;
 mod histogram;
 mod members;
 mod phases;
+mod registry;
 mod summary;
 mod wear;
 mod wear_out;
 
 pub use crate::figures;
-pub use conditioned::Conditioned;
+pub use crate::figures::{Better, Entry, Figure, Group, IfAny, Kind, Reported, Row, Shape, plain, unit};
+pub use conditioned::{Conditioned, Conditioning};
+pub use counts::{BufferHits, Operations, Utilization, WriteAmplification};
 pub use digest::Digest;
-pub use disk::disk_energy;
-pub use figure::{Better, Entry, Figure, Group, IfAny, Kind, Reported, Row, Shape, plain, unit};
-pub use histogram::Histogram;
-pub use members::{MemberFacts, called};
-pub use phases::{Phases, Tally};
-pub use summary::{Facts, PowerCut, Statistics, WorkloadFacts, summary};
-pub use wear::{Mark, WearFacts};
+pub use disk::{DiskActivity, DiskEnergy, disk_energy};
+pub use economy::{Economy, Formula};
+pub use energy::{Energy, FlashEnergy};
+pub use histogram::{Histogram, Times, TimesByOperation};
+pub use members::{Member, MemberFacts, called};
+pub use phases::{PhaseFigures, Phases, Tally};
+pub use registry::{Metric, describe, registry, rows};
+pub use summary::{
+    CacheCommands, Commands, Facts, FlashPages, Integrity, Machine, MappingFigures, MultiPlane, Packing,
+    PowerCut, Queue, Redundancy, Rest, Statistics, Summary, Throughput, Workload, WorkloadFacts, summary,
+};
+pub use wear::{Bar, Mark, Wear, WearFacts};
+pub use wear_out::{MemberEnd, WearOut};

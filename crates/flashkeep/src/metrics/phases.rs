@@ -1,11 +1,11 @@
 //! What a run was like before something failed, while it was missing, while it was rebuilt, and after.
 
 use super::Histogram;
-use super::counts::operations;
-use super::histogram::times;
+use super::counts::Operations;
+use super::histogram::TimesByOperation;
+use super::{figures, plain, unit};
 use crate::drive::Counters;
 use crate::kernel::{SimTime, Span};
-use serde_json::{Value, json};
 
 /// What has been counted by some instant.
 #[derive(Clone, Debug, Default)]
@@ -111,10 +111,10 @@ impl Phases {
         Some(self.whole_at?.since(self.struck_at?))
     }
 
-    /// As the summary has them.
+    /// For the summary.
     #[must_use]
-    pub fn to_json(&self) -> Value {
-        self.all.iter().map(Phase::to_json).collect()
+    pub fn figures(&self) -> Vec<PhaseFigures> {
+        self.all.iter().map(Phase::figures).collect()
     }
 }
 
@@ -125,18 +125,44 @@ impl Phase {
         Phase { name, event, from: now, until: now, before: tally, after, read, write }
     }
 
-    fn to_json(&self) -> Value {
+    fn figures(&self) -> PhaseFigures {
         let counted = self.after.counters.since(&self.before.counters);
         let seconds = |time: SimTime| time.0 as f64 / 1e9;
         let unprotected = self.after.unprotected_page_ns - self.before.unprotected_page_ns;
-        json!({
-            "phase": self.name, "event": self.event,
-            "from_s": seconds(self.from), "until_s": seconds(self.until),
-            "response_us": times(&self.read, &self.write),
-            "operations": operations(|kind, cause| counted.of(kind, cause)),
-            "reconstructed_reads": self.after.reconstructed - self.before.reconstructed,
-            "lost_pages": self.after.lost - self.before.lost,
-            "unprotected_page_s": unprotected as f64 / 1e9,
-        })
+        PhaseFigures {
+            phase: self.name,
+            event: self.event.clone(),
+            from_s: seconds(self.from),
+            until_s: seconds(self.until),
+            response_us: TimesByOperation::new(&self.read, &self.write),
+            operations: Operations::new(|kind, cause| counted.of(kind, cause)),
+            reconstructed_reads: self.after.reconstructed - self.before.reconstructed,
+            lost_pages: self.after.lost - self.before.lost,
+            unprotected_page_s: unprotected as f64 / 1e9,
+        }
+    }
+}
+
+figures! {
+    /// A part of the run: before a failure, while something is missing, while it is rebuilt, or after.
+    pub struct PhaseFigures {
+        /// Name of the phase: `before`, `degraded`, `rebuilding` or `after`.
+        phase: &'static str => plain(),
+        /// The fault event that began the phase.
+        event: Option<String> => plain(),
+        /// Begin of the phase.
+        from_s: f64 => unit("s"),
+        /// End of the phase.
+        until_s: f64 => unit("s"),
+        /// Response times of requests acknowledged in the phase.
+        response_us: TimesByOperation => plain(),
+        /// Operations in the phase.
+        operations: Operations => plain(),
+        /// Page reads that a failed part would have served, and another copy or parity did.
+        reconstructed_reads: u64 => unit("pages").lower(),
+        /// Pages lost in the phase.
+        lost_pages: u64 => unit("pages").lower(),
+        /// Pages that one more failure would have cost, times how long.
+        unprotected_page_s: f64 => unit("page·s").lower(),
     }
 }

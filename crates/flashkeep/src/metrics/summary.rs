@@ -1,14 +1,24 @@
 //! The summary of a run, as scripts rely on it.
 
-use super::Reported;
-use super::counts::{BufferHits, operations, per, utilization, write_amplification};
-use super::histogram::times;
-use super::{Digest, Histogram, MemberFacts, Phases, WearFacts};
+use super::conditioned::Conditioning;
+use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per};
+use super::disk::DiskActivity;
+use super::economy::Economy;
+use super::energy::Energy;
+use super::histogram::TimesByOperation;
+use super::members::Member;
+use super::phases::PhaseFigures;
+use super::wear::Wear;
+use super::wear_out::WearOut;
+use super::{
+    Digest, Entry, Histogram, IfAny, MemberFacts, Phases, Reported, Shape, WearFacts, figures, plain, unit,
+};
 use crate::config::Resolved;
 use crate::drive::{Counters, Kind, Work};
 use crate::front::Hits;
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
+use crate::schemes;
 use flashkeep_trace::Provenance;
 use serde_json::{Value, json};
 
@@ -97,8 +107,8 @@ pub struct Facts<'a> {
     pub busy_within: Span,
     /// How the flash has worn.
     pub wear: WearFacts,
-    /// What a backup has done, where that is the scheme.
-    pub backup: Option<Value>,
+    /// The section of the scheme, where it has figures of its own: its key, and the figures.
+    pub scheme: Option<(&'static str, Value)>,
     /// The members of an array.
     pub members: Vec<MemberFacts<'a>>,
     /// Valid pages at the end, and pages there are.
@@ -112,7 +122,7 @@ pub struct Facts<'a> {
     /// Nothing took time; whether requests had arrival times.
     pub untimed: Option<bool>,
     /// What came of conditioning the drive.
-    pub conditioned: Option<Value>,
+    pub conditioned: Option<Conditioning>,
     /// Before, during and after what failed.
     pub phases: &'a Phases,
     /// What the map did, where it is not a page map: its name, and its counts.
@@ -123,127 +133,387 @@ pub struct Facts<'a> {
     pub warnings: Vec<String>,
 }
 
+figures! {
+    /// What a run reports: `summary.json`.
+    pub struct Summary {
+        /// Version of this format.
+        schema: u64 => plain().derived(),
+        /// Version of flashkeep.
+        flashkeep: &'static str => plain().derived(),
+        /// Seed of the random streams.
+        seed: u64 => plain(),
+        /// SHA-256 over the times of all requests and all figures that are part of it.
+        digest: Option<String> => plain().derived(),
+        /// The resolved drive, with every default.
+        drive: Value => plain().derived(),
+        /// Bytes that the host can use.
+        capacity_bytes: u64 => unit("bytes").higher(),
+        /// The workload.
+        workload: Workload => plain(),
+        /// Simulated time in which requests were counted; none if nothing took time and requests have no arrivals.
+        simulated_s: Option<f64> => unit("s"),
+        /// Remarks on figures that could mislead.
+        warnings: Vec<String> => plain().derived(),
+        /// Response times, from the arrival of a request to its acknowledgement.
+        response_us: TimesByOperation => plain().heading("Response time, µs"),
+        /// Service times, from the first grant of a resource to completion, without waiting in between.
+        service_us: TimesByOperation => plain(),
+        /// Requests that had arrived and were not done.
+        queue: Queue => plain(),
+        /// Work done in each simulated second.
+        throughput: Throughput => plain().heading("Throughput"),
+        /// Flash operations in pages (erases: blocks) by kind and cause.
+        operations: Operations => plain(),
+        /// Pages programmed for each page that the host wrote.
+        write_amplification: WriteAmplification => plain().heading("Pages programmed for each page written"),
+        /// How the DRAM served the host.
+        buffer: BufferHits => plain(),
+        /// How the flash has worn; none for a disk.
+        wear: Option<Wear> => plain().heading("Wear and use"),
+        /// How busy channels and dies were; none for a disk.
+        utilization: Option<Utilization> => plain().heading("Wear and use"),
+        /// The share of the pages that hold valid data at the end.
+        fill: Option<f64> => unit("share"),
+        /// Reads of pages that were never written, which cost no flash time.
+        reads_of_nothing: u64 => unit("pages"),
+        /// Reads served from the controller's memory because the page was on its way to the flash.
+        reads_from_memory: u64 => unit("pages").higher(),
+        /// The members of an array, or the parts of a drive that its redundancy works across.
+        members: Vec<Member> => plain(),
+        /// Whether contents were right, and what failures cost.
+        integrity: Integrity => plain().heading("Integrity"),
+        /// The redundancy and what it takes of the flash.
+        redundancy: Redundancy => plain().heading("Redundancy"),
+        /// The run before, during and after each failure.
+        phases: Vec<PhaseFigures> => plain(),
+        /// How often planes worked together and cache registers overlapped; only with such commands.
+        commands: IfAny<Commands> => plain().heading("Several at once"),
+        /// How full flash pages were that hold several logical pages; only with such pages.
+        packing: IfAny<Packing> => plain().heading("Pages programmed for each page written"),
+        /// How logical pages were found; only with maps other than a page map in memory.
+        mapping: IfAny<MappingFigures> => plain().heading("Map"),
+    }
+}
+
+figures! {
+    /// The sections of a summary after those of the scheme.
+    pub struct Rest {
+        /// How the drive was conditioned; only if it was.
+        conditioning: IfAny<Conditioning> => plain().heading("Before time 0"),
+        /// True if nothing took time; left out otherwise.
+        untimed: IfAny<bool> => plain(),
+        /// Energy; none if the drive file gives no currents or powers.
+        energy: Option<Energy> => plain().derived().heading("Energy"),
+        /// Cost and life; only for arrays and for drives with a price.
+        economy: IfAny<Economy> => plain().derived().heading("Money and life"),
+        /// How far apart members wear out; only for arrays whose members have erase budgets.
+        wear_out: IfAny<WearOut> => plain().derived().heading("Wear and use"),
+        /// What a disk did with its time; only for a lone disk.
+        disk: IfAny<DiskActivity> => plain().derived(),
+        /// What the run took of this machine: the only section that differs between equal runs.
+        run: IfAny<Machine> => plain().derived(),
+    }
+}
+
+figures! {
+    /// The workload.
+    pub struct Workload {
+        /// Its path, or the text of a synthetic workload.
+        name: String => plain().derived(),
+        /// The format of the trace.
+        format: String => plain(),
+        /// Whether it was generated rather than recorded.
+        synthetic: bool => plain(),
+        /// Requests, warm-up included.
+        requests: u64 => unit("requests"),
+        /// Reads.
+        reads: u64 => unit("requests"),
+        /// Writes.
+        writes: u64 => unit("requests"),
+        /// Trims.
+        trims: u64 => unit("requests"),
+        /// Bytes read.
+        bytes_read: u64 => unit("bytes"),
+        /// Bytes written.
+        bytes_written: u64 => unit("bytes"),
+        /// Time from the first arrival to the last.
+        span_s: f64 => unit("s"),
+        /// Records that could not be read and were skipped.
+        skipped: u64 => unit("records").lower(),
+        /// Requests whose address was taken modulo the capacity.
+        overlapping: u64 => unit("requests").lower(),
+    }
+}
+
+figures! {
+    /// Requests that had arrived and were not done.
+    pub struct Queue {
+        /// Mean number of such requests.
+        mean: Option<f64> => unit("requests").lower(),
+        /// Largest number of such requests.
+        max: Option<usize> => unit("requests").lower(),
+    }
+}
+
+figures! {
+    /// Work done in each simulated second.
+    pub struct Throughput {
+        /// Requests done in a second.
+        iops: Option<f64> => unit("requests/s").higher().row("requests a second"),
+        /// MiB read in a second.
+        read_mib_s: Option<f64> => unit("MiB/s").higher().row("read, MiB/s"),
+        /// MiB written in a second.
+        write_mib_s: Option<f64> => unit("MiB/s").higher().row("written, MiB/s"),
+    }
+}
+
+figures! {
+    /// Whether contents were right, and what failures and power cuts cost.
+    pub struct Integrity {
+        /// Reads whose contents were compared with what was written.
+        checked_reads: u64 => unit("reads").row("reads checked"),
+        /// Reads that returned something else.
+        wrong_reads: u64 => unit("reads").lower().row("reads wrong"),
+        /// Pages lost, each counted once.
+        lost_pages: u64 => unit("pages").lower().row("pages lost"),
+        /// Page reads that a failed part would have served, and another copy or parity did.
+        reconstructed_reads: u64 => unit("pages").lower().row("reads reconstructed"),
+        /// Pages that one more failure would have cost, times how long; none without redundancy.
+        unprotected_page_s: Option<f64> => unit("page·s").lower().row("unprotected page-seconds"),
+        /// Time from the last failure until full redundancy; none if it was not reached.
+        time_to_full_redundancy_s: Option<f64> => unit("s").lower().row("until redundant again, s"),
+        /// Power cuts.
+        power_cuts: usize => unit("cuts").row("power cuts"),
+        /// Requests under way at a power cut that were not acknowledged.
+        interrupted_requests: u64 => unit("requests").lower().row("requests interrupted"),
+        /// Acknowledged pages whose newest version was in volatile memory at a power cut.
+        volatile_pages_lost: u64 => unit("pages").lower().row("pages lost that were volatile"),
+        /// Time from each power cut until requests were accepted again.
+        recovery_us: Vec<f64> => unit("µs").lower().row("  until requests were accepted again, µs"),
+        /// Pages read to find the map again.
+        recovery_reads: u64 => unit("pages").lower().row("  pages read to find the map"),
+        /// Blocks whose erase was started again.
+        recovery_erases: u64 => unit("erases").lower(),
+    }
+}
+
+figures! {
+    /// The redundancy and what it takes of the flash.
+    pub struct Redundancy {
+        /// The scheme.
+        scheme: String => plain(),
+        /// Members in use.
+        members: u32 => unit("members"),
+        /// Hot spares.
+        spares: u32 => unit("members"),
+        /// Failures that it survives for certain.
+        survives: u32 => unit("failures").higher().row("failures survived"),
+        /// What fails: a member, or a part of a drive.
+        unit: &'static str => plain(),
+        /// The share of the flash that the host can use.
+        capacity_share: Option<f64> => unit("share").higher().row("share of the flash that the host can use"),
+    }
+}
+
+figures! {
+    /// How often planes worked together and cache registers overlapped.
+    pub struct Commands {
+        /// Multi-plane operations.
+        multi_plane: MultiPlane => plain(),
+        /// Operations through a cache register.
+        cache: CacheCommands => plain(),
+        /// Pages left unprogrammed so that planes stay at the same offset.
+        wasted_pages: u64 => unit("pages").lower().row("pages left out for them"),
+    }
+}
+
+figures! {
+    /// Multi-plane operations.
+    pub struct MultiPlane {
+        /// Multi-plane reads.
+        read: u64 => unit("operations").row("multi-plane reads"),
+        /// Multi-plane programs.
+        program: u64 => unit("operations").row("multi-plane programs"),
+        /// Multi-plane erases.
+        erase: u64 => unit("operations").row("multi-plane erases"),
+    }
+}
+
+figures! {
+    /// Operations through a cache register.
+    pub struct CacheCommands {
+        /// Reads through a cache register.
+        read: u64 => unit("operations").row("reads through a cache register"),
+        /// Programs through a cache register.
+        program: u64 => unit("operations").row("programs through a cache register"),
+    }
+}
+
+figures! {
+    /// How full flash pages were that hold several logical pages.
+    pub struct Packing {
+        /// Logical pages that a flash page holds.
+        places: u32 => unit("pages"),
+        /// Places that were left empty.
+        empty_places: u64 => unit("pages").lower(),
+        /// Flash pages, whatever they held.
+        flash_pages: FlashPages => plain(),
+    }
+}
+
+figures! {
+    /// Operations on whole flash pages.
+    pub struct FlashPages {
+        /// Flash pages read.
+        read: u64 => unit("pages").lower().row("flash pages read"),
+        /// Flash pages programmed.
+        program: u64 => unit("pages").lower().row("flash pages programmed"),
+    }
+}
+
+figures! {
+    /// How logical pages were found.
+    pub struct MappingFigures {
+        /// The map.
+        map: &'static str => plain(),
+        /// Lookups whose entry was in memory.
+        hits: u64 => unit("lookups").higher().row("entries found in memory"),
+        /// Lookups whose entry had to be read from the flash.
+        misses: u64 => unit("lookups").lower().row("entries not there"),
+        /// Misses as a share of all lookups.
+        miss_rate: Option<f64> => unit("share").lower().row("  share"),
+        /// Entries evicted from memory.
+        evictions: u64 => unit("entries").lower(),
+        /// Translation pages written because an evicted entry had changed.
+        write_backs: u64 => unit("pages").lower().row("translation pages written back"),
+        /// Translation pages written because garbage collection moved pages whose entries were not in memory.
+        moved_updates: u64 => unit("pages").lower().row("  for pages that were moved"),
+        /// Log blocks that became data blocks without a copy.
+        switch_merges: u64 => unit("merges").row("switch merges"),
+        /// Log blocks that became data blocks after the rest was copied.
+        partial_merges: u64 => unit("merges").lower().row("partial merges"),
+        /// Blocks put together from several.
+        full_merges: u64 => unit("merges").lower().row("full merges"),
+    }
+}
+
+figures! {
+    /// What the run took of this machine.
+    pub struct Machine {
+        /// Time on the wall clock.
+        wall_s: f64 => unit("s").lower(),
+        /// Requests simulated in a second.
+        requests_per_s: f64 => unit("requests/s").higher(),
+        /// Pages read, programmed and copied in a second.
+        page_operations_per_s: f64 => unit("pages/s").higher(),
+        /// Most memory in use.
+        peak_rss_mib: f64 => unit("MiB").lower(),
+        /// Threads that simulated.
+        threads: u64 => unit("threads"),
+    }
+}
+
+/// All that a summary can hold, those of all schemes included.
+pub(super) fn shape() -> Vec<Entry> {
+    let of = |shape| if let Shape::Group(group) = shape { group.entries } else { Vec::new() };
+    [of(Summary::shape()), schemes::figures(), of(Rest::shape())].concat()
+}
+
 /// The summary of a run.
 #[must_use]
 pub fn summary(facts: &Facts<'_>) -> Value {
-    let statistics = facts.statistics;
-    let waiting_ns = statistics.read_response.sum_ns() + statistics.write_response.sum_ns();
     let seconds = facts.until.since(facts.from).0 as f64 / 1e9;
-    let mut summary = json!({
-        "schema": 1,
-        "flashkeep": env!("CARGO_PKG_VERSION"),
-        "seed": facts.seed,
-        "digest": null,
-        "drive": facts.drive.to_json(),
-        "capacity_bytes": facts.drive.capacity_bytes(),
-        "workload": workload(facts.workload),
-        "simulated_s": seconds,
-        "warnings": warnings(facts),
-        "response_us": times(&statistics.read_response, &statistics.write_response),
-        "service_us": times(&statistics.read_service, &statistics.write_service),
-        "queue": {
-            "mean": per(waiting_ns as f64, seconds * 1e9),
-            "max": facts.queue_max,
-        },
-        "throughput": throughput(statistics, seconds),
-        "operations": operations(|kind, cause| facts.counters.of(kind, cause)),
-        "write_amplification": write_amplification(facts.counters, facts.drive.places(), statistics.pages_written),
-        "buffer": BufferHits::new(facts.hits).to_json(),
-        "wear": facts.wear.to_json(),
-        "utilization": utilization(&facts.busy, facts.busy_within),
-        "fill": per(facts.filled.0 as f64, facts.filled.1 as f64),
-        "reads_of_nothing": facts.counters.reads_of_nothing,
-        "reads_from_memory": facts.counters.reads_from_memory,
-        "members": match facts.drive.is_array() {
-            true => super::members::of_array(&facts.members, seconds),
-            false => super::members::of_drive(facts.counters),
-        },
-        "integrity": {
-            "checked_reads": statistics.checked_reads, "wrong_reads": statistics.wrong_reads,
-            "lost_pages": facts.lost_pages, "reconstructed_reads": facts.reconstructed_reads,
-            "unprotected_page_s": facts.unprotected_page_ns.map(|page_ns| page_ns as f64 / 1e9),
-            "time_to_full_redundancy_s": facts.phases.recovery().map(|span| span.0 as f64 / 1e9),
-        },
-        "redundancy": redundancy(facts.drive),
-        "phases": facts.phases.to_json(),
-    });
-    if facts.drive.spec.flash.commands.are_used() {
-        summary["commands"] = commands(facts.counters);
+    let mut summary = head(facts, seconds).to_json();
+    if let Some((section, figures)) = &facts.scheme {
+        summary[*section] = figures.clone();
     }
-    if facts.drive.places() > 1 && facts.untimed.is_none() {
-        summary["packing"] = packing(facts.counters, facts.drive.places());
-    }
-    // A page map does nothing that would have to be counted.
-    if let Some((name, counts)) = facts.mapping {
-        summary["mapping"] = mapping(name, &counts);
-    }
-    if let Some(backup) = &facts.backup {
-        summary["backup"] = backup.clone();
-    }
-    if let Some(conditioned) = &facts.conditioned {
-        summary["conditioning"] = conditioned.clone();
-    }
-    if let Some(arrivals) = facts.untimed {
-        leave_times_out(&mut summary, arrivals);
-    }
-    let power = power(facts.power_cuts);
-    if !facts.power_cuts.is_empty() {
-        extend(&mut summary["integrity"], &power);
-    }
-    summary["digest"] = json!(statistics.digest.finish(&summary));
-    // After the digest: it follows from what went in, and from what the drive file says of currents.
-    summary["energy"] = super::energy::energy(facts);
-    // So do these, and from what its members' operations and wear say.
-    if let Some(economy) = super::economy::economy(facts) {
-        summary["economy"] = economy;
-    }
-    if facts.drive.is_array()
-        && let Some(wear_out) = super::wear_out::wear_out(&facts.members, facts.lost_pages)
+    let rest = Rest {
+        conditioning: IfAny(facts.conditioned.clone()),
+        untimed: IfAny(facts.untimed.map(|_| true)),
+        energy: super::energy::energy(facts),
+        economy: IfAny(super::economy::economy(facts)),
+        wear_out: IfAny(match facts.drive.is_array() {
+            true => super::wear_out::wear_out(&facts.members, facts.lost_pages),
+            false => None,
+        }),
+        disk: IfAny(None),
+        run: IfAny(None),
+    };
+    extend(&mut summary, &rest.to_json());
+    summary["digest"] = json!(facts.statistics.digest.finish(&digested(summary.clone(), facts)));
+    if facts.drive.is_disk()
+        && let [only] = &facts.members[..]
     {
-        summary["wear_out"] = wear_out;
-    }
-    if !facts.drive.is_disk() {
-        // The digest has its mean, spread and ends.
-        summary["wear"]["erases_histogram"] = facts.wear.histogram();
-    }
-    if let [only] = &facts.members[..]
-        && facts.drive.is_disk()
-    {
-        let mut disk = only.to_json(seconds);
+        let mut disk = only.figures(seconds).to_json();
         for section in ["disk", "energy", "utilization", "wear"] {
             summary[section] = disk[section].take();
         }
+    } else {
+        summary["wear"]["erases_histogram"] = facts.wear.histogram().to_json();
     }
-    extend(&mut summary["integrity"], &power);
     summary
 }
 
-/// What has no value where nothing took time, and, without arrival times, no time passed.
-fn leave_times_out(summary: &mut Value, arrivals: bool) {
-    summary["untimed"] = json!(true);
-    for (table, figures) in
-        [("queue", &["mean", "max"][..]), ("throughput", &["iops", "read_mib_s", "write_mib_s"])]
-    {
-        figures.iter().for_each(|&figure| summary[table][figure] = Value::Null);
+/// What the digest is taken over, but for requests: no figure that follows from others or from the drive file.
+fn digested(mut summary: Value, facts: &Facts<'_>) -> Value {
+    for section in ["energy", "economy", "wear_out"] {
+        summary.as_object_mut().expect("an object").shift_remove(section);
     }
-    summary["utilization"] = json!({ "channel": [], "die_mean": null, "die_max": null });
-    if !arrivals {
-        summary["simulated_s"] = Value::Null;
-        summary["integrity"]["unprotected_page_s"] = Value::Null;
+    summary["digest"].take();
+    if facts.power_cuts.is_empty() {
+        let cuts = ["power_cuts", "interrupted_requests", "volatile_pages_lost"];
+        let recovery = ["recovery_us", "recovery_reads", "recovery_erases"];
+        let integrity = summary["integrity"].as_object_mut().expect("an object");
+        cuts.iter().chain(&recovery).for_each(|key| drop(integrity.shift_remove(*key)));
     }
+    summary
 }
 
-/// What the power cuts did, all in all, and how long each recovery took.
-fn power(cuts: &[PowerCut]) -> Value {
-    let sum = |of: fn(&PowerCut) -> u64| cuts.iter().map(of).sum::<u64>();
-    json!({
-        "power_cuts": cuts.len(),
-        "interrupted_requests": sum(|cut| cut.interrupted),
-        "volatile_pages_lost": sum(|cut| cut.volatile_pages_lost),
-        "recovery_us": cuts.iter().map(|cut| cut.recovery.0 as f64 / 1e3).collect::<Vec<_>>(),
-        "recovery_reads": sum(|cut| cut.reads),
-        "recovery_erases": sum(|cut| cut.erases),
-    })
+/// The sections before those of the scheme.
+fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
+    let (statistics, drive, counters) = (facts.statistics, facts.drive, facts.counters);
+    // Without arrival times no time passes in an untimed run.
+    let passes = facts.untimed != Some(false);
+    let hits = BufferHits::new(facts.hits);
+    Summary {
+        schema: 1,
+        flashkeep: env!("CARGO_PKG_VERSION"),
+        seed: facts.seed,
+        digest: None,
+        drive: drive.to_json(),
+        capacity_bytes: drive.capacity_bytes(),
+        workload: workload(facts.workload),
+        simulated_s: passes.then_some(seconds),
+        warnings: warnings(facts),
+        response_us: TimesByOperation::new(&statistics.read_response, &statistics.write_response),
+        service_us: TimesByOperation::new(&statistics.read_service, &statistics.write_service),
+        queue: queue(facts, seconds),
+        throughput: throughput(facts, seconds),
+        operations: Operations::new(|kind, cause| counters.of(kind, cause)),
+        write_amplification: WriteAmplification::new(counters, drive.places(), statistics.pages_written),
+        buffer: hits,
+        wear: Some(facts.wear.wear()),
+        utilization: Some(match facts.untimed {
+            Some(_) => Utilization::untimed(),
+            None => Utilization::new(&facts.busy, facts.busy_within),
+        }),
+        fill: per(facts.filled.0 as f64, facts.filled.1 as f64),
+        reads_of_nothing: counters.reads_of_nothing,
+        reads_from_memory: counters.reads_from_memory,
+        members: match drive.is_array() {
+            true => super::members::of_array(&facts.members, seconds),
+            false => super::members::of_drive(counters),
+        },
+        integrity: integrity(facts, passes),
+        redundancy: redundancy(drive),
+        phases: facts.phases.figures(),
+        commands: IfAny(drive.spec.flash.commands.are_used().then(|| commands(counters))),
+        packing: IfAny(
+            (drive.places() > 1 && facts.untimed.is_none()).then(|| packing(counters, drive.places())),
+        ),
+        // A page map in memory does nothing that would have to be counted.
+        mapping: IfAny(facts.mapping.map(|(name, counts)| mapping(name, &counts))),
+    }
 }
 
 fn extend(object: &mut Value, more: &Value) {
@@ -252,71 +522,114 @@ fn extend(object: &mut Value, more: &Value) {
     }
 }
 
-fn workload(facts: &WorkloadFacts) -> Value {
+fn workload(facts: &WorkloadFacts) -> Workload {
     let [reads, writes, trims] = facts.requests;
-    json!({
-        "name": facts.provenance.name, "format": facts.provenance.format,
-        "synthetic": facts.provenance.synthetic,
-        "requests": reads + writes + trims, "reads": reads, "writes": writes, "trims": trims,
-        "bytes_read": facts.bytes[0], "bytes_written": facts.bytes[1],
-        "span_s": facts.span.0 as f64 / 1e9,
-        "skipped": facts.skipped, "overlapping": facts.overlapping,
-    })
+    Workload {
+        name: facts.provenance.name.clone(),
+        format: facts.provenance.format.clone(),
+        synthetic: facts.provenance.synthetic,
+        requests: reads + writes + trims,
+        reads,
+        writes,
+        trims,
+        bytes_read: facts.bytes[0],
+        bytes_written: facts.bytes[1],
+        span_s: facts.span.0 as f64 / 1e9,
+        skipped: facts.skipped,
+        overlapping: facts.overlapping,
+    }
 }
 
-fn throughput(statistics: &Statistics, seconds: f64) -> Value {
+fn queue(facts: &Facts<'_>, seconds: f64) -> Queue {
+    let statistics = facts.statistics;
+    let waiting_ns = statistics.read_response.sum_ns() + statistics.write_response.sum_ns();
+    match facts.untimed {
+        Some(_) => Queue { mean: None, max: None },
+        None => Queue { mean: per(waiting_ns as f64, seconds * 1e9), max: Some(facts.queue_max) },
+    }
+}
+
+fn throughput(facts: &Facts<'_>, seconds: f64) -> Throughput {
+    let statistics = facts.statistics;
     let requests = statistics.read_response.count() + statistics.write_response.count();
+    let seconds = if facts.untimed.is_some() { 0.0 } else { seconds };
     let mib = |bytes: u64| per(bytes as f64 / f64::from(1 << 20), seconds);
-    json!({
-        "iops": per(requests as f64, seconds),
-        "read_mib_s": mib(statistics.bytes_read),
-        "write_mib_s": mib(statistics.bytes_written),
-    })
+    Throughput {
+        iops: per(requests as f64, seconds),
+        read_mib_s: mib(statistics.bytes_read),
+        write_mib_s: mib(statistics.bytes_written),
+    }
 }
 
-/// How often planes worked side by side and cache registers overlapped, and what was left out for it.
-fn commands(counters: &Counters) -> Value {
+fn integrity(facts: &Facts<'_>, passes: bool) -> Integrity {
+    let cuts = facts.power_cuts;
+    let sum = |of: fn(&PowerCut) -> u64| cuts.iter().map(of).sum::<u64>();
+    let unprotected = facts.unprotected_page_ns.map(|page_ns| page_ns as f64 / 1e9);
+    Integrity {
+        checked_reads: facts.statistics.checked_reads,
+        wrong_reads: facts.statistics.wrong_reads,
+        lost_pages: facts.lost_pages,
+        reconstructed_reads: facts.reconstructed_reads,
+        unprotected_page_s: unprotected.filter(|_| passes),
+        time_to_full_redundancy_s: facts.phases.recovery().map(|span| span.0 as f64 / 1e9),
+        power_cuts: cuts.len(),
+        interrupted_requests: sum(|cut| cut.interrupted),
+        volatile_pages_lost: sum(|cut| cut.volatile_pages_lost),
+        recovery_us: cuts.iter().map(|cut| cut.recovery.0 as f64 / 1e3).collect(),
+        recovery_reads: sum(|cut| cut.reads),
+        recovery_erases: sum(|cut| cut.erases),
+    }
+}
+
+fn commands(counters: &Counters) -> Commands {
     let of = |counts: [u64; 3], kind: Kind| counts[kind as usize];
     let (multi_plane, cache) = (counters.multi_plane, counters.cache);
-    json!({
-        "multi_plane": {
-            "read": of(multi_plane, Kind::Read), "program": of(multi_plane, Kind::Program),
-            "erase": of(multi_plane, Kind::Erase),
+    Commands {
+        multi_plane: MultiPlane {
+            read: of(multi_plane, Kind::Read),
+            program: of(multi_plane, Kind::Program),
+            erase: of(multi_plane, Kind::Erase),
         },
-        "cache": { "read": of(cache, Kind::Read), "program": of(cache, Kind::Program) },
-        "wasted_pages": counters.wasted_pages,
-    })
+        cache: CacheCommands { read: of(cache, Kind::Read), program: of(cache, Kind::Program) },
+        wasted_pages: counters.wasted_pages,
+    }
 }
 
-/// How full the pages of the flash were that have several places each.
-fn packing(counters: &Counters, places: u32) -> Value {
+fn packing(counters: &Counters, places: u32) -> Packing {
     let pages = |kind: Kind| counters.total(kind) - counters.along[kind as usize];
-    json!({
-        "places": places, "empty_places": counters.empty_places,
-        "flash_pages": { "read": pages(Kind::Read), "program": pages(Kind::Program) },
-    })
+    Packing {
+        places,
+        empty_places: counters.empty_places,
+        flash_pages: FlashPages { read: pages(Kind::Read), program: pages(Kind::Program) },
+    }
 }
 
-/// How pages were found.
-fn mapping(name: &str, counts: &Counts) -> Value {
+fn mapping(map: &'static str, counts: &Counts) -> MappingFigures {
     let asked = counts.hits + counts.misses;
-    json!({
-        "map": name,
-        "hits": counts.hits, "misses": counts.misses, "miss_rate": per(counts.misses as f64, asked as f64),
-        "evictions": counts.evictions, "write_backs": counts.write_backs, "moved_updates": counts.moved_updates,
-        "switch_merges": counts.switch_merges, "partial_merges": counts.partial_merges,
-        "full_merges": counts.full_merges,
-    })
+    MappingFigures {
+        map,
+        hits: counts.hits,
+        misses: counts.misses,
+        miss_rate: per(counts.misses as f64, asked as f64),
+        evictions: counts.evictions,
+        write_backs: counts.write_backs,
+        moved_updates: counts.moved_updates,
+        switch_merges: counts.switch_merges,
+        partial_merges: counts.partial_merges,
+        full_merges: counts.full_merges,
+    }
 }
 
-/// What the flash is given up for.
-fn redundancy(drive: &Resolved) -> Value {
+fn redundancy(drive: &Resolved) -> Redundancy {
     let (survives, unit) = drive.survives();
-    json!({
-        "scheme": drive.spec.redundancy.scheme, "members": drive.members(), "spares": drive.parts() - drive.members(),
-        "survives": survives, "unit": unit,
-        "capacity_share": per(drive.capacity_bytes() as f64, drive.physical_bytes() as f64),
-    })
+    Redundancy {
+        scheme: drive.spec.redundancy.scheme.clone(),
+        members: drive.members(),
+        spares: drive.parts() - drive.members(),
+        survives,
+        unit,
+        capacity_share: per(drive.capacity_bytes() as f64, drive.physical_bytes() as f64),
+    }
 }
 
 /// What would mislead if it were not said.

@@ -1,7 +1,7 @@
 //! How the flash wears, and how long it lasts.
 
+use super::{IfAny, figures, plain, unit};
 use crate::kernel::SimTime;
-use serde_json::{Value, json};
 
 /// An instant, and the bytes that the host had written by then.
 pub type Mark = (SimTime, u64);
@@ -72,10 +72,10 @@ impl WearFacts {
     /// How many blocks were erased how often, from the fewest to the most, in at most [`BARS`] bars of equal width;
     /// `from` and `to` are both of the bar.
     #[must_use]
-    pub fn histogram(&self) -> Value {
+    pub fn histogram(&self) -> Vec<Bar> {
         let spread = self.spread();
         if spread.is_empty() {
-            return json!([]);
+            return Vec::new();
         }
         let Spread { least, most, .. } = spread;
         let width = (most - least) / BARS + 1;
@@ -87,7 +87,7 @@ impl WearFacts {
         }
         let bar = |(at, blocks): (u32, &u64)| {
             let from = least + at * width;
-            json!({ "from": from, "to": from.saturating_add(width - 1).min(most), "blocks": blocks })
+            Bar { from, to: from.saturating_add(width - 1).min(most), blocks: *blocks }
         };
         (0..).zip(&blocks).map(bar).collect()
     }
@@ -96,9 +96,9 @@ impl WearFacts {
         Spread::of(self.erases.iter().copied())
     }
 
-    /// The summary's section.
+    /// For the summary, without the histogram.
     #[must_use]
-    pub fn to_json(&self) -> Value {
+    pub fn wear(&self) -> Wear {
         let count = self.erases.len() as f64;
         let spread = self.spread();
         let total = spread.total;
@@ -128,23 +128,92 @@ impl WearFacts {
             drives.map(|drives| drives / (self.warranty_years * 365.0))
         };
         let at = |mark: Option<Mark>| mark.map(|(at, _)| at.0 as f64 / 1e9);
-        json!({
-            "erases_total": total,
-            "erases_min": least, "erases_mean": mean, "erases_max": most,
-            "erases_stddev": deviation,
-            "lifetime_days": days(by_most), "lifetime_days_by_mean": days(by_mean),
-            "lifetime_erases": by_most.map(|times| times * total as f64),
-            "lifetime_erases_by_mean": self.budget.map(|budget| f64::from(budget) * count),
-            "tbw": written(by_most), "tbw_by_mean": written(by_mean),
-            "dwpd": a_day(by_most), "dwpd_by_mean": a_day(by_mean),
-            "remaining_life_mean": lives.map(|(mean, _)| mean), "remaining_life_stddev": lives.map(|(_, dev)| dev),
-            "expired_blocks": self.budget.map(|_| self.expired),
-            "first_block_dead_s": at(self.first_death),
-            "first_block_dead_bytes": self.first_death.map(|(_, bytes)| bytes),
-            "first_loss_s": at(self.first_refusal),
-            "first_loss_bytes": self.first_refusal.map(|(_, bytes)| bytes),
-            "refused_requests": self.budget.and(self.refused_requests),
-        })
+        Wear {
+            erases_total: total,
+            erases_min: least,
+            erases_mean: finite(mean),
+            erases_max: most,
+            erases_stddev: finite(deviation),
+            lifetime_days: days(by_most),
+            lifetime_days_by_mean: days(by_mean),
+            lifetime_erases: by_most.map(|times| times * total as f64),
+            lifetime_erases_by_mean: self.budget.map(|budget| f64::from(budget) * count),
+            tbw: written(by_most),
+            tbw_by_mean: written(by_mean),
+            dwpd: a_day(by_most),
+            dwpd_by_mean: a_day(by_mean),
+            remaining_life_mean: lives.and_then(|(mean, _)| finite(mean)),
+            remaining_life_stddev: lives.and_then(|(_, deviation)| finite(deviation)),
+            expired_blocks: self.budget.map(|_| self.expired),
+            first_block_dead_s: at(self.first_death),
+            first_block_dead_bytes: self.first_death.map(|(_, bytes)| bytes),
+            first_loss_s: at(self.first_refusal),
+            first_loss_bytes: self.first_refusal.map(|(_, bytes)| bytes),
+            refused_requests: self.budget.and(self.refused_requests),
+            erases_histogram: IfAny(None),
+        }
+    }
+}
+
+figures! {
+    /// How the flash has worn, and how long it lasts under this workload.
+    pub struct Wear {
+        /// Blocks erased.
+        erases_total: u64 => unit("erases").lower().row_always("blocks erased"),
+        /// Erases of the block that was erased least.
+        erases_min: Option<u32> => unit("erases"),
+        /// Erases of a block, mean.
+        erases_mean: Option<f64> => unit("erases").lower(),
+        /// Erases of the block that was erased most.
+        erases_max: Option<u32> => unit("erases").lower().row("most erases of a block"),
+        /// Standard deviation of the erases over the blocks.
+        erases_stddev: Option<f64> => unit("erases").lower().row("  deviation over the blocks"),
+        /// Time until the first block reaches the erase budget if this workload continues.
+        lifetime_days: Option<f64> => unit("days").higher().row("lifetime, days"),
+        /// Time until all blocks reach the erase budget if this workload continues and wears them evenly.
+        lifetime_days_by_mean: Option<f64> => unit("days").higher(),
+        /// Erases until the first block reaches the erase budget.
+        lifetime_erases: Option<f64> => unit("erases").higher(),
+        /// Erases until all blocks reach the erase budget.
+        lifetime_erases_by_mean: Option<f64> => unit("erases").higher(),
+        /// Terabytes that the host can write until the first block reaches the erase budget.
+        tbw: Option<f64> => unit("TB").higher().row("  terabytes written by then (TBW)"),
+        /// Terabytes that the host can write until all blocks reach the erase budget.
+        tbw_by_mean: Option<f64> => unit("TB").higher(),
+        /// Drive writes a day over the warranty until the first block reaches the erase budget.
+        dwpd: Option<f64> => unit("1/day").higher().row("  drive writes a day (DWPD)"),
+        /// Drive writes a day over the warranty until all blocks reach the erase budget.
+        dwpd_by_mean: Option<f64> => unit("1/day").higher(),
+        /// Erases that a block has left of its budget, mean.
+        remaining_life_mean: Option<f64> => unit("erases").higher(),
+        /// Standard deviation of the erases left.
+        remaining_life_stddev: Option<f64> => unit("erases").lower(),
+        /// Blocks that have reached the erase budget.
+        expired_blocks: Option<u32> => unit("blocks").lower().row("blocks worn out"),
+        /// When the first block reached the erase budget.
+        first_block_dead_s: Option<f64> => unit("s").higher().row("  the first one after, s"),
+        /// Bytes that the host had written by then.
+        first_block_dead_bytes: Option<u64> => unit("bytes").higher(),
+        /// When a write was first refused because of wear.
+        first_loss_s: Option<f64> => unit("s").higher().row("first write refused after, s"),
+        /// Bytes that the host had written by then.
+        first_loss_bytes: Option<u64> => unit("bytes").higher(),
+        /// Writes and trims refused from then on.
+        refused_requests: Option<u64> => unit("requests").lower().row("  writes refused from then on"),
+        /// How many blocks were erased how often, in at most 50 bars of equal width.
+        erases_histogram: IfAny<Vec<Bar>> => plain().derived(),
+    }
+}
+
+figures! {
+    /// Blocks erased between `from` and `to` times, both included.
+    pub struct Bar {
+        /// Fewest erases.
+        from: u32 => unit("erases"),
+        /// Most erases.
+        to: u32 => unit("erases"),
+        /// Blocks.
+        blocks: u64 => unit("blocks"),
     }
 }
 
@@ -154,10 +223,8 @@ mod tests {
 
     fn bars(erases: Vec<u32>) -> Vec<[u64; 3]> {
         let facts = WearFacts { erases, ..WearFacts::default() };
-        let number = |bar: &Value, key: &str| bar[key].as_u64().expect("a whole number");
-        let found = facts.histogram();
-        let bars = found.as_array().expect("a list").iter();
-        bars.map(|bar| ["from", "to", "blocks"].map(|key| number(bar, key))).collect()
+        let bars = facts.histogram().into_iter();
+        bars.map(|bar| [u64::from(bar.from), u64::from(bar.to), bar.blocks]).collect()
     }
 
     #[test]

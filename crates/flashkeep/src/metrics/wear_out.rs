@@ -1,7 +1,6 @@
 //! How far apart the members of an array come to the ends of their lives: what redundancy is worth then.
 
-use super::{Mark, MemberFacts};
-use serde_json::{Value, json};
+use super::{Mark, MemberFacts, figures, plain, unit};
 
 /// One member's end.
 struct End {
@@ -10,15 +9,15 @@ struct End {
 }
 
 impl End {
-    fn to_json(&self) -> Value {
-        json!({ "member": self.member, "s": self.at.0.0 as f64 / 1e9, "bytes": self.at.1 })
+    fn figures(&self) -> MemberEnd {
+        MemberEnd { member: self.member.clone(), s: self.at.0.0 as f64 / 1e9, bytes: self.at.1 }
     }
 }
 
 /// The section of an array with members that wear out; none where nothing does. Instants and bytes written by the host
 /// are those at which a member refused its first write; apart: from the first member to the second, also as a share of
 /// what the first one bore.
-pub(super) fn wear_out(members: &[MemberFacts<'_>], lost_pages: u64) -> Option<Value> {
+pub(super) fn wear_out(members: &[MemberFacts<'_>], lost_pages: u64) -> Option<WearOut> {
     let wearing = || members.iter().filter(|member| member.drive.spec.ftl.wear.erase_budget.is_some());
     wearing().next()?;
     let end = |member: &MemberFacts<'_>| Some(End { member: member.called(), at: member.first_refusal? });
@@ -30,15 +29,50 @@ pub(super) fn wear_out(members: &[MemberFacts<'_>], lost_pages: u64) -> Option<V
         let (ns, bytes) = (second.at.0.since(first.at.0).0, second.at.1 - first.at.1);
         (ns as f64 / 1e9, bytes, bytes as f64 / first.at.1.max(1) as f64)
     });
-    Some(json!({
-        "worn_out": ends.len(),
-        "first": first.map(End::to_json), "second": second.map(End::to_json),
-        "apart_s": apart.map(|(seconds, _, _)| seconds),
-        "apart_bytes": apart.map(|(_, bytes, _)| bytes),
-        "apart_share": apart.map(|(_, _, share)| share),
-        "expected_apart_share": expected,
-        "lost_pages": lost_pages,
-    }))
+    Some(WearOut {
+        worn_out: ends.len(),
+        first: first.map(End::figures),
+        second: second.map(End::figures),
+        apart_s: apart.map(|(seconds, _, _)| seconds),
+        apart_bytes: apart.map(|(_, bytes, _)| bytes),
+        apart_share: apart.map(|(_, _, share)| share),
+        expected_apart_share: expected,
+        lost_pages,
+    })
+}
+
+figures! {
+    /// How far apart the members of an array wear out.
+    pub struct WearOut {
+        /// Members that are worn out.
+        worn_out: usize => unit("members").lower().row("members at the end of their lives"),
+        /// The member that wore out first.
+        first: Option<MemberEnd> => plain(),
+        /// The member that wore out second.
+        second: Option<MemberEnd> => plain(),
+        /// Time from the first member's end to the second's.
+        apart_s: Option<f64> => unit("s").higher(),
+        /// Bytes that the host wrote in between.
+        apart_bytes: Option<u64> => unit("bytes").higher(),
+        /// The same as a share of what the host had written when the first member wore out.
+        apart_share: Option<f64> => unit("share").higher().row_always("  the second after the first, of its life"),
+        /// The share that follows if this workload continues.
+        expected_apart_share: Option<f64> => unit("share").higher().row("  the same, as foreseen"),
+        /// Pages lost in the run.
+        lost_pages: u64 => unit("pages").lower(),
+    }
+}
+
+figures! {
+    /// When a member was worn out: it refused a write.
+    pub struct MemberEnd {
+        /// The member.
+        member: String => plain(),
+        /// When it refused its first write.
+        s: f64 => unit("s").higher(),
+        /// Bytes that the host had written to the array by then.
+        bytes: u64 => unit("bytes").higher(),
+    }
 }
 
 /// The same share if all went on as in this run until all blocks of a member had their erases: (n₂ − n₁) / n₁, with n

@@ -8,6 +8,7 @@ use crate::engine::{
     Verdict, View, Why,
 };
 
+use crate::figures;
 use crate::kernel::head_comment;
 use crate::mapping::Mapping;
 
@@ -38,7 +39,7 @@ mod spd_raid4;
 mod tests;
 mod todo;
 
-pub use backup::{Backup, BackupFacts, DiskFacts, Moved};
+pub use backup::{Backup, BackupDiskFigures, BackupFacts, BackupFigures, DiskFacts, Moved};
 pub use diff_raid::DiffRaid;
 pub use ds::Ds;
 pub use dvs::Dvs;
@@ -58,6 +59,11 @@ pub use raid5::Raid5;
 pub use raid6::Raid6;
 pub use shares::{SHARES_OF, Shares};
 pub use spd_raid4::SpdRaid4;
+
+/// The sections that schemes add to the summary.
+pub(crate) fn figures() -> Vec<figures::Entry> {
+    vec![backup::figures()]
+}
 
 /// A member of an array, as its scheme may know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -132,7 +132,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.rest();
         self.engine.untimed = self.untimed;
         self.engine.open_gates(false);
-        self.conditioned = Some(conditioned.to_json());
+        self.conditioned = Some(conditioned.conditioning());
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use crate::devices::Body;
 use crate::engine::{Contents, NodeId};
 use crate::error::Error;
 use crate::image::{Reader, Writer};
+use crate::metrics::{Conditioning, Reported};
 use crate::output::problem;
 use crate::schemes::Any;
 use std::path::Path;
@@ -19,7 +20,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return Err(named(problem.into()));
         }
         self.restore(&mut image).map_err(named)?;
-        self.conditioned = image.conditioning;
+        self.conditioned = image.conditioning.as_ref().and_then(Conditioning::from_json);
         self.drive.set_untimed(self.untimed);
         self.erases_before = self.drive.erases();
         Ok(())
@@ -55,7 +56,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         image.put(&self.engine.nodes().collect::<Vec<_>>());
         image.put(&self.engine.carried());
         self.buffer.save(&mut image);
-        let written = image.write(path, &self.resolved.identity(), C::KEEP, self.conditioned.clone());
+        let conditioned = self.conditioned.as_ref().map(Reported::to_json);
+        let written = image.write(path, &self.resolved.identity(), C::KEEP, conditioned);
         written.map_err(|error| Error::Output(problem(&path.display().to_string(), &error)))
     }
 }

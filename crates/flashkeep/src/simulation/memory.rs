@@ -3,9 +3,10 @@
 use super::Simulation;
 use crate::devices::Body;
 use crate::engine::{Contents, NodeId};
+use crate::figures::Reported;
 use crate::kernel::SimTime;
-use crate::schemes::{Any, Backup};
-use serde_json::{Value, json};
+use crate::schemes::{Any, Backup, BackupFigures};
+use serde_json::Value;
 
 /// Pages in use for each disk, integrated over time: looked at whenever a request comes.
 #[derive(Clone, Debug, Default)]
@@ -63,18 +64,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// What the backup has done, for the summary.
-    pub(super) fn backup_facts(&self) -> Option<Value> {
+    pub(super) fn backup_figures(&self) -> Option<(&'static str, Value)> {
         let (backup, gauge) = (self.backup()?, self.gauge.as_ref()?);
         let facts = backup.facts();
         let mib = |pages: f64| pages * self.resolved.page_bytes() as f64 / f64::from(1 << 20);
         let means = gauge.means();
-        let mut told = serde_json::to_value(&facts).unwrap_or_default();
-        told["nvram_most_mib"] = json!(mib(f64::from(facts.nvram_most)));
-        told["nvram_mean_mib"] = json!(mib(means.iter().sum()));
-        for (disk, mean) in means.into_iter().enumerate() {
-            told["disks"][disk]["nvram_most_mib"] = json!(mib(f64::from(facts.disks[disk].nvram_most)));
-            told["disks"][disk]["nvram_mean_mib"] = json!(mib(mean));
-        }
-        Some(told)
+        let figures = BackupFigures::new(&facts, &means, mib);
+        Some(("backup", figures.to_json()))
     }
 }

@@ -229,7 +229,7 @@ struct Simulation<'a, C: Contents, H> {
     /// Pages on the short way of an untimed run, kept for their memory.
     pages: Vec<u32>,
     /// What came of conditioning it.
-    conditioned: Option<serde_json::Value>,
+    conditioned: Option<crate::metrics::Conditioning>,
     /// Erases of each block before time 0; empty where there were none.
     erases_before: Vec<u32>,
     page_shift: Option<u32>,
@@ -389,11 +389,11 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         warnings.extend(notes.iter().cloned());
         warnings.extend(log_notes);
         warnings.extend(self.volumes.as_ref().map_or_else(|| requests.warnings(), Volumes::warnings));
-        warnings.extend(self.conditioned.as_ref().filter(|found| found["steady"] == false).map(|found| {
+        warnings.extend(self.conditioned.as_ref().filter(|found| !found.steady).map(|found| {
             format!(
                 "conditioning: no steady state after {} rounds; condition.most_rounds allows more, condition.round \
                  longer ones",
-                found["rounds"]
+                found.rounds
             )
         }));
         warnings.extend(

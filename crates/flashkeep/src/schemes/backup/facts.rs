@@ -1,6 +1,8 @@
 //! What the backup has done, for the report: it decides nothing.
 
 use super::Backup;
+use crate::figures;
+use crate::figures::{Entry, Reported, plain, unit};
 
 /// Operations, and the pages that they moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -108,6 +110,107 @@ impl Backup {
             writes: self.writes,
             free_segments: self.layout.free_segments(),
             disks: self.disks.iter().enumerate().map(disk).collect(),
+        }
+    }
+}
+
+figures! {
+    /// What disks that back up SSDs have done.
+    pub struct BackupFigures {
+        /// Pages of the non-volatile memory.
+        nvram_pages: u32 => unit("pages"),
+        /// Pages of the memory in use at the end.
+        nvram_used: u32 => unit("pages").lower(),
+        /// Most pages of the memory in use at once.
+        nvram_most: u32 => unit("pages").lower(),
+        /// Entries of the map of staged pages at the end, 16 bytes each.
+        map_entries: u32 => unit("entries").lower(),
+        /// Most entries of that map.
+        map_most: u32 => unit("entries").lower(),
+        /// Writes of the host, cut at segments.
+        writes: Moved => plain(),
+        /// Free segments of each disk.
+        free_segments: u32 => unit("segments"),
+        /// Each disk.
+        disks: Vec<BackupDiskFigures> => plain(),
+        /// Most of the memory in use at once.
+        nvram_most_mib: f64 => unit("MiB").lower(),
+        /// The memory in use, mean over time.
+        nvram_mean_mib: f64 => unit("MiB").lower(),
+    }
+}
+
+figures! {
+    /// What one disk that backs up SSDs has done.
+    pub struct BackupDiskFigures {
+        /// Pages of the memory in use for it at the end.
+        nvram_pages: u32 => unit("pages").lower(),
+        /// Most pages of the memory in use for it at once.
+        nvram_most: u32 => unit("pages").lower(),
+        /// Phase 1: written to data segments.
+        in_place: Moved => plain(),
+        /// Phase 1: written to free segments.
+        staged: Moved => plain(),
+        /// Phase 2: read from free segments.
+        recalled: Moved => plain(),
+        /// Phase 3: written to data segments.
+        destaged: Moved => plain(),
+        /// Written to it to complete it after it or the memory was lost.
+        refilled: Moved => plain(),
+        /// Read from it for a new SSD.
+        restored: Moved => plain(),
+        /// Free segments in use at the end.
+        segments_used: u32 => unit("segments").lower(),
+        /// Most of the memory in use for it at once.
+        nvram_most_mib: f64 => unit("MiB").lower(),
+        /// The memory in use for it, mean over time.
+        nvram_mean_mib: f64 => unit("MiB").lower(),
+    }
+}
+
+figures! {
+    /// Operations, and the pages that they moved.
+    impl Moved {
+        /// Operations on adjacent pages.
+        operations: u64 => unit("operations").lower(),
+        /// Pages that they moved.
+        pages: u64 => unit("pages").lower(),
+    }
+}
+
+/// The section of the summary.
+pub(in crate::schemes) fn figures() -> Entry {
+    let (about, figure) = ("What disks that back up SSDs have done; only with the scheme `backup`.", plain());
+    Entry { name: "backup".into(), about: about.into(), figure, shape: BackupFigures::shape().optional() }
+}
+
+impl BackupFigures {
+    /// `means` are the pages of the memory in use for each disk, mean over time.
+    pub(crate) fn new(facts: &BackupFacts, means: &[f64], mib: impl Fn(f64) -> f64) -> Self {
+        let disk = |(disk, mean): (&DiskFacts, &f64)| BackupDiskFigures {
+            nvram_pages: disk.nvram_pages,
+            nvram_most: disk.nvram_most,
+            in_place: disk.in_place,
+            staged: disk.staged,
+            recalled: disk.recalled,
+            destaged: disk.destaged,
+            refilled: disk.refilled,
+            restored: disk.restored,
+            segments_used: disk.segments_used,
+            nvram_most_mib: mib(f64::from(disk.nvram_most)),
+            nvram_mean_mib: mib(*mean),
+        };
+        BackupFigures {
+            nvram_pages: facts.nvram_pages,
+            nvram_used: facts.nvram_used,
+            nvram_most: facts.nvram_most,
+            map_entries: facts.map_entries,
+            map_most: facts.map_most,
+            writes: facts.writes,
+            free_segments: facts.free_segments,
+            disks: facts.disks.iter().zip(means).map(disk).collect(),
+            nvram_most_mib: mib(f64::from(facts.nvram_most)),
+            nvram_mean_mib: mib(means.iter().sum()),
         }
     }
 }

@@ -55,7 +55,8 @@ use crate::kernel::{Bits, Span};
 use crate::schemes::RedundancySpec;
 use address::Layout;
 use disk::{Disk, Kind, Turn};
-pub use facts::{BackupFacts, DiskFacts, Moved};
+pub(super) use facts::figures;
+pub use facts::{BackupDiskFigures, BackupFacts, BackupFigures, DiskFacts, Moved};
 use pending::Memory;
 use segments::Segments;
 

@@ -1,6 +1,6 @@
 //! How a reported figure is declared: as a field of the struct that carries it to the report.
 //!
-//! [`figures!`](crate::metrics::figures) declares such a struct. A field's name is its key in the summary, its doc
+//! [`figures!`](crate::figures!) declares such a struct. A field's name is its key in the summary, its doc
 //! comment the figure's description, its type says what values it has, and the expression behind `=>` gives the unit,
 //! the label and which way is better. The summary's JSON, the tables, the documentation and the types of the Python
 //! package all follow from these declarations.
@@ -44,6 +44,8 @@ pub struct Figure {
     pub better: Better,
     /// Whether tables show it.
     pub row: Row,
+    /// Whether tables show only the rows of this group that are not indented.
+    pub brief: bool,
     /// The heading of the tables' section that a group begins or continues.
     pub heading: &'static str,
     /// Whether the digest leaves it out: what follows from other figures, or from the drive file alone.
@@ -56,7 +58,7 @@ pub struct Figure {
 #[must_use]
 pub const fn unit(unit: &'static str) -> Figure {
     let (label, heading, id) = ("", "", "");
-    Figure { unit, label, better: Better::Neither, row: Row::No, heading, derived: false, id }
+    Figure { unit, label, better: Better::Neither, row: Row::No, brief: false, heading, derived: false, id }
 }
 
 /// Text, a flag, or a group of figures.
@@ -98,6 +100,13 @@ impl Figure {
     #[must_use]
     pub const fn row_always(mut self, label: &'static str) -> Figure {
         (self.label, self.row) = (label, Row::Always);
+        self
+    }
+
+    /// Tables leave out the indented rows of this group.
+    #[must_use]
+    pub const fn brief(mut self) -> Figure {
+        self.brief = true;
         self
     }
 
@@ -151,6 +160,14 @@ pub enum Shape {
     Nullable(Box<Shape>),
     /// One that is left out where the run has no such thing.
     Optional(Box<Shape>),
+}
+
+impl Shape {
+    /// The same, left out by runs that have no such thing.
+    #[must_use]
+    pub fn optional(self) -> Shape {
+        Shape::Optional(Box::new(self))
+    }
 }
 
 /// Figures that stand together.
@@ -240,11 +257,12 @@ impl<T: Reported> Reported for IfAny<T> {
     }
 
     fn shape() -> Shape {
-        Shape::Optional(Box::new(T::shape()))
+        T::shape().optional()
     }
 }
 
-/// Declares a struct of reported figures. See [`figure`](crate::metrics::figure).
+/// Declares a struct of reported figures, or (`impl`) the figures that a struct has already. See
+/// [`figures`](mod@crate::figures).
 #[macro_export]
 macro_rules! figures {
     (
@@ -259,24 +277,37 @@ macro_rules! figures {
             $( $(#[doc = $text])+ $vis $field: $type, )*
         }
 
-        impl $crate::metrics::Reported for $name {
+        $crate::figures! {
+            $(#[doc = $about])+
+            impl $name {
+                $( $(#[doc = $text])+ $field: $type => $figure, )*
+            }
+        }
+    };
+    (
+        $(#[doc = $about:literal])+
+        impl $name:ident {
+            $( $(#[doc = $text:literal])+ $field:ident: $type:ty => $figure:expr, )*
+        }
+    ) => {
+        impl $crate::figures::Reported for $name {
             fn told(&self) -> Option<serde_json::Value> {
                 let mut told = serde_json::Map::new();
-                $( if let Some(value) = $crate::metrics::Reported::told(&self.$field) {
+                $( if let Some(value) = $crate::figures::Reported::told(&self.$field) {
                     told.insert(stringify!($field).to_owned(), value);
                 } )*
                 Some(serde_json::Value::Object(told))
             }
 
-            fn shape() -> $crate::metrics::Shape {
-                let entries = vec![ $( $crate::metrics::Entry {
+            fn shape() -> $crate::figures::Shape {
+                let entries = vec![ $( $crate::figures::Entry {
                     name: stringify!($field).into(),
                     about: concat!($($text),+).trim().into(),
                     figure: $figure,
-                    shape: <$type as $crate::metrics::Reported>::shape(),
+                    shape: <$type as $crate::figures::Reported>::shape(),
                 }, )* ];
                 let about = concat!($($about),+).trim();
-                $crate::metrics::Shape::Group($crate::metrics::Group { name: stringify!($name), about, entries })
+                $crate::figures::Shape::Group($crate::figures::Group { name: stringify!($name), about, entries })
             }
         }
     };

@@ -1,0 +1,151 @@
+"""The registry of figures: what a summary holds, how Python types it, and the pages made from it."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import flashkeep as fk
+import pytest
+from flashkeep import registry
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(drive: str, workload: str = "synth:random,requests=2k,write=0.6", /, *keys: str, **options: Any) -> fk.Result:
+    overrides: dict[str, Any] = dict(key.split("=") for key in keys)
+    return fk.run(fk.drive(drive).replace(**overrides), workload, requests=False, **options)
+
+
+@pytest.fixture(scope="module")
+def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """A summary of each kind of run."""
+    folder = tmp_path_factory.mktemp("metrics")
+    small = folder / "small.toml"
+    small.write_text(
+        'name = "small"\n[flash]\nchannels = 4\nchips_per_channel = 1\nblocks_per_plane = 64\npages_per_block = 32\n'
+    )
+    drive, aged = str(small), folder / "drive.aged"
+    kinds = {
+        "drive": run(drive),
+        "raid": run(drive, "synth:random,requests=2k", "redundancy.scheme=raid5", fail="chip:1.0@500req", verify=True),
+        "commands": run(
+            drive, "synth:random,requests=2k", "flash.planes_per_die=2", "flash.commands.multi_plane=match"
+        ),
+        "packing": run(drive, "synth:random,requests=2k", "ftl.logical_page_kib=2"),
+        "map": run(drive, "synth:random,requests=2k", "ftl.map=dftl"),
+        "untimed": run(drive, untimed=True),
+        "conditioned": run(drive, condition=True, save_aged=aged),
+        "aged": run(drive, aged=aged),
+        "power": run(drive, "synth:random,requests=2k,write=1", fail="power@500req", verify=True),
+        "energy": run("2CM-128", "synth:random,requests=2k,footprint=64MiB"),
+        "disk": run("st3500630a", "synth:random,requests=500"),
+        "backup": run("t7-backup-1", "synth:hybrid-usr,requests=2k"),
+        "array": run("t7-ssd-raid5", "synth:hybrid-usr,requests=2k"),
+    }
+    return {name: result.to_dict() for name, result in kinds.items()}
+
+
+def test_the_registry_has_every_figure_of_a_summary(summaries: dict[str, dict[str, Any]]) -> None:
+    known = {metric["path"] for metric in registry.read()["metrics"]}
+    groups = {path.rpartition(".")[0] for path in known}
+    for name, summary in summaries.items():
+        for path in set(registry.paths(summary)) - known:
+            # A group without a value, and a list without members.
+            empty = any(group == path or group.startswith((f"{path}.", f"{path}[]")) for group in groups)
+            assert empty, f"{name}: {path} is not in the registry"
+
+
+def test_every_figure_of_the_registry_is_in_some_summary(summaries: dict[str, dict[str, Any]]) -> None:
+    found = {path for summary in summaries.values() for path in registry.paths(summary)}
+    missing = {metric["path"] for metric in registry.read()["metrics"]} - found
+    assert not missing
+
+
+def test_values_have_the_types_that_the_registry_says(summaries: dict[str, dict[str, Any]]) -> None:
+    types = registry.read()["types"]
+    python: dict[str, Any] = {"count": int, "number": (int, float), "flag": bool, "text": str, "open": dict}
+
+    def check(value: object, of: str, where: str) -> None:
+        if of in python:
+            assert isinstance(value, python[of]), where
+            return
+        assert isinstance(value, dict), where
+        for field in types[of]["fields"]:
+            at = f"{where}.{field['name']}"
+            if field["name"] not in value:
+                assert field["optional"], at
+                continue
+            inner = value[field["name"]]
+            if inner is None:
+                assert field["nullable"], at
+                continue
+            for item in inner if field["list"] else [inner]:
+                if item is not None:
+                    check(item, field["type"], at)
+
+    for name, summary in summaries.items():
+        check(summary, "Summary", name)
+
+
+def test_pages_made_from_the_registry_are_current() -> None:
+    for place, text in (
+        ("docs/metrics.md", registry.documentation()),
+        ("python/flashkeep/_summary.pyi", registry.stubs()),
+    ):
+        assert (ROOT / place).read_text() == text, f"{place}: python -m flashkeep.registry writes it anew"
+
+
+def test_mypy_knows_the_figures(tmp_path: Path) -> None:
+    code = tmp_path / "snippet.py"
+    code.write_text(
+        "import flashkeep as fk\n"
+        "def look(result: fk.Result) -> None:\n"
+        "    reveal_type(result.response_us.read.p99)\n"
+        "    reveal_type(result.members[0].operations.program.gc)\n"
+        "    reveal_type(result.wear.erases_total)\n"
+        "    result.response_us.raed\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file", "", str(code)]
+    path = {"MYPYPATH": str(ROOT / "python"), "PATH": ""}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=path, cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "float | None" in lines[0] or "Union[builtins.float, None]" in lines[0], lines
+    assert '"builtins.int"' in lines[1], lines
+    assert "int" in lines[2], lines
+    assert '"TimesByOperation" has no attribute "raed"' in lines[3], lines
+    assert len(lines) <= 6, lines
+
+
+def test_a_wrong_name_gets_a_suggestion() -> None:
+    result = run("2CM-128", "synth:random,requests=200,write=1,footprint=64MiB")
+    with pytest.raises(AttributeError, match="did you mean 'read'"):
+        _ = result.response_us.raed  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="did you mean 'throughput'"):
+        _ = result.troughput  # type: ignore[attr-defined]
+
+
+def test_figures_that_a_run_lacks_have_no_value() -> None:
+    result = run("2CM-128", "synth:random,requests=200,write=1,footprint=64MiB")
+    assert result.response_us.read.p99 is None
+    assert not result.response_us.read
+    assert result.response_us.write.p99 is not None
+    assert result.packing.flash_pages.program is None
+    assert result.wear_out.first.bytes is None
+    assert result.backup.disks == []
+    again: fk.Result = pickle.loads(pickle.dumps(result))
+    assert again.to_dict() == result.to_dict()
+    assert again.response_us.read.p99 is None
+    assert pickle.loads(pickle.dumps(result.response_us)) == result.response_us
+
+
+def test_the_schema_names_what_is_required() -> None:
+    schema = registry.schema()
+    assert "response_us" in schema["required"]
+    assert "packing" not in schema["required"]
+    used = {name for name, of in registry.read()["types"].items() for _ in of["fields"]}
+    assert set(schema["$defs"]) == used - {"Summary"}
