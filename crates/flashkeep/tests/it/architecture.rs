@@ -17,7 +17,8 @@ const MUST_NOT_REACH: &[(&str, &[&str])] = &[
     ("disk", &["config", "schemes", "mapping"]),
     ("host", &["config", "flash", "ftl", "drive", "disk", "schemes"]),
     ("buffer", &["config", "flash", "ftl", "drive", "disk", "schemes"]),
-    ("config", &["simulation", "report"]),
+    ("config", &["simulation", "metrics"]),
+    ("figures", &["config", "kernel", "metrics", "schemes"]),
 ];
 
 fn sources(path: &Path, found: &mut Vec<PathBuf>) {
