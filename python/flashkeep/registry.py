@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import sys
 
 from . import _flashkeep
@@ -77,6 +78,8 @@ def stubs() -> str:
     for name, of in read()["types"].items():
         lines += ["", f"class {name}(Node):", f'    """{of["about"]}"""', ""]
         for field in of["fields"]:
+            if keyword.iskeyword(field["name"]):
+                continue  # it can only be had as an item
             lines += ["    @property", f"    def {field['name']}(self) -> {_python(field, of['absent'])}:",
                       f'        """{_in_words(field)}"""']  # fmt: skip
     return "\n".join(lines) + "\n"

@@ -59,7 +59,7 @@ def test_python_has_them_too(drive: str, tmp_path: Path) -> None:
     file = tmp_path / "aged.fk"
     first = fk.run(drive, WORKLOAD, untimed=True, condition=True, save_aged=file)
     assert not first.response_us.all
-    assert first.conditioning.rounds >= 5
+    assert (first.conditioning.rounds or 0) >= 5
     with pytest.raises(ValueError, match="untimed"):
         first.requests()
     assert len(fk.run(drive, WORKLOAD, aged=file).requests()) == 2000

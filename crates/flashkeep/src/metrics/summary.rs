@@ -143,7 +143,7 @@ figures! {
         /// Seed of the random streams.
         seed: u64 => plain(),
         /// SHA-256 over the times of all requests and all figures that are part of it.
-        digest: Option<String> => plain().derived(),
+        digest: String => plain().derived(),
         /// The resolved drive, with every default.
         drive: Value => plain().derived(),
         /// Bytes that the host can use.
@@ -479,7 +479,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         schema: 1,
         flashkeep: env!("CARGO_PKG_VERSION"),
         seed: facts.seed,
-        digest: None,
+        digest: String::new(),
         drive: drive.to_json(),
         capacity_bytes: drive.capacity_bytes(),
         workload: workload(facts.workload),

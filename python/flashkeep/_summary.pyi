@@ -1,0 +1,1001 @@
+"""The types of a run's figures, generated from the registry of figures: python -m flashkeep.registry"""
+
+from .api import Figures, Node
+
+class Summary(Node):
+    """What a run reports."""
+
+    @property
+    def schema(self) -> int:
+        """Version of this format."""
+    @property
+    def flashkeep(self) -> str:
+        """Version of flashkeep."""
+    @property
+    def seed(self) -> int:
+        """Seed of the random streams."""
+    @property
+    def digest(self) -> str | None:
+        """SHA-256 over the times of all requests and all figures that are part of it."""
+    @property
+    def drive(self) -> Figures:
+        """The resolved drive, with every default."""
+    @property
+    def capacity_bytes(self) -> int:
+        """Bytes that the host can use. (bytes, higher is better)"""
+    @property
+    def workload(self) -> Workload:
+        """The workload."""
+    @property
+    def simulated_s(self) -> float | None:
+        """Simulated time in which requests were counted; none if nothing took time and requests have no arrivals. (s)"""
+    @property
+    def warnings(self) -> list[str]:
+        """Remarks on figures that could mislead."""
+    @property
+    def response_us(self) -> TimesByOperation:
+        """Response times, from the arrival of a request to its acknowledgement."""
+    @property
+    def service_us(self) -> TimesByOperation:
+        """Service times, from the first grant of a resource to completion, without waiting in between."""
+    @property
+    def queue(self) -> Queue:
+        """Requests that had arrived and were not done."""
+    @property
+    def throughput(self) -> Throughput:
+        """Work done in each simulated second."""
+    @property
+    def operations(self) -> Operations:
+        """Flash operations in pages (erases: blocks) by kind and cause."""
+    @property
+    def write_amplification(self) -> WriteAmplification:
+        """Pages programmed for each page that the host wrote."""
+    @property
+    def buffer(self) -> BufferHits:
+        """How the DRAM served the host."""
+    @property
+    def wear(self) -> Wear:
+        """How the flash has worn; none for a disk."""
+    @property
+    def utilization(self) -> Utilization:
+        """How busy channels and dies were; none for a disk."""
+    @property
+    def fill(self) -> float | None:
+        """The share of the pages that hold valid data at the end. (share)"""
+    @property
+    def reads_of_nothing(self) -> int:
+        """Reads of pages that were never written, which cost no flash time. (pages)"""
+    @property
+    def reads_from_memory(self) -> int:
+        """Reads served from the controller's memory because the page was on its way to the flash. (pages, higher is better)"""
+    @property
+    def members(self) -> list[Member]:
+        """The members of an array, or the parts of a drive that its redundancy works across."""
+    @property
+    def integrity(self) -> Integrity:
+        """Whether contents were right, and what failures cost."""
+    @property
+    def redundancy(self) -> Redundancy:
+        """The redundancy and what it takes of the flash."""
+    @property
+    def phases(self) -> list[Phase]:
+        """The run before, during and after each failure."""
+    @property
+    def commands(self) -> Commands:
+        """How often planes worked together and cache registers overlapped; only with such commands."""
+    @property
+    def packing(self) -> Packing:
+        """How full flash pages were that hold several logical pages; only with such pages."""
+    @property
+    def mapping(self) -> Mapping:
+        """How logical pages were found; only with maps other than a page map in memory."""
+    @property
+    def backup(self) -> Backup:
+        """What disks that back up SSDs have done; only with the scheme `backup`."""
+    @property
+    def conditioning(self) -> Conditioning:
+        """How the drive was conditioned; only if it was."""
+    @property
+    def untimed(self) -> bool | None:
+        """True if nothing took time; left out otherwise."""
+    @property
+    def energy(self) -> Energy:
+        """Energy; none if the drive file gives no currents or powers."""
+    @property
+    def economy(self) -> Economy:
+        """Cost and life; only for arrays and for drives with a price."""
+    @property
+    def wear_out(self) -> WearOut:
+        """How far apart members wear out; only for arrays whose members have erase budgets."""
+    @property
+    def disk(self) -> DiskActivity:
+        """What a disk did with its time; only for a lone disk."""
+    @property
+    def run(self) -> Machine:
+        """What the run took of this machine: the only section that differs between equal runs."""
+
+class Workload(Node):
+    """The workload."""
+
+    @property
+    def name(self) -> str:
+        """Its path, or the text of a synthetic workload."""
+    @property
+    def format(self) -> str:
+        """The format of the trace."""
+    @property
+    def synthetic(self) -> bool:
+        """Whether it was generated rather than recorded."""
+    @property
+    def requests(self) -> int:
+        """Requests, warm-up included. (requests)"""
+    @property
+    def reads(self) -> int:
+        """Reads. (requests)"""
+    @property
+    def writes(self) -> int:
+        """Writes. (requests)"""
+    @property
+    def trims(self) -> int:
+        """Trims. (requests)"""
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read. (bytes)"""
+    @property
+    def bytes_written(self) -> int:
+        """Bytes written. (bytes)"""
+    @property
+    def span_s(self) -> float:
+        """Time from the first arrival to the last. (s)"""
+    @property
+    def skipped(self) -> int:
+        """Records that could not be read and were skipped. (records, lower is better)"""
+    @property
+    def overlapping(self) -> int:
+        """Requests whose address was taken modulo the capacity. (requests, lower is better)"""
+
+class TimesByOperation(Node):
+    """Times of requests by operation."""
+
+    @property
+    def all(self) -> Times:
+        """Reads, writes and trims together."""
+    @property
+    def read(self) -> Times:
+        """Reads."""
+    @property
+    def write(self) -> Times:
+        """Writes and trims."""
+
+class Times(Node):
+    """How the times of requests are distributed."""
+
+    @property
+    def count(self) -> int | None:
+        """Requests counted. (requests)"""
+    @property
+    def mean(self) -> float | None:
+        """Mean, which is exact. (µs, lower is better)"""
+    @property
+    def min(self) -> float | None:
+        """Shortest time. (µs, lower is better)"""
+    @property
+    def p50(self) -> float | None:
+        """Median. (µs, lower is better)"""
+    @property
+    def p90(self) -> float | None:
+        """Time that 90 % of the requests do not exceed. (µs, lower is better)"""
+    @property
+    def p95(self) -> float | None:
+        """Time that 95 % of the requests do not exceed. (µs, lower is better)"""
+    @property
+    def p99(self) -> float | None:
+        """Time that 99 % of the requests do not exceed. (µs, lower is better)"""
+    @property
+    def p99_9(self) -> float | None:
+        """Time that 99.9 % of the requests do not exceed. (µs, lower is better)"""
+    @property
+    def p99_99(self) -> float | None:
+        """Time that 99.99 % of the requests do not exceed; none for fewer than 10,000 requests. (µs, lower is better)"""
+    @property
+    def max(self) -> float | None:
+        """Longest time. (µs, lower is better)"""
+
+class Queue(Node):
+    """Requests that had arrived and were not done."""
+
+    @property
+    def mean(self) -> float | None:
+        """Mean number of such requests. (requests, lower is better)"""
+    @property
+    def max(self) -> int | None:
+        """Largest number of such requests. (requests, lower is better)"""
+
+class Throughput(Node):
+    """Work done in each simulated second."""
+
+    @property
+    def iops(self) -> float | None:
+        """Requests done in a second. (requests/s, higher is better)"""
+    @property
+    def read_mib_s(self) -> float | None:
+        """MiB read in a second. (MiB/s, higher is better)"""
+    @property
+    def write_mib_s(self) -> float | None:
+        """MiB written in a second. (MiB/s, higher is better)"""
+
+class Operations(Node):
+    """Operations by kind and cause."""
+
+    @property
+    def read(self) -> OperationsByCause:
+        """Pages read, by cause."""
+    @property
+    def program(self) -> OperationsByCause:
+        """Pages programmed, by cause."""
+    @property
+    def erase(self) -> OperationsByCause:
+        """Blocks erased, by cause."""
+    @property
+    def copyback(self) -> OperationsByCause:
+        """Pages copied inside their plane, by cause."""
+
+class OperationsByCause(Node):
+    """Operations of one kind by cause."""
+
+    @property
+    def host(self) -> int:
+        """Pages read for the host. (pages, lower is better)"""
+    @property
+    def mirror(self) -> int:
+        """Pages read for second and later copies. (pages, lower is better)"""
+    @property
+    def update(self) -> int:
+        """Pages read to complete pages that are written in part. (pages, lower is better)"""
+    @property
+    def gc(self) -> int:
+        """Pages read by garbage collection. (pages, lower is better)"""
+    @property
+    def wear(self) -> int:
+        """Pages read by wear leveling. (pages, lower is better)"""
+    @property
+    def parity(self) -> int:
+        """Pages read for parity. (pages, lower is better)"""
+    @property
+    def parity_gc(self) -> int:
+        """Pages read for parity that garbage collection writes again. (pages, lower is better)"""
+    @property
+    def partial_parity(self) -> int:
+        """Pages read for the parity of stripes that are not full. (pages, lower is better)"""
+    @property
+    def rebuild(self) -> int:
+        """Pages read by a rebuild. (pages, lower is better)"""
+    @property
+    def migrate(self) -> int:
+        """Pages read to move data between media. (pages, lower is better)"""
+    @property
+    def metadata(self) -> int:
+        """Pages read for the tables of the drive. (pages, lower is better)"""
+
+class WriteAmplification(Node):
+    """Pages programmed for each page that the host wrote; 1 and the parts add up to the total."""
+
+    @property
+    def total(self) -> float | None:
+        """Pages programmed for each page that the host wrote. (ratio, lower is better)"""
+    @property
+    def buffer(self) -> float | None:
+        """Host pages programmed beyond one for each page written; negative where the DRAM saved programs. (ratio, lower is better)"""
+    @property
+    def mirror(self) -> float | None:
+        """Second and later copies programmed. (ratio, lower is better)"""
+    @property
+    def gc(self) -> float | None:
+        """Pages programmed by garbage collection. (ratio, lower is better)"""
+    @property
+    def parity(self) -> float | None:
+        """Parity pages programmed. (ratio, lower is better)"""
+    @property
+    def wear(self) -> float | None:
+        """Pages programmed by wear leveling and migration. (ratio, lower is better)"""
+    @property
+    def metadata(self) -> float | None:
+        """Pages programmed for the tables of the drive. (ratio, lower is better)"""
+    @property
+    def rebuild(self) -> float | None:
+        """Pages programmed by rebuilds. (ratio, lower is better)"""
+    @property
+    def empty(self) -> float | None:
+        """Places left empty in flash pages that hold several logical pages. (ratio, lower is better)"""
+
+class BufferHits(Node):
+    """How the DRAM served the host, in sectors."""
+
+    @property
+    def read_hits(self) -> int | None:
+        """Sectors of reads that the DRAM held. (sectors, higher is better)"""
+    @property
+    def read_misses(self) -> int | None:
+        """Sectors of reads that had to come from the media. (sectors, lower is better)"""
+    @property
+    def write_hits(self) -> int | None:
+        """Sectors of writes whose old version the DRAM still held. (sectors, higher is better)"""
+    @property
+    def write_misses(self) -> int | None:
+        """Sectors of writes that were new to the DRAM. (sectors, lower is better)"""
+
+class Wear(Node):
+    """How the flash has worn, and how long it lasts under this workload."""
+
+    @property
+    def erases_total(self) -> int | None:
+        """Blocks erased. (erases, lower is better)"""
+    @property
+    def erases_min(self) -> int | None:
+        """Erases of the block that was erased least. (erases)"""
+    @property
+    def erases_mean(self) -> float | None:
+        """Erases of a block, mean. (erases, lower is better)"""
+    @property
+    def erases_max(self) -> int | None:
+        """Erases of the block that was erased most. (erases, lower is better)"""
+    @property
+    def erases_stddev(self) -> float | None:
+        """Standard deviation of the erases over the blocks. (erases, lower is better)"""
+    @property
+    def lifetime_days(self) -> float | None:
+        """Time until the first block reaches the erase budget if this workload continues. (days, higher is better)"""
+    @property
+    def lifetime_days_by_mean(self) -> float | None:
+        """Time until all blocks reach the erase budget if this workload continues and wears them evenly. (days, higher is better)"""
+    @property
+    def lifetime_erases(self) -> float | None:
+        """Erases until the first block reaches the erase budget. (erases, higher is better)"""
+    @property
+    def lifetime_erases_by_mean(self) -> float | None:
+        """Erases until all blocks reach the erase budget. (erases, higher is better)"""
+    @property
+    def tbw(self) -> float | None:
+        """Terabytes that the host can write until the first block reaches the erase budget. (TB, higher is better)"""
+    @property
+    def tbw_by_mean(self) -> float | None:
+        """Terabytes that the host can write until all blocks reach the erase budget. (TB, higher is better)"""
+    @property
+    def dwpd(self) -> float | None:
+        """Drive writes a day over the warranty until the first block reaches the erase budget. (1/day, higher is better)"""
+    @property
+    def dwpd_by_mean(self) -> float | None:
+        """Drive writes a day over the warranty until all blocks reach the erase budget. (1/day, higher is better)"""
+    @property
+    def remaining_life_mean(self) -> float | None:
+        """Erases that a block has left of its budget, mean. (erases, higher is better)"""
+    @property
+    def remaining_life_stddev(self) -> float | None:
+        """Standard deviation of the erases left. (erases, lower is better)"""
+    @property
+    def expired_blocks(self) -> int | None:
+        """Blocks that have reached the erase budget. (blocks, lower is better)"""
+    @property
+    def first_block_dead_s(self) -> float | None:
+        """When the first block reached the erase budget. (s, higher is better)"""
+    @property
+    def first_block_dead_bytes(self) -> int | None:
+        """Bytes that the host had written by then. (bytes, higher is better)"""
+    @property
+    def first_loss_s(self) -> float | None:
+        """When a write was first refused because of wear. (s, higher is better)"""
+    @property
+    def first_loss_bytes(self) -> int | None:
+        """Bytes that the host had written by then. (bytes, higher is better)"""
+    @property
+    def refused_requests(self) -> int | None:
+        """Writes and trims refused from then on. (requests, lower is better)"""
+    @property
+    def erases_histogram(self) -> list[Bar]:
+        """How many blocks were erased how often, in at most 50 bars of equal width."""
+
+class Bar(Node):
+    """Blocks erased between `from` and `to` times, both included."""
+
+    @property
+    def to(self) -> int:
+        """Most erases. (erases)"""
+    @property
+    def blocks(self) -> int:
+        """Blocks. (blocks)"""
+
+class Utilization(Node):
+    """The share of the time that channels and dies were busy."""
+
+    @property
+    def channel(self) -> list[float]:
+        """The share of the time that each channel was in use. (share)"""
+    @property
+    def die_mean(self) -> float | None:
+        """The share of the time that a die was busy, mean over all dies. (share)"""
+    @property
+    def die_max(self) -> float | None:
+        """The share of the time that the busiest die was busy. (share)"""
+
+class Member(Node):
+    """What a member of an array has done, or a part of a drive that redundancy works across (operations only)."""
+
+    @property
+    def member(self) -> str | None:
+        """Its place: `2`, or `2/0` in an array of arrays."""
+    @property
+    def name(self) -> str | None:
+        """Name of the drive."""
+    @property
+    def operations(self) -> Operations:
+        """Its operations."""
+    @property
+    def write_amplification(self) -> WriteAmplification:
+        """Its own write amplification, over what it was given to write."""
+    @property
+    def wear(self) -> Wear:
+        """Its wear; none for a disk."""
+    @property
+    def utilization(self) -> Utilization:
+        """How busy its parts were; none for a disk."""
+    @property
+    def host_pages_written(self) -> int | None:
+        """Pages that it was given to write. (pages, lower is better)"""
+    @property
+    def written_mib_s(self) -> float | None:
+        """Rate at which it was written. (MiB/s)"""
+    @property
+    def buffer(self) -> BufferHits:
+        """How its DRAM served the array."""
+    @property
+    def energy(self) -> Energy:
+        """Energy of a disk."""
+    @property
+    def disk(self) -> DiskActivity:
+        """What a disk did with its time."""
+
+class Energy(Node):
+    """Energy, where the drive file gives currents or powers."""
+
+    @property
+    def total_j(self) -> float | None:
+        """Energy of the run. (J, lower is better)"""
+    @property
+    def mean_w(self) -> float | None:
+        """Mean power. (W, lower is better)"""
+    @property
+    def per_gib_written_j(self) -> float | None:
+        """Energy for each GiB that the host wrote. (J/GiB, lower is better)"""
+    @property
+    def flash_j(self) -> FlashEnergy:
+        """Energy of the flash."""
+    @property
+    def operations_j(self) -> OperationEnergy:
+        """Energy of flash operations, by kind and cause."""
+    @property
+    def dram_j(self) -> float | None:
+        """Energy of the DRAM. (J, lower is better)"""
+    @property
+    def disk_j(self) -> DiskEnergy:
+        """Energy of a disk."""
+
+class FlashEnergy(Node):
+    """The energy of the flash by what it did."""
+
+    @property
+    def total(self) -> float | None:
+        """Energy of the flash. (J, lower is better)"""
+    @property
+    def read(self) -> float | None:
+        """Energy of reads in the array. (J, lower is better)"""
+    @property
+    def program(self) -> float | None:
+        """Energy of programs in the array. (J, lower is better)"""
+    @property
+    def erase(self) -> float | None:
+        """Energy of erases. (J, lower is better)"""
+    @property
+    def transfer(self) -> float | None:
+        """Energy of the pins during transfers. (J, lower is better)"""
+    @property
+    def standby(self) -> float | None:
+        """Energy of dies that were not busy. (J, lower is better)"""
+
+class OperationEnergy(Node):
+    """Energy of operations by kind and cause."""
+
+    @property
+    def read(self) -> EnergyByCause:
+        """Energy of reads, by cause."""
+    @property
+    def program(self) -> EnergyByCause:
+        """Energy of programs, by cause."""
+    @property
+    def erase(self) -> EnergyByCause:
+        """Energy of erases, by cause."""
+    @property
+    def copyback(self) -> EnergyByCause:
+        """Energy of copies inside a plane, by cause."""
+
+class EnergyByCause(Node):
+    """Energy of operations of one kind by cause."""
+
+    @property
+    def host(self) -> float | None:
+        """Energy of reads for the host. (J, lower is better)"""
+    @property
+    def mirror(self) -> float | None:
+        """Energy of reads for second and later copies. (J, lower is better)"""
+    @property
+    def update(self) -> float | None:
+        """Energy of reads to complete pages that are written in part. (J, lower is better)"""
+    @property
+    def gc(self) -> float | None:
+        """Energy of reads by garbage collection. (J, lower is better)"""
+    @property
+    def wear(self) -> float | None:
+        """Energy of reads by wear leveling. (J, lower is better)"""
+    @property
+    def parity(self) -> float | None:
+        """Energy of reads for parity. (J, lower is better)"""
+    @property
+    def parity_gc(self) -> float | None:
+        """Energy of reads for parity that garbage collection writes again. (J, lower is better)"""
+    @property
+    def partial_parity(self) -> float | None:
+        """Energy of reads for the parity of stripes that are not full. (J, lower is better)"""
+    @property
+    def rebuild(self) -> float | None:
+        """Energy of reads by a rebuild. (J, lower is better)"""
+    @property
+    def migrate(self) -> float | None:
+        """Energy of reads to move data between media. (J, lower is better)"""
+    @property
+    def metadata(self) -> float | None:
+        """Energy of reads for the tables of the drive. (J, lower is better)"""
+
+class DiskEnergy(Node):
+    """The energy of a disk by what it did."""
+
+    @property
+    def total(self) -> float | None:
+        """Energy of the disk. (J, lower is better)"""
+    @property
+    def read(self) -> float | None:
+        """Energy of the disk while it rotated to data and read it. (J, lower is better)"""
+    @property
+    def write(self) -> float | None:
+        """Energy of the disk while it rotated to data and wrote it. (J, lower is better)"""
+    @property
+    def seek(self) -> float | None:
+        """Energy of seeks. (J, lower is better)"""
+    @property
+    def idle(self) -> float | None:
+        """Energy of the disk while it was idle or its controller worked. (J, lower is better)"""
+    @property
+    def standby(self) -> float | None:
+        """Energy of the disk in standby. (J, lower is better)"""
+    @property
+    def spin_up(self) -> float | None:
+        """Energy of spinning up. (J, lower is better)"""
+
+class DiskActivity(Node):
+    """What a disk did with its time."""
+
+    @property
+    def operations(self) -> int | None:
+        """Operations of the disk. (operations, lower is better)"""
+    @property
+    def sequential(self) -> int | None:
+        """Operations that began where the one before ended. (operations, higher is better)"""
+    @property
+    def seeks(self) -> int | None:
+        """Operations for which the arm moved. (seeks, lower is better)"""
+    @property
+    def mean_seek_cylinders(self) -> float | None:
+        """Cylinders that a seek crossed, mean. (cylinders, lower is better)"""
+    @property
+    def busy(self) -> float | None:
+        """The share of the time that the disk was busy. (share)"""
+    @property
+    def overhead_s(self) -> float | None:
+        """Time of the disk's controller. (s, lower is better)"""
+    @property
+    def seek_s(self) -> float | None:
+        """Time of seeks. (s, lower is better)"""
+    @property
+    def rotation_s(self) -> float | None:
+        """Time of waiting for the platter. (s, lower is better)"""
+    @property
+    def transfer_s(self) -> float | None:
+        """Time of transfers to and from the platter. (s)"""
+    @property
+    def idle_s(self) -> float | None:
+        """Time without work while the platter rotated. (s)"""
+    @property
+    def standby_s(self) -> float | None:
+        """Time with the platter at rest. (s)"""
+    @property
+    def stops(self) -> int | None:
+        """How often the platter was stopped. (stops)"""
+
+class Integrity(Node):
+    """Whether contents were right, and what failures and power cuts cost."""
+
+    @property
+    def checked_reads(self) -> int:
+        """Reads whose contents were compared with what was written. (reads)"""
+    @property
+    def wrong_reads(self) -> int:
+        """Reads that returned something else. (reads, lower is better)"""
+    @property
+    def lost_pages(self) -> int:
+        """Pages lost, each counted once. (pages, lower is better)"""
+    @property
+    def reconstructed_reads(self) -> int:
+        """Page reads that a failed part would have served, and another copy or parity did. (pages, lower is better)"""
+    @property
+    def unprotected_page_s(self) -> float | None:
+        """Pages that one more failure would have cost, times how long; none without redundancy. (page·s, lower is better)"""
+    @property
+    def time_to_full_redundancy_s(self) -> float | None:
+        """Time from the last failure until full redundancy; none if it was not reached. (s, lower is better)"""
+    @property
+    def power_cuts(self) -> int:
+        """Power cuts. (cuts)"""
+    @property
+    def interrupted_requests(self) -> int:
+        """Requests under way at a power cut that were not acknowledged. (requests, lower is better)"""
+    @property
+    def volatile_pages_lost(self) -> int:
+        """Acknowledged pages whose newest version was in volatile memory at a power cut. (pages, lower is better)"""
+    @property
+    def recovery_us(self) -> list[float]:
+        """Time from each power cut until requests were accepted again. (µs, lower is better)"""
+    @property
+    def recovery_reads(self) -> int:
+        """Pages read to find the map again. (pages, lower is better)"""
+    @property
+    def recovery_erases(self) -> int:
+        """Blocks whose erase was started again. (erases, lower is better)"""
+
+class Redundancy(Node):
+    """The redundancy and what it takes of the flash."""
+
+    @property
+    def scheme(self) -> str:
+        """The scheme."""
+    @property
+    def members(self) -> int:
+        """Members in use. (members)"""
+    @property
+    def spares(self) -> int:
+        """Hot spares. (members)"""
+    @property
+    def survives(self) -> int:
+        """Failures that it survives for certain. (failures, higher is better)"""
+    @property
+    def unit(self) -> str:
+        """What fails: a member, or a part of a drive."""
+    @property
+    def capacity_share(self) -> float | None:
+        """The share of the flash that the host can use. (share, higher is better)"""
+
+class Phase(Node):
+    """A part of the run: before a failure, while something is missing, while it is rebuilt, or after."""
+
+    @property
+    def phase(self) -> str:
+        """Name of the phase: `before`, `degraded`, `rebuilding` or `after`."""
+    @property
+    def event(self) -> str | None:
+        """The fault event that began the phase."""
+    @property
+    def from_s(self) -> float:
+        """Begin of the phase. (s)"""
+    @property
+    def until_s(self) -> float:
+        """End of the phase. (s)"""
+    @property
+    def response_us(self) -> TimesByOperation:
+        """Response times of requests acknowledged in the phase."""
+    @property
+    def operations(self) -> Operations:
+        """Operations in the phase."""
+    @property
+    def reconstructed_reads(self) -> int:
+        """Page reads that a failed part would have served, and another copy or parity did. (pages, lower is better)"""
+    @property
+    def lost_pages(self) -> int:
+        """Pages lost in the phase. (pages, lower is better)"""
+    @property
+    def unprotected_page_s(self) -> float:
+        """Pages that one more failure would have cost, times how long. (page·s, lower is better)"""
+
+class Commands(Node):
+    """How often planes worked together and cache registers overlapped."""
+
+    @property
+    def multi_plane(self) -> MultiPlane:
+        """Multi-plane operations."""
+    @property
+    def cache(self) -> CacheCommands:
+        """Operations through a cache register."""
+    @property
+    def wasted_pages(self) -> int | None:
+        """Pages left unprogrammed so that planes stay at the same offset. (pages, lower is better)"""
+
+class MultiPlane(Node):
+    """Multi-plane operations."""
+
+    @property
+    def read(self) -> int | None:
+        """Multi-plane reads. (operations)"""
+    @property
+    def program(self) -> int | None:
+        """Multi-plane programs. (operations)"""
+    @property
+    def erase(self) -> int | None:
+        """Multi-plane erases. (operations)"""
+
+class CacheCommands(Node):
+    """Operations through a cache register."""
+
+    @property
+    def read(self) -> int | None:
+        """Reads through a cache register. (operations)"""
+    @property
+    def program(self) -> int | None:
+        """Programs through a cache register. (operations)"""
+
+class Packing(Node):
+    """How full flash pages were that hold several logical pages."""
+
+    @property
+    def places(self) -> int | None:
+        """Logical pages that a flash page holds. (pages)"""
+    @property
+    def empty_places(self) -> int | None:
+        """Places that were left empty. (pages, lower is better)"""
+    @property
+    def flash_pages(self) -> FlashPages:
+        """Flash pages, whatever they held."""
+
+class FlashPages(Node):
+    """Operations on whole flash pages."""
+
+    @property
+    def read(self) -> int | None:
+        """Flash pages read. (pages, lower is better)"""
+    @property
+    def program(self) -> int | None:
+        """Flash pages programmed. (pages, lower is better)"""
+
+class Mapping(Node):
+    """How logical pages were found."""
+
+    @property
+    def map(self) -> str | None:
+        """The map."""
+    @property
+    def hits(self) -> int | None:
+        """Lookups whose entry was in memory. (lookups, higher is better)"""
+    @property
+    def misses(self) -> int | None:
+        """Lookups whose entry had to be read from the flash. (lookups, lower is better)"""
+    @property
+    def miss_rate(self) -> float | None:
+        """Misses as a share of all lookups. (share, lower is better)"""
+    @property
+    def evictions(self) -> int | None:
+        """Entries evicted from memory. (entries, lower is better)"""
+    @property
+    def write_backs(self) -> int | None:
+        """Translation pages written because an evicted entry had changed. (pages, lower is better)"""
+    @property
+    def moved_updates(self) -> int | None:
+        """Translation pages written because garbage collection moved pages whose entries were not in memory. (pages, lower is better)"""
+    @property
+    def switch_merges(self) -> int | None:
+        """Log blocks that became data blocks without a copy. (merges)"""
+    @property
+    def partial_merges(self) -> int | None:
+        """Log blocks that became data blocks after the rest was copied. (merges, lower is better)"""
+    @property
+    def full_merges(self) -> int | None:
+        """Blocks put together from several. (merges, lower is better)"""
+
+class Backup(Node):
+    """What disks that back up SSDs have done."""
+
+    @property
+    def nvram_pages(self) -> int | None:
+        """Pages of the non-volatile memory. (pages)"""
+    @property
+    def nvram_used(self) -> int | None:
+        """Pages of the memory in use at the end. (pages, lower is better)"""
+    @property
+    def nvram_most(self) -> int | None:
+        """Most pages of the memory in use at once. (pages, lower is better)"""
+    @property
+    def map_entries(self) -> int | None:
+        """Entries of the map of staged pages at the end, 16 bytes each. (entries, lower is better)"""
+    @property
+    def map_most(self) -> int | None:
+        """Most entries of that map. (entries, lower is better)"""
+    @property
+    def writes(self) -> Moved:
+        """Writes of the host, cut at segments."""
+    @property
+    def free_segments(self) -> int | None:
+        """Free segments of each disk. (segments)"""
+    @property
+    def disks(self) -> list[BackupDisk]:
+        """Each disk."""
+    @property
+    def nvram_most_mib(self) -> float | None:
+        """Most of the memory in use at once. (MiB, lower is better)"""
+    @property
+    def nvram_mean_mib(self) -> float | None:
+        """The memory in use, mean over time. (MiB, lower is better)"""
+
+class Moved(Node):
+    """Operations, and the pages that they moved."""
+
+    @property
+    def operations(self) -> int | None:
+        """Operations on adjacent pages. (operations, lower is better)"""
+    @property
+    def pages(self) -> int | None:
+        """Pages that they moved. (pages, lower is better)"""
+
+class BackupDisk(Node):
+    """What one disk that backs up SSDs has done."""
+
+    @property
+    def nvram_pages(self) -> int:
+        """Pages of the memory in use for it at the end. (pages, lower is better)"""
+    @property
+    def nvram_most(self) -> int:
+        """Most pages of the memory in use for it at once. (pages, lower is better)"""
+    @property
+    def in_place(self) -> Moved:
+        """Phase 1: written to data segments."""
+    @property
+    def staged(self) -> Moved:
+        """Phase 1: written to free segments."""
+    @property
+    def recalled(self) -> Moved:
+        """Phase 2: read from free segments."""
+    @property
+    def destaged(self) -> Moved:
+        """Phase 3: written to data segments."""
+    @property
+    def refilled(self) -> Moved:
+        """Written to it to complete it after it or the memory was lost."""
+    @property
+    def restored(self) -> Moved:
+        """Read from it for a new SSD."""
+    @property
+    def segments_used(self) -> int:
+        """Free segments in use at the end. (segments, lower is better)"""
+    @property
+    def nvram_most_mib(self) -> float:
+        """Most of the memory in use for it at once. (MiB, lower is better)"""
+    @property
+    def nvram_mean_mib(self) -> float:
+        """The memory in use for it, mean over time. (MiB, lower is better)"""
+
+class Conditioning(Node):
+    """How the drive was conditioned before time 0."""
+
+    @property
+    def rounds(self) -> int | None:
+        """Rounds of random writes before time 0. (rounds)"""
+    @property
+    def pages_per_round(self) -> int | None:
+        """Pages that the host wrote in each round. (pages)"""
+    @property
+    def write_amplification(self) -> float | None:
+        """Write amplification of the last five rounds. (ratio, lower is better)"""
+    @property
+    def steady(self) -> bool | None:
+        """Whether the drive is in a steady state by SNIA's rule over the last five rounds."""
+
+class Economy(Node):
+    """What a drive or array costs and how long its flash lasts."""
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Price of the drive or array. (USD, lower is better)"""
+    @property
+    def cost_per_gb(self) -> float | None:
+        """Price of a GB that the host can use. (USD/GB, lower is better)"""
+    @property
+    def formula(self) -> Formula:
+        """Cost and life by the formulas of the hybrid-backup paper's table 1, for schemes that it covers."""
+    @property
+    def lifespan(self) -> float | None:
+        """Life of the SSDs under this workload, as a multiple of that with each page written once. (ratio, higher is better)"""
+    @property
+    def lifespan_least(self) -> float | None:
+        """The same for the SSD that is written most for its size. (ratio, higher is better)"""
+    @property
+    def erases_per_gib_written(self) -> float | None:
+        """Blocks erased for each GiB that the host wrote. (erases/GiB, lower is better)"""
+
+class Formula(Node):
+    """Cost and life by published formulas."""
+
+    @property
+    def ssd_gb(self) -> float | None:
+        """GB of SSD for each GB of data. (GB/GB, lower is better)"""
+    @property
+    def disk_gb(self) -> float | None:
+        """GB of disk for each GB of data. (GB/GB, lower is better)"""
+    @property
+    def cost_per_gb(self) -> float | None:
+        """Price of a GB of data. (USD/GB, lower is better)"""
+    @property
+    def lifespan(self) -> float | None:
+        """Life of the SSDs, as a multiple of that of one alone. (ratio, higher is better)"""
+
+class WearOut(Node):
+    """How far apart the members of an array wear out."""
+
+    @property
+    def worn_out(self) -> int | None:
+        """Members that are worn out. (members, lower is better)"""
+    @property
+    def first(self) -> MemberEnd:
+        """The member that wore out first."""
+    @property
+    def second(self) -> MemberEnd:
+        """The member that wore out second."""
+    @property
+    def apart_s(self) -> float | None:
+        """Time from the first member's end to the second's. (s, higher is better)"""
+    @property
+    def apart_bytes(self) -> int | None:
+        """Bytes that the host wrote in between. (bytes, higher is better)"""
+    @property
+    def apart_share(self) -> float | None:
+        """The same as a share of what the host had written when the first member wore out. (share, higher is better)"""
+    @property
+    def expected_apart_share(self) -> float | None:
+        """The share that follows if this workload continues. (share, higher is better)"""
+    @property
+    def lost_pages(self) -> int | None:
+        """Pages lost in the run. (pages, lower is better)"""
+
+class MemberEnd(Node):
+    """When a member was worn out: it refused a write."""
+
+    @property
+    def member(self) -> str | None:
+        """The member."""
+    @property
+    def s(self) -> float | None:
+        """When it refused its first write. (s, higher is better)"""
+    @property
+    def bytes(self) -> int | None:
+        """Bytes that the host had written to the array by then. (bytes, higher is better)"""
+
+class Machine(Node):
+    """What the run took of this machine."""
+
+    @property
+    def wall_s(self) -> float | None:
+        """Time on the wall clock. (s, lower is better)"""
+    @property
+    def requests_per_s(self) -> float | None:
+        """Requests simulated in a second. (requests/s, higher is better)"""
+    @property
+    def page_operations_per_s(self) -> float | None:
+        """Pages read, programmed and copied in a second. (pages/s, higher is better)"""
+    @property
+    def peak_rss_mib(self) -> float | None:
+        """Most memory in use. (MiB, lower is better)"""
+    @property
+    def threads(self) -> int | None:
+        """Threads that simulated. (threads)"""
