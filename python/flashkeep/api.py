@@ -361,7 +361,7 @@ def drive(name: str | os.PathLike[str]) -> Drive:
     """A drive by its preset's name (`"2CM-128"`) or the path of its file."""
     text = os.fspath(name)
     if not isinstance(name, str) and "/" not in text and not text.endswith(".toml"):
-        text = os.path.join(".", text)  # a path object is a path, whatever its name looks like
+        text = os.path.join(".", text)  # a path object is never the name of a preset
     return Drive(text)
 
 
@@ -437,7 +437,7 @@ def run(
 
     `progress(requests, share, simulated_ns)` is called about every tenth of a second; raising in it ends the run.
     `fail="chip:3.0@10s"` (or several) lets parts of the drive fail; a `scenario` file holds many such events.
-    `untimed=True` does everything at once when it is asked: counts, wear and integrity, no times and no requests.
+    `untimed=True` skips timing: counts, wear and integrity only, without times and requests.
     `condition=True` first writes the drive until random writes are in a steady state; `aged` begins with a drive that
     `save_aged`, or `flashkeep age`, has saved.
     `timeline` is a file for what each channel and unit did when, of `timeline_window="10s..12s"`.

@@ -42,7 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     except (UsageError, DriveError, TraceError, OptionError) as error:
         return _fail(WRONG_INPUT, str(error))
     except BrokenPipeError:
-        # Whoever read has enough. Python would complain once more when it closes standard output.
+        # The reader has closed the pipe. Python would complain once more when it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
@@ -179,7 +179,7 @@ def _compare(arguments: dict[str, Any]) -> int:
 
 
 def _verdict(summaries: Sequence[dict[str, Any]]) -> int:
-    """Pages lost or returned wrong are told by the exit code, whatever was asked to fail."""
+    """The exit code reports pages that were lost or returned wrong, also if a failure was requested."""
     lost = any(
         (summary.get("integrity") or {}).get(figure)
         for summary in summaries

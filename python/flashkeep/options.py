@@ -148,7 +148,7 @@ BAD = Option("--bad-records", "refuse records that cannot be read (default), or 
              one_of("refuse", "skip"))  # fmt: skip
 QUIET = Option("--quiet", "no progress")
 MERGE = Option("--merge-devices", "lay the trace's devices over each other")
-LIMIT = Option("--limit", "at most so many requests", "N", whole(1))
+LIMIT = Option("--limit", "read at most N requests", "N", whole(1))
 
 WORKLOAD = (
     SEED,
@@ -171,7 +171,7 @@ WORKLOAD = (
            "power@1s; repeatable", "WHAT@WHEN", filled, True),
     Option("--scenario", "a TOML file of [[event]]s with what, when, transient, replace_after", "FILE", filled),
     Option("--verify", "follow contents as tokens and check every read"),
-    Option("--untimed", "everything is done at once when it is asked: counts, wear and integrity, no times"),
+    Option("--untimed", "skip timing: report counts, wear and integrity only"),
     Option("--condition", "first write the drive until random writes are in a steady state ([condition])"),
     Option("--aged", "begin with the drive that `age` or --save-aged saved there", "FILE", filled),
 )  # fmt: skip
@@ -307,7 +307,8 @@ def _find_command(argv: list[str]) -> tuple[Command, list[str]]:
     group = [name for name in names if name.startswith(f"{typed} ")]
     if group:
         found = f", not {argv[1]!r}" if len(argv) > 1 else ""
-        raise UsageError(f"flashkeep {typed}: what of it? {' or '.join(group)}{found}")
+        known = ", ".join(name.partition(" ")[2] for name in group)
+        raise UsageError(f"flashkeep {typed}: needs a subcommand: {known}{found}")
     what = "option" if typed.startswith("-") else "command"
     hint = did_you_mean(typed, [*names, "--help", "--version"]) or f"; there are {', '.join(names)}"
     raise UsageError(f"flashkeep: there is no {what} {typed!r}{hint}")

@@ -1,4 +1,4 @@
-//! Devices as numbers 0, 1, …, whatever a trace calls them.
+//! Devices as numbers 0, 1, … for the names that a trace gives them.
 
 use std::collections::HashMap;
 

@@ -5,13 +5,13 @@ use std::ops::Range;
 use crate::TraceError;
 use crate::input::Input;
 
-/// The longest line; whatever is longer is no record of any format.
+/// The longest line; no format has a longer record.
 pub(crate) const LINE_MAX: usize = 64 * 1024;
 
 /// How much is looked at to find the format.
 const SAMPLE: usize = 64 * 1024;
 
-/// How much is read in one go: large against a line, small against a cache.
+/// How much is read at once: large against a line, small against a cache.
 const BUFFER: usize = 256 * 1024;
 
 /// One record's place in the buffer, or why there is none.
@@ -20,7 +20,7 @@ pub(crate) enum Frame {
     Whole(Range<usize>),
     /// A line of more than [`LINE_MAX`] bytes.
     Overlong,
-    /// The last record of a binary trace, cut short after so many bytes.
+    /// The last record of a binary trace, cut short after this many bytes.
     Partial(usize),
 }
 

@@ -139,7 +139,7 @@ impl Tally {
     }
 }
 
-/// So many requests of a device and an op may come between two of a sequence.
+/// Most requests of the same device and op between two of a sequence.
 ///
 /// The hybrid backup (Fan) restores sequences in three free segments of 2 MiB at a time: 219 requests of 7 pages.
 const WINDOW: usize = 256;

@@ -101,7 +101,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
             })
     }
 
-    /// Whatever stands in the field, without blanks around it.
+    /// The contents of the field, without blanks around it.
     #[inline]
     pub(crate) fn word(&mut self, field: &'static str, accepted: &str) -> Result<&'a [u8], Box<Flaw>> {
         let start = self.begin();
@@ -113,7 +113,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         if word.is_empty() { Err(Flaw::found(field, b"", accepted)) } else { Ok(word) }
     }
 
-    /// Steps over a field, whatever stands in it.
+    /// Steps over a field without reading it.
     #[inline]
     pub(crate) fn skip(&mut self) {
         while self.bytes.get(self.at).is_some_and(|&byte| !Self::ends_field(byte)) {

@@ -35,7 +35,7 @@ pub struct OpenOptions {
 /// The largest sector anybody has asked for.
 const SECTOR_BYTES_MAX: u32 = 1 << 20;
 
-/// Opens the trace at `path` (`-` for standard input), whatever its compression, in constant memory.
+/// Opens the trace at `path` (`-` for standard input), compressed or not, in constant memory.
 ///
 /// Requests come with their time since the first one and with devices numbered in order of appearance. A record
 /// that is earlier than the one before it arrives with that one; a warning counts such records. Formats that are known

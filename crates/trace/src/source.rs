@@ -1,8 +1,8 @@
-//! The seam between traces and whoever replays them.
+//! The interface between traces and the code that replays them.
 
 use crate::{Request, TraceError};
 
-/// How many requests a source hands over at most in one go.
+/// How many requests a source hands over at most at once.
 pub const BATCH: usize = 1024;
 
 /// A stream of requests in order of arrival.

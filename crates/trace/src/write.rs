@@ -34,7 +34,7 @@ pub struct WriteOptions {
     pub unsayable: BadRecords,
     /// Lay all devices over each other.
     pub merge_devices: bool,
-    /// At most so many requests.
+    /// Most requests to write.
     pub limit: Option<u64>,
 }
 
@@ -199,7 +199,7 @@ pub fn create(path: &str) -> io::Result<Output> {
     Ok(Output { encoder: Some(encoder), place })
 }
 
-/// As [`create`], for bytes that are what they are, whatever the name ends in.
+/// As [`create`], for bytes that are written as they are, with any ending of the name.
 ///
 /// # Errors
 /// The file cannot be made.

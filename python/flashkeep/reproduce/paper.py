@@ -39,9 +39,9 @@ class Run:
     options: tuple[tuple[str, object], ...] = ()
     """Keys of a job: `("time_scale", 0.1)`."""
     at_most: int | None = None
-    """More requests than these are not needed, at whatever scale."""
+    """More requests than these are not needed at any scale."""
     at_least: int = 0
-    """Fewer say nothing, at whatever scale."""
+    """Fewer show nothing at any scale."""
     beside: tuple[str, ...] = ()
     """The workloads of an array's other volumes; the requests are those of all together."""
     info: bool = False

@@ -14,7 +14,7 @@ VERDICTS = (AGREES, SAME_SHAPE, DIFFERS)
 """What is said of a cell: the rules are in `verdicts`."""
 
 FAR = 10.0
-"""Points: what is further off wants a reason, whatever its verdict."""
+"""Points: what is further off needs a reason under every verdict."""
 
 
 class Number(NamedTuple):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 MARKS = ((0, 3, 2), (1, 4, 5))
-"""Hatches of plain drives and of mirrored ones: six that differ, for whoever sees no colours."""
+"""Hatches of plain drives and of mirrored ones: six that differ without colours."""
 
 
 def pictures(results: Results, cells: dict[tuple[str, str], Cell]) -> list[Picture]:

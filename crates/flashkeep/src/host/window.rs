@@ -4,7 +4,7 @@ use crate::kernel::SimTime;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The host's queue: requests in the drive, at most so many.
+/// The host queue: requests in the drive, at most the queue depth.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     depth: usize,

@@ -19,13 +19,13 @@ pub struct Conditioned {
 }
 
 impl Conditioned {
-    /// No round yet of so many pages.
+    /// Before the first round, of `host_pages` each.
     #[must_use]
     pub fn new(host_pages: u64) -> Self {
         Conditioned { host_pages, programs: Vec::new() }
     }
 
-    /// A round is over that programmed so many pages.
+    /// A round is over that programmed `programs` pages.
     pub fn add(&mut self, programs: u64) {
         self.programs.push(programs);
     }

@@ -7,7 +7,7 @@ use super::{IfAny, figures, unit};
 use crate::disk::DiskPowerSpec;
 use crate::disk::Statistics;
 
-/// The energy of a disk over `span_ns`, in which the host wrote so many bytes; none where nothing is known.
+/// The energy of a disk over `span_ns`, in which the host wrote `bytes_written`; none if the drive file gives no power.
 #[must_use]
 pub fn disk_energy(
     power: &DiskPowerSpec,
@@ -95,7 +95,7 @@ figures! {
 }
 
 impl DiskActivity {
-    /// In a run of so many seconds.
+    /// In a run of `seconds`.
     pub(super) fn new(did: &Statistics, seconds: f64) -> Self {
         let in_seconds = |ns: u64| ns as f64 / 1e9;
         DiskActivity {

@@ -4,7 +4,7 @@
 use super::{Facts, IfAny, MemberFacts, figures, plain, unit};
 use crate::config::Resolved;
 
-/// A row of table 1: for each GB of data so many of SSD and of disk, and the life of the SSDs over that of one alone.
+/// A row of table 1: GB of SSD and of disk for each GB of data, and the life of the SSDs over that of one alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Terms {
     ssd: f64,

@@ -356,7 +356,7 @@ figures! {
         places: u32 => unit("pages"),
         /// Places that were left empty.
         empty_places: u64 => unit("pages").lower(),
-        /// Flash pages, whatever they held.
+        /// Whole flash pages.
         flash_pages: FlashPages => plain(),
     }
 }

@@ -21,7 +21,7 @@ pub struct WearFacts {
     pub first_death: Option<Mark>,
     /// When the first write was refused.
     pub first_refusal: Option<Mark>,
-    /// Writes and trims that were turned away after that; none of a member, which turns nobody away.
+    /// Writes and trims that were turned away after that; none of a member, which refuses no requests.
     pub refused_requests: Option<u64>,
     /// The end of the run, or of the drive, and the bytes that the host has written.
     pub end: Mark,

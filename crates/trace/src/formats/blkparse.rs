@@ -13,7 +13,7 @@
 //! record the one that is meant.
 //!
 //! ## Units
-//! Time in seconds with nine decimals; sectors of 512 bytes, whatever the device's are.
+//! Time in seconds with nine decimals; sectors of 512 bytes for every device.
 //!
 //! ## Source
 //! The manual page blkparse(1), default output; Brunelle: blktrace user guide, 2007.
@@ -68,7 +68,7 @@ impl Layout for Reader {
         true
     }
 
-    /// All on processor 0, in process 0, as numbers 1: nobody counts them here.
+    /// All on processor 0, in process 0, as numbers 1, which are not counted here.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         let (sector, sectors) = sectors_of(request)?;
         let kind = match request.op {

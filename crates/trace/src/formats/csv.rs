@@ -50,7 +50,7 @@ pub(crate) struct Reader {
     header: Option<Box<[u8]>>,
 }
 
-/// A column that nobody needs.
+/// A column that is not needed.
 const NONE: u8 = u8::MAX;
 
 /// What a written trace begins with.

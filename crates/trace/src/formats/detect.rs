@@ -14,7 +14,7 @@ pub(crate) struct Score {
 }
 
 impl Score {
-    /// Whether a format that reads so many records may be the right one.
+    /// Whether a format that reads this many records may be the right one.
     pub(super) fn is_enough(self) -> bool {
         self.fitting > 0 && self.fitting * 4 >= self.records
     }

@@ -37,7 +37,7 @@ pub(crate) struct Reader {
 }
 
 enum Version {
-    /// So many microseconds have been waited for.
+    /// Microseconds waited for so far.
     Two(Cell<u64>),
     Three,
 }

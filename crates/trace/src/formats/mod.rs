@@ -48,7 +48,7 @@ pub(crate) enum Device<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     Lines,
-    /// Records of so many bytes.
+    /// Records of this many bytes.
     Fixed(usize),
 }
 
@@ -104,7 +104,7 @@ pub(crate) trait Layout: Send + Sized + 'static {
     /// One record; `None` where it is sound but no request (a SCSI command that moves no data).
     fn parse<'a>(&self, record: &'a [u8]) -> Result<Option<Record<'a>>, Box<Flaw>>;
 
-    /// Whether a record that is no request is part of the format's form, such as a header: nobody need be told.
+    /// Whether a record that is no request is part of the format's form, such as a header, which needs no warning.
     fn is_expected(&self, _record: &[u8]) -> bool {
         false
     }

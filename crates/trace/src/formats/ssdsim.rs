@@ -60,7 +60,7 @@ impl Layout for Reader {
 
 const OPS: &str = "0 (write) or 1 (read)";
 
-/// Whether the times of a sample make no sense as nanoseconds: so many requests so close that they would come
+/// Whether the times of a sample make no sense as nanoseconds: requests so close that they would come
 /// faster than 10 million a second, which whole milliseconds read as nanoseconds do.
 pub(super) fn times_look_like_ms(sample: &[u8]) -> bool {
     let layout = Reader { sector_bytes: super::SECTOR };

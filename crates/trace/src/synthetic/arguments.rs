@@ -28,9 +28,9 @@ pub(super) struct Size {
 /// When requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Pace {
-    /// Poisson, so many a second.
+    /// Poisson arrivals with this many requests a second.
     Rate(f64),
-    /// So many outstanding.
+    /// A fixed number of outstanding requests.
     Depth(u32),
 }
 

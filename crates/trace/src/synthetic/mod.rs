@@ -11,7 +11,7 @@
 //! | `theta` | the skew of `zipf`: the k-th most popular place has weight k^−θ | 0.99 |
 //! | `rate` | requests a second, Poisson arrivals; in bursts where the workload says so, of which it is the mean | |
 //! | `bursts` | `0.1:100`: a tenth of the gaps are pauses, all others 100 times shorter than the mean | none |
-//! | `depth` | a closed loop with so many outstanding; every arrival is then 0 | 1, where there is no `rate` |
+//! | `depth` | a closed loop with this many requests outstanding; every arrival is then 0 | 1, where there is no `rate` |
 //!
 //! Counts and rates take `k`, `M` and `G` (decimal), sizes `KiB`, `MiB`, `GiB`, `TiB`, `KB`, `MB`, `GB` and `TB`;
 //! a bare number is bytes.
