@@ -1,15 +1,10 @@
 //! One number that stands for everything a run simulated.
 
+use super::registry;
 use flashkeep_trace::random::mix;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-
-/// Figures by the path at which the summary has them now, and the stable id that stood for them when they were first
-/// reported; `*` stands for a place in a list. A figure that is renamed or moved gets a line here: its digest stays.
-const IDS: &[(&str, &str)] = &[];
-
-/// What went in, what says which program ran, and the digest itself.
-const NOT_DIGESTED: &[&str] = &["schema", "flashkeep", "digest", "drive", "warnings"];
+use std::collections::BTreeSet;
 
 /// A running mix of every request's times; ends as SHA-256 over it and the figures.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,28 +26,51 @@ impl Digest {
     pub fn finish(self, summary: &Value) -> String {
         let mut hash = Sha256::new();
         hash.update(self.0.to_le_bytes());
-        for (id, value) in pairs(summary, IDS) {
+        let registry = registry();
+        let derived: BTreeSet<&str> =
+            registry.iter().filter(|figure| !figure.digest).map(|figure| figure.path.as_str()).collect();
+        let places = |path: &str| path.replace("[]", ".*");
+        let renamed = registry.iter().filter(|figure| figure.id != figure.path);
+        let ids: Vec<(String, String)> =
+            renamed.map(|figure| (places(&figure.path), places(&figure.id))).collect();
+        for (id, value) in pairs(summary, &ids, &derived) {
             hash.update(format!("{id}={value}\n"));
         }
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
-/// The digested figures of a summary: ids and values, sorted.
-fn pairs(summary: &Value, ids: &[(&str, &str)]) -> Vec<(String, String)> {
+/// The digested figures of a summary: ids and values, sorted. `ids` has the paths whose id is another; `derived` the
+/// figures that the digest leaves out.
+fn pairs(summary: &Value, ids: &[(String, String)], derived: &BTreeSet<&str>) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for (key, value) in summary.as_object().into_iter().flatten() {
-        if !NOT_DIGESTED.contains(&key.as_str()) {
+        if !derived.contains(key.as_str()) {
             collect(value, &mut key.clone(), &mut pairs);
         }
     }
+    pairs.retain(|(path, _)| !derived.contains(&*declared(path)));
     for (path, _) in &mut pairs {
-        if let Some(id) = ids.iter().find_map(|&(now, id)| renamed(path, now, id)) {
+        if let Some(id) = ids.iter().find_map(|(now, id)| renamed(path, now, id)) {
             *path = id;
         }
     }
     pairs.sort_unstable();
     pairs
+}
+
+/// The path of a figure as the registry has it: `[]` instead of places in lists.
+fn declared(path: &str) -> String {
+    let mut declared = String::new();
+    for part in path.split('.') {
+        if part.bytes().all(|byte| byte.is_ascii_digit()) {
+            declared.push_str("[]");
+        } else {
+            declared.push_str(if declared.is_empty() { "" } else { "." });
+            declared.push_str(part);
+        }
+    }
+    declared
 }
 
 /// Collects the figures at or below `value`, whose path is `path`.
@@ -110,8 +128,19 @@ mod tests {
         let old = json!({"operations": {"read": {"host": 5}}, "members": [{"wear": {"mean": 1.5}}, {"wear": {"mean": 2}}]});
         let new = json!({"parts": [{"mean": 1.5}, {"mean": 2}], "flash": {"reads": {"host": 5}}});
         let ids = [("flash.reads", "operations.read"), ("parts.*.mean", "members.*.wear.mean")];
-        assert_eq!(pairs(&old, &[]), pairs(&new, &ids));
-        assert_ne!(pairs(&old, &[]), pairs(&new, &[]));
+        let ids = ids.map(|(now, id)| (now.to_owned(), id.to_owned()));
+        let none = BTreeSet::new();
+        assert_eq!(pairs(&old, &[], &none), pairs(&new, &ids, &none));
+        assert_ne!(pairs(&old, &[], &none), pairs(&new, &[], &none));
+    }
+
+    #[test]
+    fn what_the_registry_calls_derived_is_not_digested() {
+        let more = json!({
+            "operations": {"read": {"host": 5}}, "energy": {"total_j": 2.5}, "drive": {"flash": {"channels": 4}},
+            "wear": {"erases_histogram": [{"from": 1, "to": 2, "blocks": 3}]}, "schema": 1,
+        });
+        assert_eq!(PLAIN.finish(&more), PLAIN.finish(&json!({"operations": {"read": {"host": 5}}})));
     }
 
     #[test]

@@ -440,7 +440,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         run: IfAny(None),
     };
     extend(&mut summary, &rest.to_json());
-    summary["digest"] = json!(facts.statistics.digest.finish(&digested(summary.clone(), facts)));
+    summary["digest"] = json!(facts.statistics.digest.finish(&summary));
     if facts.drive.is_disk()
         && let [only] = &facts.members[..]
     {
@@ -450,21 +450,6 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         }
     } else {
         summary["wear"]["erases_histogram"] = facts.wear.histogram().to_json();
-    }
-    summary
-}
-
-/// What the digest is taken over, but for requests: no figure that follows from others or from the drive file.
-fn digested(mut summary: Value, facts: &Facts<'_>) -> Value {
-    for section in ["energy", "economy", "wear_out"] {
-        summary.as_object_mut().expect("an object").shift_remove(section);
-    }
-    summary["digest"].take();
-    if facts.power_cuts.is_empty() {
-        let cuts = ["power_cuts", "interrupted_requests", "volatile_pages_lost"];
-        let recovery = ["recovery_us", "recovery_reads", "recovery_erases"];
-        let integrity = summary["integrity"].as_object_mut().expect("an object");
-        cuts.iter().chain(&recovery).for_each(|key| drop(integrity.shift_remove(*key)));
     }
     summary
 }
