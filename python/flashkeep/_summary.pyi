@@ -15,7 +15,7 @@ class Summary(Node):
     def seed(self) -> int:
         """Seed of the random streams."""
     @property
-    def digest(self) -> str | None:
+    def digest(self) -> str:
         """SHA-256 over the times of all requests and all figures that are part of it."""
     @property
     def drive(self) -> Figures:
@@ -759,7 +759,7 @@ class Packing(Node):
         """Places that were left empty. (pages, lower is better)"""
     @property
     def flash_pages(self) -> FlashPages:
-        """Flash pages, whatever they held."""
+        """Whole flash pages."""
 
 class FlashPages(Node):
     """Operations on whole flash pages."""

@@ -22,7 +22,16 @@ def test_the_table(flashkeep: Command, drive: Path, mirrored: Path) -> None:
     assert (code, err) == (0, "")
     head = next(line for line in out.splitlines() if "Δ" in line)
     assert head.split() == ["small", "mirrored", "Δ", "better"]
-    for row in ("all requests, mean", "reads, mean", "writes, mean", "p50", "p95", "p99.9", "write amplification", "mirror"):
+    for row in (
+        "all requests, mean",
+        "reads, mean",
+        "writes, mean",
+        "p50",
+        "p95",
+        "p99.9",
+        "write amplification",
+        "mirror",
+    ):
         assert any(row in line for line in out.splitlines())
     assert "↓ lower" in out
     assert "↑ higher" in out
