@@ -5,6 +5,7 @@ use crate::drive::Fault;
 use crate::error::Error;
 use crate::flash::{Geometry, Level, Place};
 use crate::kernel::{SimTime, Span};
+use crate::mapping::Below;
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -67,7 +68,7 @@ pub fn events(fail: &[String], scenario: Option<&Path>, drive: &Resolved) -> Res
     if let Some(path) = scenario {
         events.extend(from_file(path, drive)?);
     }
-    if drive.spec.ftl.map != "page" && events.iter().any(|event| event.what != What::Power) {
+    if drive.map().below != Below::Itself && events.iter().any(|event| event.what != What::Power) {
         return Err(Error::Option(format!(
             "{}: ftl.map = \"{}\" does not go on after a failure; `page` is accepted",
             if fail.is_empty() { "--scenario" } else { "--fail" },
@@ -191,7 +192,7 @@ const LEVELS: [&str; 6] = ["channel", "chip", "die", "plane", "block", "page"];
 /// Why an array would not find its pages again, if it would not.
 fn array_not_recovered(array: &Resolved) -> Option<String> {
     let scheme = array.scheme();
-    if !scheme.is_found_again() {
+    if !scheme.recovers {
         return Some(format!(
             "found `power`, which is not simulated yet with redundancy.scheme = \"{}\" over drives: what it knows of them \
              would not be found again",
@@ -206,8 +207,7 @@ fn array_not_recovered(array: &Resolved) -> Option<String> {
 /// have the host's numbers.
 fn member_not_recovered(array: &Resolved, numbered: bool) -> Option<String> {
     // Of copies each has the number of what it is a copy of.
-    let copies =
-        |drive: &Resolved| (drive.scheme().data_members)(drive.members(), &drive.spec.redundancy) == 1;
+    let copies = |drive: &Resolved| drive.scheme().copies || drive.members() == 1;
     let has_parity = |drive: &Resolved| (drive.scheme().survives)(drive.members()) > 0 && !copies(drive);
     let numbered = numbered && copies(array);
     array.array.iter().find_map(|member| {
@@ -216,7 +216,7 @@ fn member_not_recovered(array: &Resolved, numbered: bool) -> Option<String> {
             () if member.buffer_bytes() > 0 => {
                 "its DRAM takes with it what the array was told is written; buffer.dram_mib = 0 is accepted"
             }
-            () if member.is_array() && !member.scheme().is_found_again() => {
+            () if member.is_array() && !member.scheme().recovers => {
                 "what its scheme knows of its members would not be found again"
             }
             () if has_parity(member) && (member.is_array() || !numbered) => {

@@ -3,9 +3,11 @@
 use super::check::Resolved;
 use super::keys::DriveSpec;
 use super::load::{self, Given};
+use super::redundancy::unread;
 use crate::buffer::Existing;
 use crate::error::DriveError;
-use crate::schemes::MemberFacts;
+use crate::mapping::Below;
+use crate::schemes::{self, MemberFacts, Striping, Sums};
 
 /// Arrays of arrays of arrays: deeper ones lead back to themselves.
 const DEEPEST: usize = 8;
@@ -43,16 +45,16 @@ impl Resolved {
 
     /// Whether it, or a member of it, keeps sums of pages.
     fn has_sums(&self) -> bool {
-        self.scheme().keys.contains(&"xor_us") || self.array.iter().any(Resolved::has_sums)
+        self.scheme().has::<Sums>() || self.array.iter().any(Resolved::has_sums)
     }
 
     /// What it takes of the tree of an array: itself, and whatever is below it.
     fn nodes(&self) -> u64 {
-        let is_page_map = self.spec.ftl.map == "page";
+        let is_page_map = self.map().below == Below::Itself;
         let below = match self.is_array() {
             true => self.array.iter().map(Resolved::nodes).sum(),
             // A leaf, with nothing over it.
-            false if self.is_disk() || (self.scheme().is_plain() && is_page_map) => 0,
+            false if self.is_disk() || (self.scheme().plain && is_page_map) => 0,
             false => u64::from(self.members()) * if is_page_map { 1 } else { 2 },
         };
         1 + below + u64::from(self.scheme().memory)
@@ -80,10 +82,10 @@ impl Resolved {
     /// no units.
     #[must_use]
     pub fn unit_pages(&self) -> u32 {
-        if !self.scheme().keys.contains(&"stripe_kib") {
+        if !self.scheme().has::<Striping>() {
             return 1;
         }
-        (self.spec.redundancy.stripe_kib * 1024.0 / self.page_bytes() as f64) as u32
+        (self.spec.redundancy.read::<Striping>().stripe_kib * 1024.0 / self.page_bytes() as f64) as u32
     }
 
     /// What the scheme is told of its members: of each, whole units.
@@ -110,7 +112,7 @@ impl Resolved {
     #[must_use]
     pub fn units(&self) -> [u32; 2] {
         let data = (self.scheme().data_members)(self.members(), &self.spec.redundancy);
-        let stripes = self.is_array() && !self.scheme().is_plain();
+        let stripes = self.is_array() && !self.scheme().plain;
         [if stripes { self.unit_pages() } else { 1 }, data]
     }
 
@@ -165,13 +167,13 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
             }
         }
     }
+    let scheme = schemes::named(&spec.redundancy.scheme).expect("one of the table, as its key demands");
+    warnings.extend(unread(scheme, &spec.redundancy, given, true));
+    scheme.keep_options(&mut spec.redundancy, true);
     let resolved = Resolved { array: members, warnings, ..Resolved::plain(spec, given.drive()) };
-    let stripe = resolved.spec.redundancy.stripe_kib * 1024.0;
-    if stripe % page as f64 != 0.0 {
-        let message = format!(
-            "a unit of {} KiB is not a whole number of pages of {page} bytes",
-            resolved.spec.redundancy.stripe_kib
-        );
+    let Striping { stripe_kib } = resolved.spec.redundancy.read();
+    if scheme.has::<Striping>() && stripe_kib * 1024.0 % page as f64 != 0.0 {
+        let message = format!("a unit of {stripe_kib} KiB is not a whole number of pages of {page} bytes");
         return Err(wrong(&["redundancy.stripe_kib"], message));
     }
     if resolved.array.len() > 255 {
@@ -180,8 +182,7 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
             format!("{} members; at most 255 are accepted", resolved.array.len()),
         ));
     }
-    let scheme = resolved.scheme();
-    if resolved.unit_pages() == 0 && scheme.name != "none" {
+    if resolved.unit_pages() == 0 && !scheme.concatenates {
         let message =
             "0 puts members one after another; that is for redundancy.scheme = \"none\" only".to_owned();
         return Err(wrong(&["redundancy.stripe_kib", "redundancy.scheme"], message));

@@ -292,7 +292,7 @@ impl Check<'_> {
 
     /// With the drive full, collection can reach its threshold.
     fn threshold(&mut self) {
-        if self.spec.ftl.map != "page" && self.spec.ftl.map != "dftl" {
+        if self.maps_blocks() {
             return;
         }
         let op = self.spec.ftl.over_provisioning;

@@ -22,8 +22,7 @@ impl Check<'_> {
         }
         let raw =
             schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw);
-        let map = &self.spec.ftl.map;
-        if raw || (map != "page" && map != "dftl") {
+        if raw || self.maps_blocks() {
             self.warnings
                 .push("ftl.gc.soft_threshold: no effect where planes are not cleaned one by one".into());
             return Ok(());

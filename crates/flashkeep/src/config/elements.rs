@@ -73,11 +73,7 @@ impl Check<'_> {
                 "neither several planes at once nor cache registers are accepted with this",
             ),
             (ftl.read_in_flight == InFlight::Flash, "ftl.read_in_flight", "\"memory\" is accepted with this"),
-            (
-                ftl.map != "page" && ftl.map != "dftl",
-                "ftl.map",
-                "\"page\" and \"dftl\" are accepted with this",
-            ),
+            (self.maps_blocks(), "ftl.map", "\"page\" and \"dftl\" are accepted with this"),
             (
                 scheme.is_some_and(|scheme| scheme.kind == Members::Raw),
                 "redundancy.scheme",

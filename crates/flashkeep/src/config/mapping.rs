@@ -7,7 +7,7 @@ use super::redundancy::{logical, parts};
 use crate::error::DriveError;
 use crate::ftl::MapMemory;
 use crate::mapping::{self, Below, Entry};
-use crate::schemes::{self, Members, ReadPolicy};
+use crate::schemes::{self, Members};
 
 /// Bytes of an entry in a cache of the map: a page and its place.
 const CACHED_ENTRY_BYTES: f64 = 8.0;
@@ -66,6 +66,11 @@ impl Resolved {
 }
 
 impl Check<'_> {
+    /// Whether the map has entries for blocks, and lays them out itself.
+    pub(super) fn maps_blocks(&self) -> bool {
+        mapping::named(&self.spec.ftl.map).is_some_and(|map| map.below == Below::Blocks)
+    }
+
     /// The map goes with the scheme and has the room that it needs.
     pub(super) fn mapping(&mut self) -> Result<(), DriveError> {
         let (Some(map), Some(scheme)) =
@@ -169,8 +174,7 @@ impl Check<'_> {
     fn room_for_logs(&self, map: &Entry, scheme: &schemes::Entry) -> Result<(), DriveError> {
         let flash = &self.spec.flash;
         let (least, what) = map.least_spare;
-        let chooses = scheme.keys.contains(&"read_policy");
-        if chooses && self.spec.redundancy.read_policy == ReadPolicy::LeastBusy {
+        if (scheme.follows_load)(&self.spec.redundancy) {
             let message =
                 format!("{}: the least busy copy is not known from the address of a page", map.name);
             return Err(self.wrong(

@@ -8,7 +8,6 @@ use crate::error::DriveError;
 use crate::flash::{BusUse, FlashSpec};
 use crate::ftl::{Copyback, InFlight, PlaneChoice};
 use crate::kernel::whole;
-use crate::mapping::{self, Below};
 use crate::schemes::{self, Members};
 
 /// A block's pages are counted by 15 bits.
@@ -133,10 +132,9 @@ impl Check<'_> {
         }
         let raw =
             schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw);
-        let by_block = mapping::named(&ftl.map).is_some_and(|map| map.below == Below::Blocks);
         let why = if places(&self.spec) == 1 {
             "unless ftl.logical_page_kib is less than flash.page_kib"
-        } else if raw || by_block {
+        } else if raw || self.maps_blocks() {
             "where each page has its place by the scheme or the map"
         } else {
             return;

@@ -6,7 +6,7 @@ use super::packing::{block_pages, page_bytes};
 use crate::error::DriveError;
 use crate::flash::{Across, BusUse, BusyUnit, FlashSpec, MultiPlane, Pools};
 use crate::ftl::{Copyback, PlaneChoice, Pool};
-use crate::schemes::{self, Members};
+use crate::schemes::{self, Inside, Members};
 
 fn pools(spec: &DriveSpec) -> Pools {
     let FlashSpec { chips_per_channel: chips, dies_per_chip: dies, planes_per_die: planes, .. } = spec.flash;
@@ -57,7 +57,7 @@ impl Check<'_> {
         }
         let scheme = schemes::named(&self.spec.redundancy.scheme);
         let raw = scheme.is_some_and(|scheme| scheme.kind == Members::Raw);
-        let across = self.spec.redundancy.across;
+        let across = self.spec.redundancy.read::<Inside>().across;
         let within = across == Across::Die || (pool == Pool::Gang && across == Across::Chip);
         let gang = pool == Pool::Gang;
         let refused = [
@@ -89,7 +89,7 @@ impl Check<'_> {
                  accepted with this",
             ),
             (
-                ftl.map != "page" && ftl.map != "dftl",
+                self.maps_blocks(),
                 "ftl.map",
                 "a map of blocks has its own; \"page\" and \"dftl\" are accepted with this",
             ),
@@ -100,7 +100,7 @@ impl Check<'_> {
                  with this",
             ),
             (
-                within && scheme.is_some_and(|scheme| scheme.name != "none"),
+                within && scheme.is_some_and(|scheme| !scheme.plain),
                 "redundancy.across",
                 "each member has pools of its own, of which it must not be a part; a higher level is accepted with this",
             ),

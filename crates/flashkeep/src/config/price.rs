@@ -1,6 +1,7 @@
 //! What a drive, a disk or an array costs, where the drive files say so.
 
 use super::check::Resolved;
+use crate::schemes::NvramPrice;
 
 /// Bytes of a GB as things are sold.
 const GB: f64 = 1e9;
@@ -14,7 +15,7 @@ impl Resolved {
             return self.spec.price_per_gb.map(|price| price * self.capacity_bytes() as f64 / GB);
         }
         let memory = (self.memory_pages() * self.page_bytes()) as f64 / GB;
-        let price = self.spec.redundancy.nvram_price_per_gb;
+        let NvramPrice { nvram_price_per_gb: price } = self.spec.redundancy.read();
         let memory = if memory > 0.0 { price.map(|price| price * memory)? } else { 0.0 };
         self.array.iter().map(Resolved::cost_usd).sum::<Option<f64>>().map(|members| members + memory)
     }

@@ -1,13 +1,14 @@
 //! What the redundancy makes of the flash: how many members of what, and how much of it the host sees.
 
 use super::check::{Check, Resolved, product};
+use super::load::Given;
 use super::packing::{block_pages, page_bytes, spare_pages};
 use super::pools::pooled;
 use super::wear::spare_blocks;
 use crate::error::DriveError;
 use crate::flash::{Across, Geometry};
 use crate::kernel::whole;
-use crate::schemes::{self, Entry, Members, RedundancySpec};
+use crate::schemes::{self, Entry, Inside, Members, NvramOptions, OldVersions, RedundancySpec};
 
 /// Logical pages (or sectors) of so many physical ones.
 pub(super) fn logical(physical: u64, over_provisioning: f64) -> u64 {
@@ -15,6 +16,12 @@ pub(super) fn logical(physical: u64, over_provisioning: f64) -> u64 {
 }
 
 impl Resolved {
+    /// What a drive's redundancy runs over.
+    #[must_use]
+    pub fn inside(&self) -> Inside {
+        self.spec.redundancy.read()
+    }
+
     /// The scheme, as the table has it.
     ///
     /// # Panics
@@ -30,7 +37,7 @@ impl Resolved {
         if self.is_array() {
             return self.array.len() as u32;
         }
-        self.spec.redundancy.width.unwrap_or(1)
+        self.inside().width.unwrap_or(1)
     }
 
     /// Equal parts of the flash: the members, and the spare ones.
@@ -78,10 +85,8 @@ impl Resolved {
             return 0;
         }
         let redundancy = &self.spec.redundancy;
-        // A place for a delta is as large as that.
-        let deltas = self.scheme().keys.contains(&"delta_bytes");
-        let each = if deltas { u64::from(redundancy.delta_bytes) } else { self.page_bytes() };
-        (redundancy.nvram_mib * 1_048_576.0) as u64 / each
+        let each = (self.scheme().memory_page)(redundancy, self.page_bytes());
+        (redundancy.read::<NvramOptions>().nvram_mib * 1_048_576.0) as u64 / each
     }
 
     /// Pages of each member that are erased as one: the same block of every plane of it.
@@ -106,24 +111,25 @@ impl Resolved {
         if let Some(disk) = self.disk() {
             return disk.sectors();
         }
-        let data = (self.scheme().data_members)(self.members(), &self.spec.redundancy);
-        self.member_bytes() / u64::from(self.spec.flash.sector_bytes) * u64::from(data)
+        let each = self.member_bytes() / u64::from(self.spec.flash.sector_bytes);
+        self.scheme().offers(each, self.members(), &self.spec.redundancy)
     }
 
     /// How many of which unit may fail, one after the other, before anything is lost.
     #[must_use]
     pub fn survives(&self) -> (u32, &'static str) {
-        let unit = if self.is_array() { "member" } else { level(self.spec.redundancy.across) };
+        let unit = if self.is_array() { "member" } else { level(self.inside().across) };
         ((self.scheme().survives)(self.members()), unit)
     }
 }
 
 pub(super) fn parts(redundancy: &RedundancySpec) -> u32 {
-    redundancy.width.map_or(1, |width| width + redundancy.spares)
+    let Inside { width, spares, .. } = redundancy.read();
+    width.map_or(1, |width| width + spares)
 }
 
 fn shadow(member_pages: u64, redundancy: &RedundancySpec) -> u64 {
-    ((member_pages as f64 * redundancy.shadow) as u64).max(1)
+    ((member_pages as f64 * redundancy.read::<OldVersions>().shadow) as u64).max(1)
 }
 
 pub(super) fn level(across: Across) -> &'static str {
@@ -134,20 +140,50 @@ pub(super) fn level(across: Across) -> &'static str {
     }
 }
 
+/// Warnings about options that the user gave and this scheme does not have.
+pub(super) fn unread(
+    scheme: &Entry,
+    redundancy: &RedundancySpec,
+    given: &Given,
+    over_drives: bool,
+) -> Vec<String> {
+    let (here, there) = (scheme.keys(over_drives), scheme.keys(!over_drives));
+    let unread = redundancy.given().map(|(key, _)| key).filter(|key| !here.contains(key));
+    let unread: Vec<&String> = unread.filter(|key| given.by_hand(&format!("redundancy.{key}"))).collect();
+    let (misplaced, unknown): (Vec<&String>, Vec<&String>) =
+        unread.into_iter().partition(|key| there.contains(key));
+    let listed =
+        |keys: &[&String]| keys.iter().map(|key| format!("redundancy.{key}")).collect::<Vec<_>>().join(", ");
+    let mut warnings = Vec::new();
+    if !misplaced.is_empty() {
+        let why = match over_drives {
+            true => "no effect over drives, which are the members themselves",
+            false => "no effect in a drive, whose stripes have a page of each member",
+        };
+        warnings.push(format!("{}: {why}", listed(&misplaced)));
+    }
+    if !unknown.is_empty() {
+        warnings.push(format!(
+            "{}: no effect with redundancy.scheme = \"{}\"",
+            listed(&unknown),
+            scheme.name
+        ));
+    }
+    warnings
+}
+
 impl Check<'_> {
     /// The scheme suits the geometry; another scheme's keys are pointed out.
     pub(super) fn redundancy(&mut self) -> Result<(), DriveError> {
         let Some(scheme) = schemes::named(&self.spec.redundancy.scheme) else { return Ok(()) };
-        self.point_out_unread(scheme);
-        if scheme.is_plain() {
-            (self.spec.redundancy.width, self.spec.redundancy.spares) = (None, 0);
+        let unread = unread(scheme, &self.spec.redundancy, self.given, false);
+        self.warnings.extend(unread);
+        scheme.keep_options(&mut self.spec.redundancy, false);
+        if scheme.plain {
             return Ok(());
         }
-        if !scheme.keys.contains(&"spares") {
-            self.spec.redundancy.spares = 0;
-        }
         match self.width(scheme) {
-            Ok(width) => self.spec.redundancy.width = Some(width),
+            Ok(width) => self.spec.redundancy.set("width", width),
             Err(message) => {
                 let (_, depth) = self.level_parts();
                 let geometry = ["flash.channels", "flash.chips_per_channel", "flash.dies_per_chip"];
@@ -158,6 +194,10 @@ impl Check<'_> {
             }
         }
         self.boxes()?;
+        let members = self.spec.redundancy.read::<Inside>().width.unwrap_or(1);
+        if let Err(schemes::WrongOption { key, message }) = (scheme.check)(members, &self.spec.redundancy) {
+            return Err(self.wrong(&[key, "redundancy.width", "redundancy.scheme"], message));
+        }
         self.memory(scheme)?;
         self.old_versions(scheme)?;
         self.groups(scheme)
@@ -165,7 +205,8 @@ impl Check<'_> {
 
     /// Each member is a box: whole channels, whole chips of one channel, or whole dies of one chip.
     fn boxes(&self) -> Result<(), DriveError> {
-        let (parts, across) = (parts(&self.spec.redundancy), self.spec.redundancy.across);
+        let across = self.spec.redundancy.read::<Inside>().across;
+        let parts = parts(&self.spec.redundancy);
         if Geometry::new(&pooled(&self.spec)).part(across, parts, 0).is_some() {
             return Ok(());
         }
@@ -195,28 +236,10 @@ impl Check<'_> {
         Err(self.wrong(&["ftl.allocation", "redundancy.scheme"], message))
     }
 
-    fn point_out_unread(&mut self, scheme: &Entry) {
-        let keys = serde_json::to_value(&self.spec.redundancy).unwrap_or_default();
-        let keys = keys.as_object().into_iter().flat_map(|keys| keys.keys());
-        let unread = keys.filter(|key| *key != "scheme" && !scheme.keys.contains(&key.as_str()));
-        let unread = unread.map(|key| format!("redundancy.{key}")).filter(|key| self.given.by_hand(key));
-        let unread: Vec<_> = unread.collect();
-        if self.given.by_hand("redundancy.stripe_kib") {
-            self.warnings.push(
-                "redundancy.stripe_kib: no effect in a drive, whose stripes have a page of each member"
-                    .into(),
-            );
-        }
-        if !unread.is_empty() {
-            let keys = unread.join(", ");
-            self.warnings.push(format!("{keys}: no effect with redundancy.scheme = \"{}\"", scheme.name));
-        }
-    }
-
     /// How many there are of the level that the redundancy runs over, and how deep it lies.
     fn level_parts(&self) -> (u64, usize) {
         let flash = &self.spec.flash;
-        let depth = match self.spec.redundancy.across {
+        let depth = match self.spec.redundancy.read::<Inside>().across {
             Across::Channel => 1,
             Across::Chip => 2,
             Across::Die => 3,
@@ -226,9 +249,9 @@ impl Check<'_> {
 
     /// The members that the scheme makes of the level, spares left aside.
     fn width(&self, scheme: &Entry) -> Result<u32, String> {
-        let redundancy = &self.spec.redundancy;
-        let (level, (parts, _)) = (level(redundancy.across), self.level_parts());
-        let spares = u64::from(redundancy.spares);
+        let inside: Inside = self.spec.redundancy.read();
+        let (level, (parts, _)) = (level(inside.across), self.level_parts());
+        let spares = u64::from(inside.spares);
         let wrong = |width: u64| {
             format!(
                 "{width} members and {spares} spare ones of {parts} {level}s: each takes the same number of {level}s, \
@@ -236,13 +259,13 @@ impl Check<'_> {
                 width + spares
             )
         };
-        let left = match redundancy.width.map(u64::from) {
+        let left = match inside.width.map(u64::from) {
             Some(width) if spares > 0 && !parts.is_multiple_of(width + spares) => return Err(wrong(width)),
             Some(width) if spares > 0 => parts / (width + spares) * width,
             Some(_) => parts,
             None => parts.saturating_sub(spares),
         };
-        let width = (scheme.members)(left, redundancy.width, level)?;
+        let width = (scheme.members)(left, inside.width, level)?;
         if !parts.is_multiple_of(u64::from(width) + spares) {
             return Err(wrong(u64::from(width)));
         }
@@ -250,7 +273,8 @@ impl Check<'_> {
     }
 
     fn memory(&self, scheme: &Entry) -> Result<(), DriveError> {
-        let (mib, page) = (self.spec.redundancy.nvram_mib, page_bytes(&self.spec));
+        let (options, page) = (self.spec.redundancy.read::<NvramOptions>(), page_bytes(&self.spec));
+        let mib = options.nvram_mib;
         if scheme.memory && mib * 1_048_576.0 < page as f64 {
             let message = format!("{mib} MiB is less than one page ({page} bytes)");
             return Err(self.wrong(&["redundancy.nvram_mib", "flash.page_kib"], message));
@@ -309,7 +333,7 @@ impl Check<'_> {
             let message = format!(
                 "{} takes {old} of the {} over-provisioned pages of a member; collection needs {spare} of them: less, \
                  or more ftl.over_provisioning",
-                redundancy.shadow,
+                redundancy.read::<OldVersions>().shadow,
                 physical - logical
             );
             return Err(self.wrong(&["redundancy.shadow", keys[0], keys[1], keys[2]], message));
@@ -322,7 +346,7 @@ impl Check<'_> {
             );
             return Err(self.wrong(&["flash.blocks_per_plane", "redundancy.scheme"], message));
         }
-        let share = if old > 0 { redundancy.shadow } else { 0.0 };
+        let share = if old > 0 { redundancy.read::<OldVersions>().shadow } else { 0.0 };
         let data = f64::from(flash.blocks_per_plane) - blocks;
         let least = (blocks + share * data) / data;
         // Rounded up to a figure that a user would write and that is still enough.

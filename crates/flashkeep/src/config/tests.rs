@@ -499,17 +499,50 @@ fn set_says_what_is_wrong() {
 #[test]
 fn warnings_point_at_keys_without_effect() {
     let drive = preset("1CNM-64", &["redundancy.read_policy=least-busy", "redundancy.width=4"]);
-    let expected = "redundancy.width, redundancy.read_policy: no effect with redundancy.scheme = \"none\"";
+    let expected = "redundancy.read_policy, redundancy.width: no effect with redundancy.scheme = \"none\"";
     assert_eq!(drive.warnings, [expected]);
-    assert_eq!((drive.members(), drive.spec.redundancy.width), (1, None));
+    assert_eq!((drive.members(), drive.inside().width), (1, None));
     let drive = preset("ssdsim-basic", &["start.existing=all"]);
     assert_eq!(drive.warnings, ["start.scan: no effect unless start.existing = \"reads\""]);
 }
 
 #[test]
+fn a_resolved_drive_holds_the_options_of_its_scheme_only() {
+    let options = |drive: &Resolved| {
+        let keys = drive.to_json()["redundancy"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        keys.join(" ")
+    };
+    let sweep = ["redundancy.read_policy=least-busy", "redundancy.narrowest=3", "redundancy.idle_ms=4"];
+    let drive = |scheme: &str| {
+        let scheme = format!("redundancy.scheme={scheme}");
+        preset("8CM-64", &[&scheme, sweep[0], sweep[1], sweep[2]])
+    };
+    let mirror = drive("mirror");
+    assert_eq!(options(&mirror), "scheme across width spares read_policy acknowledge rebuild_share");
+    assert_eq!(
+        mirror.warnings,
+        ["redundancy.idle_ms, redundancy.narrowest: no effect with redundancy.scheme = \"mirror\""]
+    );
+    assert_eq!(
+        options(&drive("raid5")),
+        "scheme across width spares incomplete idle_ms xor_us rebuild_share"
+    );
+    assert_eq!(options(&preset("8CM-64", &["redundancy.scheme=none"])), "scheme");
+    // Over drives, what is said of members inside a drive has no effect, and is not held.
+    let text = "members = [\"3 * 2CM-128\"]\nredundancy = { scheme = \"raid5\", width = 3 }";
+    let array = load_text("a.toml", text, &[]).unwrap();
+    assert_eq!(options(&array), "scheme stripe_kib incomplete idle_ms xor_us rebuild_share");
+    assert!(
+        array
+            .warnings
+            .contains(&"redundancy.width: no effect over drives, which are the members themselves".into())
+    );
+}
+
+#[test]
 fn defaults_are_filled_in() {
     let drive = load_text("d.toml", "redundancy.scheme = 'mirror'\nflash.sector_bytes = 4096", &[]).unwrap();
-    assert_eq!((drive.spec.redundancy.width, drive.members()), (Some(2), 2));
+    assert_eq!((drive.inside().width, drive.members()), (Some(2), 2));
     assert_eq!((drive.spec.flash.pin_bytes_per_sector, drive.pin_bytes()), (4096, 4096));
     assert_eq!((drive.spec.name.as_str(), drive.planes(), drive.units_per_channel()), ("d.toml", 64, 4));
     let four = load_text("d", "redundancy = {scheme = 'mirror', width = 4, across = 'die'}", &[]).unwrap();
@@ -614,7 +647,7 @@ fn a_resolved_drive_reads_back() {
         for (section, key) in absent {
             let section = table.pointer_mut(&format!("/{}", section.replace('.', "/")));
             if let Some(section) = section.and_then(serde_json::Value::as_object_mut)
-                && section[key].is_null()
+                && section.get(key).is_some_and(serde_json::Value::is_null)
             {
                 section.remove(key);
             }

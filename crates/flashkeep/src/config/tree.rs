@@ -4,7 +4,7 @@ use super::check::Resolved;
 use crate::flash::{Acknowledge, Across, BusUse, BusyUnit};
 use crate::ftl::GcRun;
 use crate::mapping::Below;
-use crate::schemes::Members;
+use crate::schemes::{Members, NvramOptions};
 
 /// Settings of a scheme on one line.
 const LONGEST: usize = 76;
@@ -109,14 +109,14 @@ fn array(drive: &Resolved) -> Node {
 
 fn memory(drive: &Resolved) -> Node {
     let pages = count(drive.memory_pages(), "page");
-    let latency = time((drive.spec.redundancy.nvram_us * 1e3) as u64);
+    let latency = time((drive.spec.redundancy.read::<NvramOptions>().nvram_us * 1e3) as u64);
     Node::new("nvram", vec![format!("{pages}, {latency} each")], Vec::new())
 }
 
 fn redundancy(drive: &Resolved) -> Node {
     let redundancy = &drive.spec.redundancy;
     let (scheme, members) = (drive.scheme(), drive.members());
-    if scheme.is_plain() {
+    if scheme.plain {
         return member(drive, 0);
     }
     let (survives, level) = drive.survives();
@@ -144,14 +144,14 @@ fn redundancy(drive: &Resolved) -> Node {
 
 /// What the scheme has been told, key by key.
 fn settings(drive: &Resolved) -> Vec<String> {
-    let keys = serde_json::to_value(&drive.spec.redundancy).unwrap_or_default();
     let drawn: &[&str] = match drive.is_array() {
-        true => &["across", "width", "spares", "nvram_mib", "nvram_us", "nvram_price_per_gb"],
-        false => &["stripe_kib", "across", "width", "spares", "nvram_mib", "nvram_us"],
+        true => &["nvram_mib", "nvram_us", "nvram_price_per_gb"],
+        false => &["across", "width", "spares", "nvram_mib", "nvram_us"],
     };
     let mut lines: Vec<String> = Vec::new();
-    for key in drive.scheme().keys.iter().filter(|key| !drawn.contains(key)) {
-        let told = match &keys[*key] {
+    let options = drive.spec.redundancy.given().filter(|(key, _)| !drawn.contains(&key.as_str()));
+    for (key, value) in options {
+        let told = match value {
             serde_json::Value::String(text) => format!("{key} {text}"),
             other => format!("{key} {other}"),
         };
@@ -295,7 +295,7 @@ fn territory(drive: &Resolved, index: u32) -> String {
     let dies = count(flash.dies_per_chip.into(), "die");
     let chips = count(flash.chips_per_channel.into(), "chip");
     let whole = [u64::from(flash.channels), flash.chips_per_channel.into(), flash.dies_per_chip.into()];
-    let (level, parts) = match drive.spec.redundancy.across {
+    let (level, parts) = match drive.inside().across {
         _ if drive.parts() == 1 => {
             return format!(
                 "{}: {} × {chips} × {dies}",
@@ -314,7 +314,7 @@ fn territory(drive: &Resolved, index: u32) -> String {
         _ => format!("{level}s {first}–{}", first + share - 1),
     };
     let with = if share == 1 { "with" } else { "each with" };
-    match drive.spec.redundancy.across {
+    match drive.inside().across {
         Across::Channel => format!("{which} of {parts}, {with} {chips} × {dies}"),
         Across::Chip => format!("{which} of {parts}, {with} {dies}"),
         Across::Die => format!("{which} of {parts}"),

@@ -3,16 +3,9 @@
 
 use super::{Facts, IfAny, MemberFacts, figures, plain, unit};
 use crate::config::Resolved;
+use crate::schemes::{MemberTerms, Terms};
 
-/// A row of table 1: GB of SSD and of disk for each GB of data, and the life of the SSDs over that of one alone.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Terms {
-    ssd: f64,
-    disk: f64,
-    life: f64,
-}
-
-/// The table's rows, for N drives of data; none of a scheme that it does not have.
+/// What a drive, a disk or an array takes, by the rows of table 1; none where no row says so. Each scheme declares its row.
 ///
 /// | solution | cost | lifespan |
 /// |---|---|---|
@@ -22,31 +15,16 @@ struct Terms {
 /// | SSD + disk | Cs + Ch | Ls |
 ///
 /// By the same reasoning (ours): mirrors of any members have all that is mirrored, `none` has what its members have.
-fn table_1(drive: &Resolved) -> Option<Terms> {
-    let members = &drive.array;
-    let (ssds, all) = (members.iter().filter(|member| !member.is_shelf()).count(), members.len());
-    let parities = |parities: usize| {
-        let (n, parities) = ((all - parities) as f64, parities as f64);
-        let (ssd, writes) = ((n + parities) / n, 1.0 + parities);
-        (ssds == all).then_some(Terms { ssd, disk: 0.0, life: ssd / writes })
-    };
-    match drive.spec.redundancy.scheme.as_str() {
-        _ if drive.is_disk() => Some(Terms { ssd: 0.0, disk: 1.0, life: 1.0 }),
-        _ if members.is_empty() => Some(Terms { ssd: 1.0, disk: 0.0, life: 1.0 }),
-        "none" => {
-            let terms = table_1(&members[0])?;
-            members.iter().all(|member| table_1(member) == Some(terms)).then_some(terms)
-        }
-        "mirror" => {
-            let terms: Vec<Terms> = members.iter().map(table_1).collect::<Option<_>>()?;
-            let sum = |of: fn(&Terms) -> f64| terms.iter().map(of).sum();
-            Some(Terms { ssd: sum(|one| one.ssd), disk: sum(|one| one.disk), life: 1.0 })
-        }
-        "raid5" => parities(1),
-        "raid6" => parities(2),
-        "backup" => Some(Terms { ssd: 1.0, disk: 1.0, life: 1.0 }),
-        _ => None,
+fn terms(drive: &Resolved) -> Option<Terms> {
+    if drive.is_disk() {
+        return Some(Terms { ssd: 0.0, disk: 1.0, life: 1.0 });
     }
+    if !drive.is_array() {
+        return Some(Terms { ssd: 1.0, disk: 0.0, life: 1.0 });
+    }
+    let member = |member: &Resolved| MemberTerms { drive: !member.is_shelf(), terms: terms(member) };
+    let members: Vec<MemberTerms> = drive.array.iter().map(member).collect();
+    (drive.scheme().formula)(&members)
 }
 
 /// The mean price of a GB of the drives, or of the disks, of an array; none where there are none, or one has no price.
@@ -113,7 +91,7 @@ pub(super) fn economy(facts: &Facts<'_>) -> Option<Economy> {
             erases_per_gib_written,
         });
     }
-    let terms = table_1(drive);
+    let terms = terms(drive);
     let cost = terms.and_then(|terms| {
         let part =
             |share: f64, disks| if share > 0.0 { Some(share * price(drive, disks)?) } else { Some(0.0) };

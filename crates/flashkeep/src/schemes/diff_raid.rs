@@ -28,30 +28,45 @@
 
 use super::hybrid;
 use super::parity::{Parity, Reshuffle, Weighted};
-use super::{Entry, MemberFacts, Members, Options, members};
+use super::{Entry, MemberFacts, Options, Part, Rebuilds, RedundancySpec, Shares, Striping, Sums, members};
 use crate::engine::{
     Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Unit, Verdict,
     View, Why,
 };
-use crate::schemes::{Incomplete, RedundancySpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "diff-raid",
     summary: "Diff-RAID: one parity, shared out unevenly so that members do not wear out together",
     source: include_str!("diff_raid.rs"),
-    keys: &["stripe_kib", "shares", "xor_us", "rebuild_share"],
+    options: &[Part::of::<Striping>(), Part::of::<DiffOptions>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
     members: hybrid::only_over_drives,
     data_members: |members, _| members - 1,
     survives: |_| 1,
-    kind: Members::Mapped,
-    memory: false,
     over_drives: offered,
+    ..Entry::BASE
 };
+
+/// Options of `diff-raid`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct DiffOptions {
+    /// The shares of all parities that the members of `diff-raid` have: the first one's, the others having equal parts
+    /// of the rest, or a list of each one's; they add up to 1.
+    pub(super) shares: Shares,
+}
+
+impl Default for DiffOptions {
+    fn default() -> Self {
+        DiffOptions { shares: Shares::First(0.4) }
+    }
+}
 
 /// Pages over these members, or what is wrong with the shares.
 fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
     let pages = members::over_one_parity(members, redundancy)?;
-    redundancy.shares.counts(members.len())?;
+    redundancy.read::<DiffOptions>().shares.counts(members.len())?;
     Ok(pages)
 }
 
@@ -65,10 +80,8 @@ pub struct DiffRaid {
 }
 
 pub(super) fn build(options: &Options<'_>) -> DiffRaid {
-    // Every stripe has its parity, so that it can be moved.
-    let redundancy = RedundancySpec { incomplete: Incomplete::Zeros, ..options.redundancy.clone() };
-    let parity = Parity::new(&Options { redundancy: &redundancy, ..options.clone() });
-    DiffRaid { parity, reshuffle: Reshuffle::default(), replaced: None }
+    // Every stripe has its parity, so that it can be moved: stripes that wait for theirs are no option of this scheme.
+    DiffRaid { parity: Parity::new(options), reshuffle: Reshuffle::default(), replaced: None }
 }
 
 impl DiffRaid {

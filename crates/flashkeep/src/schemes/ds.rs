@@ -25,19 +25,19 @@
 //! and that what is left of a cleaned group's new place goes to the host are choices of ours.
 
 use super::log::{self, Log, Policy, Widths};
-use super::{Entry, Members, Options, members};
+use super::{Entry, Inside, Members, Options, Part, Rebuilds, Sums, members};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ds",
     summary: "DS-RAID: stripes in the order of arrival, parity when a row is full",
     source: include_str!("ds.rs"),
-    keys: &["across", "width", "xor_us", "spares", "rebuild_share"],
+    options: &[Part::of::<Inside>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
     members: log::members,
     data_members: |members, _| members - 1,
     survives: |_| 1,
     kind: Members::Raw,
-    memory: false,
     over_drives: members::in_the_log,
+    ..Entry::BASE
 };
 
 /// Dynamic striping.

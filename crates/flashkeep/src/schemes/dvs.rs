@@ -24,27 +24,45 @@
 //! not say what becomes of a last slot: its parity would take the slot, or the data of the next stripe would have none.
 
 use super::log::{self, Log, Policy, Widths};
-use super::{Entry, Members, Options, members};
+use super::{Entry, Inside, Members, Options, Part, Rebuilds, Sums, members};
 use crate::kernel::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "dvs",
     summary: "DVS-RAID: stripes in the order of arrival, closed early when nothing more comes",
     source: include_str!("dvs.rs"),
-    keys: &["across", "width", "timeout_ms", "xor_us", "spares", "rebuild_share"],
+    options: &[Part::of::<Inside>(), Part::of::<DvsOptions>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
     members: log::members,
     data_members: |members, _| members - 1,
     survives: |_| 1,
     kind: Members::Raw,
-    memory: false,
     over_drives: members::in_the_log,
+    ..Entry::BASE
 };
+
+/// Options of `dvs`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct DvsOptions {
+    /// A stripe of `dvs` that has waited so long for more data is given a parity of its own, ms; 0: after each
+    /// request that leaves one open.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub(super) timeout_ms: f64,
+}
+
+impl Default for DvsOptions {
+    fn default() -> Self {
+        DvsOptions { timeout_ms: 50.0 }
+    }
+}
 
 /// Dynamic and variable-size striping.
 pub type Dvs = Log;
 
 pub(super) fn build(options: &Options<'_>) -> Dvs {
-    let timeout = Span((options.redundancy.timeout_ms * 1e6).ceil() as u64);
+    let timeout = Span((options.redundancy.read::<DvsOptions>().timeout_ms * 1e6).ceil() as u64);
     let policy = Policy { timeout: Some(timeout), widths: Widths::all(options.members) };
     Log::new(options, policy)
 }

@@ -24,7 +24,7 @@
 
 use super::parity::{Settling, Versions, milliseconds};
 use super::todo::Todo;
-use super::{Entry, Members, Options, members};
+use super::{Entry, Idle, Inside, Members, OldVersions, Options, Part, Rebuilds, Sums, members};
 use crate::engine::{
     Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme, Spare,
     Step, Unit, Verb, Verdict, View, Why,
@@ -35,13 +35,19 @@ pub(super) const ENTRY: Entry = Entry {
     name: "fra",
     summary: "FRA: one parity, written in idle time; old versions are kept until then",
     source: include_str!("fra.rs"),
-    keys: &["across", "width", "idle_ms", "shadow", "xor_us", "spares", "rebuild_share"],
+    options: &[
+        Part::of::<Inside>(),
+        Part::of::<Idle>(),
+        Part::of::<OldVersions>(),
+        Part::of::<Sums>(),
+        Part::of::<Rebuilds>(),
+    ],
     members: members::one_parity,
     data_members: |members, _| members - 1,
     survives: |_| 1,
     kind: Members::Shadowed,
-    memory: false,
     over_drives: members::with_old_versions,
+    ..Entry::BASE
 };
 
 /// Parity written in idle time.
@@ -64,7 +70,7 @@ impl Fra {
     pub fn new(options: &Options<'_>) -> Self {
         Fra {
             versions: Versions::new(options),
-            idle_after: milliseconds(options.redundancy.idle_ms),
+            idle_after: milliseconds(options.redundancy.read::<Idle>().idle_ms),
             dirty: Todo::default(),
             renewing: 0,
             members: options.members,

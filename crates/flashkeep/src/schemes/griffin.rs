@@ -27,26 +27,48 @@
 
 use super::hybrid::{self, Parts, extend};
 use super::ring::Ring;
-use super::{Entry, MemberFacts, Members, Options};
+use super::{DiskLog, Entry, MemberFacts, Options, Part, RedundancySpec, TriedWith};
 use crate::engine::{
     Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, Rhythm, Scheme, Step, Verb,
     Verdict, View, Why,
 };
 use crate::kernel::Span;
-use crate::schemes::RedundancySpec;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "griffin",
     summary: "Griffin: a disk caches a drive's writes in a log, which migrates to the drive",
     source: include_str!("griffin.rs"),
-    keys: &["log_mib", "migrate_after_s", "migrate_at", "migrate_reads"],
+    options: &[Part::of::<DiskLog>(), Part::of::<GriffinOptions>()],
     members: hybrid::not_in_a_drive,
     data_members: |_, _| 1,
-    survives: |_| 0,
-    kind: Members::Mapped,
-    memory: false,
     over_drives: offered,
+    recovers: false,
+    tried_with: TriedWith { parts: 5, drives: 1, disks: 1 },
+    ..Entry::BASE
 };
+
+/// Options of `griffin`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct GriffinOptions {
+    /// The log of `griffin` migrates when its oldest entry is so old, s.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub(super) migrate_after_s: f64,
+    /// The log of `griffin` migrates when it is filled to this share.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub(super) migrate_at: f64,
+    /// The log of `griffin` migrates when more than this share of page reads goes to the disk.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(super) migrate_reads: f64,
+}
+
+impl Default for GriffinOptions {
+    fn default() -> Self {
+        GriffinOptions { migrate_after_s: 60.0, migrate_at: 0.9, migrate_reads: 0.05 }
+    }
+}
 
 /// Pages over these members, or what is missing.
 fn offered(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
@@ -98,7 +120,9 @@ pub struct Griffin {
 
 pub(super) fn build(options: &Options<'_>) -> Griffin {
     let (parts, redundancy) = (Parts::checked(options), options.redundancy);
-    let size = hybrid::pages_of(redundancy.log_mib, options.page_bytes).clamp(1, parts.disk_pages) as u32;
+    let own: GriffinOptions = redundancy.read();
+    let size = hybrid::pages_of(redundancy.read::<DiskLog>().log_mib, options.page_bytes)
+        .clamp(1, parts.disk_pages) as u32;
     let permille = |share: f64| (share * 1000.0).round() as u64;
     Griffin {
         pages: parts.flash_pages,
@@ -106,10 +130,10 @@ pub(super) fn build(options: &Options<'_>) -> Griffin {
         left: 0,
         piece: Vec::new(),
         under_way: false,
-        fill: (u64::from(size) * permille(redundancy.migrate_at) / 1000).max(1) as u32,
-        disk_reads: permille(redundancy.migrate_reads) as u32 * WINDOW / 1000,
+        fill: (u64::from(size) * permille(own.migrate_at) / 1000).max(1) as u32,
+        disk_reads: permille(own.migrate_reads) as u32 * WINDOW / 1000,
         reads: [0; 2],
-        after: Span((redundancy.migrate_after_s * 1e9).round() as u64),
+        after: Span((own.migrate_after_s * 1e9).round() as u64),
         answers: true,
         damaged: false,
     }

@@ -37,25 +37,33 @@ use super::hybrid::{self, Parts, extend};
 use super::parity::{Fixed, Place, Settling, Stripes, Units, milliseconds};
 use super::ring::Ring;
 use super::todo::Todo;
-use super::{Entry, MemberFacts, Members, Options};
+use super::{
+    DiskLog, Entry, Idle, MemberFacts, Options, Part, Rebuilds, RedundancySpec, Striping, Sums, TriedWith,
+};
 use crate::engine::{
     Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme,
     Step, Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::{Bits, Span};
-use crate::schemes::RedundancySpec;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "hpda",
     summary: "HPDA: RAID-4 of drives with its parity on a disk, small writes in a log on two disks",
     source: include_str!("hpda.rs"),
-    keys: &["stripe_kib", "idle_ms", "log_mib", "xor_us", "rebuild_share"],
+    options: &[
+        Part::of::<Striping>(),
+        Part::of::<Idle>(),
+        Part::of::<DiskLog>(),
+        Part::of::<Sums>(),
+        Part::of::<Rebuilds>(),
+    ],
     members: hybrid::not_in_a_drive,
     data_members: |members, _| members.saturating_sub(2),
     survives: |_| 1,
-    kind: Members::Mapped,
-    memory: false,
     over_drives: offered,
+    recovers: false,
+    tried_with: TriedWith { parts: 5, drives: 3, disks: 2 },
+    ..Entry::BASE
 };
 
 /// Pages over these members, or what is missing.
@@ -106,7 +114,7 @@ pub(super) fn build(options: &Options<'_>) -> Hpda {
     let parts = Parts::checked(options);
     let disks = &options.array[usize::from(parts.flash)..];
     let most = (disks[0].pages - parts.flash_pages).min(disks[1].pages);
-    let asked = hybrid::pages_of(options.redundancy.log_mib, options.page_bytes);
+    let asked = hybrid::pages_of(options.redundancy.read::<DiskLog>().log_mib, options.page_bytes);
     let size = most.min(asked.max(u64::from(parts.flash)));
     let raid4 = Options { members: parts.flash + 1, member_pages: parts.flash_pages, ..options.clone() };
     Hpda {
@@ -121,7 +129,7 @@ pub(super) fn build(options: &Options<'_>) -> Hpda {
         copying: Bits::default(),
         exposed: 0,
         reclaiming: 0,
-        idle_after: milliseconds(options.redundancy.idle_ms),
+        idle_after: milliseconds(options.redundancy.read::<Idle>().idle_ms),
     }
 }
 

@@ -21,38 +21,72 @@
 //! says that the number of parities grows with the error rate. The rule, and stripes in the order of arrival, are ours.
 
 use super::log::{self, Log, Policy, Reliability, Widths};
-use super::{Entry, Members, Options, members};
+use super::{Entry, Inside, Members, Options, Part, Rebuilds, Sums, members};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "lifespan",
     summary: "stripes in the order of arrival, narrower where the flash is worn",
     source: include_str!("lifespan.rs"),
-    keys: &[
-        "across",
-        "width",
-        "narrowest",
-        "stripe_loss",
-        "rber_new",
-        "rber_worn",
-        "rber_cycles",
-        "ecc_bits",
-        "xor_us",
-        "spares",
-        "rebuild_share",
+    options: &[
+        Part::of::<Inside>(),
+        Part::of::<LifespanOptions>(),
+        Part::of::<Sums>(),
+        Part::of::<Rebuilds>(),
     ],
     members: log::members,
-    data_members: |members, redundancy| log::data_in_row(members, redundancy.narrowest),
+    data_members: |members, redundancy| {
+        log::data_in_row(members, redundancy.read::<LifespanOptions>().narrowest)
+    },
     survives: |_| 1,
     kind: Members::Raw,
-    memory: false,
     over_drives: members::in_the_log,
+    ..Entry::BASE
 };
+
+/// Options of `lifespan`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct LifespanOptions {
+    /// The narrowest stripe of `lifespan`, parity included: it decides the capacity.
+    #[schemars(range(min = 2, max = 255))]
+    pub(super) narrowest: u32,
+    /// The chance of losing a stripe that `lifespan` tolerates.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub(super) stripe_loss: f64,
+    /// Raw bit error rate of a block that has never been erased.
+    #[schemars(range(max = 0.5), extend("exclusiveMinimum" = 0.0))]
+    pub(super) rber_new: f64,
+    /// Raw bit error rate after `rber_cycles` erases; in between and beyond, it grows exponentially.
+    #[schemars(range(max = 0.5), extend("exclusiveMinimum" = 0.0))]
+    pub(super) rber_worn: f64,
+    /// Erases after which a block's bit error rate is `rber_worn`.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub(super) rber_cycles: u32,
+    /// Bits that the code of each 512 bytes corrects.
+    #[schemars(range(min = 0, max = 512))]
+    pub(super) ecc_bits: u32,
+}
+
+impl Default for LifespanOptions {
+    fn default() -> Self {
+        LifespanOptions {
+            narrowest: 4,
+            stripe_loss: 1e-12,
+            rber_new: 1e-6,
+            rber_worn: 1e-4,
+            rber_cycles: 5000,
+            ecc_bits: 8,
+        }
+    }
+}
 
 /// Stripes that get narrower with wear.
 pub type Lifespan = Log;
 
 pub(super) fn build(options: &Options<'_>) -> Lifespan {
-    let reliability = Reliability::new(options.redundancy, options.page_bytes);
+    let reliability = Reliability::new(&options.redundancy.read(), options.page_bytes);
     let policy = Policy { timeout: None, widths: Widths::by_wear(options.members, &reliability) };
     Log::new(options, policy)
 }

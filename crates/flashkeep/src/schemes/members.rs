@@ -1,7 +1,6 @@
 //! How many members a scheme makes of the parts that there are.
 
-use super::MemberFacts;
-use crate::schemes::RedundancySpec;
+use super::{MemberFacts, MemberTerms, RedundancySpec, Terms};
 
 /// The members of a mirror: every group takes the same number of parts.
 pub(super) fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
@@ -95,6 +94,28 @@ pub(super) fn with_old_versions(_: &[MemberFacts], _: &RedundancySpec) -> Result
     Err("it keeps old versions of pages in its members, which drives do not offer to others; `none`, `mirror`, `raid4`, \
          `raid5` and `raid6` run over drives"
         .into())
+}
+
+// ---------------------------------------------------------------- costs and lives
+
+/// Members side by side, which are all alike.
+pub(super) fn as_its_members(members: &[MemberTerms]) -> Option<Terms> {
+    let terms = members.first()?.terms?;
+    members.iter().all(|member| member.terms == Some(terms)).then_some(terms)
+}
+
+/// All that is mirrored.
+pub(super) fn sum_of_members(members: &[MemberTerms]) -> Option<Terms> {
+    let terms: Vec<Terms> = members.iter().map(|member| member.terms).collect::<Option<_>>()?;
+    let sum = |of: fn(&Terms) -> f64| terms.iter().map(of).sum();
+    Some(Terms { ssd: sum(|one| one.ssd), disk: sum(|one| one.disk), life: 1.0 })
+}
+
+/// Stripes over single drives: each write also writes so many parities.
+pub(super) fn terms_with_parities(members: &[MemberTerms], parities: usize) -> Option<Terms> {
+    let (n, parities) = ((members.len() - parities) as f64, parities as f64);
+    let (ssd, writes) = ((n + parities) / n, 1.0 + parities);
+    members.iter().all(|member| member.drive).then_some(Terms { ssd, disk: 0.0, life: ssd / writes })
 }
 
 #[cfg(test)]

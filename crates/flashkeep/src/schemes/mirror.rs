@@ -26,26 +26,68 @@
 //! all copies is RAID-1's rule.
 
 use super::todo::Todo;
-use super::{Entry, Members, Options, members};
+use super::{Entry, Inside, Options, Part, Rebuilds, TriedWith, members};
 use crate::engine::{
     Cause, Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Role, Scheme, Spare, Step, Tell,
     Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::Bits;
-use crate::schemes::{MirrorAcknowledge, ReadPolicy};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "mirror",
     summary: "SIRF-1: every page once in each group of channels, chips or dies",
     source: include_str!("mirror.rs"),
-    keys: &["across", "width", "read_policy", "acknowledge", "spares", "rebuild_share"],
+    options: &[Part::of::<Inside>(), Part::of::<MirrorOptions>(), Part::of::<Rebuilds>()],
     members: members::groups,
     data_members: |_, _| 1,
     survives: |members| members - 1,
-    kind: Members::Mapped,
-    memory: false,
     over_drives: members::mirrored,
+    copies: true,
+    follows_load: |redundancy| redundancy.read::<MirrorOptions>().read_policy == ReadPolicy::LeastBusy,
+    formula: members::sum_of_members,
+    tried_with: TriedWith { parts: 2, drives: 3, disks: 0 },
+    ..Entry::BASE
 };
+
+/// Options of mirrors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct MirrorOptions {
+    /// Which copy a mirror reads: `round-robin`, `least-busy`, or that of the `first` member which has the page.
+    pub(super) read_policy: ReadPolicy,
+    /// A mirror acknowledges a write when `all` copies are acknowledged, or the `first`.
+    pub(super) acknowledge: MirrorAcknowledge,
+}
+
+impl Default for MirrorOptions {
+    fn default() -> Self {
+        MirrorOptions { read_policy: ReadPolicy::RoundRobin, acknowledge: MirrorAcknowledge::All }
+    }
+}
+
+/// Which copy a mirror reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadPolicy {
+    /// Each page read goes to the next copy in turn.
+    RoundRobin,
+    /// The copy whose chip and channel are free soonest; in turn where they are equal.
+    LeastBusy,
+    /// That of the first member that has the page: of a drive and a disk, the drive.
+    First,
+}
+
+/// When a mirror acknowledges a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MirrorAcknowledge {
+    /// When every copy is acknowledged.
+    All,
+    /// When the first copy is.
+    First,
+}
 
 /// A mirror of two or more groups.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -78,14 +120,15 @@ impl Mirror {
     /// A mirror over the members that there are.
     #[must_use]
     pub fn new(options: &Options<'_>) -> Self {
-        let tell = match options.redundancy.acknowledge {
+        let own: MirrorOptions = options.redundancy.read();
+        let tell = match own.acknowledge {
             MirrorAcknowledge::All => Tell::All,
             MirrorAcknowledge::First => Tell::First,
         };
         Mirror {
             pages: options.member_pages,
             groups: options.members,
-            policy: options.redundancy.read_policy,
+            policy: own.read_policy,
             tell,
             turn: 0,
             sound: true,

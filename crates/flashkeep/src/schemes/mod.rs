@@ -11,6 +11,7 @@ use crate::engine::{
 use crate::figures;
 use crate::kernel::head_comment;
 use crate::mapping::Mapping;
+use schemars::SchemaGenerator;
 
 mod backup;
 mod diff_raid;
@@ -39,7 +40,7 @@ mod spd_raid4;
 mod tests;
 mod todo;
 
-pub use backup::{Backup, BackupDiskFigures, BackupFacts, BackupFigures, DiskFacts, Moved};
+pub use backup::{Backup, BackupDiskFigures, BackupFacts, BackupFigures, DiskFacts, Moved, Spread};
 pub use diff_raid::DiffRaid;
 pub use ds::Ds;
 pub use dvs::Dvs;
@@ -49,9 +50,12 @@ pub use hpda::Hpda;
 pub use i_cash::ICash;
 pub use lifespan::Lifespan;
 pub use log::{Log, least_groups};
-pub use mirror::Mirror;
+pub use mirror::{Mirror, MirrorAcknowledge, ReadPolicy};
 pub use none::Plain;
-pub use options::{Incomplete, MirrorAcknowledge, ReadPolicy, RedundancySpec, Spread};
+pub use options::{
+    DiskLog, Idle, Incomplete, Incompletes, Inside, NvramOptions, NvramPrice, OldVersions, Part, Rebuilds,
+    RedundancySpec, Striping, Sums,
+};
 pub use parity::{Fixed, Layout, Parity, Rotated, Split, Weighted};
 pub use ppc::Ppc;
 pub use raid4::Raid4;
@@ -115,7 +119,48 @@ pub enum Members {
     Raw,
 }
 
-/// A scheme as the table has it: what is known of it before it is made.
+/// What it takes to offer a GB, and how long flash lasts, by the formulas of table 1 of the hybrid-backup paper.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// GB of drives.
+    pub ssd: f64,
+    /// GB of disks.
+    pub disk: f64,
+    /// The life of the drives over that of one alone.
+    pub life: f64,
+}
+
+/// A member, as these formulas see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemberTerms {
+    /// Whether it is a single drive; otherwise it is a disk or an array.
+    pub drive: bool,
+    /// What it takes itself, if a formula says so.
+    pub terms: Option<Terms>,
+}
+
+/// An option that does not go with the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongOption {
+    /// Its key: `redundancy.KEY`.
+    pub key: &'static str,
+    /// What was found, and what is accepted.
+    pub message: String,
+}
+
+/// How many members of which kind a scheme is tried with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TriedWith {
+    /// Parts of a drive.
+    pub parts: u32,
+    /// Drives of an array.
+    pub drives: u32,
+    /// Disks of an array, behind the drives.
+    pub disks: u32,
+}
+
+/// A scheme as the table has it: its capabilities, and what is known of it before it is made. What the file of a scheme
+/// does not declare is as in [`Entry::BASE`].
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// Its name.
@@ -124,42 +169,117 @@ pub struct Entry {
     pub summary: &'static str,
     /// Its file, whose doc comment is its manual page.
     source: &'static str,
-    /// The keys of `[redundancy]` that it reads, besides `scheme`.
-    pub keys: &'static [&'static str],
+    /// Its options, part by part. Drives can have it if members inside a drive are among them ([`Inside`]), it works out
+    /// sums if [`Sums`] are.
+    options: &'static [Part],
     /// How many members it makes of so many parts of the level it runs over, `width` of them being asked for; or why
     /// that cannot be. The level's name is for the message.
     pub members: fn(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String>,
-    /// Of so many members, how many hold the host's data.
+    /// Of so many members, how many hold the host's data of a stripe.
     pub data_members: fn(members: u32, redundancy: &RedundancySpec) -> u32,
+    /// What it offers inside a drive, of members that offer `each`; `data_members` times that where it does not say.
+    pub capacity: Option<fn(each: u64, members: u32, redundancy: &RedundancySpec) -> u64>,
+    /// Whether its options go with so many members of a drive; the key that does not, and why.
+    pub check: fn(members: u32, redundancy: &RedundancySpec) -> Result<(), WrongOption>,
     /// How many of the units that it runs over may fail, one after the other, before anything is lost.
     pub survives: fn(members: u32) -> u32,
-    /// What its members are.
-    pub kind: Members,
-    /// Whether it has a non-volatile memory.
-    pub memory: bool,
     /// In an array: the pages that it offers over these members, or why it cannot be had over them.
     pub over_drives: fn(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String>,
+    /// What its members are.
+    pub kind: Members,
+    /// Whether it does nothing but pass commands on: one member in a drive, and no stripes over drives.
+    pub plain: bool,
+    /// Whether members may lie one after another (`stripe_kib = 0`).
+    pub concatenates: bool,
+    /// Whether each member has a copy of every page, at the page's own address.
+    pub copies: bool,
+    /// Whether after a power cut its members' pages say all that it must know. What lies in a log, or behind a memory, is
+    /// where a list says.
+    pub recovers: bool,
+    /// Whether it asks, with these options, which member is free soonest.
+    pub follows_load: fn(redundancy: &RedundancySpec) -> bool,
+    /// Whether it has a non-volatile memory.
+    pub memory: bool,
+    /// Whether nothing is lost with it.
+    pub survives_memory: bool,
+    /// Whether its memory is looked at while it runs, for what it holds of each disk.
+    pub shows_occupancy: bool,
+    /// Bytes of a place of that memory.
+    pub memory_page: fn(redundancy: &RedundancySpec, page_bytes: u64) -> u64,
+    /// Whether it is told, with these options, of old versions that collection is about to move.
+    pub told_of_moves: fn(redundancy: &RedundancySpec) -> bool,
+    /// The members with which the conformance suite tries it.
+    pub tried_with: TriedWith,
+    /// Costs and lives over such members; none where no formula says.
+    pub formula: fn(members: &[MemberTerms]) -> Option<Terms>,
 }
 
 impl Entry {
+    /// What holds where a scheme declares nothing else.
+    pub(self) const BASE: Entry = Entry {
+        name: "",
+        summary: "",
+        source: "",
+        options: &[],
+        members: hybrid::only_over_drives,
+        data_members: |members, _| members,
+        capacity: None,
+        check: |_, _| Ok(()),
+        survives: |_| 0,
+        over_drives: members::striped,
+        kind: Members::Mapped,
+        plain: false,
+        concatenates: false,
+        copies: false,
+        recovers: true,
+        follows_load: |_| false,
+        memory: false,
+        survives_memory: false,
+        shows_occupancy: false,
+        memory_page: |_, page_bytes| page_bytes,
+        told_of_moves: |_| false,
+        tried_with: TriedWith { parts: 5, drives: 5, disks: 0 },
+        formula: |_| None,
+    };
+
     /// Whether drives can have it; the others run over drives only.
     #[must_use]
     pub fn is_for_drives(&self) -> bool {
-        self.is_plain() || self.keys.contains(&"width")
+        self.plain || self.has::<Inside>()
     }
 
-    /// Whether after a power cut its members' pages say all that it must know. What lies in a log, or behind a memory, is
-    /// where a list says.
+    /// Whether this part is among its options.
     #[must_use]
-    pub fn is_found_again(&self) -> bool {
-        let at_its_place = self.keys.contains(&"stripe_kib") && !self.keys.contains(&"log_mib");
-        self.is_for_drives() || at_its_place
+    pub fn has<T: 'static>(&self) -> bool {
+        self.options.iter().any(Part::is::<T>)
     }
 
-    /// Whether it has but one member.
+    /// What it offers inside a drive, of members that offer `each`.
     #[must_use]
-    pub fn is_plain(&self) -> bool {
-        matches!((self.members)(1, None, ""), Ok(1))
+    pub fn offers(&self, each: u64, members: u32, redundancy: &RedundancySpec) -> u64 {
+        match self.capacity {
+            Some(capacity) => capacity(each, members, redundancy),
+            None => each * u64::from((self.data_members)(members, redundancy)),
+        }
+    }
+
+    /// The keys of its options, over drives or inside one.
+    #[must_use]
+    pub fn keys(&self, over_drives: bool) -> Vec<String> {
+        let mut generator = SchemaGenerator::default();
+        let keys = self.parts(over_drives).into_iter().flat_map(|part| part.properties(&mut generator));
+        keys.map(|(key, _)| key).collect()
+    }
+
+    /// Leaves the options that it has, with defaults for what was not given.
+    pub fn keep_options(&self, redundancy: &mut RedundancySpec, over_drives: bool) {
+        redundancy.keep(&self.parts(over_drives));
+    }
+
+    /// Parts of its options that have a meaning over drives, or inside one.
+    fn parts(&self, over_drives: bool) -> Vec<&'static Part> {
+        let other = |part: &&Part| if over_drives { part.is::<Inside>() } else { part.is::<Striping>() };
+        self.options.iter().filter(|part| !other(part)).collect()
     }
 }
 

@@ -16,20 +16,21 @@
 //! The baseline; with a static allocation it is the RAID-0 of Kim, Lee, Choi, Lee and Noh, "Enhancing SSD reliability
 //! through efficient RAID support".
 
-use super::{Entry, Members, Options, members};
+use super::{Entry, Options, Part, Striping, members};
 use crate::engine::{Change, Command, Hazard, Member, Page, Plan, Scheme, Step, Verdict, View};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "none",
     summary: "no redundancy: every page once, placed by ftl.allocation",
     source: include_str!("none.rs"),
-    keys: &["stripe_kib"],
+    options: &[Part::of::<Striping>()],
     members: |_, _, _| Ok(1),
     data_members: |members, _| members,
-    survives: |_| 0,
-    kind: Members::Mapped,
-    memory: false,
     over_drives: members::striped,
+    plain: true,
+    concatenates: true,
+    formula: members::as_its_members,
+    ..Entry::BASE
 };
 
 /// No redundancy.

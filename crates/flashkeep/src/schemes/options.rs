@@ -1,145 +1,296 @@
-//! `[redundancy]`: the scheme, and what its options are.
+//! `[redundancy]`: the scheme, and its options.
+//!
+//! The options of a scheme are parts: structs that several share, which stand here, and one in the scheme's own file. The
+//! keys of a drive file, their ranges, defaults and descriptions are those of the parts that the table of schemes names.
 
-use super::Shares;
-use super::names;
+use super::{SCHEMES, names};
 use crate::flash::Across;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::any::TypeId;
+use std::borrow::Cow;
 
-/// The redundancy inside the drive.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+/// The redundancy of a drive or an array: the scheme, and the options that it has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RedundancySpec {
-    /// A scheme's name, as `flashkeep schemes` lists them.
-    #[schemars(extend("enum" = names()))]
+    /// A scheme's name.
     pub scheme: String,
+    #[serde(flatten)]
+    options: Value,
+}
+
+impl Default for RedundancySpec {
+    fn default() -> Self {
+        RedundancySpec::of("none")
+    }
+}
+
+impl RedundancySpec {
+    /// A scheme with nothing said about its options.
+    #[must_use]
+    pub fn of(scheme: &str) -> Self {
+        RedundancySpec { scheme: scheme.into(), options: Value::Object(Map::new()) }
+    }
+
+    /// A part of the options; the defaults of what was not given.
+    ///
+    /// # Panics
+    /// Where a value does not fit its key, which readers of drive files check.
+    #[must_use]
+    pub fn read<T: DeserializeOwned>(&self) -> T {
+        T::deserialize(&self.options).expect("values fit their keys")
+    }
+
+    /// Gives an option.
+    ///
+    /// # Panics
+    /// Never: values of options can be written as JSON.
+    pub fn set(&mut self, key: &str, value: impl Serialize) {
+        self.options[key] = serde_json::to_value(value).expect("an option");
+    }
+
+    /// The same, for a row of them.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Serialize) -> Self {
+        self.set(key, value);
+        self
+    }
+
+    /// What has been given, by key.
+    pub fn given(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.options.as_object().into_iter().flatten()
+    }
+
+    /// Puts the options of these parts in place of all that was given, with defaults where nothing was.
+    pub(super) fn keep(&mut self, parts: &[&Part]) {
+        let values = parts.iter().flat_map(|part| (part.values)(&self.options));
+        self.options = Value::Object(values.collect());
+    }
+}
+
+impl JsonSchema for RedundancySpec {
+    fn schema_name() -> Cow<'static, str> {
+        "RedundancySpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let scheme = json_schema!({
+            "description": "A scheme's name, as `flashkeep schemes` lists them.",
+            "type": "string",
+            "enum": names(),
+            "default": "none",
+        });
+        let mut properties = Map::new();
+        properties.insert("scheme".into(), scheme.to_value());
+        for part in SCHEMES.iter().flat_map(|entry| entry.options) {
+            for (key, schema) in part.properties(generator) {
+                properties.entry(key).or_insert(schema);
+            }
+        }
+        json_schema!({
+            "description": "The redundancy of a drive or an array.",
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": false,
+        })
+    }
+}
+
+/// A part of a scheme's options: the keys of a struct.
+#[derive(Clone, Copy)]
+pub struct Part {
+    id: fn() -> TypeId,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+    /// Its values out of all that was given, with its defaults for the rest.
+    values: fn(&Value) -> Map<String, Value>,
+}
+
+impl Part {
+    /// The part that this struct is.
+    pub(super) const fn of<T: JsonSchema + Serialize + DeserializeOwned + 'static>() -> Part {
+        Part { id: TypeId::of::<T>, schema: T::json_schema, values: values::<T> }
+    }
+
+    /// Whether it is that struct.
+    pub(super) fn is<T: 'static>(&self) -> bool {
+        (self.id)() == TypeId::of::<T>()
+    }
+
+    /// The schema of each of its keys.
+    pub(super) fn properties(&self, generator: &mut SchemaGenerator) -> Map<String, Value> {
+        let schema = (self.schema)(generator).to_value();
+        schema["properties"].as_object().cloned().unwrap_or_default()
+    }
+}
+
+fn values<T: Serialize + DeserializeOwned>(given: &Value) -> Map<String, Value> {
+    let part = T::deserialize(given).expect("values fit their keys");
+    match serde_json::to_value(part) {
+        Ok(Value::Object(mut values)) => {
+            values.retain(|_, value| !value.is_null());
+            values
+        }
+        _ => Map::new(),
+    }
+}
+
+/// Members inside a drive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Inside {
     /// What its members are made of: `channel`, `chip` or `die`.
     pub across: Across,
     /// How many members; all of that level where left out (a mirror's groups: 2).
     #[schemars(range(min = 2, max = 255))]
     pub width: Option<u32>,
+    /// Units that are kept empty, each to stand in for a member that fails.
+    #[schemars(range(max = 254))]
+    pub spares: u32,
+}
+
+impl Default for Inside {
+    fn default() -> Self {
+        Inside { across: Across::Channel, width: None, spares: 0 }
+    }
+}
+
+/// Stripes over drives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Striping {
     /// In an array: consecutive KiB on one member before the next has its turn; 0: the members lie one after another
     /// (`none` only).
     #[schemars(range(min = 0.0, max = 1e9))]
     pub stripe_kib: f64,
-    /// Which copy a mirror reads: `round-robin`, `least-busy`, or that of the `first` member which has the page.
-    pub read_policy: ReadPolicy,
-    /// A mirror acknowledges a write when `all` copies are acknowledged, or the `first`.
-    pub acknowledge: MirrorAcknowledge,
+}
+
+impl Default for Striping {
+    fn default() -> Self {
+        Striping { stripe_kib: 64.0 }
+    }
+}
+
+/// Stripes that have never been written in full.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Incompletes {
     /// What of a stripe that has never been written in full: `zeros` (its other pages are known zeros, so it has
     /// parity from its first page on) or `wait` (its parity is written when it is full, in idle time, or at the
     /// end).
     pub incomplete: Incomplete,
-    /// A stripe of `dvs` that has waited so long for more data is given a parity of its own, ms; 0: after each
-    /// request that leaves one open.
-    #[schemars(range(min = 0.0, max = 1e9))]
-    pub timeout_ms: f64,
+}
+
+impl Default for Incompletes {
+    fn default() -> Self {
+        Incompletes { incomplete: Incomplete::Zeros }
+    }
+}
+
+/// When idle time begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Idle {
     /// Without host requests for so long, parity that was put off is written, ms.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub idle_ms: f64,
+}
+
+impl Default for Idle {
+    fn default() -> Self {
+        Idle { idle_ms: 10.0 }
+    }
+}
+
+/// Parities, which the controller works out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Sums {
+    /// What adding a page to a parity takes the controller, µs.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub xor_us: f64,
+}
+
+impl Default for Sums {
+    fn default() -> Self {
+        Sums { xor_us: 0.0 }
+    }
+}
+
+/// Rebuilds, which share the time with the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Rebuilds {
+    /// The share of its time that a rebuild works; the rest is the host's.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub rebuild_share: f64,
+}
+
+impl Default for Rebuilds {
+    fn default() -> Self {
+        Rebuilds { rebuild_share: 0.5 }
+    }
+}
+
+/// Old versions of pages, kept at addresses of their own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OldVersions {
     /// Address space for old versions of pages, as a share of each member's pages; it is taken from the
     /// over-provisioned ones.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub shadow: f64,
+}
+
+impl Default for OldVersions {
+    fn default() -> Self {
+        OldVersions { shadow: 0.02 }
+    }
+}
+
+/// A non-volatile memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NvramOptions {
     /// The non-volatile memory for partial parities, MiB.
     #[schemars(range(max = 1_048_576.0), extend("exclusiveMinimum" = 0.0))]
     pub nvram_mib: f64,
     /// What one page takes to or from that memory, µs.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub nvram_us: f64,
-    /// `backup`: what a GB (10⁹ bytes) of that memory costs, USD.
+}
+
+impl Default for NvramOptions {
+    fn default() -> Self {
+        NvramOptions { nvram_mib: 1.0, nvram_us: 1.0 }
+    }
+}
+
+/// What that memory costs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NvramPrice {
+    /// What a GB (10⁹ bytes) of that memory costs, USD.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub nvram_price_per_gb: Option<f64>,
+}
+
+/// A log on a disk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DiskLog {
     /// The log on disks of `hpda`, `griffin` and `i-cash` (of deltas), MiB; at most what the disks have left.
     #[schemars(range(max = 16_777_216.0), extend("exclusiveMinimum" = 0.0))]
     pub log_mib: f64,
-    /// The log of `griffin` migrates when its oldest entry is so old, s.
-    #[schemars(range(min = 0.0, max = 1e9))]
-    pub migrate_after_s: f64,
-    /// The log of `griffin` migrates when it is filled to this share.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
-    pub migrate_at: f64,
-    /// The log of `griffin` migrates when more than this share of page reads goes to the disk.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub migrate_reads: f64,
-    /// Members of `spd-raid4` that have the parity, the last ones.
-    #[schemars(range(min = 2, max = 253))]
-    pub parity_drives: u32,
-    /// A partial parity is committed when collection is about to move an old version that it needs.
-    pub commit_on_collection: bool,
-    /// The narrowest stripe of `lifespan`, parity included: it decides the capacity.
-    #[schemars(range(min = 2, max = 255))]
-    pub narrowest: u32,
-    /// The chance of losing a stripe that `lifespan` tolerates.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
-    pub stripe_loss: f64,
-    /// Raw bit error rate of a block that has never been erased.
-    #[schemars(range(max = 0.5), extend("exclusiveMinimum" = 0.0))]
-    pub rber_new: f64,
-    /// Raw bit error rate after `rber_cycles` erases; in between and beyond, it grows exponentially.
-    #[schemars(range(max = 0.5), extend("exclusiveMinimum" = 0.0))]
-    pub rber_worn: f64,
-    /// Erases after which a block's bit error rate is `rber_worn`.
-    #[schemars(range(min = 1, max = 1_000_000_000))]
-    pub rber_cycles: u32,
-    /// Bits that the code of each 512 bytes corrects.
-    #[schemars(range(min = 0, max = 512))]
-    pub ecc_bits: u32,
-    /// The shares of all parities that the members of `diff-raid` have: the first one's, the others having equal parts
-    /// of the rest, or a list of each one's; they add up to 1.
-    pub shares: Shares,
-    /// What adding a page to a parity takes the controller, µs.
-    #[schemars(range(min = 0.0, max = 1e6))]
-    pub xor_us: f64,
-    /// Units that are kept empty, each to stand in for a member that fails.
-    #[schemars(range(max = 254))]
-    pub spares: u32,
-    /// The share of its time that a rebuild works; the rest is the host's.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
-    pub rebuild_share: f64,
-    /// `i-cash`: the share of pages that are like a reference, which others are not (Yang and Ren: 85 % under sysbench).
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub similar_share: f64,
-    /// `i-cash`: the share of pages that are references (Yang and Ren: 1 % under sysbench).
-    #[schemars(range(min = 1e-6, max = 0.5))]
-    pub reference_share: f64,
-    /// `i-cash`: what the difference to a reference takes, bytes (ours).
-    #[schemars(range(min = 1, max = 4096))]
-    pub delta_bytes: u32,
-    /// `i-cash`: it is looked for what is alike after so many pages read or written (Yang and Ren: 2,000 I/Os).
-    #[schemars(range(min = 1, max = 1_000_000))]
-    pub scan_every: u32,
-    /// `i-cash`: among so many pages, those used last (Yang and Ren: 4,000).
-    #[schemars(range(min = 1, max = 1_000_000))]
-    pub scan_pages: u32,
-    /// `backup`: a segment of a disk, data or free, KiB (2 MB: Fan, section 2.3).
-    #[schemars(range(min = 1, max = 1_048_576))]
-    pub segment_kib: u32,
-    /// `backup`: data segments of a disk for each free one ("dozens": Fan, section 2.2; 32 is ours).
-    #[schemars(range(min = 1, max = 65_536))]
-    pub free_every: u32,
-    /// `backup`: free segments beside each other that are recalled in one pass (Fan, figure 2: 3).
-    #[schemars(range(min = 1, max = 64))]
-    pub recall_segments: u32,
-    /// `backup`: with a greater share of a disk's free segments in use they are recalled though the host writes (ours).
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub recall_share: f64,
-    /// `backup`: after so long without writes free segments are recalled, ms (ours).
-    #[schemars(range(min = 0.0, max = 1e9))]
-    pub recall_idle_ms: f64,
-    /// `backup`: which disk has which part of an SSD: `interleaved` or `contiguous`.
-    pub spread: Spread,
 }
 
-/// Which disk backs up which part of an SSD.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Spread {
-    /// Segments go to the disks in turn, so that all of them take part in a burst on one place (ours).
-    Interleaved,
-    /// Each disk has one stretch of every SSD.
-    Contiguous,
+impl Default for DiskLog {
+    fn default() -> Self {
+        DiskLog { log_mib: 1024.0 }
+    }
 }
 
 /// What of a stripe that has never been written in full.
@@ -150,73 +301,4 @@ pub enum Incomplete {
     Zeros,
     /// It waits for the rest, unprotected.
     Wait,
-}
-
-/// Which copy a mirror reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReadPolicy {
-    /// Each page read goes to the next copy in turn.
-    RoundRobin,
-    /// The copy whose chip and channel are free soonest; in turn where they are equal.
-    LeastBusy,
-    /// That of the first member that has the page: of a drive and a disk, the drive.
-    First,
-}
-
-/// When a mirror acknowledges a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MirrorAcknowledge {
-    /// When every copy is acknowledged.
-    All,
-    /// When the first copy is.
-    First,
-}
-
-impl Default for RedundancySpec {
-    fn default() -> Self {
-        RedundancySpec {
-            scheme: "none".into(),
-            across: Across::Channel,
-            width: None,
-            stripe_kib: 64.0,
-            read_policy: ReadPolicy::RoundRobin,
-            acknowledge: MirrorAcknowledge::All,
-            incomplete: Incomplete::Zeros,
-            timeout_ms: 50.0,
-            idle_ms: 10.0,
-            shadow: 0.02,
-            nvram_mib: 1.0,
-            nvram_us: 1.0,
-            nvram_price_per_gb: None,
-            log_mib: 1024.0,
-            migrate_after_s: 60.0,
-            migrate_at: 0.9,
-            migrate_reads: 0.05,
-            parity_drives: 2,
-            commit_on_collection: false,
-            narrowest: 4,
-            stripe_loss: 1e-12,
-            rber_new: 1e-6,
-            rber_worn: 1e-4,
-            rber_cycles: 5000,
-            ecc_bits: 8,
-            shares: Shares::First(0.4),
-            xor_us: 0.0,
-            spares: 0,
-            rebuild_share: 0.5,
-            similar_share: 0.85,
-            reference_share: 0.01,
-            delta_bytes: 512,
-            scan_every: 2000,
-            scan_pages: 4000,
-            segment_kib: 2048,
-            free_every: 32,
-            recall_segments: 3,
-            recall_share: 0.75,
-            recall_idle_ms: 10.0,
-            spread: Spread::Interleaved,
-        }
-    }
 }

@@ -29,26 +29,25 @@
 //! the commit; here it moves it, unless it is told to commit.
 
 use super::parity::{Settling, Units, Versions, fetch, read_old};
-use super::{Entry, Members, Options, members};
+use super::{Entry, Inside, Members, NvramOptions, OldVersions, Options, Part, Rebuilds, Sums, members};
 use crate::engine::{
     Cause, Change, Command, FixedMap, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Role, Scheme,
     Spare, Step, Unit, Verb, Verdict, View, Why,
 };
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ppc",
     summary: "PPC: one parity; that of new data stands in a non-volatile memory until it is committed",
     source: include_str!("ppc.rs"),
-    keys: &[
-        "across",
-        "width",
-        "shadow",
-        "nvram_mib",
-        "nvram_us",
-        "commit_on_collection",
-        "xor_us",
-        "spares",
-        "rebuild_share",
+    options: &[
+        Part::of::<Inside>(),
+        Part::of::<OldVersions>(),
+        Part::of::<NvramOptions>(),
+        Part::of::<PpcOptions>(),
+        Part::of::<Sums>(),
+        Part::of::<Rebuilds>(),
     ],
     members: members::one_parity,
     data_members: |members, _| members - 1,
@@ -56,7 +55,17 @@ pub(super) const ENTRY: Entry = Entry {
     kind: Members::Shadowed,
     memory: true,
     over_drives: members::with_old_versions,
+    told_of_moves: |redundancy| redundancy.read::<PpcOptions>().commit_on_collection,
+    ..Entry::BASE
 };
+
+/// Options of `ppc`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct PpcOptions {
+    /// A partial parity is committed when collection is about to move an old version that it needs.
+    pub(super) commit_on_collection: bool,
+}
 
 /// What a page counts in a commit that cannot simply be read.
 const REPAIR: u32 = 1000;
@@ -79,7 +88,7 @@ impl Ppc {
         Ppc {
             versions: Versions::new(options),
             entries: Entries::new(options.memory_pages),
-            commit_on_collection: options.redundancy.commit_on_collection,
+            commit_on_collection: options.redundancy.read::<PpcOptions>().commit_on_collection,
             committing: 0,
             members: options.members,
         }

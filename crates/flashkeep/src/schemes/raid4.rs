@@ -22,19 +22,25 @@
 //! Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988.
 
 use super::parity::{Fixed, Parity};
-use super::{Entry, Members, Options, members};
+use super::{Entry, Idle, Incompletes, Inside, Options, Part, Rebuilds, Striping, Sums, members};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "raid4",
     summary: "RAID-4: one parity, on the last member",
     source: include_str!("raid4.rs"),
-    keys: &["across", "stripe_kib", "width", "incomplete", "idle_ms", "xor_us", "spares", "rebuild_share"],
+    options: &[
+        Part::of::<Inside>(),
+        Part::of::<Striping>(),
+        Part::of::<Incompletes>(),
+        Part::of::<Idle>(),
+        Part::of::<Sums>(),
+        Part::of::<Rebuilds>(),
+    ],
     members: members::one_parity,
     data_members: |members, _| members - 1,
     survives: |_| 1,
-    kind: Members::Mapped,
-    memory: false,
     over_drives: members::over_one_parity,
+    ..Entry::BASE
 };
 
 /// One parity, on the last member.

@@ -25,19 +25,26 @@
 //! are full.
 
 use super::parity::{Parity, Rotated};
-use super::{Entry, Members, Options, members};
+use super::{Entry, Idle, Incompletes, Inside, Options, Part, Rebuilds, Striping, Sums, members};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "raid5",
     summary: "RAID-5: one parity, rotated over the members",
     source: include_str!("raid5.rs"),
-    keys: &["across", "stripe_kib", "width", "incomplete", "idle_ms", "xor_us", "spares", "rebuild_share"],
+    options: &[
+        Part::of::<Inside>(),
+        Part::of::<Striping>(),
+        Part::of::<Incompletes>(),
+        Part::of::<Idle>(),
+        Part::of::<Sums>(),
+        Part::of::<Rebuilds>(),
+    ],
     members: members::one_parity,
     data_members: |members, _| members - 1,
     survives: |_| 1,
-    kind: Members::Mapped,
-    memory: false,
     over_drives: members::over_one_parity,
+    formula: |members| members::terms_with_parities(members, 1),
+    ..Entry::BASE
 };
 
 /// One parity, rotated.

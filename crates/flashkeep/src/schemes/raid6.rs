@@ -18,19 +18,26 @@
 //! Anvin, "The mathematics of RAID-6", 2004.
 
 use super::parity::{Parity, Rotated};
-use super::{Entry, Members, Options, members};
+use super::{Entry, Idle, Incompletes, Inside, Options, Part, Rebuilds, Striping, Sums, members};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "raid6",
     summary: "RAID-6: two parities, rotated over the members",
     source: include_str!("raid6.rs"),
-    keys: &["across", "stripe_kib", "width", "incomplete", "idle_ms", "xor_us", "spares", "rebuild_share"],
+    options: &[
+        Part::of::<Inside>(),
+        Part::of::<Striping>(),
+        Part::of::<Incompletes>(),
+        Part::of::<Idle>(),
+        Part::of::<Sums>(),
+        Part::of::<Rebuilds>(),
+    ],
     members: members::two_parities,
     data_members: |members, _| members - 2,
     survives: |_| 2,
-    kind: Members::Mapped,
-    memory: false,
     over_drives: members::over_two_parities,
+    formula: |members| members::terms_with_parities(members, 2),
+    ..Entry::BASE
 };
 
 /// Two parities, rotated.

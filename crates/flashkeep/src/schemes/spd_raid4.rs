@@ -21,25 +21,52 @@
 
 use super::hybrid;
 use super::parity::{Parity, Split};
-use super::{Entry, MemberFacts, Members, Options};
-use crate::schemes::RedundancySpec;
+use super::{
+    Entry, Idle, Incompletes, MemberFacts, Options, Part, Rebuilds, RedundancySpec, Striping, Sums, TriedWith,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "spd-raid4",
     summary: "SPD-RAID4: one parity, on several small drives in turn",
     source: include_str!("spd_raid4.rs"),
-    keys: &["stripe_kib", "parity_drives", "incomplete", "idle_ms", "xor_us", "rebuild_share"],
+    options: &[
+        Part::of::<Striping>(),
+        Part::of::<SplitOptions>(),
+        Part::of::<Incompletes>(),
+        Part::of::<Idle>(),
+        Part::of::<Sums>(),
+        Part::of::<Rebuilds>(),
+    ],
     members: hybrid::only_over_drives,
-    data_members: |members, redundancy| members.saturating_sub(redundancy.parity_drives),
+    data_members: |members, redundancy| {
+        members.saturating_sub(redundancy.read::<SplitOptions>().parity_drives)
+    },
     survives: |_| 1,
-    kind: Members::Mapped,
-    memory: false,
     over_drives: offered,
+    tried_with: TriedWith { parts: 5, drives: 6, disks: 0 },
+    ..Entry::BASE
 };
+
+/// Options of `spd-raid4`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct SplitOptions {
+    /// Members of `spd-raid4` that have the parity, the last ones.
+    #[schemars(range(min = 2, max = 253))]
+    pub(super) parity_drives: u32,
+}
+
+impl Default for SplitOptions {
+    fn default() -> Self {
+        SplitOptions { parity_drives: 2 }
+    }
+}
 
 /// Pages over these members, or what is missing.
 fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
-    let parities = redundancy.parity_drives as usize;
+    let parities = redundancy.read::<SplitOptions>().parity_drives as usize;
     if members.len() < parities + 2 {
         return Err(format!(
             "found {} members, of which {parities} have the parity; it needs at least 2 more, for the data",
@@ -60,7 +87,7 @@ fn stripes(data: &[MemberFacts], parity: &[MemberFacts]) -> u64 {
 pub type SpdRaid4 = Parity<Split>;
 
 pub(super) fn build(options: &Options<'_>) -> SpdRaid4 {
-    let data = options.array.len() - options.redundancy.parity_drives as usize;
+    let data = options.array.len() - options.redundancy.read::<SplitOptions>().parity_drives as usize;
     let (data, parity) = options.array.split_at(data);
     SpdRaid4::new(&Options { member_pages: stripes(data, parity), ..options.clone() })
 }

@@ -9,7 +9,7 @@ use crate::flash::{Domain, Geometry, PlaneId};
 use crate::front::{Evict, Front, ps_per_sector};
 use crate::kernel::Span;
 use crate::mapping::{self, Below};
-use crate::schemes::{self, Any, Members};
+use crate::schemes::{self, Any, Members, NvramOptions, Rebuilds, Sums};
 use std::ops::Range;
 
 /// A drive or an array, ready to be asked.
@@ -88,7 +88,7 @@ pub fn build<C: Contents>(drive: &Resolved) -> Built<Drive<C>> {
 /// The flash of a drive, divided among its leaves.
 fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
     let (pages, shadow) = (narrow(drive.member_pages()), narrow(drive.shadow_pages()));
-    let notify_leaving = shadow > 0 && drive.spec.redundancy.commit_on_collection;
+    let notify_leaving = shadow > 0 && (drive.scheme().told_of_moves)(&drive.spec.redundancy);
     let (map, tables) = (drive.map(), narrow(drive.translation_pages()));
     let notify_moves = map.below == Below::Mapped;
     let kind = match drive.scheme().kind {
@@ -256,14 +256,14 @@ fn narrow(pages: u64) -> u32 {
 }
 
 fn latency(drive: &Resolved) -> Span {
-    Span((drive.spec.redundancy.nvram_us * 1e3).round() as u64)
+    Span((drive.spec.redundancy.read::<NvramOptions>().nvram_us * 1e3).round() as u64)
 }
 
 fn controller(drive: &Resolved) -> Controller {
     let redundancy = &drive.spec.redundancy;
     Controller {
-        xor: Span((redundancy.xor_us * 1e3).round() as u64),
-        rebuild_permille: ((redundancy.rebuild_share * 1e3).round() as u32).max(1),
+        xor: Span((redundancy.read::<Sums>().xor_us * 1e3).round() as u64),
+        rebuild_permille: ((redundancy.read::<Rebuilds>().rebuild_share * 1e3).round() as u32).max(1),
     }
 }
 
@@ -281,7 +281,7 @@ fn mapping_options(drive: &Resolved) -> mapping::Options {
 
 fn domains(drive: &Resolved) -> Vec<Domain> {
     let geometry = Geometry::new(&drive.pooled_flash());
-    let (parts, across) = (drive.parts(), drive.spec.redundancy.across);
+    let (parts, across) = (drive.parts(), drive.inside().across);
     let part = |index| geometry.part(across, parts, index).expect("boxes, as was checked");
     (0..parts).map(part).collect()
 }

@@ -293,7 +293,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             outside: (workload.replay == Replay::Open && drive.spec.host.order == HostOrder::CLook)
                 .then(Outside::default),
             volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,
-            gauge: (drive.scheme().name == "backup").then(|| Gauge::new(drive.disks())),
+            gauge: drive.scheme().shows_occupancy.then(|| Gauge::new(drive.disks())),
             interleave: Interleave::new(bytes, unit, data),
             link: Link::new(ps_per_sector(drive.spec.host.link_us_per_sector)),
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),

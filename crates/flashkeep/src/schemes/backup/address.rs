@@ -6,8 +6,8 @@
 //! need be.
 
 use super::super::MemberFacts;
+use super::{BackupOptions, Spread};
 use crate::engine::{Member, Page};
-use crate::schemes::{RedundancySpec, Spread};
 
 /// The longest segment: what is read in one pass can be numbered within one plan.
 const LONGEST_SEGMENT: u32 = 8192;
@@ -30,7 +30,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// The layout over these members, or why there is none.
-    pub(super) fn over(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<Layout, String> {
+    pub(super) fn over(members: &[MemberFacts], own: &BackupOptions) -> Result<Layout, String> {
         let ssds = members.iter().take_while(|member| !member.disk).count();
         let disks = members.len() - ssds;
         if let Some(late) = members[ssds..].iter().position(|member| !member.disk) {
@@ -49,12 +49,12 @@ impl Layout {
         if members.len() > 250 {
             return Err(format!("{} members: at most 250 are accepted", members.len()));
         }
-        let (bytes, page) = (u64::from(redundancy.segment_kib) * 1024, members[0].page_bytes);
+        let (bytes, page) = (u64::from(own.segment_kib) * 1024, members[0].page_bytes);
         if bytes % page != 0 || bytes / page > u64::from(LONGEST_SEGMENT) {
             return Err(format!(
                 "a segment of {} KiB (redundancy.segment_kib) over pages of {page} bytes: a whole number of pages is \
                  accepted, at most {LONGEST_SEGMENT}",
-                redundancy.segment_kib
+                own.segment_kib
             ));
         }
         let segment = (bytes / page) as u32;
@@ -64,7 +64,7 @@ impl Layout {
             pages / u64::from(segment)
         };
         // The most data segments that fit into an M-th of the smallest disk together with their free ones.
-        let (part, every) = (segments(true) / ssds as u64, u64::from(redundancy.free_every));
+        let (part, every) = (segments(true) / ssds as u64, u64::from(own.free_every));
         let share = part / (every + 1) * every + (part % (every + 1)).saturating_sub(1);
         let each = segments(false).min(share * disks as u64);
         let each = each.min(u64::from(u32::MAX / segment) / ssds as u64);
@@ -72,16 +72,16 @@ impl Layout {
             return Err(format!(
                 "the smallest SSD or an SSD's part of the smallest disk is shorter than a segment of {} KiB and the \
                  free one beside it (redundancy.segment_kib)",
-                redundancy.segment_kib
+                own.segment_kib
             ));
         }
         Ok(Layout {
             ssds: ssds as u8,
             disks: disks as u8,
             segment,
-            every: redundancy.free_every,
+            every: own.free_every,
             each: each as u32,
-            spread: redundancy.spread,
+            spread: own.spread,
         })
     }
 

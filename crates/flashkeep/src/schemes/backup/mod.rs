@@ -46,45 +46,91 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
-use super::{Entry, Members, Options, hybrid};
+use super::{Entry, NvramOptions, NvramPrice, Options, Part, Rebuilds, Terms, TriedWith, hybrid};
 use crate::engine::{
     Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme, Step, Unit, Verb,
     Verdict, View, Why,
 };
 use crate::kernel::{Bits, Span};
-use crate::schemes::RedundancySpec;
 use address::Layout;
 use disk::{Disk, Kind, Turn};
 pub(super) use facts::figures;
 pub use facts::{BackupDiskFigures, BackupFacts, BackupFigures, DiskFacts, Moved};
 use pending::Memory;
+use schemars::JsonSchema;
 use segments::Segments;
+use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "backup",
     summary: "over drives: disks back up SSDs behind a non-volatile memory, by sequential writes",
     source: include_str!("mod.rs"),
-    keys: &[
-        "nvram_mib",
-        "nvram_us",
-        "nvram_price_per_gb",
-        "segment_kib",
-        "free_every",
-        "recall_segments",
-        "recall_share",
-        "recall_idle_ms",
-        "spread",
-        "rebuild_share",
+    options: &[
+        Part::of::<NvramOptions>(),
+        Part::of::<NvramPrice>(),
+        Part::of::<BackupOptions>(),
+        Part::of::<Rebuilds>(),
     ],
     members: hybrid::not_in_a_drive,
     data_members: |_, _| 1,
     survives: |_| 1,
-    kind: Members::Mapped,
     memory: true,
     over_drives: |members, redundancy| {
-        Layout::over(members, redundancy).map(|layout| u64::from(layout.pages()))
+        Layout::over(members, &redundancy.read()).map(|layout| u64::from(layout.pages()))
     },
+    formula: |_| Some(Terms { ssd: 1.0, disk: 1.0, life: 1.0 }),
+    recovers: false,
+    survives_memory: true,
+    shows_occupancy: true,
+    tried_with: TriedWith { parts: 5, drives: 2, disks: 1 },
+    ..Entry::BASE
 };
+
+/// Options of `backup`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct BackupOptions {
+    /// A segment of a disk, data or free, KiB (2 MB: Fan, section 2.3).
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub(super) segment_kib: u32,
+    /// Data segments of a disk for each free one ("dozens": Fan, section 2.2; 32 is ours).
+    #[schemars(range(min = 1, max = 65_536))]
+    pub(super) free_every: u32,
+    /// Free segments beside each other that are recalled in one pass (Fan, figure 2: 3).
+    #[schemars(range(min = 1, max = 64))]
+    pub(super) recall_segments: u32,
+    /// With a greater share of a disk's free segments in use they are recalled though the host writes (ours).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(super) recall_share: f64,
+    /// After so long without writes free segments are recalled, ms (ours).
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub(super) recall_idle_ms: f64,
+    /// Which disk has which part of an SSD: `interleaved` or `contiguous`.
+    pub(super) spread: Spread,
+}
+
+impl Default for BackupOptions {
+    fn default() -> Self {
+        BackupOptions {
+            segment_kib: 2048,
+            free_every: 32,
+            recall_segments: 3,
+            recall_share: 0.75,
+            recall_idle_ms: 10.0,
+            spread: Spread::Interleaved,
+        }
+    }
+}
+
+/// Which disk backs up which part of an SSD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spread {
+    /// Segments go to the disks in turn, so that all of them take part in a burst on one place (ours).
+    Interleaved,
+    /// Each disk has one stretch of every SSD.
+    Contiguous,
+}
 
 /// Disks behind SSDs.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -115,21 +161,21 @@ pub struct Backup {
 }
 
 pub(super) fn build(options: &Options<'_>) -> Backup {
-    let layout =
-        Layout::over(options.array, options.redundancy).expect("checked when the array was resolved");
-    Backup::new(layout, options.memory_pages, options.redundancy)
+    let own: BackupOptions = options.redundancy.read();
+    let layout = Layout::over(options.array, &own).expect("checked when the array was resolved");
+    Backup::new(layout, options.memory_pages, &own)
 }
 
 impl Backup {
-    fn new(layout: Layout, memory_pages: u32, redundancy: &RedundancySpec) -> Self {
+    fn new(layout: Layout, memory_pages: u32, own: &BackupOptions) -> Self {
         Backup {
             layout,
             memory: Memory::new(memory_pages, layout.disks),
             segments: Segments::new(layout),
             disks: vec![Disk::new(); usize::from(layout.disks)],
-            recall_segments: redundancy.recall_segments,
-            recall_permille: (redundancy.recall_share * 1e3).round() as u32,
-            recall_idle: Span((redundancy.recall_idle_ms * 1e6).ceil() as u64),
+            recall_segments: own.recall_segments,
+            recall_permille: (own.recall_share * 1e3).round() as u32,
+            recall_idle: Span((own.recall_idle_ms * 1e6).ceil() as u64),
             quiet: false,
             // So that a piece that waits for room does not wait for all of it.
             grain: layout.grain(if memory_pages == 0 { u32::MAX } else { memory_pages / 2 }),

@@ -37,13 +37,14 @@ mod similar;
 
 use super::hybrid::{self, Parts};
 use super::ring::Ring;
-use super::{Entry, MemberFacts, Members, Options};
+use super::{DiskLog, Entry, MemberFacts, NvramOptions, Options, Part, RedundancySpec, TriedWith};
 use crate::engine::{
     Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, Role, Scheme, Step, Verb, Verdict,
     View, Why,
 };
 use crate::kernel::Bits;
-use crate::schemes::RedundancySpec;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use similar::{Likeness, Recent};
 use std::collections::VecDeque;
 
@@ -54,23 +55,49 @@ pub(super) const ENTRY: Entry = Entry {
     name: "i-cash",
     summary: "I-CASH: a drive's reference pages, and deltas to them in memory and in a log on a disk",
     source: include_str!("mod.rs"),
-    keys: &[
-        "nvram_mib",
-        "nvram_us",
-        "log_mib",
-        "similar_share",
-        "reference_share",
-        "delta_bytes",
-        "scan_every",
-        "scan_pages",
-    ],
+    options: &[Part::of::<NvramOptions>(), Part::of::<DiskLog>(), Part::of::<ICashOptions>()],
     members: hybrid::not_in_a_drive,
     data_members: |_, _| 1,
-    survives: |_| 0,
-    kind: Members::Mapped,
     memory: true,
     over_drives: offered,
+    recovers: false,
+    memory_page: |redundancy, _| u64::from(redundancy.read::<ICashOptions>().delta_bytes),
+    tried_with: TriedWith { parts: 5, drives: 1, disks: 1 },
+    ..Entry::BASE
 };
+
+/// Options of `i-cash`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct ICashOptions {
+    /// The share of pages that are like a reference, which others are not (Yang and Ren: 85 % under sysbench).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(super) similar_share: f64,
+    /// The share of pages that are references (Yang and Ren: 1 % under sysbench).
+    #[schemars(range(min = 1e-6, max = 0.5))]
+    pub(super) reference_share: f64,
+    /// What the difference to a reference takes, bytes (ours).
+    #[schemars(range(min = 1, max = 4096))]
+    pub(super) delta_bytes: u32,
+    /// It is looked for what is alike after so many pages read or written (Yang and Ren: 2,000 I/Os).
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub(super) scan_every: u32,
+    /// Among so many pages, those used last (Yang and Ren: 4,000).
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub(super) scan_pages: u32,
+}
+
+impl Default for ICashOptions {
+    fn default() -> Self {
+        ICashOptions {
+            similar_share: 0.85,
+            reference_share: 0.01,
+            delta_bytes: 512,
+            scan_every: 2000,
+            scan_pages: 4000,
+        }
+    }
+}
 
 /// Pages over these members, or what is missing.
 fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
@@ -81,13 +108,15 @@ fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, 
             parts.flash, parts.disks
         ));
     }
-    if redundancy.nvram_mib * 1_048_576.0 < f64::from(redundancy.delta_bytes) {
+    let own: ICashOptions = redundancy.read();
+    let NvramOptions { nvram_mib, .. } = redundancy.read();
+    if nvram_mib * 1_048_576.0 < f64::from(own.delta_bytes) {
         return Err(format!(
-            "redundancy.nvram_mib = {} holds no delta of {} bytes",
-            redundancy.nvram_mib, redundancy.delta_bytes
+            "redundancy.nvram_mib = {nvram_mib} holds no delta of {} bytes",
+            own.delta_bytes
         ));
     }
-    Ok(similar::offered(parts.flash_pages, redundancy.reference_share))
+    Ok(similar::offered(parts.flash_pages, own.reference_share))
 }
 
 const DRIVE: Member = Member(0);
@@ -138,16 +167,18 @@ pub struct ICash {
 }
 
 pub(super) fn build(options: &Options<'_>) -> ICash {
-    let (parts, redundancy) = (Parts::checked(options), options.redundancy);
-    let pages = similar::offered(parts.flash_pages, redundancy.reference_share);
-    let deltas = hybrid::pages_of(redundancy.log_mib, u64::from(redundancy.delta_bytes));
+    let parts = Parts::checked(options);
+    let own: ICashOptions = options.redundancy.read();
+    let DiskLog { log_mib } = options.redundancy.read();
+    let pages = similar::offered(parts.flash_pages, own.reference_share);
+    let deltas = hybrid::pages_of(log_mib, u64::from(own.delta_bytes));
     let log = deltas.clamp(1, parts.disk_pages) as u32;
     let memory = options.memory_pages.max(1);
     ICash {
         pages,
-        likeness: Likeness::new(pages, redundancy.reference_share, redundancy.similar_share),
-        recent: Recent::new(redundancy.scan_pages),
-        scan_every: redundancy.scan_every as usize,
+        likeness: Likeness::new(pages, own.reference_share, own.similar_share),
+        recent: Recent::new(own.scan_pages),
+        scan_every: own.scan_every as usize,
         known: Bits::default(),
         copied: Bits::default(),
         wanted: VecDeque::new(),
@@ -161,7 +192,7 @@ pub(super) fn build(options: &Options<'_>) -> ICash {
         piece: Vec::new(),
         folding: false,
         batch: PIECE.min(memory / 2).min(log / 2).max(1),
-        sectors: redundancy.delta_bytes.min(options.page_bytes as u32).div_ceil(SECTOR_BYTES) as u16,
+        sectors: own.delta_bytes.min(options.page_bytes as u32).div_ceil(SECTOR_BYTES) as u16,
         answers: true,
         damaged: false,
     }

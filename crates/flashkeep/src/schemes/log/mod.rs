@@ -25,7 +25,7 @@
 //! data slots in a row, of which the host may fill M·d (M pages a member), all of them then stand in G − 1 closed
 //! groups, and the least of those has a slot to spare as long as M·d < (G − 1)·R·d: [`least_groups`].
 
-use super::Options;
+use super::{Options, Sums};
 use crate::engine::{
     Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step,
     Unit, Verb, Verdict, View, Why,
@@ -143,7 +143,7 @@ impl Log {
             members,
             policy,
             clean_below: options.clean_below.max(1) as usize,
-            adds_slowly: options.redundancy.xor_us > 0.0,
+            adds_slowly: options.redundancy.read::<Sums>().xor_us > 0.0,
             places: Places::new(members, rows, pages),
             groups: Groups::new(options.groups, options.group_pages),
             front: Front::none(),

@@ -5,7 +5,7 @@
 //! q = 1 − (1 − P)^w, where P = Σ C(n, i)·rⁱ·(1 − r)^(n − i) over i > t; a stripe of that many units is lost when two or
 //! more of them cannot be read. All of this becomes one table of erase counts where the drive is set up.
 
-use crate::schemes::RedundancySpec;
+use crate::schemes::lifespan::LifespanOptions;
 use libm::{exp, expm1, log, log1p};
 
 /// What a code word holds.
@@ -64,7 +64,7 @@ pub(in crate::schemes) struct Reliability {
 }
 
 impl Reliability {
-    pub(in crate::schemes) fn new(redundancy: &RedundancySpec, page_bytes: u64) -> Self {
+    pub(in crate::schemes) fn new(redundancy: &LifespanOptions, page_bytes: u64) -> Self {
         let new = log(redundancy.rber_new);
         Reliability {
             bits: WORD_BYTES as u32 * 8 + CHECK_BITS * redundancy.ecc_bits,

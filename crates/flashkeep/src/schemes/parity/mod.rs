@@ -26,13 +26,12 @@ pub(super) use versions::Versions;
 pub(super) use weighted::Reshuffle;
 pub use weighted::Weighted;
 
-use super::Options;
+use super::{Idle, Incomplete, Incompletes, Options};
 use crate::engine::{
     Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step,
     Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::Span;
-use crate::schemes::Incomplete;
 use waiting::Waiting;
 
 /// Milliseconds of a drive file as a span of time.
@@ -53,8 +52,8 @@ impl<L: Layout> Parity<L> {
     /// Parity over the members that there are.
     #[must_use]
     pub fn new(options: &Options<'_>) -> Self {
-        let idle = milliseconds(options.redundancy.idle_ms);
-        let waits = options.redundancy.incomplete == Incomplete::Wait;
+        let idle = milliseconds(options.redundancy.read::<Idle>().idle_ms);
+        let waits = options.redundancy.read::<Incompletes>().incomplete == Incomplete::Wait;
         Parity { stripes: Stripes::new(options), waiting: waits.then(|| Waiting::new(idle)), exposed: 0 }
     }
 

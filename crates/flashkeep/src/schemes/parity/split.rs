@@ -3,6 +3,7 @@
 use super::layout::{Divisor, Layout};
 use crate::engine::{Member, Page};
 use crate::schemes::Options;
+use crate::schemes::spd_raid4::SplitOptions;
 
 /// The last members have the parity, in turn: each has a page for as many stripes as there are of them.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -16,7 +17,7 @@ impl Layout for Split {
     const PARITIES: u8 = 1;
 
     fn new(options: &Options<'_>) -> Self {
-        let parities = options.redundancy.parity_drives as u8;
+        let parities = options.redundancy.read::<SplitOptions>().parity_drives as u8;
         let by_parities = Divisor::new(u32::from(parities));
         Split { data: options.members - parities, parities, by_parities }
     }
@@ -57,7 +58,7 @@ mod tests {
 
     #[test]
     fn stripes_and_their_parities() {
-        let redundancy = RedundancySpec { parity_drives: 3, ..RedundancySpec::default() };
+        let redundancy = RedundancySpec::of("spd-raid4").with("parity_drives", 3);
         let options = Options { members: 7, ..Options::of(&redundancy) };
         let layout = Split::new(&options);
         assert_eq!((layout.data(), layout.members()), (4, 7));

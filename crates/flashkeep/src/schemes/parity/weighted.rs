@@ -7,6 +7,7 @@ use super::{Parity, Units};
 use crate::engine::{Cause, Command, Key, Page, Plan, Role, Step, Verb, View};
 use crate::kernel::Bits;
 use crate::schemes::Options;
+use crate::schemes::diff_raid::DiffOptions;
 use crate::schemes::todo::Todo;
 
 /// Members have different shares of the parities, in a pattern that repeats. A data unit stands on the member of its
@@ -49,7 +50,7 @@ impl Layout for Weighted {
     const SWAPS: bool = true;
 
     fn new(options: &Options<'_>) -> Self {
-        let counts = options.redundancy.shares.counts(usize::from(options.members));
+        let counts = options.redundancy.read::<DiffOptions>().shares.counts(usize::from(options.members));
         let counts = counts.expect("shares were checked with the array");
         let pattern = spread(&counts);
         let now: Vec<u8> = (0..options.members).collect();

@@ -14,7 +14,7 @@ fn array(shares: &Shares) -> Rig<()> {
     let mut store = Store::new(0);
     store.counts_wear = true;
     let leaves = (0..MEMBERS).map(|_| Tree::Leaf(store.add(STRIPES, 0, Report::AtOnce))).collect();
-    let scheme = setup.build_with(|redundancy| redundancy.shares = shares.clone());
+    let scheme = setup.build_with(|redundancy| redundancy.set("shares", shares.clone()));
     let mut rig = Rig::new(Tree::Node(scheme, leaves), store);
     rig.fill(0, PAGES as u16);
     rig

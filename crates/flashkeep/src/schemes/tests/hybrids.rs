@@ -160,7 +160,7 @@ fn split_parity_is_written_in_turn() {
 fn a_mirror_may_read_its_first_member() {
     let mut store = Store::new(0);
     let leaves = (0..2).map(|_| Tree::Leaf(store.add(16, 0, Report::After(10)))).collect();
-    let scheme = MIRROR.build_with(|redundancy| redundancy.read_policy = ReadPolicy::First);
+    let scheme = MIRROR.build_with(|redundancy| redundancy.set("read_policy", ReadPolicy::First));
     let mut rig: Rig = Rig::new(Tree::Node(scheme, leaves), store);
     rig.fill(0, 16);
     rig.store.set_backlog(0, 1_000);
@@ -193,7 +193,7 @@ fn griffin(report: Report, seed: u64, change: impl Fn(&mut RedundancySpec)) -> R
 #[test]
 fn writes_are_cached_on_the_disk_until_they_migrate() {
     // When the log is filled to a half: after five slots.
-    let mut rig = griffin(Report::After(10), 0, |redundancy| redundancy.migrate_at = 0.5);
+    let mut rig = griffin(Report::After(10), 0, |redundancy| redundancy.set("migrate_at", 0.5));
     rig.fill(0, 20);
     rig.store.log.clear();
     rig.write(7, 2);
@@ -231,7 +231,7 @@ fn writes_are_cached_on_the_disk_until_they_migrate() {
 fn a_log_migrates_when_it_is_old_or_read_too_often() {
     let migrations = |rig: &Rig| rig.pages(Write, Migrate);
     // 1 µs after the first write, however often something is written after it.
-    let mut rig = griffin(Report::After(10), 0, |redundancy| redundancy.migrate_after_s = 1e-6);
+    let mut rig = griffin(Report::After(10), 0, |redundancy| redundancy.set("migrate_after_s", 1e-6));
     for n in 0..4 {
         rig.write(n, 1);
         rig.until(SimTime(u64::from(n) * 300 + 10));
@@ -260,8 +260,8 @@ fn cached_writes_in_any_order_of_completion() {
     for seed in 0..200 {
         let mut random = Random::stream(seed, "griffin");
         let mut rig = griffin(Report::Random(50), seed, |redundancy| {
-            redundancy.migrate_after_s = [1e-7, 1e-6, 1e9][seed as usize % 3];
-            redundancy.migrate_at = [0.3, 1.0][seed as usize % 2];
+            redundancy.set("migrate_after_s", [1e-7, 1e-6, 1e9][seed as usize % 3]);
+            redundancy.set("migrate_at", [0.3, 1.0][seed as usize % 2]);
         });
         rig.fill(0, 10);
         for _ in 0..4 {

@@ -22,9 +22,10 @@ fn array(report: Report, memory: u32, seed: u64) -> Rig {
     let leaves = [24, DISK_PAGES, memory].map(|pages| Tree::Leaf(store.add(pages, 0, report))).into();
     let setup = Setup { memory, ..SETUP };
     let scheme = setup.build_with(|redundancy| {
-        redundancy.reference_share = 0.2;
-        redundancy.similar_share = 0.6;
-        (redundancy.scan_every, redundancy.scan_pages) = (1, 20);
+        redundancy.set("reference_share", 0.2);
+        redundancy.set("similar_share", 0.6);
+        redundancy.set("scan_every", 1);
+        redundancy.set("scan_pages", 20);
     });
     Rig::new(Tree::Node(scheme, leaves), store)
 }

@@ -15,7 +15,7 @@ use crate::engine::tests::rig;
 use crate::engine::tests::store::{Report, Store};
 use crate::engine::{Contents, Hazard, NodeId, Page, Role, Scheme, Token, Tree, Unit, gf};
 use crate::kernel::Random;
-use crate::schemes::{Incomplete, RedundancySpec};
+use crate::schemes::RedundancySpec;
 
 type Rig<C = Token> = rig::Rig<C, Any>;
 
@@ -110,14 +110,10 @@ impl Setup {
     }
 
     fn build_with(&self, change: impl FnOnce(&mut RedundancySpec)) -> Any {
-        let incomplete = if self.waits { Incomplete::Wait } else { Incomplete::Zeros };
-        let mut redundancy = RedundancySpec {
-            scheme: self.scheme.into(),
-            incomplete,
-            idle_ms: self.idle as f64 / 1e6,
-            commit_on_collection: true,
-            ..RedundancySpec::default()
-        };
+        let mut redundancy = RedundancySpec::of(self.scheme)
+            .with("incomplete", if self.waits { "wait" } else { "zeros" })
+            .with("idle_ms", self.idle as f64 / 1e6)
+            .with("commit_on_collection", true);
         change(&mut redundancy);
         let options = Options {
             member_pages: u64::from(self.stripes),

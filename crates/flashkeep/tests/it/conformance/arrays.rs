@@ -7,33 +7,11 @@ use flashkeep::devices::DeviceSet;
 use flashkeep::drive::{Fault, Kind};
 use flashkeep::engine::{Hazard, Token, Verb};
 use flashkeep::flash::PlaneId;
-use flashkeep::schemes::{Entry, MemberFacts, RedundancySpec, SCHEMES};
+use flashkeep::schemes::{Entry, MemberFacts, RedundancySpec, SCHEMES, TriedWith};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 type Array = Bench<DeviceSet<Token>>;
-
-/// What a scheme wants for members.
-#[derive(Clone, Copy, Debug)]
-struct Wants {
-    ssds: u32,
-    disks: u32,
-    /// It promises that nothing is lost with its non-volatile memory.
-    survives_memory: bool,
-}
-
-/// Where nothing else is said.
-const FIVE_SSDS: Wants = Wants { ssds: 5, disks: 0, survives_memory: false };
-
-/// A line for each scheme that wants something else.
-const WANTS: &[(&str, Wants)] = &[
-    ("mirror", Wants { ssds: 3, ..FIVE_SSDS }),
-    ("spd-raid4", Wants { ssds: 6, ..FIVE_SSDS }),
-    ("hpda", Wants { ssds: 3, disks: 2, ..FIVE_SSDS }),
-    ("griffin", Wants { ssds: 1, disks: 1, ..FIVE_SSDS }),
-    ("i-cash", Wants { ssds: 1, disks: 1, ..FIVE_SSDS }),
-    ("backup", Wants { ssds: 2, disks: 1, survives_memory: true }),
-];
 
 /// So small that logs and memories are full now and then.
 const KEYS: &[&str] = &[
@@ -45,10 +23,6 @@ const KEYS: &[&str] = &[
     "redundancy.recall_idle_ms=0.4",
 ];
 
-fn wants(entry: &Entry) -> Wants {
-    WANTS.iter().find(|(name, _)| *name == entry.name).map_or(FIVE_SSDS, |&(_, wants)| wants)
-}
-
 fn accepts(entry: &Entry, ssds: u32, disks: u32) -> bool {
     let facts = |count: u32, disk| (0..count).map(move |_| MemberFacts { pages: 24, page_bytes: 4096, disk });
     let facts: Vec<_> = facts(ssds, false).chain(facts(disks, true)).collect();
@@ -57,10 +31,10 @@ fn accepts(entry: &Entry, ssds: u32, disks: u32) -> bool {
 
 /// The schemes that run over drives.
 fn over_drives() -> impl Iterator<Item = &'static Entry> {
-    SCHEMES.iter().filter(|entry| accepts(entry, wants(entry).ssds, wants(entry).disks))
+    SCHEMES.iter().filter(|entry| accepts(entry, entry.tried_with.drives, entry.tried_with.disks))
 }
 
-/// What stands where a scheme wants an SSD.
+/// What stands where a scheme takes a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Over {
     /// A drive without redundancy.
@@ -125,8 +99,8 @@ fn array(entry: &Entry, over: Over) -> Resolved {
     static FOLDER: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     let folder = FOLDER.get_or_init(shelf_of_files);
     let file = |name: &str| folder.join(format!("{name}.toml")).to_string_lossy().into_owned();
-    let (Wants { ssds, disks, .. }, (first, last)) = (wants(entry), over.names());
-    // Who wants disks gets those, and says where.
+    let (TriedWith { drives: ssds, disks, .. }, (first, last)) = (entry.tried_with, over.names());
+    // A scheme that takes disks gets those.
     let last = if over == Over::Mix && disks > 0 { first } else { last };
     let mut members = vec![format!("\"{}\"", file(last))];
     if ssds > 1 {
@@ -147,7 +121,7 @@ fn losses(entry: &Entry, array: &Resolved) -> Vec<Vec<Vec<u32>>> {
         .filter(|set| !set.is_empty())
         .map(paths)
         .collect();
-    losses.extend((entry.memory && wants(entry).survives_memory).then(|| vec![vec![members]]));
+    losses.extend((entry.memory && entry.survives_memory).then(|| vec![vec![members]]));
     losses
 }
 
@@ -209,7 +183,7 @@ fn every_failure_within_a_member_at_every_step() {
             for part in &parts {
                 let mut bench = Array::of(array.clone());
                 history(&mut bench, 2, 30, step);
-                let row = over == Over::Arrays && part[0] + 1 == wants(entry).ssds;
+                let row = over == Over::Arrays && part[0] + 1 == entry.tried_with.drives;
                 if row && (entry.survives)(array.members()) == 0 {
                     continue;
                 }
@@ -433,7 +407,7 @@ fn the_capacity_is_what_was_declared() {
         pages.insert((entry.name, over.names().0), bench.pages());
     }
     // An array of drives that mirror themselves offers what one of plain drives does, of which they have two each.
-    let several = |entry: &&Entry| wants(entry).ssds > 1;
+    let several = |entry: &&Entry| entry.tried_with.drives > 1;
     assert!(
         over_drives()
             .filter(several)

@@ -11,7 +11,7 @@ use flashkeep::drive::Fault;
 use flashkeep::engine::{Hazard, Verb};
 use flashkeep::kernel::Random;
 use flashkeep::mapping::{Below, MAPS};
-use flashkeep::schemes::{Members, for_drives};
+use flashkeep::schemes::{Members, for_drives, named};
 use std::collections::BTreeSet;
 
 /// A small drive: `channels` of one chip.
@@ -38,9 +38,14 @@ fn set(scheme: &str, more: &[&str]) -> Vec<String> {
     set
 }
 
-/// Five members, of which as many as the scheme takes.
+/// Parts of the drive with which a scheme is tried.
+fn parts(scheme: &str) -> u32 {
+    named(scheme).expect("a scheme of the table").tried_with.parts
+}
+
+/// A scheme inside a drive.
 fn bench(scheme: &str) -> Bench {
-    Bench::new(&text(if scheme == "mirror" { 2 } else { 5 }, 1), &set(scheme, &[]))
+    Bench::new(&text(parts(scheme), 1), &set(scheme, &[]))
 }
 
 /// A random history: the same for the same seed, however often it is told. Stops after `until` instants.
@@ -101,7 +106,7 @@ fn check_losses<H: Bed>(
 
 fn survivors() -> impl Iterator<Item = (&'static str, u32)> {
     for_drives().filter_map(|entry| {
-        let survives = (entry.survives)(if entry.name == "mirror" { 2 } else { 5 });
+        let survives = (entry.survives)(entry.tried_with.parts);
         (survives > 0).then_some((entry.name, survives))
     })
 }
@@ -252,7 +257,7 @@ fn what_no_member_can_read_is_reported() {
 fn parts_of_members_fail() {
     for (scheme, _) in survivors() {
         for seed in 0..12_u32 {
-            let channels = if scheme == "mirror" { 2 } else { 5 };
+            let channels = parts(scheme);
             let mut bench = Bench::new(&text(channels, 2), &set(scheme, &[]));
             history(&mut bench, u64::from(seed), 80, 60 + 23 * seed);
             let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
@@ -328,7 +333,7 @@ fn pages_that_share_a_flash_page_serve_every_scheme() {
     let quarter = |scheme: &str| {
         let more = ["ftl.logical_page_kib=1", "ftl.gc.run=\"hold-channel\""];
         let steps = scheme.len() % 2;
-        let text = text(if scheme == "mirror" { 2 } else { 5 }, 1);
+        let text = text(parts(scheme), 1);
         Bench::<flashkeep::drive::Drive<_>>::new(&text, &set(scheme, &more[..1 + steps]))
     };
     for entry in for_drives() {
@@ -361,7 +366,7 @@ fn every_map_serves_every_scheme_over_mapped_members() {
             continue;
         }
         for seed in 0..12 {
-            let channels = if scheme.name == "mirror" { 2 } else { 5 };
+            let channels = scheme.tried_with.parts;
             let map = format!("ftl.map=\"{}\"", map.name);
             let more = [map.as_str(), "ftl.cache_kib=0.03125"];
             let mut bench = Bench::new(&text(channels, 1 + seed as u32 % 2), &set(scheme.name, &more));

@@ -1,7 +1,7 @@
 //! Power cuts, for every scheme of the table.
 
 use super::bench::Bench;
-use super::{history, set, survivors, text};
+use super::{history, parts, set, survivors, text};
 use flashkeep::engine::{Hazard, Verb};
 use flashkeep::kernel::{Random, SimTime};
 use flashkeep::schemes::for_drives;
@@ -12,7 +12,7 @@ fn bench(scheme: &str, more: &[&str]) -> Bench {
 }
 
 fn bench_of(scheme: &str, planes: u32, more: &[&str]) -> Bench {
-    Bench::with_cuts(&text(if scheme == "mirror" { 2 } else { 5 }, planes), &set(scheme, more))
+    Bench::with_cuts(&text(parts(scheme), planes), &set(scheme, more))
 }
 
 /// After a cut: nothing that was durable is missing, everything is made redundant again, and the drive goes on.

@@ -6,7 +6,7 @@ use super::*;
 const FIGURE_3: Setup = Setup { ssds: 3, disks: 2, segment: 4, every: 2, each: 8, ..SMALL };
 
 fn layout(setup: &Setup) -> Layout {
-    Layout::over(&setup.members(), &setup.redundancy()).expect("a layout")
+    Layout::over(&setup.members(), &setup.redundancy().read()).expect("a layout")
 }
 
 /// One disk, one SSD: disk offset = (σ + ⌊σ/K⌋) segments, free segment φ at φ·(K + 1) + K.
@@ -121,7 +121,7 @@ fn what_it_runs_over() {
     assert!(refusal(&[member(3, false), disk], plain).contains("shorter than a segment of 4 KiB"));
     let odd = MemberFacts { page_bytes: 3000, ..ssd };
     assert!(refusal(&[odd, disk], plain).contains("over pages of 3000 bytes: a whole number of pages"));
-    assert!(refusal(&[ssd, disk], |spec| spec.segment_kib = 8193).contains("at most 8192"));
+    assert!(refusal(&[ssd, disk], |spec| spec.set("segment_kib", 8193)).contains("at most 8192"));
     // In a drive it cannot be had at all.
     let drive = (named("backup").expect("in the table").members)(8, None, "channel").expect_err("a refusal");
     assert!(drive.contains("over drives and disks"), "{drive}");

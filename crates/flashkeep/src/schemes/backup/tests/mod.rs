@@ -52,16 +52,13 @@ const ALL: [Setup; 5] = [SMALL, CONTIGUOUS, ONE_DISK, EAGER, TIGHT];
 
 impl Setup {
     fn redundancy(&self) -> RedundancySpec {
-        RedundancySpec {
-            scheme: "backup".into(),
-            segment_kib: self.segment,
-            free_every: self.every,
-            recall_segments: self.recall_segments,
-            recall_share: self.recall_share,
-            recall_idle_ms: self.recall_idle_ns as f64 / 1e6,
-            spread: self.spread,
-            ..RedundancySpec::default()
-        }
+        RedundancySpec::of("backup")
+            .with("segment_kib", self.segment)
+            .with("free_every", self.every)
+            .with("recall_segments", self.recall_segments)
+            .with("recall_share", self.recall_share)
+            .with("recall_idle_ms", self.recall_idle_ns as f64 / 1e6)
+            .with("spread", self.spread)
     }
 
     fn members(&self) -> Vec<MemberFacts> {

@@ -41,9 +41,9 @@ fn histories_in_any_order() {
         let mut setup =
             Setup::new(name, members, groups, group_pages, u64::from((groups - spare) * group_pages));
         setup.clean_below = 1 + random.below(3) as u32;
-        setup.redundancy.narrowest = 2 + random.below(u64::from(members) - 1) as u32;
-        setup.redundancy.stripe_loss = 1e-12;
-        setup.redundancy.rber_cycles = 10;
+        setup.redundancy.set("narrowest", 2 + random.below(u64::from(members) - 1));
+        setup.redundancy.set("stripe_loss", 1e-12);
+        setup.redundancy.set("rber_cycles", 10);
         let setup = setup.timeout_ns(random.below(90)).reporting(Report::Random(30), seed);
         let mut rig: Rig<Token, _> = setup.rig();
         let upto = pages(&rig);
@@ -79,9 +79,9 @@ fn the_last_page_of_a_full_drive() {
             let member_pages = 3 + random.below(40);
             let groups = least_groups(member_pages, group_pages) as u32;
             let mut setup = Setup::new(name, members, groups, group_pages, member_pages);
-            setup.redundancy.narrowest = 2 + random.below(u64::from(members) - 1) as u32;
-            setup.redundancy.stripe_loss = 1e-12;
-            setup.redundancy.rber_cycles = 10;
+            setup.redundancy.set("narrowest", 2 + random.below(u64::from(members) - 1));
+            setup.redundancy.set("stripe_loss", 1e-12);
+            setup.redundancy.set("rber_cycles", 10);
             let setup = setup.timeout_ns([0, 70][round as usize % 2]).reporting(Report::Random(30), seed);
             let mut rig: Rig<Token, _> = setup.rig();
             let upto = pages(&rig);
@@ -135,10 +135,12 @@ fn groups_wear_evenly() {
 #[test]
 fn stripes_narrow_as_groups_wear() {
     let mut setup = Setup::new("lifespan", 6, 8, 4, 20);
-    setup.redundancy.narrowest = 3;
-    setup.redundancy.ecc_bits = 8;
-    (setup.redundancy.rber_new, setup.redundancy.rber_worn) = (1e-4, 1e-3);
-    (setup.redundancy.rber_cycles, setup.redundancy.stripe_loss) = (200, 1e-7);
+    setup.redundancy.set("narrowest", 3);
+    setup.redundancy.set("ecc_bits", 8);
+    setup.redundancy.set("rber_new", 1e-4);
+    setup.redundancy.set("rber_worn", 1e-3);
+    setup.redundancy.set("rber_cycles", 200);
+    setup.redundancy.set("stripe_loss", 1e-7);
     let mut rig: Rig<Token, _> = setup.rig();
     let upto = pages(&rig);
     let mut widths = std::collections::BTreeSet::new();

@@ -8,7 +8,7 @@ use crate::kernel::SimTime;
 fn used(name: &str, seed: u64, steps: u64, random: &mut Random) -> Rig<Token, Any> {
     let members = 3 + (seed % 3) as u8;
     let mut setup = Setup::new(name, members, 10, 4, 18);
-    setup.redundancy.narrowest = 3;
+    setup.redundancy.set("narrowest", 3);
     setup.clean_below = 2;
     let mut rig = setup.timeout_ns(40).reporting(Report::Random(30), seed).rig();
     rig.lenient = true;
@@ -86,7 +86,7 @@ fn narrower_it_survives_the_next_failure() {
     for seed in 0..60 {
         let mut random = Random::stream(seed, "narrower");
         let mut setup = Setup::new(SCHEMES[seed as usize % 3], 5, 16, 4, 20);
-        setup.redundancy.narrowest = 3;
+        setup.redundancy.set("narrowest", 3);
         let mut rig: Rig<Token, _> = setup.timeout_ns(40).reporting(Report::Random(30), seed).rig();
         rig.lenient = true;
         let upto = pages(&rig);

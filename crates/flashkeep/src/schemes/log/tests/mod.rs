@@ -27,14 +27,13 @@ struct Setup {
 
 impl Setup {
     fn new(scheme: &str, members: u8, groups: u32, group_pages: u32, member_pages: u64) -> Self {
-        let redundancy = RedundancySpec { scheme: scheme.into(), ..RedundancySpec::default() };
-        let redundancy = RedundancySpec { xor_us: 0.0, ..redundancy };
+        let redundancy = RedundancySpec::of(scheme);
         let (clean_below, report, seed) = (1, Report::After(10), 0);
         Setup { redundancy, members, groups, group_pages, member_pages, clean_below, report, seed }
     }
 
     fn timeout_ns(mut self, ns: u64) -> Self {
-        self.redundancy.timeout_ms = ns as f64 / 1e6;
+        self.redundancy.set("timeout_ms", ns as f64 / 1e6);
         self
     }
 

@@ -114,8 +114,8 @@ fn small_writes_with_a_timeout_of_zero() {
 fn a_slow_controller_keeps_the_order() {
     for seed in 0..40 {
         let mut setup = Setup::new(["ds", "dvs"][seed as usize % 2], 4, 8, 4, 20).timeout_ns(60);
-        setup.redundancy.xor_us = 0.007;
-        setup.redundancy.timeout_ms = 60e-6;
+        setup.redundancy.set("xor_us", 0.007);
+        setup.redundancy.set("timeout_ms", 60e-6);
         let mut rig: Rig<Token, _> = setup.reporting(Report::Random(30), seed).rig();
         rig.engine.controller.xor = crate::kernel::Span(7);
         rig.lenient = true;
@@ -138,7 +138,7 @@ fn a_slow_controller_keeps_the_order() {
 fn before_time_zero_no_time_passes() {
     for scheme in ["ds", "dvs", "lifespan"] {
         let mut setup = Setup::new(scheme, 5, 9, 8, 48).timeout_ns(0);
-        setup.redundancy.xor_us = 1.0;
+        setup.redundancy.set("xor_us", 1.0);
         let mut rig: Rig<Token, _> = setup.rig();
         rig.engine.controller.xor = crate::kernel::Span(1000);
         let pages = pages(&rig);
@@ -164,8 +164,8 @@ fn narrow_stripes_cut_a_row() {
     for members in 3..12 {
         for narrowest in 2..=members {
             let mut setup = Setup::new("lifespan", members, 6, 12, 36);
-            setup.redundancy.narrowest = narrowest.into();
-            setup.redundancy.stripe_loss = 1e-300;
+            setup.redundancy.set("narrowest", narrowest);
+            setup.redundancy.set("stripe_loss", 1e-300);
             let mut rig: Rig<Token, _> = setup.rig();
             let row = data_in_row(members.into(), narrowest.into());
             assert_eq!(u64::from(pages(&rig)), 36 * u64::from(row));
