@@ -347,6 +347,18 @@ def test_two_power_cuts_around_the_failure_of_a_die_leave_no_wrong_read(bench: B
     assert summary["integrity"]["wrong_reads"] == 0
 
 
+@expected("21")
+def test_a_power_cut_after_the_failure_of_a_die_brings_back_no_old_version(bench: Bench) -> None:
+    keys = {
+        "flash.channels": 1, "flash.chips_per_channel": 2, "flash.dies_per_chip": 2, "flash.planes_per_die": 1,
+        "flash.blocks_per_plane": 24, "flash.pages_per_block": 4, "ftl.over_provisioning": 0.5, "host.queue_depth": 4,
+    }  # fmt: skip
+    workload = "synth:random,requests=140,size=1024,write=0.3,depth=16"
+    fails = ("--fail", "die:0.0.1@21req", "--fail", "power@20%")
+    _, summary = bench.run("", workload, keys, *fails, "--existing", "all", "--verify")
+    assert summary["integrity"]["wrong_reads"] == 0
+
+
 @expected("22")
 def test_trims_while_a_plane_of_spd_raid4_is_rebuilt_leave_no_wrong_read(bench: Bench) -> None:
     (bench.folder / "member.toml").write_text(
