@@ -232,8 +232,9 @@ fn check_ageing(array: &Resolved) -> Result<(), String> {
     if !scheme.is_for_drives() || array.array.iter().any(Resolved::has_sums) {
         return Err(format!(
             "their ageing.model says how each plane looks, not what {} has written there; drives that nothing but \
-             mirrors, in an array with none, mirror, raid4, raid5 or raid6, can be aged so, others by `--condition`",
-            if scheme.is_for_drives() { "a parity within a member" } else { scheme.name }
+             mirrors, in an array with {}, can be aged so, others by `--condition`",
+            if scheme.is_for_drives() { "a parity within a member" } else { scheme.name },
+            schemes::anywhere()
         ));
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! How many members a scheme makes of the parts that there are.
 
-use super::{MemberFacts, MemberTerms, RedundancySpec, Terms};
+use super::{Entry, MemberFacts, MemberTerms, Members, RedundancySpec, SCHEMES, Terms};
 
 /// The members of a mirror: every group takes the same number of parts.
 pub(super) fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
@@ -82,18 +82,33 @@ pub(super) fn over_two_parities(members: &[MemberFacts], _: &RedundancySpec) -> 
     Ok(common_pages(members) * (members.len() as u64 - 2))
 }
 
+/// Schemes that run over drives as they do inside them.
+pub(super) fn anywhere() -> impl Iterator<Item = &'static Entry> {
+    SCHEMES.iter().filter(|entry| entry.is_for_drives() && entry.kind == Members::Mapped)
+}
+
+/// Their names in a sentence.
+pub(super) fn listed(schemes: impl Iterator<Item = &'static Entry>, quote: &str, word: &str) -> String {
+    let mut names: Vec<String> = schemes.map(|entry| format!("{quote}{}{quote}", entry.name)).collect();
+    let last = names.pop().unwrap_or_default();
+    if names.is_empty() { last } else { format!("{} {word} {last}", names.join(", ")) }
+}
+
 /// Schemes that stripe in the order of arrival.
 pub(super) fn in_the_log(_: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
-    Err("it stripes pages in the order of their arrival, so that where a page lies and what protects it are one decision: \
-         that is an FTL's, and drives have their own; `none`, `mirror`, `raid4`, `raid5` and `raid6` run over drives"
-        .into())
+    Err(format!(
+        "it stripes pages in the order of their arrival, so that where a page lies and what protects it are one decision: \
+         that is an FTL's, and drives have their own; {} run over drives",
+        listed(anywhere(), "`", "and")
+    ))
 }
 
 /// Schemes that keep old versions in their members.
 pub(super) fn with_old_versions(_: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
-    Err("it keeps old versions of pages in its members, which drives do not offer to others; `none`, `mirror`, `raid4`, \
-         `raid5` and `raid6` run over drives"
-        .into())
+    Err(format!(
+        "it keeps old versions of pages in its members, which drives do not offer to others; {} run over drives",
+        listed(anywhere(), "`", "and")
+    ))
 }
 
 // ---------------------------------------------------------------- costs and lives
