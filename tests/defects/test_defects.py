@@ -359,6 +359,17 @@ def test_a_power_cut_after_the_failure_of_a_die_brings_back_no_old_version(bench
     assert summary["integrity"]["wrong_reads"] == 0
 
 
+@expected("21")
+def test_after_a_power_cut_pages_of_a_channel_that_was_replaced_are_lost_and_not_wrong(bench: Bench) -> None:
+    keys = {
+        "flash.channels": 1, "flash.chips_per_channel": 3, "flash.blocks_per_plane": 16, "flash.pages_per_block": 4,
+    }  # fmt: skip
+    workload = "synth:zipf,requests=133,size=2048,write=0.3,theta=0.5,rate=2k"
+    fails = ("--fail", "power@37%", "--fail", "channel:0@39req,replace_after=1ms")
+    _, summary = bench.run("", workload, keys, *fails, "--seed", 970, "--verify")
+    assert summary["integrity"]["wrong_reads"] == 0
+
+
 @expected("22")
 def test_trims_while_a_plane_of_spd_raid4_is_rebuilt_leave_no_wrong_read(bench: Bench) -> None:
     (bench.folder / "member.toml").write_text(

@@ -57,13 +57,14 @@ def problems(operations: list[Operation], summary: Mapping[str, Any], tags: set[
         return  # a row is a part of a flash page then, or one of several
     if ftl["gc"]["run"] == "hold-channel":
         return  # all operations of a collection begin when it is granted
-    # Erases before the warm-up ends and those that make room for existing pages are not logged, nor is new for old.
+    # Timers that conditioning has left, which takes no time, end later. Erases before the warm-up ends and those that
+    # make room for existing pages are not logged, nor is new for old.
     unlogged = summary["wear"]["erases_total"] != sum(summary["operations"]["erase"].values())
-    if not unlogged and not tags & {"replace_after", "warmup"}:
+    if not unlogged and not tags & {"replace_after", "warmup", "condition"}:
         # Pages that exist at first touch are placed without a program, as are many while a drive is conditioned; maps
         # of blocks put pages where they belong.
         existing = summary["drive"]["start"]["existing"] != "none" or ftl["map"] != "page"
-        gaps = not existing and not tags & {"condition", "faults"}  # stripes leave out pages that have failed
+        gaps = not existing and "faults" not in tags  # stripes leave out pages that have failed
         yield from _order(operations, flash, gaps)
     if "power" not in tags:  # operations under way at a power cut end there
         yield from _units(operations, summary["drive"])
@@ -108,6 +109,8 @@ def _units(operations: list[Operation], drive: Mapping[str, Any]) -> Iterator[tu
         return
     units: dict[tuple[int, ...], list[Operation]] = defaultdict(list)
     for each in operations:
+        if each.cause == "metadata":
+            continue  # a summary is programmed within the program of the last data page
         pair = each.plane // 2 if flash["busy_unit"] == "plane-pair" else each.plane
         unit = {"chip": each[2:4], "die": each[2:5]}.get(flash["busy_unit"], (*each[2:5], pair))
         units[unit].append(each)
