@@ -21,7 +21,7 @@ CAUSES = (
     ("mirror", "mirror"),
     ("gc", "garbage collection"),
     ("parity", "parity"),
-    ("wear", "wear levelling"),
+    ("wear", "wear leveling"),
     ("metadata", "metadata"),
     ("rebuild", "rebuild"),
 )
