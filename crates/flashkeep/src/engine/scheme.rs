@@ -216,6 +216,11 @@ pub trait Scheme {
     fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
         let _ = visit;
     }
+
+    /// Its own figures for the summary, in the shape that its entry in the table of schemes declares.
+    fn figures(&self) -> Option<serde_json::Value> {
+        None
+    }
 }
 
 /// What a scheme may look at: its members, and only downwards. Integers; untimed, every backlog is 0, so that

@@ -8,7 +8,7 @@ use crate::engine::{
     Verdict, View, Why,
 };
 
-use crate::figures;
+use crate::figures::{self, Shape};
 use crate::kernel::head_comment;
 use crate::mapping::Mapping;
 use schemars::SchemaGenerator;
@@ -66,7 +66,14 @@ pub use spd_raid4::SpdRaid4;
 
 /// The sections that schemes add to the summary.
 pub(crate) fn figures() -> Vec<figures::Entry> {
-    vec![backup::figures()]
+    let section = |scheme: &Entry| {
+        let shape = (scheme.figures?)();
+        let about = if let Shape::Group(group) = &shape { group.about } else { "" };
+        let about = format!("{}; only with the scheme `{}`.", about.trim_end_matches('.'), scheme.name);
+        let (name, figure, shape) = (scheme.name.into(), figures::plain(), shape.optional());
+        Some(figures::Entry { name, about: about.into(), figure, shape })
+    };
+    SCHEMES.iter().filter_map(section).collect()
 }
 
 /// A member of an array, as its scheme may know it.
@@ -210,6 +217,8 @@ pub struct Entry {
     pub told_of_moves: fn(redundancy: &RedundancySpec) -> bool,
     /// The members with which the conformance suite tries it.
     pub tried_with: TriedWith,
+    /// The section of its own figures in the summary, whose key is its name: the shape of what [`Scheme::figures`] returns.
+    pub figures: Option<fn() -> Shape>,
     /// Costs and lives over such members; none where no formula says.
     pub formula: fn(members: &[MemberTerms]) -> Option<Terms>,
 }
@@ -239,6 +248,7 @@ impl Entry {
         memory_page: |_, page_bytes| page_bytes,
         told_of_moves: |_| false,
         tried_with: TriedWith { parts: 5, drives: 5, disks: 0 },
+        figures: None,
         formula: |_| None,
     };
 
@@ -395,6 +405,9 @@ macro_rules! schemes {
             fn exposed(&self) -> u64 { match self { $(Any::$variant(s) => s.exposed(),)* Any::Mapped(s) => s.exposed() } }
             fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
                 match self { $(Any::$variant(s) => s.is_exposed(page, hazard),)* Any::Mapped(s) => s.is_exposed(page, hazard) }
+            }
+            fn figures(&self) -> Option<serde_json::Value> {
+                match self { $(Any::$variant(s) => s.figures(),)* Any::Mapped(s) => s.figures() }
             }
             fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
                 match self { $(Any::$variant(s) => s.covers(visit),)* Any::Mapped(s) => s.covers(visit) }

@@ -127,7 +127,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             busy_within: self.busy_within(),
             wear: self.wear(),
             members: self.member_facts(),
-            scheme: self.backup_figures(),
+            scheme: self.scheme_figures(),
             conditioned: self.conditioned.clone(),
             filled: self.drive.filled(),
             lost_pages: self.engine.lost().count(),

@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use crate::devices::Body;
-use crate::engine::{Contents, NodeId};
+use crate::engine::{Contents, NodeId, Scheme};
 use crate::figures::Reported;
 use crate::kernel::SimTime;
 use crate::schemes::{Any, Backup, BackupFigures};
@@ -63,13 +63,19 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.gauge = Some(gauge);
     }
 
+    /// The section of the scheme in the summary: its key, and its figures.
+    pub(super) fn scheme_figures(&self) -> Option<(&'static str, Value)> {
+        let own = || self.engine.scheme(NodeId::ROOT)?.figures();
+        Some((self.resolved.scheme().name, self.backup_figures().or_else(own)?))
+    }
+
     /// What the backup has done, for the summary.
-    pub(super) fn backup_figures(&self) -> Option<(&'static str, Value)> {
+    fn backup_figures(&self) -> Option<Value> {
         let (backup, gauge) = (self.backup()?, self.gauge.as_ref()?);
         let facts = backup.facts();
         let mib = |pages: f64| pages * self.resolved.page_bytes() as f64 / f64::from(1 << 20);
         let means = gauge.means();
         let figures = BackupFigures::new(&facts, &means, mib);
-        Some(("backup", figures.to_json()))
+        Some(figures.to_json())
     }
 }

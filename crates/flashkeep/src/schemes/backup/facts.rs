@@ -2,7 +2,7 @@
 
 use super::Backup;
 use crate::figures;
-use crate::figures::{Entry, Reported, plain, unit};
+use crate::figures::{plain, unit};
 
 /// Operations, and the pages that they moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -176,12 +176,6 @@ figures! {
         /// Pages that they moved.
         pages: u64 => unit("pages").lower(),
     }
-}
-
-/// The section of the summary.
-pub(in crate::schemes) fn figures() -> Entry {
-    let (about, figure) = ("What disks that back up SSDs have done; only with the scheme `backup`.", plain());
-    Entry { name: "backup".into(), about: about.into(), figure, shape: BackupFigures::shape().optional() }
 }
 
 impl BackupFigures {

@@ -51,10 +51,10 @@ use crate::engine::{
     Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme, Step, Unit, Verb,
     Verdict, View, Why,
 };
+use crate::figures::Reported;
 use crate::kernel::{Bits, Span};
 use address::Layout;
 use disk::{Disk, Kind, Turn};
-pub(super) use facts::figures;
 pub use facts::{BackupDiskFigures, BackupFacts, BackupFigures, DiskFacts, Moved};
 use pending::Memory;
 use schemars::JsonSchema;
@@ -82,6 +82,7 @@ pub(super) const ENTRY: Entry = Entry {
     recovers: false,
     survives_memory: true,
     shows_occupancy: true,
+    figures: Some(BackupFigures::shape),
     tried_with: TriedWith { parts: 5, drives: 2, disks: 1 },
     ..Entry::BASE
 };
