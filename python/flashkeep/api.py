@@ -235,7 +235,7 @@ class Trace:
         self.options = {key: value for key, value in options.items() if value is not None and value is not False}
 
     def info(self) -> Figures:
-        """What is in it: requests, span, write share, sizes, footprint, warnings."""
+        """Its contents: requests, span, write share, sizes, footprint, warnings."""
         (path,) = self.paths
         options: dict[str, Any] = {key: self.options[key] for key in READING if key in self.options}
         return Figures(json.loads(_flashkeep.trace_info(path, **options)))
@@ -313,7 +313,7 @@ class Requests:
 
 
 class Result(Summary):
-    """What a run brings back: `summary.json` as attributes, and its requests."""
+    """The result of a run: `summary.json` as attributes, and its requests."""
 
     __slots__ = ("_requests",)
 

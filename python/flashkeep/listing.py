@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def listing(rows: Iterable[tuple[str, str]], page: Page) -> str:
-    """Names and what they are, one a line."""
+    """Names with their descriptions, one on a line."""
     pairs = list(rows)
     wide = max((len(left) for left, _ in pairs), default=0)
     return "\n".join(f"{page.paint(f'{left:{wide}}', BOLD)}  {right}".rstrip() for left, right in pairs)
@@ -36,7 +36,7 @@ def _figure(key: str, value: object) -> str:
 
 
 def size(value: float) -> str:
-    """Bytes as a person says them."""
+    """Bytes with a binary unit."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 1024:
             return f"{value:.4g} {unit}"

@@ -1,4 +1,4 @@
-"""What a person reads: a run's figures in a table, several drives side by side, and what they show in words."""
+"""Reports for people: the figures of a run in a table, several drives side by side, and a comparison in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run_report(summary: Summary, page: Page) -> str:
 
 
 def age_report(file: str, summary: Summary) -> str:
-    """What has been done to a drive that was saved, and what is to be said about it."""
+    """A saved drive: how full it is, how it was conditioned, and the warnings."""
     told = f"{file}: {name(summary)}, {share(summary['fill'])} of its pages hold data"
     found = summary.get("conditioning")
     if found:
@@ -32,7 +32,7 @@ def age_report(file: str, summary: Summary) -> str:
 
 
 def _phases(summary: Summary, page: Page) -> list[str]:
-    """What the run was like before, during and after each failure: a line a phase."""
+    """The run before, during and after each failure: a line for each phase."""
     phases = summary["phases"]
     if not phases:
         return []

@@ -1,4 +1,4 @@
-"""What two runs side by side show, in words."""
+"""Compares two runs in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def name(summary: Summary) -> str:
-    """What a drive is called."""
+    """The name of a drive."""
     return str(summary["drive"].get("name") or "drive")
 
 
@@ -40,7 +40,7 @@ def in_words(first: Summary, other: Summary) -> str:
 
 
 def _pages(first: Summary, other: Summary) -> str:
-    """What a run without times shows: how many pages are programmed."""
+    """Compares untimed runs: how many pages are programmed."""
     before, after = (summary["write_amplification"]["total"] or 0 for summary in (first, other))
     percent = 100 * (after - before) / before if before else 0
     if abs(percent) < 0.5:

@@ -1,5 +1,5 @@
 //! # What it does
-//! Dynamic striping: pages are written in the order in which they come, whatever their addresses, each to the next
+//! Dynamic striping: pages are written in the order in which they arrive, whichever addresses they have, each to the next
 //! member of a row (page r of every member). Once a row has its N − 1 data pages, their parity, which the controller
 //! has added up on the way, goes to member N − 1 − (r mod N). A page that is written again goes to the open row like
 //! any other; its old copy stays readable, and part of its stripe, until the group of blocks that it lies in (the same

@@ -2,7 +2,7 @@
 //! Stripes across all members, of one page each: data, and their XOR on the last member, written together. An update of
 //! a part of a stripe reads what it must to work the parity out: the old data and the old parity (read-modify-write),
 //! or the data that stay (reconstruct-write), whichever are fewer pages. Pages that were never written, or trimmed,
-//! are known zeros and read by nobody. The old version of a page that is written in part has just been read and is
+//! are known zeros and are not read. The old version of a page that is written in part has just been read and is
 //! not read again.
 //!
 //! With `redundancy.incomplete = "wait"`, a stripe that has never been full has no parity until it is, or until the host

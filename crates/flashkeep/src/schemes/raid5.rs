@@ -3,7 +3,7 @@
 //! left from stripe to stripe; the data count upwards over the members and skip it. An update of a part of a stripe
 //! reads what it must to work the parity out: the old data and the old parity (read-modify-write), or the data that
 //! stay (reconstruct-write), whichever are fewer pages. Pages that were never written, or trimmed, are known zeros and
-//! read by nobody. The old version of a page that is written in part has just been read and is not read again.
+//! not read. The old version of a page that is written in part has just been read and is not read again.
 //!
 //! With `redundancy.incomplete = "wait"`, a stripe that has never been full has no parity until it is, which then costs
 //! no reads, or until the host has been idle for `redundancy.idle_ms`.
