@@ -127,8 +127,7 @@ impl<C: Contents> Drive<C> {
             Allocation::Partial(order) => (chooses || order.binds_planes()) && !order.binds(Level::Channel),
             Allocation::Static(_) => false,
         };
-        self.simple = !self.raw
-            && !self.selective
+        self.simple = !self.selective
             && !self.packs
             && self.commands.multi_plane == MultiPlane::Off
             && !self.commands.cache_program

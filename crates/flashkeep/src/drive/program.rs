@@ -57,16 +57,26 @@ pub(super) trait Mode {
     /// Pages are programmed one by one, all of them as long, in one open block a plane; nobody keeps older versions or
     /// hears of each operation.
     const PLAIN: bool;
+    /// Whether the leaves of a plain drive are physical pages.
+    const PHYSICAL: bool = false;
 }
 
 /// See [`Mode::PLAIN`].
 pub(super) struct Plain;
+
+/// The same, with leaves of physical pages.
+pub(super) struct PlainPhysical;
 
 /// Whatever the drive file asks for.
 pub(super) struct Full;
 
 impl Mode for Plain {
     const PLAIN: bool = true;
+}
+
+impl Mode for PlainPhysical {
+    const PLAIN: bool = true;
+    const PHYSICAL: bool = true;
 }
 
 impl Mode for Full {
@@ -97,7 +107,7 @@ impl<C: Contents> Drive<C> {
         let targets = pages.iter().map(|page| page.target);
         let phases = self.timing.cost(&self.geometry, FlashOp { kind, targets, summary });
         let (first, end) = self.occupy::<M>(now, channel, unit, &phases, cached);
-        self.conclude::<M>([now, first, end], unit, kind, pages);
+        self.conclude::<M>([now, first, end], &phases, unit, kind, pages);
         end
     }
 
@@ -112,7 +122,7 @@ impl<C: Contents> Drive<C> {
         let Manner { kind, summary, .. } = manner;
         let targets = pages.iter().map(|page| page.target);
         let phases = self.timing.cost(&self.geometry, FlashOp { kind, targets, summary });
-        self.conclude::<Full>([start, start, start + phases.busy()], unit, kind, pages);
+        self.conclude::<Full>([start, start, start + phases.busy()], &phases, unit, kind, pages);
         phases
     }
 
@@ -129,7 +139,7 @@ impl<C: Contents> Drive<C> {
         let end = now + held + phases.busy();
         self.occupy_channel(now, channel, held + phases.sent());
         self.occupy_unit(now, unit, end);
-        self.conclude::<Full>([now, now, end], unit, Kind::Erase, &[block]);
+        self.conclude::<Full>([now, now, end], &phases, unit, Kind::Erase, &[block]);
         end
     }
 
@@ -139,13 +149,17 @@ impl<C: Contents> Drive<C> {
     fn conclude<M: Mode>(
         &mut self,
         [now, first, end]: [SimTime; 3],
+        phases: &Phases,
         unit: UnitId,
         kind: Kind,
         pages: &[PageWrite],
     ) {
         let (mut before, mut planes) = (None, 0);
         for (at, page) in pages.iter().enumerate() {
-            let (begun, sent) = self.timing.sent(&page.target, first, before);
+            let (begun, sent) = match pages.len() {
+                1 => (first, first + phases.sent()),
+                _ => self.timing.sent(&page.target, first, before),
+            };
             before = Some((begun, sent));
             planes += u64::from(!page.target.along);
             self.note_programmed::<M>(unit, kind, page.target.to, at == 0);

@@ -218,7 +218,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn give<M: Mode>(&mut self, now: SimTime, channel: usize, taker: Taker) -> UnitId {
         let Taker { lane, plane, turn_of_planes, turn_of_lanes } = taker;
         self.channels[channel].turn = turn_of_lanes;
-        if !M::PLAIN && self.erases_next(lane) {
+        if (M::PHYSICAL || !M::PLAIN) && self.erases_next(lane) {
             return self.erase_raw(now, channel, lane);
         }
         self.grant_write::<M>(now, channel, lane, plane, turn_of_planes)

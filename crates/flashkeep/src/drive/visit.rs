@@ -1,7 +1,7 @@
 //! A channel is visited: the scheduler picks one thing after another until the channel is in use or nothing is left.
 
 use super::dies::Phase;
-use super::program::{Full, Mode, Plain};
+use super::program::{Full, Mode, Plain, PlainPhysical};
 use super::sources::{ByAge, Collections, DataOut, Next, OpSource, Reads, Taker, Writes};
 use super::{Drive, GangRound};
 use crate::engine::Contents;
@@ -27,7 +27,11 @@ impl<C: Contents> Drive<C> {
 
     /// Grants what can be granted.
     pub(super) fn visit(&mut self, now: SimTime, channel: usize) {
-        if self.simple { self.visit_as::<Plain>(now, channel) } else { self.visit_as::<Full>(now, channel) }
+        match (self.simple, self.raw) {
+            (true, false) => self.visit_as::<Plain>(now, channel),
+            (true, true) => self.visit_as::<PlainPhysical>(now, channel),
+            (false, _) => self.visit_as::<Full>(now, channel),
+        }
     }
 
     fn visit_as<M: Mode>(&mut self, now: SimTime, channel: usize) {

@@ -3,7 +3,7 @@
 use super::program::{Full, Manner, Mode, PageWrite};
 use super::{Drive, Ftl, Kind, Lane, Op};
 use crate::engine::{Cause, Command, Contents, Done, Flags, Ticket};
-use crate::flash::{Level, PlaneId, UnitId};
+use crate::flash::{Level, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Allocation, Entry, PlaneChoice};
 use crate::kernel::{Id, SimTime};
 
@@ -192,7 +192,7 @@ impl<C: Contents> Drive<C> {
         }
         let ftl = &self.ftls[usize::from(lane.ftl)];
         if !matches!(ftl.allocation, Allocation::Dynamic) {
-            if !M::PLAIN && self.raw {
+            if M::PHYSICAL || (!M::PLAIN && self.raw) {
                 return self.raw_plane_for(lane.unit, head).map(|plane| (plane, lane.turn));
             }
             let op = &self.ops[head];
@@ -238,23 +238,41 @@ impl<C: Contents> Drive<C> {
         let (unit, ftl, pool) = (this.unit, usize::from(this.ftl), this.pool as usize);
         if M::PLAIN {
             let op = self.pools[pool].head;
-            let mut page = self.page_of_write(op, self.ops[op].placed, plane);
-            self.place_plainly(&mut page);
-            if self.many_planes {
+            let Op { placed: n, command: Command { start, count, cause, sectors, .. }, ppn, .. } =
+                self.ops[op];
+            let target = Target::sectors(ppn, sectors);
+            let mut page = PageWrite { op, n, ftl: ftl as u16, cause, plane, target, guards: None };
+            if M::PHYSICAL {
+                self.pop_write(pool);
+                self.place_physical(op);
+            } else {
+                page.target.to = self.place_plainly(page, start.0 + u32::from(n));
+            }
+            if !M::PHYSICAL && self.many_planes {
                 self.prefetch_for(lane);
             }
             self.commit::<M>(now, channel, unit, Manner::program(false), &[page]);
-            if self.ops[op].placed == self.ops[op].command.count {
-                let waiting = &mut self.pools[pool];
-                waiting.pop(&mut self.ops);
-                self.pools_waiting -= u32::from(!waiting.head.is_some());
+            if n + 1 == count {
+                if !M::PHYSICAL {
+                    self.pop_write(pool);
+                }
                 self.all_placed(op);
             }
         } else {
             self.grant_gathered(now, channel, lane, plane);
         }
-        self.next_turn(ftl);
+        if !M::PHYSICAL {
+            self.next_turn(ftl);
+        }
         unit
+    }
+
+    /// What comes first in a pool leaves it.
+    #[inline(always)]
+    fn pop_write(&mut self, pool: usize) {
+        let waiting = &mut self.pools[pool];
+        waiting.pop(&mut self.ops);
+        self.pools_waiting -= u32::from(!waiting.head.is_some());
     }
 
     /// [`Drive::grant_write`] where commands may have several pages.
@@ -317,6 +335,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
+    #[inline]
     pub(super) fn next_turn(&mut self, ftl: usize) {
         let this = &mut self.ftls[ftl];
         this.turn = if this.turn + 1 >= this.domain.extent[0] { 0 } else { this.turn + 1 };
@@ -331,13 +350,15 @@ impl<C: Contents> Drive<C> {
 
     /// [`Drive::place`] in a plain drive.
     #[inline(always)]
-    fn place_plainly(&mut self, page: &mut PageWrite) {
-        let PageWrite { ftl, plane, op, .. } = *page;
+    fn place_plainly(&mut self, page: PageWrite, lpn: u32) -> Ppn {
+        let PageWrite { ftl, plane, op, n, .. } = page;
         let ftl = usize::from(ftl);
         if !self.ftls[ftl].renamed.is_empty() {
-            return self.place(page);
+            let mut renamed = page;
+            self.place(&mut renamed);
+            return renamed.target.to;
         }
-        let (lpn, contents) = self.written(page);
+        let contents = if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() };
         let ppn = self.blocks.program(plane, lpn, contents);
         if self.maps.arrive(ftl, lpn, op.raw(), ppn) {
             self.blocks.validate(ppn);
@@ -345,7 +366,7 @@ impl<C: Contents> Drive<C> {
         if self.blocks.plane(plane).free_pages < self.collect_below {
             self.ask_for_collection(plane);
         }
-        page.target.to = ppn;
+        ppn
     }
 
     /// A page of a write gets its place. One that has been written again meanwhile is born invalid.
