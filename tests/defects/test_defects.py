@@ -82,7 +82,6 @@ def ended_well(done: Finished) -> None:
     assert done.code in {0, 2, 3}, done.err
 
 
-@expected("0")
 def test_two_members_that_are_replaced_together_are_both_rebuilt(bench: Bench) -> None:
     replaced = [f"--fail=member:{member}@10%,replace_after=1s" for member in (1, 2)]
     later = [f"--fail=member:{member}@80%" for member in (3, 4)]
@@ -98,7 +97,6 @@ def test_a_power_cut_loses_no_page_that_ageing_placed(bench: Bench) -> None:
     assert done.code == 0
 
 
-@expected("2")
 def test_pages_that_a_transient_failure_made_unreadable_are_reported_as_lost(bench: Bench) -> None:
     keys = {**TINY, "flash.channels": 2}
     fail = "channel:0@1s,transient"
@@ -106,7 +104,6 @@ def test_pages_that_a_transient_failure_made_unreadable_are_reported_as_lost(ben
     assert (summary["integrity"]["lost_pages"], done.code) == (4, 3)
 
 
-@expected("3a")
 @pytest.mark.parametrize("scheme", HEALING)
 def test_a_write_over_pages_that_failed_in_passing_is_read_as_written(bench: Bench, scheme: str) -> None:
     keys = {**TINY, "flash.channels": 2 if scheme == "mirror" else 4, "redundancy.scheme": scheme}
@@ -117,7 +114,6 @@ def test_a_write_over_pages_that_failed_in_passing_is_read_as_written(bench: Ben
     assert done.code == 0
 
 
-@expected("3b")
 def test_a_read_in_flight_may_see_a_trim_that_a_repair_overtook(bench: Bench) -> None:
     keys = {**TINY, "flash.channels": 2, "redundancy.scheme": "mirror"}
     done, summary = bench.run("", "trim-race-T.csv", keys, "--existing", "all", "--fail", "channel:0@10us", "--verify")
@@ -125,7 +121,6 @@ def test_a_read_in_flight_may_see_a_trim_that_a_repair_overtook(bench: Bench) ->
     assert done.code == 0
 
 
-@expected("3c")
 def test_a_mirror_reads_what_was_written_after_one_page_has_failed(bench: Bench) -> None:
     keys = {
         **TINY, "flash.channels": 2, "flash.chips_per_channel": 2, "flash.dies_per_chip": 3,
@@ -202,10 +197,10 @@ def test_sub_page_packing_under_ppc_collects_after_a_failure(bench: Bench) -> No
     ended_well(done)
 
 
-@expected("10")
 @pytest.mark.parametrize("scheme", ["mirror", "ds", "dvs", "lifespan"])
 def test_pages_that_were_found_unreadable_are_rewritten(bench: Bench, scheme: str) -> None:
-    """40 pages, a transient failure of a channel, every page read twice, then the next channel fails."""
+    """40 pages, a transient failure of a channel, every page read twice (a mirror reads its copies in turn), then the
+    next channel fails."""
     keys = {**TINY, "flash.channels": 2 if scheme == "mirror" else 4, "redundancy.scheme": scheme}
     fails = ("--fail", "channel:0@5s,transient", "--fail", "channel:1@9s")
     _, summary = bench.run("", "read-twice.csv", keys, *fails, "--verify")
@@ -233,7 +228,6 @@ def test_running_out_of_memory_is_an_error_with_a_message(tmp_path: Path) -> Non
     assert not [path for path in tmp_path.rglob("*") if "unfinished" in path.name]
 
 
-@expected("12")
 def test_the_read_of_every_page_at_the_end_is_not_counted(bench: Bench) -> None:
     keys = {**TINY, "flash.channels": 4, "redundancy.scheme": "raid5"}
     workload = "synth:random,requests=20,write=0,size=4KiB,rate=2k"
@@ -243,7 +237,6 @@ def test_the_read_of_every_page_at_the_end_is_not_counted(bench: Bench) -> None:
     assert summary["operations"]["read"]["host"] == sum(reads)
 
 
-@expected("13")
 def test_losses_are_of_the_phase_that_the_event_begins(bench: Bench) -> None:
     keys = {**TINY, "flash.channels": 2, "redundancy.scheme": "mirror"}
     fails = ("--fail", "channel:0@1s", "--fail", "channel:1@2s")

@@ -10,7 +10,7 @@ pub use pages::Pages;
 
 use crate::engine::{Command, Contents, Engine, Flags, Leaves, Merge, Page, Scheme, Ticket, Verb};
 use crate::front::{Dram, Hits};
-use crate::host::{Fragment, Oracle};
+use crate::host::{Expected, Fragment, Oracle};
 use crate::image::{Reader, Writer};
 use crate::kernel::SimTime;
 
@@ -45,8 +45,8 @@ pub struct Below<'a, S, C, L> {
     pub now: SimTime,
     /// The request.
     pub request: Ticket,
-    /// What its reads ought to bring: the page's place among the request's, and its contents.
-    pub expected: &'a mut Vec<(u32, C)>,
+    /// What its reads must return.
+    pub expected: &'a mut Vec<Expected<C>>,
 }
 
 impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
@@ -70,13 +70,19 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
         }
     }
 
-    /// Reads pages, which ought to bring `expected`.
-    fn read(&mut self, page: u32, count: u32, sectors: u16, expected: impl Fn(u32) -> C) {
+    /// Reads pages, which must return `contents`.
+    fn read(&mut self, oracle: &Oracle<C>, page: u32, count: u32, sectors: u16, contents: impl Fn(u32) -> C) {
+        self.expect(oracle, page, count, contents);
+        self.run(Verb::Read, page, count, sectors, Flags::NONE, |_| C::default());
+    }
+
+    #[inline]
+    fn expect(&mut self, oracle: &Oracle<C>, page: u32, count: u32, contents: impl Fn(u32) -> C) {
         if C::KEEP {
             let first = self.engine.pages(self.request.owner).len() as u32;
-            self.expected.extend((0..count).map(|n| (first + n, expected(page + n))));
+            let expect = |n| oracle.expect(first + n, page + n, contents(page + n));
+            self.expected.extend((0..count).map(expect));
         }
-        self.run(Verb::Read, page, count, sectors, Flags::NONE, |_| C::default());
     }
 
     fn merge(&mut self, merge: Merge, difference: C) {
@@ -236,7 +242,7 @@ impl<C: Contents> Buffer<C> {
             let sectors = if run > 0 { 0 } else { self.pages.count(at) };
             let run = run.max(1);
             let (oracle, pages) = (&self.oracle, &self.pages);
-            below.read(at, run, sectors, |page| expected(oracle, pages, page));
+            below.read(oracle, at, run, sectors, |page| expected(oracle, pages, page));
             at += run;
         }
         true
@@ -246,6 +252,12 @@ impl<C: Contents> Buffer<C> {
     #[must_use]
     pub fn has_dram(&self) -> bool {
         self.dram.is_some()
+    }
+
+    /// Whether a read returned what it must ([`Oracle::accepts`]).
+    #[must_use]
+    pub fn accepts(&self, expected: &Expected<C>, found: C, repaired: bool) -> bool {
+        self.oracle.accepts(expected, found, repaired)
     }
 
     /// How often a page has been written (modulo 2¹⁶); only where contents are something.
@@ -286,10 +298,7 @@ impl<C: Contents> Buffer<C> {
     /// Reads a page as it is in flash, without time.
     pub fn read_back<S: Scheme, L: Leaves<C>>(&self, page: u32, below: &mut Below<'_, S, C, L>) {
         let contents = expected(&self.oracle, &self.pages, page);
-        if C::KEEP {
-            let first = below.engine.pages(below.request.owner).len() as u32;
-            below.expected.push((first, contents));
-        }
+        below.expect(&self.oracle, page, 1, |_| contents);
         below.run(Verb::Read, page, 1, 0, Flags::BEFORE, |_| C::default());
     }
 
@@ -321,7 +330,7 @@ impl<C: Contents> Buffer<C> {
         }
         let (oracle, pages) = (&self.oracle, &self.pages);
         let in_flash = held.map_or_else(|| expected(oracle, pages, page), |held| held.what.in_flash);
-        below.read(page, 1, self.pages.sectors_of(missing), |_| in_flash);
+        below.read(oracle, page, 1, self.pages.sectors_of(missing), |_| in_flash);
         true
     }
 }

@@ -110,6 +110,7 @@ impl<C: Contents> Buffer<C> {
         }
         for page in fragment.page..fragment.page + fragment.count {
             self.pages.set(page, 0);
+            self.oracle.trim(page);
             if let Some(dram) = &mut self.dram {
                 dram.remove(page);
             }

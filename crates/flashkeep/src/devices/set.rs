@@ -196,6 +196,14 @@ impl<C: Contents> Below for DeviceSet<C> {
         }
     }
 
+    fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.is_unreadable(leaf, page),
+            (Device::Disk(disk), leaf) => disk.is_unreadable(leaf, page),
+            (Device::Memory(memory), _) => memory.is_unreadable(page.0),
+        }
+    }
+
     fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.spare(leaf, page),

@@ -379,6 +379,10 @@ impl<C: Contents> Below for Disk<C> {
         self.pages.holds(page.0)
     }
 
+    fn is_unreadable(&self, _leaf: LeafId, page: Page) -> bool {
+        self.pages.is_unreadable(page.0)
+    }
+
     fn spare(&self, _leaf: LeafId, page: Page) -> Option<Spare> {
         self.spare_of(page)
     }

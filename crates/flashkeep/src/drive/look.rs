@@ -141,6 +141,14 @@ impl<C: Contents> Below for Drive<C> {
         self.raw_next[self.geometry.block_index_of(ppn)] <= self.geometry.page_of(ppn)
     }
 
+    fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool {
+        match self.entry(usize::from(leaf.0), page.0) {
+            Some(Entry::At(ppn)) => self.damaged && self.blocks.is_unreadable(ppn),
+            Some(_) => false,
+            None => self.nvram(leaf).is_unreadable(page.0),
+        }
+    }
+
     fn holds(&self, leaf: LeafId, page: Page) -> bool {
         match self.entry(usize::from(leaf.0), page.0) {
             Some(entry) => entry != Entry::Unmapped,

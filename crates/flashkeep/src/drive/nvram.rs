@@ -59,6 +59,12 @@ impl<C: Contents> Nvram<C> {
         self.cells[page as usize] != Cell::Nothing
     }
 
+    /// Whether what it holds of a page cannot be read.
+    #[must_use]
+    pub fn is_unreadable(&self, page: u32) -> bool {
+        self.cells[page as usize] == Cell::Unreadable
+    }
+
     /// All of it fails: for good, or what it held cannot be read.
     pub fn fail(&mut self, lasting: bool) {
         self.dead |= lasting;

@@ -49,6 +49,8 @@ pub struct Engine<S, C> {
     pub(super) locks: Locks,
     /// Whether some node ever failed or lacks a page: as long as none does, commands go down unexamined.
     pub(super) troubled: bool,
+    /// Whether what is missing, if anything is, is more than pages that reads have found unreadable.
+    pub(super) announced: bool,
     pub(super) gaps: Gaps,
     /// What stands before members.
     pub(super) gates: Gates<C>,
@@ -102,6 +104,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             sheets: Sheets::default(),
             locks: Locks::default(),
             troubled: false,
+            announced: false,
             gaps: Gaps::default(),
             gates: Gates::new(fronts),
             due: Deadlines::default(),
@@ -264,7 +267,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A leaf or a whole subtree stops answering, or answers again. What the leaves have said is taken in with the next
     /// [`Engine::settle`], so that several may change at the same instant.
     pub fn change<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, change: Change) {
-        self.troubled = true;
+        (self.troubled, self.announced) = (true, true);
         self.shape[node.index()].alive = change != Change::Failed;
         if change == Change::Replaced {
             self.gaps.all(node);
@@ -337,8 +340,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// A node's parent learns what happened to it, and may begin to rebuild.
-    fn tell_parent<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, change: Change) {
+    pub(super) fn tell_parent<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        change: Change,
+    ) {
         let Some((parent, member)) = self.shape[node.index()].parent else { return };
+        if matches!(change, Change::Replaced | Change::Returned) {
+            self.close_gaps_of_zeros(leaves, parent);
+        }
         self.consult(leaves, parent, |scheme, view| scheme.member(member, change, view));
         self.note_exposure(now, parent);
         self.press(leaves, now, parent);
@@ -360,7 +372,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
         } else if !self.is_before(node, page) && !leaves.holds(leaf, page) {
             // Whatever has been written there since is there.
-            self.troubled = true;
+            (self.troubled, self.announced) = (true, true);
             self.gaps.set(node, page.0, true);
             let change = if part == Part::Refused { Change::Refused(page) } else { Change::Damaged(page) };
             self.tell_parent(leaves, now, node, change);

@@ -78,6 +78,18 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         !self.troubled
     }
 
+    /// Whether all that is missing, if anything is, are pages that reads have found unreadable: they are brought back one
+    /// by one, without a rebuild that anything else would have to know of.
+    #[must_use]
+    pub fn heals_in_passing(&self) -> bool {
+        !self.announced
+    }
+
+    /// All that was missing has been brought back.
+    pub fn forget_announced(&mut self) {
+        self.announced = false;
+    }
+
     /// Whether everything is as redundant as it is meant to be.
     #[must_use]
     pub fn is_whole(&self) -> bool {

@@ -294,7 +294,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (node, key, holding, background) = (frame.node, frame.key, frame.holding, frame.background);
         if let Some(key) = key {
             if node != NodeId::HOST {
-                self.consult(leaves, node, |scheme, view| scheme.settled(key, view));
+                let short = background && !self.frames[id].lost.is_empty();
+                self.consult(leaves, node, |scheme, view| {
+                    if short {
+                        scheme.fell_short(key);
+                    }
+                    scheme.settled(key, view);
+                });
                 if self.troubled {
                     self.begin_rebuild(now, node);
                 }

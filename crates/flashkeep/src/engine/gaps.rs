@@ -2,8 +2,14 @@
 //! replaced, or what was to be written could not be worked out any more. Reading one is a failure like any
 //! other, so that it is repaired or reported; writing it closes the gap.
 
-use super::tree::NodeId;
-use crate::kernel::Bits;
+use super::command::Page;
+use super::contents::Contents;
+use super::executor::Engine;
+use super::leaves::Leaves;
+use super::plan::Member;
+use super::scheme::{Change, Scheme};
+use super::tree::{NodeId, Shape};
+use crate::kernel::{Bits, SimTime};
 
 /// The gaps of all nodes.
 #[derive(Debug, Default)]
@@ -57,6 +63,68 @@ impl Gaps {
             self.nodes.resize_with(node.index() + 1, Option::default);
         }
         self.nodes[node.index()].get_or_insert_default()
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Of a member that has just been replaced, or has come back, nothing is known but that it lacks pages. Those that are
+    /// known zeros it has.
+    pub(super) fn close_gaps_of_zeros<L: Leaves<C>>(&mut self, leaves: &L, node: NodeId) {
+        let mut zeros = Vec::new();
+        self.consult(leaves, node, |scheme, view| {
+            scheme.known_zeros(view, &mut |member, page| zeros.push((member, page)));
+        });
+        for (Member(member), page) in zeros {
+            let child = &self.shape[node.index()].children[usize::from(member)];
+            self.gaps.set(*child, page.0, false);
+        }
+    }
+
+    /// A read has found that a node cannot bring a page. If that is still so of what the node holds now, it lacks the page
+    /// from here on, and its parent's scheme brings it back like anything else that is missing.
+    #[cold]
+    pub(super) fn note_unreadable<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        page: Page,
+    ) {
+        let Shape { alive, parent, .. } = self.shape[node.index()];
+        let known = !alive || parent.is_none() || self.gaps.lacks(node, page.0);
+        if known || !self.is_unreadable(leaves, node, page) {
+            return;
+        }
+        self.troubled = true;
+        self.gaps.set(node, page.0, true);
+        self.tell_parent(leaves, now, node, Change::Unreadable(page));
+    }
+
+    /// Whether nothing that a node holds of a page now can be read. Of a scheme that holds it in several places, or could
+    /// reconstruct it, this is asked once it has not been able to. A member that does not answer may come back.
+    fn is_unreadable<L: Leaves<C>>(&self, leaves: &L, node: NodeId, page: Page) -> bool {
+        let shape = &self.shape[node.index()];
+        if !shape.alive {
+            return false;
+        }
+        if self.gaps.lacks(node, page.0) {
+            return true;
+        }
+        if shape.gate.is_some_and(|gate| self.gates.holds(gate, page) == Some(true)) {
+            return false;
+        }
+        let page = shape.inner(page);
+        if let Some(leaf) = shape.leaf {
+            return leaves.is_unreadable(leaf, page);
+        }
+        let (mut places, mut all) = (0, true);
+        if let Some(scheme) = self.scheme(node) {
+            scheme.places(page, |Member(member), page| {
+                places += 1;
+                all &= self.is_unreadable(leaves, shape.children[usize::from(member)], page);
+            });
+        }
+        places > 0 && all
     }
 }
 

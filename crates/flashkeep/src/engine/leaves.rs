@@ -126,6 +126,8 @@ pub trait Below {
     fn room(&self, leaf: LeafId) -> u64;
     /// Whether the leaf has been given the page: if not, it is a known zero.
     fn holds(&self, leaf: LeafId, page: Page) -> bool;
+    /// Whether what the leaf holds of the page cannot be read.
+    fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool;
     /// What the leaf's page says of itself on flash; none where nothing is there, or nothing that can be read, and in
     /// runs without power cuts.
     fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {

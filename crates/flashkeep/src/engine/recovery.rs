@@ -34,7 +34,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.finished.clear();
         self.plans.clear();
         self.xor_free.fill(now);
-        self.troubled = true;
+        (self.troubled, self.announced) = (true, true);
         // Children before their parents.
         for node in (0..self.shape.len()).rev().map(|node| NodeId(node as u16)) {
             if self.schemes[node.index()].is_some() {

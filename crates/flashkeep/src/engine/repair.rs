@@ -27,6 +27,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[cold]
     pub(super) fn failed<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, what: FailedPage) {
         let FailedPage { child, page, ticket, flags } = what;
+        self.note_repair(ticket);
+        self.note_unreadable(leaves, now, child, page);
         if self.is_at_gate(child, ticket) {
             return self.give_up(leaves, now, ticket);
         }
@@ -78,6 +80,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             Outcome::Lost => self.lose(leaves, now, what),
         }
         self.plans.push(plan);
+    }
+
+    /// The request that waits for a page, if one does, is one that a repair takes part in.
+    fn note_repair(&mut self, ticket: Ticket) {
+        let mut owner = ticket.owner;
+        while owner.is_some() {
+            let join = &mut self.joins[owner];
+            join.repaired = true;
+            owner = if join.frame.is_some() {
+                let frame = &self.frames[join.frame];
+                if frame.told { Id::NONE } else { frame.caller.owner }
+            } else {
+                self.gates.caller(join.passage)
+            };
+        }
     }
 
     /// A node cannot bring its member's page back: whoever asked it for a page of its own goes on from there.

@@ -27,6 +27,8 @@ pub struct Join {
     /// It counts for each step of that plan by itself, too.
     pub(super) tracked: bool,
     pub(super) lost: u32,
+    /// A repair took part in it.
+    pub(super) repaired: bool,
     tag: u32,
     told: bool,
     forgotten: bool,
@@ -64,6 +66,8 @@ pub struct Finished {
     pub service: Span,
     /// Pages read, or needed to complete one that is written in part, that nothing below could bring back.
     pub lost: u32,
+    /// A repair took part in it: what it read may be newer than when it was submitted.
+    pub repaired: bool,
 }
 
 /// A page that is written in part.
@@ -243,9 +247,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if join.passage.is_some() {
             return self.gates.pass(join.passage);
         }
-        let Join { tag, acknowledged, service, lost, .. } = *join;
+        let Join { tag, acknowledged, service, lost, repaired, .. } = *join;
         let durable = (join.undurable == 0).then_some(join.durable);
-        self.finished.push(Finished { tag, join: owner, acknowledged, durable, service, lost });
+        self.finished.push(Finished { tag, join: owner, acknowledged, durable, service, lost, repaired });
         self.foreground_done(acknowledged);
     }
 }

@@ -33,11 +33,27 @@ pub enum Change {
     Returned,
     /// It goes on without this page, which cannot be read any more ([`View::has`]).
     Damaged(Page),
+    /// A read has found that it cannot bring this page. It can be written again.
+    Unreadable(Page),
     /// The power was cut, and the scheme has found that the member lacks this page ([`Scheme::recover`]).
     Lacking(Page),
     /// It did not take this page: it has lost too much of itself. To write it once more is in vain until the member
     /// has changed again.
     Refused(Page),
+}
+
+impl Change {
+    /// The page that it is about, if it is about one.
+    #[must_use]
+    pub fn page(self) -> Option<Page> {
+        match self {
+            Change::Failed | Change::Replaced | Change::Returned => None,
+            Change::Damaged(page)
+            | Change::Unreadable(page)
+            | Change::Lacking(page)
+            | Change::Refused(page) => Some(page),
+        }
+    }
 }
 
 /// What may strike next.
@@ -148,6 +164,18 @@ pub trait Scheme {
     /// fails, say) still sees the scheme as it was before.
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let _ = (key, view);
+    }
+
+    /// A piece of background work that holds `key` could not read all that it needed to bring back what it was to. Told
+    /// before [`Scheme::settled`]: the same piece is not to be tried again until something changes.
+    fn fell_short(&mut self, key: Key) {
+        let _ = key;
+    }
+
+    /// A member has been replaced, or has come back: which pages each member that lacks them has all the same, because they
+    /// are known to be zeros.
+    fn known_zeros(&self, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
+        let _ = (view, tell);
     }
 
     /// Whether a member still lacks something that this scheme could bring back to it.

@@ -10,6 +10,6 @@ mod window;
 pub use address::{AddressError, Addresses, Placement, Range};
 pub use interleave::Interleave;
 pub use options::{HostOrder, HostSpec, LateRequests};
-pub use oracle::Oracle;
+pub use oracle::{Expected, Oracle};
 pub use split::{Fragment, Fragments, Span, fragments, whole};
 pub use window::Window;

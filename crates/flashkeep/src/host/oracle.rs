@@ -5,10 +5,23 @@
 use crate::engine::{Contents, FixedMap, Version};
 use std::marker::PhantomData;
 
+/// What a read must return.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected<C> {
+    /// Which page of its request.
+    pub slot: u32,
+    page: u32,
+    contents: C,
+    /// Where the page was a known zero: the newest version that it had been trimmed of.
+    trimmed: Option<u16>,
+}
+
 /// The expected contents of every page; nothing at all where contents are nothing.
 #[derive(Clone, Debug)]
 pub struct Oracle<C> {
     versions: Vec<u16>,
+    /// The newest version of each page that has been trimmed, as it was when that was done last.
+    trimmed: FixedMap<u32, u16>,
     /// Pages that hold something other than their latest version: a power cut has cost them that.
     fallen_back: FixedMap<u32, C>,
     contents: PhantomData<C>,
@@ -18,8 +31,7 @@ impl<C: Contents> Oracle<C> {
     /// Pages that have never been written.
     #[must_use]
     pub fn new(pages: u32) -> Self {
-        let versions = vec![0; if C::KEEP { pages as usize } else { 0 }];
-        Oracle { versions, fallen_back: FixedMap::default(), contents: PhantomData }
+        Oracle::restored(vec![0; if C::KEEP { pages as usize } else { 0 }])
     }
 
     /// How often each page has been written.
@@ -31,7 +43,8 @@ impl<C: Contents> Oracle<C> {
     /// Pages that have been written so often.
     #[must_use]
     pub fn restored(versions: Vec<u16>) -> Self {
-        Oracle { versions, fallen_back: FixedMap::default(), contents: PhantomData }
+        let (trimmed, fallen_back) = (FixedMap::default(), FixedMap::default());
+        Oracle { versions, trimmed, fallen_back, contents: PhantomData }
     }
 
     /// What a page holds that exists.
@@ -70,6 +83,42 @@ impl<C: Contents> Oracle<C> {
         C::token(Version::Before(page).stamp())
     }
 
+    /// The page is a known zero from now on, until it is written.
+    pub fn trim(&mut self, page: u32) {
+        if C::KEEP {
+            self.trimmed.insert(page, self.version(page));
+        }
+    }
+
+    /// What a read that is submitted now must return.
+    #[must_use]
+    pub fn expect(&self, slot: u32, page: u32, contents: C) -> Expected<C> {
+        let trimmed = if contents == C::default() { self.trimmed.get(&page).copied() } else { None };
+        Expected { slot, page, contents, trimmed }
+    }
+
+    /// Whether a read returned what it must. A repair reads the page again from elsewhere: a read that took part in one
+    /// (`repaired`) may return what the page has been written with, or trimmed to, since the read was submitted.
+    #[must_use]
+    pub fn accepts(&self, expected: &Expected<C>, found: C, repaired: bool) -> bool {
+        found == expected.contents || repaired && self.is_newer(expected, found)
+    }
+
+    #[cold]
+    fn is_newer(&self, expected: &Expected<C>, found: C) -> bool {
+        let Expected { page, contents, trimmed, .. } = *expected;
+        let than = match (Version::of(contents.stamp()), trimmed) {
+            (Some(version), _) if contents != C::default() => version,
+            (_, Some(version)) => Version::Written(page, version),
+            _ => Version::Before(page),
+        };
+        if found == C::default() {
+            let trimmed = self.trimmed.get(&page).map(|&version| Version::Written(page, version));
+            return trimmed.is_some_and(|trimmed| trimmed == than || trimmed.is_newer_than(than));
+        }
+        Version::of(found.stamp()).is_some_and(|found| found.is_newer_than(than))
+    }
+
     /// The page is written: what it holds from now on.
     #[inline]
     pub fn write(&mut self, page: u32) -> C {
@@ -81,5 +130,35 @@ impl<C: Contents> Oracle<C> {
             }
         }
         self.current(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Token;
+
+    #[test]
+    fn only_what_took_part_in_a_repair_may_be_newer_and_nothing_may_be_older() {
+        let mut oracle = Oracle::<Token>::new(4);
+        let zero = Token::default();
+        let of_nothing = oracle.expect(0, 2, zero);
+        let first = oracle.write(2);
+        let of_first = oracle.expect(0, 2, first);
+        let second = oracle.write(2);
+        let of_second = oracle.expect(0, 2, second);
+        assert!(oracle.accepts(&of_first, first, false) && !oracle.accepts(&of_first, second, false));
+        assert!(oracle.accepts(&of_first, second, true) && !oracle.accepts(&of_second, first, true));
+        assert!(oracle.accepts(&of_nothing, second, true) && !oracle.accepts(&of_nothing, second, false));
+        assert!(!oracle.accepts(&of_first, zero, true), "it has not been trimmed");
+        oracle.trim(2);
+        let of_trimmed = oracle.expect(0, 2, zero);
+        assert!(oracle.accepts(&of_first, zero, true) && oracle.accepts(&of_second, zero, true));
+        assert!(!oracle.accepts(&of_second, zero, false));
+        assert!(!oracle.accepts(&of_trimmed, second, true), "what was trimmed does not come back");
+        let third = oracle.write(2);
+        assert!(oracle.accepts(&of_trimmed, third, true));
+        assert!(!oracle.accepts(&oracle.expect(0, 2, third), zero, true), "the trim came before it");
+        assert!(!oracle.accepts(&of_first, oracle.current(3), true), "another page");
     }
 }

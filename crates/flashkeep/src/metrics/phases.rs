@@ -69,6 +69,8 @@ impl Phases {
         if name == "after" {
             self.whole_at = Some(now);
         }
+        // No redundancy is known to be missing, but that is not yet the end of what the failure did.
+        let name = if name == "after" && event.is_some() { "latent" } else { name };
         self.all.push(Phase::new(name, event.map(str::to_owned), now, tally));
     }
 
@@ -87,7 +89,8 @@ impl Phases {
     /// Whether another phase begins where the drive is in the state `name`.
     #[must_use]
     pub fn is_news(&self, name: &str) -> bool {
-        name != self.name() && !(self.in_vain && name == "rebuilding")
+        let same = name == self.name() || (self.name(), name) == ("latent", "after");
+        !(same || self.in_vain && name == "rebuilding")
     }
 
     /// The phase under way is over.

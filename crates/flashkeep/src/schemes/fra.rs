@@ -232,6 +232,10 @@ impl Scheme for Fra {
         self.versions.settle(stripe, &settling, None, view);
     }
 
+    fn fell_short(&mut self, key: Key) {
+        self.versions.stripes.fall_short(key.0 as u32);
+    }
+
     fn is_whole(&self) -> bool {
         self.versions.is_whole()
     }
@@ -259,14 +263,10 @@ impl Scheme for Fra {
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.missing = (0..self.members).any(|member| !view.alive(Member(member)));
-        let stripes = match change {
-            Change::Damaged(page) | Change::Lacking(page) | Change::Refused(page) => {
-                match self.versions.stripe_of(member, page) {
-                    Some(stripe) => stripe..stripe + 1,
-                    None => return,
-                }
-            }
-            _ => 0..self.versions.stripes.count(),
+        let stripes = match change.page().map(|page| self.versions.stripe_of(member, page)) {
+            Some(Some(stripe)) => stripe..stripe + 1,
+            Some(None) => return,
+            None => 0..self.versions.stripes.count(),
         };
         self.versions.look(stripes, change, |_| None, view);
     }

@@ -324,9 +324,9 @@ impl Scheme for Griffin {
         (self.under_way, self.left) = (false, 0);
     }
 
-    fn member(&mut self, _: Member, _: Change, view: &View<'_>) {
+    fn member(&mut self, _: Member, change: Change, view: &View<'_>) {
         self.answers = view.alive(DRIVE) && view.alive(DISK);
-        self.damaged = true;
+        self.damaged |= !matches!(change, Change::Unreadable(_));
         if !self.answers {
             self.left = 0;
         }

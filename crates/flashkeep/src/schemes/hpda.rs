@@ -334,7 +334,7 @@ impl Scheme for Hpda {
 
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let Some((stripe, settling)) = self.stripes.settle(key) else { return };
-        let again = Again { stripe: !settling.rebuilds, copies: !self.copying.set(stripe, false) };
+        let again = Again { stripe: !settling.in_vain, copies: !self.copying.set(stripe, false) };
         self.reclaiming -= u8::from(settling.makes_room);
         self.recount(stripe, |this| {
             this.stripes.set_written(stripe, settling.touched, settling.trims);
@@ -343,6 +343,10 @@ impl Scheme for Hpda {
                 this.examine(stripe, view, again);
             }
         });
+    }
+
+    fn fell_short(&mut self, key: Key) {
+        self.stripes.fall_short(key.0 as u32);
     }
 
     fn rebuilding(&self) -> bool {
@@ -384,8 +388,8 @@ impl Scheme for Hpda {
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.logs = [self.drives, self.drives + 1].iter().all(|&disk| view.alive(Member(disk)));
         self.stripes.sound = false;
-        let stripes = match change {
-            Change::Damaged(page) | Change::Lacking(page) | Change::Refused(page) => {
+        let stripes = match change.page() {
+            Some(page) => {
                 let stripe = match self.slot(member, page) {
                     Some(slot) => self.log.page_at(slot).map(|page| self.stripe(page)),
                     None => Some(page.0).filter(|&stripe| stripe < self.stripes.count()),
@@ -393,10 +397,13 @@ impl Scheme for Hpda {
                 let Some(stripe) = stripe else { return };
                 stripe..stripe + 1
             }
-            _ => 0..self.stripes.count(),
+            None => 0..self.stripes.count(),
         };
         let helps = !matches!(change, Change::Refused(_));
         for stripe in stripes {
+            if !helps {
+                self.stripes.fall_short(stripe);
+            }
             self.recount(stripe, |this| this.examine(stripe, view, Again { stripe: helps, copies: helps }));
         }
     }

@@ -114,6 +114,8 @@ struct Copies {
     todo: Todo,
     /// Copies under way.
     copying: u32,
+    /// Those of them that will not bring what they were to.
+    in_vain: Bits,
 }
 
 impl Mirror {
@@ -176,7 +178,8 @@ impl Copies {
         let having = members().filter(|&member| view.has(member, page)).count() as u8;
         let there = members().any(|member| view.has(member, page) && view.holds(member, page));
         let to_do = having > 0 && members().any(|member| lacks(member, page, there, view));
-        self.thin.set(number, there && having < groups);
+        // What all have lost goes on lacking copies until it is written again.
+        self.thin.set(number, if having == 0 { self.thin.has(number) } else { there && having < groups });
         self.single.set(number, there && having == 1);
         self.todo.set(number, to_do);
     }
@@ -325,8 +328,27 @@ impl Scheme for Mirror {
         let page = key.0 as u32;
         self.copies.copying -= 1;
         self.copies.examine(page, self.groups, view);
-        // Its source could not be read: that is not tried again until something happens.
-        self.copies.todo.set(page, false);
+        // That is not tried again until something happens; what another group lacks by now is.
+        if self.copies.in_vain.set(page, false) {
+            self.copies.todo.set(page, false);
+        }
+    }
+
+    fn fell_short(&mut self, key: Key) {
+        self.copies.in_vain.set(key.0 as u32, true);
+    }
+
+    /// Pages that no group holds, of those that lack nothing of them.
+    fn known_zeros(&self, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
+        let members = || (0..self.groups).map(Member);
+        for page in (0..self.pages as u32).map(Page) {
+            let mut having = members().filter(|&member| view.has(member, page));
+            if having.next().is_some_and(|member| !view.holds(member, page)) {
+                let lacks = |member: &Member| view.alive(*member) && !view.has(*member, page);
+                let empty = |member: &Member| lacks(member) && !view.holds(*member, page);
+                members().filter(empty).for_each(|member| tell(member, page));
+            }
+        }
     }
 
     fn is_whole(&self) -> bool {
@@ -356,15 +378,13 @@ impl Scheme for Mirror {
 
     fn member(&mut self, _: Member, change: Change, view: &View<'_>) {
         self.sound = false;
-        let pages = match change {
-            Change::Damaged(page) | Change::Lacking(page) | Change::Refused(page) => page.0..page.0 + 1,
-            _ => 0..self.pages as u32,
-        };
+        let pages = change.page().map_or(0..self.pages as u32, |page| page.0..page.0 + 1);
         for page in pages.clone() {
             self.copies.examine(page, self.groups, view);
         }
-        if let Change::Refused(_) = change {
-            self.copies.todo.set(pages.start, false);
+        if let Change::Refused(page) = change {
+            self.copies.todo.set(page.0, false);
+            self.copies.in_vain.set(page.0, view.held(Key(u64::from(page.0))));
         }
     }
 }

@@ -419,6 +419,12 @@ macro_rules! schemes {
             fn settled(&mut self, key: Key, view: &View<'_>) {
                 match self { $(Any::$variant(s) => s.settled(key, view),)* Any::Mapped(s) => s.settled(key, view) }
             }
+            fn fell_short(&mut self, key: Key) {
+                match self { $(Any::$variant(s) => s.fell_short(key),)* Any::Mapped(s) => s.fell_short(key) }
+            }
+            fn known_zeros(&self, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
+                match self { $(Any::$variant(s) => s.known_zeros(view, tell),)* Any::Mapped(s) => s.known_zeros(view, tell) }
+            }
             fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
                 match self { $(Any::$variant(s) => s.recover(view, lacks),)* Any::Mapped(s) => s.recover(view, lacks) }
             }

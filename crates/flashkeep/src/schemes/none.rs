@@ -101,8 +101,8 @@ impl Scheme for Plain {
     /// There is nothing to compare with.
     fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
 
-    fn member(&mut self, _: Member, _: Change, _: &View<'_>) {
-        self.damaged = true;
+    fn member(&mut self, _: Member, change: Change, _: &View<'_>) {
+        self.damaged |= !matches!(change, Change::Unreadable(_));
     }
 
     fn is_whole(&self) -> bool {

@@ -304,6 +304,10 @@ impl Scheme for Ppc {
         }
     }
 
+    fn fell_short(&mut self, key: Key) {
+        self.versions.stripes.fall_short(key.0 as u32);
+    }
+
     fn is_whole(&self) -> bool {
         self.versions.is_whole()
     }
@@ -336,14 +340,10 @@ impl Scheme for Ppc {
     fn disown(&mut self, _: Page, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
-        let stripes = match change {
-            Change::Damaged(page) | Change::Lacking(page) | Change::Refused(page) => {
-                match self.stripe_of(member, page) {
-                    Some(stripe) => stripe..stripe + 1,
-                    None => return,
-                }
-            }
-            _ => 0..self.versions.stripes.count(),
+        let stripes = match change.page().map(|page| self.stripe_of(member, page)) {
+            Some(Some(stripe)) => stripe..stripe + 1,
+            Some(None) => return,
+            None => 0..self.versions.stripes.count(),
         };
         let (entries, memory) = (&self.entries, self.memory());
         let partial = |stripe| entries.of(stripe).map(|slot| (memory, Page(slot)));

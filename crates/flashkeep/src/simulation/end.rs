@@ -1,10 +1,12 @@
 //! The end of a run: what is left of the data, and what is said about it all.
 
-use super::{Plot, Simulation};
+use super::{Plot, Simulation, Totals};
 use crate::buffer::Below;
 use crate::devices::Body;
+use crate::drive::Work;
 use crate::engine::Contents;
 use crate::front::Hits;
+use crate::host::Expected;
 use crate::kernel::Span;
 use crate::mapping::Counts;
 use crate::metrics::{Facts, MemberFacts, Tally, summary};
@@ -28,10 +30,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             for finished in std::mem::take(self.engine.finished()) {
                 if C::KEEP && finished.lost == 0 {
                     let pages = self.engine.pages(finished.join);
-                    let wrong =
-                        expected.iter().filter(|&&(slot, token)| pages[slot as usize] != token).count();
+                    let wrong = |expected: &&Expected<C>| {
+                        !self.buffer.accepts(expected, pages[expected.slot as usize], false)
+                    };
                     self.statistics.checked_reads += expected.len() as u64;
-                    self.statistics.wrong_reads += wrong as u64;
+                    self.statistics.wrong_reads += expected.iter().filter(wrong).count() as u64;
                 }
                 self.engine.forget(finished.join);
             }
@@ -67,13 +70,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// What each drive or disk of an array has done since counting began; memories have nothing to tell.
-    fn member_facts(&self) -> Vec<MemberFacts<'_>> {
+    fn member_facts(&self, totals: &Totals) -> Vec<MemberFacts<'_>> {
         let mut facts = Vec::new();
         let mut before = self.baseline.devices.iter();
-        let end = self.now.max(self.last);
-        let span = end.since(self.baseline.at);
+        let span = totals.at.since(self.baseline.at);
         let mut hits_before = self.baseline.member_hits.iter().copied();
-        for ((plot, now), marks) in self.plots.iter().zip(self.drive.statistics(end)).zip(&self.ends) {
+        let members = self.plots.iter().zip(totals.devices.iter().cloned()).zip(&totals.member_hits);
+        for (((plot, now), hits), marks) in members.zip(&self.ends) {
             let before = before.next().cloned().unwrap_or_default();
             let hits_before = hits_before.next().flatten().unwrap_or_default();
             let Some(drive) = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_array()) else {
@@ -86,10 +89,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 drive,
                 now,
                 before,
-                hits: self.hits_of(plot).map(|hits| hits.since(hits_before)),
+                hits: hits.map(|hits| hits.since(hits_before)),
                 end,
                 span,
-                busy_within: self.busy_within(),
+                busy_within: self.busy_within(totals),
                 first_death,
                 first_refusal,
             });
@@ -99,34 +102,36 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// From when counting began until the last request was answered, and whatever was granted by then was over: what is
     /// counted as busy lies within.
-    fn busy_within(&self) -> Span {
-        self.last.max(self.drive.at_rest()).since(self.baseline.at)
+    fn busy_within(&self, totals: &Totals) -> Span {
+        self.last.max(totals.at_rest).since(self.baseline.at)
     }
 
-    pub(super) fn summary(&self, tally: &Tally, warnings: Vec<String>) -> serde_json::Value {
-        let since = |now: Vec<Span>, before: &[Span]| -> Vec<Span> {
+    pub(super) fn summary(&self, totals: &Totals, tally: &Tally, warnings: Vec<String>) -> serde_json::Value {
+        let since = |now: &[Span], before: &[Span]| -> Vec<Span> {
             let before = before.iter().copied().chain(std::iter::repeat(Span::ZERO));
-            now.into_iter().zip(before).map(|(now, before)| now - before).collect()
+            now.iter().zip(before).map(|(&now, before)| now - before).collect()
         };
-        let [channels, units] = &self.baseline.busy;
-        let [channels_now, units_now] = self.drive.busy();
-        let hits = self.buffer.hits();
-        let before = self.baseline.hits;
+        let before = &self.baseline;
+        let [channels, units] = &totals.busy;
+        let mapping = before.mapping.unwrap_or_default();
         summary(&Facts {
             drive: self.resolved,
             seed: self.job.seed.unwrap_or(1),
             workload: &self.facts,
             statistics: &self.statistics,
-            counters: &self.drive.counters().since(&self.baseline.counters),
-            work: self.work().map(|work| work.since(&self.baseline.work)),
-            hits: hits.since(before),
-            from: self.baseline.at,
+            counters: &totals.counters.since(&before.counters),
+            work: totals
+                .work
+                .as_ref()
+                .map(|work| work.since(before.work.as_ref().unwrap_or(&Work::default()))),
+            hits: totals.hits.since(before.hits),
+            from: before.at,
             until: self.last,
             queue_max: self.window.most(),
-            busy: [since(channels_now, channels), since(units_now, units)],
-            busy_within: self.busy_within(),
+            busy: [since(channels, &before.busy[0]), since(units, &before.busy[1])],
+            busy_within: self.busy_within(totals),
             wear: self.wear(),
-            members: self.member_facts(),
+            members: self.member_facts(totals),
             scheme: self.scheme_figures(),
             conditioned: self.conditioned.clone(),
             filled: self.drive.filled(),
@@ -135,9 +140,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             unprotected_page_ns: (self.resolved.survives().0 > 0).then_some(tally.unprotected_page_ns),
             untimed: self.untimed.then_some(self.workload.replay == Replay::Open),
             phases: &self.phases,
-            mapping: self.mapping_counts().map(|counts| {
-                (self.resolved.map().name, counts.with(self.baseline.mapping, |now, before| now - before))
-            }),
+            mapping: totals
+                .mapping
+                .map(|counts| (self.resolved.map().name, counts.with(mapping, |now, before| now - before))),
             power_cuts: self.ledger.as_ref().map_or(&[], |ledger| &ledger.cuts),
             warnings,
         })

@@ -9,11 +9,11 @@ use crate::error::Error;
 use crate::flash::Ppn;
 use crate::front::{Hits, Link, ps_per_sector};
 use crate::ftl::Entry;
-use crate::host::{Addresses, HostOrder, Interleave, Placement, Range, Window, fragments};
+use crate::host::{Addresses, Expected, HostOrder, Interleave, Placement, Range, Window, fragments};
 use crate::job::{Job, Outcome, Progress, RequestRecord};
 use crate::kernel::{Arena, SimTime, Span};
 use crate::mapping;
-use crate::metrics::{Phases, Statistics, WorkloadFacts, called};
+use crate::metrics::{Phases, Statistics, Tally, WorkloadFacts, called};
 use crate::output::{self, Site, Sites};
 use crate::schemes;
 use crate::workload::{Replay, Workload};
@@ -158,20 +158,22 @@ struct InFlight<C> {
     sectors: u64,
     ranges: Vec<Range>,
     finished: Option<Finished>,
-    /// What its reads ought to bring.
-    expected: Vec<(u32, C)>,
+    /// What its reads must return.
+    expected: Vec<Expected<C>>,
     /// What it writes: pages, and which versions; only where the power is to fail.
     written: Vec<(u32, u16)>,
 }
 
-/// What there was when counting began.
+/// What has been counted by an instant.
 #[derive(Clone, Debug, Default)]
-struct Baseline {
+struct Totals {
     at: SimTime,
+    /// When what has been granted by then is over.
+    at_rest: SimTime,
     counters: Counters,
-    work: Work,
+    work: Option<Work>,
     hits: Hits,
-    mapping: mapping::Counts,
+    mapping: Option<mapping::Counts>,
     busy: [Vec<Span>; 2],
     devices: Vec<DeviceStatistics>,
     member_hits: Vec<Option<Hits>>,
@@ -215,7 +217,8 @@ struct Simulation<'a, C: Contents, H> {
     plots: Vec<Plot>,
     leaf_count: u16,
     statistics: Statistics,
-    baseline: Baseline,
+    /// What there was when counting began.
+    baseline: Totals,
     facts: WorkloadFacts,
     records: Vec<RequestRecord>,
     warmup: u64,
@@ -308,7 +311,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             ranges: Vec::new(),
             spread: Vec::new(),
             statistics: Statistics::default(),
-            baseline: Baseline { counters, ..Baseline::default() },
+            baseline: Totals { counters, ..Totals::default() },
             facts: WorkloadFacts {
                 provenance: Provenance::default(),
                 requests: [0; 3],
@@ -352,8 +355,6 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.ledger = Some(Box::new(Ledger::new(pages.len(), |page| pages.sectors(page) != 0)));
         }
         self.replay(&mut requests, progress)?;
-        let tally = self.tally();
-        self.phases.end(self.now.max(self.last), tally.clone());
         if self.admitted == 0 && self.door.turned_away > 0 {
             return Err(Stop::Error(self.ended_before_time_0()));
         }
@@ -368,9 +369,14 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
                 self.warmup, self.admitted
             ))));
         }
-        if !self.engine.is_untroubled() {
+        let totals = self.totals(self.now.max(self.last));
+        let tally = self.tally();
+        if self.blows.struck || !self.engine.is_untroubled() {
             self.read_everything();
         }
+        // What the last look finds lost has been lost since the last event.
+        let tally = Tally { lost: self.engine.lost().count(), ..tally };
+        self.phases.end(self.now.max(self.last), tally.clone());
         if self.job.verify {
             self.drive.audit();
         }
@@ -399,7 +405,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         warnings.extend(
             self.blows.left().map(|event| format!("--fail {event}: the run ended before it happened")),
         );
-        let summary = self.summary(&tally, warnings);
+        let summary = self.summary(&totals, &tally, warnings);
         if let Some(path) = &self.job.save_aged {
             self.save(path)?;
         }

@@ -1,22 +1,15 @@
 //! A request, from where it lies on the drive to its end.
 
-use super::{AHEAD, Baseline, InFlight, Simulation, Stop};
+use super::{AHEAD, InFlight, Simulation, Stop, Totals};
 use crate::buffer::{Below, Buffer};
 use crate::devices::Body;
-use crate::engine::{Contents, Finished, LeafId, NodeId, Page, Scheme, Ticket, Version};
+use crate::engine::{Contents, Finished, LeafId, NodeId, Page, Scheme, Ticket};
 use crate::host::{LateRequests, Placement, Range, Span as Sectors, fragments};
 use crate::job::RequestRecord;
 use crate::kernel::{Id, SimTime, Span};
 use crate::schemes;
 use crate::workload::Requests;
 use flashkeep_trace::{Op, Request};
-
-/// Whether a page brought a later version of itself than was expected.
-#[cold]
-fn is_newer<C: Contents>(found: C, expected: C) -> bool {
-    let versions = Version::of(found.stamp()).zip(Version::of(expected.stamp()));
-    versions.is_some_and(|(found, expected)| found.is_newer_than(expected))
-}
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The next request that has a place on the drive.
@@ -254,16 +247,23 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if let Some(gauge) = &mut self.gauge {
             gauge.restart(self.now);
         }
-        self.baseline = Baseline {
-            at: if self.warmup == 0 { SimTime::ZERO } else { self.now },
+        let at = if self.warmup == 0 { SimTime::ZERO } else { self.now };
+        self.baseline = Totals { at, ..self.totals(self.now) };
+    }
+
+    /// What has been counted so far.
+    pub(super) fn totals(&self, at: SimTime) -> Totals {
+        Totals {
+            at,
+            at_rest: self.drive.at_rest(),
             counters: self.drive.counters(),
-            work: self.work().cloned().unwrap_or_default(),
+            work: self.work().cloned(),
             hits: self.buffer.hits(),
-            mapping: self.mapping_counts().unwrap_or_default(),
+            mapping: self.mapping_counts(),
             busy: self.drive.busy(),
-            devices: self.drive.statistics(self.now),
+            devices: self.drive.statistics(at),
             member_hits: self.member_hits(),
-        };
+        }
     }
 
     #[inline(always)]
@@ -319,14 +319,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         this.record.service_ns = service.0;
         let statistics = &mut self.statistics;
         if C::KEEP && finished.lost == 0 {
-            let troubled = !self.engine.is_untroubled();
             let pages = self.engine.pages(finished.join);
-            for &(slot, expected) in &this.expected {
+            for expected in &this.expected {
+                let found = pages[expected.slot as usize];
                 statistics.checked_reads += 1;
-                let found = pages[slot as usize];
-                // A read that had to be had otherwise may see what was written since.
-                let newer = || troubled && is_newer(found, expected);
-                statistics.wrong_reads += u64::from(found != expected && !newer());
+                statistics.wrong_reads += u64::from(!self.buffer.accepts(expected, found, finished.repaired));
             }
         }
         if this.counted {

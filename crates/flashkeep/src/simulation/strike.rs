@@ -34,6 +34,8 @@ pub(super) struct Blows {
     /// The next instant, and the next number of requests, at which something happens.
     pub(super) next_at: SimTime,
     pub(super) next_count: u64,
+    /// Whether anything has happened yet.
+    pub(super) struck: bool,
     /// Spare leaves.
     spares: VecDeque<LeafId>,
 }
@@ -150,6 +152,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return self.cut_power(event, self.now);
         }
         let now = self.now;
+        // What the failure costs belongs to the phase that it begins.
+        let tally = self.tally();
+        self.blows.struck = true;
         let alive: Vec<_> = self.leaves().filter(|&leaf| !self.drive.is_dead(leaf)).collect();
         for (device, fault) in self.faults(event, !event.transient) {
             self.drive.fail(now, device, fault, !event.transient);
@@ -172,7 +177,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.stand_in(leaf);
         }
         self.collect_finished();
-        let tally = self.tally();
         self.phases.begin(self.phase(), Some(&event.text), now, tally);
         if let Some(span) = event.replace_after {
             self.blows.later(now + span, Blow::Renew(event.clone()));
@@ -296,13 +300,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Notices where one phase ends and another begins.
     #[cold]
     pub(super) fn watch_phase(&mut self) {
-        if matches!(self.phases.name(), "" | "before" | "recovering") {
+        if matches!(self.phases.name(), "" | "before" | "recovering") || self.engine.heals_in_passing() {
             return;
         }
         let phase = self.phase();
         if self.phases.is_news(phase) {
             let tally = self.tally();
             self.phases.begin(phase, None, self.now, tally);
+        }
+        if phase == "after" {
+            self.engine.forget_announced();
         }
     }
 

@@ -145,6 +145,11 @@ impl<C: Contents> Gates<C> {
         !self.passed.is_empty()
     }
 
+    /// What waits for a passage, if anything does.
+    pub(super) fn caller(&self, id: Id<Passage>) -> Id<Join> {
+        if id.is_some() && !self.passages[id].told { self.passages[id].caller.owner } else { Id::NONE }
+    }
+
     fn node(&self, id: Id<Passage>) -> NodeId {
         self.all[usize::from(self.passages[id].gate)].node
     }

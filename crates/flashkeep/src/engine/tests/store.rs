@@ -281,6 +281,9 @@ impl<C: Contents> Below for Store<C> {
         let raw = this.programmed[page.0 as usize] && !this.bad[page.0 as usize];
         if this.block > 0 { raw } else { this.given[page.0 as usize] }
     }
+    fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool {
+        self.leaves[usize::from(leaf.0)].bad[page.0 as usize]
+    }
 }
 
 impl<C: Contents> Leaves<C> for Store<C> {

@@ -31,7 +31,7 @@ impl Backup {
     /// Something happened to a member.
     pub(super) fn hear(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.troubled = true;
-        if let Change::Damaged(place) | Change::Lacking(place) | Change::Refused(place) = change {
+        if let Some(place) = change.page() {
             return self.lose_page(member, place, matches!(change, Change::Refused(_)), view);
         }
         if member.0 < self.layout.ssds {

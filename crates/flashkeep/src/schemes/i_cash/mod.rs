@@ -407,7 +407,7 @@ impl Scheme for ICash {
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.answers = [DRIVE, DISK, MEMORY].into_iter().all(|member| view.alive(member));
-        self.damaged = true;
+        self.damaged |= !matches!(change, Change::Unreadable(_));
         match (member, change) {
             // What memory has, nobody else has now.
             (DISK, Change::Failed) => {

@@ -34,6 +34,7 @@ impl Log {
             Change::Returned => self.bring_in(member, view),
             // Seen to when the power came back.
             Change::Lacking(_) => {}
+            Change::Unreadable(page) => self.lose_place(self.places.at(page.0, member.0)),
             Change::Damaged(page) => self.damage(self.places.at(page.0, member.0)),
             Change::Refused(page) => {
                 let place = self.places.at(page.0, member.0);
@@ -91,14 +92,19 @@ impl Log {
 
     fn damage(&mut self, place: Place) {
         self.health.bad.set(place.0, true);
+        self.lose_place(place);
+        if let Some(cleaning) = &mut self.cleaning {
+            cleaning.waste_slot();
+        }
+    }
+
+    /// What was written to a place cannot be read.
+    fn lose_place(&mut self, place: Place) {
         let group = self.group_of(place);
         let there = matches!(self.groups.state(group), State::Open | State::Closed);
         if there && self.places.stripe(place) != 0 {
             self.set_missing(place, true);
             self.health.to_be_moved.set(group, true);
-        }
-        if let Some(cleaning) = &mut self.cleaning {
-            cleaning.waste_slot();
         }
     }
 

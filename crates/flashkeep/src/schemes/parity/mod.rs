@@ -227,9 +227,13 @@ impl<L: Layout> Scheme for Parity<L> {
                 waiting.close(stripe);
             }
             if !this.stripes.sound {
-                this.examine(stripe, view, !settling.rebuilds);
+                this.examine(stripe, view, !settling.in_vain);
             }
         });
+    }
+
+    fn fell_short(&mut self, key: Key) {
+        self.stripes.fall_short(key.0 as u32);
     }
 
     fn is_whole(&self) -> bool {
@@ -267,15 +271,16 @@ impl<L: Layout> Scheme for Parity<L> {
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.stripes.sound = false;
-        let stripes = match change {
-            Change::Damaged(page) | Change::Lacking(page) | Change::Refused(page) => {
-                let stripe = self.stripes.stripe_of(member, page);
-                stripe..(stripe + 1).min(self.stripes.count())
-            }
-            _ => 0..self.stripes.count(),
-        };
+        let count = self.stripes.count();
+        let stripes = change.page().map_or(0..count, |page| {
+            let stripe = self.stripes.stripe_of(member, page);
+            stripe..(stripe + 1).min(count)
+        });
         let helps = !matches!(change, Change::Refused(_));
         for stripe in stripes {
+            if !helps {
+                self.stripes.fall_short(stripe);
+            }
             self.recount(stripe, |this| this.examine(stripe, view, helps));
         }
     }

@@ -59,8 +59,10 @@ pub(crate) struct Settling {
     pub(crate) puts_off: bool,
     /// The parity on the media knows everything.
     pub(crate) renews: bool,
-    /// It was to bring back what is missing; once tried, it is not tried again until something happens.
+    /// It was to bring back what is missing.
     pub(crate) rebuilds: bool,
+    /// It could not bring all of that back: it is not tried again until something happens.
+    pub(crate) in_vain: bool,
     /// It makes room for a command that waits.
     pub(crate) makes_room: bool,
     /// Where `puts_off`, in a drive that is to lose its power: the number of the last write to the partial parity before.
@@ -256,6 +258,13 @@ impl<L: Layout> Stripes<L> {
             return None;
         }
         Some((stripe, settling.unwrap_or_default()))
+    }
+
+    /// The plan that works on a stripe will not bring back all that it was to.
+    pub(crate) fn fall_short(&mut self, stripe: u32) {
+        if let Some(settling) = self.settling.get_mut(&stripe) {
+            settling.in_vain = settling.rebuilds;
+        }
     }
 
     /// One piece of a rebuild: a stripe where something can be brought back.

@@ -223,7 +223,7 @@ impl Versions {
                 this.set_unchanged(stripe);
             }
             if !this.stripes.sound {
-                this.examine(stripe, partial.filter(|_| !settling.renews), view, !settling.rebuilds);
+                this.examine(stripe, partial.filter(|_| !settling.renews), view, !settling.in_vain);
             }
         });
     }
@@ -268,6 +268,9 @@ impl Versions {
         self.stripes.sound = false;
         let helps = !matches!(change, Change::Refused(_));
         for stripe in stripes {
+            if !helps {
+                self.stripes.fall_short(stripe);
+            }
             self.recount(stripe, |this| this.examine(stripe, partial(stripe), view, helps));
         }
     }

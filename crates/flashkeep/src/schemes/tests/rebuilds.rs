@@ -1,7 +1,7 @@
 //! Rebuilds: afterwards everything is protected again.
 
 use super::*;
-use crate::engine::{Cause, Change, Verb, Why};
+use crate::engine::{Cause, Change, Member, Verb, Why};
 use crate::kernel::SimTime;
 
 fn rebuilding(rig: &Rig) -> bool {
@@ -11,7 +11,7 @@ fn rebuilding(rig: &Rig) -> bool {
 #[test]
 fn rebuilt_it_survives_the_next_failure() {
     for setup in ALL {
-        for seed in 0..12 {
+        for seed in 0..400 {
             let mut random = Random::stream(seed, "rebuilds");
             let mut rig: Rig = setup.rig(Report::Random(30), seed);
             rig.lenient = true;
@@ -77,6 +77,68 @@ fn a_second_member_fails_during_the_rebuild() {
             assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
             assert_eq!(scheme(&rig).exposed(), 0, "{setup:?}, seed {seed}");
             check_covers(&rig);
+        }
+    }
+}
+
+/// As many members as may fail do, and are replaced together, or each during the rebuild of those before it.
+#[test]
+fn members_that_are_replaced_together_are_all_rebuilt() {
+    for setup in ALL {
+        let (members, failures) = (u16::from(setup.members), setup.survives() as u16);
+        for seed in 0..40 {
+            let mut random = Random::stream(seed, "together");
+            let mut rig: Rig = setup.rig(Report::Random(30), seed);
+            rig.lenient = true;
+            rig.fill(0, setup.pages() as u16);
+            rig.run();
+            (1..=failures).for_each(|node| rig.fail(node));
+            shake(&mut rig, &setup, &mut random, 4);
+            rig.run();
+            for node in 1..=failures {
+                rig.replace(node);
+                for _ in 0..random.below(9) {
+                    rig.background(0, Why::Rebuild);
+                    if random.below(3) == 0 {
+                        rig.step();
+                    }
+                }
+            }
+            rig.rebuild(0);
+            assert!(!rebuilding(&rig) && declared(&rig, &setup).is_empty(), "{setup:?}, seed {seed}");
+            assert_eq!(scheme(&rig).exposed(), 0, "{setup:?}, seed {seed}");
+            check_covers(&rig);
+            (members + 1 - failures..=members).for_each(|node| rig.fail(node));
+            assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
+        }
+    }
+}
+
+/// A page that a read finds unreadable is written anew: when its other copy or its stripe fails later, it is there.
+#[test]
+fn what_is_found_unreadable_is_brought_back() {
+    for setup in ALL {
+        for seed in 0..40 {
+            let mut random = Random::stream(seed, "unreadable");
+            let mut rig: Rig = setup.rig(Report::Random(30), seed);
+            rig.lenient = true;
+            rig.fill(0, setup.pages() as u16);
+            rig.run();
+            let data = |page: &u32| scheme(&rig).owner(Member(0), Page(*page)).is_some();
+            let data: Vec<u32> = (0..setup.node_pages(1)).filter(data).collect();
+            data.iter().for_each(|&page| rig.store.lose_page(0, page));
+            // Of several copies each is read once.
+            for page in (0..setup.pages()).flat_map(|page| vec![page; usize::from(setup.members)]) {
+                rig.read(page, 1);
+                while random.below(3) > 0 && rig.step() {}
+            }
+            shake(&mut rig, &setup, &mut random, 4);
+            rig.run();
+            rig.rebuild(0);
+            assert_eq!(scheme(&rig).exposed(), 0, "{setup:?}, seed {seed}");
+            check_covers(&rig);
+            (2..setup.survives() as u16 + 2).for_each(|node| rig.fail(node));
+            assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
         }
     }
 }
@@ -154,8 +216,7 @@ fn reads_that_a_failed_unit_would_have_served() {
         rig.fill(0, setup.pages() as u16);
         rig.run();
         rig.change(1, Change::Failed);
-        let on_it =
-            (0..setup.stripes).filter_map(|page| scheme(&rig).owner(crate::engine::Member(0), Page(page)));
+        let on_it = (0..setup.stripes).filter_map(|page| scheme(&rig).owner(Member(0), Page(page)));
         let on_it = on_it.count() as u64;
         let before = rig.engine.rescued();
         read_all(&mut rig, &setup);
