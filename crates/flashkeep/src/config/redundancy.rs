@@ -147,11 +147,15 @@ pub(super) fn unread(
     given: &Given,
     over_drives: bool,
 ) -> Vec<String> {
+    let by_hand = |key: &&String| given.by_hand(&format!("redundancy.{key}"));
+    let given: Vec<&String> = redundancy.given().map(|(key, _)| key).filter(by_hand).collect();
+    // Names of keys come from schemas, which take longer to make than all else here.
+    if given.is_empty() {
+        return Vec::new();
+    }
     let (here, there) = (scheme.keys(over_drives), scheme.keys(!over_drives));
-    let unread = redundancy.given().map(|(key, _)| key).filter(|key| !here.contains(key));
-    let unread: Vec<&String> = unread.filter(|key| given.by_hand(&format!("redundancy.{key}"))).collect();
-    let (misplaced, unknown): (Vec<&String>, Vec<&String>) =
-        unread.into_iter().partition(|key| there.contains(key));
+    let unread = given.into_iter().filter(|key| !here.contains(key));
+    let (misplaced, unknown): (Vec<&String>, Vec<&String>) = unread.partition(|key| there.contains(key));
     let listed =
         |keys: &[&String]| keys.iter().map(|key| format!("redundancy.{key}")).collect::<Vec<_>>().join(", ");
     let mut warnings = Vec::new();

@@ -85,7 +85,13 @@ impl JsonSchema for RedundancySpec {
         });
         let mut properties = Map::new();
         properties.insert("scheme".into(), scheme.to_value());
+        let mut known = Vec::new();
         for part in SCHEMES.iter().flat_map(|entry| entry.options) {
+            // Several schemes have the same part.
+            if known.contains(&(part.id)()) {
+                continue;
+            }
+            known.push((part.id)());
             for (key, schema) in part.properties(generator) {
                 properties.entry(key).or_insert(schema);
             }
