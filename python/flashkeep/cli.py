@@ -51,8 +51,8 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(TERMINATED, "terminated")
     except OSError as error:
         return _fail(FAILED, str(error) if error.errno is None else _system_words(error))
-    except MemoryError:
-        return _fail(FAILED, "out of memory")
+    except MemoryError as error:
+        return _fail(FAILED, str(error) or "out of memory")
     except Exception as error:
         if "FLASHKEEP_TRACEBACK" in os.environ:
             raise

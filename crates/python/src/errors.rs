@@ -1,9 +1,10 @@
 //! Rust's errors and panics as Python's exceptions.
 
 use flashkeep::error::{DriveError as WrongDrive, Error};
+use flashkeep::kernel::OutOfMemory;
 use flashkeep_trace::TraceError as WrongTrace;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
@@ -82,10 +83,13 @@ pub(crate) fn quiet_panics() {
     }));
 }
 
-/// Calls `work` without the GIL; a panic in it is a `RuntimeError`.
+/// Calls `work` without the GIL; a panic in it is a `RuntimeError`, a lack of memory a `MemoryError`.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| {
-        panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+            if let Some(lack) = panic.downcast_ref::<OutOfMemory>() {
+                return PyMemoryError::new_err(lack.to_string());
+            }
             let why = PANIC.take().unwrap_or_else(|| "panic".into());
             PyRuntimeError::new_err(format!("internal error: {why}"))
         })

@@ -1,5 +1,6 @@
 //! Things that come and go, by id: nothing is allocated once the arena has grown to its working size.
 
+use super::make_room;
 use std::marker::PhantomData;
 
 /// The place of a `T` in its [`Arena`]. 0 is never handed out, so an absent id costs nothing.
@@ -78,6 +79,7 @@ impl<T: Default> Arena<T> {
     #[inline]
     pub fn claim(&mut self) -> Id<T> {
         let raw = self.free.pop().unwrap_or_else(|| {
+            make_room(&mut self.items, 1);
             self.items.push(T::default());
             u32::try_from(self.items.len() - 1).expect("fewer than 2^32 things at once")
         });

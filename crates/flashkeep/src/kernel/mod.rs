@@ -6,6 +6,7 @@ mod bits;
 mod fixed;
 mod hint;
 mod manual;
+mod memory;
 mod time;
 
 pub use agenda::{Agenda, Deadlines};
@@ -15,4 +16,5 @@ pub use fixed::{FixedHasher, FixedMap};
 pub use flashkeep_trace::random::{Random, mix};
 pub use hint::{in_large_pages, prefetch};
 pub use manual::head_comment;
+pub use memory::{OutOfMemory, check_room, make_room};
 pub use time::{SimTime, Span, whole};

@@ -11,7 +11,7 @@ use crate::front::{Hits, Link, ps_per_sector};
 use crate::ftl::Entry;
 use crate::host::{Addresses, Expected, HostOrder, Interleave, Placement, Range, Window, fragments};
 use crate::job::{Job, Outcome, Progress, RequestRecord};
-use crate::kernel::{Arena, SimTime, Span};
+use crate::kernel::{Arena, SimTime, Span, check_room};
 use crate::mapping;
 use crate::metrics::{Phases, Statistics, Tally, WorkloadFacts, called};
 use crate::output::{self, Site, Sites};
@@ -112,11 +112,18 @@ fn begin<C: Contents>(
     notes: &[String],
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Stop> {
+    check_memory::<C>(drive);
     if drive.is_shelf() {
         return Simulation::<C, _>::new(job, drive, workload, build_array(drive, job.seed.unwrap_or(1)))?
             .run(notes, progress);
     }
     Simulation::<C, Drive<C>>::new(job, drive, workload, build(drive))?.run(notes, progress)
+}
+
+/// Sees to it that the largest tables of a drive fit in memory: its map, and whose each page of the flash is.
+fn check_memory<C: Contents>(drive: &Resolved) {
+    let page = 2 * size_of::<u32>() + if C::KEEP { size_of::<C>() } else { 0 };
+    check_room(drive.logical_pages().saturating_mul(page as u64));
 }
 
 /// The drives that there are, as files name them.
@@ -170,6 +177,9 @@ struct Totals {
     at: SimTime,
     /// When what has been granted by then is over.
     at_rest: SimTime,
+    /// Of the totals that counting begins with: from when on dies and channels work for requests that are counted. Earlier
+    /// than `at` where late requests are served from their arrival on.
+    busy_from: SimTime,
     counters: Counters,
     work: Option<Work>,
     hits: Hits,
@@ -350,6 +360,10 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.drive.expect_power_cuts();
         }
         self.prepare(progress)?;
+        if self.erases_before.is_empty() {
+            // Pages that were created before time 0 may have needed GC.
+            self.erases_before = self.drive.erases();
+        }
         if loses_power {
             let pages = self.buffer.pages();
             self.ledger = Some(Box::new(Ledger::new(pages.len(), |page| pages.sectors(page) != 0)));

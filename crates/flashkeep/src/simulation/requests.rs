@@ -6,7 +6,7 @@ use crate::devices::Body;
 use crate::engine::{Contents, Finished, LeafId, NodeId, Page, Scheme, Ticket};
 use crate::host::{LateRequests, Placement, Range, Span as Sectors, fragments};
 use crate::job::RequestRecord;
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{Id, SimTime, Span, make_room};
 use crate::schemes;
 use crate::workload::Requests;
 use flashkeep_trace::{Op, Request};
@@ -94,7 +94,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return;
         }
         if self.admitted == self.warmup {
-            self.begin_counting();
+            self.begin_counting(SimTime(request.arrival_ns));
         }
         if self.gauge.is_some() {
             self.look_at_memory();
@@ -239,7 +239,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         asked
     }
 
-    pub(super) fn begin_counting(&mut self) {
+    /// Counting begins with the request that arrived then.
+    pub(super) fn begin_counting(&mut self, arrival: SimTime) {
         if !self.blows.is_empty() || !self.phases.is_empty() {
             let tally = self.tally();
             self.phases.count_from(self.now, tally);
@@ -247,8 +248,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if let Some(gauge) = &mut self.gauge {
             gauge.restart(self.now);
         }
-        let at = if self.warmup == 0 { SimTime::ZERO } else { self.now };
-        self.baseline = Totals { at, ..self.totals(self.now) };
+        let (at, busy_from) = match self.resolved.spec.host.late_requests {
+            _ if self.warmup == 0 => (SimTime::ZERO, SimTime::ZERO),
+            LateRequests::FromArrival => (self.now, arrival.min(self.now)),
+            LateRequests::FromAdmission => (self.now, self.now),
+        };
+        self.baseline = Totals { at, busy_from, ..self.totals(self.now) };
     }
 
     /// What has been counted so far.
@@ -256,6 +261,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         Totals {
             at,
             at_rest: self.drive.at_rest(),
+            busy_from: SimTime::ZERO,
             counters: self.drive.counters(),
             work: self.work().cloned(),
             hits: self.buffer.hits(),
@@ -349,6 +355,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.job.keep_requests {
             let at = this.number as usize;
             if self.records.len() <= at {
+                let more = at + 1 - self.records.len();
+                make_room(&mut self.records, more);
                 self.records.resize(at + 1, RequestRecord::default());
             }
             self.records[at] = this.record;

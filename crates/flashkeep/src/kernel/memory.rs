@@ -1,0 +1,42 @@
+//! Tables that grow with a run: where there is no memory for them, the run ends with [`OutOfMemory`]. An allocation that
+//! fails anywhere else ends the process, so large tables grow through [`make_room`].
+
+/// What a run that is out of memory panics with; whoever began the run makes an error of it.
+#[derive(Clone, Copy, Debug)]
+pub struct OutOfMemory {
+    /// What could not be had.
+    pub bytes: u64,
+}
+
+impl std::fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "out of memory: there is no room for another {} MiB", self.bytes.div_ceil(1 << 20))
+    }
+}
+
+/// Ends a run that needs so many bytes more than there are.
+///
+/// # Panics
+/// Always: that is how it ends.
+#[cold]
+#[inline(never)]
+fn end_without_memory(bytes: u64) -> ! {
+    std::panic::panic_any(OutOfMemory { bytes })
+}
+
+/// Makes sure that a table can take `more` items.
+#[inline]
+pub fn make_room<T>(table: &mut Vec<T>, more: usize) {
+    if table.capacity() - table.len() < more && table.try_reserve(more).is_err() {
+        let items = (table.len() + more).max(2 * table.capacity());
+        end_without_memory((items * size_of::<T>()) as u64);
+    }
+}
+
+/// Ends the run if so many bytes are not to be had at once.
+pub fn check_room(bytes: u64) {
+    let fits = usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+    if !fits {
+        end_without_memory(bytes);
+    }
+}
