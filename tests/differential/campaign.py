@@ -87,7 +87,7 @@ class Campaign:
             folder = self.folder / case.name
             case.write(folder)
             print("".join(f"# {path.name}\n{path.read_text()}\n" for path in sorted(folder.iterdir())))
-            print(case.command(folder), sorted(case.tags), sep="\n")
+            print(case.command(folder), sep="\n")
             answers = self._answers(case, folder, versions)
             for version, answer in zip(versions, answers, strict=True):
                 print(f"{version.root}: {outcome(answer)} {answer.get('message', '')}")
@@ -186,7 +186,7 @@ class Campaign:
         if set(how) == {"refused"}:
             return False
         self.accepted += 1
-        self.tags.update(case.tags)
+        self.tags.update(tag for tag in case.tags if not tag.startswith(("flash.", "ftl.")))
         return True
 
     def report(self, keep: Path) -> str:

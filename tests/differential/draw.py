@@ -49,7 +49,7 @@ class Case:
     aged: bool = False
     """The drive is first used and saved by a run of its own."""
     tags: set[str] = field(default_factory=set)
-    """What is special about it: `scheme=raid5`, `untimed`, `transient`, …"""
+    """What is special about it: `scheme=raid5`, `untimed`, `transient`, …, and keys with values: `ftl.streams=3`."""
 
     @property
     def name(self) -> str:
@@ -410,8 +410,9 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0) ->
         keys, page, names = array(source, known, attempt, kind, case)
         units += names
     case.tags |= {kind, f"scheme={keys.get('redundancy.scheme', 'none')}", f"map={keys.get('ftl.map', 'page')}"}
-    texts = "".join((case.drive, *case.members.values()))
+    texts = "\n".join((case.drive, *case.members.values()))
     case.tags |= {tag for tag in ("erase_budget", "ageing.model", "dram_mib") if tag in texts}
+    case.tags |= {line.replace(" = ", "=") for line in texts.splitlines() if line.startswith(("flash.", "ftl."))}
     workload(source, case, page)
     options(source, case, kind)
     faults(source, case, units)
