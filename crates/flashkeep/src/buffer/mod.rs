@@ -24,7 +24,7 @@ struct Versions<C> {
 }
 
 /// The buffer of a drive.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Buffer<C> {
     pages: Pages,
     dram: Option<Dram<Versions<C>>>,

@@ -9,6 +9,7 @@ use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Spare,
 use crate::kernel::{Agenda, SimTime, Span};
 
 /// One device of a set.
+#[derive(Clone)]
 pub enum Device<C> {
     /// A drive's flash.
     Flash(Box<Drive<C>>),
@@ -19,6 +20,7 @@ pub enum Device<C> {
 }
 
 /// A device, and which leaves it is.
+#[derive(Clone)]
 pub(super) struct Place<C> {
     pub(super) device: Device<C>,
     /// Its first leaf's number.
@@ -40,6 +42,23 @@ pub struct DeviceSet<C> {
     /// The number of the last write, where the power is to fail: pages say theirs, so that of copies on several drives
     /// the newest can be told.
     pub(super) numbers: Option<u64>,
+}
+
+/// A copy tells no log of the original.
+impl<C: Clone> Clone for DeviceSet<C> {
+    fn clone(&self) -> Self {
+        DeviceSet {
+            places: self.places.clone(),
+            place_of: self.place_of.clone(),
+            agenda: self.agenda.clone(),
+            done: self.done.clone(),
+            now: self.now,
+            memory: self.memory,
+            life: self.life.clone(),
+            logs: Vec::new(),
+            numbers: self.numbers,
+        }
+    }
 }
 
 impl<C: Contents> DeviceSet<C> {

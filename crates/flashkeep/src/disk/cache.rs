@@ -10,7 +10,7 @@ use crate::kernel::{Id, SimTime};
 use std::collections::VecDeque;
 
 /// Memory for writes, in bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Cache<C> {
     size: u64,
     used: u64,

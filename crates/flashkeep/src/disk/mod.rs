@@ -38,7 +38,7 @@ use serve::{Arm, Turning, UnderWay};
 use std::ops::Range;
 
 /// A disk and what waits for it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Disk<C> {
     leaf: LeafId,
     page_sectors: u64,

@@ -49,7 +49,7 @@ impl<C> Op<C> {
 }
 
 /// All commands that wait.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Queue<C> {
     pub(super) ops: Arena<Op<C>>,
     inside: Vec<Id<Op<C>>>,

@@ -139,6 +139,7 @@ enum Levelled {
 }
 
 /// All leaves of a drive and the flash below them.
+#[derive(Clone)]
 pub struct Drive<C> {
     /// Whether all leaves are FTLs that take their time and nothing has failed yet: commands go the short way.
     plain: bool,

@@ -19,7 +19,7 @@ use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime};
 
 /// What a drive keeps that is to lose its power.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Power {
     /// The spare area of every page: its logical page, and the number of its write; 0 where it is erased.
     pub(super) owners: Vec<u32>,

@@ -56,6 +56,13 @@ pub(super) struct Watch {
     pub kept: Option<Vec<Told>>,
 }
 
+/// A copy of a drive tells no log of the original.
+impl Clone for Watch {
+    fn clone(&self) -> Self {
+        Watch { logs: Vec::new(), told: self.told.clone(), kept: self.kept.clone() }
+    }
+}
+
 impl Watch {
     /// Keeps what has been told, where somebody else passes it on.
     #[inline]

@@ -13,7 +13,7 @@ use crate::kernel::{SimTime, Span};
 use std::collections::VecDeque;
 
 /// Commands that were told to wait, node by node, and those behind them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Parked {
     queues: Vec<VecDeque<(Command, Ticket)>>,
     total: usize,
@@ -51,7 +51,7 @@ impl Parked {
 }
 
 /// When each scheme is next to be asked for background work, and since when the foreground is idle.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Clock {
     /// Requests that are not acknowledged yet.
     pub(super) foreground: u32,

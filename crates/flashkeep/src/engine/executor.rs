@@ -37,7 +37,7 @@ pub(super) enum Due {
 }
 
 /// The executor: a tree of schemes over leaves, and everything under way in it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Engine<S, C> {
     pub(super) schemes: Vec<Option<S>>,
     pub(super) shape: Vec<Shape>,

@@ -9,7 +9,7 @@ use super::tree::NodeId;
 use crate::kernel::{Id, SimTime, Span};
 
 /// A plan under way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Frame {
     pub(super) node: NodeId,
     pub(super) join: Id<Join>,
@@ -56,7 +56,7 @@ pub(super) struct Frame {
 }
 
 /// What a plan repairs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Repair {
     /// The page that could not be read.
     pub(super) wanted: FailedPage,

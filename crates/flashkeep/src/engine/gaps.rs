@@ -12,13 +12,13 @@ use super::tree::{NodeId, Shape};
 use crate::kernel::{Bits, SimTime};
 
 /// The gaps of all nodes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Gaps {
     nodes: Vec<Option<Gap>>,
 }
 
 /// The gaps of one node: those pages, or all but those.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Gap {
     all_but: bool,
     pages: Bits,

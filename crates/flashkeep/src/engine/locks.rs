@@ -32,7 +32,7 @@ pub(super) enum Mode {
 }
 
 /// A stripe that somebody works on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Stripe {
     node: NodeId,
     key: Key,
@@ -44,7 +44,7 @@ struct Stripe {
 }
 
 /// The stripes that are held, and who waits for them: in chains by their hash, as many as there were ever stripes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Locks {
     stripes: Arena<Stripe>,
     /// Where each chain begins. Their number is a power of two.

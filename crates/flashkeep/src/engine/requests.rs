@@ -13,7 +13,7 @@ use super::tree::NodeId;
 use crate::kernel::{Id, SimTime, Span};
 
 /// A counter that several pages are joined in: a request, or a plan with stages.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Join {
     pub(super) unacknowledged: u32,
     pub(super) undurable: u32,

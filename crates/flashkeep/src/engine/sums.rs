@@ -13,7 +13,7 @@ use super::tree::NodeId;
 use crate::kernel::{FixedMap, Id, SimTime};
 
 /// The pages of every join and the sums of every plan.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Sheets<C> {
     pages: Vec<Vec<C>>,
     /// What the writes among them replace, where it is in the caller's hand.

@@ -85,7 +85,7 @@ pub(super) struct Flat<S> {
 }
 
 /// A tree to be executed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Tree<S> {
     /// A leaf.
     Leaf(LeafId),

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// What crosses the link, or waits for it, by the numbers of whoever owns it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Link {
     ps_per_sector: u64,
     /// When it has done what it does.

@@ -62,7 +62,7 @@ impl<T> std::fmt::Debug for Id<T> {
 }
 
 /// An arena of `T`: freed places are used again, last freed first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Arena<T> {
     items: Vec<T>,
     free: Vec<u32>,

@@ -45,7 +45,7 @@ impl Disorder {
 }
 
 /// A block that is not erased.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Kept {
     /// Stored plus one.
     pub(super) block: u32,
@@ -66,7 +66,7 @@ impl Kept {
 }
 
 /// Everything that is left.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Remains {
     /// Blocks that are erased, and those that might as well be, stored plus one.
     erased: Vec<u32>,

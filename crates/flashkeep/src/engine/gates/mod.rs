@@ -35,7 +35,7 @@ struct Kept<C> {
 }
 
 /// A gate.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Gate<C> {
     node: NodeId,
     page_sectors: u32,
@@ -52,7 +52,7 @@ pub(super) struct Gate<C> {
 }
 
 /// A command on its way through a gate.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Passage {
     gate: u16,
     command: Command,
@@ -66,7 +66,7 @@ pub(super) struct Passage {
 }
 
 /// The gates of all nodes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Gates<C> {
     all: Vec<Gate<C>>,
     passages: Arena<Passage>,

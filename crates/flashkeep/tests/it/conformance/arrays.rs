@@ -1,7 +1,7 @@
 //! Arrays, for every scheme of the table that runs over drives: what the parent breaks within drives, broken around them.
 
 use super::bench::Bench;
-use super::{check_losses, fill, history, set, sets, text};
+use super::{check_losses, fill, history, history_seen, set, sets, text};
 use flashkeep::config::{Resolved, load_text};
 use flashkeep::devices::DeviceSet;
 use flashkeep::drive::{Fault, Kind};
@@ -146,18 +146,15 @@ fn every_failure_of_a_member_at_every_step_costs_only_what_was_exposed() {
     for (entry, over, array) in survivors(&[Over::Ssds, Over::Trees, Over::Mix, Over::Arrays, Over::Fronts]) {
         let commands = if over == Over::Ssds { 50 } else { 30 };
         let mut whole = Array::of(array.clone());
-        history(&mut whole, 1, commands, u32::MAX);
-        whole.run();
-        whole.audit();
         let losses = losses(entry, &array);
-        for step in 0..whole.steps {
+        history_seen(&mut whole, 1, commands, u32::MAX, |bench| {
+            let step = bench.steps;
             for (at, failing) in losses.iter().enumerate() {
                 // Each pair over drives, some of them over other things.
                 if over != Over::Ssds && losses.len() > 6 && at as u32 % 5 != step % 5 {
                     continue;
                 }
-                let mut bench = Array::of(array.clone());
-                history(&mut bench, 1, commands, step);
+                let mut bench = bench.copy();
                 let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
                 bench.fail_parts(failing);
                 for page in [1, 7, 30] {
@@ -167,7 +164,9 @@ fn every_failure_of_a_member_at_every_step_costs_only_what_was_exposed() {
                 check_losses(&mut bench, &exposed, &before, &what);
                 bench.audit();
             }
-        }
+        });
+        whole.run();
+        whole.audit();
     }
 }
 
@@ -177,12 +176,11 @@ fn every_failure_within_a_member_at_every_step() {
     for (entry, over) in over_drives().flat_map(|entry| [(entry, Over::Trees), (entry, Over::Arrays)]) {
         let array = array(entry, over);
         let mut whole = Array::of(array.clone());
-        history(&mut whole, 2, 30, u32::MAX);
         let parts: Vec<_> = whole.parts_below(&[]).iter().flat_map(|path| whole.parts_below(path)).collect();
-        for step in 0..whole.steps {
+        history_seen(&mut whole, 2, 30, u32::MAX, |bench| {
+            let step = bench.steps;
             for part in &parts {
-                let mut bench = Array::of(array.clone());
-                history(&mut bench, 2, 30, step);
+                let mut bench = bench.copy();
                 let row = over == Over::Arrays && part[0] + 1 == entry.tried_with.drives;
                 if row && (entry.survives)(array.members()) == 0 {
                     continue;
@@ -195,7 +193,7 @@ fn every_failure_within_a_member_at_every_step() {
                 check_losses(&mut bench, &exposed, &before, &what);
                 bench.audit();
             }
-        }
+        });
     }
 }
 

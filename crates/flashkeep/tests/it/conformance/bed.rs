@@ -9,7 +9,7 @@ use flashkeep::kernel::SimTime;
 use flashkeep::simulation::{Built, build, build_array};
 
 /// Devices that can be looked into.
-pub(crate) trait Bed: Body<Token> + Sized {
+pub(crate) trait Bed: Body<Token> + Clone {
     /// All of it, and the tree over it.
     fn put_together(drive: &Resolved) -> Built<Self>;
     /// Has every operation of every drive told; which devices those are.

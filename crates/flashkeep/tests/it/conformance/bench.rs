@@ -31,6 +31,7 @@ impl Log for Told {
 }
 
 /// A request under way.
+#[derive(Clone)]
 struct Request {
     verb: Verb,
     start: u32,
@@ -40,6 +41,7 @@ struct Request {
 }
 
 /// Something that does not answer, or did not.
+#[derive(Clone)]
 struct Dead {
     device: u16,
     /// Of a drive; a disk or a memory fails whole.
@@ -51,6 +53,7 @@ struct Dead {
 }
 
 /// A drive or an array on the bench.
+#[derive(Clone)]
 pub(crate) struct Bench<H = Drive<Token>> {
     pub(crate) drive: Resolved,
     engine: Engine<Any, Token>,
@@ -111,6 +114,16 @@ impl<H: Bed> Bench<H> {
             latent: false,
             is_log,
         }
+    }
+
+    /// A copy that goes on by itself, with operation logs of its own.
+    pub(crate) fn copy(&self) -> Bench<H> {
+        let mut copy = self.clone();
+        copy.operations = copy.flash.log_all();
+        for ((_, to), (_, from)) in copy.operations.iter().zip(&self.operations) {
+            to.0.lock().expect("one thread").clone_from(&from.0.lock().expect("one thread"));
+        }
+        copy
     }
 
     pub(crate) fn pages(&self) -> u32 {

@@ -50,6 +50,18 @@ fn bench(scheme: &str) -> Bench {
 
 /// A random history: the same for the same seed, however often it is told. Stops after `until` instants.
 fn history<H: Bed>(bench: &mut Bench<H>, seed: u64, commands: u32, until: u32) {
+    history_seen(bench, seed, commands, until, |_| ());
+}
+
+/// The same, and `seen` gets the bench after the first command and after each instant. What is tried at every step of a
+/// history goes on from a copy of it ([`Bench::copy`]); to tell the history anew would take the square of its length.
+fn history_seen<H: Bed>(
+    bench: &mut Bench<H>,
+    seed: u64,
+    commands: u32,
+    until: u32,
+    mut seen: impl FnMut(&Bench<H>),
+) {
     let mut random = Random::stream(seed, "history");
     let pages = u64::from(bench.pages());
     // A part of the pages is written again and again, so that there is something to collect.
@@ -62,17 +74,23 @@ fn history<H: Bed>(bench: &mut Bench<H>, seed: u64, commands: u32, until: u32) {
             1..4 => bench.submit(Verb::Read, page, count),
             _ => bench.submit(Verb::Write, page, count),
         }
+        if n == 0 {
+            seen(bench);
+        }
         let pause = random.below(4);
         for _ in 0..if n % 16 == 15 { 40 } else { pause } {
             if bench.steps >= until || !bench.step() {
                 break;
             }
+            seen(bench);
         }
         if bench.steps >= until {
             return;
         }
     }
-    while bench.steps < until && bench.step() {}
+    while bench.steps < until && bench.step() {
+        seen(bench);
+    }
 }
 
 /// All sets of `size` members.
@@ -115,19 +133,15 @@ fn survivors() -> impl Iterator<Item = (&'static str, u32)> {
 fn every_failure_at_every_step_costs_only_what_was_exposed() {
     for (scheme, survives) in survivors() {
         let mut whole = bench(scheme);
-        history(&mut whole, 1, 70, u32::MAX);
-        whole.run();
-        whole.audit();
-        let steps = whole.steps;
         let sets = sets(whole.members(), survives);
         // All of them for a single failure; a pair each time, in turn, where there are two.
-        for step in 0..steps {
+        history_seen(&mut whole, 1, 70, u32::MAX, |bench| {
+            let step = bench.steps;
             for (at, failing) in sets.iter().enumerate() {
                 if survives > 1 && at as u32 % 5 != step % 5 {
                     continue;
                 }
-                let mut bench = bench(scheme);
-                history(&mut bench, 1, 70, step);
+                let mut bench = bench.copy();
                 let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
                 bench.fail(failing);
                 for page in [1, 7, 30] {
@@ -136,7 +150,9 @@ fn every_failure_at_every_step_costs_only_what_was_exposed() {
                 check_losses(&mut bench, &exposed, &before, &format!("{scheme}, {failing:?} at step {step}"));
                 bench.audit();
             }
-        }
+        });
+        whole.run();
+        whole.audit();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Power cuts, for every scheme of the table.
 
 use super::bench::Bench;
-use super::{history, parts, set, survivors, text};
+use super::{history, history_seen, parts, set, survivors, text};
 use flashkeep::engine::{Hazard, Verb};
 use flashkeep::kernel::{Random, SimTime};
 use flashkeep::schemes::for_drives;
@@ -79,16 +79,18 @@ fn a_cut_at_every_third_step_however_blocks_are_filled() {
                 continue; // It keeps old versions, which only a page map can.
             }
             let mut whole = bench_of(scheme, planes, more);
-            history(&mut whole, seed, 90, u32::MAX);
-            for step in (seed as u32 % 3..whole.steps).step_by(3) {
-                let mut bench = bench_of(scheme, planes, more);
-                history(&mut bench, seed, 90, step);
+            history_seen(&mut whole, seed, 90, u32::MAX, |bench| {
+                let step = bench.steps;
+                if step % 3 != seed as u32 % 3 {
+                    return;
+                }
+                let mut bench = bench.copy();
                 bench.cut();
                 check(&mut bench, &format!("{scheme}, {more:?}, cut at step {step}"));
                 history(&mut bench, seed + 9, 8, u32::MAX);
                 bench.run();
                 bench.audit();
-            }
+            });
         }
     }
 }
@@ -110,16 +112,18 @@ fn a_cut_at_every_step_whatever_the_map() {
         for (seed, &(planes, more)) in (1..).zip(&MAPS) {
             let (commands, each) = if scheme == "none" { (60, 1) } else { (40, 3) };
             let mut whole = bench_of(scheme, planes, more);
-            history(&mut whole, seed, commands, u32::MAX);
-            for step in (seed as u32 % each..whole.steps).step_by(each as usize) {
-                let mut bench = bench_of(scheme, planes, more);
-                history(&mut bench, seed, commands, step);
+            history_seen(&mut whole, seed, commands, u32::MAX, |bench| {
+                let step = bench.steps;
+                if step % each != seed as u32 % each {
+                    return;
+                }
+                let mut bench = bench.copy();
                 bench.cut();
                 check(&mut bench, &format!("{scheme}, {more:?}, cut at step {step}"));
                 history(&mut bench, seed + 9, 8, u32::MAX);
                 bench.run();
                 bench.audit();
-            }
+            });
         }
     }
 }
@@ -158,18 +162,16 @@ fn a_cut_at_every_step_costs_nothing_that_was_durable() {
     for entry in for_drives() {
         for (seed, more) in (1..).zip(SETTINGS) {
             let mut whole = bench(entry.name, more);
-            history(&mut whole, seed, 60, u32::MAX);
-            let steps = whole.steps;
-            for step in 0..steps {
-                let mut bench = bench(entry.name, more);
-                history(&mut bench, seed, 60, step);
+            history_seen(&mut whole, seed, 60, u32::MAX, |bench| {
+                let step = bench.steps;
+                let mut bench = bench.copy();
                 bench.cut();
                 let what = format!("{}, {more:?}, cut at step {step}", entry.name);
                 check(&mut bench, &what);
                 history(&mut bench, seed + 9, 8, u32::MAX);
                 bench.run();
                 bench.audit();
-            }
+            });
         }
     }
 }
