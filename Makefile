@@ -13,7 +13,12 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := $(shell find crates drives -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
 PYTHON := $(shell find python tests examples benches docs -name '*.py' -o -name '*.pyi' 2>/dev/null)
 
-.PHONY: help build demo test lint test-rust test-python bench lock clean
+# Tests run a build of their own (profile `checked` in Cargo.toml): quick to make, and with debug assertions. The crates'
+# tests and the extension share its one compilation of the model.
+CHECKED := --profile checked
+PYTEST := $(BIN)/pytest --quiet --numprocesses auto --dist loadgroup
+
+.PHONY: help build demo test test-all lint test-rust test-python bench lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,15 +28,18 @@ build: $(STAMPS)/built ## the command .venv/bin/flashkeep, and the Python packag
 demo: build ## a plain drive against a mirrored one, under a build server's workload
 	$(BIN)/flashkeep compare synth:sirf-build 1CNM-64 2CM-128
 
-test: lint test-rust test-python ## everything that must hold: formats, lints, types, tests
+test: lint test-rust test-python ## what a change must pass: formats, lints, types, tests
+
+test-all: test build ## the same, then every paper, and all tests of the command line on the build that users get
+	$(PYTEST)
 
 lint: $(STAMPS)/linted-rust $(STAMPS)/linted-python ## formats, lints and types only
 
 test-rust: Cargo.lock ## the tests of the crates
-	cargo test --locked --quiet
+	cargo test --locked --quiet $(CHECKED)
 
-test-python: build ## the tests of the command line and of the Python package
-	$(BIN)/pytest
+test-python: $(STAMPS)/checked ## the tests of the command line and of the Python package, with one paper
+	$(PYTEST) -m "not full"
 
 # A drive file's defaults are the drive that docs and peers were measured with, so an empty file is enough.
 bench: build ## requests simulated a second: small random requests, and large sequential writes that collect
@@ -66,7 +74,12 @@ $(STAMPS)/venv: requirements-dev.txt
 $(STAMPS)/built: $(STAMPS)/venv $(RUST) pyproject.toml
 	@command -v cargo >/dev/null || { echo "flashkeep is built with Rust; there is no cargo on the PATH" >&2; exit 1; }
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
-	@touch $@
+	@rm -f $(STAMPS)/checked && touch $@
+
+# It takes the place of the build above, which `make build` puts back.
+$(STAMPS)/checked: $(STAMPS)/venv $(RUST) pyproject.toml
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop $(CHECKED) --quiet
+	@rm -f $(STAMPS)/built && touch $@
 
 $(STAMPS)/linted-rust: $(STAMPS)/venv $(RUST) rustfmt.toml clippy.toml
 	cargo fmt --all --check

@@ -27,16 +27,22 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=["aging", pytest.param("small", marks=pytest.mark.full)])
 def pages(
-    flashkeep: Command, drive: Path, mirrored: Path, small: Path, tmp_path_factory: pytest.TempPathFactory
+    flashkeep: Command,
+    drive: Path,
+    mirrored: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
 ) -> list[Path]:
+    """Those of one paper, or of all, and a page of results."""
+    papers: Path = request.getfixturevalue(request.param)
     folder = tmp_path_factory.mktemp("pages")
     results = folder / "results"
     workload = "synth:zipf,requests=5k,rate=2k,write=0.7"
     assert flashkeep("compare", workload, drive, mirrored, "--out", results, "--quiet").code == 0
     assert flashkeep("report", results, "-o", folder / "report.html").code == 0
-    return sorted([*small.glob("*.html"), folder / "report.html"])
+    return sorted([*papers.glob("*.html"), folder / "report.html"])
 
 
 @pytest.mark.parametrize("width", WIDTHS)

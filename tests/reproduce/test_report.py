@@ -63,10 +63,10 @@ def test_what_is_missing_is_said(flashkeep: Command, compared: Path, drive: Path
         assert missing in page, missing
 
 
-def test_runs_of_a_paper_are_results_too(flashkeep: Command, small: Path, tmp_path: Path) -> None:
+def test_runs_of_a_paper_are_results_too(flashkeep: Command, aging: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (out / "runs").mkdir(parents=True)
-    for path in (small / "runs").iterdir():
+    for path in (aging / "runs").iterdir():
         if "synth:ageing-financial1" in path.read_text():
             shutil.copy(path, out / "runs")
     page = page_of(flashkeep, out, tmp_path / "page.html")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from conftest import Command
-from flashkeep.reproduce import PAPERS, find
+from flashkeep.reproduce import find
 from flashkeep.reproduce.paper import Cell
 from flashkeep.reproduce.published import Published
 from flashkeep.reproduce.reasons import AGREES, DIFFERS, SAME_SHAPE, VERDICTS
@@ -24,7 +24,7 @@ from flashkeep.reproduce.verdicts import Near, Same, own_group, trend
 from loads import loaded_by
 
 SCALE = "0.0001"
-"""That of the papers in `small`."""
+"""That of the papers in `paper`."""
 
 
 def load(out: Path, name: str) -> dict[str, Any]:
@@ -32,9 +32,9 @@ def load(out: Path, name: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", PAPERS)
-def test_a_paper_leaves_what_is_promised(small: Path, name: str) -> None:
-    results = load(small, name)
+def test_a_paper_leaves_what_is_promised(paper: tuple[str, Path]) -> None:
+    name, out = paper
+    results = load(out, name)
     assert results["paper"] == name
     assert results["scale"] == float(SCALE)
     assert {workload["name"] for workload in results["workloads"]} == {w.name for w in find(name).workloads}
@@ -47,7 +47,7 @@ def test_a_paper_leaves_what_is_promised(small: Path, name: str) -> None:
     assert len({(cell["table"], cell["row"], cell["column"]) for cell in results["cells"]}) == len(results["cells"])
     judged = sum(results["verdicts"].values()) + sum(results["inputs"]["verdicts"].values())
     assert judged == sum(cell["verdict"] is not None for cell in results["cells"])
-    with (small / f"{name}.csv").open(encoding="utf-8") as file:
+    with (out / f"{name}.csv").open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert len(lines) == len(results["cells"])
     for line, cell in zip(lines, results["cells"], strict=True):
@@ -56,12 +56,12 @@ def test_a_paper_leaves_what_is_promised(small: Path, name: str) -> None:
         assert line["provenance"] == results["provenance"]
 
 
-@pytest.mark.parametrize("name", PAPERS)
-def test_figures_are_svg_and_png(small: Path, name: str) -> None:
-    figures = load(small, name)["figures"]
+def test_figures_are_svg_and_png(paper: tuple[str, Path]) -> None:
+    name, out = paper
+    figures = load(out, name)["figures"]
     assert {Path(figure).suffix for figure in figures} == {".svg", ".png"}
     for figure in figures:
-        data = (small / figure).read_bytes()
+        data = (out / figure).read_bytes()
         if figure.endswith(".png"):
             assert data.startswith(b"\x89PNG")
         else:
@@ -70,11 +70,11 @@ def test_figures_are_svg_and_png(small: Path, name: str) -> None:
             assert not re.search(rb"#0\d0\df\d", data), "a placeholder colour is left"
 
 
-@pytest.mark.parametrize("name", PAPERS)
-def test_the_page_is_one_file(small: Path, name: str) -> None:
-    page = (small / f"{name}.html").read_text()
+def test_the_page_is_one_file(paper: tuple[str, Path]) -> None:
+    name, out = paper
+    page = (out / f"{name}.html").read_text()
     assert loaded_by(page) == []
-    results = load(small, name)
+    results = load(out, name)
     assert results["provenance"] in page
     assert "A quick look" in page
     for verdict, count in results["verdicts"].items():
@@ -83,9 +83,9 @@ def test_the_page_is_one_file(small: Path, name: str) -> None:
         assert table.split(";")[0] in page
 
 
-def test_what_is_done_is_not_done_again(flashkeep: Command, small: Path, tmp_path: Path) -> None:
-    before, folder = load(small, "aging"), tmp_path / "out"
-    shutil.copytree(small / "runs", folder / "runs")
+def test_what_is_done_is_not_done_again(flashkeep: Command, aging: Path, tmp_path: Path) -> None:
+    before, folder = load(aging, "aging"), tmp_path / "out"
+    shutil.copytree(aging / "runs", folder / "runs")
     runs = {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()}
     code, out, _ = flashkeep("reproduce", "aging", "--scale", SCALE, "--out", folder)
     assert code == 0
@@ -101,9 +101,9 @@ def test_what_is_done_is_not_done_again(flashkeep: Command, small: Path, tmp_pat
     assert len(list((folder / "runs").iterdir())) > len(runs)
 
 
-def test_a_run_that_was_cut_short_is_done_again(flashkeep: Command, small: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_cut_short_is_done_again(flashkeep: Command, aging: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    shutil.copytree(small / "runs", out / "runs")
+    shutil.copytree(aging / "runs", out / "runs")
     assert flashkeep("reproduce", "aging", "--scale", SCALE, "--out", out).code == 0
     before = load(out, "aging")
     victim = next(path for path in (out / "runs").iterdir() if "synth:ageing-ts" in path.read_text())
