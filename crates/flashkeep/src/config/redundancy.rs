@@ -187,7 +187,11 @@ impl Check<'_> {
             return Ok(());
         }
         match self.width(scheme) {
-            Ok(width) => self.spec.redundancy.set("width", width),
+            Ok(width) => {
+                self.spec.redundancy.set("width", width);
+                // Again, for the order of the keys.
+                scheme.keep_options(&mut self.spec.redundancy, false);
+            }
             Err(message) => {
                 let (_, depth) = self.level_parts();
                 let geometry = ["flash.channels", "flash.chips_per_channel", "flash.dies_per_chip"];
