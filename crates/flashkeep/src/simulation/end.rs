@@ -103,7 +103,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// From when counting began until the last request was answered, and whatever was granted by then was over: what is
     /// counted as busy lies within.
     fn busy_within(&self, totals: &Totals) -> Span {
-        self.last.max(totals.at_rest).since(self.baseline.busy_from)
+        self.last.max(totals.at_rest).since(self.busy_from)
     }
 
     pub(super) fn summary(&self, totals: &Totals, tally: &Tally, warnings: Vec<String>) -> serde_json::Value {

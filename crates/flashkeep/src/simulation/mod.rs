@@ -120,10 +120,13 @@ fn begin<C: Contents>(
     Simulation::<C, Drive<C>>::new(job, drive, workload, build(drive))?.run(notes, progress)
 }
 
-/// Sees to it that the largest tables of a drive fit in memory: its map, and whose each page of the flash is.
+/// Ends the run if the largest table of a drive does not fit in memory: its map, or what its pages hold. Arrays and disks
+/// have tables for what is written only.
 fn check_memory<C: Contents>(drive: &Resolved) {
-    let page = 2 * size_of::<u32>() + if C::KEEP { size_of::<C>() } else { 0 };
-    check_room(drive.logical_pages().saturating_mul(page as u64));
+    if !drive.is_shelf() {
+        let page = if C::KEEP { size_of::<C>() } else { size_of::<u32>() };
+        check_room(drive.logical_pages().saturating_mul(page as u64));
+    }
 }
 
 /// The drives that there are, as files name them.
@@ -177,9 +180,6 @@ struct Totals {
     at: SimTime,
     /// When what has been granted by then is over.
     at_rest: SimTime,
-    /// Of the totals that counting begins with: from when on dies and channels work for requests that are counted. Earlier
-    /// than `at` where late requests are served from their arrival on.
-    busy_from: SimTime,
     counters: Counters,
     work: Option<Work>,
     hits: Hits,
@@ -229,6 +229,9 @@ struct Simulation<'a, C: Contents, H> {
     statistics: Statistics,
     /// What there was when counting began.
     baseline: Totals,
+    /// From when on dies and channels work for requests that are counted: earlier than the baseline if late requests
+    /// are served from their arrival on.
+    busy_from: SimTime,
     facts: WorkloadFacts,
     records: Vec<RequestRecord>,
     warmup: u64,
@@ -322,6 +325,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             spread: Vec::new(),
             statistics: Statistics::default(),
             baseline: Totals { counters, ..Totals::default() },
+            busy_from: SimTime::ZERO,
             facts: WorkloadFacts {
                 provenance: Provenance::default(),
                 requests: [0; 3],

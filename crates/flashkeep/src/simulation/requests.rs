@@ -94,7 +94,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return;
         }
         if self.admitted == self.warmup {
-            self.begin_counting(SimTime(request.arrival_ns));
+            self.begin_counting(if closed { self.now } else { SimTime(request.arrival_ns) });
         }
         if self.gauge.is_some() {
             self.look_at_memory();
@@ -248,12 +248,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if let Some(gauge) = &mut self.gauge {
             gauge.restart(self.now);
         }
-        let (at, busy_from) = match self.resolved.spec.host.late_requests {
-            _ if self.warmup == 0 => (SimTime::ZERO, SimTime::ZERO),
-            LateRequests::FromArrival => (self.now, arrival.min(self.now)),
-            LateRequests::FromAdmission => (self.now, self.now),
-        };
-        self.baseline = Totals { at, busy_from, ..self.totals(self.now) };
+        let at = if self.warmup == 0 { SimTime::ZERO } else { self.now };
+        self.baseline = Totals { at, ..self.totals(self.now) };
+        let from_arrival = self.resolved.spec.host.late_requests == LateRequests::FromArrival;
+        self.busy_from = if from_arrival { at.min(arrival) } else { at };
     }
 
     /// What has been counted so far.
@@ -261,7 +259,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         Totals {
             at,
             at_rest: self.drive.at_rest(),
-            busy_from: SimTime::ZERO,
             counters: self.drive.counters(),
             work: self.work().cloned(),
             hits: self.buffer.hits(),
@@ -325,11 +322,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         this.record.service_ns = service.0;
         let statistics = &mut self.statistics;
         if C::KEEP && finished.lost == 0 {
+            // Once something has failed, plans read elsewhere without a repair: from what was written meanwhile.
+            let repaired = finished.repaired || !self.engine.is_untroubled();
             let pages = self.engine.pages(finished.join);
             for expected in &this.expected {
                 let found = pages[expected.slot as usize];
                 statistics.checked_reads += 1;
-                statistics.wrong_reads += u64::from(!self.buffer.accepts(expected, found, finished.repaired));
+                statistics.wrong_reads += u64::from(!self.buffer.accepts(expected, found, repaired));
             }
         }
         if this.counted {
