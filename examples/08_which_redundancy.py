@@ -1,4 +1,4 @@
-"""Which redundancy, at what cost: response times, wear and capacity of three schemes, as one figure (needs matplotlib).
+"""Which redundancy, at what cost: response times, wear and capacity of three schemes; a figure if a file is named.
 
 python 08_which_redundancy.py [TRACE [DRIVE [FILE.svg]]]
 """
@@ -8,7 +8,7 @@ import sys
 import flashkeep as fk
 
 SCHEMES = ("none", "raid5", "mirror")
-DEFAULTS = ("synth:sirf-fin1,requests=100k", "tlc-client", "redundancy.svg")
+DEFAULTS = ("synth:sirf-fin1,requests=100k", "tlc-client", "")
 TRACE, DRIVE, FILE = (*sys.argv[1:], *DEFAULTS[len(sys.argv) - 1 :])
 
 runs = {
@@ -26,11 +26,10 @@ for title, value in PANELS.items():
         f"{title.replace(chr(10), ' '):42}", *(f"{scheme} {value(run):.4g}" for scheme, run in runs.items()), sep="  "
     )
 
-try:
-    import matplotlib as mpl
-except ImportError:
-    print("no figure: matplotlib is missing")
+if not FILE:
     sys.exit()
+import matplotlib as mpl  # noqa: E402
+
 mpl.use("svg")
 mpl.rcParams["svg.hashsalt"] = "flashkeep"  # the same figure for the same results
 from matplotlib import pyplot as plt  # noqa: E402

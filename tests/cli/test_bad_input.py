@@ -12,8 +12,8 @@ WORKLOAD = "synth:random,requests=10,rate=1k"
 COMMAND_LINES = {
     "no command": ([], "flashkeep COMMAND"),
     "a misspelt command": (["runn", "DRIVE", WORKLOAD], "did you mean 'run'?"),
-    "half a command": (["trace"], "trace info or trace convert or trace synth"),
-    "a misspelt trace command": (["trace", "inof", "x"], "trace info"),
+    "half a command": (["trace"], "needs a subcommand: info, convert, synth"),
+    "a misspelt trace command": (["trace", "inof", "x"], "info, convert, synth, not 'inof'"),
     "an unknown option": (["--jsn"], "--jsn"),
     "a misspelt option": (["run", "DRIVE", WORKLOAD, "--sed", "3"], "did you mean '--seed'?"),
     "no trace": (["run", "DRIVE"], "TRACE missing"),

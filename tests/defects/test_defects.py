@@ -360,7 +360,6 @@ def test_after_a_power_cut_pages_of_a_channel_that_was_replaced_are_lost_and_not
     assert summary["integrity"]["wrong_reads"] == 0
 
 
-@expected("22")
 def test_trims_while_a_plane_of_spd_raid4_is_rebuilt_leave_no_wrong_read(bench: Bench) -> None:
     (bench.folder / "member.toml").write_text(
         "flash.channels = 2\nflash.chips_per_channel = 1\nflash.blocks_per_plane = 16\nflash.pages_per_block = 16\n"
