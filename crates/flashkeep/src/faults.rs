@@ -30,9 +30,9 @@ pub enum What {
 pub enum When {
     /// At an instant.
     At(SimTime),
-    /// When so many requests have been admitted.
+    /// When this many requests have been admitted.
     After(u64),
-    /// When so many percent of the requests have been admitted.
+    /// When this percentage of the requests has been admitted.
     Share(f64),
     /// When it refuses its first write because too few of its blocks have erases left.
     Worn,

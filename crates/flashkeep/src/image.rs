@@ -20,7 +20,7 @@ const VERSION: u16 = 3;
 const LEVEL: i32 = 3;
 
 /// Keys in which a drive may differ from the one that was saved: what they say is not part of its state. Another
-/// key's value must be the same, so that whoever adds one need not think of it here.
+/// key's value must be the same, so that a new key needs no change here.
 const FREE: &[&str] = &[
     "name",
     "description",

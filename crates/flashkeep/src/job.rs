@@ -21,7 +21,7 @@ pub struct Job {
     pub columns: Option<String>,
     /// The run's seed (1 where left out).
     pub seed: Option<u64>,
-    /// At most so many requests.
+    /// The largest number of requests.
     pub limit: Option<u64>,
     /// `open` or `closed`.
     pub replay: Option<String>,

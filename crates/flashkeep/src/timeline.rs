@@ -17,7 +17,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
-/// Slices of a timeline that nobody has bounded: some 100 MB, which a browser still takes.
+/// The default limit of a timeline's slices: some 100 MB, which a browser still takes.
 pub const MOST: u64 = 1_000_000;
 
 /// The part of a run that a timeline shows.
@@ -109,7 +109,7 @@ fn head(out: &mut impl Write, sites: &Sites, shown: &[Option<Shown>]) -> std::io
 }
 
 impl Shown {
-    /// The process and the thread of a resource. No two threads share a number, whatever their process.
+    /// The process and the thread of a resource. No two threads share a number, not even of different processes.
     fn ids(&self, what: Resource) -> (u32, u32) {
         let (channel, at) = match what {
             Resource::Channel(channel) => (channel, 0),

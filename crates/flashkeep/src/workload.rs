@@ -14,7 +14,7 @@ use flashkeep_trace::{
 pub enum Replay {
     /// When their time comes.
     Open,
-    /// The next as soon as fewer than so many are outstanding.
+    /// The next as soon as fewer than this many are outstanding.
     Closed(u32),
 }
 

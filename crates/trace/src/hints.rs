@@ -1,6 +1,6 @@
 //! What looks wrong about a trace although every record of it can be read: units, op codes.
 //!
-//! *Units.* More than 10 million requests a second, or a span of more than a year, is not what anybody records:
+//! *Units.* More than 10 million requests a second, or a span of more than a year, is not a recording:
 //! the unit of time is another one than the format's.
 //!
 //! *Op codes.* SSDSim writes with 0, others with 1, and a trace that was converted with the codes the wrong
@@ -23,7 +23,7 @@ const ENOUGH_REQUESTS: u64 = 1000;
 /// More requests a second than any device takes.
 const REQUESTS_PER_SECOND_MAX: u128 = 10_000_000;
 
-/// A longer recording than anybody makes.
+/// Longer than any real recording.
 const SPAN_NS_MAX: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
 /// The step of the coarsest clock that any format has.

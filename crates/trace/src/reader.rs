@@ -32,7 +32,7 @@ pub struct OpenOptions {
     pub bad_records: BadRecords,
 }
 
-/// The largest sector anybody has asked for.
+/// The largest sector size that a reader accepts.
 const SECTOR_BYTES_MAX: u32 = 1 << 20;
 
 /// Opens the trace at `path` (`-` for standard input), compressed or not, in constant memory.
@@ -105,7 +105,7 @@ pub(crate) struct Trace<L> {
     passed_over: u64,
     /// Why the records that are being sorted end early.
     unsorted: Option<Box<TraceError>>,
-    /// Why reading has ended early; told again if somebody asks again.
+    /// Why reading has ended early; repeated at each further call.
     failed: Option<Box<TraceError>>,
 }
 

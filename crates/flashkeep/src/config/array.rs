@@ -48,7 +48,7 @@ impl Resolved {
         self.scheme().has::<Sums>() || self.array.iter().any(Resolved::has_sums)
     }
 
-    /// What it takes of the tree of an array: itself, and whatever is below it.
+    /// What it takes of the tree of an array: itself and everything below it.
     fn nodes(&self) -> u64 {
         let is_page_map = self.map().below == Below::Itself;
         let below = match self.is_array() {
@@ -136,7 +136,7 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
     }
     let mut members = members(&mut spec, given)?;
     let wrong = |keys: &[&str], message: String| given.error(keys, message);
-    // A disk is addressed in whatever pages the others have.
+    // A disk is addressed in pages of the other members' size.
     let flash = members.iter().find(|member| !member.is_disk());
     if let Some(page_kib) = flash.map(|member| member.page_bytes() as f64 / 1024.0) {
         for disk in members.iter_mut().filter(|member| member.is_disk()) {

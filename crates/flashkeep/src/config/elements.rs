@@ -136,7 +136,7 @@ impl Check<'_> {
             return Err(self.wrong(&[key, "host.late_requests"], message));
         }
         if reordered && host.queue_depth == 0 {
-            let text = "host.order: no effect with host.queue_depth = 0: nobody waits outside";
+            let text = "host.order: no effect with host.queue_depth = 0: no request waits outside";
             self.warnings.push(text.into());
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! What each key accepts, read off the JSON Schema of the types in `keys`, and said in words.
 //!
-//! The schema of all keys takes longer to make than a small run takes: whoever reads a drive makes the parts of it that
+//! The schema of all keys takes longer to make than a small run takes: reading a drive makes only the parts of it that
 //! the drive mentions.
 
 use super::keys::{ArraySpec, ConditionSpec, DriveSpec, FtlSpec, StartSpec};
@@ -48,7 +48,7 @@ pub(super) enum Kind {
     Table(Vec<String>),
     Whole(Option<Limit>, Option<Limit>),
     Number(Option<Limit>, Option<Limit>),
-    /// A number, or a list of up to so many of them.
+    /// A number, or a list of at most this many.
     Numbers(Option<Limit>, Option<Limit>, usize),
     Flag,
     Text,
@@ -75,7 +75,7 @@ pub(super) enum Scalar {
 /// Keys and what they accept.
 type Fields = BTreeMap<String, Kind>;
 
-/// A table of a drive: its name, the schema of its type, and its keys once somebody has asked for one.
+/// A table of a drive: its name, the schema of its type, and its keys, made on first use.
 struct Table(&'static str, fn() -> Schema, OnceLock<Fields>);
 
 /// The tables of a drive.

@@ -97,9 +97,9 @@ pub(super) fn is_path(drive: &str) -> bool {
 /// Who gave a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Giver {
-    /// A drive read back from its resolved form: nobody's wish, so nothing to warn about.
+    /// A drive read back from its resolved form. The user did not write these keys, so there are no warnings.
     Echo,
-    /// A file: so many bases below the one that the user named.
+    /// A file, this many bases below the one that the user named.
     File {
         depth: usize,
         label: String,
@@ -108,7 +108,7 @@ enum Giver {
     Set,
 }
 
-/// A value that somebody gave.
+/// A value that was set, and where.
 #[derive(Clone, Debug)]
 struct Entry {
     giver: Giver,

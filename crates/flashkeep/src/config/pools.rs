@@ -85,7 +85,7 @@ impl Check<'_> {
             (
                 ftl.gc.copyback == Copyback::ParitySkip,
                 "ftl.gc.copyback",
-                "whatever is left out, the next page is mostly in another plane; \"off\", \"on\" and \"parity\" are \
+                "the parity page is left out, and the next page is mostly in another plane; \"off\", \"on\" and \"parity\" are \
                  accepted with this",
             ),
             (

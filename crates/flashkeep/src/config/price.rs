@@ -8,7 +8,7 @@ const GB: f64 = 1e9;
 
 impl Resolved {
     /// Its price, USD; none where that of a part is not given. A drive's is one of what it offers; an array's is that of
-    /// all its members, whatever it uses of them, and of its non-volatile memory.
+    /// all its members, including the part it does not use, and of its non-volatile memory.
     #[must_use]
     pub fn cost_usd(&self) -> Option<f64> {
         if !self.is_array() {

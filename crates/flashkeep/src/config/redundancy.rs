@@ -10,7 +10,7 @@ use crate::flash::{Across, Geometry};
 use crate::kernel::whole;
 use crate::schemes::{self, Entry, Inside, Members, NvramOptions, OldVersions, RedundancySpec};
 
-/// Logical pages (or sectors) of so many physical ones.
+/// Logical pages (or sectors) of this many physical ones.
 pub(super) fn logical(physical: u64, over_provisioning: f64) -> u64 {
     whole(physical as f64 / (1.0 + over_provisioning)).floor() as u64
 }

@@ -905,7 +905,7 @@ fn disks_that_cannot_be_are_refused() {
     for (text, field, said) in cases {
         let error = refused(text);
         assert!(error.message.contains(said), "{text}: {error}");
-        // Where nobody gave the key, the first of those that matter is named.
+        // If the user did not set the key, the message names the first key that matters.
         assert_eq!(error.field.as_deref(), Some(field), "{text}: {error}");
     }
     let set = load("st3500630a", &pairs(&["ftl.streams=2"])).expect_err("refused");

@@ -1,6 +1,6 @@
 //! The devices below an array's tree: drives, disks and memories side by side, each with events of its own.
 //!
-//! Leaves are numbered through, device by device. Whatever a device has done is taken off it at once and told under
+//! Leaves are numbered through, device by device. Completions of a device are taken off it at once and told under
 //! those numbers; the order of events is (instant, device).
 
 use crate::disk::Disk;
@@ -62,7 +62,7 @@ impl<C: Clone> Clone for DeviceSet<C> {
 }
 
 impl<C: Contents> DeviceSet<C> {
-    /// A set of these devices, each with so many leaves, below a controller whose memory takes so long to serve.
+    /// A set of these devices, each with its number of leaves, below a controller whose memory takes this time to serve.
     #[must_use]
     pub fn new(devices: Vec<(Device<C>, u16)>, memory: Span) -> Self {
         let agenda = Agenda::new(devices.len());

@@ -52,7 +52,7 @@ impl<C: Contents> Disk<C> {
         !self.dead && !self.spoilt
     }
 
-    /// What the platter has of a page cannot be read any more (a latent sector error), until it is written again; whoever
+    /// A page on the platter cannot be read any more (a latent sector error) until it is written again; a command that
     /// reads it is told. What is still in memory is not struck.
     #[cold]
     pub fn fail_page(&mut self, now: SimTime, page: Page) {

@@ -157,7 +157,7 @@ impl<C: Contents> Disk<C> {
         self.now
     }
 
-    /// Whether nothing waits and nothing is under way that somebody waits for.
+    /// Whether no command is queued or under way that a request waits for.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.queue.is_empty() && self.done.is_empty()

@@ -1,7 +1,7 @@
 //! What waits: the commands among which the scheduler chooses, and those behind them.
 //!
 //! Overlapping commands, of which one writes, keep their order: the younger one is no candidate before the older one has
-//! been begun. What nobody waits for goes behind the rest, unless something that is waited for overlaps it.
+//! been begun. Commands without a waiting request go last, unless something that is waited for overlaps it.
 
 use super::scheduler::{Candidate, Head, Rule};
 use crate::engine::{Command, Ticket, Verb};
@@ -88,7 +88,7 @@ impl<C: Clone + Default> Queue<C> {
         self.refill();
     }
 
-    /// Commands that nobody waited for, and that are still outside, come before one that overlaps them.
+    /// Commands without a waiting request that are still outside are done before one that overlaps them.
     fn hurry(&mut self, op: Id<Op<C>>) {
         let behind: Vec<_> = self.outside[1].iter().copied().collect();
         let mut wanted = vec![op];
@@ -131,7 +131,7 @@ impl<C: Clone + Default> Queue<C> {
         self.inside.push(op);
     }
 
-    /// Whoever is in front of a command that is waited for is waited for.
+    /// A command in front of one that a request waits for counts as waited for, too.
     fn promote(&mut self, op: Id<Op<C>>) {
         let mut wanted = vec![op];
         for &other in self.inside.iter().rev() {
@@ -183,7 +183,7 @@ impl<C: Clone + Default> Queue<C> {
     fn take(&mut self, at: usize) -> Id<Op<C>> {
         let op = self.inside.remove(at);
         self.taken[usize::from(self.ops[op].background)] -= u32::from(!self.ops[op].cached);
-        // It had nobody in front of it: whoever meets it is behind it.
+        // It had no overlapping command in front of it, so an overlapping command is behind it.
         for &other in &self.inside {
             if self.ops[op].meets(&self.ops[other]) {
                 self.ops[other].behind -= 1;

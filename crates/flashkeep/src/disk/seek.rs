@@ -21,7 +21,7 @@ pub struct SeekTable {
 pub type Wrong = (&'static str, String);
 
 impl SeekTable {
-    /// The table of a disk with so many cylinders.
+    /// The table of a disk with this many cylinders.
     ///
     /// # Errors
     /// A curve that does not exist, or falls.
@@ -49,7 +49,7 @@ impl SeekTable {
         }
     }
 
-    /// How long the arm takes over so many cylinders.
+    /// How long the arm takes to cross this many cylinders.
     #[must_use]
     pub fn time(&self, writes: bool, cylinders: u32) -> Span {
         let table = if writes { &self.write } else { &self.read };

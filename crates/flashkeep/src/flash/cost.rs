@@ -64,7 +64,7 @@ impl Target {
         Target { to, ..Target::default() }
     }
 
-    /// So many sectors of a page.
+    /// This many sectors of a page.
     #[must_use]
     #[inline]
     pub fn sectors(to: Ppn, sectors: u16) -> Target {

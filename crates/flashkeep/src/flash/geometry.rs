@@ -87,7 +87,7 @@ impl Geometry {
         }
     }
 
-    /// The same, with so many of its pages in each page of the flash.
+    /// The same geometry, with this many of its pages in each flash page.
     #[must_use]
     pub fn with_places(self, places: u32) -> Geometry {
         Geometry { places, ..self }

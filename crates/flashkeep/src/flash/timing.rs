@@ -54,12 +54,12 @@ pub struct Timing {
     pub(super) summary: Span,
     /// What the controller's memory takes to serve.
     pub memory: Span,
-    /// Time on the channel of so many sectors, up to those of a page of the flash; place 0 is a whole page of the map.
+    /// Time on the channel for this many sectors, up to those of a page of the flash; place 0 is a whole page of the map.
     transfer: Vec<Span>,
 }
 
 impl Timing {
-    /// The times of pages of so many sectors, so many of which share a page of this flash, whose blocks have pages of
+    /// The times of pages of `sectors` sectors, `slots` of which share a flash page, whose blocks have pages of
     /// these types.
     #[must_use]
     pub fn new(flash: &FlashSpec, timing: &Times, types: &PageTypes, sectors: u64, places: u32) -> Self {

@@ -74,7 +74,7 @@ pub struct Blocks<C> {
     pub(super) defects: Defects,
     /// Clean pages of blocks that were written in part before time 0; empty where there are none.
     pub(super) clean: Vec<u16>,
-    /// The victim of each plane, whose clean pages nobody is to program; empty where there are no clean pages.
+    /// The victim of each plane, whose clean pages must not be programmed; empty where there are no clean pages.
     #[serde(skip)]
     pub(super) victims: Vec<u32>,
     /// Open blocks beyond the first one of each plane.
@@ -146,7 +146,7 @@ impl<C: Contents> Blocks<C> {
     }
 
     /// The version of a page: of two copies of the same logical page the one that was programmed later has the greater
-    /// one, whatever planes they are in.
+    /// one, in any plane.
     #[must_use]
     pub fn version(&self, ppn: Ppn) -> u64 {
         u64::from(self.opened[self.geometry.block_index_of(ppn)]) << 32
@@ -176,7 +176,7 @@ impl<C: Contents> Blocks<C> {
     /// Programs the next page of a plane for `lpn`; it is not valid yet.
     ///
     /// # Panics
-    /// Where no page is free: whoever programs has made sure.
+    /// Where no page is free: the caller has checked that there is one.
     #[inline(always)]
     pub fn program(&mut self, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
         let mut state = &mut self.planes[plane.0 as usize];

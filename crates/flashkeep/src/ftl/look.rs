@@ -49,7 +49,7 @@ impl<C: Contents> Blocks<C> {
         self.owners.get(self.geometry.plane_of(ppn), ppn)
     }
 
-    /// The logical pages that so many physical ones were programmed for.
+    /// The logical pages that these physical pages were programmed for.
     #[must_use]
     pub fn owners(&self, first: Ppn, count: u32) -> &[u32] {
         self.owners.run(self.geometry.plane_of(first), first, count as usize)

@@ -59,7 +59,7 @@ impl Owners {
         self.entries[at] = lpn;
     }
 
-    /// Those of so many pages of a block.
+    /// Those of this many pages of a block.
     pub(super) fn run(&self, plane: PlaneId, first: Ppn, count: usize) -> &[u32] {
         let at = self.index(plane, first);
         &self.entries[at..at + count]
@@ -102,7 +102,7 @@ mod tests {
         assert!(all.iter().zip(1..).all(|(at, n)| owners.get(PlaneId(at.0), ppn(at)) == n));
         owners.set_run(PlaneId(4), geometry.ppn(PlaneId(4), 2, 1), &[70, 71]);
         assert_eq!(owners.run(PlaneId(4), geometry.ppn(PlaneId(4), 2, 0), 3)[1..], [70, 71]);
-        // The first blocks of all planes come first, whatever their numbers are.
+        // The first blocks of all planes come first, independent of their numbers.
         let first = (0..6).map(|plane| geometry.ppn(PlaneId(plane), plane * 3 % 5, 0));
         assert!(first.zip(0..).all(|(ppn, plane)| owners.index(PlaneId(plane), ppn) == plane as usize * 8));
     }

@@ -9,7 +9,7 @@ use crate::flash::{PlaneId, Ppn};
 type Stream = Option<u8>;
 
 impl<C: Contents> Blocks<C> {
-    /// So many places may stay empty while the pages of a block are moved: one that has no more than that to gain is
+    /// This many places may stay empty while the pages of a block are moved: one that has no more than that to gain is
     /// left alone. Nothing has been programmed yet.
     pub fn set_padding(&mut self, padding: u32) {
         self.padding = padding as u16;

@@ -43,7 +43,7 @@ impl Aside {
 }
 
 impl<C: Contents> Blocks<C> {
-    /// From now on planes have so many streams, and may `hold` one more block. Nothing has been programmed yet. What that
+    /// From now on planes have this many streams, and may `hold` one more block. Nothing has been programmed yet. What that
     /// needs to spare stands at the head of `ftl/streams.rs`.
     pub fn set_streams(&mut self, streams: u8, hold: bool) {
         let per_plane = streams - 1 + u8::from(hold);

@@ -1,5 +1,5 @@
 //! Who is whose neighbour in an array that stripes: what the host asks for is taken to where the array's scheme has it
-//! before anybody else looks at it, so that a row of units is one run.
+//! before any other code sees it, so that a row of units is one run.
 
 use super::Range;
 use crate::engine::{Page, Units};

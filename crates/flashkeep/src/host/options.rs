@@ -28,7 +28,7 @@ pub enum LateRequests {
     /// From its admission.
     #[default]
     FromAdmission,
-    /// From its arrival, by whatever has been idle since and by the controller's memory: SSDSim sets its clock back to
+    /// From its arrival, by every resource that has been idle since, and by the controller's memory: SSDSim sets its clock back to
     /// the arrival of a request that it admits late.
     FromArrival,
 }

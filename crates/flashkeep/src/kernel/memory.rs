@@ -1,7 +1,7 @@
 //! Tables that grow with a run: where there is no memory for them, the run ends with [`OutOfMemory`]. An allocation that
 //! fails anywhere else ends the process, so large tables grow through [`make_room`].
 
-/// What a run that is out of memory panics with; whoever began the run makes an error of it.
+/// The payload of the panic of a run that is out of memory; the caller of the run turns it into an error.
 #[derive(Clone, Copy, Debug)]
 pub struct OutOfMemory {
     /// What could not be had.
@@ -14,7 +14,7 @@ impl std::fmt::Display for OutOfMemory {
     }
 }
 
-/// Ends a run that needs so many bytes more than there are.
+/// Ends a run that needs `bytes` more than are available.
 ///
 /// # Panics
 /// Always: that is how it ends.
@@ -33,7 +33,7 @@ pub fn make_room<T>(table: &mut Vec<T>, more: usize) {
     }
 }
 
-/// Ends the run if so many bytes are not to be had at once.
+/// Ends the run if `bytes` cannot be allocated at once.
 pub fn check_room(bytes: u64) {
     let fits = usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
     if !fits {

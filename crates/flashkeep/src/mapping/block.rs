@@ -1,7 +1,7 @@
 //! # What it does
 //! Each logical block lies in one block of flash, every page at its own place in it (*in-place offset*): the map has an
 //! entry a block. Pages of a block are programmed in ascending order, so a page that cannot be programmed any more goes
-//! to a *replacement block* at the same offset, behind copies of the pages before it. Whoever goes on behind it costs
+//! to a *replacement block* at the same offset, behind copies of the pages before it. A write behind it costs
 //! nothing more, pages that are left out are copied. A page that the replacement is already beyond ends it: the rest of
 //! the old block is copied too, the old block is erased, and the next replacement begins. A plane has at most
 //! `ftl.log_blocks` replacements; the one begun longest ago is ended for a new one.

@@ -5,7 +5,7 @@
 //! written first, with all of its other changed entries; then the page's own translation page is read.
 //!
 //! Collection changes where pages are: entries in the cache are marked, the others are kept until their translation page
-//! is written, for whatever reason; each write of the host has one such page, the one that has waited longest, brought
+//! is written, for any reason; each write of the host has one such page, the one that has waited longest, brought
 //! up to date behind it. A translation page that collection moves costs nothing more: the directory is in memory.
 //!
 //! # What it costs
@@ -49,7 +49,7 @@ fn per_page(page_bytes: u64) -> u32 {
     (page_bytes / ENTRY_BYTES) as u32
 }
 
-/// Translation pages of a map of so many pages.
+/// Translation pages of a map of this many pages.
 #[must_use]
 pub fn translation_pages(pages: u64, page_bytes: u64) -> u64 {
     pages.div_ceil(u64::from(per_page(page_bytes)))
@@ -102,7 +102,7 @@ impl Dftl {
         page / self.per_page
     }
 
-    /// Whoever must wait for entries keeps others from overtaking; who has all of them only goes behind.
+    /// A command that waits for entries keeps later ones from overtaking it; one whose entries are all cached only queues.
     pub(super) fn lock(&self, command: &Command) -> Lock {
         let key = Key(u64::from(command.start.0 / self.grain));
         let cached = (command.start.0..command.end()).all(|page| self.cache.has(page));

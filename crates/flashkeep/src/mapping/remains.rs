@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// The bit of what stands beside a page that says that it was written to a log. Page numbers have 31 bits.
 pub(super) const IN_LOG: u32 = 1 << 31;
 
-/// What is to be tidied up by whoever changes something in a plane next, and how what there is to be found until then.
+/// What the next change in a plane has to tidy up, and where its pages are found until then.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disorder {
     /// Blocks that hold nothing any more and are not erased, stored plus one.

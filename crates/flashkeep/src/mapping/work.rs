@@ -1,5 +1,5 @@
 //! A plan over blocks in the making. Copies are read in one stage and programmed in the next; blocks that they leave
-//! behind are erased when they are durable, and nobody waits for that; the host's own pages are programmed with the
+//! behind are erased when they are durable, and no request waits for that; the host's own pages are programmed with the
 //! last copies, behind them.
 
 use super::LEAF;

@@ -1,4 +1,4 @@
-//! Reading traces: whatever comes in, requests or one clear message come out.
+//! Reading traces: any input gives requests or one clear message.
 
 use std::io::{Read, Write};
 

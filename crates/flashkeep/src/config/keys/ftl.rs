@@ -19,7 +19,7 @@ pub struct FtlSpec {
     /// `CWDP` leaves no choice, `CWD` one (the plane), `CW` two.
     #[schemars(extend("pattern" = "^(dynamic|dynamic-in-channel|dynamic-in-chip|[CWDP]{1,4})$"))]
     pub allocation: String,
-    /// With `dynamic-in-channel` and `dynamic-in-chip`: so many consecutive pages go to the same one. 0: a logical page, or
+    /// With `dynamic-in-channel` and `dynamic-in-chip`: this many consecutive pages go to the same one. 0: a logical page, or
     /// as many as share a flash page.
     #[schemars(range(max = 65_536))]
     pub stride_pages: u32,

@@ -25,7 +25,7 @@ pub struct ConditionSpec {
     /// What is written in a round, as a share of the drive's capacity.
     #[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0.0))]
     pub round: f64,
-    /// At most so many rounds.
+    /// The largest number of rounds.
     #[schemars(range(min = 5, max = 10_000))]
     pub most_rounds: u32,
 }

@@ -3,7 +3,7 @@
 //! there is none. Commands for the same sector go by age.
 //!
 //! # What it costs
-//! A command just behind the arm waits for the sweep there and back; nobody waits for longer than two.
+//! A command just behind the arm waits for the sweep there and back; no command waits for more than two sweeps.
 //!
 //! # Source
 //! The elevator with a look ahead: Merten, "Some quantitative techniques for file organization", 1970, as compared by

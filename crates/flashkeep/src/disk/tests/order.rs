@@ -64,7 +64,7 @@ fn asked() -> impl Strategy<Value = Asked> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever the scheduler: every read brings what was written last before it was submitted; every page is answered
+    /// With every scheduler, a read returns what was written last before it was submitted; every page is answered
     /// once; overlapping commands are carried out in the order submitted; the arm does one thing at a time; each ns of
     /// the time is accounted for.
     #[test]

@@ -60,7 +60,7 @@ fn switches_are_waited_for_once_and_the_next_track_is_skewed_by_them() {
     );
 }
 
-/// So many random commands of 4 KiB, one at a time; commands a second.
+/// This many random commands of 4 KiB, one at a time; commands a second.
 fn random_rate(set: &[&str], command: fn(u32, u16) -> Command) -> f64 {
     let (mut rig, mut random) = (Rig::new(set), Random::stream(3, "pages"));
     let pages = u64::from(rig.disk.pages());

@@ -23,7 +23,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// Valid pages in so many blocks written in full: the mean, rounded once.
+    /// Valid pages in this many fully written blocks: the mean, rounded once.
     #[must_use]
     pub fn valid_in(&self, blocks: u32) -> u64 {
         let pages = u64::from(blocks) * u64::from(self.pages);
@@ -76,7 +76,7 @@ pub fn named(name: &str) -> Option<Model> {
     MODELS.into_iter().find(|model| model.name == name)
 }
 
-/// Pages of a block that are valid: so many of `written`, every choice equally likely.
+/// Pages of a block that are valid: a number out of `written`, every choice equally likely.
 pub fn valid_places(aged: Aged, random: &mut Random, mut tell: impl FnMut(u32)) {
     let mut left = aged.valid;
     for page in 0..aged.written {

@@ -60,7 +60,7 @@ pub enum Allocation {
 }
 
 impl Allocation {
-    /// What a drive's key means, with so many consecutive pages at the same place.
+    /// What a drive's key means, with this many consecutive pages at the same place.
     #[must_use]
     pub fn new(binding: Binding, stride: u32) -> Self {
         match binding.levels() {

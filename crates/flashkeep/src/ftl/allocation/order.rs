@@ -23,7 +23,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// The order of these levels, fastest first, of each at most one; so many pages in a row go to the same place.
+    /// The order of these levels, fastest first, of each at most one; this many consecutive pages go to the same place.
     #[must_use]
     pub fn new(levels: &[Level], stride: u32) -> Order {
         let mut order = Order { levels: [0; 4], bound: levels.len(), stride };

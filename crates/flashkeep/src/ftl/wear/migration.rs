@@ -1,7 +1,7 @@
 //! # What it does
 //! When a block with less than Y of its plane's average life left is to be reclaimed, the coldest data of the plane are
 //! moved into it: those of the block that was sealed longest ago and is not as worn itself. That block is reclaimed in
-//! its stead, and the worn one rests under data that nobody rewrites. What it had room for beyond them stays unused
+//! its stead, and the worn one rests under data that is not rewritten. What it had room for beyond them stays unused
 //! until it is reclaimed again.
 //!
 //! # What it costs
