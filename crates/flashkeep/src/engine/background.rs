@@ -1,4 +1,4 @@
-//! Who is asked for work when nobody asked for any: schemes that have time, are due, or must make room.
+//! Background work: schemes that have time, are due, or must make room.
 
 use super::command::{Command, Flags};
 use super::contents::Contents;
@@ -132,7 +132,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.clock.alarms[node.index()].working += 1;
             let command = Command { flags: Flags::BACKGROUND, ..Command::default() };
             let caller = Ticket { age: self.age_at(node), ..Ticket::default() };
-            // Whoever asks from outside goes at a pace of its own.
+            // A caller from outside sets a pace of its own.
             let paced = why == Why::Rebuild && self.controller_of(node).rebuild_permille > 0;
             let rebuilds = paced.then_some(now);
             let start = Start { key: plan.hold, rebuilds, ..Start::new(node, command, caller) };
@@ -142,7 +142,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         work
     }
 
-    /// Asks again for whoever was told to wait, in order, and presses their scheme to make room; whether anything
+    /// Asks again for the commands that were told to wait, in order, and urges their scheme to make room; whether anything
     /// has moved.
     #[cold]
     pub(super) fn retry<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) -> bool {
@@ -201,7 +201,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Nobody has asked for anything for a while, unless somebody has.
+    /// Tells schemes that there were no requests for a while, if there were none.
     pub(super) fn idle<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
         self.clock.alarms[node.index()].idle_armed = false;
         if self.clock.foreground > 0 || self.working(node) > 0 {
@@ -239,7 +239,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Time passes until nothing is due any more; then it is time 0 again, and nobody has stood unprotected yet.
+    /// Time passes until nothing is due any more; then it is time 0 again, and no page has been exposed yet.
     ///
     /// # Panics
     /// Where something is under way that takes time.
@@ -248,7 +248,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let at = self.due.next();
             self.advance(leaves, at);
         }
-        assert!(self.frames.live() == 0 && self.parked.is_empty(), "whoever rests has nothing to do");
+        assert!(
+            self.frames.live() == 0 && self.parked.is_empty(),
+            "an idle engine has no plans and no parked commands"
+        );
         self.clock.idle_since = SimTime::ZERO;
         self.clock.alarms.iter_mut().for_each(|alarm| alarm.wake_at = SimTime::ZERO);
         self.forget_exposure();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// A page address in the space of whoever receives the command.
+/// A page address in the address space of the command's receiver.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -102,10 +102,10 @@ pub struct Flags(u8);
 impl Flags {
     /// No mark.
     pub const NONE: Flags = Flags(0);
-    /// Whoever writes has just read the old contents: parity need not read them again, but takes them from the
+    /// The writer has just read the old contents: parity need not read them again, but takes them from the
     /// caller's hand ([`super::Step::in_hand`]).
     pub const OLD_IN_HAND: Flags = Flags(1);
-    /// Nobody waits for it.
+    /// No request waits for it.
     pub const BACKGROUND: Flags = Flags(2);
     /// It happened before time 0: no time passes and nothing is counted.
     pub const BEFORE: Flags = Flags(4);

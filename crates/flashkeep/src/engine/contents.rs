@@ -26,7 +26,7 @@ pub trait Contents: Copy + Default + PartialEq + Debug + Send + 'static {
 /// areas like everything else, so that what it brings back says it, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// What it was written with for the so many-eth time (modulo 2¹⁶); 0 is what was there before time 0.
+    /// What it was written with at this write of it, counted modulo 2¹⁶; 0 is what was there before time 0.
     Written(u32, u16),
     /// What turned out to have been there before it was written for the first time.
     Before(u32),
@@ -186,7 +186,7 @@ mod tests {
             }
             assert_eq!(Version::of(Version::Before(page).stamp()), Some(Version::Before(page)));
         }
-        // The sum of two is nobody's, and so is nothing.
+        // The sum of two tokens belongs to no page, nor does zero.
         let two = [3, 4].map(|page| Version::Written(page, 1).stamp());
         assert_eq!((Version::of(two[0] ^ two[1]), Version::of(0)), (None, None));
     }

@@ -68,7 +68,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Writing a page closes its gap; whoever does not answer misses what it is given.
+    /// Writing a page closes its gap; a member that does not answer misses the write.
     fn note_gaps(&mut self, node: NodeId, command: &Command, alive: bool) {
         for n in 0..u32::from(command.count) {
             let page = command.start.0 + n;
@@ -98,7 +98,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.hand_below(leaves, now, node, command, ticket);
     }
 
-    /// The same behind whatever stands before the node.
+    /// The same, through the port in front of the node, if it has one.
     #[inline]
     pub(super) fn hand_below<L: Leaves<C>>(
         &mut self,
@@ -283,13 +283,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A stripe is free again, or one sharer fewer has it: whoever waited goes on, in order.
+    /// A stripe is free again, or one sharer fewer has it: waiting commands continue, in order.
     pub(super) fn unlock<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, key: Key) {
         if node == NodeId::HOST {
             self.merging -= 1;
         }
         let Some(mut waiting) = self.locks.release(node, key) else { return };
-        // They came before whatever is parked now; once one of them has to wait, so have the others behind it.
+        // They came before the commands that are parked now; once one of them has to wait, so have the others behind it.
         let mut parked = 0;
         while let Some(next) = waiting.pop_front() {
             match next {

@@ -2,9 +2,9 @@
 //!
 //! Each of the files beside this one tells one part: `requests` what is above the tree, `descend` how commands
 //! go down, `frames` how plans with stages run, `sums` what pages hold, `repair` what happens when one cannot be
-//! read, `background` who is asked for work when nobody asked for any.
+//! read, `background` the work without a request.
 //!
-//! Nothing here recurses upwards: whoever has something to tell pushes a [`Done`], and [`Engine::settle`] takes
+//! Nothing here recurses upwards: a completion is pushed as a [`Done`], and [`Engine::settle`] takes
 //! those in, in order, until there are none.
 
 use super::background::{Clock, Parked};
@@ -70,7 +70,7 @@ pub struct Engine<S, C> {
     pub(super) controllers: Vec<Controller>,
     /// When the controller of each level is through with the sums it has been given.
     pub(super) xor_free: Vec<SimTime>,
-    /// Sums take no time, whatever the controllers say.
+    /// Sums take no time, in every controller.
     pub untimed: bool,
     /// Requests opened so far: the age of the next.
     pub(super) opened: u32,
@@ -309,7 +309,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// # Panics
     /// Where it is still [at work](Engine::is_at_work): plans of the old schemes are nothing to the new ones.
     pub fn refresh<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, fresh: Tree<S>) {
-        assert!(!self.is_at_work(node), "whoever is replaced has nothing to do");
+        assert!(!self.is_at_work(node), "a member is replaced while it is idle");
         let Flat { mut schemes, .. } = fresh.flatten();
         for at in self.subtree(node) {
             self.schemes[at.index()] = schemes[at.index()].take();
@@ -357,7 +357,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.begin_rebuild(now, parent);
     }
 
-    /// A leaf says something that nobody asked for.
+    /// A leaf reports an event of its own.
     #[cold]
     fn hear<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, (leaf, page): (LeafId, Page), part: Part) {
         let Some(node) = self.node_of(leaf) else { return };
@@ -371,7 +371,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.ask(leaves, now, parent, why(member, page));
             }
         } else if !self.is_before(node, page) && !leaves.holds(leaf, page) {
-            // Whatever has been written there since is there.
+            // What has been written there since is there.
             (self.troubled, self.announced) = (true, true);
             self.gaps.set(node, page.0, true);
             let change = if part == Part::Refused { Change::Refused(page) } else { Change::Damaged(page) };
@@ -414,7 +414,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         plan
     }
 
-    /// A join for so many pages.
+    /// A join for this many pages.
     #[inline]
     pub(super) fn claim_join(&mut self, pages: u32) -> Id<Join> {
         let join = self.joins.claim();

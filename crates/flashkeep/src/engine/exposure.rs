@@ -28,7 +28,7 @@ impl Exposed {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exposure {
     nodes: Vec<Exposed>,
-    /// Pages of the whole tree that somebody read, or completed, in vain.
+    /// Pages of the whole tree that a read, or the completion of a part, failed to get.
     pub(super) lost: Bits,
     /// Page reads for the host that a failed unit would have served.
     pub(super) rescued: u64,
@@ -102,7 +102,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         &self.exposure.lost
     }
 
-    /// A page is found to be lost that somebody relied on.
+    /// A page that a command relied on is found to be lost.
     pub fn lose_page(&mut self, page: Page) {
         self.exposure.lost.set(page.0, true);
     }

@@ -15,7 +15,7 @@ pub(super) struct Frame {
     pub(super) join: Id<Join>,
     pub(super) caller: Ticket,
     pub(super) command: Command,
-    /// Nobody called: it works for the scheme itself.
+    /// No caller: it works for the scheme itself.
     pub(super) background: bool,
     pub(super) steps: Vec<Step>,
     /// The first place of each step among the join's pages.
@@ -25,7 +25,7 @@ pub(super) struct Frame {
     /// The stripe that it works on, and whether it still keeps others from it.
     pub(super) key: Option<Key>,
     pub(super) holding: bool,
-    /// Nobody else works on its stripe: it holds it, or repairs for one that does.
+    /// No other plan works on its stripe: it holds it, or repairs for one that does.
     pub(super) sheltered: bool,
     pub(super) release: Release,
     pub(super) tell: Tell,
@@ -161,7 +161,7 @@ impl Frame {
         known.map(|(progress, _)| progress.acknowledged).min()
     }
 
-    /// Pages of the step that a place belongs to are acknowledged: whether anybody waits for them, and when that step
+    /// Pages of the step that a place belongs to are acknowledged: whether a caller waits for them, and when that step
     /// was done, if it is now and one is all that the caller waits for.
     #[inline(never)]
     pub(super) fn note_progress(

@@ -1,4 +1,4 @@
-//! How plans run that need more than their caller's counter: stages, a stripe, sums, steps nobody waits for.
+//! How plans run that need more than their caller's counter: stages, a stripe, sums, steps without a waiting request.
 //!
 //! A frame's join has two counters. `undurable` drives the stages: the next one starts when all that was
 //! submitted is durable. `unacknowledged` drives the caller: it is told when all that it waits for is
@@ -118,7 +118,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A plan whose steps are tracked waits for so many pages more (or fewer, where they are about to be counted anew).
+    /// A plan whose steps are tracked waits for this many more pages (or fewer, where they are about to be counted anew).
     #[inline(never)]
     pub(super) fn track(&mut self, ticket: Ticket, change: i32) {
         let join = &mut self.joins[ticket.owner];
@@ -133,7 +133,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A member that does not answer has been given something: whoever tells its caller of the first that is
+    /// A member that does not answer has been given a write: a plan that notifies its caller of the first that is
     /// done does not mean that.
     pub(super) fn void(&mut self, node: NodeId, ticket: Ticket) {
         let frame = self.joins[ticket.owner].frame;

@@ -1,4 +1,4 @@
-//! Where the tree ends: whoever holds pages.
+//! Where the tree ends: what holds pages.
 
 use super::command::{Command, Page};
 use super::contents::{Contents, Version};
@@ -61,13 +61,13 @@ pub enum Part {
     Acknowledged,
     /// It is on the media.
     Durable,
-    /// Nobody asked: the page that [`Done::failed`] names cannot be read any more.
+    /// Unasked: the page that [`Done::failed`] names cannot be read any more.
     Gone,
-    /// Nobody asked: the page that [`Done::failed`] names was written and is not there: it had no place left.
+    /// Unasked: the page that [`Done::failed`] names was written and is not there: it had no place left.
     Refused,
-    /// Nobody asked: the page that [`Done::failed`] names, one of a shadow, is about to be collected.
+    /// Unasked: the page that [`Done::failed`] names, one of a shadow, is about to be collected.
     Leaving,
-    /// Nobody asked: collection has moved the page that [`Done::failed`] names.
+    /// Unasked: collection has moved the page that [`Done::failed`] names.
     Moved,
 }
 
@@ -100,7 +100,7 @@ pub struct Spare {
     pub sequence: u64,
     /// What it holds, or, of a parity, the sum of that ([`Version`](crate::engine::Version)).
     pub stamp: u64,
-    /// What whoever had it written said of it ([`Command::to`]); only of pages that are no FTL's.
+    /// What its writer said of it ([`Command::to`]); only of pages that are no FTL's.
     pub mark: u32,
 }
 
@@ -148,7 +148,7 @@ pub trait Below {
 
 /// What carries commands out at the end of the tree.
 pub trait Leaves<C: Contents>: Below {
-    /// Takes a command, which takes effect now, whenever it is done: whatever is submitted later sees it.
+    /// Takes a command, which takes effect now, whenever it is done: later commands see it.
     /// `contents` are the pages of a write. Every page of it is answered by a [`Done`], now or later, reads one
     /// page at a time.
     fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]);
@@ -169,32 +169,32 @@ pub trait Leaves<C: Contents>: Below {
 }
 
 impl<C: Contents> Done<C> {
-    /// Nobody asked: a leaf has lost one of its pages.
+    /// Unasked: a leaf has lost one of its pages.
     #[must_use]
     pub fn gone(leaf: LeafId, page: Page) -> Self {
         let done = Done::at(Ticket::default(), 0, SimTime::ZERO);
         Done { part: Part::Gone, failed: Some((leaf, page)), ..done }
     }
 
-    /// Nobody asked: a leaf did not take a page that was written to it.
+    /// Unasked: a leaf did not take a page that was written to it.
     #[must_use]
     pub fn refused(leaf: LeafId, page: Page) -> Self {
         Done { part: Part::Refused, ..Done::gone(leaf, page) }
     }
 
-    /// Nobody asked: a leaf is about to collect one of its shadow's pages.
+    /// Unasked: a leaf is about to collect one of its shadow's pages.
     #[must_use]
     pub fn leaving(leaf: LeafId, page: Page) -> Self {
         Done { part: Part::Leaving, ..Done::gone(leaf, page) }
     }
 
-    /// Nobody asked: collection has moved a leaf's page.
+    /// Unasked: collection has moved a leaf's page.
     #[must_use]
     pub fn moved(leaf: LeafId, page: Page) -> Self {
         Done { part: Part::Moved, ..Done::gone(leaf, page) }
     }
 
-    /// So many pages are done at `now`, without any service.
+    /// This many pages are done at `now`, without any service.
     #[must_use]
     #[inline]
     pub fn at(ticket: Ticket, pages: u32, now: SimTime) -> Self {

@@ -20,7 +20,7 @@ pub(super) enum Waiting {
     Repair(FailedPage),
 }
 
-/// What somebody wants of a stripe, or has.
+/// What a plan wants of a stripe, or holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// To go behind those who have it to themselves.
@@ -31,12 +31,12 @@ pub(super) enum Mode {
     Hold,
 }
 
-/// A stripe that somebody works on.
+/// A stripe that a plan holds.
 #[derive(Clone, Debug, Default)]
 struct Stripe {
     node: NodeId,
     key: Key,
-    /// How many share it; nobody, where one has it to itself.
+    /// How many share it; 0 if one plan holds it exclusively.
     sharers: u32,
     waiting: VecDeque<Waiting>,
     /// The next one in its chain.
@@ -59,13 +59,13 @@ impl Default for Locks {
 }
 
 impl Locks {
-    /// Whether somebody works on the stripe.
+    /// Whether a plan holds the stripe.
     #[inline]
     pub(super) fn is_held(&self, node: NodeId, key: Key) -> bool {
         self.find(node, key).is_some()
     }
 
-    /// Goes behind whoever is in the way; false where nobody is.
+    /// Queues behind the plan that is in the way; false if there is none.
     #[inline]
     pub(super) fn queue(
         &mut self,

@@ -174,7 +174,7 @@ pub enum Tell {
 /// How long a plan's lock is held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Release {
-    /// Until everything is durable: whoever comes next finds the stripe whole on the media.
+    /// Until everything is durable: the next plan finds the stripe whole on the media.
     #[default]
     Durable,
     /// Until the last stage has been submitted: enough where the members keep the order from there.
@@ -258,7 +258,7 @@ pub enum Verdict {
 pub enum Lock {
     /// Nothing.
     Free,
-    /// It goes behind whoever holds or awaits the stripe, but holds nothing itself (a read).
+    /// It goes behind plans that hold or await the stripe, but holds nothing itself (a read).
     Pass(Key),
     /// The same, but the stripe stays as it is until it is done (a read whose place must not be erased before a
     /// repair of it could read the rest of the stripe). Sharers do not wait for each other.
@@ -270,7 +270,7 @@ pub enum Lock {
 /// Why a scheme is asked for background work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Nobody has asked for anything for `Rhythm::idle_after`.
+    /// There were no requests for `Rhythm::idle_after`.
     Idle,
     /// `Rhythm::wake_after` has passed since the last command that was not a read.
     Wake,

@@ -1,4 +1,4 @@
-//! After a power cut: whatever was under way is forgotten, and schemes say what their members lack.
+//! After a power cut: commands that were under way are forgotten, and schemes say what their members lack.
 
 use super::background::{Clock, Parked};
 use super::command::Page;

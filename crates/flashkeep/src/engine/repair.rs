@@ -97,7 +97,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A node cannot bring its member's page back: whoever asked it for a page of its own goes on from there.
+    /// A node cannot bring its member's page back: the node that asked for it continues from there.
     pub(super) fn lose<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, what: FailedPage) {
         let FailedPage { child, page, ticket, flags } = what;
         let (node, member) = self.shape[child.index()].parent.expect("only a member's page is repaired");
@@ -122,7 +122,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Whether a page that a repair brings is, by now, one that its node or one above that lacks: what is below may have
-    /// been written since, and not with what it ought to be. Whoever reads for a plan of the node's own, to change what is
+    /// been written since, and not with what it ought to be. A read for a plan of the node's own, to change what is
     /// there, is not concerned.
     pub(super) fn is_repaired_in_vain(&self, id: Id<Frame>) -> bool {
         let frame = &self.frames[id];
@@ -146,7 +146,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         false
     }
 
-    /// Nothing brings the page back. Whoever waits for it goes on without.
+    /// Nothing brings the page back. Commands that wait for it continue without it.
     fn give_up<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, ticket: Ticket) {
         let frame = self.joins[ticket.owner].frame;
         if frame.is_some() {

@@ -45,7 +45,7 @@ impl Join {
         Join { passage, unacknowledged: 1, undurable: 1, ..Join::default() }
     }
 
-    /// Whoever waited for it has been told.
+    /// The caller has been notified.
     pub(super) fn forget(&mut self) {
         self.forgotten = true;
     }
@@ -185,7 +185,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// The join waits for so many pages more.
+    /// The join waits for this many more pages.
     #[inline]
     pub(super) fn account(&mut self, ticket: Ticket, pages: u32) {
         let join = &mut self.joins[ticket.owner];

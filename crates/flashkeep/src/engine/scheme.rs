@@ -61,7 +61,7 @@ impl Change {
 pub enum Hazard {
     /// One of the units that the scheme runs over fails (two of them, where it survives two).
     Unit,
-    /// The power fails, and with it whatever stands in volatile memory only.
+    /// The power fails, and what is in volatile memory only is lost.
     Power,
 }
 
@@ -82,12 +82,12 @@ pub trait Scheme {
     /// Pages that it offers.
     fn capacity(&self) -> u64;
 
-    /// Commands are cut at multiples of so many pages, so that each plan stays within one stripe.
+    /// Commands are cut at multiples of this number of pages, so that each plan stays within one stripe.
     fn grain(&self) -> u32 {
         u32::MAX
     }
 
-    /// Reads are cut at multiples of so many pages: 1 where who reads a page depends on who reads the one before.
+    /// Reads are cut at multiples of this number of pages: 1 if the member that reads a page depends on the page before.
     fn read_grain(&self) -> u32 {
         self.grain()
     }
@@ -160,7 +160,7 @@ pub trait Scheme {
         None
     }
 
-    /// A plan that held `key` is durable. Whatever else happens while it is under way (a read of the same stripe
+    /// A plan that held `key` is durable. All else that happens while it is under way (a read of the same stripe
     /// fails, say) still sees the scheme as it was before.
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let _ = (key, view);
@@ -203,7 +203,7 @@ pub trait Scheme {
         newest
     }
 
-    /// Whoever is above has found that what this page says of itself fits nothing: the next power cut is not to find it
+    /// The node above has found that this page's record of itself fits nothing: the next power cut is not to find it
     /// again. What its members are to give up is told.
     fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
         let _ = view;
@@ -239,8 +239,8 @@ pub trait Scheme {
         false
     }
 
-    /// What protects what, for whoever checks it against the raw state: every stripe that is whole on the media,
-    /// its units by role, or the copies of a page. Pages that nobody has written need not be there.
+    /// Which pages protect each other, for a check against the state of the flash: every stripe that is whole on the media,
+    /// its units by role, or the copies of a page. Pages that were never written need not be there.
     fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
         let _ = visit;
     }
@@ -270,7 +270,7 @@ pub(super) struct After<'a, S, C> {
     pub(super) gates: &'a Gates<C>,
 }
 
-/// Schemes below the one that looks, whatever they are.
+/// The schemes below the one that looks.
 pub(super) trait Deeper {
     /// Where such a scheme has a page.
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page));
@@ -323,7 +323,7 @@ impl View<'_> {
     }
 
     /// Whether the member has been given the page: if not, it is a known zero there. A member that is a tree itself is
-    /// asked where it has it; where nobody there answers, it may have been given it.
+    /// asked where it has it; if no scheme there answers, the member may have received it.
     #[must_use]
     pub fn holds(&self, member: Member, page: Page) -> bool {
         let child = self.child(member);
@@ -425,7 +425,7 @@ impl View<'_> {
         self.least(self.child(member), &|leaf| self.below.room(leaf)).unwrap_or(0)
     }
 
-    /// Whether somebody works on the stripe.
+    /// Whether a plan holds the stripe.
     #[must_use]
     pub fn held(&self, key: Key) -> bool {
         self.locks.is_held(self.node, key)

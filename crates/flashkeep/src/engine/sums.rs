@@ -30,7 +30,7 @@ impl<C> Default for Sheets<C> {
 }
 
 impl<C: Contents> Sheets<C> {
-    /// A clean sheet for a join of so many pages.
+    /// A clean sheet for a join of this many pages.
     #[inline]
     pub(super) fn open(&mut self, join: Id<Join>, pages: usize) {
         if !C::KEEP {
@@ -83,7 +83,7 @@ impl<C: Contents> Sheets<C> {
         }
     }
 
-    /// The running sums of a node's stripes are nobody's any more.
+    /// Drops the running sums of a node's stripes.
     pub(super) fn forget_carried(&mut self, node: NodeId) {
         self.carried.retain(|&(of, _), _| of != node);
     }
@@ -153,7 +153,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             sheets.sums.resize_with(id.index() + 1, Default::default);
         }
         let frame = &mut self.frames[id];
-        // Whoever keeps a running sum keeps both: the plan that writes the parity may be another.
+        // A scheme that keeps a running sum keeps both: the plan that writes the parity may be another.
         frame.second |= frame.keep.is_some();
         let rows = frame.steps.iter().map(|s| usize::from(s.row) + usize::from(s.command.count));
         let rows = rows.max().unwrap_or(0).max(1);

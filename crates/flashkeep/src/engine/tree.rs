@@ -67,7 +67,7 @@ pub struct Level {
     pub units: Option<Units>,
     /// What its controller can do.
     pub controller: Controller,
-    /// What whoever asks it has to pass, if there is something.
+    /// The port that commands to it pass, if it has one.
     pub front: Option<Front>,
 }
 

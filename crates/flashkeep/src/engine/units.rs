@@ -1,4 +1,4 @@
-//! Units: so many consecutive pages on one member, then on the next, where schemes think in stripes of a page a member.
+//! Units: a number of consecutive pages on one member, then on the next, where schemes think in stripes of a page a member.
 //!
 //! The way from one to the other is a permutation of pages: unit `n`, page `k` of it, is page `k` of row `n / data`, and
 //! data page `n % data` there. Above a tree the host's addresses are taken through it; an array within an array has a
@@ -20,7 +20,7 @@ pub struct Units {
 }
 
 impl Units {
-    /// Units of so many pages over so many data members; none where nothing moves.
+    /// Units of `pages` over `data` members; none if no page moves.
     #[must_use]
     pub fn new(unit: u32, data: u32) -> Option<Units> {
         (unit > 1 && data > 1).then_some(Units { unit, data })
@@ -117,8 +117,8 @@ mod tests {
         assert!(Units::new(1, 3).is_none() && Units::new(16, 1).is_none());
     }
 
-    /// Whatever a run covers, each of its pages is in one run of the scheme's, at its place; what covers a row of units
-    /// is so many whole stripes.
+    /// Each page of a run is in one run of the scheme's, at its place; what covers a row of units
+    /// is a number of whole stripes.
     #[test]
     fn runs_are_cut_into_stripes() {
         for (unit, data) in [(2, 2), (4, 3), (3, 5), (16, 4)] {

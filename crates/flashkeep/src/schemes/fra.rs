@@ -143,7 +143,7 @@ impl Scheme for Fra {
         Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() }
     }
 
-    /// A write submits all it does at once, so it only goes behind whoever writes the parity.
+    /// A write submits all it does at once, so it only goes behind a plan that writes the parity.
     #[inline(never)]
     fn lock(&self, command: &Command) -> Lock {
         let stripe = self.versions.stripes.split(command.start).0;

@@ -106,9 +106,9 @@ pub struct Griffin {
     /// Pages that migrate now, and the slots they come from.
     piece: Vec<(u32, u32)>,
     under_way: bool,
-    /// A migration begins with so many used slots, …
+    /// A migration begins with this many used slots, …
     fill: u32,
-    /// … or with more than so many page reads of a window that go to the disk.
+    /// … or with more than this many page reads of a window that go to the disk.
     disk_reads: u32,
     /// Page reads of this window, and those of them that went to the disk.
     reads: [u32; 2],

@@ -51,7 +51,7 @@ impl Parts {
     }
 }
 
-/// So many MiB in pages.
+/// MiB in pages.
 pub(super) fn pages_of(mib: f64, page_bytes: u64) -> u64 {
     (mib * 1_048_576.0 / page_bytes as f64) as u64
 }

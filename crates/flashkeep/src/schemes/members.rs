@@ -126,7 +126,7 @@ pub(super) fn sum_of_members(members: &[MemberTerms]) -> Option<Terms> {
     Some(Terms { ssd: sum(|one| one.ssd), disk: sum(|one| one.disk), life: 1.0 })
 }
 
-/// Stripes over single drives: each write also writes so many parities.
+/// Stripes over single drives: each write also writes this many parities.
 pub(super) fn terms_with_parities(members: &[MemberTerms], parities: usize) -> Option<Terms> {
     let (n, parities) = ((members.len() - parities) as f64, parities as f64);
     let (ssd, writes) = ((n + parities) / n, 1.0 + parities);

@@ -105,13 +105,13 @@ pub struct Options<'a> {
     pub group_pages: u32,
     /// Raw members only: how many groups there are.
     pub groups: u32,
-    /// Raw members only: groups are cleaned when no more than so many are free.
+    /// Raw members only: groups are cleaned when no more than this many are free.
     pub clean_below: u32,
     /// Bytes of a page.
     pub page_bytes: u64,
     /// In an array: what each member is. Empty in a drive, where all of them are flash.
     pub array: &'a [MemberFacts],
-    /// A member has so many pages of consecutive stripes before parities move on: 1 in a drive.
+    /// A member has this many pages of consecutive stripes before parities move on: 1 in a drive.
     pub unit_pages: u32,
 }
 
@@ -179,14 +179,14 @@ pub struct Entry {
     /// Its options, part by part. Drives can have it if members inside a drive are among them ([`Inside`]), it works out
     /// sums if [`Sums`] are.
     options: &'static [Part],
-    /// How many members it makes of so many parts of the level it runs over, `width` of them being asked for; or why
+    /// How many members it makes of this many parts of the level it runs over, `width` of them being asked for; or why
     /// that cannot be. The level's name is for the message.
     pub members: fn(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String>,
-    /// Of so many members, how many hold the host's data of a stripe.
+    /// Of this many members, how many hold the host's data of a stripe.
     pub data_members: fn(members: u32, redundancy: &RedundancySpec) -> u32,
     /// What it offers inside a drive, of members that offer `each`; `data_members` times that where it does not say.
     pub capacity: Option<fn(each: u64, members: u32, redundancy: &RedundancySpec) -> u64>,
-    /// Whether its options go with so many members of a drive; the key that does not, and why.
+    /// Whether its options go with this many members of a drive; the key that does not, and why.
     pub check: fn(members: u32, redundancy: &RedundancySpec) -> Result<(), WrongOption>,
     /// How many of the units that it runs over may fail, one after the other, before anything is lost.
     pub survives: fn(members: u32) -> u32,
@@ -299,7 +299,7 @@ impl std::fmt::Debug for Entry {
     }
 }
 
-/// No redundancy over one member of so many pages.
+/// No redundancy over one member of this many pages.
 #[must_use]
 pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
     let options = Options {

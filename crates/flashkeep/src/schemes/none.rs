@@ -40,7 +40,7 @@ pub struct Plain {
     pages: u64,
     /// One in a drive.
     members: u32,
-    /// So many pages of an array go to one member, then as many to the next; all that a member has, where members lie
+    /// This many pages of an array go to one member, then as many to the next; all that a member has, where members lie
     /// one after another.
     unit: u32,
     /// Something has failed, and with it what it held.

@@ -445,7 +445,7 @@ impl Entries {
         }
     }
 
-    /// The stripe that has not been written for the longest time, of those nobody works on.
+    /// The stripe that has not been written for the longest time, of those that no plan works on.
     fn oldest(&self, busy: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.oldest;
         while let Some(slot) = self.slots.get(at as usize) {

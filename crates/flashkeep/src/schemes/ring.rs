@@ -3,7 +3,7 @@
 use crate::kernel::Bits;
 
 /// Slots of a log, and what they hold. A slot is used again when it holds no newest version any more, all older slots
-/// are free, and nobody reads it.
+/// are free, and no plan reads it.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Ring {
     size: u32,
@@ -128,7 +128,7 @@ mod tests {
         let mut ring = Ring::new(4);
         assert_eq!([7, 8, 7].map(|page| ring.append(page)), [0, 1, 2]);
         assert_eq!((ring.of(7), ring.of(8), ring.of(9), ring.room()), (Some(2), Some(1), None, 1));
-        // The first slot's version is not the newest, but somebody reads it.
+        // The first slot's version is not the newest, but a plan reads it.
         assert_eq!((ring.written(0), ring.page_at(0), ring.page_at(2)), (Some(7), None, Some(7)));
         ring.release(|page| page == 7);
         assert_eq!(ring.room(), 1);

@@ -19,7 +19,7 @@ pub enum Shares {
 }
 
 impl Shares {
-    /// Of [`SHARES_OF`] stripes, how many each of so many members has the parity of: shares are rounded down, and what is
+    /// Of [`SHARES_OF`] stripes, the number whose parity each member has: shares are rounded down, and what is
     /// left goes to those that lost most by that; or why that cannot be.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::kernel::Bits;
 
-/// Pages or stripes that something is still to be done about. Whoever takes them goes round, upwards, so that a
+/// Pages or stripes that something is still to be done about. They are taken in ascending order, round and round, so that a
 /// rebuild reads its members in order and nothing is passed over for long.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Todo {
@@ -27,7 +27,7 @@ impl Todo {
         self.left.count() == 0
     }
 
-    /// The next number that nobody works on; it stays until it is taken out.
+    /// The next number that no plan works on; it stays until it is taken out.
     pub(super) fn next(&mut self, busy: impl Fn(u32) -> bool) -> Option<u32> {
         if self.is_empty() {
             return None;
@@ -71,7 +71,7 @@ mod tests {
         }
         let free = |_| false;
         assert_eq!([0; 5].map(|_| todo.next(free)), [Some(3), Some(64), Some(65), Some(700), Some(3)]);
-        // Those somebody works on are passed over, and found later.
+        // Those that a plan works on are passed over, and found later.
         assert_eq!([0; 3].map(|_| todo.next(|n| n == 64 || n == 700)), [Some(65), Some(3), Some(65)]);
         assert!(todo.next(|_| true).is_none());
         for number in [3, 64, 700, 700] {

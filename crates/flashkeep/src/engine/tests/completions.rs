@@ -82,7 +82,7 @@ fn a_member_that_is_gone_is_not_the_first() {
     rig.change(2, Change::Failed);
     let (start, write) = (rig.now.0, rig.write(0, 1));
     rig.run();
-    assert_eq!(told(&rig, write), start, "nobody is left to wait for");
+    assert_eq!(told(&rig, write), start, "no member is left to wait for");
     rig.read_all(8);
     assert_eq!(rig.lost.len(), 8);
 }
@@ -152,7 +152,7 @@ fn nobody_but_the_stripe_waits_for_later_steps() {
                 engine.forget(finished.join);
             }
             if verb == Verb::Write && now == at + 10 {
-                // The copies are still to come: whoever comes now waits for the stripe.
+                // The copies are still to come: a command that comes now waits for the stripe.
                 assert!(!engine.is_quiet());
                 let ticket = engine.open(9, 1);
                 engine.submit(&mut store, SimTime(now), Command::new(Verb::Read, Page(0), 1), ticket);

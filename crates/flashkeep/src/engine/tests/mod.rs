@@ -45,7 +45,7 @@ fn raid(members: u8, parities: u8, stripes: u32, report: Report, seed: u64) -> R
     Rig::flat(Raid::new(members, parities, stripes).into(), u16::from(members), stripes, report, seed)
 }
 
-/// `members` leaves of so many pages under a scheme.
+/// `members` leaves of `pages` pages under a scheme.
 fn node<C: Contents>(
     scheme: impl Into<Stub>,
     members: usize,

@@ -1,4 +1,4 @@
-//! Idle time and timers: parity that is renewed when nobody asks for anything.
+//! Idle time and timers: parity that is renewed while there are no requests.
 
 use super::deferred::Deferred;
 use super::*;
@@ -57,7 +57,7 @@ fn idle_work_stops_when_somebody_comes() {
     rig.fill(0, 24);
     rig.until(SimTime(IDLE));
     assert_eq!(rig.engine.working(NodeId::ROOT), 1, "one plan at a time");
-    // Somebody comes while the first is under way: it ends, and no other begins until they have been gone a while.
+    // A request comes while the first is under way: it ends, and no other begins until there were none for a while.
     let read = rig.read(0, 1);
     rig.until(SimTime(IDLE + 30));
     assert!(rig.told[read].is_some());

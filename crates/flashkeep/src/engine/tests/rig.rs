@@ -58,7 +58,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         }
     }
 
-    /// `scheme` over `members` leaves of so many pages.
+    /// `scheme` over `members` leaves of this many pages.
     pub(crate) fn flat(scheme: S, members: u16, pages: u32, report: Report, seed: u64) -> Self {
         let mut store = Store::new(seed);
         let leaves = (0..members).map(|_| Tree::Leaf(store.add(pages, 0, report))).collect();

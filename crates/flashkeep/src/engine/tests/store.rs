@@ -72,7 +72,7 @@ impl<C: Contents> Store<C> {
         }
     }
 
-    /// A leaf with so many pages, in erase blocks of `block` pages.
+    /// A leaf with this many pages, in erase blocks of `block` pages.
     pub(crate) fn add(&mut self, pages: u32, block: u32, report: Report) -> LeafId {
         let (n, backlog) = (pages as usize, Span::ZERO);
         let [bad, broken, given, programmed] = [(); 4].map(|()| vec![false; n]);
@@ -116,7 +116,7 @@ impl<C: Contents> Store<C> {
         self.leaves[usize::from(leaf)].bad[page as usize] = true;
     }
 
-    /// The page of a raw chip cannot be read any more, nor be written; whoever it belongs to is told.
+    /// The page of a raw chip cannot be read any more, nor be written; its owner is notified.
     pub(crate) fn break_page(&mut self, leaf: u16, page: u32) {
         let this = &mut self.leaves[usize::from(leaf)];
         this.broken[page as usize] = true;
@@ -190,7 +190,7 @@ impl<C: Contents> Store<C> {
             ..done
         };
         match report {
-            // Nobody knows ahead that a page will not be readable.
+            // It is not known ahead that a page will be unreadable.
             Report::AtOnce => self.done.push(done),
             Report::Ahead(delay) if done.failed.is_none() => self.done.push(whole(delay, delay)),
             Report::Ahead(delay) | Report::After(delay) => self.later(now + Span(delay), whole(delay, delay)),

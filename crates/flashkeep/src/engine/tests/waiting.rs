@@ -21,7 +21,7 @@ fn a_full_memory_lets_writers_wait_in_order() {
     rig.run();
     let at = |tag: usize| rig.told[tag].expect("told").0.0;
     // Stripe 0 is written by 10. Its entry goes: parity is on the member at 20. The second write needs nothing
-    // read, and is there at 30, with it whoever stood behind; the third presses the second's entry out by 40.
+    // read, and is there at 30, with it the commands that stood behind; the third presses the second's entry out by 40.
     assert_eq!([first, second, behind, third].map(at), [10, 30, 30, 50]);
     // One commit read nothing (the page was covered); the other neither.
     let reads = rig.store.count(|leaf, c| leaf.0 < 5 && c.verb == Verb::Read && c.cause == Cause::Parity);

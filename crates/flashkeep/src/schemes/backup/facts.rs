@@ -58,7 +58,7 @@ impl DiskFacts {
     }
 }
 
-/// What the backup has done. Time means of what is in use are for whoever has a clock and asks often enough.
+/// What the backup has done. Time means of what is in use are for a caller with a clock that asks often enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct BackupFacts {
     /// Pages of the memory.

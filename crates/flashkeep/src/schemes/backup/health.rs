@@ -80,7 +80,7 @@ impl Backup {
             self.segments.clear(at, |page| lost.push(page));
             disk.sweep.clear();
             if matches!(disk.doing.kind, Kind::Stage | Kind::InPlace | Kind::Destage) {
-                // Whatever comes of it, nobody knows of it any more.
+                // Its completion is no longer expected.
                 disk.doing.slots.clear();
                 disk.doing.places.clear();
             }
@@ -92,7 +92,7 @@ impl Backup {
         }
     }
 
-    /// A disk does not answer. The memory keeps for it what nobody else has; the rest would only be in the way.
+    /// A disk does not answer. The memory keeps for it the only copies; the rest would only be in the way.
     fn lose_disk(&mut self, disk: usize, view: &View<'_>) {
         self.disks[disk].alive = false;
         self.disks[disk].sweep.clear();

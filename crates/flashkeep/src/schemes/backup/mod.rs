@@ -144,9 +144,9 @@ pub struct Backup {
     /// Of 1,000 free segments, how many may be in use before they are recalled under load.
     recall_permille: u32,
     recall_idle: Span,
-    /// Nobody has written for that long.
+    /// There were no writes for this long.
     quiet: bool,
-    /// Commands are cut into pieces of so many pages.
+    /// Commands are cut into pieces of this many pages.
     grain: u32,
     /// Something has failed.
     troubled: bool,
@@ -190,7 +190,7 @@ impl Backup {
         }
     }
 
-    /// What whoever works with a disk holds.
+    /// What a plan that works with a disk holds.
     fn key(disk: usize) -> Key {
         Key(disk as u64)
     }

@@ -39,7 +39,7 @@ pub(super) struct Held {
     newest: u32,
     /// Versions that wait.
     pub(super) queued: u32,
-    /// Pages in use, whatever for.
+    /// Pages in use, for any purpose.
     pub(super) used: u32,
     /// The most that ever were.
     pub(super) most: u32,
@@ -137,7 +137,7 @@ impl Memory {
 
     /// Takes a free slot for a page.
     pub(super) fn take(&mut self, page: Page, disk: usize) -> u32 {
-        let slot = self.free.next(|_| false).expect("whoever takes a slot has asked for room");
+        let slot = self.free.next(|_| false).expect("room was reserved for the slot");
         self.free.set(slot, false);
         let state = State::Coming;
         self.slots[slot as usize] = Slot { state, page: page.0, disk: disk as u8, older: NONE, newer: NONE };

@@ -120,7 +120,7 @@ impl Backup {
         self.memory.room() + Self::pages_of(command).filter(dropped).count() as u32
     }
 
-    /// Whatever the backup has of a page is out of date.
+    /// The backup's copy of a page is out of date.
     fn forget(&mut self, page: Page) {
         self.memory.forget(page);
         self.segments.remove(page);
@@ -138,7 +138,7 @@ impl Backup {
         }
     }
 
-    /// A page that a member could not bring: the SSD has it, or its backup, or nobody.
+    /// A page that a member could not bring: the SSD has it, or its backup, or it is lost.
     pub(super) fn have_otherwise(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
         let wanted = failed[failed.len() - 1];
         let (member, place) = (wanted.member, wanted.command.start);

@@ -97,7 +97,7 @@ impl Backup {
         self.disks[disk].doing = doing;
     }
 
-    /// A page did not get to the disk: if nobody else has it, it waits for the disk to come back.
+    /// A page did not get to the disk: if there is no other copy, it waits for the disk to come back.
     fn not_moved(&mut self, disk: usize, slot: u32, page: Page, renewed: bool, view: &View<'_>) {
         let (ssd, on_ssd) = self.layout.on_ssd(page);
         let waits = renewed || !self.disks[disk].alive;

@@ -79,10 +79,10 @@ pub(super) struct ICashOptions {
     /// What the difference to a reference takes, bytes (ours).
     #[schemars(range(min = 1, max = 4096))]
     pub(super) delta_bytes: u32,
-    /// It is looked for what is alike after so many pages read or written (Yang and Ren: 2,000 I/Os).
+    /// The scan for similar pages runs after this many pages read or written (Yang and Ren: 2,000 I/Os).
     #[schemars(range(min = 1, max = 1_000_000))]
     pub(super) scan_every: u32,
-    /// Among so many pages, those used last (Yang and Ren: 4,000).
+    /// It covers this many pages, those used last (Yang and Ren: 4,000).
     #[schemars(range(min = 1, max = 1_000_000))]
     pub(super) scan_pages: u32,
 }
@@ -409,7 +409,7 @@ impl Scheme for ICash {
         self.answers = [DRIVE, DISK, MEMORY].into_iter().all(|member| view.alive(member));
         self.damaged |= !matches!(change, Change::Unreadable(_));
         match (member, change) {
-            // What memory has, nobody else has now.
+            // Only memory has these pages now.
             (DISK, Change::Failed) => {
                 self.clean = 0;
                 self.flushing = self.flushing.map(|_| 0);

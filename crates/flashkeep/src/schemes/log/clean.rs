@@ -83,7 +83,7 @@ pub(super) struct Begin {
 }
 
 impl Log {
-    /// Whether a cleaning is to be begun, or to go on, without anybody waiting for it.
+    /// Whether a cleaning is to be begun, or to go on, without a write waiting for it.
     #[inline]
     pub(super) fn wants_to_clean(&self) -> bool {
         match &self.cleaning {
@@ -108,7 +108,7 @@ impl Log {
             return self.close_early(plan);
         }
         if let Some(cleaning) = &self.cleaning {
-            // A rebuild has a pace of its own, unless somebody waits.
+            // A rebuild has a pace of its own, unless a write waits.
             let goes_on = cleaning.cause == Cause::Gc || cleaning.is_over || self.is_starved();
             return goes_on && self.go_on(plan);
         }
@@ -127,7 +127,7 @@ impl Log {
         self.go_on(plan)
     }
 
-    /// The group that holds least. Cleaning it must give a row at least; only where somebody waits who cannot be helped
+    /// The group that holds least. Cleaning it must give a row at least; only where a write waits that cannot be helped
     /// otherwise, a slot is enough.
     pub(super) fn victim(&self) -> Option<u32> {
         let victim = self.groups.least()?;
@@ -144,7 +144,7 @@ impl Log {
         (current + gain <= room).then_some(victim)
     }
 
-    /// Data slots of a row over so many members, at the narrowest.
+    /// Data slots of a row over this many members, at the narrowest.
     pub(super) fn data_slots(&self, members: u8) -> u32 {
         data_in_row(u32::from(members), u32::from(self.policy.widths.narrowest()))
     }
@@ -236,7 +236,7 @@ impl Log {
         true
     }
 
-    /// Copies so many of the group's pages that full stripes come of them, or all that is left.
+    /// Copies as many of the group's pages as make full stripes, or all that is left.
     fn copy(&mut self, cleaning: &mut Cleaning, piece: &mut Piece, plan: &mut Plan) {
         piece.moves.clear();
         piece.writes.clear();

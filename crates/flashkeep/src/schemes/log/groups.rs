@@ -110,12 +110,12 @@ impl Groups {
         self.scores[group as usize] -= 1;
     }
 
-    /// Whether somebody works on it, or it is not closed.
+    /// Whether a plan works on it, or it is not closed.
     pub(super) fn is_busy(&self, group: u32) -> bool {
         self.scores[group as usize] & BUSY != 0
     }
 
-    /// Somebody works on a closed group, or does not any more.
+    /// A plan begins or ends its work on a closed group.
     pub(super) fn set_busy(&mut self, group: u32, busy: bool) {
         let score = &mut self.scores[group as usize];
         *score = if busy { *score | BUSY } else { *score & !BUSY };

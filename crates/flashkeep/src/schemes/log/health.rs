@@ -9,7 +9,7 @@ use std::ops::Range;
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Health {
-    /// Whether anything has ever been missing: as long as nothing has, nobody looks.
+    /// Whether anything has ever been missing: until then nothing is looked up.
     pub(super) troubled: bool,
     members: Vec<Condition>,
     living: u8,

@@ -119,12 +119,12 @@ pub struct Log {
     moving: bool,
     /// Erases under way.
     erasing: usize,
-    /// Whether there may be a reason to clean that nobody has looked at.
+    /// Whether there may be a reason to clean that has not been examined.
     wants_room: bool,
     /// The last command happened before time 0, and so does what follows from it.
     before: bool,
     health: Health,
-    /// Places written in the background that nobody has looked at since.
+    /// Places written in the background and not examined since.
     unchecked: Vec<Place>,
     #[serde(skip)]
     mends: Vec<Mend>,
@@ -397,7 +397,7 @@ pub(super) fn members(parts: u64, width: Option<u32>, level: &str) -> Result<u32
     Ok(width as u32)
 }
 
-/// Data slots in a row of so many members that is cut into stripes of `width`, parity included; the last one may be
+/// Data slots in a row of this many members that is cut into stripes of `width`, parity included; the last one may be
 /// narrower, and a single slot that is left over goes to waste.
 pub(super) fn data_in_row(members: u32, width: u32) -> u32 {
     let width = width.clamp(2, members.max(2));

@@ -7,7 +7,7 @@ pub(super) struct Place(pub(super) u32);
 /// The bit of a place that holds its stripe's parity.
 const PARITY: u8 = 0x80;
 
-/// Stripes of a row are numbered from 1; so many fit beside the parity's bit, and in 255 members.
+/// Stripes of a row are numbered from 1; this many fit beside the parity's bit, and in 255 members.
 pub(super) const MOST_STRIPES: u8 = 0x7F;
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]

@@ -254,7 +254,7 @@ impl Log {
         self.is_roomy() || self.health.living() == self.members && self.health.bad.count() == 0
     }
 
-    /// A group that lacks units and that nobody can make whole in place, and how it can be moved; or another that
+    /// A group that lacks units and cannot be made whole in place, and how it can be moved; or another that
     /// gives the room for it.
     fn next_move(&self) -> Option<Begin> {
         if !self.can_move() {
@@ -324,7 +324,7 @@ impl Log {
             return false;
         }
         if !begin.only_lacking && self.groups.state(group) == State::Open {
-            // All of it goes: nobody writes to it any more.
+            // All of it goes: no command writes to it any more.
             if is_front {
                 if self.close_early(plan) {
                     return true;

@@ -1,14 +1,15 @@
 //! What is left of the log after a power cut.
 //!
-//! Every page says of itself which page of the host's it is, which version, and which stripe of its row it belongs to,
-//! as data or as parity; the places are what has been read of that. A running sum is lost: what waited for its parity
-//! stands in a stripe that has none, and is moved into another one. So is what stands in a stripe of which more than one
-//! unit was still to be programmed; where it was one, the others say what it would have been.
+//! The OOB area of every page names its logical page, its version, and the stripe of its row that it belongs to, as data
+//! or as parity. Recovery gets these as places. A running sum is lost: pages that waited for its parity are in a stripe
+//! without one, and move to another stripe. So do pages of a stripe of which more than one unit was still to be
+//! programmed; if it was one, the others say what it would have been.
 //!
-//! Nobody goes on with a group that was being filled: it is closed as it is. A page that a cleaning has copied is where it was, unless all of its group has been copied: the group is then empty, as it was
-//! about to be. Either way one group can be erased at once, the one that was copied from or the one that was copied to.
-//! Only where the host has written to the latter, and what it replaced in the former meanwhile was not durable, there
-//! is none: then the rest of a group that was being filled is used to clean another before the host gets any of it.
+//! Recovery closes groups that were open. A page that cleaning has copied is where it was, unless all of its group has
+//! been copied: the group is then empty, as it was about to be. Either way one group can be erased at once: the source
+//! of the copies or their destination. There is none only if the host has written to the destination and what this
+//! replaced in the source was not durable: then the rest of a group that was being filled is used to clean another
+//! before the host gets any of it.
 
 use super::Log;
 use super::clean::Begin;
@@ -25,7 +26,7 @@ struct Copy {
     /// The number of its write; 0 where only its stripe knows it.
     sequence: u64,
     place: Place,
-    /// Nobody has it any more, and it was the page: what is older must not be taken for that.
+    /// No member has it any more, and it was the page: what is older must not be taken for that.
     lost: bool,
 }
 

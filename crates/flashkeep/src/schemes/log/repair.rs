@@ -21,7 +21,7 @@ impl Log {
             let (member, page) = self.address(place);
             failed.iter().any(|step| (step.member, step.command.start) == (member, page))
         };
-        // Somebody wants the page itself, not what the place adds to a stripe.
+        // The reader wants the page itself, not what the place adds to a stripe.
         let page_itself = wanted.at != Step::NOWHERE;
         if page_itself && !self.places.is_current(place) {
             let Some(now) = self.places.find(self.places.owner(place)) else { return Outcome::Planned };

@@ -77,7 +77,7 @@ impl Reliability {
         }
     }
 
-    /// The chance that a stripe of so many units is lost after so many erases.
+    /// The chance that a stripe of `units` is lost after `erases`.
     fn stripe_loss(&self, width: u32, erases: u32) -> f64 {
         let bit = exp(self.new + self.erase * f64::from(erases)).min(0.5);
         tail(width, 1, page_loss(tail(self.bits, self.corrects, bit), self.words))

@@ -50,7 +50,7 @@ impl Log {
         }
     }
 
-    /// Closes the host's open stripe. What ends a row is its parity, whatever it covers.
+    /// Closes the host's open stripe. A row ends with its parity, even if it covers only a part.
     fn write_parity(&mut self, inside: Cause, plan: &mut Plan) {
         let row = self.front.row;
         let (member, last) = self.front.place_parity();
@@ -80,8 +80,8 @@ impl Log {
         true
     }
 
-    /// While the controller adds up a parity that has not been submitted, nobody writes behind it (pages of a chip are
-    /// programmed in order), and nobody overtakes a write that waits for that.
+    /// While the controller adds up a parity that has not been submitted, no write goes behind it (pages of a chip are
+    /// programmed in order), and no write overtakes one that waits for that.
     pub(super) fn lock_open(&self, command: &Command) -> Lock {
         let key = Hold::Open.key();
         let closes = command.verb == Verb::Write && self.front.may_complete();

@@ -51,7 +51,7 @@ pub struct Rotated<const PARITIES: u8> {
 }
 
 impl<const PARITIES: u8> Rotated<PARITIES> {
-    /// Over so many members, each of which has so many pages of consecutive stripes before parities move on.
+    /// Over `members`, each of which has this many pages of consecutive stripes before parities move on.
     fn over(members: u8, unit_pages: u32) -> Self {
         let by_unit = (unit_pages > 1).then(|| Divisor::new(unit_pages));
         Rotated { members, by_members: Divisor::new(u32::from(members)), by_unit }

@@ -70,7 +70,7 @@ impl Versions {
             let there = self.stripes.units(&written, stripe).within(known).without(trimmed);
             let owed = there.with(self.stripes.units(&logged.owed, stripe));
             let known = known.with(coming);
-            // With every unit there, the data say all there is to know. (What is not there, and owed to nobody, had not
+            // With every unit there, the data say all there is to know. (What is not there, and owed to no reader, had not
             // been programmed.)
             let seats = self.stripes.seats(stripe);
             let is_short = (0..self.stripes.data()).any(|index| {

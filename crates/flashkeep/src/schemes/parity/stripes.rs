@@ -78,7 +78,7 @@ pub(crate) struct Stripes<L> {
     count: u32,
     /// Data pages that are no known zeros.
     pub(crate) written: Bits,
-    /// Nothing ever failed: nobody lacks anything.
+    /// Nothing ever failed: no member lacks a page.
     pub(crate) sound: bool,
     /// Stripes whose parities lack one of their units.
     pub(crate) thin: Bits,
@@ -227,7 +227,7 @@ impl<L: Layout> Stripes<L> {
         });
     }
 
-    /// Notes what a plan changes: at once where it submits everything at once, so that nobody can find the stripe in
+    /// Notes what a plan changes: at once where it submits everything at once, so that no plan can find the stripe in
     /// between, else when it is durable.
     pub(crate) fn begin(&mut self, place: Place, touch: &Touch, in_stages: bool) {
         if touch.before == touch.after && self.sound {

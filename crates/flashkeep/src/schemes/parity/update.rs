@@ -10,7 +10,7 @@ use crate::engine::{Cause, Command, Flags, Member, Page, Plan, Role, Step, Verb,
 const REPAIR: u32 = 1000;
 
 impl<L: Layout> Stripes<L> {
-    /// Every page from its member; a known zero from nobody, where its member lacks it.
+    /// Every page from its member; a known zero without a read, if its member lacks it.
     #[inline]
     pub(crate) fn read(&self, command: &Command, place: Place, view: &View<'_>, plan: &mut Plan) {
         let Place { seats, first, end } = place;
@@ -111,7 +111,7 @@ impl<L: Layout> Stripes<L> {
 /// What is read for an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reads {
-    /// Nothing: all of the stripe is written, or nobody has a parity of it.
+    /// Nothing: all of the stripe is written, or there is no parity of it.
     Nothing,
     /// The old data and parity: read-modify-write.
     Replaced,
@@ -131,7 +131,7 @@ pub(crate) fn fetch(seats: Seats, units: Units, plan: &mut Plan) {
     }
 }
 
-/// Reads what a command replaces, unless whoever writes has it in hand.
+/// Reads what a command replaces, unless the writer has it in hand.
 pub(crate) fn read_old(command: &Command, place: Place, old: Units, plan: &mut Plan) {
     let Place { seats, first, .. } = place;
     let in_hand = command.flags.has(Flags::OLD_IN_HAND);

@@ -292,7 +292,7 @@ impl Versions {
     pub(crate) fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
         let stripe = self.stripes.split(page).0;
         if hazard == Hazard::Power {
-            // Not by itself, but where the member of such a page is gone, too: nobody knows then what replaced it.
+            // Not by itself, but where the member of such a page is gone, too: it is unknown then what replaced it.
             return self.stripes.written.has(page.0) && !self.changed(stripe).is_empty();
         }
         let weak = if self.changed.has(page.0) { &self.blind } else { &self.stripes.thin };
@@ -345,7 +345,7 @@ impl Versions {
     }
 
     /// The next stripe of a rebuild. One with a single version of everything is rebuilt by what it lacks; of another the
-    /// parity is to be written anew, which brings back whatever that has to read. Whether that is so.
+    /// parity is to be written anew, which brings back the pages that this has to read. Whether that is so.
     pub(crate) fn rebuild(&mut self, view: &View<'_>, plan: &mut Plan) -> Option<(u32, bool)> {
         while let Some(stripe) = self.stripes.todo.next(|stripe| view.held(Key(u64::from(stripe)))) {
             self.stripes.todo.set(stripe, false);

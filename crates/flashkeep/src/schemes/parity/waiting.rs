@@ -41,7 +41,7 @@ impl Waiting {
         self.broken.set(stripe, false);
     }
 
-    /// Whether a command only adds pages to a stripe that goes on waiting: nothing is read, and nobody need be kept from
+    /// Whether a command only adds pages to a stripe that goes on waiting: nothing is read, and no plan need be kept from
     /// the stripe.
     pub(super) fn adds<L: Layout>(&self, command: &Command, stripes: &Stripes<L>, place: Place) -> bool {
         let stripe = place.seats.stripe;

@@ -125,7 +125,7 @@ fn parity_may_wait_until_its_stripe_is_full() {
         // The fourth takes the others with it.
         assert_eq!((scheme(&rig).exposed(), declared(&rig, &setup)), (3, vec![0, 1, 2]));
         rig.until(SimTime(10));
-        // Nobody waited for anybody, and nothing was read; the last page brought the parity.
+        // No plan waited for another, and nothing was read; the last page brought the parity.
         assert!(pages.iter().all(|&(write, _)| rig.told[write].expect("told").0 == SimTime(10)));
         assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (0, parities));
         assert_eq!((scheme(&rig).exposed(), declared(&rig, &setup).len()), (0, 0));
@@ -215,7 +215,7 @@ fn a_collection_may_force_the_commit() {
     rig.write(4, 1);
     rig.run();
     let old = crate::engine::Member(0);
-    assert!(!rig.background(0, Why::Leaving(old, Page(RAID5.stripes + 2))), "that is nobody's old version");
+    assert!(!rig.background(0, Why::Leaving(old, Page(RAID5.stripes + 2))), "that is not an old version");
     rig.store.log.clear();
     let kept =
         (RAID5.stripes..RAID5.stripes + 3).find(|&page| rig.background(0, Why::Leaving(old, Page(page))));

@@ -56,7 +56,7 @@ fn history(setup: &Setup, seed: u64, steps: u32, troubled: bool) -> Rig {
     rig
 }
 
-/// Every choice of so many of the members.
+/// Every choice of this many members.
 fn choices(nodes: &[u16], count: u32) -> Vec<Vec<u16>> {
     match count {
         0 => vec![Vec::new()],
@@ -131,7 +131,7 @@ fn by_trial(setup: &Setup, seed: u64, steps: u32, failures: u32) -> (Rig, BTreeS
 fn what_the_next_failure_would_cost() {
     let mut counted = 0;
     for setup in ALL {
-        // A page of which a part was lost when it was completed stays lost, whatever is brought back of it.
+        // A page of which a part was lost when it was completed stays lost, even if other parts come back.
         let setup = Setup { merges: false, ..setup };
         for seed in 0..40 {
             let (rig, lost) = by_trial(&setup, seed, seed as u32 % 4 * 6, 1);

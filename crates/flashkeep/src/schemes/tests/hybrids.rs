@@ -288,7 +288,7 @@ fn cached_writes_in_any_order_of_completion() {
 
 // ---------------------------------------------------------------- what they run over
 
-/// What a scheme offers over so many drives and disks of these sizes.
+/// What a scheme offers over drives and disks of these numbers and sizes.
 fn offers(name: &str, drives: &[u64], disks: &[u64]) -> Result<u64, String> {
     let member = |disk| move |&pages: &u64| MemberFacts { pages, page_bytes: 4096, disk };
     let members: Vec<_> = drives.iter().map(member(false)).chain(disks.iter().map(member(true))).collect();

@@ -16,7 +16,7 @@ const SETUP: Setup =
 /// What the host sees, for those who shake and read it.
 const SEEN: Setup = Setup { scheme: "mirror", members: 2, stripes: PAGES, ..RAID5 };
 
-/// A drive of 20 pages and 4 copies, a log of 12 deltas, memory for so many; it is looked through after each page.
+/// A drive of 20 pages and 4 copies, a log of 12 deltas, memory for as many; it is looked through after each page.
 fn array(report: Report, memory: u32, seed: u64) -> Rig {
     let mut store = Store::new(seed);
     let leaves = [24, DISK_PAGES, memory].map(|pages| Tree::Leaf(store.add(pages, 0, report))).into();

@@ -101,7 +101,7 @@ fn members_are_aged() {
     }
 }
 
-/// An array that was saved after it had been conditioned goes on as if it had just been, whatever its members are.
+/// An array that was saved after it had been conditioned goes on as if it had just been, with members of every kind.
 #[test]
 fn arrays_are_saved() {
     let plain = |mut job: Job| {

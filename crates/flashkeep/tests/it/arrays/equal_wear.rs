@@ -15,7 +15,7 @@ const PAGES: f64 = 787.0;
 const RANDOM: &str = "synth:random,requests=60k,write=1,size=4KiB,depth=1";
 const UNIT: &str = "redundancy.stripe_kib=4";
 
-/// So many drives, and a disk behind them for `backup`; written until one more is worn out than the array survives.
+/// This many drives, and a disk behind them for `backup`; written until one more is worn out than the array survives.
 fn worn(scheme: &str, drives: usize, more: &[&str]) -> Job {
     let mut members = format!("\"{drives} * {}\"", file("member.toml", MEMBER));
     if scheme == "backup" {
@@ -83,7 +83,7 @@ fn uneven_parity_leaves_time_to_replace() {
     assert_eq!(run["members"][0]["wear"]["expired_blocks"], 0, "the new one's");
 }
 
-/// Nobody is told to fail: too many that refuse writes end the run just the same, and it says when each began to.
+/// No member is made to fail: too many that refuse writes end the run just the same, and it says when each began to.
 #[test]
 fn the_end_of_an_array_is_told() {
     let run = summary(&worn("mirror", 2, &[]));

@@ -15,7 +15,7 @@ const PINS: u64 = 3 * 4096;
 const LINK: &str = "host.link_us_per_sector=6.25";
 const CROSS: u64 = 50_000;
 
-/// Requests of whole pages, up to so many each, of which so many percent trim.
+/// Requests of whole pages, up to `most` each, of which a percentage trims.
 fn history(seed: u64, most_pages: u64, trims: u64) -> String {
     let mut random = Random::stream(seed, "fronts");
     let (mut text, mut now) = ("time_ns,device,op,offset_B,size_B\n".to_owned(), 0);
@@ -132,7 +132,7 @@ fn a_member_fails_behind_its_link() {
 /// DRAM for 16 pages.
 const DRAM: &str = "buffer.dram_mib=0.0625";
 
-/// Random histories through a member's DRAM, with and without its link, whatever protects the drive within and however
+/// Random histories through a member's DRAM, with and without its link, with every protection within the drive and however
 /// its DRAM gives pages up.
 #[test]
 fn a_member_with_dram_is_the_drive_that_it_is_alone() {

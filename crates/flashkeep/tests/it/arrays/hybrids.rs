@@ -103,7 +103,7 @@ fn a_backup_hides_its_disk_until_the_memory_is_full() {
     assert!(phases <= 3.0 * host && moved(&full, "staged") > 0.0, "{phases} of {host}");
 }
 
-/// A disk whose sectors cannot be read any more: whatever has them elsewhere brings them back, and some reads ask it.
+/// A disk whose sectors cannot be read any more: another copy brings them back, and some reads ask it.
 #[test]
 fn a_disk_forgets() {
     let disk = file("disk.toml", DISK);

@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 const MEMBER: &str = "[flash]\nchannels = 4\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
                       blocks_per_plane = 16\npages_per_block = 16\npage_kib = 4\n[ftl]\nover_provisioning = 0.6\n";
 
-/// An array of so many of them.
+/// An array of this many of them.
 fn array(scheme: &str, members: usize, more: &[&str]) -> Vec<String> {
     let drive = file("member.toml", MEMBER);
     let members = format!("members=[\"{members} * {}\"]", drive);
@@ -168,7 +168,7 @@ fn writes_on_idle_arrays() {
     }
 }
 
-/// A run that covers a row of units is written without reading, whatever the unit.
+/// A run that covers a row of units is written without reading, for every unit.
 #[test]
 fn rows_of_units_are_full_stripes() {
     for unit in [4, 16, 64] {
@@ -281,7 +281,7 @@ fn more_drives_than_can_be_numbered_are_refused() {
 /// A disk of 2,000 pages.
 const DISK: &str = "[disk]\ncapacity_gb = 0.008192\nheads = 1\nzones = 1\n";
 
-/// A mirror asks its members how busy they are; those that are trees answer for themselves, whatever their pages are
+/// A mirror asks its members how busy they are; those that are trees answer for themselves, with pages of any size
 /// called within.
 #[test]
 fn a_mirror_over_striped_members() {

@@ -19,7 +19,7 @@ pub(super) fn nested_job(levels: &[(&str, usize, &str)], trace: &str) -> Job {
     job
 }
 
-/// Every level has units of its own, whatever is above and below it, and however they compare.
+/// Every level has units of its own, independent of those above and below it.
 #[test]
 fn units_within_units() {
     let units = |kib: [u32; 2]| kib.map(|kib| format!("stripe_kib = {kib}"));
@@ -44,7 +44,7 @@ fn units_within_units() {
     }
 }
 
-/// Three levels, and a mirror in the middle: whatever happens within what each of them survives.
+/// Three levels, and a mirror in the middle: under all failures that each of them survives.
 #[test]
 fn three_levels() {
     let levels = [("none", 2, "stripe_kib = 8"), ("mirror", 2, ""), ("raid5", 3, "stripe_kib = 16")];
@@ -120,7 +120,7 @@ fn levels_have_controllers_of_their_own() {
     assert_eq!(rebuilding("", "rebuild_share = 0.1"), fast);
 }
 
-/// A member whose pages cannot be read, not even by its own redundancy, says so and answers nothing else: whoever is above
+/// A member whose pages cannot be read, not even by its own redundancy, says so and answers nothing else: the node above
 /// it has them otherwise.
 #[test]
 fn a_member_of_its_own_redundancy_forgets() {

@@ -125,7 +125,7 @@ fn losses(entry: &Entry, array: &Resolved) -> Vec<Vec<Vec<u32>>> {
     losses
 }
 
-/// The arrays whose scheme survives something, over whatever it is.
+/// The arrays whose scheme survives something, over every kind of member.
 fn survivors(over: &[Over]) -> impl Iterator<Item = (&'static Entry, Over, Resolved)> {
     let arrays =
         over_drives().flat_map(|entry| over.iter().map(move |&over| (entry, over, array(entry, over))));
@@ -170,7 +170,7 @@ fn every_failure_of_a_member_at_every_step_costs_only_what_was_exposed() {
     }
 }
 
-/// Whatever the array is, the member protects itself; where it does not, the array does.
+/// In every array the member protects itself; where it does not, the array does.
 #[test]
 fn every_failure_within_a_member_at_every_step() {
     for (entry, over) in over_drives().flat_map(|entry| [(entry, Over::Trees), (entry, Over::Arrays)]) {

@@ -76,10 +76,10 @@ pub(crate) struct Bench<H = Drive<Token>> {
     pub(crate) steps: u32,
     /// Pages that a read reported as lost since this was last emptied.
     pub(crate) lost: BTreeSet<u32>,
-    /// What died, for whoever looks at the operations afterwards.
+    /// What died, for checks of the operations afterwards.
     dead: Vec<Dead>,
     was_cut_at: Option<SimTime>,
-    /// Pages may have gone bad that nobody has tried to read since.
+    /// Pages may have gone bad that have not been read since.
     latent: bool,
     is_log: bool,
 }
@@ -221,7 +221,7 @@ impl<H: Bed> Bench<H> {
             missing += 1;
             self.lost.insert(page);
         }
-        // A page that is lost brings zeros, which may be what it held: then nobody is harmed.
+        // A page that is lost brings zeros, which may be what it held: then nothing is harmed.
     }
 
     /// On to the next instant at which something happens; false where nothing does any more.

@@ -342,7 +342,7 @@ fn the_same_history_takes_the_same_course() {
     }
 }
 
-/// Four pages of the map share a page of the flash: whatever the scheme, no page is read wrong, the capacity is what was
+/// Four pages of the map share a page of the flash: under every scheme, no page is read wrong, the capacity is what was
 /// declared, a failure costs what was exposed, and what is rebuilt survives.
 #[test]
 fn pages_that_share_a_flash_page_serve_every_scheme() {
@@ -373,7 +373,7 @@ fn pages_that_share_a_flash_page_serve_every_scheme() {
     }
 }
 
-/// A map is a node between a scheme and its member: whatever scheme that is, every read brings what was written.
+/// A map is a node between a scheme and its member: under every scheme, every read returns what was written.
 #[test]
 fn every_map_serves_every_scheme_over_mapped_members() {
     let maps = MAPS.iter().filter(|map| map.below != Below::Itself);

@@ -177,7 +177,7 @@ fn a_cut_at_every_step_costs_nothing_that_was_durable() {
 }
 
 /// What a failed member takes beyond what was exposed is what shares a stripe with something that was being written
-/// when the power failed: whoever that is, it is said to be lost, and nothing is read wrong.
+/// when the power failed: any such page is reported as lost, and nothing is read wrong.
 fn may_be_lost(bench: &Bench) -> BTreeSet<u32> {
     let exposed = bench.exposed(Hazard::Unit);
     exposed.into_iter().chain(bench.exposed(Hazard::Power)).chain(bench.unsettled()).collect()

@@ -61,7 +61,7 @@ fn units(scheme: &str) -> [&'static str; 2] {
     if scheme == "mirror" { ["member:1", "member:0"] } else { ["channel:1", "channel:4"] }
 }
 
-/// Whether it writes stripes over whatever members are left.
+/// Whether it writes stripes over the members that are left.
 fn has_logs(scheme: &str) -> bool {
     named(scheme).is_some_and(|entry| entry.kind == Members::Raw)
 }
@@ -152,7 +152,7 @@ fn phases_follow_one_another_and_add_up() {
     }
 }
 
-/// Whoever struck before counting began: the first phase is the one under way then, and the sums are the run's.
+/// If a failure struck before counting began, the first phase is the one under way then, and the sums are the run's.
 #[test]
 fn phases_begin_where_counting_does() {
     for (when, first) in [("10%", "degraded"), ("0s", "degraded"), ("60%", "before")] {

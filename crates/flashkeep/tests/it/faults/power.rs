@@ -262,7 +262,7 @@ fn a_map_in_flash_is_brought_up_to_date_after_a_cut() {
     assert_eq!(of(&["power@1500req"]), [6.0, 6.0, 1510.0]);
 }
 
-/// One die: every page that has been programmed is a read, whoever's map it is, and one that was being programmed is
+/// One die: every page that has been programmed is a read, in every map, and one that was being programmed is
 /// none of them. What the cut has left is done with the next write in the plane.
 #[test]
 fn a_map_of_blocks_is_found_again_by_a_scan() {

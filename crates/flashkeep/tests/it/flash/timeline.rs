@@ -114,7 +114,7 @@ fn adds_up(run: &Value, shown: &Shown) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the policies; and who is watched does the same.
+    /// With every policy; a run that is watched does the same.
     #[test]
     fn slices_of_a_thread_never_overlap_and_add_up_to_the_utilisation(
         seed in 0u64..10_000,

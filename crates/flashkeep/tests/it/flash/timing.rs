@@ -93,7 +93,7 @@ fn the_mean_of_the_real_trace() {
     }
 }
 
-/// The write that fills a block is done when the block's summary is, whatever else holds the channel meanwhile.
+/// The write that fills a block is done when the block's summary is, even if others hold the channel meanwhile.
 #[test]
 fn a_summary_takes_its_time_with_every_use_of_the_channel() {
     let drive = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\npage_kib = 4\n\

@@ -1,4 +1,4 @@
-//! Drives that are written until they can take no more: the run ends with its summary, whatever the drive.
+//! Drives that are written until they can take no more: the run ends with its summary, for every drive.
 
 use crate::common::{accepted, done, figure, job, picked, summary};
 use flashkeep::schemes::{Members, for_drives, named};
@@ -143,7 +143,7 @@ fn ways() -> impl Strategy<Value = Vec<String>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever the drive: it ends, reads bring what was written last or are told as lost, and nobody is forgotten.
+    /// Every drive ends its run, reads return what was written last or are reported as lost, and every request is answered.
     #[test]
     fn a_drive_that_wears_out_goes_on_reading(
         seed in 0u64..10_000,

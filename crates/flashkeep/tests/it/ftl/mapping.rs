@@ -22,7 +22,7 @@ fn run(drive: &str, trace: &str, set: &[&str]) -> Value {
     run
 }
 
-/// A write of so many pages at each page, a second apart: SSDSim lines.
+/// A write of this many pages at each page, a second apart: SSDSim lines.
 fn writes(at: &[(u32, u32)]) -> String {
     let lines = at.iter().enumerate();
     lines
@@ -224,7 +224,7 @@ fn a_finer_map_answers_sooner() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Every read brings what was written last, whatever the map, under whatever scheme; twice the same.
+    /// Every read returns what was written last, with every map, under every scheme; twice the same.
     #[test]
     fn every_map_brings_what_was_written_last(
         seed in 0u64..10_000,

@@ -1,4 +1,4 @@
-//! Pages of the map that share pages of the flash, in whole runs: amplification in closed form, and whatever else is
+//! Pages of the map that share pages of the flash, in whole runs: amplification in closed form, and all else that is
 //! asked of the drive.
 
 use crate::common::{accepted, done, figure, file, job, output, picked, summary};
@@ -53,7 +53,7 @@ fn what_the_dram_gives_up_fills_pages() {
     assert!(amplification(&with) < amplification(&without), "{with} {without}");
 }
 
-/// 400 random writes, one at a time: nobody waits without time, so pages of the flash are full.
+/// 400 random writes, one at a time: no request waits without time, so pages of the flash are full.
 #[test]
 fn without_time_every_place_is_filled() {
     let mut job = job(DIE, "synth:random,requests=4k,write=1,size=4KiB,depth=1", &[]);
@@ -212,7 +212,7 @@ fn ways() -> impl Strategy<Value = Vec<String>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever the drive, and whatever fails: it ends, reads bring what was written last or are told as lost, and nobody
+    /// For every drive and failure the run ends, reads return what was written last or are reported as lost, and no request
     /// is forgotten.
     #[test]
     fn no_page_is_read_wrong(

@@ -15,13 +15,13 @@ fn one_die(blocks: u32, pages: u32) -> String {
 const BLOCKS: f64 = 1024.0;
 const PAGES: f64 = 64.0;
 
-/// Logical pages where so many blocks are kept back and the rest has so much to spare; and the key that says so.
+/// Logical pages if this many blocks are kept back and the rest has this over-provisioning; and its key.
 fn logical(kept: f64, spare: f64) -> (f64, String) {
     let logical = ((BLOCKS - kept) * PAGES / (1.0 + spare)).floor();
     (logical, format!("ftl.over_provisioning={}", BLOCKS * PAGES / logical - 1.0))
 }
 
-/// Pages programmed for each page written, once the drive has been written half of so many times over.
+/// Pages programmed for each page written, once the drive has been written half of `times` over.
 fn uniform(victim: &str, spare: f64, times: f64) -> f64 {
     let (logical, op) = logical(1.0, spare);
     let trace = format!("synth:random,requests={},write=1,size=4KiB,depth=1", (logical * times) as u64);
@@ -135,7 +135,7 @@ fn separation_brings_two_temperatures_towards_the_optimum() {
 
 // ---------------------------------------------------------------- wear
 
-/// A file rewritten from end to end again and again beside data that nobody touches.
+/// A file rewritten from end to end again and again beside data that is not touched.
 fn rewritten(levelling: &str, writes: u32, share: f64) -> Value {
     let pages = (7_123.0 * share) as u32 / 16 * 16;
     let trace = format!(
@@ -249,7 +249,7 @@ fn a_mirror_of_worn_groups_loses_nothing_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The least over-provisioning that is accepted is enough, whatever the policies: nothing hangs, nothing is lost
+    /// The least over-provisioning that is accepted is enough, with every policy: nothing hangs, nothing is lost
     /// before the drive is worn out, and every read brings what was written last.
     #[test]
     fn any_policies_keep_every_page(

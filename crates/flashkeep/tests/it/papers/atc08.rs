@@ -79,7 +79,7 @@ fn one_ideal_package() {
     assert!(two < 0.6 * one, "{two} interleaved, {one} without");
 }
 
-/// What it takes to clean a block with so many valid pages: the rest of every block is written again, in order.
+/// What it takes to clean a block with this many valid pages: the rest of every block is written again, in order.
 fn cleaning_us(drive: &str, valid: u32) -> f64 {
     let mut trace = String::new();
     let set =

@@ -16,7 +16,7 @@ fn small(channels: u32, chips: u32, dies: u32, planes: u32) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Every read brings what was written last, with collection running, whatever the policies.
+    /// Every read returns what was written last, with collection running, with every policy.
     #[test]
     fn every_read_brings_what_was_written_last(
         seed in 0u64..10_000,

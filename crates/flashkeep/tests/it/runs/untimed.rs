@@ -295,7 +295,7 @@ fn conditioning_ends_in_the_steady_state_of_random_writes() {
     let found = summary(&conditioned);
     assert_eq!(found["conditioning"]["steady"], true);
     assert!(figure(&found, "conditioning.rounds") >= 5.0);
-    // What comes next is as amplified as the last five rounds, whatever runs it.
+    // What comes next is as amplified as the last five rounds, timed or untimed.
     let before = figure(&found, "conditioning.write_amplification");
     let after = figure(&found, "write_amplification.total");
     assert!((after / before - 1.0).abs() < 0.05, "{after} after {before}");

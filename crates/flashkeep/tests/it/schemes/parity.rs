@@ -4,7 +4,7 @@ use crate::common::{self, done, figure, job, output, records, summary};
 use flashkeep::job::Job;
 use serde_json::Value;
 
-/// So many channels of one chip, one die, one plane each.
+/// This many channels of one chip, one die, one plane each.
 fn drive(channels: u32, scheme: &str) -> String {
     format!(
         "[flash]\nchannels = {channels}\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
@@ -13,7 +13,7 @@ fn drive(channels: u32, scheme: &str) -> String {
     )
 }
 
-/// SSDSim's lines for writes of so many pages each, at a pace at which none meets another.
+/// SSDSim's lines for writes of this many pages each, so slow that none meets another.
 fn writes(requests: impl IntoIterator<Item = (u32, u32)>) -> String {
     let requests = (1_u64..).zip(requests);
     requests.map(|(n, (page, pages))| format!("{} 0 {} {} 0\n", n * 2_000_000, page * 8, pages * 8)).collect()

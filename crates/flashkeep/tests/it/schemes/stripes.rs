@@ -6,7 +6,7 @@ use serde_json::Value;
 
 const MS: u64 = 1_000_000;
 
-/// So many channels of one chip, one die, one plane each.
+/// This many channels of one chip, one die, one plane each.
 fn drive(channels: u32, scheme: &str) -> String {
     format!(
         "[flash]\nchannels = {channels}\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\

@@ -149,7 +149,7 @@ fn an_ssd_and_the_memory() {
     assert!(lost_any > 100, "{lost_any}");
 }
 
-/// Pages that cannot be read are had from elsewhere, whatever asked for them.
+/// Pages that cannot be read are read from elsewhere, for every kind of reader.
 #[test]
 fn pages_that_cannot_be_read() {
     for setup in ALL {

@@ -192,7 +192,7 @@ fn read_all(rig: &mut Rig, setup: &Setup) -> Vec<u32> {
     lost
 }
 
-/// On by so many instants at which something happens.
+/// Goes on by this many events.
 fn steps<C: Contents>(rig: &mut Rig<C>, count: u64) {
     for _ in 0..count {
         rig.step();

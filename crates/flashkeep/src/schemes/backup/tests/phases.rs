@@ -170,7 +170,7 @@ fn the_volume_is_one_and_two_f() {
 
 // ---------------------------------------------------------------- what each key changes
 
-/// So many writes, each of one page at random, a new one each `pause`; what the disks have done by then.
+/// This many writes, each of one page at random, a new one each `pause`; what the disks have done by then.
 fn busy(setup: &Setup, writes: u32, pause: u64) -> (Rig, BackupFacts) {
     let mut random = Random::stream(1, "busy");
     let mut rig: Rig = setup.rig(Report::After(10), 1);

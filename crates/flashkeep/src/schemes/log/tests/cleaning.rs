@@ -10,7 +10,7 @@ fn the_worked_example_of_cleaning() {
     rig.write(0, 20);
     rig.write(5, 20);
     rig.run();
-    assert_eq!(rig.store.count(|_, c| c.verb == Verb::Trim), 0, "as long as nobody waits, it is too little");
+    assert_eq!(rig.store.count(|_, c| c.verb == Verb::Trim), 0, "it is too little unless a write waits");
     rig.store.log.clear();
     rig.write(0, 1);
     rig.run();

@@ -183,7 +183,7 @@ fn what_is_lost_was_exposed() {
         assert!(rig.lost.iter().all(|page| exposed.contains(page)), "seed {seed}");
         losses += rig.lost.len();
         let lost = rig.lost.clone();
-        // What is lost stays lost until it is written, whatever is moved meanwhile, and the rest is made whole.
+        // What is lost stays lost until it is written, also if pages are moved meanwhile, and the rest is made whole.
         for node in [first, second] {
             if node != first || !replaced {
                 rig.replace(node);
@@ -352,7 +352,7 @@ fn a_failure_that_is_told_late() {
     }
 }
 
-/// Whatever happens at once: reads bring what was written, or say that it is lost; nothing stands still.
+/// Under any combination of events reads return what was written, or say that it is lost; nothing stands still.
 #[test]
 fn everything_at_once() {
     for seed in 0..150 {

@@ -181,7 +181,7 @@ impl<H: Bed> Bench<H> {
             let plain = self.drive.scheme().name == "none";
             let back = trimmed && plain && found.is_some_and(|found| found != 0);
             assert!(!back, "page {page} is back after its trim");
-            // Zeros that are said to be lost harm nobody.
+            // Zeros that are said to be lost harm nothing.
             if known[promised] != 0 && version.is_none_or(|version| version < promised) {
                 missing.insert(page);
             }
