@@ -134,7 +134,7 @@ WORN: Settings = {
 }  # fmt: skip
 LIMITED: Settings = {**WORN, "ftl.wear.levelling": "rate-limit"}
 FILE = "synth:random,requests=20k,write=1,size=4KiB,footprint=128KiB,depth=4"
-"""A small file written again and again beside data that nobody touches."""
+"""A small file written again and again beside data that is not touched."""
 UNTIMED: Settings = {"untimed": True}
 
 FTL = (

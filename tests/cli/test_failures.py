@@ -63,7 +63,7 @@ def scenario(tmp_path: Path) -> Path:
 
 
 def test_lost_pages_are_exit_code_3(flashkeep: Command, plain: Path) -> None:
-    """Whatever was asked to fail; the results are there all the same."""
+    """Results are written for every failure that was asked for."""
     code, out, err = flashkeep("run", plain, WORKLOAD, "--fail", "channel:1@50%", "--json")
     assert (code, err) == (3, "")
     found = json.loads(out)
@@ -82,7 +82,7 @@ def test_with_redundancy_nothing_is_lost(flashkeep: Command, raid5: Path) -> Non
     assert found["integrity"]["checked_reads"] > 0
     assert found["integrity"]["reconstructed_reads"] > 0
     assert found["integrity"]["unprotected_page_s"] > 0
-    assert found["integrity"]["time_to_full_redundancy_s"] is None, "nobody replaced it"
+    assert found["integrity"]["time_to_full_redundancy_s"] is None, "it was not replaced"
     assert [phase["phase"] for phase in found["phases"]] == ["before", "degraded"]
     assert found["phases"][1]["event"] == "channel:1@50%"
 

@@ -85,7 +85,7 @@ def test_a_repair_may_read_what_came_after_the_read(bench: Bench, scheme: str, o
 
 @pytest.mark.parametrize("scheme", REDUNDANT)
 def test_the_last_look_at_every_page_is_not_counted(bench: Bench, scheme: str) -> None:
-    """Whatever fails at the end: operations are those of the requests, and phases add up to them."""
+    """For any failure at the end: operations are those of the requests, and phases add up to them."""
     records: list[Record] = [(page * 10_000, "W", page, 1) for page in range(40)]
     records += [(500_000 + page * 10_000, "R", page, 1) for page in range(10)]
     channels = 2 if scheme == "mirror" else 4

@@ -18,7 +18,7 @@ def main() -> int:
     add = parser.add_argument
     add("roots", nargs="+", metavar="ROOT", help="a source tree with a built flashkeep; the old one first, if two")
     add("--cases", type=int, default=500, help="accepted cases to run (default 500)")
-    add("--minutes", type=float, help="end after so many minutes")
+    add("--minutes", type=float, help="end after this many minutes")
     add("--seed", type=int, default=1, help="the first case's seed (default 1)")
     add("--only", action="append", metavar="CASE", help="run this case alone and show it; repeatable")
     add("--reduce", action="append", metavar="CASE", help="make this case smaller, and write it to --keep; repeatable")

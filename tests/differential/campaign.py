@@ -55,7 +55,7 @@ class Campaign:
         return bool(self.found)
 
     def run(self, seed: int, cases: int, workers: int = 1, minutes: float | None = None) -> None:
-        """Draws from `seed` on until so many cases were accepted."""
+        """Draws from `seed` on until the wanted number of cases was accepted."""
         until = time.monotonic() + 60 * minutes if minutes else None
         seeds = iter(range(seed, seed + 100 * cases))
 

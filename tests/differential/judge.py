@@ -104,7 +104,7 @@ def told(answer: Mapping[str, Any]) -> str:
 
 
 def findings(case: Case, answer: Mapping[str, Any]) -> list[Finding]:
-    """What must not be in a result, whatever the case."""
+    """Findings that no case may have."""
     how = outcome(answer)
     if "error" in answer:
         return [] if how == "refused" else [Finding(how, answer["message"][:300])]
@@ -127,7 +127,7 @@ def _may_lose(case: Case, summary: Mapping[str, Any]) -> bool:
     events = [event for event in case.options.get("fail", ()) if not event.startswith("power")]
     survives = (summary.get("redundancy") or {}).get("survives") or 0
     before = next(iter(summary["phases"]), {"unprotected_page_s": 0})["unprotected_page_s"]
-    # A scheme that protects pages some time after it wrote them; where there is no time nobody knows when.
+    # A scheme that protects pages some time after it wrote them; without time, that instant is unknown.
     late = (before > 0 and "power" not in case.tags) or {"untimed", "scheme=fra"} <= case.tags
     cut = "power" in case.tags and bool(events)  # a power cut while degraded: the write hole
     levels = ("die", "chip", "channel")

@@ -16,7 +16,7 @@ KEPT = {"wrap", "traces", "replay", "depth"}
 
 
 def reduced(case: Case, still: Callable[[Case], bool], most: int = 600) -> Case:
-    """The smallest case found for which `still` holds, after at most so many tries."""
+    """The smallest case found for which `still` holds, after at most `most` tries."""
     tried = 0
     again = True
     while again and tried < most:

@@ -111,6 +111,30 @@ fn dependencies_run_one_way() {
     }
 }
 
+/// The dependency table of ARCHITECTURE.md, in which `lib.rs` and the module at the top have no row.
+fn dependency_table() -> String {
+    let row = |(module, named): (&String, &BTreeSet<String>)| {
+        let names: Vec<String> = named.iter().map(|name| format!("`{name}`")).collect();
+        let names = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+        format!("| `{module}` | {names} |\n")
+    };
+    let modules = dependencies();
+    let mut rows: Vec<_> =
+        modules.iter().filter(|(module, _)| !["lib", "simulation"].contains(&module.as_str())).collect();
+    // Each module stands below those that it names.
+    let height = |module: &str| modules.keys().filter(|to| way(&modules, module, to).is_some()).count();
+    rows.sort_by_key(|(module, _)| (height(module), module.as_str()));
+    rows.into_iter().map(row).collect()
+}
+
+#[test]
+fn the_dependency_table_is_that_of_the_sources() {
+    let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
+    let text = fs::read_to_string(text).expect("ARCHITECTURE.md");
+    let table = dependency_table();
+    assert!(text.contains(&table), "the dependency table in ARCHITECTURE.md should be:\n{table}");
+}
+
 #[test]
 fn no_code_but_its_own_knows_a_scheme_by_name() {
     // Causes of operations have names of their own, one of which is what a scheme is called; so has a figure.
