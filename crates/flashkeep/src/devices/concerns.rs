@@ -171,6 +171,14 @@ impl<C: Contents> Snapshot for DeviceSet<C> {
                 Device::Memory(memory) => memory.restore(image.take()?),
             }
         }
+        let last = |device: &Device<C>| match device {
+            Device::Flash(drive) => Some(drive.last_number()),
+            Device::Disk(disk) => disk.last_number(),
+            Device::Memory(_) => None,
+        };
+        if self.numbers.is_some() {
+            self.numbers = self.devices().filter_map(last).max();
+        }
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ impl<C: Contents> Disk<C> {
         assert!(self.is_quiet() && !self.dead && !self.spoilt, "a disk at rest, and whole");
         let held = (0..self.pages.len()).filter(|&page| self.pages.holds(page));
         image.put(&held.map(|page| (page, self.pages.contents(page).stamp())).collect::<Vec<(u32, u64)>>());
+        image.put(&self.numbers());
     }
 
     /// Takes over a state.
@@ -22,6 +23,7 @@ impl<C: Contents> Disk<C> {
     pub fn load(&mut self, image: &mut Reader) -> Result<(), String> {
         let held: Vec<(u32, u64)> = image.take()?;
         held.into_iter().for_each(|(page, stamp)| self.pages.write(page, C::token(stamp)));
+        self.take_numbers(image.take()?);
         Ok(())
     }
 }

@@ -11,7 +11,7 @@
 use super::{Arm, Disk, UnderWay};
 use crate::drive::{Kind, Recovery};
 use crate::engine::{Cause, Contents, FixedMap, Page, Spare};
-use crate::kernel::{SimTime, Span};
+use crate::kernel::{SimTime, Span, sorted};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A write that may not be on the platter.
@@ -80,6 +80,20 @@ impl<C: Contents> Disk<C> {
     pub fn number_from(&mut self, last: u64) {
         if let Some(platter) = &mut self.platter {
             platter.last = platter.last.max(last);
+        }
+    }
+
+    /// The number of each page's newest write, and of the last write of all.
+    pub(super) fn numbers(&self) -> (Vec<(u32, u64)>, u64) {
+        let Some(platter) = &self.platter else { return (Vec::new(), 0) };
+        (sorted(&platter.numbers), platter.last)
+    }
+
+    /// Takes over the numbers of an image.
+    pub(super) fn take_numbers(&mut self, (numbers, last): (Vec<(u32, u64)>, u64)) {
+        if let Some(platter) = &mut self.platter {
+            platter.numbers.extend(numbers);
+            platter.last = last;
         }
     }
 
@@ -186,11 +200,15 @@ impl<C: Contents> Disk<C> {
         let reads = if self.dead { 0 } else { reads };
         let turning = now.since(self.free_at);
         self.statistics.rest(turning, self.standby_after);
+        self.counters.add(0, Kind::Read, Cause::Metadata, reads);
+        if self.untimed {
+            self.free_at = now;
+            return Recovery { ready: now, reads, erases: 0 };
+        }
         let transfer = self.surface.end_of(self.page_sectors - 1);
         self.statistics.operations += reads;
         self.statistics.seek += reads * self.typical[0].0;
         self.statistics.transfer[0] += reads * transfer;
-        self.counters.add(0, Kind::Read, Cause::Metadata, reads);
         self.free_at = now + Span(reads * (self.typical[0].0 + transfer));
         Recovery { ready: self.free_at, reads, erases: 0 }
     }

@@ -47,6 +47,10 @@ impl<C: Contents> Drive<C> {
         self.blocks.validate(ppn);
         self.maps.set(ftl, lpn, Entry::At(ppn));
         self.count_untimed(ftl, Kind::Program, cause, ppn);
+        if !self.untimed || self.power.is_some() {
+            self.sequence += 1;
+            self.note_spare(ppn, lpn, self.sequence);
+        }
         if self.counting {
             self.seals(ftl, Some(stream), plane);
         }
@@ -56,8 +60,6 @@ impl<C: Contents> Drive<C> {
             }
             return;
         }
-        self.sequence += 1;
-        self.note_spare(ppn, lpn, self.sequence);
         // Whatever is written next may find no page to discard, whose plane would then ask.
         if !self.blocks.has_room(plane) {
             self.ask_for_collection(plane);

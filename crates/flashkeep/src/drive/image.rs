@@ -1,6 +1,7 @@
 //! The drive's part of an image: everything that is so at rest.
 
 use super::Drive;
+use super::power::Oob;
 use crate::engine::Contents;
 use crate::ftl::Blocks;
 use crate::image::{Reader, Writer};
@@ -27,6 +28,7 @@ impl<C: Contents> Drive<C> {
         for nvram in &self.nvrams {
             image.put(&nvram.image());
         }
+        image.put(&self.power.as_ref().map(|power| power.image(self.sequence)));
     }
 
     /// Takes over a state.
@@ -56,6 +58,10 @@ impl<C: Contents> Drive<C> {
         self.chooser.set_turn(turn);
         for nvram in &mut self.nvrams {
             nvram.restore(image.take()?);
+        }
+        let oob: Option<Oob> = image.take()?;
+        if let (Some(power), Some(oob)) = (&mut self.power, oob) {
+            self.sequence = power.restore(oob);
         }
         Ok(())
     }

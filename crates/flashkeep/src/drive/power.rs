@@ -16,7 +16,8 @@ use super::{Drive, Kind, Op, Operation};
 use crate::engine::{Contents, FixedMap, LeafId, Spare, Verb};
 use crate::flash::{PlaneId, Ppn, UnitId};
 use crate::ftl::Entry;
-use crate::kernel::{Id, SimTime};
+use crate::kernel::{Id, SimTime, sorted};
+use serde::{Deserialize, Serialize};
 
 /// What a drive keeps that is to lose its power.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +45,40 @@ pub(super) struct Power {
     pub(super) ready: SimTime,
     /// The block of the version that the last write superseded.
     pub(super) superseded: Option<usize>,
+}
+
+/// What an image has of a drive's OOB areas, and of what its FTLs and its non-volatile memory log.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Oob {
+    owners: Vec<u32>,
+    sequences: Vec<u64>,
+    marks: Vec<u32>,
+    trims: Vec<((u16, u32), u64)>,
+    shadows: Vec<((u16, u32), (u32, u64))>,
+    /// The number of the last write.
+    last: u64,
+}
+
+impl Power {
+    /// What is kept in an image of a drive at rest.
+    pub(super) fn image(&self, last: u64) -> Oob {
+        Oob {
+            owners: self.owners.clone(),
+            sequences: self.sequences.clone(),
+            marks: self.marks.clone(),
+            trims: sorted(&self.trims),
+            shadows: sorted(&self.shadows),
+            last,
+        }
+    }
+
+    /// Takes over what an image has; the number of the last write.
+    pub(super) fn restore(&mut self, oob: Oob) -> u64 {
+        (self.owners, self.sequences, self.marks) = (oob.owners, oob.sequences, oob.marks);
+        self.trims = oob.trims.into_iter().collect();
+        self.shadows = oob.shadows.into_iter().collect();
+        oob.last
+    }
 }
 
 /// The least number of flights at which those that have ended are taken out.

@@ -4,7 +4,7 @@
 use super::dies::Phase;
 use super::{Collection, Drive, Kind, Queue, Resource};
 use crate::engine::{Cause, Contents};
-use crate::flash::{PlaneId, Ppn, Target, UnitId};
+use crate::flash::{Phases, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Entry, Maps};
 use crate::kernel::{Arena, Id, SimTime, Span};
 use std::collections::BTreeMap;
@@ -265,8 +265,8 @@ impl<C: Contents> Drive<C> {
             }
         }
         self.let_go_of_all(now);
-        let phases = self.timing.slowest_read();
-        let (access, transfer) = (phases.busy(), phases.data_out);
+        let read = if self.untimed { Phases::default() } else { self.timing.slowest_read() };
+        let (access, transfer) = (read.busy(), read.data_out);
         let mut free_at = vec![now; self.units.len()];
         for channel in 0..self.channels.len() {
             let units = channel * self.units_per_channel..(channel + 1) * self.units_per_channel;
@@ -292,8 +292,8 @@ impl<C: Contents> Drive<C> {
             let plane = self.geometry.plane_of(ppn);
             let unit = self.unit_of[plane.0 as usize].0 as usize;
             let start = free_at[unit];
-            free_at[unit] =
-                start + self.timing.cost_of(&self.geometry, Kind::Erase, Target::page(ppn)).busy();
+            let erase = self.timing.cost_of(&self.geometry, Kind::Erase, Target::page(ppn)).busy();
+            free_at[unit] = start + if self.untimed { Span::ZERO } else { erase };
             self.units[unit].busy += free_at[unit].since(start);
             self.blocks.wear_out(plane, self.geometry.block_of(ppn));
             let ftl = self.ftl_of(plane);

@@ -30,3 +30,12 @@ impl Hasher for FixedHasher {
 
 /// A map with the fixed hash.
 pub type FixedMap<K, V> = HashMap<K, V, BuildHasherDefault<FixedHasher>>;
+
+/// The entries of a map in the order of their keys: hashes decide no order.
+#[must_use]
+pub fn sorted<K: Copy + Ord, V: Copy>(map: &FixedMap<K, V>) -> Vec<(K, V)> {
+    #[allow(clippy::iter_over_hash_type)]
+    let mut entries: Vec<_> = map.iter().map(|(&key, &value)| (key, value)).collect();
+    entries.sort_unstable_by_key(|&(key, _)| key);
+    entries
+}

@@ -12,7 +12,7 @@ mod time;
 pub use agenda::{Agenda, Deadlines};
 pub use arena::{Arena, Id};
 pub use bits::Bits;
-pub use fixed::{FixedHasher, FixedMap};
+pub use fixed::{FixedHasher, FixedMap, sorted};
 pub use flashkeep_trace::random::{Random, mix};
 pub use hint::{in_large_pages, prefetch};
 pub use manual::head_comment;

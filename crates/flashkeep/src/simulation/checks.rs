@@ -11,19 +11,7 @@ use crate::workload::Workload;
 /// Whether the power is to fail.
 pub(super) fn asks_for_power_cuts(job: &Job, drive: &Resolved) -> Result<bool, Error> {
     let events = events(&job.fail, job.scenario.as_deref(), drive)?;
-    let power = events.iter().any(|event| event.what == What::Power);
-    let ways = [
-        (job.untimed, "--untimed"),
-        (job.condition, "--condition"),
-        (job.aged.is_some(), "--aged"),
-        (job.save_aged.is_some(), "--save-aged"),
-    ];
-    match ways.into_iter().find(|&(given, _)| given && power) {
-        Some((_, option)) => {
-            Err(Error::Option(format!("--fail power@…: not simulated yet together with {option}")))
-        }
-        None => Ok(power),
-    }
+    Ok(events.iter().any(|event| event.what == What::Power))
 }
 
 /// A value given by `--existing` is a mistake of that option, not of a key.

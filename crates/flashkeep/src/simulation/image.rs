@@ -16,7 +16,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let named = |problem: String| Error::Option(format!("--aged: {}: {problem}", path.display()));
         let mut image = Reader::open(path, &self.resolved.identity()).map_err(named)?;
         if C::KEEP && !image.contents {
-            let problem = "saved without what its pages hold, which --verify checks: age it with --verify";
+            let problem =
+                "saved without what its pages hold, which --verify and power cuts need: age it with --verify";
             return Err(named(problem.into()));
         }
         self.restore(&mut image).map_err(named)?;

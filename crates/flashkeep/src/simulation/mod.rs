@@ -360,7 +360,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let mut requests = self.workload.requests()?;
         self.facts.provenance = requests.provenance.clone();
         let loses_power = C::KEEP && asks_for_power_cuts(self.job, self.resolved)?;
-        if loses_power {
+        // A drive that is saved with its contents is saved with its OOB areas: its power may fail later.
+        if loses_power || (C::KEEP && self.job.save_aged.is_some()) {
             self.drive.expect_power_cuts();
         }
         self.prepare(progress)?;
@@ -369,8 +370,9 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.erases_before = self.drive.erases();
         }
         if loses_power {
-            let pages = self.buffer.pages();
-            self.ledger = Some(Box::new(Ledger::new(pages.len(), |page| pages.sectors(page) != 0)));
+            let (buffer, pages) = (&self.buffer, self.buffer.pages());
+            let version = |page| (pages.sectors(page) != 0).then(|| buffer.version(page));
+            self.ledger = Some(Box::new(Ledger::new(pages.len(), version)));
         }
         self.replay(&mut requests, progress)?;
         if self.admitted == 0 && self.door.turned_away > 0 {

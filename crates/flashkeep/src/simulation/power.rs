@@ -57,9 +57,9 @@ impl Promise {
 
 impl Ledger {
     /// A ledger for pages of which some are there already.
-    pub(super) fn new(pages: u32, is_there: impl Fn(u32) -> bool) -> Self {
+    pub(super) fn new(pages: u32, version: impl Fn(u32) -> Option<u16>) -> Self {
         let promise = |page| {
-            let version = is_there(page).then_some(0);
+            let version = version(page);
             Promise { acknowledged: version, durable: version, trimmed: None }
         };
         Ledger { promises: (0..pages).map(promise).collect(), ..Ledger::default() }

@@ -213,6 +213,36 @@ fn nothing_durable_is_lost_whatever_else_is_asked_of_the_drive() {
     }
 }
 
+/// Cuts are clean in untimed runs, too, and in runs of drives that were conditioned, or aged before and saved.
+#[test]
+fn nothing_durable_is_lost_of_drives_that_are_not_new_or_take_no_time() {
+    let maps = [&["ftl.map=\"dftl\""][..], &["ftl.map=\"block\""], &["ftl.map=\"hybrid\""]];
+    let pages = &["ftl.logical_page_kib=1"][..];
+    let schemes = for_drives().map(|entry| (entry.name, &[][..]));
+    let ways = [maps[0], maps[1], maps[2], pages].map(|more| ("none", more));
+    for (scheme, more) in schemes.chain(ways) {
+        let fail = ["power@300req", "power@50%", "power@1400req"];
+        let new = cut(scheme, &fail, more);
+        let path = crate::common::output("cut.aged");
+        let age = Job { fail: vec![], traces: vec![], save_aged: Some(path.clone()), ..new.clone() };
+        summary(&age);
+        let jobs = [
+            Job { untimed: true, ..new.clone() },
+            Job { condition: true, ..new.clone() },
+            Job { untimed: true, condition: true, ..new.clone() },
+            Job { aged: Some(path.clone()), ..new.clone() },
+            Job { aged: Some(path), untimed: true, ..new },
+        ];
+        for (way, job) in jobs.iter().enumerate() {
+            let run = summary(job);
+            assert_eq!(integrity(&run, "power_cuts"), 3.0, "{scheme} {more:?} {way}");
+            assert_eq!(integrity(&run, "lost_pages"), 0.0, "{scheme} {more:?} {way}");
+            assert_eq!(integrity(&run, "wrong_reads"), 0.0, "{scheme} {more:?} {way}");
+            assert!(integrity(&run, "recovery_reads") > 0.0, "{scheme} {more:?} {way}");
+        }
+    }
+}
+
 /// 8 sectors take 8 ms over the link: a write's before they go to flash, a read's after they have come from there.
 #[test]
 fn what_crosses_the_link_is_cut_off() {
