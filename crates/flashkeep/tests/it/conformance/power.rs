@@ -1,10 +1,9 @@
 //! Power cuts, for every scheme of the table.
 
 use super::bench::Bench;
-use super::{history, history_seen, parts, set, survivors, text};
+use super::{history, history_seen, parts, picked, set, survivors, text};
 use flashkeep::engine::{Hazard, Verb};
 use flashkeep::kernel::{Random, SimTime};
-use flashkeep::schemes::for_drives;
 use std::collections::BTreeSet;
 
 fn bench(scheme: &str, more: &[&str]) -> Bench {
@@ -159,7 +158,7 @@ fn cut_again_and_again_every_map_goes_on() {
 
 #[test]
 fn a_cut_at_every_step_costs_nothing_that_was_durable() {
-    for entry in for_drives() {
+    for entry in picked() {
         for (seed, more) in (1..).zip(SETTINGS) {
             let mut whole = bench(entry.name, more);
             history_seen(&mut whole, seed, 60, u32::MAX, |bench| {
@@ -254,7 +253,7 @@ fn a_cut_during_a_rebuild_loses_nothing() {
 
 #[test]
 fn cut_again_and_again_the_drive_goes_on() {
-    for entry in for_drives() {
+    for entry in picked() {
         for seed in 0..6 {
             let mut bench = bench(entry.name, SETTINGS[seed as usize % 4]);
             for round in 0..12 {
@@ -284,7 +283,7 @@ fn cut_again_and_again_the_drive_goes_on() {
 /// after a cut; with one gone, or one that is being rebuilt, only what was exposed or being written.
 #[test]
 fn whatever_happens_in_whatever_order_what_is_missing_was_exposed() {
-    for entry in for_drives() {
+    for entry in picked() {
         for seed in 0..100 {
             let mut random = Random::stream(seed, "events");
             let mut bench = bench(entry.name, SETTINGS[seed as usize % 4]);
