@@ -256,8 +256,8 @@ impl<C: Contents> Buffer<C> {
 
     /// Whether a read returned what it must ([`Oracle::accepts`]).
     #[must_use]
-    pub fn accepts(&self, expected: &Expected<C>, found: C, repaired: bool) -> bool {
-        self.oracle.accepts(expected, found, repaired)
+    pub fn accepts(&self, expected: &Expected<C>, found: C, may_be_newer: bool) -> bool {
+        self.oracle.accepts(expected, found, may_be_newer)
     }
 
     /// How often a page has been written (modulo 2¹⁶); only where contents are something.

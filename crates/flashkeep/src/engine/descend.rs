@@ -205,6 +205,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             Lock::Pass(key) => Some((key, Mode::Pass)),
             Lock::Share(key) => Some((key, Mode::Share)),
             Lock::Hold(key) => Some((key, Mode::Hold)),
+            Lock::Detour(key) => {
+                self.allow_newer(ticket);
+                Some((key, Mode::Hold))
+            }
         };
         if let Some((key, mode)) = wanted
             && self.locks.queue(node, key, mode, || Waiting::Command(piece, ticket))

@@ -4,8 +4,8 @@
 //! (steps in stages); the *executor* carries plans out and keeps three laws of order:
 //!
 //! 1. Overlapping commands of one parent take effect in the order submitted (leaves keep it from submission
-//!    on; a scheme that delays part of a command says so by holding its stripe). A read that had to be repaired
-//!    may see what was written since, never what was written before.
+//!    on; a scheme that delays part of a command says so by holding its stripe). A read that had to be repaired,
+//!    or that a scheme redirected ([`Lock::Detour`]), may see what was written since, never what was written before.
 //! 2. A read of what is still in flight is served from the controller's memory (leaves).
 //! 3. Plans that hold the same stripe run one after the other, repairs of that stripe included.
 //!

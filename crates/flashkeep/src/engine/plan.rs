@@ -265,6 +265,9 @@ pub enum Lock {
     Share(Key),
     /// It has the stripe to itself.
     Hold(Key),
+    /// The same, of a read that the scheme redirects to a member that is kept from others meanwhile: commands that need
+    /// not wait for that may overtake the read, which may bring what they have written.
+    Detour(Key),
 }
 
 /// Why a scheme is asked for background work.

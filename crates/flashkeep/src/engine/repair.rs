@@ -27,7 +27,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[cold]
     pub(super) fn failed<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, what: FailedPage) {
         let FailedPage { child, page, ticket, flags } = what;
-        self.note_repair(ticket);
+        self.allow_newer(ticket);
         self.note_unreadable(leaves, now, child, page);
         if self.is_at_gate(child, ticket) {
             return self.give_up(leaves, now, ticket);
@@ -82,12 +82,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.plans.push(plan);
     }
 
-    /// The request that waits for a page, if one does, is one that a repair takes part in.
-    fn note_repair(&mut self, ticket: Ticket) {
+    /// The request that waits for a page, if one does, may read what has been written since it was submitted.
+    pub(super) fn allow_newer(&mut self, ticket: Ticket) {
         let mut owner = ticket.owner;
         while owner.is_some() {
             let join = &mut self.joins[owner];
-            join.repaired = true;
+            join.may_be_newer = true;
             owner = if join.frame.is_some() {
                 let frame = &self.frames[join.frame];
                 if frame.told { Id::NONE } else { frame.caller.owner }

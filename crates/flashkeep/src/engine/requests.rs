@@ -27,8 +27,8 @@ pub struct Join {
     /// It counts for each step of that plan by itself, too.
     pub(super) tracked: bool,
     pub(super) lost: u32,
-    /// A repair took part in it.
-    pub(super) repaired: bool,
+    /// What it reads may be newer than when it was submitted: a repair took part in it, or a scheme redirected it.
+    pub(super) may_be_newer: bool,
     tag: u32,
     told: bool,
     forgotten: bool,
@@ -66,8 +66,11 @@ pub struct Finished {
     pub service: Span,
     /// Pages read, or needed to complete one that is written in part, that nothing below could bring back.
     pub lost: u32,
-    /// A repair took part in it: what it read may be newer than when it was submitted.
-    pub repaired: bool,
+    /// A repair took part in it, or a scheme redirected it ([`Lock::Detour`]): what it read may be newer than when it was
+    /// submitted.
+    ///
+    /// [`Lock::Detour`]: super::Lock::Detour
+    pub may_be_newer: bool,
 }
 
 /// A page that is written in part.
@@ -247,9 +250,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if join.passage.is_some() {
             return self.gates.pass(join.passage);
         }
-        let Join { tag, acknowledged, service, lost, repaired, .. } = *join;
+        let Join { tag, acknowledged, service, lost, may_be_newer, .. } = *join;
         let durable = (join.undurable == 0).then_some(join.durable);
-        self.finished.push(Finished { tag, join: owner, acknowledged, durable, service, lost, repaired });
+        self.finished.push(Finished { tag, join: owner, acknowledged, durable, service, lost, may_be_newer });
         self.foreground_done(acknowledged);
     }
 }

@@ -97,11 +97,11 @@ impl<C: Contents> Oracle<C> {
         Expected { slot, page, contents, trimmed }
     }
 
-    /// Whether a read returned what it must. A repair reads the page again from elsewhere: a read that took part in one
-    /// (`repaired`) may return what the page has been written with, or trimmed to, since the read was submitted.
+    /// Whether a read returned what it must. If a repair took part in it, or a scheme redirected it (`may_be_newer`), it may
+    /// return what the page has been written with, or trimmed to, since the read was submitted.
     #[must_use]
-    pub fn accepts(&self, expected: &Expected<C>, found: C, repaired: bool) -> bool {
-        found == expected.contents || repaired && self.is_newer(expected, found)
+    pub fn accepts(&self, expected: &Expected<C>, found: C, may_be_newer: bool) -> bool {
+        found == expected.contents || may_be_newer && self.is_newer(expected, found)
     }
 
     #[cold]

@@ -322,13 +322,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         this.record.service_ns = service.0;
         let statistics = &mut self.statistics;
         if C::KEEP && finished.lost == 0 {
-            // Once something has failed, plans read elsewhere without a repair: from what was written meanwhile.
-            let repaired = finished.repaired || !self.engine.is_untroubled();
             let pages = self.engine.pages(finished.join);
             for expected in &this.expected {
                 let found = pages[expected.slot as usize];
                 statistics.checked_reads += 1;
-                statistics.wrong_reads += u64::from(!self.buffer.accepts(expected, found, repaired));
+                statistics.wrong_reads +=
+                    u64::from(!self.buffer.accepts(expected, found, finished.may_be_newer));
             }
         }
         if this.counted {

@@ -297,7 +297,7 @@ impl Scheme for Backup {
         }
         let key = Key(self.layout.disk_of(command.start) as u64);
         if command.verb == Verb::Read && self.needs_disk(command) {
-            Lock::Hold(key)
+            Lock::Detour(key)
         } else if self.is_being_copied(command) {
             Lock::Pass(key)
         } else {
