@@ -24,16 +24,16 @@ impl<C: Contents> Drive<C> {
             self.drop_version(ftl, lpn);
         }
         self.give_up(ftl, lpn);
-        self.maps.set(ftl, lpn, Entry::Unmapped);
-        if self.damaged {
-            self.ftls[ftl].lost.set(lpn, false);
+        self.ftl.maps.set(ftl, lpn, Entry::Unmapped);
+        if self.health.damaged {
+            self.ftl.leaves[ftl].lost.set(lpn, false);
         }
     }
 
     /// What a page held is garbage; the caller says what it holds instead.
     #[inline]
     pub(super) fn give_up(&mut self, ftl: usize, lpn: u32) {
-        match self.maps.get(ftl, lpn) {
+        match self.ftl.maps.get(ftl, lpn) {
             Entry::At(ppn) if self.power.is_some() && self.outlive(ftl, lpn, ppn) => {}
             entry => self.give_up_plainly(ftl, lpn, entry),
         }
@@ -44,7 +44,9 @@ impl<C: Contents> Drive<C> {
     pub(super) fn give_up_plainly(&mut self, ftl: usize, lpn: u32, entry: Entry) {
         match entry {
             Entry::At(ppn) => self.discard(ppn),
-            Entry::Pending(op) if !self.ftls[ftl].renamed.is_empty() => self.ftls[ftl].displace(op, lpn),
+            Entry::Pending(op) if !self.ftl.leaves[ftl].renamed.is_empty() => {
+                self.ftl.leaves[ftl].displace(op, lpn)
+            }
             Entry::Pending(_) | Entry::Unmapped => {}
         }
     }
@@ -52,9 +54,9 @@ impl<C: Contents> Drive<C> {
     /// A physical page is garbage; its plane may have waited for some.
     #[inline]
     pub(super) fn discard(&mut self, ppn: Ppn) {
-        self.blocks.invalidate(ppn);
-        let plane = self.geometry.plane_of(ppn);
-        if !self.blocks.has_room(plane) {
+        self.ftl.blocks.invalidate(ppn);
+        let plane = self.flash.geometry.plane_of(ppn);
+        if !self.ftl.blocks.has_room(plane) {
             self.ask_for_collection(plane);
             self.wake_collector(self.now, plane);
         }
@@ -65,16 +67,16 @@ impl<C: Contents> Drive<C> {
         for n in 0..u32::from(command.count) {
             let (from, to) = (command.start.0 + n, command.to.0 + n);
             self.forget(ftl, to);
-            let entry = self.maps.get(ftl, from);
+            let entry = self.ftl.maps.get(ftl, from);
             match entry {
-                Entry::At(ppn) => self.blocks.rename(ppn, to),
+                Entry::At(ppn) => self.ftl.blocks.rename(ppn, to),
                 Entry::Pending(op) => self.rename_in_flight(ftl, op, from, to),
                 Entry::Unmapped => {}
             }
-            self.maps.set(ftl, to, entry);
-            self.maps.set(ftl, from, Entry::Unmapped);
-            if self.damaged {
-                let lost = &mut self.ftls[ftl].lost;
+            self.ftl.maps.set(ftl, to, entry);
+            self.ftl.maps.set(ftl, from, Entry::Unmapped);
+            if self.health.damaged {
+                let lost = &mut self.ftl.leaves[ftl].lost;
                 lost.set(to, entry == Entry::Unmapped && lost.has(from));
                 lost.set(from, false);
             }
@@ -86,14 +88,14 @@ impl<C: Contents> Drive<C> {
 
     /// A page that is still on its way gets another address.
     pub(super) fn rename_in_flight(&mut self, ftl: usize, op: u32, from: u32, to: u32) {
-        if self.ftls[ftl].owners(op).is_none() {
-            let Command { start, count, .. } = self.ops[Id::new(op)].command;
-            let maps = &self.maps;
+        if self.ftl.leaves[ftl].owners(op).is_none() {
+            let Command { start, count, .. } = self.queues.ops[Id::new(op)].command;
+            let maps = &self.ftl.maps;
             let pages = start.0..start.0 + u32::from(count);
             let owners = pages.map(|lpn| (maps.get(ftl, lpn) == Entry::Pending(op)).then_some(lpn)).collect();
-            self.ftls[ftl].renamed.push(Renamed { op, owners });
+            self.ftl.leaves[ftl].renamed.push(Renamed { op, owners });
         }
-        let owners = self.ftls[ftl].owners(op).expect("just made sure");
+        let owners = self.ftl.leaves[ftl].owners(op).expect("just made sure");
         let owner = owners.iter_mut().find(|owner| **owner == Some(from));
         *owner.expect("a pending page is one of its operation's") = Some(to);
     }

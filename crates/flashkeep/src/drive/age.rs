@@ -21,24 +21,26 @@ impl<C: Contents> Drive<C> {
     /// # Panics
     /// With raw leaves, or flash that has been used.
     pub fn begin_ageing(&mut self, model: Model, wish: &Wish, seed: u64, leaves: u16) {
-        assert!(!self.raw && self.is_quiet(), "the flash of FTLs is aged, before it is used");
+        assert!(!self.ftl.physical && self.is_quiet(), "the flash of FTLs is aged, before it is used");
         let mut random = Random::stream(seed, "ageing");
-        self.slots.of_plane = vec![Vec::new(); self.geometry.plane_count() as usize];
+        self.immediate.slots.of_plane = vec![Vec::new(); self.flash.geometry.plane_count() as usize];
         let planes: Vec<PlaneId> = (0..usize::from(leaves)).flat_map(|leaf| self.planes_of(leaf)).collect();
         for plane in planes {
             let aged = (model.blocks)(wish, &mut random);
             let mut slots = Vec::with_capacity(aged.iter().map(|aged| aged.valid as usize).sum());
             let mut first = None;
             for aged in aged {
-                let block = self.blocks.age(plane, aged.written);
+                let block = self.ftl.blocks.age(plane, aged.written);
                 first.get_or_insert(block);
-                valid_places(aged, &mut random, |page| slots.push(self.geometry.ppn(plane, block, page)));
+                valid_places(aged, &mut random, |page| {
+                    slots.push(self.flash.geometry.ppn(plane, block, page))
+                });
             }
             slots.reverse();
-            self.slots.left += slots.len() as u64;
-            self.slots.of_plane[plane.0 as usize] = slots;
+            self.immediate.slots.left += slots.len() as u64;
+            self.immediate.slots.of_plane[plane.0 as usize] = slots;
             if let Some(first) = first {
-                self.blocks.go_on_aged(plane, first);
+                self.ftl.blocks.go_on_aged(plane, first);
             }
         }
     }
@@ -46,51 +48,52 @@ impl<C: Contents> Drive<C> {
     /// Slots that wait for a page.
     #[must_use]
     pub fn slots(&self) -> u64 {
-        self.slots.left
+        self.immediate.slots.left
     }
 
     /// Whether a leaf's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
     #[must_use]
     pub fn has_slot(&self, leaf: LeafId, page: Page) -> bool {
         let leaf = usize::from(leaf.0);
-        let free = matches!(self.ftls[leaf].allocation, Allocation::Dynamic);
-        let lanes = &self.lanes[self.ftls[leaf].lanes_range()];
+        let free = matches!(self.ftl.leaves[leaf].allocation, Allocation::Dynamic);
+        let lanes = &self.queues.lanes[self.ftl.leaves[leaf].lanes_range()];
         let mut planes = lanes.iter().flat_map(|lane| lane.planes.iter().copied());
         let fits = |plane: PlaneId| {
-            (free || self.may_go_to(leaf, page.0, plane)) && !self.slots.of_plane[plane.0 as usize].is_empty()
+            (free || self.may_go_to(leaf, page.0, plane))
+                && !self.immediate.slots.of_plane[plane.0 as usize].is_empty()
         };
         !self.is_ageing() || planes.any(fits)
     }
 
     fn may_go_to(&self, ftl: usize, lpn: u32, plane: PlaneId) -> bool {
-        let Ftl { allocation, domain, .. } = &self.ftls[ftl];
-        allocation.allows(&self.geometry, domain, lpn, plane)
+        let Ftl { allocation, domain, .. } = &self.ftl.leaves[ftl];
+        allocation.allows(&self.flash.geometry, domain, lpn, plane)
     }
 
     /// A page that no page is mapped to fills a slot; lanes take turns, and the planes of a lane.
     pub fn fill_slot(&mut self, leaf: LeafId, lpn: u32, contents: C) {
         let ftl = usize::from(leaf.0);
-        debug_assert_eq!(self.maps.get(ftl, lpn), Entry::Unmapped);
-        let free = matches!(self.ftls[ftl].allocation, Allocation::Dynamic);
+        debug_assert_eq!(self.ftl.maps.get(ftl, lpn), Entry::Unmapped);
+        let free = matches!(self.ftl.leaves[ftl].allocation, Allocation::Dynamic);
         let ppn = loop {
             let plane = self.next_to_fill(ftl);
             if (free || self.may_go_to(ftl, lpn, plane))
-                && let Some(ppn) = self.slots.of_plane[plane.0 as usize].pop()
+                && let Some(ppn) = self.immediate.slots.of_plane[plane.0 as usize].pop()
             {
                 break ppn;
             }
         };
-        self.slots.left -= 1;
-        self.blocks.age_page(ppn, lpn, contents);
-        self.blocks.validate(ppn);
-        self.maps.set(ftl, lpn, Entry::At(ppn));
-        self.sequence += 1;
-        self.note_spare(ppn, lpn, self.sequence);
+        self.immediate.slots.left -= 1;
+        self.ftl.blocks.age_page(ppn, lpn, contents);
+        self.ftl.blocks.validate(ppn);
+        self.ftl.maps.set(ftl, lpn, Entry::At(ppn));
+        self.queues.sequence += 1;
+        self.note_spare(ppn, lpn, self.queues.sequence);
     }
 
     fn next_to_fill(&mut self, ftl: usize) -> PlaneId {
-        let this = &mut self.ftls[ftl];
-        let lane = &mut self.lanes[this.in_turn[this.untimed_turn] as usize];
+        let this = &mut self.ftl.leaves[ftl];
+        let lane = &mut self.queues.lanes[this.in_turn[this.untimed_turn] as usize];
         let plane = lane.planes[lane.turn as usize];
         let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };
         lane.turn = next(lane.turn as usize, lane.planes.len()) as u32;
@@ -101,12 +104,12 @@ impl<C: Contents> Drive<C> {
     /// Whether pages that are created fill slots.
     #[inline]
     pub(super) fn is_ageing(&self) -> bool {
-        !self.slots.of_plane.is_empty()
+        !self.immediate.slots.of_plane.is_empty()
     }
 
     /// All slots are filled.
     pub fn end_ageing(&mut self) {
-        debug_assert!(self.slots.of_plane.iter().all(Vec::is_empty), "every slot is filled");
-        self.slots = Slots::default();
+        debug_assert!(self.immediate.slots.of_plane.iter().all(Vec::is_empty), "every slot is filled");
+        self.immediate.slots = Slots::default();
     }
 }

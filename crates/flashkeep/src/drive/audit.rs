@@ -12,58 +12,64 @@ impl<C: Contents> Drive<C> {
     /// # Panics
     /// Where the state contradicts itself: a mistake in the simulator.
     pub fn audit(&self) {
-        let mut valid = vec![0_u16; self.geometry.block_space()];
-        for (leaf, ftl) in (0..).map(LeafId).zip(&self.ftls) {
-            for lpn in 0..self.maps.len() {
+        let mut valid = vec![0_u16; self.flash.geometry.block_space()];
+        for (leaf, ftl) in (0..).map(LeafId).zip(&self.ftl.leaves) {
+            for lpn in 0..self.ftl.maps.len() {
                 let Entry::At(ppn) = self.lookup(leaf, Page(lpn)) else { continue };
                 self.audit_page(leaf, lpn, ppn);
-                valid[self.geometry.block_index_of(ppn)] += 1;
+                valid[self.flash.geometry.block_index_of(ppn)] += 1;
             }
             let counted =
-                ftl.limit.map_or_else(|| self.maps.mapped(usize::from(leaf.0)), |limit| limit.mapped);
-            assert_eq!(self.maps.mapped(usize::from(leaf.0)), counted, "mapped pages of {leaf:?}");
+                ftl.limit.map_or_else(|| self.ftl.maps.mapped(usize::from(leaf.0)), |limit| limit.mapped);
+            assert_eq!(self.ftl.maps.mapped(usize::from(leaf.0)), counted, "mapped pages of {leaf:?}");
             let planes = self.planes_of(usize::from(leaf.0)).into_iter();
-            let erases = planes.flat_map(|plane| self.blocks.erases(plane)).copied().map(u64::from);
+            let erases = planes.flat_map(|plane| self.ftl.blocks.erases(plane)).copied().map(u64::from);
             assert_eq!(erases.sum::<u64>(), ftl.erases, "erases of {leaf:?}");
         }
         for ppn in self.kept_pages() {
-            valid[self.geometry.block_index_of(ppn)] += 1;
+            valid[self.flash.geometry.block_index_of(ppn)] += 1;
         }
-        for plane in (0..self.geometry.plane_count()).map(PlaneId) {
-            let first = self.geometry.block_index(plane, 0);
-            for (block, counted) in (first..).zip(self.blocks.valid_counts(plane)) {
+        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
+            let first = self.flash.geometry.block_index(plane, 0);
+            for (block, counted) in (first..).zip(self.ftl.blocks.valid_counts(plane)) {
                 assert_eq!(valid[block], counted, "valid pages of block {block}");
             }
-            let free = self.blocks.plane(plane).free_pages;
-            assert!(self.raw || self.blocks.count_free(plane) == free, "free pages of {plane:?}");
+            let free = self.ftl.blocks.plane(plane).free_pages;
+            assert!(
+                self.ftl.physical || self.ftl.blocks.count_free(plane) == free,
+                "free pages of {plane:?}"
+            );
         }
     }
 
     fn audit_page(&self, leaf: LeafId, lpn: u32, ppn: Ppn) {
-        assert_eq!(self.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
-        let plane = self.geometry.plane_of(ppn);
-        let lane = &self.lanes[self.lane_of[plane.0 as usize] as usize];
+        assert_eq!(self.ftl.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
+        let plane = self.flash.geometry.plane_of(ppn);
+        let lane = &self.queues.lanes[self.queues.lane_of[plane.0 as usize] as usize];
         assert_eq!(lane.ftl, leaf.0, "page {lpn} lies within its leaf's domain");
-        assert!(!self.damaged || !self.blocks.is_failed(ppn), "page {lpn} lies on flash that has not failed");
-        if self.raw {
+        assert!(
+            !self.health.damaged || !self.ftl.blocks.is_failed(ppn),
+            "page {lpn} lies on flash that has not failed"
+        );
+        if self.ftl.physical {
             assert_eq!(self.raw_place(leaf, Page(lpn)), ppn, "raw page {lpn} is where it says");
         } else {
-            assert!(self.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
+            assert!(self.ftl.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
         }
     }
 
     /// Valid pages, and pages there are.
     #[must_use]
     pub fn filled(&self) -> (u64, u64) {
-        let planes = (0..self.geometry.plane_count()).map(PlaneId);
-        let valid = planes.flat_map(|plane| self.blocks.valid_counts(plane)).map(u64::from).sum();
-        (valid, u64::from(self.geometry.plane_count()) * self.geometry.pages_per_plane())
+        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
+        let valid = planes.flat_map(|plane| self.ftl.blocks.valid_counts(plane)).map(u64::from).sum();
+        (valid, u64::from(self.flash.geometry.plane_count()) * self.flash.geometry.pages_per_plane())
     }
 
     /// Erases of every block, since its plane was renewed if ever.
     #[must_use]
     pub fn erases(&self) -> Vec<u32> {
-        let planes = (0..self.geometry.plane_count()).map(PlaneId);
-        planes.flat_map(|plane| self.blocks.erases(plane).iter().copied()).collect()
+        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
+        planes.flat_map(|plane| self.ftl.blocks.erases(plane).iter().copied()).collect()
     }
 }

@@ -18,12 +18,12 @@ impl<C: Contents> Drive<C> {
         ticket: Ticket,
         contents: &[C],
     ) {
-        let counted = self.ftls[ftl].limit.is_some();
+        let counted = self.ftl.leaves[ftl].limit.is_some();
         for n in 0..u32::from(command.count) {
             let contents = if C::KEEP { contents[n as usize] } else { C::default() };
             self.place_at_once(ftl, command.start.0 + n, command.cause, contents);
         }
-        if self.damaged && !counted {
+        if self.health.damaged && !counted {
             self.count_anew(now, ftl);
         }
         self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
@@ -34,7 +34,7 @@ impl<C: Contents> Drive<C> {
     #[inline]
     pub(super) fn place_at_once(&mut self, ftl: usize, lpn: u32, cause: Cause, contents: C) {
         // A parity whose member has no slot left goes where it would otherwise.
-        if self.untimed && self.is_ageing() && self.has_slot(LeafId(ftl as u16), Page(lpn)) {
+        if self.immediate.active && self.is_ageing() && self.has_slot(LeafId(ftl as u16), Page(lpn)) {
             return self.fill_slot(LeafId(ftl as u16), lpn, contents);
         }
         // Nowhere until it is placed: a collection that makes room for it does not move what it replaces.
@@ -42,26 +42,26 @@ impl<C: Contents> Drive<C> {
         let Some(plane) = self.plane_before(ftl, lpn) else {
             return self.void_before(self.now, ftl, lpn);
         };
-        let stream = if self.summaries { self.streams.of_written(ftl, lpn) } else { 0 };
-        let ppn = self.streams.program(&mut self.blocks, ftl, plane, lpn, contents);
-        self.blocks.validate(ppn);
-        self.maps.set(ftl, lpn, Entry::At(ppn));
+        let stream = if self.ftl.summaries { self.ftl.streams.of_written(ftl, lpn) } else { 0 };
+        let ppn = self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, lpn, contents);
+        self.ftl.blocks.validate(ppn);
+        self.ftl.maps.set(ftl, lpn, Entry::At(ppn));
         self.count_untimed(ftl, Kind::Program, cause, ppn);
-        if !self.untimed || self.power.is_some() {
-            self.sequence += 1;
-            self.note_spare(ppn, lpn, self.sequence);
+        if !self.immediate.active || self.power.is_some() {
+            self.queues.sequence += 1;
+            self.note_spare(ppn, lpn, self.queues.sequence);
         }
-        if self.counting {
+        if self.immediate.counting {
             self.seals(ftl, Some(stream), plane);
         }
-        if self.untimed {
-            if self.counting && self.blocks.plane(plane).free_pages < self.collect_below {
+        if self.immediate.active {
+            if self.immediate.counting && self.ftl.blocks.plane(plane).free_pages < self.gc.below {
                 self.collect_untimed(plane);
             }
             return;
         }
         // Whatever is written next may find no page to discard, whose plane would then ask.
-        if !self.blocks.has_room(plane) {
+        if !self.ftl.blocks.has_room(plane) {
             self.ask_for_collection(plane);
             self.wake_collector(self.now, plane);
         }
@@ -77,32 +77,33 @@ impl<C: Contents> Drive<C> {
     /// The same where a page may not go anywhere, or the lane whose turn it is has no room at once.
     #[inline(never)]
     fn plane_sought(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
-        let this = &self.ftls[ftl];
-        if let Some(plane) = this.allocation.plane(&self.geometry, &this.domain, lpn)
+        let this = &self.ftl.leaves[ftl];
+        if let Some(plane) = this.allocation.plane(&self.flash.geometry, &this.domain, lpn)
             && self.make_room(plane)
         {
             return Some(plane);
         }
-        let this = &self.ftls[ftl];
+        let this = &self.ftl.leaves[ftl];
         let count = this.in_turn.len();
         let mut at = this.untimed_turn;
         for _ in 0..count {
             let lane = this.in_turn[at] as usize;
             at = if at + 1 == count { 0 } else { at + 1 };
             let found = match this.allocation {
-                Allocation::Partial(_) => self.allowed_plane(&self.lanes[lane], lpn),
+                Allocation::Partial(_) => self.allowed_plane(&self.queues.lanes[lane], lpn),
                 _ => {
-                    let Lane { planes, turn, .. } = &self.lanes[lane];
-                    Allocation::next_plane(planes, *turn, |plane| self.blocks.has_room(plane))
+                    let Lane { planes, turn, .. } = &self.queues.lanes[lane];
+                    Allocation::next_plane(planes, *turn, |plane| self.ftl.blocks.has_room(plane))
                 }
             };
             if let Some((plane, mut next)) = found {
-                if self.plane_choice != PlaneChoice::InTurn && !self.blocks.is_last_page(plane) {
-                    let planes = &self.lanes[lane].planes;
+                if self.placement.plane_choice != PlaneChoice::InTurn && !self.ftl.blocks.is_last_page(plane)
+                {
+                    let planes = &self.queues.lanes[lane].planes;
                     next = planes.iter().position(|&other| other == plane).unwrap_or(0) as u32;
                 }
-                self.lanes[lane].turn = next;
-                self.ftls[ftl].untimed_turn = at;
+                self.queues.lanes[lane].turn = next;
+                self.ftl.leaves[ftl].untimed_turn = at;
                 return Some(plane);
             }
         }
@@ -112,13 +113,14 @@ impl<C: Contents> Drive<C> {
     /// Every plane is down to what collection keeps back: one of those that have something to collect.
     fn plane_with_garbage(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
         loop {
-            let Ftl { lanes, allocation, domain, .. } = &self.ftls[ftl];
-            let planes = lanes.clone().flat_map(|lane| &self.lanes[lane as usize].planes);
-            let mut planes = planes.filter(|plane| allocation.allows(&self.geometry, domain, lpn, **plane));
+            let Ftl { lanes, allocation, domain, .. } = &self.ftl.leaves[ftl];
+            let planes = lanes.clone().flat_map(|lane| &self.queues.lanes[lane as usize].planes);
+            let mut planes =
+                planes.filter(|plane| allocation.allows(&self.flash.geometry, domain, lpn, **plane));
             let plane = *planes.find(|&&plane| self.has_garbage(plane))?;
             self.collect_at_once(plane);
             // A plane that has lost its spare pages may need more than one block's garbage, and not have it.
-            if self.blocks.has_room(plane) {
+            if self.ftl.blocks.has_room(plane) {
                 return Some(plane);
             }
         }
@@ -126,7 +128,7 @@ impl<C: Contents> Drive<C> {
 
     /// Collects until the plane has room; false where that cannot be.
     fn make_room(&mut self, plane: PlaneId) -> bool {
-        while !self.blocks.has_room(plane) {
+        while !self.ftl.blocks.has_room(plane) {
             if !self.has_garbage(plane) {
                 return false;
             }

@@ -22,16 +22,16 @@ impl<C: Contents> Drive<C> {
         phases: &Phases,
     ) -> SimTime {
         let at = unit.0 as usize;
-        let before = self.free_at[at];
-        let starts = self.timing.array_begins(now + phases.sent(), true, before);
+        let before = self.dies.free_at[at];
+        let starts = self.flash.timing.array_begins(now + phases.sent(), true, before);
         let durable = starts + phases.array();
-        let held = if self.bus == BusUse::Operations { durable.since(now) } else { phases.sent() };
+        let held = if self.flash.bus == BusUse::Operations { durable.since(now) } else { phases.sent() };
         self.occupy_channel(now, channel, held);
         self.occupy_unit(now.max(before), unit, durable);
-        self.counters.cache[Kind::Program as usize] += u64::from(before > now);
-        self.accepts_at[at] = starts;
-        if self.pools_waiting > 0 {
-            self.agenda.set(at, starts);
+        self.accounts.counters.cache[Kind::Program as usize] += u64::from(before > now);
+        self.dies.accepts_at[at] = starts;
+        if self.queues.waiting > 0 {
+            self.dies.agenda.set(at, starts);
         }
         durable
     }
@@ -40,84 +40,84 @@ impl<C: Contents> Drive<C> {
     /// somebody else waits for, who would never get his turn.
     #[inline(never)]
     pub(super) fn accepting(&self, now: SimTime, channel: usize) -> u64 {
-        let state = &self.channels[channel];
+        let state = &self.dies.channels[channel];
         let accepts = |&n: &usize| self.accepts(now, UnitId(state.first_unit + n as u32));
-        let units = (0..self.units_per_channel).filter(accepts);
+        let units = (0..self.dies.per_channel).filter(accepts);
         units.fold(0, |mask, n| mask | 1 << n) & !(state.waiting | state.collecting)
     }
 
     pub(super) fn accepts(&self, now: SimTime, unit: UnitId) -> bool {
         let at = unit.0 as usize;
-        self.commands.cache_program
-            && self.units[at].phase == Phase::Free
-            && self.accepts_at[at] <= now
-            && self.free_at[at] > now
+        self.flash.commands.cache_program
+            && self.dies.units[at].phase == Phase::Free
+            && self.dies.accepts_at[at] <= now
+            && self.dies.free_at[at] > now
     }
 
     /// A unit that was woken to take data for its cache register will be woken again when it is free.
     #[inline(never)]
     pub(super) fn come_back(&mut self, now: SimTime, unit: UnitId) {
         let at = unit.0 as usize;
-        if self.agenda.at(at) == SimTime::NEVER && self.units[at].phase == Phase::Free {
+        if self.dies.agenda.at(at) == SimTime::NEVER && self.dies.units[at].phase == Phase::Free {
             self.arm_unit(now, unit);
         }
     }
 
     /// Units of a channel whose page is in the register and can make room for another one, a bit each.
     pub(super) fn overlapping(&self, channel: usize) -> u64 {
-        let first = self.channels[channel].first_unit as usize;
+        let first = self.dies.channels[channel].first_unit as usize;
         let overlaps = |&n: &usize| {
-            let Unit { phase, current, cached, .. } = &self.units[first + n];
+            let Unit { phase, current, cached, .. } = &self.dies.units[first + n];
             *phase == Phase::Ready && current.is_some() && !cached.is_some()
         };
-        (0..self.units_per_channel).filter(overlaps).fold(0, |mask, n| mask | 1 << n)
+        (0..self.dies.per_channel).filter(overlaps).fold(0, |mask, n| mask | 1 << n)
     }
 
     /// What a unit has read goes into its cache register, if another read is about to start.
     pub(super) fn make_way(&mut self, unit: UnitId) {
-        let state = &mut self.units[unit.0 as usize];
+        let state = &mut self.dies.units[unit.0 as usize];
         if state.phase == Phase::Ready {
             state.cached = std::mem::replace(&mut state.current, Id::NONE);
-            self.counters.cache[Kind::Read as usize] += 1;
+            self.accounts.counters.cache[Kind::Read as usize] += 1;
         }
     }
 
     /// The page of a unit that leaves next: none where that is a collection's.
     #[inline]
     pub(super) fn leaving(&self, unit: UnitId) -> Id<Op> {
-        let Unit { cached, current, .. } = &self.units[unit.0 as usize];
+        let Unit { cached, current, .. } = &self.dies.units[unit.0 as usize];
         if cached.is_some() { *cached } else { *current }
     }
 
     /// That page is on its way; whether the unit has nothing else to do.
     #[inline]
     pub(super) fn let_go(&mut self, channel: usize, unit: UnitId, op: Id<Op>) -> bool {
-        let rest = if op.is_some() { self.ops[op].next } else { Id::NONE };
-        let state = &mut self.units[unit.0 as usize];
+        let rest = if op.is_some() { self.queues.ops[op].next } else { Id::NONE };
+        let state = &mut self.dies.units[unit.0 as usize];
         if state.cached.is_some() {
             state.cached = rest;
             if !rest.is_some() && state.phase != Phase::Ready {
-                self.channels[channel].ready &= !state.bit;
+                self.dies.channels[channel].ready &= !state.bit;
             }
             return false;
         }
         state.current = rest;
         if !rest.is_some() {
-            self.channels[channel].ready &= !state.bit;
+            self.dies.channels[channel].ready &= !state.bit;
         }
         !rest.is_some()
     }
 
     /// Whether any page that a unit has read, or is reading, passes a test.
     pub(super) fn any_read(&self, unit: UnitId, test: impl Fn(&Op) -> bool) -> bool {
-        let Unit { phase, cached, current, .. } = &self.units[unit.0 as usize];
+        let Unit { phase, cached, current, .. } = &self.dies.units[unit.0 as usize];
         [*cached, *current].into_iter().any(|first| {
             let mut at = if *phase == Phase::Free { Id::NONE } else { first };
             while at.is_some() {
-                if test(&self.ops[at]) {
+                if test(&self.queues.ops[at]) {
                     return true;
                 }
-                at = self.ops[at].next;
+                at = self.queues.ops[at].next;
             }
             false
         })
@@ -125,18 +125,18 @@ impl<C: Contents> Drive<C> {
 
     /// Takes the pages of a plane out of a unit's registers.
     pub(super) fn empty_registers(&mut self, unit: UnitId, plane: PlaneId) -> Vec<Id<Op>> {
-        let Unit { cached, current, .. } = &self.units[unit.0 as usize];
+        let Unit { cached, current, .. } = &self.dies.units[unit.0 as usize];
         let mut gone = Vec::new();
         let [cached, current] = [*cached, *current].map(|first| {
             let (mut kept, mut last, mut at) = (Id::NONE, Id::NONE, first);
             while at.is_some() {
-                let Op { next, ppn, .. } = self.ops[at];
-                self.ops[at].next = Id::NONE;
-                if self.geometry.plane_of(ppn) == plane {
+                let Op { next, ppn, .. } = self.queues.ops[at];
+                self.queues.ops[at].next = Id::NONE;
+                if self.flash.geometry.plane_of(ppn) == plane {
                     gone.push(at);
                 } else {
                     if last.is_some() {
-                        self.ops[last].next = at
+                        self.queues.ops[last].next = at
                     } else {
                         kept = at
                     }
@@ -146,7 +146,7 @@ impl<C: Contents> Drive<C> {
             }
             kept
         });
-        let state = &mut self.units[unit.0 as usize];
+        let state = &mut self.dies.units[unit.0 as usize];
         (state.cached, state.current) = (cached, current);
         gone
     }

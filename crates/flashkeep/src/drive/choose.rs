@@ -66,37 +66,37 @@ impl Chooser {
 impl<C: Contents> Drive<C> {
     /// The run's seed, from which the random numbers of policies come.
     pub fn seed(&mut self, seed: u64) {
-        self.chooser.seed(seed);
+        self.gc.chooser.seed(seed);
     }
 
     pub(super) fn proposed(&self, plane: PlaneId, valid: &[u16]) -> Option<u32> {
-        let Chooser { victim, victim_draws, turn, tuning, .. } = &self.chooser;
-        victim.of(&self.blocks, plane, valid, victim_draws.turn(*turn), *tuning)
+        let Chooser { victim, victim_draws, turn, tuning, .. } = &self.gc.chooser;
+        victim.of(&self.ftl.blocks, plane, valid, victim_draws.turn(*turn), *tuning)
     }
 
     /// Whether there is anything to collect in a plane.
     pub(super) fn has_garbage(&self, plane: PlaneId) -> bool {
-        self.collections[plane.0 as usize].victim.is_some()
-            || self.proposed(plane, self.blocks.scores(plane)).is_some()
+        self.gc.collections[plane.0 as usize].victim.is_some()
+            || self.proposed(plane, self.ftl.blocks.scores(plane)).is_some()
     }
 
     /// The block to reclaim, and what wear levelling has to do with it.
     pub(super) fn choose(&mut self, plane: PlaneId) -> Option<(u32, Levelled)> {
-        self.chooser.turn += 1;
-        let chosen = match self.chooser.levelling {
-            None => self.proposed(plane, self.blocks.scores(plane)).map(|block| (block, Levelled::No)),
+        self.gc.chooser.turn += 1;
+        let chosen = match self.gc.chooser.levelling {
+            None => self.proposed(plane, self.ftl.blocks.scores(plane)).map(|block| (block, Levelled::No)),
             Some(levelling) => self.choose_levelled(plane, levelling),
         };
         if let Some((block, _)) = chosen {
-            self.blocks.choose_victim(plane, block);
+            self.ftl.blocks.choose_victim(plane, block);
         }
         chosen
     }
 
     fn choose_levelled(&mut self, plane: PlaneId, levelling: Levelling) -> Option<(u32, Levelled)> {
-        let mut left = std::mem::take(&mut self.chooser.left);
+        let mut left = std::mem::take(&mut self.gc.chooser.left);
         left.clear();
-        left.extend_from_slice(self.blocks.scores(plane));
+        left.extend_from_slice(self.ftl.blocks.scores(plane));
         let mut chosen = None;
         for passed in 0..LIST {
             let Some(block) = self.proposed(plane, &left) else { break };
@@ -109,21 +109,21 @@ impl<C: Contents> Drive<C> {
                 }
                 Verdict::Pass => left[block as usize] = Candidates::NOT_SEALED,
             }
-            self.chooser.turn += 1;
+            self.gc.chooser.turn += 1;
         }
-        self.chooser.left = left;
+        self.gc.chooser.left = left;
         chosen
     }
 
     fn judge(&self, levelling: Levelling, plane: PlaneId, block: u32) -> Verdict {
-        let Chooser { budget, limits, wear_draws, turn, .. } = self.chooser;
-        let blocks = self.geometry.blocks;
-        let life = |block| budget.saturating_sub(self.blocks.erases_of(plane, block));
-        let erases = u64::from(self.blocks.erases_in(plane));
+        let Chooser { budget, limits, wear_draws, turn, .. } = self.gc.chooser;
+        let blocks = self.flash.geometry.blocks;
+        let life = |block| budget.saturating_sub(self.ftl.blocks.erases_of(plane, block));
+        let erases = u64::from(self.ftl.blocks.erases_in(plane));
         let lives = (u64::from(budget) * u64::from(blocks)).saturating_sub(erases);
         let coldest = |share: Share| {
             let fresh = |other| other != block && !share.exceeds(life(other), lives, blocks);
-            self.blocks.coldest(plane, |other| fresh(other) && self.would_rest(plane, other, block))
+            self.ftl.blocks.coldest(plane, |other| fresh(other) && self.would_rest(plane, other, block))
         };
         let draw = wear_draws.turn(turn).bits(0);
         let wear = Wear { life: life(block), lives, blocks, draw, coldest: &coldest, limits };
@@ -133,17 +133,17 @@ impl<C: Contents> Drive<C> {
     /// Whether the worn block would rest under another one's data for as long as a block lives in the mean, which is
     /// while as many are sealed as the plane has: if those go on as before, until it has as few valid pages as now.
     fn would_rest(&self, plane: PlaneId, other: u32, worn: u32) -> bool {
-        let (valid, least) = (self.blocks.valid_in(plane, other), self.blocks.valid_in(plane, worn));
-        let sealed = self.blocks.sealed(plane)[other as usize];
-        let age = u64::from(self.blocks.seals(plane).saturating_sub(sealed));
-        let lost = u64::from(self.geometry.pages.saturating_sub(valid));
-        age * u64::from(valid.saturating_sub(least)) >= lost * u64::from(self.geometry.blocks)
+        let (valid, least) = (self.ftl.blocks.valid_in(plane, other), self.ftl.blocks.valid_in(plane, worn));
+        let sealed = self.ftl.blocks.sealed(plane)[other as usize];
+        let age = u64::from(self.ftl.blocks.seals(plane).saturating_sub(sealed));
+        let lost = u64::from(self.flash.geometry.pages.saturating_sub(valid));
+        age * u64::from(valid.saturating_sub(least)) >= lost * u64::from(self.flash.geometry.blocks)
             && valid > least
     }
 
     /// On whose account the victim of a plane is moved and erased.
     pub(super) fn moves_because(&self, plane: PlaneId) -> Cause {
-        match self.collections[plane.0 as usize].levelled {
+        match self.gc.collections[plane.0 as usize].levelled {
             Levelled::No | Levelled::Into(_) if self.collects_tables(plane) => Cause::Metadata,
             Levelled::No | Levelled::Into(_) => Cause::Gc,
             Levelled::Instead => Cause::Wear,
@@ -153,18 +153,18 @@ impl<C: Contents> Drive<C> {
 
     /// Whether the victim of a plane is a block of translation pages.
     fn collects_tables(&self, plane: PlaneId) -> bool {
-        let victim = self.collections[plane.0 as usize].victim.filter(|_| self.notify_moves);
-        let first = |block| self.blocks.owner(self.geometry.ppn(plane, block, 0));
-        victim.is_some_and(|block| self.streams.of_table(first(block)).is_some())
+        let victim = self.gc.collections[plane.0 as usize].victim.filter(|_| self.gc.notices.moves);
+        let first = |block| self.ftl.blocks.owner(self.flash.geometry.ppn(plane, block, 0));
+        victim.is_some_and(|block| self.ftl.streams.of_table(first(block)).is_some())
     }
 
     /// The victim, a worn block, has been erased: it is held, and the coldest block is collected into it.
     pub(super) fn migrate(&mut self, plane: PlaneId, worn: u32, coldest: u32) {
-        self.blocks.hold(plane, worn);
-        self.blocks.choose_victim(plane, coldest);
-        let this = &mut self.collections[plane.0 as usize];
+        self.ftl.blocks.hold(plane, worn);
+        self.ftl.blocks.choose_victim(plane, coldest);
+        let this = &mut self.gc.collections[plane.0 as usize];
         *this = Collection { victim: Some(coldest), levelled: Levelled::Out, ..*this };
-        if self.notify_leaving {
+        if self.gc.notices.leaving {
             self.tell_leaving(plane, coldest);
         }
     }

@@ -13,52 +13,53 @@ use crate::kernel::{SimTime, Span};
 impl<C: Contents> Drive<C> {
     /// A plane is short of free pages: it waits to be collected, once.
     pub(super) fn ask_for_collection(&mut self, plane: PlaneId) {
-        let this = &mut self.collections[plane.0 as usize];
-        if std::mem::replace(&mut this.queued, !self.untimed || self.damaged) || !this.queued {
+        let this = &mut self.gc.collections[plane.0 as usize];
+        if std::mem::replace(&mut this.queued, !self.immediate.active || self.health.damaged) || !this.queued
+        {
             return;
         }
         this.next = None;
-        let unit = self.unit_of[plane.0 as usize];
-        let state = &mut self.units[unit.0 as usize];
+        let unit = self.dies.of_plane[plane.0 as usize];
+        let state = &mut self.dies.units[unit.0 as usize];
         match state.collect_tail {
             Some(tail) if state.collect_head.is_some() => {
-                self.collections[tail.0 as usize].next = Some(plane)
+                self.gc.collections[tail.0 as usize].next = Some(plane)
             }
             _ => state.collect_head = Some(plane),
         }
         state.collect_tail = Some(plane);
         let (channel, bit) = (state.channel as usize, state.bit);
-        self.channels[channel].collecting |= bit;
+        self.dies.channels[channel].collecting |= bit;
     }
 
     /// Whoever is to collect a plane may be idle and unaware of it.
     pub(super) fn wake_collector(&mut self, now: SimTime, plane: PlaneId) {
-        if !self.collections[plane.0 as usize].queued {
+        if !self.gc.collections[plane.0 as usize].queued {
             return;
         }
-        let unit = self.unit_of[plane.0 as usize];
-        let channel = self.units[unit.0 as usize].channel as usize;
+        let unit = self.dies.of_plane[plane.0 as usize];
+        let channel = self.dies.units[unit.0 as usize].channel as usize;
         self.arm_unit(now, unit);
-        if self.is_idle(now, unit) {
-            let at = self.channels[channel].free_at.max(now);
-            let slot = self.units.len() + channel;
-            self.agenda.set(slot, self.agenda.at(slot).min(at));
+        if self.dies.is_idle(now, unit) {
+            let at = self.dies.channels[channel].free_at.max(now);
+            let slot = self.dies.units.len() + channel;
+            self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(at));
         }
     }
 
     /// The plane has been collected, or there is nothing to gain in it: the next one of its unit comes up.
     fn collected(&mut self, unit: UnitId, plane: PlaneId) {
-        let this = std::mem::take(&mut self.collections[plane.0 as usize]);
-        self.hands[plane.0 as usize].clear();
-        let state = &mut self.units[unit.0 as usize];
+        let this = std::mem::take(&mut self.gc.collections[plane.0 as usize]);
+        self.gc.hands[plane.0 as usize].clear();
+        let state = &mut self.dies.units[unit.0 as usize];
         state.collect_head = this.next;
         if state.collect_head.is_none() {
             let (channel, bit) = (state.channel as usize, state.bit);
-            self.channels[channel].collecting &= !bit;
+            self.dies.channels[channel].collecting &= !bit;
         }
         // Others may take a write that has waited for this plane alone.
-        let Lane { ftl, pool, .. } = self.lanes[self.lane_of[plane.0 as usize] as usize];
-        if self.selective && self.pools[pool as usize].head.is_some() {
+        let Lane { ftl, pool, .. } = self.queues.lanes[self.queues.lane_of[plane.0 as usize] as usize];
+        if self.placement.selective && self.queues.pools[pool as usize].head.is_some() {
             self.wake_all(self.now, usize::from(ftl));
         }
     }
@@ -66,8 +67,8 @@ impl<C: Contents> Drive<C> {
     /// Does the next thing for the first plane of an idle unit that waits to be collected; false where there was
     /// nothing to do.
     pub(super) fn collect(&mut self, now: SimTime, channel: usize, unit: UnitId) -> bool {
-        while let Some(plane) = self.units[unit.0 as usize].collect_head {
-            let whole = self.gc == GcRun::HoldChannel;
+        while let Some(plane) = self.dies.units[unit.0 as usize].collect_head {
+            let whole = self.gc.run == GcRun::HoldChannel;
             match self.collect_plane(now, channel, unit, plane, whole) {
                 Some(begun) => return begun,
                 None => self.collected(unit, plane),
@@ -77,15 +78,15 @@ impl<C: Contents> Drive<C> {
     }
 
     pub(super) fn victim_of(&mut self, plane: PlaneId) -> Option<u32> {
-        let this = &self.collections[plane.0 as usize];
+        let this = &self.gc.collections[plane.0 as usize];
         if this.victim.is_some() {
             return this.victim;
         }
         let (victim, levelled) = self.choose(plane).unzip();
-        let this = &mut self.collections[plane.0 as usize];
+        let this = &mut self.gc.collections[plane.0 as usize];
         (this.victim, this.levelled) = (victim, levelled.unwrap_or_default());
         if let Some(victim) = victim
-            && self.notify_leaving
+            && self.gc.notices.leaving
         {
             self.tell_leaving(plane, victim);
         }
@@ -95,10 +96,10 @@ impl<C: Contents> Drive<C> {
     /// Pages of the shadow that are in a new victim: whoever keeps them may still prevent that they are moved.
     pub(super) fn tell_leaving(&mut self, plane: PlaneId, victim: u32) {
         let ftl = self.ftl_of(plane);
-        let first = self.ftls[ftl].pages;
-        for page in 0..self.geometry.pages {
-            let ppn = self.geometry.ppn(plane, victim, page);
-            let lpn = self.blocks.owner(ppn);
+        let first = self.ftl.leaves[ftl].pages;
+        for page in 0..self.flash.geometry.pages {
+            let ppn = self.flash.geometry.ppn(plane, victim, page);
+            let lpn = self.ftl.blocks.owner(ppn);
             if lpn >= first && self.is_current(plane, lpn, ppn) {
                 self.done.push(Done::leaving(LeafId(ftl as u16), Page(lpn)));
             }
@@ -107,47 +108,47 @@ impl<C: Contents> Drive<C> {
 
     /// A plane that has failed is not collected any more.
     pub(super) fn forget_collection(&mut self, unit: UnitId, plane: PlaneId) {
-        self.collections[plane.0 as usize].queued = false;
+        self.gc.collections[plane.0 as usize].queued = false;
         let mut waiting = Vec::new();
-        let mut at = self.units[unit.0 as usize].collect_head;
+        let mut at = self.dies.units[unit.0 as usize].collect_head;
         while let Some(queued) = at {
-            at = self.collections[queued.0 as usize].next;
+            at = self.gc.collections[queued.0 as usize].next;
             if queued != plane {
                 waiting.push(queued);
             }
         }
-        self.collections[plane.0 as usize] = Collection::default();
-        self.hands[plane.0 as usize].clear();
-        let state = &mut self.units[unit.0 as usize];
+        self.gc.collections[plane.0 as usize] = Collection::default();
+        self.gc.hands[plane.0 as usize].clear();
+        let state = &mut self.dies.units[unit.0 as usize];
         (state.collect_head, state.collect_tail) = (waiting.first().copied(), waiting.last().copied());
         for (n, queued) in waiting.iter().enumerate() {
-            self.collections[queued.0 as usize].next = waiting.get(n + 1).copied();
+            self.gc.collections[queued.0 as usize].next = waiting.get(n + 1).copied();
         }
         if waiting.is_empty() {
-            self.channels[state.channel as usize].collecting &= !state.bit;
+            self.dies.channels[state.channel as usize].collecting &= !state.bit;
         }
     }
 
     pub(super) fn ftl_of(&self, plane: PlaneId) -> usize {
-        usize::from(self.lanes[self.lane_of[plane.0 as usize] as usize].ftl)
+        usize::from(self.queues.lanes[self.queues.lane_of[plane.0 as usize] as usize].ftl)
     }
 
     /// Whether the logical page is still at `ppn`.
     pub(super) fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn) -> bool {
         let ftl = self.ftl_of(plane);
-        self.maps.is_at(ftl, lpn, ppn) || self.power.is_some() && self.is_kept(ftl, lpn, ppn)
+        self.ftl.maps.is_at(ftl, lpn, ppn) || self.power.is_some() && self.is_kept(ftl, lpn, ppn)
     }
 
     /// The next valid page of the victim.
     pub(super) fn next_valid(&mut self, plane: PlaneId, victim: u32) -> Option<(u32, Ppn)> {
-        if self.blocks.is_garbage(plane, victim) {
+        if self.ftl.blocks.is_garbage(plane, victim) {
             return None;
         }
-        for page in self.collections[plane.0 as usize].cursor..self.geometry.pages {
-            let ppn = self.geometry.ppn(plane, victim, page);
-            let lpn = self.blocks.owner(ppn);
+        for page in self.gc.collections[plane.0 as usize].cursor..self.flash.geometry.pages {
+            let ppn = self.flash.geometry.ppn(plane, victim, page);
+            let lpn = self.ftl.blocks.owner(ppn);
             if self.is_current(plane, lpn, ppn) {
-                self.collections[plane.0 as usize].cursor = page + 1;
+                self.gc.collections[plane.0 as usize].cursor = page + 1;
                 return Some((lpn, ppn));
             }
         }
@@ -157,20 +158,20 @@ impl<C: Contents> Drive<C> {
     /// The page is elsewhere in its plane from now on; reads that wait for it go there.
     pub(super) fn move_page(&mut self, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn) -> Ppn {
         let ftl = self.ftl_of(plane);
-        let to = self.program_moved(ftl, plane, lpn, self.blocks.contents(from));
-        self.blocks.invalidate(from);
-        self.blocks.validate(to);
+        let to = self.program_moved(ftl, plane, lpn, self.ftl.blocks.contents(from));
+        self.ftl.blocks.invalidate(from);
+        self.ftl.blocks.validate(to);
         if !(self.power.is_some() && self.note_move(ftl, lpn, from, to)) {
-            self.maps.set(ftl, lpn, Entry::At(to));
+            self.ftl.maps.set(ftl, lpn, Entry::At(to));
         }
-        let reads = self.units[unit.0 as usize].reads;
-        reads.redirect(&mut self.ops, |ppn| (ppn == from).then_some(to));
+        let reads = self.dies.units[unit.0 as usize].reads;
+        reads.redirect(&mut self.queues.ops, |ppn| (ppn == from).then_some(to));
         to
     }
 
     /// Whoever keeps where pages are elsewhere learns that one has moved.
     pub(super) fn tell_moved(&mut self, plane: PlaneId, lpn: u32) {
-        if self.notify_moves {
+        if self.gc.notices.moves {
             self.done.push(Done::moved(LeafId(self.ftl_of(plane) as u16), Page(lpn)));
         }
     }
@@ -178,17 +179,19 @@ impl<C: Contents> Drive<C> {
     /// Whether a read waits for a page of the victim that has been written again since: it is owed the old
     /// contents, so the block stays until it has been served.
     pub(super) fn is_owed(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
-        let block = self.geometry.block_index(plane, victim);
+        let block = self.flash.geometry.block_index(plane, victim);
         let ftl = self.ftl_of(plane);
-        self.units[unit.0 as usize].reads.any(&self.ops, |op| {
-            self.geometry.block_index_of(op.ppn) == block
-                && !self.maps.is_at(ftl, self.blocks.owner(op.ppn), op.ppn)
+        self.dies.units[unit.0 as usize].reads.any(&self.queues.ops, |op| {
+            self.flash.geometry.block_index_of(op.ppn) == block
+                && !self.ftl.maps.is_at(ftl, self.ftl.blocks.owner(op.ppn), op.ppn)
         })
     }
 
     pub(super) fn is_awaited(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
-        let block = self.geometry.block_index(plane, victim);
-        self.units[unit.0 as usize].reads.any(&self.ops, |op| self.geometry.block_index_of(op.ppn) == block)
+        let block = self.flash.geometry.block_index(plane, victim);
+        self.dies.units[unit.0 as usize]
+            .reads
+            .any(&self.queues.ops, |op| self.flash.geometry.block_index_of(op.ppn) == block)
     }
 
     pub(super) fn erase_victim(
@@ -202,17 +205,17 @@ impl<C: Contents> Drive<C> {
         if self.is_owed(unit, plane, victim) || self.is_guarded(now, unit, plane, victim) {
             return false;
         }
-        let join = self.commands.multi_plane != MultiPlane::Off;
+        let join = self.flash.commands.multi_plane != MultiPlane::Off;
         let others = if join { self.joining_erases(unit, plane) } else { Vec::new() };
-        let mut pages = std::mem::take(&mut self.pages);
+        let mut pages = std::mem::take(&mut self.scratch.pages);
         pages.extend(others.iter().map(|&(plane, victim)| self.erase_of(plane, victim)));
         pages.push(self.erase_of(plane, victim));
         let end = self.commit::<Full>(now, channel, unit, Manner::erase(), &pages);
         pages.clear();
-        self.pages = pages;
+        self.scratch.pages = pages;
         for (plane, victim) in others {
             self.erase(end, plane, victim);
-            if self.collections[plane.0 as usize].victim.is_none() && self.has_enough(plane) {
+            if self.gc.collections[plane.0 as usize].victim.is_none() && self.has_enough(plane) {
                 self.forget_collection(unit, plane);
             }
         }
@@ -236,16 +239,16 @@ impl<C: Contents> Drive<C> {
 
     fn erase_of(&self, plane: PlaneId, victim: u32) -> PageWrite {
         let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
-        PageWrite::moved(ftl, cause, plane, Target::page(self.geometry.ppn(plane, victim, 0)))
+        PageWrite::moved(ftl, cause, plane, Target::page(self.flash.geometry.ppn(plane, victim, 0)))
     }
 
     /// The victim is erased at `end`; then the next collection, if the plane still keeps the host waiting.
     fn finish_erase(&mut self, end: SimTime, unit: UnitId, plane: PlaneId, victim: u32) {
         self.erase(end, plane, victim);
-        if self.collections[plane.0 as usize].victim.is_none() && self.has_enough(plane) {
-            if self.units[unit.0 as usize].collect_head == Some(plane) {
+        if self.gc.collections[plane.0 as usize].victim.is_none() && self.has_enough(plane) {
+            if self.dies.units[unit.0 as usize].collect_head == Some(plane) {
                 self.collected(unit, plane);
-            } else if self.collections[plane.0 as usize].queued {
+            } else if self.gc.collections[plane.0 as usize].queued {
                 self.forget_collection(unit, plane);
             }
         }
@@ -254,30 +257,30 @@ impl<C: Contents> Drive<C> {
     /// Whether collection leaves a plane alone: the host can go on, and a pool of several planes has a block more
     /// erased than its threshold says.
     pub(super) fn has_enough(&self, plane: PlaneId) -> bool {
-        let erased = self.blocks.erased(plane) * self.geometry.pages;
-        let enough = self.planes == Pools::PLANES || erased >= self.collect_below + self.geometry.pages;
-        enough && self.blocks.has_room(plane)
+        let erased = self.ftl.blocks.erased(plane) * self.flash.geometry.pages;
+        let enough = self.flash.pools == Pools::PLANES || erased >= self.gc.below + self.flash.geometry.pages;
+        enough && self.ftl.blocks.has_room(plane)
     }
 
     /// Whatever victim the plane had, it has none now; its place in the queue stays.
     pub(super) fn start_anew(&mut self, plane: PlaneId) {
-        let Collection { queued, next, .. } = self.collections[plane.0 as usize];
-        self.collections[plane.0 as usize] = Collection { queued, next, ..Collection::default() };
-        self.hands[plane.0 as usize].clear();
+        let Collection { queued, next, .. } = self.gc.collections[plane.0 as usize];
+        self.gc.collections[plane.0 as usize] = Collection { queued, next, ..Collection::default() };
+        self.gc.hands[plane.0 as usize].clear();
     }
 
     /// The victim is erased, which is over at `end`; a migration has the next one already.
     pub(super) fn erase(&mut self, end: SimTime, plane: PlaneId, victim: u32) {
-        let levelled = self.collections[plane.0 as usize].levelled;
+        let levelled = self.gc.collections[plane.0 as usize].levelled;
         if levelled == Levelled::Out {
             self.forget_held(plane);
-            self.blocks.let_go(plane);
+            self.ftl.blocks.let_go(plane);
         }
-        self.blocks.erase(plane, victim);
+        self.ftl.blocks.erase(plane, victim);
         let ftl = self.ftl_of(plane);
-        self.ftls[ftl].erases += 1;
+        self.ftl.leaves[ftl].erases += 1;
         self.start_anew(plane);
-        if self.life.is_over(self.blocks.erases_of(plane, victim)) {
+        if self.health.life.is_over(self.ftl.blocks.erases_of(plane, victim)) {
             self.expire(end, plane, victim);
         } else if let Levelled::Into(coldest) = levelled {
             self.migrate(plane, victim, coldest);

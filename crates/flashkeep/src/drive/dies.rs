@@ -1,9 +1,9 @@
 //! Channels and units: who is busy until when, and what waits for them.
 
-use super::{Drive, Op, Queue};
+use super::{Drive, Op, Parameters, Queue, Scheduler};
 use crate::engine::{Cause, Contents};
-use crate::flash::{Geometry, PlaneId, Ppn, UnitId};
-use crate::kernel::{Id, SimTime, Span};
+use crate::flash::{Geometry, PlaneId, Ppn, Round, UnitId};
+use crate::kernel::{Agenda, Id, SimTime, Span};
 
 use super::Kind;
 
@@ -80,7 +80,87 @@ pub struct Operation {
     pub cause: Cause,
 }
 
-pub(super) fn units(geometry: &Geometry) -> Vec<Unit> {
+/// Channels that share their control lines: all operations of such a gang begin together.
+#[derive(Clone, Debug)]
+pub(super) struct Gangs {
+    /// Channels of a gang; 1 where each has control lines of its own.
+    pub(super) size: usize,
+    /// What each gang does.
+    pub(super) rounds: Vec<GangRound>,
+}
+
+/// Operations of a gang that have begun together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GangRound {
+    pub(super) begun: SimTime,
+    pub(super) end: SimTime,
+}
+
+/// The state of dies and channels, and the events that they wait for.
+#[derive(Clone, Debug)]
+pub(super) struct Dies {
+    /// Who goes first on a channel.
+    pub(super) scheduler: Scheduler,
+    pub(super) units: Vec<Unit>,
+    /// When each unit is free; [`SimTime::NEVER`] while it reads or holds a page for the channel.
+    pub(super) free_at: Vec<SimTime>,
+    /// With cache programs: when each unit can take the data of its next program.
+    pub(super) accepts_at: Vec<SimTime>,
+    pub(super) channels: Vec<Channel>,
+    /// Units of a channel.
+    pub(super) per_channel: usize,
+    /// Which unit each plane is in.
+    pub(super) of_plane: Vec<UnitId>,
+    /// Whether the release of a unit matters even if its queues are empty: with cache programs, or a soft threshold.
+    pub(super) minded: bool,
+    pub(super) gangs: Gangs,
+    /// Where units work in rounds: the one that is being put together.
+    pub(super) in_step: Round,
+    /// A slot for each unit, then one for each channel.
+    pub(super) agenda: Agenda,
+}
+
+impl Dies {
+    /// All of them free.
+    pub(super) fn new(drive: &Parameters, geometry: &Geometry, minded: bool) -> Dies {
+        let units = geometry.unit_count() as usize;
+        let gang = drive.flash.control_gang;
+        let rounds = vec![GangRound::default(); (geometry.channels / gang) as usize];
+        Dies {
+            scheduler: drive.scheduler,
+            units: self::units(geometry),
+            free_at: vec![SimTime::ZERO; units],
+            accepts_at: vec![SimTime::ZERO; units],
+            channels: channels(geometry),
+            per_channel: geometry.units_per_channel() as usize,
+            of_plane: (0..geometry.plane_count()).map(|plane| geometry.unit_of(PlaneId(plane))).collect(),
+            minded,
+            gangs: Gangs { size: gang as usize, rounds },
+            in_step: Round::default(),
+            agenda: Agenda::new(units + geometry.channels as usize),
+        }
+    }
+
+    /// All of them free at time 0, and nothing counted.
+    pub(super) fn reset(&mut self) {
+        self.free_at.fill(SimTime::ZERO);
+        self.accepts_at.fill(SimTime::ZERO);
+        self.gangs.rounds.fill(GangRound::default());
+        for unit in &mut self.units {
+            (unit.programs, unit.busy) = (None, Span::ZERO);
+        }
+        for channel in &mut self.channels {
+            (channel.free_at, channel.busy) = (SimTime::ZERO, Span::ZERO);
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_idle(&self, now: SimTime, unit: UnitId) -> bool {
+        self.free_at[unit.0 as usize] <= now
+    }
+}
+
+fn units(geometry: &Geometry) -> Vec<Unit> {
     let unit = |id: u32| {
         let channel = geometry.channel_of(UnitId(id));
         let bit = 1 << (id - channel * geometry.units_per_channel());
@@ -89,7 +169,7 @@ pub(super) fn units(geometry: &Geometry) -> Vec<Unit> {
     (0..geometry.unit_count()).map(unit).collect()
 }
 
-pub(super) fn channels(geometry: &Geometry) -> Vec<Channel> {
+fn channels(geometry: &Geometry) -> Vec<Channel> {
     let first_unit = |channel: u32| channel * geometry.units_per_channel();
     (0..geometry.channels).map(|c| Channel { first_unit: first_unit(c), ..Channel::default() }).collect()
 }
@@ -116,30 +196,30 @@ impl<C: Contents> Drive<C> {
     /// Something waits for a busy unit: its release becomes an event.
     #[inline]
     pub(super) fn arm_unit(&mut self, now: SimTime, unit: UnitId) {
-        let free_at = self.free_at[unit.0 as usize];
+        let free_at = self.dies.free_at[unit.0 as usize];
         if free_at > now && free_at != SimTime::NEVER {
-            self.agenda.set(unit.0 as usize, free_at);
+            self.dies.agenda.set(unit.0 as usize, free_at);
         }
     }
 
     /// Something waits for a busy channel: its release becomes an event.
     #[inline]
     pub(super) fn arm_channel(&mut self, channel: usize) {
-        self.agenda.set(self.units.len() + channel, self.channels[channel].free_at);
+        self.dies.agenda.set(self.dies.units.len() + channel, self.dies.channels[channel].free_at);
     }
 
     /// The unit is busy from `now` until `until`.
     #[inline]
     pub(super) fn occupy_unit(&mut self, now: SimTime, unit: UnitId, until: SimTime) {
-        let state = &mut self.units[unit.0 as usize];
+        let state = &mut self.dies.units[unit.0 as usize];
         state.phase = Phase::Free;
         state.busy += until.since(now);
-        self.free_at[unit.0 as usize] = until;
+        self.dies.free_at[unit.0 as usize] = until;
         // Whichever pool writes wait in, it may be one of the unit's: to look is dearer than to wake in vain.
-        if self.pools_waiting > 0 || state.reads.head.is_some() || state.collect_head.is_some() {
-            self.agenda.set(unit.0 as usize, until);
+        if self.queues.waiting > 0 || state.reads.head.is_some() || state.collect_head.is_some() {
+            self.dies.agenda.set(unit.0 as usize, until);
         }
-        if self.minds_units {
+        if self.dies.minded {
             self.mind(unit, until);
         }
     }
@@ -147,7 +227,7 @@ impl<C: Contents> Drive<C> {
     /// The channel is in use from `now` for `span`.
     #[inline]
     pub(super) fn occupy_channel(&mut self, now: SimTime, channel: usize, span: Span) {
-        let state = &mut self.channels[channel];
+        let state = &mut self.dies.channels[channel];
         debug_assert!(state.free_at <= now, "a channel does one thing at a time");
         state.free_at = now + span;
         state.busy += span;
@@ -155,13 +235,15 @@ impl<C: Contents> Drive<C> {
 
     /// How long a read of a page in the unit would wait at least.
     pub(super) fn wait_for(&self, unit: UnitId) -> Span {
-        let state = &self.units[unit.0 as usize];
-        let channel = &self.channels[state.channel as usize];
+        let state = &self.dies.units[unit.0 as usize];
+        let channel = &self.dies.channels[state.channel as usize];
         let mut wait = channel.free_at.since(self.now);
         wait += match state.phase {
-            Phase::Free => self.free_at[unit.0 as usize].since(self.now),
-            Phase::Array => self.agenda.at(unit.0 as usize).since(self.now) + self.timing.transfer(0),
-            Phase::Ready => self.timing.transfer(0),
+            Phase::Free => self.dies.free_at[unit.0 as usize].since(self.now),
+            Phase::Array => {
+                self.dies.agenda.at(unit.0 as usize).since(self.now) + self.flash.timing.transfer(0)
+            }
+            Phase::Ready => self.flash.timing.transfer(0),
         };
         wait + state.queued
     }

@@ -9,12 +9,21 @@
 //! reader, who is told so, or by a collection, which then says that the page is gone.
 
 use super::dies::{Phase, Unit};
-use super::{Drive, Levelled, Op, Resource};
+use super::submit::Commands;
+use super::{Drive, Levelled, Life, Op, Resource};
 use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
 use crate::flash::{Geometry, Level, Place, PlaneId, Ppn, UnitId};
 use crate::ftl::Entry;
 use crate::kernel::{Bits, Id, SimTime, Span};
 use std::ops::Range;
+
+/// What has failed or worn out.
+#[derive(Clone, Debug)]
+pub(super) struct Health {
+    /// Whether anything has failed.
+    pub(super) damaged: bool,
+    pub(super) life: Life,
+}
 
 /// What a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,22 +92,31 @@ impl<C: Contents> Drive<C> {
     #[cold]
     pub fn fail(&mut self, now: SimTime, what: Fault, lasting: bool) {
         self.now = now;
-        (self.plain, self.damaged) = (false, true);
+        self.set_damaged();
         match what {
             Fault::Nvram(leaf) => self.nvram_mut(leaf).fail(lasting),
             _ if !lasting => self.blot(now, what),
-            Fault::Page(ppn) if self.blocks.is_last_good(ppn) => {
-                self.strike(now, Fault::Block(self.geometry.plane_of(ppn), self.geometry.block_of(ppn)));
+            Fault::Page(ppn) if self.ftl.blocks.is_last_good(ppn) => {
+                self.strike(
+                    now,
+                    Fault::Block(self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn)),
+                );
             }
             _ => self.strike(now, what),
         }
         self.look_again(now);
     }
 
+    /// Something has failed, which every command asks for from now on.
+    pub(super) fn set_damaged(&mut self) {
+        self.health.damaged = true;
+        self.paths.commands = Commands::Checked;
+    }
+
     /// Whether everything a leaf consists of has failed: nothing is to be asked of it until it is renewed.
     #[must_use]
     pub fn is_dead(&self, leaf: LeafId) -> bool {
-        match self.ftls.get(usize::from(leaf.0)) {
+        match self.ftl.leaves.get(usize::from(leaf.0)) {
             Some(ftl) => ftl.dead,
             None => self.nvram(leaf).dead,
         }
@@ -106,11 +124,11 @@ impl<C: Contents> Drive<C> {
 
     /// What has become free is given to those who wait.
     pub(super) fn look_again(&mut self, now: SimTime) {
-        for channel in 0..self.channels.len() {
+        for channel in 0..self.dies.channels.len() {
             self.visit(now, channel);
         }
-        for ftl in 0..self.ftls.len() {
-            if self.ftls[ftl].rows.is_none() {
+        for ftl in 0..self.ftl.leaves.len() {
+            if self.ftl.leaves[ftl].rows.is_none() {
                 self.wake_all(now, ftl);
             }
         }
@@ -126,8 +144,8 @@ impl<C: Contents> Drive<C> {
     // ---------------------------------------------------------------- for good
 
     fn strike(&mut self, now: SimTime, what: Fault) {
-        let planes = what.planes(&self.geometry).map(PlaneId);
-        let planes: Vec<PlaneId> = planes.filter(|&plane| !self.blocks.is_dead(plane)).collect();
+        let planes = what.planes(&self.flash.geometry).map(PlaneId);
+        let planes: Vec<PlaneId> = planes.filter(|&plane| !self.ftl.blocks.is_dead(plane)).collect();
         for &plane in &planes {
             self.abandon(now, plane, what);
         }
@@ -135,7 +153,7 @@ impl<C: Contents> Drive<C> {
         for leaf in self.leaves_of(&planes) {
             let of_leaf = self.planes_of(leaf);
             let struck = |plane: &PlaneId| planes.contains(plane);
-            let whole = all && of_leaf.iter().all(|plane| struck(plane) || self.blocks.is_dead(*plane));
+            let whole = all && of_leaf.iter().all(|plane| struck(plane) || self.ftl.blocks.is_dead(*plane));
             for plane in of_leaf.into_iter().filter(struck) {
                 if !whole {
                     self.lose_pages(plane, what);
@@ -144,7 +162,7 @@ impl<C: Contents> Drive<C> {
             }
             if whole {
                 self.bury(now, leaf);
-            } else if self.ftls[leaf].rows.is_some() {
+            } else if self.ftl.leaves[leaf].rows.is_some() {
                 self.void_raw(now, leaf, what);
             } else {
                 self.set_limit(now, leaf);
@@ -154,11 +172,11 @@ impl<C: Contents> Drive<C> {
 
     fn retire(&mut self, plane: PlaneId, what: Fault) {
         match what {
-            Fault::Planes { .. } => self.blocks.retire_plane(plane),
-            Fault::Block(_, block) if !self.blocks.is_failed_block(plane, block) => {
-                self.blocks.retire_block(plane, block);
+            Fault::Planes { .. } => self.ftl.blocks.retire_plane(plane),
+            Fault::Block(_, block) if !self.ftl.blocks.is_failed_block(plane, block) => {
+                self.ftl.blocks.retire_block(plane, block);
             }
-            Fault::Page(ppn) if !self.blocks.is_failed(ppn) => self.blocks.retire_page(ppn),
+            Fault::Page(ppn) if !self.ftl.blocks.is_failed(ppn) => self.ftl.blocks.retire_page(ppn),
             Fault::Block(..) | Fault::Page(_) | Fault::Nvram(_) => {}
         }
     }
@@ -169,16 +187,16 @@ impl<C: Contents> Drive<C> {
         if self.power.is_some() && self.is_kept(leaf, lpn, ppn) {
             return self.drop_version(leaf, lpn);
         }
-        self.blocks.invalidate(ppn);
-        self.maps.set(leaf, lpn, Entry::Unmapped);
-        self.ftls[leaf].lost.set(lpn, true);
+        self.ftl.blocks.invalidate(ppn);
+        self.ftl.maps.set(leaf, lpn, Entry::Unmapped);
+        self.ftl.leaves[leaf].lost.set(lpn, true);
         self.count_unmapped(leaf);
         self.done.push(Done::gone(LeafId(leaf as u16), Page(lpn)));
     }
 
     fn lose_pages(&mut self, plane: PlaneId, what: Fault) {
-        for ppn in what.pages(&self.geometry, plane) {
-            let lpn = self.blocks.owner(ppn);
+        for ppn in what.pages(&self.flash.geometry, plane) {
+            let lpn = self.ftl.blocks.owner(ppn);
             if self.is_current(plane, lpn, ppn) {
                 self.lose(plane, lpn, ppn);
             }
@@ -187,10 +205,10 @@ impl<C: Contents> Drive<C> {
 
     /// Reads that wait for what has failed fail.
     pub(super) fn fail_waiting_reads(&mut self, now: SimTime, plane: PlaneId, what: Fault) {
-        let unit = self.unit_of[plane.0 as usize];
-        let geometry = self.geometry.clone();
-        let reads = &mut self.units[unit.0 as usize].reads;
-        let waiting = reads.take(&mut self.ops, |op| what.strikes(&geometry, op.ppn));
+        let unit = self.dies.of_plane[plane.0 as usize];
+        let geometry = self.flash.geometry.clone();
+        let reads = &mut self.dies.units[unit.0 as usize].reads;
+        let waiting = reads.take(&mut self.queues.ops, |op| what.strikes(&geometry, op.ppn));
         for op in self.no_longer_waiting(unit, waiting) {
             self.fail_read(now, op);
         }
@@ -198,12 +216,12 @@ impl<C: Contents> Drive<C> {
 
     /// Reads have been taken out of a unit's queue.
     pub(super) fn no_longer_waiting(&mut self, unit: UnitId, reads: Vec<Id<Op>>) -> Vec<Id<Op>> {
-        let state = &mut self.units[unit.0 as usize];
+        let state = &mut self.dies.units[unit.0 as usize];
         for &op in &reads {
-            state.queued = state.queued - self.ops[op].service;
+            state.queued = state.queued - self.queues.ops[op].service;
         }
         if !state.reads.head.is_some() {
-            self.channels[state.channel as usize].waiting &= !state.bit;
+            self.dies.channels[state.channel as usize].waiting &= !state.bit;
         }
         reads
     }
@@ -211,10 +229,10 @@ impl<C: Contents> Drive<C> {
     /// Reads and collections of what has failed come to nothing.
     fn abandon(&mut self, now: SimTime, plane: PlaneId, what: Fault) {
         // A migration under way becomes a collection like others.
-        self.blocks.let_go(plane);
-        self.collections[plane.0 as usize].levelled = Levelled::No;
+        self.ftl.blocks.let_go(plane);
+        self.gc.collections[plane.0 as usize].levelled = Levelled::No;
         self.fail_waiting_reads(now, plane, what);
-        let unit = self.unit_of[plane.0 as usize];
+        let unit = self.dies.of_plane[plane.0 as usize];
         match what {
             Fault::Planes { .. } => {
                 self.stop_reading(now, unit, plane);
@@ -223,7 +241,7 @@ impl<C: Contents> Drive<C> {
             Fault::Block(..) | Fault::Page(_) | Fault::Nvram(_) => self.spoil_reading(unit, what),
         }
         if let Fault::Block(_, block) = what
-            && self.collections[plane.0 as usize].victim == Some(block)
+            && self.gc.collections[plane.0 as usize].victim == Some(block)
         {
             self.start_anew(plane);
         }
@@ -231,15 +249,15 @@ impl<C: Contents> Drive<C> {
 
     /// A read that waited, or was being done, fails.
     fn fail_read(&mut self, now: SimTime, op: Id<Op>) {
-        let Op { ticket, command, ftl, .. } = self.ops[op];
+        let Op { ticket, command, ftl, .. } = self.queues.ops[op];
         self.done.push(Done { failed: Some((LeafId(ftl), command.start)), ..Done::at(ticket, 1, now) });
-        self.ops.release(op);
+        self.queues.ops.release(op);
     }
 
     /// A unit that reads a page of a plane that has failed is free: it may have other planes.
     fn stop_reading(&mut self, now: SimTime, unit: UnitId, plane: PlaneId) {
-        let state = &mut self.units[unit.0 as usize];
-        if state.programs.is_some_and(|ppn| self.geometry.plane_of(ppn) == plane) {
+        let state = &mut self.dies.units[unit.0 as usize];
+        if state.programs.is_some_and(|ppn| self.flash.geometry.plane_of(ppn) == plane) {
             state.programs = None;
         }
         let collects = !state.current.is_some() && state.collect_head == Some(plane);
@@ -247,20 +265,20 @@ impl<C: Contents> Drive<C> {
             return;
         }
         let gone = self.empty_registers(unit, plane);
-        let state = &mut self.units[unit.0 as usize];
+        let state = &mut self.dies.units[unit.0 as usize];
         let untouched = gone.is_empty() && !collects;
         if untouched || state.current.is_some() {
             // Nothing of it was read, or other planes' pages still are.
         } else if state.cached.is_some() {
             state.current = std::mem::replace(&mut state.cached, Id::NONE);
             state.phase = Phase::Ready;
-            self.agenda.set(unit.0 as usize, SimTime::NEVER);
+            self.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
         } else {
             state.phase = Phase::Free;
-            self.channels[state.channel as usize].ready &= !state.bit;
-            self.free_at[unit.0 as usize] = now;
+            self.dies.channels[state.channel as usize].ready &= !state.bit;
+            self.dies.free_at[unit.0 as usize] = now;
             self.tell_cut_off(now, Resource::Unit(unit));
-            self.agenda.set(unit.0 as usize, SimTime::NEVER);
+            self.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
         }
         for op in gone {
             self.fail_read(now, op);
@@ -269,14 +287,14 @@ impl<C: Contents> Drive<C> {
 
     /// A read under way of a page that has failed ends in time, and finds nothing.
     fn spoil_reading(&mut self, unit: UnitId, what: Fault) {
-        let Unit { cached, current, .. } = &self.units[unit.0 as usize];
+        let Unit { cached, current, .. } = &self.dies.units[unit.0 as usize];
         let (cached, current) = (*cached, *current);
         for first in [cached, current] {
             let mut at = first;
             while at.is_some() {
-                let Op { ppn, next, .. } = self.ops[at];
-                if what.strikes(&self.geometry, ppn) {
-                    self.blocks.blot(ppn);
+                let Op { ppn, next, .. } = self.queues.ops[at];
+                if what.strikes(&self.flash.geometry, ppn) {
+                    self.ftl.blocks.blot(ppn);
                 }
                 at = next;
             }
@@ -285,18 +303,18 @@ impl<C: Contents> Drive<C> {
 
     /// A raw leaf's operations that wait for what has failed: pages that are to be written are void, erases over.
     fn void_raw(&mut self, now: SimTime, leaf: usize, what: Fault) {
-        let geometry = self.geometry.clone();
+        let geometry = self.flash.geometry.clone();
         let block_goes_on = matches!(what, Fault::Page(_));
         let struck =
             |op: &Op| what.strikes(&geometry, op.ppn) && (op.command.verb != Verb::Trim || !block_goes_on);
-        for lane in self.ftls[leaf].lanes_range() {
-            for op in self.take_from_pool(self.lanes[lane].pool, struck) {
-                let Op { ticket, command, .. } = self.ops[op];
+        for lane in self.ftl.leaves[leaf].lanes_range() {
+            for op in self.queues.take(self.queues.lanes[lane].pool, struck) {
+                let Op { ticket, command, .. } = self.queues.ops[op];
                 if command.verb == Verb::Trim {
                     self.erased(op, now, Span::ZERO);
-                } else if self.maps.get(leaf, command.start.0) == Entry::Pending(op.raw()) {
+                } else if self.ftl.maps.get(leaf, command.start.0) == Entry::Pending(op.raw()) {
                     self.void(now, leaf, command.start.0, ticket);
-                    self.ops.release(op);
+                    self.queues.ops.release(op);
                 } else {
                     self.answer_unplaced(now, op);
                 }
@@ -306,17 +324,17 @@ impl<C: Contents> Drive<C> {
 
     /// A whole leaf is dead: what it was to write is void, and it holds nothing.
     fn bury(&mut self, now: SimTime, leaf: usize) {
-        for lane in self.ftls[leaf].lanes_range() {
-            for op in self.take_from_pool(self.lanes[lane].pool, |_| true) {
-                if self.ops[op].command.verb == Verb::Trim {
+        for lane in self.ftl.leaves[leaf].lanes_range() {
+            for op in self.queues.take(self.queues.lanes[lane].pool, |_| true) {
+                if self.queues.ops[op].command.verb == Verb::Trim {
                     self.erased(op, now, Span::ZERO);
                 } else {
                     self.answer_unplaced(now, op);
                 }
             }
         }
-        self.maps.clear(leaf);
-        let this = &mut self.ftls[leaf];
+        self.ftl.maps.clear(leaf);
+        let this = &mut self.ftl.leaves[leaf];
         this.renamed.clear();
         this.lost = Bits::default();
         (this.dead, this.limit) = (true, None);
@@ -338,16 +356,16 @@ impl<C: Contents> Drive<C> {
 
     /// What the pages hold cannot be read any more; those on their way to flash are not there yet.
     fn blot(&mut self, now: SimTime, what: Fault) {
-        for plane in what.planes(&self.geometry).map(PlaneId) {
+        for plane in what.planes(&self.flash.geometry).map(PlaneId) {
             let leaf = self.ftl_of(plane);
-            let unit = self.unit_of[plane.0 as usize];
-            for ppn in what.pages(&self.geometry, plane) {
-                let programmed = match self.ftls[leaf].rows {
-                    Some(_) => self.is_current(plane, self.blocks.owner(ppn), ppn),
-                    None => self.blocks.is_programmed(ppn) && !self.blocks.is_failed(ppn),
+            let unit = self.dies.of_plane[plane.0 as usize];
+            for ppn in what.pages(&self.flash.geometry, plane) {
+                let programmed = match self.ftl.leaves[leaf].rows {
+                    Some(_) => self.is_current(plane, self.ftl.blocks.owner(ppn), ppn),
+                    None => self.ftl.blocks.is_programmed(ppn) && !self.ftl.blocks.is_failed(ppn),
                 };
                 if programmed && !self.is_being_programmed(now, unit, ppn) {
-                    self.blocks.blot(ppn);
+                    self.ftl.blocks.blot(ppn);
                 }
             }
         }
@@ -357,8 +375,8 @@ impl<C: Contents> Drive<C> {
     /// come upon the next one, and say that it is gone after its write was submitted.
     pub(super) fn forget_unreadable(&mut self, ftl: usize, command: &Command) {
         for page in command.start.0..command.end() {
-            if let Entry::At(ppn) = self.maps.get(ftl, page)
-                && self.blocks.is_unreadable(ppn)
+            if let Entry::At(ppn) = self.ftl.maps.get(ftl, page)
+                && self.ftl.blocks.is_unreadable(ppn)
             {
                 self.forget(ftl, page);
                 self.count_unmapped(ftl);

@@ -5,12 +5,103 @@
 //! page holds go to the same open block, or until nothing is left to be read; a page that may be copied back is never in
 //! hand. At last the block is erased.
 
+use super::choose::Chooser;
 use super::program::{Full, Manner, PageWrite};
-use super::{Collection, Drive, Fault, Kind};
+use super::{Drive, Fault, Kind, LeafKind, Parameters};
 use crate::engine::Contents;
-use crate::flash::{PlaneId, Ppn, Target, UnitId};
-use crate::ftl::Copyback;
+use crate::flash::{Geometry, PlaneId, Ppn, Target, UnitId};
+use crate::ftl::{Copyback, GcRun};
 use crate::kernel::{SimTime, Span};
+
+/// A plane's collection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Collection {
+    pub(super) queued: bool,
+    pub(super) next: Option<PlaneId>,
+    pub(super) victim: Option<u32>,
+    pub(super) cursor: u32,
+    /// With `parity-skip`: pages that its moves have taken, those left out included.
+    pub(super) spent: u32,
+    pub(super) levelled: Levelled,
+}
+
+/// What wear levelling has to do with a victim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Levelled {
+    /// Nothing.
+    #[default]
+    No,
+    /// Another one was passed over.
+    Instead,
+    /// Once it is erased, the data of this block are to be moved into it.
+    Into(u32),
+    /// Its data are moved into the held block.
+    Out,
+}
+
+/// What the scheme above the FTLs is told of collection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Notices {
+    /// Pages of the hidden range that are about to be collected.
+    pub(super) leaving: bool,
+    /// Pages that collection has moved.
+    pub(super) moves: bool,
+}
+
+/// Garbage collection: its rules, and what each plane's has come to.
+#[derive(Clone, Debug)]
+pub(super) struct Gc {
+    /// The victim and wear-leveling policies.
+    pub(super) chooser: Chooser,
+    /// How a collection uses the channel.
+    pub(super) run: GcRun,
+    pub(super) copyback: Copyback,
+    /// Whether planes are collected also while nothing waits for them.
+    pub(super) background: bool,
+    /// A plane with fewer free pages collects.
+    pub(super) below: u32,
+    /// A plane with fewer free pages collects, if only in idle moments.
+    pub(super) look_below: u32,
+    pub(super) notices: Notices,
+    pub(super) collections: Vec<Collection>,
+    /// Pages of each plane's victim that have been read and not yet programmed; with some that are neither any more.
+    pub(super) hands: Vec<Vec<Ppn>>,
+}
+
+impl Gc {
+    /// Nothing is being collected.
+    pub(super) fn new(drive: &Parameters, geometry: &Geometry) -> Gc {
+        let planes = geometry.plane_count() as usize;
+        let pages = geometry.pages_per_plane() as f64;
+        let mapped = matches!(drive.kind, LeafKind::Mapped { .. });
+        // A block's worth of free pages for each stream is kept from the host, so collection starts before it is reached.
+        let threshold = (drive.gc.threshold * pages) as u32;
+        let below = threshold.max(u32::from(drive.streams) * geometry.pages + 1);
+        let soft = drive.gc.soft_threshold.filter(|_| mapped).unwrap_or(0.0);
+        let notices = match drive.kind {
+            LeafKind::Mapped { notify_leaving, notify_moves, .. } => {
+                Notices { leaving: notify_leaving, moves: notify_moves }
+            }
+            LeafKind::Raw | LeafKind::Blocks => Notices::default(),
+        };
+        Gc {
+            chooser: Chooser::new(drive),
+            run: drive.gc.run,
+            copyback: drive.gc.copyback,
+            background: drive.gc.background,
+            below,
+            look_below: below.max((soft * pages) as u32),
+            notices,
+            collections: vec![Collection::default(); planes],
+            hands: vec![Vec::new(); planes],
+        }
+    }
+
+    /// Whether planes are also collected in idle moments, before they have to be.
+    pub(super) fn is_soft(&self) -> bool {
+        self.look_below > self.below
+    }
+}
 
 /// What a collection does next.
 pub(super) enum GcStep {
@@ -44,11 +135,11 @@ impl<C: Contents> Drive<C> {
         victim: u32,
         pace: Pace,
     ) -> GcStep {
-        let mut hand = std::mem::take(&mut self.hands[plane.0 as usize]);
-        let (geometry, cursor) = (&self.geometry, self.collections[plane.0 as usize].cursor);
+        let mut hand = std::mem::take(&mut self.gc.hands[plane.0 as usize]);
+        let (geometry, cursor) = (&self.flash.geometry, self.gc.collections[plane.0 as usize].cursor);
         hand.retain(|&ppn| {
             let read = geometry.block_of(ppn) == victim && geometry.page_of(ppn) < cursor;
-            read && self.is_current(plane, self.blocks.owner(ppn), ppn)
+            read && self.is_current(plane, self.ftl.blocks.owner(ppn), ppn)
         });
         let step = match self.next_of_hand(plane, victim, &hand, pace) {
             NextMove::Program(stream) => {
@@ -58,24 +149,24 @@ impl<C: Contents> Drive<C> {
             NextMove::Read => self.read_or_copy(now, unit, plane, victim, &mut hand, pace),
             NextMove::Erase => GcStep::Erase,
         };
-        self.hands[plane.0 as usize] = hand;
+        self.gc.hands[plane.0 as usize] = hand;
         step
     }
 
     /// Whatever fills a flash page is programmed; then the next page is read, and at last what is left in hand is
     /// programmed.
     fn next_of_hand(&self, plane: PlaneId, victim: u32, hand: &[Ppn], pace: Pace) -> NextMove {
-        let places = if pace == Pace::Immediate { 1 } else { self.geometry.places as usize };
-        let stream = |ppn: &Ppn| self.stream_of_move(plane, self.blocks.owner(*ppn));
+        let places = if pace == Pace::Immediate { 1 } else { self.flash.geometry.places as usize };
+        let stream = |ppn: &Ppn| self.stream_of_move(plane, self.ftl.blocks.owner(*ppn));
         let waiting = |of: Option<u8>| hand.iter().filter(|ppn| stream(ppn) == of).count();
-        let full = if places > 1 && self.streams.are_several() {
+        let full = if places > 1 && self.ftl.streams.are_several() {
             hand.iter().map(stream).find(|&of| waiting(of) >= places)
         } else {
             hand.first().filter(|_| hand.len() >= places).map(stream)
         };
         match (full, hand.first()) {
             (Some(stream), _) => NextMove::Program(stream),
-            _ if self.blocks.valid_in(plane, victim) > hand.len() as u32 => NextMove::Read,
+            _ if self.ftl.blocks.valid_in(plane, victim) > hand.len() as u32 => NextMove::Read,
             (None, Some(first)) => NextMove::Program(stream(first)),
             (None, None) => NextMove::Erase,
         }
@@ -93,26 +184,26 @@ impl<C: Contents> Drive<C> {
     ) -> GcStep {
         let (lpn, first) = self.next_valid(plane, victim).expect("a valid page that has not been read");
         if pace == Pace::Timed && self.copies_back(plane, lpn, first) {
-            if self.damaged && self.cannot_move(now, plane, lpn, first) {
+            if self.health.damaged && self.cannot_move(now, plane, lpn, first) {
                 return GcStep::Again;
             }
             let stream = self.stream_of_move(plane, lpn);
-            let mut pages = std::mem::take(&mut self.pages);
+            let mut pages = std::mem::take(&mut self.scratch.pages);
             pages.push(self.move_one(unit, plane, lpn, first, pace));
             return self.moved(plane, Kind::Copyback, stream, pages, pace);
         }
-        let places = if pace == Pace::Immediate { 1 } else { self.geometry.places };
-        let number = self.geometry.page_of(first);
+        let places = if pace == Pace::Immediate { 1 } else { self.flash.geometry.places };
+        let number = self.flash.geometry.page_of(first);
         let end = (number / places + 1) * places;
         let before = hand.len();
         hand.push(first);
         for page in number + 1..end {
-            let ppn = self.geometry.ppn(plane, victim, page);
-            if self.is_current(plane, self.blocks.owner(ppn), ppn) {
+            let ppn = self.flash.geometry.ppn(plane, victim, page);
+            if self.is_current(plane, self.ftl.blocks.owner(ppn), ppn) {
                 hand.push(ppn);
             }
         }
-        self.collections[plane.0 as usize].cursor = end;
+        self.gc.collections[plane.0 as usize].cursor = end;
         GcStep::Read(first, (hand.len() - before) as u16)
     }
 
@@ -127,16 +218,16 @@ impl<C: Contents> Drive<C> {
         stream: Option<u8>,
         pace: Pace,
     ) -> Vec<PageWrite> {
-        let mut pages = std::mem::take(&mut self.pages);
+        let mut pages = std::mem::take(&mut self.scratch.pages);
         hand.retain(|&from| {
-            let lpn = self.blocks.owner(from);
+            let lpn = self.ftl.blocks.owner(from);
             let first = pages.first().map(|page: &PageWrite| page.target.to);
-            let full = first.is_some_and(|first| !self.blocks.goes_on(stream, plane, first));
+            let full = first.is_some_and(|first| !self.ftl.blocks.goes_on(stream, plane, first));
             if full || self.stream_of_move(plane, lpn) != stream {
                 return true;
             }
-            if !(self.damaged && self.cannot_move(now, plane, lpn, from)) {
-                if pace == Pace::Immediate && self.copyback == Copyback::ParitySkip {
+            if !(self.health.damaged && self.cannot_move(now, plane, lpn, from)) {
+                if pace == Pace::Immediate && self.gc.copyback == Copyback::ParitySkip {
                     self.copies_back(plane, lpn, from);
                 }
                 let page = self.move_one(unit, plane, lpn, from, pace);
@@ -144,7 +235,7 @@ impl<C: Contents> Drive<C> {
             }
             false
         });
-        if pace == Pace::Timed && self.packs {
+        if pace == Pace::Timed && self.packing.active {
             self.share_flash_pages(&mut pages);
             if let Some(first) = pages.first() {
                 self.leave_rest(stream, plane, first.target.to);
@@ -182,13 +273,13 @@ impl<C: Contents> Drive<C> {
 
     /// Whether what happens is counted, and told.
     fn is_told(&self, pace: Pace) -> bool {
-        pace == Pace::Timed || self.counting
+        pace == Pace::Timed || self.immediate.counting
     }
 
     /// The list of a step's pages is kept for its memory.
     fn put_back(&mut self, mut pages: Vec<PageWrite>) {
         pages.clear();
-        self.pages = pages;
+        self.scratch.pages = pages;
     }
 
     // ---------------------------------------------------------------- one step at a time
@@ -205,7 +296,7 @@ impl<C: Contents> Drive<C> {
     ) -> Option<bool> {
         loop {
             let victim = self.victim_of(plane)?;
-            if (self.damaged && self.is_stuck(plane, victim))
+            if (self.health.damaged && self.is_stuck(plane, victim))
                 || (self.power.is_some() && self.lacks_room(plane, victim))
             {
                 return None;
@@ -215,7 +306,7 @@ impl<C: Contents> Drive<C> {
             }
             match self.gc_step(now, unit, plane, victim, Pace::Timed) {
                 GcStep::Read(first, pages) => {
-                    self.units[unit.0 as usize].carries = pages * self.packing.page;
+                    self.dies.units[unit.0 as usize].carries = pages * self.packing.page;
                     self.account_reads(now, plane, first, pages);
                     let cause = self.moves_because(plane);
                     self.start_array_read(now, channel, unit, first, 1, cause);
@@ -236,13 +327,13 @@ impl<C: Contents> Drive<C> {
         let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
         let sectors = pages * self.packing.page;
         let target = Target::sectors(first, sectors);
-        let whole = self.timing.cost_of(&self.geometry, Kind::Read, target).whole();
-        self.counters.add(ftl, Kind::Read, cause, u64::from(pages));
+        let whole = self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target).whole();
+        self.accounts.counters.add(ftl, Kind::Read, cause, u64::from(pages));
         self.tell(start, start + whole, first, Kind::Read, cause, sectors);
-        let hand = self.hands[plane.0 as usize].len();
+        let hand = self.gc.hands[plane.0 as usize].len();
         for at in hand + 1 - usize::from(pages)..hand {
-            let ppn = self.hands[plane.0 as usize][at];
-            self.counters.along[Kind::Read as usize] += 1;
+            let ppn = self.gc.hands[plane.0 as usize][at];
+            self.accounts.counters.along[Kind::Read as usize] += 1;
             self.tell_along(start, start + whole, ppn, Kind::Read, cause, Span::ZERO);
         }
         whole
@@ -260,13 +351,13 @@ impl<C: Contents> Drive<C> {
         victim: u32,
     ) -> bool {
         // A page that turns out not to be readable, or cannot be moved, leaves the reads that wait for it behind.
-        let waits = self.damaged && self.is_awaited(unit, plane, victim);
+        let waits = self.health.damaged && self.is_awaited(unit, plane, victim);
         if waits || self.is_owed(unit, plane, victim) || self.is_guarded(now, unit, plane, victim) {
             return false;
         }
         let cause = self.moves_because(plane);
         // What was read in an idle moment is read again.
-        self.collections[plane.0 as usize].cursor = 0;
+        self.gc.collections[plane.0 as usize].cursor = 0;
         let mut held = Span::ZERO;
         loop {
             let start = now + held;
@@ -293,21 +384,21 @@ impl<C: Contents> Drive<C> {
 
     /// Collection of a plane without time: in untimed runs, and for what happened before time 0.
     pub(super) fn collect_at_once(&mut self, plane: PlaneId) {
-        let (unit, ftl) = (self.unit_of[plane.0 as usize], self.ftl_of(plane));
+        let (unit, ftl) = (self.dies.of_plane[plane.0 as usize], self.ftl_of(plane));
         // A collection that is under way is finished: pages that it has moved leave no room for those of another victim.
-        let Collection { victim, levelled, .. } = self.collections[plane.0 as usize];
+        let Collection { victim, levelled, .. } = self.gc.collections[plane.0 as usize];
         let victim = victim.map(|victim| (victim, levelled)).or_else(|| self.choose(plane));
         let (victim, levelled) = victim.expect("the caller has seen that there is something to collect");
         self.start_anew(plane);
         self.land(plane);
-        self.collections[plane.0 as usize].levelled = levelled;
-        self.collections[plane.0 as usize].victim = Some(victim);
+        self.gc.collections[plane.0 as usize].levelled = levelled;
+        self.gc.collections[plane.0 as usize].victim = Some(victim);
         let cause = self.moves_because(plane);
         loop {
             match self.gc_step(self.now, unit, plane, victim, Pace::Immediate) {
                 GcStep::Read(from, _) => {
                     self.count_untimed(ftl, Kind::Read, cause, from);
-                    if self.damaged && self.blocks.is_unreadable(from) {
+                    if self.health.damaged && self.ftl.blocks.is_unreadable(from) {
                         self.fail_waiting_reads(self.now, plane, Fault::Page(from));
                     }
                 }
@@ -321,7 +412,7 @@ impl<C: Contents> Drive<C> {
                 GcStep::Erase => break,
             }
         }
-        self.count_untimed(ftl, Kind::Erase, cause, self.geometry.ppn(plane, victim, 0));
+        self.count_untimed(ftl, Kind::Erase, cause, self.flash.geometry.ppn(plane, victim, 0));
         self.send_owed_reads_elsewhere(unit, plane, victim);
         self.erase(self.now, plane, victim);
     }
@@ -329,19 +420,19 @@ impl<C: Contents> Drive<C> {
     /// Reads that are owed the old contents of the victim's pages carry them already; they go to another page of the
     /// plane, which takes as long. Where it has none, they bring what they carry.
     fn send_owed_reads_elsewhere(&mut self, unit: UnitId, plane: PlaneId, victim: u32) {
-        let block = self.geometry.block_index(plane, victim);
-        let geometry = &self.geometry;
+        let block = self.flash.geometry.block_index(plane, victim);
+        let geometry = &self.flash.geometry;
         let is_owed = |ppn: Ppn| geometry.block_index_of(ppn) == block;
-        let reads = &mut self.units[unit.0 as usize].reads;
-        if let Some(elsewhere) = self.blocks.programmed_page(plane, victim) {
-            return reads.redirect(&mut self.ops, |ppn| is_owed(ppn).then_some(elsewhere));
+        let reads = &mut self.dies.units[unit.0 as usize].reads;
+        if let Some(elsewhere) = self.ftl.blocks.programmed_page(plane, victim) {
+            return reads.redirect(&mut self.queues.ops, |ppn| is_owed(ppn).then_some(elsewhere));
         }
-        let owed = reads.take(&mut self.ops, |op| is_owed(op.ppn));
+        let owed = reads.take(&mut self.queues.ops, |op| is_owed(op.ppn));
         for op in self.no_longer_waiting(unit, owed) {
-            let (ticket, contents) = (self.ops[op].ticket, self.take_carried(op));
-            self.counters.reads_from_memory += 1;
+            let (ticket, contents) = (self.queues.ops[op].ticket, self.take_carried(op));
+            self.accounts.counters.reads_from_memory += 1;
             self.answer(ticket, 1, self.now, Span::ZERO, contents);
-            self.ops.release(op);
+            self.queues.ops.release(op);
         }
     }
 }

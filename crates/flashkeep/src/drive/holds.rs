@@ -55,31 +55,32 @@ impl<C: Contents> Drive<C> {
     /// A unit and its channel have been granted at `now`, for as long as their states say.
     #[inline(never)]
     pub(super) fn tell_granted(&mut self, now: SimTime, unit: UnitId, kind: Kind, cause: Cause) {
-        let state = &self.units[unit.0 as usize];
+        let state = &self.dies.units[unit.0 as usize];
         let channel = state.channel;
         let until = match state.phase {
-            Phase::Free => self.free_at[unit.0 as usize],
-            Phase::Array => self.agenda.at(unit.0 as usize),
+            Phase::Free => self.dies.free_at[unit.0 as usize],
+            Phase::Array => self.dies.agenda.at(unit.0 as usize),
             // It waits for its channel, and does nothing meanwhile.
             Phase::Ready => now,
         };
         self.tell_hold(Resource::Unit(unit), now, until, kind, cause);
-        let until = self.channels[channel as usize].free_at;
+        let until = self.dies.channels[channel as usize].free_at;
         self.tell_hold(Resource::Channel(channel), now, until, kind, cause);
     }
 
     /// Data leave a unit over its channel, because of `cause`; where that is none, because of its collection.
     #[inline(never)]
     pub(super) fn tell_data_out(&mut self, now: SimTime, unit: UnitId, cause: Option<Cause>) {
-        let collects = || self.units[unit.0 as usize].collect_head.map(|plane| self.moves_because(plane));
+        let collects =
+            || self.dies.units[unit.0 as usize].collect_head.map(|plane| self.moves_because(plane));
         let cause = cause.or_else(collects).unwrap_or(Cause::Gc);
         self.tell_granted(now, unit, Kind::Read, cause);
     }
 
     /// A part of what holds a unit and its channel together since `now` is over at `end`.
     pub(super) fn tell_part(&mut self, now: SimTime, end: SimTime, unit: UnitId, kind: Kind, cause: Cause) {
-        if self.watch.is_some() {
-            let channel = self.units[unit.0 as usize].channel;
+        if self.accounts.watch.is_some() {
+            let channel = self.dies.units[unit.0 as usize].channel;
             self.tell_hold(Resource::Unit(unit), now, end, kind, cause);
             self.tell_hold(Resource::Channel(channel), now, end, kind, cause);
         }
@@ -95,7 +96,7 @@ impl<C: Contents> Drive<C> {
         cause: Cause,
     ) {
         let place = self.place_of(what);
-        let Some(watch) = &mut self.watch else { return };
+        let Some(watch) = &mut self.accounts.watch else { return };
         let Some(told) = watch.told.get_mut(place) else { return };
         let start = start.max(*told);
         if start < end {
@@ -109,23 +110,23 @@ impl<C: Contents> Drive<C> {
     /// What was granted is cut off at `now`: what is granted next may begin then.
     pub(super) fn tell_cut_off(&mut self, now: SimTime, what: Resource) {
         let place = self.place_of(what);
-        if let Some(told) = self.watch.as_mut().and_then(|watch| watch.told.get_mut(place)) {
+        if let Some(told) = self.accounts.watch.as_mut().and_then(|watch| watch.told.get_mut(place)) {
             *told = now.min(*told);
         }
     }
 
     /// The power has failed: everything is cut off, and free.
     pub(super) fn let_go_of_all(&mut self, now: SimTime) {
-        self.free_at.fill(now);
-        self.channels.iter_mut().for_each(|channel| channel.free_at = now);
-        if let Some(watch) = &mut self.watch {
+        self.dies.free_at.fill(now);
+        self.dies.channels.iter_mut().for_each(|channel| channel.free_at = now);
+        if let Some(watch) = &mut self.accounts.watch {
             watch.told.iter_mut().for_each(|told| *told = now.min(*told));
         }
     }
 
     /// Passes a request of the host on to the logs, whose times are the drive's.
     pub fn tell_request(&mut self, request: &HostRequest) {
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.accounts.watch {
             watch.logs.iter_mut().for_each(|log| log.request(request));
         }
     }
@@ -133,7 +134,7 @@ impl<C: Contents> Drive<C> {
     fn place_of(&self, what: Resource) -> usize {
         match what {
             Resource::Unit(unit) => unit.0 as usize,
-            Resource::Channel(channel) => self.units.len() + channel as usize,
+            Resource::Channel(channel) => self.dies.units.len() + channel as usize,
         }
     }
 }

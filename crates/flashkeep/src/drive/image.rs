@@ -13,22 +13,22 @@ impl<C: Contents> Drive<C> {
     /// # Panics
     /// Where something is under way, or has failed.
     pub fn save(&self, image: &mut Writer) {
-        assert!(self.is_quiet() && !self.damaged, "a drive at rest, and whole");
-        image.put(&self.blocks);
-        let tokens: Vec<u64> = self.blocks.all_contents().iter().map(|&page| page.stamp()).collect();
+        assert!(self.is_quiet() && !self.health.damaged, "a drive at rest, and whole");
+        image.put(&self.ftl.blocks);
+        let tokens: Vec<u64> = self.ftl.blocks.all_contents().iter().map(|&page| page.stamp()).collect();
         image.put(&tokens);
-        image.put(&self.maps);
-        for ftl in &self.ftls {
+        image.put(&self.ftl.maps);
+        for ftl in &self.ftl.leaves {
             image.put(&(ftl.turn, ftl.untimed_turn as u64, ftl.erases));
         }
-        image.put(&self.lanes.iter().map(|lane| lane.turn).collect::<Vec<u32>>());
-        image.put(&self.channels.iter().map(|channel| channel.turn).collect::<Vec<u32>>());
-        image.put(&self.raw_next);
-        image.put(&(self.streams.heat(), self.chooser.turn()));
+        image.put(&self.queues.lanes.iter().map(|lane| lane.turn).collect::<Vec<u32>>());
+        image.put(&self.dies.channels.iter().map(|channel| channel.turn).collect::<Vec<u32>>());
+        image.put(&self.ftl.next_pages);
+        image.put(&(self.ftl.streams.heat(), self.gc.chooser.turn()));
         for nvram in &self.nvrams {
             image.put(&nvram.image());
         }
-        image.put(&self.power.as_ref().map(|power| power.image(self.sequence)));
+        image.put(&self.power.as_ref().map(|power| power.image(self.queues.sequence)));
     }
 
     /// Takes over a state.
@@ -41,27 +41,27 @@ impl<C: Contents> Drive<C> {
         if C::KEEP {
             blocks.set_all_contents(tokens.into_iter().map(C::token).collect());
         }
-        blocks.pack_as(&self.blocks);
-        self.blocks = blocks;
-        self.maps = image.take()?;
-        for ftl in &mut self.ftls {
+        blocks.pack_as(&self.ftl.blocks);
+        self.ftl.blocks = blocks;
+        self.ftl.maps = image.take()?;
+        for ftl in &mut self.ftl.leaves {
             let (turn, untimed_turn, erases): (u32, u64, u64) = image.take()?;
             (ftl.turn, ftl.untimed_turn, ftl.erases) = (turn, untimed_turn as usize, erases);
         }
         let turns: Vec<u32> = image.take()?;
-        self.lanes.iter_mut().zip(turns).for_each(|(lane, turn)| lane.turn = turn);
+        self.queues.lanes.iter_mut().zip(turns).for_each(|(lane, turn)| lane.turn = turn);
         let turns: Vec<u32> = image.take()?;
-        self.channels.iter_mut().zip(turns).for_each(|(channel, turn)| channel.turn = turn);
-        self.raw_next = image.take()?;
+        self.dies.channels.iter_mut().zip(turns).for_each(|(channel, turn)| channel.turn = turn);
+        self.ftl.next_pages = image.take()?;
         let (heat, turn): (Vec<Vec<u8>>, u64) = image.take()?;
-        self.streams.set_heat(heat);
-        self.chooser.set_turn(turn);
+        self.ftl.streams.set_heat(heat);
+        self.gc.chooser.set_turn(turn);
         for nvram in &mut self.nvrams {
             nvram.restore(image.take()?);
         }
         let oob: Option<Oob> = image.take()?;
         if let (Some(power), Some(oob)) = (&mut self.power, oob) {
-            self.sequence = power.restore(oob);
+            self.queues.sequence = power.restore(oob);
         }
         Ok(())
     }

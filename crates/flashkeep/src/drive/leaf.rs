@@ -1,9 +1,12 @@
 //! What a leaf of flash is: its lanes, its map, and where its pages go.
 
+use super::Parameters;
 use super::limit::Limit;
-use crate::flash::{Domain, PlaneId, Rows, UnitId};
-use crate::ftl::Allocation;
-use crate::kernel::Bits;
+use super::streams::Streams;
+use crate::engine::Contents;
+use crate::flash::{Domain, Geometry, PlaneId, Rows, UnitId};
+use crate::ftl::{Allocation, Blocks, Maps};
+use crate::kernel::{Bits, Span};
 
 /// What the flash leaves of a drive are: all of them the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +68,50 @@ pub(super) struct Ftl {
     pub(super) erases: u64,
     /// Writes in flight of which a page was renamed; nearly always empty.
     pub(super) renamed: Vec<Renamed>,
+}
+
+/// What holds the map.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MapMemory {
+    /// What noting the place of a program takes.
+    pub(super) write: Span,
+    /// Whether it keeps the map without power.
+    pub(super) survives: bool,
+}
+
+/// The FTLs of a drive, or its leaves of physical pages: maps and blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Translation<C> {
+    /// The flash leaves.
+    pub(super) leaves: Vec<Ftl>,
+    /// Whether they are of physical pages: nothing is mapped in them.
+    pub(super) physical: bool,
+    pub(super) maps: Maps,
+    pub(super) memory: MapMemory,
+    pub(super) blocks: Blocks<C>,
+    /// Which open block a page goes to.
+    pub(super) streams: Streams,
+    /// Whether each block has a summary page behind its data.
+    pub(super) summaries: bool,
+    /// In leaves of physical pages: the first page of each block that may be written next.
+    pub(super) next_pages: Vec<u32>,
+}
+
+impl<C: Contents> Translation<C> {
+    /// Without leaves: they are added one by one.
+    pub(super) fn new(drive: &Parameters, geometry: &Geometry) -> Self {
+        let physical = matches!(drive.kind, LeafKind::Raw | LeafKind::Blocks);
+        Translation {
+            leaves: Vec::new(),
+            physical,
+            maps: Maps::default(),
+            memory: MapMemory { write: Span(drive.map_write_ns), survives: drive.map_survives },
+            blocks: Blocks::new(geometry),
+            streams: Streams::default(),
+            summaries: drive.flash.summary_page,
+            next_pages: vec![0; if physical { geometry.block_space() } else { 0 }],
+        }
+    }
 }
 
 /// Where the pages of a write in flight belong that are no longer all at the addresses they were written to.

@@ -33,38 +33,41 @@ impl<C: Contents> Drive<C> {
     pub(super) fn set_limit(&mut self, now: SimTime, ftl: usize) {
         self.place_anywhere(ftl);
         let most = self.planes_of(ftl).into_iter().map(|plane| self.mappable(plane)).sum();
-        let mapped = self.maps.mapped(ftl);
-        self.ftls[ftl].limit = Some(Limit { most, mapped });
+        let mapped = self.ftl.maps.mapped(ftl);
+        self.ftl.leaves[ftl].limit = Some(Limit { most, mapped });
         self.cut_waiting_writes(now, ftl);
         self.ask_planes_without_room(now, ftl);
         self.wake_all(now, ftl);
     }
 
     pub(super) fn planes_of(&self, ftl: usize) -> Vec<PlaneId> {
-        self.lanes[self.ftls[ftl].lanes_range()].iter().flat_map(|lane| lane.planes.clone()).collect()
+        self.queues.lanes[self.ftl.leaves[ftl].lanes_range()]
+            .iter()
+            .flat_map(|lane| lane.planes.clone())
+            .collect()
     }
 
     /// One pool for all, in it every write that waits, by age.
     fn place_anywhere(&mut self, ftl: usize) {
-        if matches!(self.ftls[ftl].allocation, Allocation::Dynamic) {
+        if matches!(self.ftl.leaves[ftl].allocation, Allocation::Dynamic) {
             return;
         }
-        self.ftls[ftl].allocation = Allocation::Dynamic;
+        self.ftl.leaves[ftl].allocation = Allocation::Dynamic;
         let mut waiting = Vec::new();
-        for lane in self.ftls[ftl].lanes_range() {
-            waiting.extend(self.take_from_pool(self.lanes[lane].pool, |_| true));
+        for lane in self.ftl.leaves[ftl].lanes_range() {
+            waiting.extend(self.queues.take(self.queues.lanes[lane].pool, |_| true));
         }
         self.assign_pools(ftl);
-        waiting.sort_by_key(|&op| self.ops[op].sequence);
-        let pool = self.ftls[ftl].first_pool as usize;
-        self.pools_waiting += u32::from(!waiting.is_empty());
+        waiting.sort_by_key(|&op| self.queues.ops[op].sequence);
+        let pool = self.ftl.leaves[ftl].first_pool as usize;
+        self.queues.waiting += u32::from(!waiting.is_empty());
         for op in waiting {
-            self.pools[pool].push(&mut self.ops, op);
+            self.queues.pools[pool].push(&mut self.queues.ops, op);
         }
     }
 
     fn set_mapped(&mut self, now: SimTime, ftl: usize, mapped: u32) {
-        let limit = self.ftls[ftl].limit.as_mut().expect("only a damaged FTL counts");
+        let limit = self.ftl.leaves[ftl].limit.as_mut().expect("only a damaged FTL counts");
         let was_beyond = limit.mapped > limit.most;
         limit.mapped = mapped;
         if was_beyond && mapped <= limit.most {
@@ -74,14 +77,14 @@ impl<C: Contents> Drive<C> {
 
     /// A page of a damaged FTL is nowhere any more.
     pub(super) fn count_unmapped(&mut self, ftl: usize) {
-        if let Some(Limit { mapped, .. }) = self.ftls[ftl].limit {
+        if let Some(Limit { mapped, .. }) = self.ftl.leaves[ftl].limit {
             self.set_mapped(self.now, ftl, mapped.saturating_sub(1));
         }
     }
 
     fn ask_planes_without_room(&mut self, now: SimTime, ftl: usize) {
         for plane in self.planes_of(ftl) {
-            if !self.blocks.is_dead(plane) && self.blocks.plane(plane).free_pages < self.collect_below {
+            if !self.ftl.blocks.is_dead(plane) && self.ftl.blocks.plane(plane).free_pages < self.gc.below {
                 self.ask_for_collection(plane);
                 self.wake_collector(now, plane);
             }
@@ -117,11 +120,11 @@ impl<C: Contents> Drive<C> {
     }
 
     pub(super) fn is_mapped(&self, ftl: usize, page: Page) -> bool {
-        self.maps.get(ftl, page.0) != Entry::Unmapped
+        self.ftl.maps.get(ftl, page.0) != Entry::Unmapped
     }
 
     fn write_damaged(&mut self, now: SimTime, ftl: usize, one: &Command, ticket: Ticket, contents: &[C]) {
-        let Some(Limit { most, mapped }) = self.ftls[ftl].limit else {
+        let Some(Limit { most, mapped }) = self.ftl.leaves[ftl].limit else {
             return self.submit_apart(now, ftl, one, ticket, contents);
         };
         let others = mapped - u32::from(self.is_mapped(ftl, one.start));
@@ -145,7 +148,7 @@ impl<C: Contents> Drive<C> {
         } else {
             self.rename(ftl, one)
         }
-        if let Some(Limit { mapped, .. }) = self.ftls[ftl].limit {
+        if let Some(Limit { mapped, .. }) = self.ftl.leaves[ftl].limit {
             self.set_mapped(now, ftl, mapped + there(self) - before);
         }
     }
@@ -160,9 +163,9 @@ impl<C: Contents> Drive<C> {
 
     /// Nobody keeps the page any more, and whoever wants to know is told.
     pub(super) fn refuse(&mut self, now: SimTime, leaf: usize, page: u32) {
-        self.maps.set(leaf, page, Entry::Unmapped);
-        self.ftls[leaf].lost.set(page, true);
-        self.life.refuse(now);
+        self.ftl.maps.set(leaf, page, Entry::Unmapped);
+        self.ftl.leaves[leaf].lost.set(page, true);
+        self.health.life.refuse(now);
         // Said before the write is answered: whoever waits for it may read the page as soon as it is.
         self.done.push(Done::refused(LeafId(leaf as u16), Page(page)));
     }
@@ -170,18 +173,19 @@ impl<C: Contents> Drive<C> {
     /// Of the writes that wait, the youngest pages that are beyond the limit are void; all of them where nothing is left
     /// to write to, even those that have been written again since.
     pub(super) fn cut_waiting_writes(&mut self, now: SimTime, ftl: usize) {
-        let pool = self.ftls[ftl].first_pool;
-        while let Some(Limit { most, mapped }) = self.ftls[ftl].limit
+        let pool = self.ftl.leaves[ftl].first_pool;
+        while let Some(Limit { most, mapped }) = self.ftl.leaves[ftl].limit
             && (mapped > most || most == 0)
-            && self.pools[pool as usize].tail.is_some()
+            && self.queues.pools[pool as usize].tail.is_some()
         {
-            let op = self.pools[pool as usize].tail;
-            let state = &mut self.ops[op];
+            let op = self.queues.pools[pool as usize].tail;
+            let state = &mut self.queues.ops[op];
             state.command.count -= 1;
             let n = state.command.count;
             let (ticket, page) = (state.ticket.plus(u32::from(n)), state.command.start.0 + u32::from(n));
-            let owner = self.ftls[ftl].owners(op.raw()).map_or(Some(page), |owners| owners[usize::from(n)]);
-            match owner.filter(|&owner| self.maps.get(ftl, owner) == Entry::Pending(op.raw())) {
+            let owner =
+                self.ftl.leaves[ftl].owners(op.raw()).map_or(Some(page), |owners| owners[usize::from(n)]);
+            match owner.filter(|&owner| self.ftl.maps.get(ftl, owner) == Entry::Pending(op.raw())) {
                 Some(owner) => {
                     self.void(now, ftl, owner, ticket);
                     self.count_unmapped(ftl);
@@ -189,9 +193,9 @@ impl<C: Contents> Drive<C> {
                 None if ticket.slot != NOBODY => self.answer(ticket, 1, now, Span::ZERO, C::default()),
                 None => {}
             }
-            let Op { placed, command, sequence, .. } = self.ops[op];
+            let Op { placed, command, sequence, .. } = self.queues.ops[op];
             if placed == command.count {
-                self.take_from_pool(pool, |other| other.sequence == sequence);
+                self.queues.take(pool, |other| other.sequence == sequence);
                 self.all_placed(op);
             }
         }
@@ -202,20 +206,20 @@ impl<C: Contents> Drive<C> {
     /// Whether a victim cannot be collected: the plane has no pages to move its own to, and what would be lifted might
     /// never be written again.
     pub(super) fn is_stuck(&self, plane: PlaneId, victim: u32) -> bool {
-        let limit = self.ftls[self.ftl_of(plane)].limit.filter(|_| !self.blocks.has_held(plane));
+        let limit = self.ftl.leaves[self.ftl_of(plane)].limit.filter(|_| !self.ftl.blocks.has_held(plane));
         limit.is_some_and(|limit| limit.mapped > limit.most)
-            && self.blocks.valid_in(plane, victim) > self.blocks.plane(plane).free_pages
+            && self.ftl.blocks.valid_in(plane, victim) > self.ftl.blocks.plane(plane).free_pages
     }
 
     /// A collection has read a page that cannot be moved within its plane: it cannot be read at all, or there is no
     /// page to move it to. False where it can.
     #[cold]
     pub(super) fn cannot_move(&mut self, now: SimTime, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
-        if self.blocks.is_unreadable(from) {
+        if self.ftl.blocks.is_unreadable(from) {
             self.lose(plane, lpn, from);
             return true;
         }
-        if self.blocks.plane(plane).free_pages == 0 && !self.blocks.has_held(plane) {
+        if self.ftl.blocks.plane(plane).free_pages == 0 && !self.ftl.blocks.has_held(plane) {
             if self.power.is_some() && self.is_kept(self.ftl_of(plane), lpn, from) {
                 self.drop_version(self.ftl_of(plane), lpn);
                 return true;
@@ -229,25 +233,25 @@ impl<C: Contents> Drive<C> {
     /// The page is in the controller's memory from now on, and written like the host's.
     fn lift(&mut self, now: SimTime, plane: PlaneId, lpn: u32, from: Ppn) {
         let ftl = self.ftl_of(plane);
-        let pool = self.ftls[ftl].first_pool as usize;
-        let last = self.pools[pool].tail;
-        let ticket = Ticket { slot: NOBODY, age: self.ops[last].ticket.age, ..Ticket::default() };
+        let pool = self.ftl.leaves[ftl].first_pool as usize;
+        let last = self.queues.pools[pool].tail;
+        let ticket = Ticket { slot: NOBODY, age: self.queues.ops[last].ticket.age, ..Ticket::default() };
         let command = Command::new(Verb::Write, Page(lpn), 1).because(Cause::Gc);
-        let op = self.claim(Op { ticket, command, ftl: ftl as u16, ..Op::default() });
+        let op = self.queues.claim(Op { ticket, command, ftl: ftl as u16, ..Op::default() });
         if C::KEEP {
-            let contents = self.blocks.contents(from);
+            let contents = self.ftl.blocks.contents(from);
             self.carry(op, &[contents]);
         }
-        self.blocks.invalidate(from);
-        self.maps.set(ftl, lpn, Entry::Pending(op.raw()));
-        self.pools_waiting += u32::from(!last.is_some());
-        self.pools[pool].push_last(&mut self.ops, op);
+        self.ftl.blocks.invalidate(from);
+        self.ftl.maps.set(ftl, lpn, Entry::Pending(op.raw()));
+        self.queues.waiting += u32::from(!last.is_some());
+        self.queues.pools[pool].push_last(&mut self.queues.ops, op);
         self.wake_all(now, ftl);
     }
 
     /// Whether nobody is told of a write: a page that was lifted, or one of which nothing is left.
     #[cold]
     pub(super) fn is_nobodys(&self, op: Id<Op>) -> bool {
-        self.ops[op].ticket.slot == NOBODY || self.ops[op].command.count == 0
+        self.queues.ops[op].ticket.slot == NOBODY || self.queues.ops[op].command.count == 0
     }
 }

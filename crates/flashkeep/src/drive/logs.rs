@@ -76,6 +76,6 @@ impl<C: Contents> Drive<C> {
 
     /// What has been told since the last call, in order.
     pub fn take_told(&mut self) -> impl Iterator<Item = Told> + '_ {
-        self.watch.iter_mut().flat_map(|watch| &mut watch.kept).flat_map(|kept| kept.drain(..))
+        self.accounts.watch.iter_mut().flat_map(|watch| &mut watch.kept).flat_map(|kept| kept.drain(..))
     }
 }

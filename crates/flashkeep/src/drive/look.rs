@@ -10,36 +10,36 @@ impl<C: Contents> Drive<C> {
     /// What has been counted.
     #[must_use]
     pub fn counters(&self) -> &Counters {
-        &self.counters
+        &self.accounts.counters
     }
 
     /// The geometry.
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
-        &self.geometry
+        &self.flash.geometry
     }
 
     /// What each plane of the geometry consists of.
     #[must_use]
     pub fn pools(&self) -> Pools {
-        self.planes
+        self.flash.pools
     }
 
     /// Blocks and planes.
     #[must_use]
     pub fn blocks(&self) -> &Blocks<C> {
-        &self.blocks
+        &self.ftl.blocks
     }
 
     /// Where a leaf has a page; none where it is no flash.
     pub(super) fn entry(&self, leaf: usize, page: u32) -> Option<Entry> {
-        (leaf < self.ftls.len()).then(|| self.maps.get(leaf, page))
+        (leaf < self.ftl.leaves.len()).then(|| self.ftl.maps.get(leaf, page))
     }
 
     /// Where an FTL has a page.
     #[must_use]
     pub fn lookup(&self, leaf: LeafId, page: Page) -> Entry {
-        self.maps.get(usize::from(leaf.0), page.0)
+        self.ftl.maps.get(usize::from(leaf.0), page.0)
     }
 
     /// What a leaf's page holds, writes that are under way included; none where nothing is there, or nothing that can
@@ -51,58 +51,58 @@ impl<C: Contents> Drive<C> {
         match entry {
             Entry::Unmapped => None,
             Entry::Pending(op) => Some(self.carried_page(at, op, page.0)),
-            Entry::At(ppn) => (!self.blocks.is_unreadable(ppn)).then(|| self.blocks.contents(ppn)),
+            Entry::At(ppn) => (!self.ftl.blocks.is_unreadable(ppn)).then(|| self.ftl.blocks.contents(ppn)),
         }
     }
 
     /// Pages of a leaf, those of its shadow left out.
     #[must_use]
     pub fn pages(&self, leaf: LeafId) -> u32 {
-        self.ftls.get(usize::from(leaf.0)).map_or_else(|| self.nvram(leaf).len(), |ftl| ftl.pages)
+        self.ftl.leaves.get(usize::from(leaf.0)).map_or_else(|| self.nvram(leaf).len(), |ftl| ftl.pages)
     }
 
     /// Flash leaves: FTLs, or raw ones.
     #[must_use]
     pub fn ftl_count(&self) -> u16 {
-        self.ftls.len() as u16
+        self.ftl.leaves.len() as u16
     }
 
     /// How long each channel has been in use.
     #[must_use]
     pub fn channel_busy(&self) -> Vec<Span> {
-        self.channels.iter().map(|channel| channel.busy).collect()
+        self.dies.channels.iter().map(|channel| channel.busy).collect()
     }
 
     /// How long each unit has been busy.
     #[must_use]
     pub fn unit_busy(&self) -> Vec<Span> {
-        self.units.iter().map(|unit| unit.busy).collect()
+        self.dies.units.iter().map(|unit| unit.busy).collect()
     }
 
     /// When all channels and units are free, as far as is known.
     #[must_use]
     pub fn at_rest(&self) -> SimTime {
         let known = |&at: &SimTime| at != SimTime::NEVER;
-        let channels = self.channels.iter().map(|channel| channel.free_at);
-        channels.chain(self.free_at.iter().copied()).filter(known).max().unwrap_or(SimTime::ZERO)
+        let channels = self.dies.channels.iter().map(|channel| channel.free_at);
+        channels.chain(self.dies.free_at.iter().copied()).filter(known).max().unwrap_or(SimTime::ZERO)
     }
 
     /// Whether nothing of it has failed or been spoilt.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        !self.damaged
+        !self.health.damaged
     }
 
     /// Asks the processor for the map entry of a page that will soon be wanted.
     #[inline]
     pub fn prefetch(&self, leaf: LeafId, page: Page) {
-        self.maps.prefetch(usize::from(leaf.0), page.0);
+        self.ftl.maps.prefetch(usize::from(leaf.0), page.0);
     }
 
     /// Whether nothing waits and nothing is under way that somebody waits for.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.ops.live() == 0 && self.done.is_empty()
+        self.queues.ops.live() == 0 && self.done.is_empty()
     }
 }
 
@@ -115,16 +115,15 @@ impl<C: Contents> Below for Drive<C> {
     }
 
     fn wear(&self, leaf: LeafId) -> u64 {
-        self.ftls.get(usize::from(leaf.0)).map_or(0, |ftl| ftl.erases)
+        self.ftl.leaves.get(usize::from(leaf.0)).map_or(0, |ftl| ftl.erases)
     }
 
     fn room(&self, leaf: LeafId) -> u64 {
-        let Some(ftl) = self.ftls.get(usize::from(leaf.0)).filter(|ftl| ftl.rows.is_none()) else {
+        let Some(ftl) = self.ftl.leaves.get(usize::from(leaf.0)).filter(|ftl| ftl.rows.is_none()) else {
             return u64::MAX;
         };
-        let planes = self.lanes[ftl.lanes_range()].iter().flat_map(|lane| &lane.planes);
-        let free =
-            planes.map(|&plane| self.blocks.plane(plane).free_pages.saturating_sub(self.collect_below));
+        let planes = self.queues.lanes[ftl.lanes_range()].iter().flat_map(|lane| &lane.planes);
+        let free = planes.map(|&plane| self.ftl.blocks.plane(plane).free_pages.saturating_sub(self.gc.below));
         free.map(u64::from).sum()
     }
 
@@ -133,17 +132,17 @@ impl<C: Contents> Below for Drive<C> {
     }
 
     fn last_write(&self, _: LeafId) -> Option<u64> {
-        self.power.as_ref().map(|_| self.sequence)
+        self.power.as_ref().map(|_| self.queues.sequence)
     }
 
     fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
         let ppn = self.raw_place(leaf, page);
-        self.raw_next[self.geometry.block_index_of(ppn)] <= self.geometry.page_of(ppn)
+        self.ftl.next_pages[self.flash.geometry.block_index_of(ppn)] <= self.flash.geometry.page_of(ppn)
     }
 
     fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool {
         match self.entry(usize::from(leaf.0), page.0) {
-            Some(Entry::At(ppn)) => self.damaged && self.blocks.is_unreadable(ppn),
+            Some(Entry::At(ppn)) => self.health.damaged && self.ftl.blocks.is_unreadable(ppn),
             Some(_) => false,
             None => self.nvram(leaf).is_unreadable(page.0),
         }

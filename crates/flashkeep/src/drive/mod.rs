@@ -63,24 +63,22 @@ pub use retire::Life;
 pub use work::Work;
 
 use crate::engine::{Contents, Done};
-use crate::flash::{
-    Acknowledge, BusUse, CommandsSpec, Domain, Geometry, Level, MultiPlane, PlaneId, Pools, Ppn, Round, Rows,
-    Scheduler, Timing, UnitId,
-};
+use crate::flash::{FlashArray, Ppn, Scheduler, UnitId};
 #[cfg(test)]
 use crate::ftl::Entry;
-use crate::ftl::allocation::Order;
-use crate::ftl::{Allocation, Blocks, Copyback, GcRun, InFlight, Maps, PlaneChoice};
-use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
-use choose::Chooser;
-use dies::{Channel, Unit};
-use leaf::{Ftl, Lane, Renamed};
+use crate::ftl::allocation::Placement;
+use crate::kernel::{Id, SimTime, Span};
+use dies::{Dies, GangRound};
+use faults::Health;
+use gc::{Collection, Gc, Levelled};
+use leaf::{Ftl, Lane, Renamed, Translation};
 use packing::Packing;
 use power::Power;
-use program::PageWrite;
-use queue::{NOT_YET, Op, Queue};
-use streams::Streams;
-use work::Watch;
+use program::{Paths, Programs, Scratch};
+use queue::{NOT_YET, Op, Queue, Queues};
+use read::ReadRules;
+use untimed::Immediate;
+use work::{Accounts, Watch};
 
 /// Whoever is told of each flash operation.
 pub trait Log: Send {
@@ -105,157 +103,39 @@ pub trait Log: Send {
     fn close(self: Box<Self>) -> Result<(), String>;
 }
 
-/// What a gang of channels that share their control lines does: operations that have begun together.
-#[derive(Clone, Copy, Debug, Default)]
-struct GangRound {
-    begun: SimTime,
-    end: SimTime,
-}
-
-/// A plane's collection.
-#[derive(Clone, Copy, Debug, Default)]
-struct Collection {
-    queued: bool,
-    next: Option<PlaneId>,
-    victim: Option<u32>,
-    cursor: u32,
-    /// With `parity-skip`: pages that its moves have taken, those left out included.
-    spent: u32,
-    levelled: Levelled,
-}
-
-/// What wear levelling has to do with a victim.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Levelled {
-    /// Nothing.
-    #[default]
-    No,
-    /// Another one was passed over.
-    Instead,
-    /// Once it is erased, the data of this block are to be moved into it.
-    Into(u32),
-    /// Its data are moved into the held block.
-    Out,
-}
-
 /// All leaves of a drive and the flash below them.
 #[derive(Clone)]
 pub struct Drive<C> {
-    /// Whether all leaves are FTLs that take their time and nothing has failed yet: commands go the short way.
-    plain: bool,
-    /// Whether pages are programmed one by one, all of them as long, in one open block a plane, and nobody is told or
-    /// keeps older versions: what the hot path asks instead of each of these ([`Drive::simplify`]).
-    simple: bool,
-    /// Whether there are more planes than the processor keeps open blocks' tables at hand for.
-    many_planes: bool,
-    /// Whether commands are done when they are submitted, and whether what is being done so counts.
-    untimed: bool,
-    counting: bool,
-    /// The owners of a victim's pages, kept for their memory.
-    owners: Vec<u32>,
-    /// Pages that ageing has left valid and that nobody has yet.
-    slots: age::Slots,
-    /// Whether something has failed.
-    damaged: bool,
-    /// Whether the flash leaves are raw.
-    raw: bool,
-    /// Whether FTLs tell of pages of their shadow that are about to be collected.
-    notify_leaving: bool,
-    /// Whether FTLs tell of pages that collection moves.
-    notify_moves: bool,
-    /// Where FTLs place pages as long as all of their planes are there.
-    configured: Allocation,
-    geometry: Geometry,
-    /// What each plane of the geometry consists of.
-    planes: Pools,
-    timing: Timing,
-    scheduler: Scheduler,
-    chooser: Chooser,
-    acknowledge: Acknowledge,
-    bus: BusUse,
-    commands: CommandsSpec,
-    /// Whether pages of the flash have several places each; what is known of them besides.
-    packs: bool,
+    /// What the flash array is: fixed.
+    flash: FlashArray,
+    /// What its dies and channels are doing, and the events that they wait for.
+    dies: Dies,
+    /// Address mapping and blocks.
+    ftl: Translation<C>,
+    /// Where the FTLs place pages.
+    placement: Placement,
+    /// Logical pages that share pages of the flash.
     packing: Packing,
-    /// Pages of each plane's victim that have been read and not yet programmed; with some that are neither any more.
-    hands: Vec<Vec<Ppn>>,
-    /// Whether reads join others: of several planes, or places.
-    joins_reads: bool,
-    /// Consecutive pages that the address binds to the same place.
-    stride: u32,
-    /// Whether planes are bound, or chosen, but not channels: who comes first in a pool decides which channels may take
-    /// it.
-    selective: bool,
-    /// Channels that share their control lines, and what each gang of them does.
-    gang: usize,
-    rounds: Vec<GangRound>,
-    /// Where units work in rounds: the one that is being put together.
-    in_step: Round,
-    gc: GcRun,
-    coalesce: bool,
-    plane_choice: PlaneChoice,
-    /// Pages on their way are read from flash, behind their program.
-    read_behind: bool,
-    /// Each block has a summary behind its data.
-    summaries: bool,
-    /// What noting the place of a program takes, and whether that stays without power.
-    map_write: Span,
-    map_survives: bool,
-    /// Planes are collected also while nothing waits for them.
-    background: bool,
-    copyback: Copyback,
-    /// A plane with fewer free pages collects.
-    collect_below: u32,
-    /// A plane with fewer free pages collects, if only in idle moments.
-    look_below: u32,
-    /// Units whose release somebody minds although nothing waits for them: with cache programs, or a soft threshold.
-    minds_units: bool,
-    blocks: Blocks<C>,
-    /// Which open block a page goes to.
-    streams: Streams,
-    life: Life,
-    /// The flash leaves; the NVRAMs' numbers follow theirs.
-    ftls: Vec<Ftl>,
-    maps: Maps,
+    /// What waits for dies and channels, or is under way.
+    queues: Queues<C>,
+    reads: ReadRules,
+    gc: Gc,
+    /// The immediate driver: pages that are placed without time.
+    immediate: Immediate,
+    /// Which code commands and programs take.
+    paths: Paths,
+    health: Health,
+    accounts: Accounts,
+    /// What is kept in a drive that is to lose its power.
+    power: Option<Box<Power>>,
+    /// Non-volatile memories beside the flash, whose numbers as leaves follow those of the flash.
     nvrams: Vec<Nvram<C>>,
-    /// In raw leaves: the first page of each block that may be written next.
-    raw_next: Vec<u32>,
-    lanes: Vec<Lane>,
-    /// Which lane each plane is in.
-    lane_of: Vec<u32>,
-    pools: Vec<Queue>,
-    /// Pools in which writes wait.
-    pools_waiting: u32,
-    units: Vec<Unit>,
-    /// When each unit is free; [`SimTime::NEVER`] while it reads or holds a page for the channel.
-    free_at: Vec<SimTime>,
-    /// With cache programs: when each unit can take the data of its next program.
-    accepts_at: Vec<SimTime>,
-    units_per_channel: usize,
-    /// Which unit each plane is in.
-    unit_of: Vec<UnitId>,
-    channels: Vec<Channel>,
-    collections: Vec<Collection>,
-    ops: Arena<Op>,
-    /// The version of the copy that each write in flight replaces; untouched where planes take turns.
-    replaces: Vec<versions::Replaced>,
-    /// The pages of writes in flight; untouched where contents are nothing.
-    carried: Vec<Vec<C>>,
-    /// What one program takes, and planes that could take more: empty in between.
-    pages: Vec<PageWrite>,
-    free_planes: Vec<PlaneId>,
-    agenda: Agenda,
+    /// Answers that the engine has not taken yet.
     done: Vec<Done<C>>,
-    sequence: u64,
+    scratch: Scratch,
     now: SimTime,
     /// When the last request was admitted.
     admitted: SimTime,
-    counters: Counters,
-    /// Counted where the drive says what it draws.
-    work: Option<Box<Work>>,
-    watch: Option<Box<Watch>>,
-    /// What is kept in a drive that is to lose its power.
-    power: Option<Box<Power>>,
 }
 
 impl<C: Contents> Drive<C> {
@@ -266,18 +146,18 @@ impl<C: Contents> Drive<C> {
 
     /// Whoever is told of operations is told of channels and units, too.
     fn start_watch(&mut self) -> &mut Watch {
-        let mut watch = self.watch.take().unwrap_or_default();
-        watch.told.resize(self.units.len() + self.channels.len(), SimTime::ZERO);
-        let watch = self.watch.insert(watch);
+        let mut watch = self.accounts.watch.take().unwrap_or_default();
+        watch.told.resize(self.dies.units.len() + self.dies.channels.len(), SimTime::ZERO);
+        let watch = self.accounts.watch.insert(watch);
         // Whoever is watched does nothing simply.
-        self.simple = false;
+        self.paths.programs = Programs::Full;
         watch
     }
 
     /// What the logs have to say of a run that ended at `end`.
     #[must_use]
     pub fn log_notes(&self, end: SimTime) -> Vec<String> {
-        self.watch.iter().flat_map(|watch| &watch.logs).filter_map(|log| log.note(end)).collect()
+        self.accounts.watch.iter().flat_map(|watch| &watch.logs).filter_map(|log| log.note(end)).collect()
     }
 
     /// Ends the logs of operations.
@@ -285,37 +165,37 @@ impl<C: Contents> Drive<C> {
     /// # Errors
     /// What could not be written of them.
     pub fn close_log(&mut self) -> Result<(), String> {
-        let logs = self.watch.as_mut().map(|watch| std::mem::take(&mut watch.logs));
+        let logs = self.accounts.watch.as_mut().map(|watch| std::mem::take(&mut watch.logs));
         logs.into_iter().flatten().try_for_each(|log| log.close())
     }
 
     /// What the controller's memory takes to serve.
     #[must_use]
     pub fn memory_time(&self) -> Span {
-        self.timing.memory
+        self.flash.timing.memory
     }
 
     /// The instant of the next event, [`SimTime::NEVER`] where nothing is pending.
     #[must_use]
     #[inline]
     pub fn next_event(&self) -> SimTime {
-        self.agenda.next()
+        self.dies.agenda.next()
     }
 
     /// Does what is due next, if it is due by `until`; false where nothing is.
     #[inline(always)]
     pub fn step(&mut self, until: SimTime) -> bool {
-        let Some((now, slot)) = self.agenda.first(until) else { return false };
+        let Some((now, slot)) = self.dies.agenda.first(until) else { return false };
         self.now = now;
-        let units = self.units.len();
-        self.agenda.begin(slot);
+        let units = self.dies.units.len();
+        self.dies.agenda.begin(slot);
         if slot < units {
             self.unit_wakes(now, UnitId(slot as u32));
         } else {
             self.visit(now, slot - units);
         }
         // Most events are followed by the next one of the same resource, which may be due at once.
-        self.agenda.end(slot);
+        self.dies.agenda.end(slot);
         true
     }
 
@@ -335,37 +215,15 @@ impl<C: Contents> Drive<C> {
 
     #[inline]
     fn unit_of_page(&self, ppn: Ppn) -> UnitId {
-        self.unit_of[self.geometry.plane_of(ppn).0 as usize]
-    }
-
-    #[inline]
-    fn is_idle(&self, now: SimTime, unit: UnitId) -> bool {
-        self.free_at[unit.0 as usize] <= now
-    }
-
-    #[inline(always)]
-    fn claim(&mut self, op: Op) -> Id<Op> {
-        let id = self.ops.claim();
-        self.sequence += 1;
-        self.ops[id] = Op { sequence: self.sequence, ..op };
-        id
-    }
-
-    /// Takes operations out of a pool.
-    fn take_from_pool(&mut self, pool: u32, which: impl Fn(&Op) -> bool) -> Vec<Id<Op>> {
-        let queue = &mut self.pools[pool as usize];
-        let before = queue.head.is_some();
-        let taken = queue.take(&mut self.ops, which);
-        self.pools_waiting -= u32::from(before && !queue.head.is_some());
-        taken
+        self.dies.of_plane[self.flash.geometry.plane_of(ppn).0 as usize]
     }
 
     /// A write is over that found no place, or needs none any more.
     fn answer_unplaced(&mut self, now: SimTime, op: Id<Op>) {
         if !self.is_nobodys(op) {
-            let Op { ticket, command, .. } = self.ops[op];
+            let Op { ticket, command, .. } = self.queues.ops[op];
             self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
         }
-        self.ops.release(op);
+        self.queues.ops.release(op);
     }
 }

@@ -19,34 +19,35 @@ impl<C: Contents> Drive<C> {
     /// in planes of the same die that stand at, or can get to, the page of that number. Those of a plane follow each
     /// other.
     pub(super) fn share_out(&mut self, lane: usize, plane: PlaneId, stream: u8, pages: &mut Vec<PageWrite>) {
-        let head = self.pools[self.lanes[lane].pool as usize].head;
-        pages.push(self.page_of_write(head, self.ops[head].placed, plane));
-        let alone =
-            self.commands.multi_plane == MultiPlane::Off || self.damaged || self.streams.are_several();
-        if alone && !self.packs {
+        let head = self.queues.pools[self.queues.lanes[lane].pool as usize].head;
+        pages.push(self.page_of_write(head, self.queues.ops[head].placed, plane));
+        let alone = self.flash.commands.multi_plane == MultiPlane::Off
+            || self.health.damaged
+            || self.ftl.streams.are_several();
+        if alone && !self.packing.active {
             return;
         }
         // A plane is there once for each place that it has left.
-        let places = if self.packs { self.blocks.places_left(Some(stream), plane) } else { 1 };
-        let mut free = std::mem::take(&mut self.free_planes);
+        let places = if self.packing.active { self.ftl.blocks.places_left(Some(stream), plane) } else { 1 };
+        let mut free = std::mem::take(&mut self.scratch.free_planes);
         free.extend((1..places).map(|_| plane));
-        let number = self.blocks.next_number(plane);
+        let number = self.ftl.blocks.next_number(plane);
         if !alone {
-            let siblings = self.lanes[lane].planes.iter().copied();
+            let siblings = self.queues.lanes[lane].planes.iter().copied();
             let joining = siblings.filter(|&other| self.can_join(plane, number, other));
             free.extend(joining.flat_map(|other| (0..places).map(move |_| other)));
         }
-        let (mut op, mut n) = (head, self.ops[head].placed + 1);
+        let (mut op, mut n) = (head, self.queues.ops[head].placed + 1);
         for _ in 0..LOOK_AHEAD {
             if free.is_empty() {
                 break;
             }
-            if n == self.ops[op].command.count {
-                op = self.ops[op].next;
+            if n == self.queues.ops[op].command.count {
+                op = self.queues.ops[op].next;
                 if !op.is_some() {
                     break;
                 }
-                n = self.ops[op].placed;
+                n = self.queues.ops[op].placed;
             }
             match self.plane_among(lane, op, n, stream, &free) {
                 Some(at) => {
@@ -60,58 +61,58 @@ impl<C: Contents> Drive<C> {
                     n += 1;
                 }
                 // The pages of a write find their places in order.
-                None => n = self.ops[op].command.count,
+                None => n = self.queues.ops[op].command.count,
             }
         }
         free.clear();
-        self.free_planes = free;
+        self.scratch.free_planes = free;
     }
 
     /// Whether a plane can program the page of that number of a block together with `first`.
     fn can_join(&self, first: PlaneId, number: u32, other: PlaneId) -> bool {
-        let die = |plane: PlaneId| plane.0 / self.geometry.planes;
+        let die = |plane: PlaneId| plane.0 / self.flash.geometry.planes;
         if other == first || die(other) != die(first) {
             return false;
         }
-        let stands = self.blocks.next_number(other);
+        let stands = self.ftl.blocks.next_number(other);
         let lag = number.saturating_sub(stands);
-        let reachable = stands == number || (self.commands.multi_plane == MultiPlane::Skip && lag > 0);
-        reachable && self.blocks.plane(other).free_pages > self.blocks.reserve() + lag
+        let reachable = stands == number || (self.flash.commands.multi_plane == MultiPlane::Skip && lag > 0);
+        reachable && self.ftl.blocks.plane(other).free_pages > self.ftl.blocks.reserve() + lag
     }
 
     /// Which of the planes a page of a waiting write may go to: any, unless its address says which.
     fn plane_among(&self, lane: usize, op: Id<Op>, n: u16, stream: u8, free: &[PlaneId]) -> Option<usize> {
-        let of_lane = usize::from(self.lanes[lane].ftl);
-        if self.streams.are_several() && self.stream_of_waiting(of_lane, op, n) != stream {
+        let of_lane = usize::from(self.queues.lanes[lane].ftl);
+        if self.ftl.streams.are_several() && self.stream_of_waiting(of_lane, op, n) != stream {
             return None;
         }
-        let ftl = &self.ftls[of_lane];
+        let ftl = &self.ftl.leaves[of_lane];
         if matches!(ftl.allocation, Allocation::Dynamic) {
             return Some(0);
         }
-        let lpn = self.ops[op].command.start.0 + u32::from(n);
-        free.iter().position(|&plane| ftl.allocation.allows(&self.geometry, &ftl.domain, lpn, plane))
+        let lpn = self.queues.ops[op].command.start.0 + u32::from(n);
+        free.iter().position(|&plane| ftl.allocation.allows(&self.flash.geometry, &ftl.domain, lpn, plane))
     }
 
     /// A plane leaves pages out until its next one has that number.
     fn catch_up(&mut self, plane: PlaneId, number: u32) {
-        while self.blocks.next_number(plane) != number {
-            let left_out = self.blocks.leave_out(plane);
+        while self.ftl.blocks.next_number(plane) != number {
+            let left_out = self.ftl.blocks.leave_out(plane);
             self.note_spare(left_out, 0, 0);
-            self.counters.wasted_pages += 1;
+            self.accounts.counters.wasted_pages += 1;
         }
     }
 
     /// A write whose pages all have their places leaves its pool; with several of its pages in one command, the last
     /// of them finds it gone.
     pub(super) fn take_if_placed(&mut self, lane: usize, page: &PageWrite) {
-        let state = &self.ops[page.op];
+        let state = &self.queues.ops[page.op];
         if page.n + 1 < state.command.count {
             return;
         }
-        let pool = self.lanes[lane].pool as usize;
-        self.pools[pool].remove(&mut self.ops, page.op);
-        self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
+        let pool = self.queues.lanes[lane].pool as usize;
+        self.queues.pools[pool].remove(&mut self.queues.ops, page.op);
+        self.queues.waiting -= u32::from(!self.queues.pools[pool].head.is_some());
         self.all_placed(page.op);
     }
 
@@ -121,38 +122,38 @@ impl<C: Contents> Drive<C> {
     /// for other places of the same page of the flash. How many planes read.
     #[inline(never)]
     pub(super) fn join_reads(&mut self, now: SimTime, unit: UnitId, first: Id<Op>) -> usize {
-        let geometry = &self.geometry;
-        let number = geometry.flash_page_of(self.ops[first].ppn);
-        let plane = geometry.plane_of(self.ops[first].ppn).0;
+        let geometry = &self.flash.geometry;
+        let number = geometry.flash_page_of(self.queues.ops[first].ppn);
+        let plane = geometry.plane_of(self.queues.ops[first].ppn).0;
         let die = plane / geometry.planes;
         let mut planes = 1_u128 << (plane % geometry.planes);
-        let (mut last, mut count, several) = (first, 1, self.commands.multi_plane != MultiPlane::Off);
-        let mut at = self.units[unit.0 as usize].reads.head;
+        let (mut last, mut count, several) = (first, 1, self.flash.commands.multi_plane != MultiPlane::Off);
+        let mut at = self.dies.units[unit.0 as usize].reads.head;
         while at.is_some() {
-            let Op { ppn, next, command, ftl, .. } = self.ops[at];
-            let plane = self.geometry.plane_of(ppn).0;
-            let bit = 1 << (plane % self.geometry.planes);
+            let Op { ppn, next, command, ftl, .. } = self.queues.ops[at];
+            let plane = self.flash.geometry.plane_of(ppn).0;
+            let bit = 1 << (plane % self.flash.geometry.planes);
             let apart = several
-                && self.geometry.flash_page_of(ppn) == number
-                && plane / self.geometry.planes == die
+                && self.flash.geometry.flash_page_of(ppn) == number
+                && plane / self.flash.geometry.planes == die
                 && planes & bit == 0;
-            let along = self.packs && !apart && self.is_brought_up(first, ppn);
+            let along = self.packing.active && !apart && self.is_brought_up(first, ppn);
             if apart || along {
                 planes |= bit;
-                self.ops[at].placed = u16::from(along);
-                self.counters.along[Kind::Read as usize] += u64::from(along);
-                let state = &mut self.units[unit.0 as usize];
-                state.queued = state.queued - self.ops[at].service;
-                state.reads.remove(&mut self.ops, at);
-                self.ops[at].next = Id::NONE;
-                self.ops[at].acknowledged = now;
-                self.ops[last].next = at;
-                self.counters.count(ftl, Kind::Read, command.cause);
+                self.queues.ops[at].placed = u16::from(along);
+                self.accounts.counters.along[Kind::Read as usize] += u64::from(along);
+                let state = &mut self.dies.units[unit.0 as usize];
+                state.queued = state.queued - self.queues.ops[at].service;
+                state.reads.remove(&mut self.queues.ops, at);
+                self.queues.ops[at].next = Id::NONE;
+                self.queues.ops[at].acknowledged = now;
+                self.queues.ops[last].next = at;
+                self.accounts.counters.count(ftl, Kind::Read, command.cause);
                 (last, count) = (at, count + usize::from(apart));
             }
             at = next;
         }
-        self.counters.multi_plane[Kind::Read as usize] += u64::from(count > 1);
+        self.accounts.counters.multi_plane[Kind::Read as usize] += u64::from(count > 1);
         count
     }
 
@@ -160,10 +161,10 @@ impl<C: Contents> Drive<C> {
     fn is_brought_up(&self, first: Id<Op>, ppn: Ppn) -> bool {
         let mut at = first;
         while at.is_some() {
-            if self.geometry.share_a_page(self.ops[at].ppn, ppn) {
+            if self.flash.geometry.share_a_page(self.queues.ops[at].ppn, ppn) {
                 return true;
             }
-            at = self.ops[at].next;
+            at = self.queues.ops[at].next;
         }
         false
     }
@@ -173,17 +174,17 @@ impl<C: Contents> Drive<C> {
     /// Planes of the same die whose victims are ready to be erased too.
     #[inline(never)]
     pub(super) fn joining_erases(&mut self, unit: UnitId, first: PlaneId) -> Vec<(PlaneId, u32)> {
-        let die = first.0 / self.geometry.planes;
+        let die = first.0 / self.flash.geometry.planes;
         let mut ready = Vec::new();
-        let mut at = self.units[unit.0 as usize].collect_head;
+        let mut at = self.dies.units[unit.0 as usize].collect_head;
         while let Some(plane) = at {
-            at = self.collections[plane.0 as usize].next;
-            if plane == first || plane.0 / self.geometry.planes != die {
+            at = self.gc.collections[plane.0 as usize].next;
+            if plane == first || plane.0 / self.flash.geometry.planes != die {
                 continue;
             }
             if let Some(victim) = self.victim_of(plane)
-                && (self.packs || self.hands[plane.0 as usize].is_empty())
-                && self.blocks.is_garbage(plane, victim)
+                && (self.packing.active || self.gc.hands[plane.0 as usize].is_empty())
+                && self.ftl.blocks.is_garbage(plane, victim)
                 && !self.is_owed(unit, plane, victim)
             {
                 ready.push((plane, victim));

@@ -4,6 +4,7 @@
 //! Nothing is counted.
 
 use super::Drive;
+use super::submit::Commands;
 use crate::engine::{Command, Contents, Done, Flags, LeafId, Ticket, Verb};
 use crate::kernel::{SimTime, Span};
 
@@ -155,17 +156,17 @@ impl<C: Contents> Nvram<C> {
 impl<C: Contents> Drive<C> {
     /// Adds an NVRAM of `pages` pages, each of which takes `latency`, as the next leaf.
     pub fn add_nvram(&mut self, pages: u32, latency: Span) -> LeafId {
-        self.plain = false;
+        self.paths.commands = Commands::Checked;
         self.nvrams.push(Nvram::new(pages, latency));
-        LeafId((self.ftls.len() + self.nvrams.len() - 1) as u16)
+        LeafId((self.ftl.leaves.len() + self.nvrams.len() - 1) as u16)
     }
 
     pub(super) fn nvram(&self, leaf: LeafId) -> &Nvram<C> {
-        &self.nvrams[usize::from(leaf.0) - self.ftls.len()]
+        &self.nvrams[usize::from(leaf.0) - self.ftl.leaves.len()]
     }
 
     pub(super) fn nvram_mut(&mut self, leaf: LeafId) -> &mut Nvram<C> {
-        &mut self.nvrams[usize::from(leaf.0) - self.ftls.len()]
+        &mut self.nvrams[usize::from(leaf.0) - self.ftl.leaves.len()]
     }
 
     pub(super) fn ask_nvram(
@@ -176,7 +177,7 @@ impl<C: Contents> Drive<C> {
         ticket: Ticket,
         contents: &[C],
     ) {
-        let this = &mut self.nvrams[usize::from(leaf.0) - self.ftls.len()];
+        let this = &mut self.nvrams[usize::from(leaf.0) - self.ftl.leaves.len()];
         this.ask(now, leaf, command, ticket, contents, &mut self.done);
     }
 }

@@ -24,6 +24,8 @@ use crate::kernel::{Id, SimTime, Span};
 /// What a drive with several places in a page of the flash knows besides.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packing {
+    /// Whether pages of the flash have several places each.
+    pub(super) active: bool,
     /// Sectors of a page of the flash, and of one of the map.
     flash_page: u16,
     pub(super) page: u16,
@@ -41,6 +43,7 @@ impl Packing {
     pub(super) fn new(drive: &Parameters, leaves: usize) -> Packing {
         let page = drive.page_sectors as u16;
         Packing {
+            active: drive.places > 1,
             gather: Span(drive.gather_ns),
             flash_page: page * drive.places as u16,
             page,
@@ -71,8 +74,8 @@ impl<C: Contents> Drive<C> {
         contents: &[C],
         channels: u32,
     ) {
-        let places = self.geometry.places;
-        let step = if self.stride.is_multiple_of(places) { places } else { 1 };
+        let places = self.flash.geometry.places;
+        let step = if self.placement.stride.is_multiple_of(places) { places } else { 1 };
         let mut at = 0;
         while at < u32::from(command.count) {
             let page = command.start.plus(at);
@@ -100,13 +103,13 @@ impl<C: Contents> Drive<C> {
 
     /// Until when the first write of a pool waits for others, if it still does: they do not fill a page of the flash.
     pub(super) fn gathers_until(&self, pool: u32) -> Option<SimTime> {
-        let mut at = self.pools[pool as usize].head;
+        let mut at = self.queues.pools[pool as usize].head;
         let until = self.packing.until.get(at.index()).copied().filter(|&until| until > self.now)?;
         let mut pages = 0;
         while at.is_some() {
-            let Op { placed, command, next, .. } = self.ops[at];
+            let Op { placed, command, next, .. } = self.queues.ops[at];
             pages += u32::from(command.count - placed);
-            if pages >= self.geometry.places {
+            if pages >= self.flash.geometry.places {
                 return None;
             }
             at = next;
@@ -119,14 +122,15 @@ impl<C: Contents> Drive<C> {
         if self.packing.gather == Span::ZERO {
             return None;
         }
-        let lanes = self.channels[channel].lanes.iter().map(|&(lane, _)| &self.lanes[lane as usize]);
-        let waiting = lanes.filter(|lane| self.pools[lane.pool as usize].head.is_some());
+        let lanes =
+            self.dies.channels[channel].lanes.iter().map(|&(lane, _)| &self.queues.lanes[lane as usize]);
+        let waiting = lanes.filter(|lane| self.queues.pools[lane.pool as usize].head.is_some());
         waiting.filter_map(|lane| self.gathers_until(lane.pool)).min()
     }
 
     /// The stream of a page that waits.
     pub(super) fn stream_of_waiting(&self, ftl: usize, op: Id<Op>, n: u16) -> u8 {
-        self.streams.of_written(ftl, self.ops[op].command.start.0 + u32::from(n))
+        self.ftl.streams.of_written(ftl, self.queues.ops[op].command.start.0 + u32::from(n))
     }
 
     /// The pages of a program of several: all of each flash page crosses the channel, once.
@@ -140,13 +144,13 @@ impl<C: Contents> Drive<C> {
 
     /// What is left of the flash pages that have been placed stays empty.
     pub(super) fn leave_rest_of(&mut self, pages: &[PageWrite], stream: u8) {
-        if !self.packs || self.raw {
+        if !self.packing.active || self.ftl.physical {
             return;
         }
         for page in pages {
             self.leave_rest(Some(stream), page.plane, page.target.to);
             // What stays empty may be what the host had left.
-            if self.blocks.plane(page.plane).free_pages < self.look_below {
+            if self.ftl.blocks.plane(page.plane).free_pages < self.gc.look_below {
                 self.look_at(page.plane);
             }
         }
@@ -154,10 +158,10 @@ impl<C: Contents> Drive<C> {
 
     /// What is left of a page of the flash stays empty.
     pub(super) fn leave_rest(&mut self, stream: Option<u8>, plane: PlaneId, programmed: Ppn) {
-        while self.blocks.goes_on(stream, plane, programmed) {
-            let left = self.blocks.leave_empty(stream, plane);
+        while self.ftl.blocks.goes_on(stream, plane, programmed) {
+            let left = self.ftl.blocks.leave_empty(stream, plane);
             self.note_spare(left, 0, 0);
-            self.counters.empty_places += 1;
+            self.accounts.counters.empty_places += 1;
         }
     }
 
@@ -190,10 +194,10 @@ impl<C: Contents> Drive<C> {
 
     /// Pages of a plane that the moves of so many may take.
     pub(super) fn room_to_move(&self, valid: u32) -> u32 {
-        match self.packs {
+        match self.packing.active {
             false => valid,
-            true if self.streams.are_several() => valid + u32::from(self.blocks.padding()),
-            true => valid.next_multiple_of(self.geometry.places),
+            true if self.ftl.streams.are_several() => valid + u32::from(self.ftl.blocks.padding()),
+            true => valid.next_multiple_of(self.flash.geometry.places),
         }
     }
 
@@ -201,18 +205,18 @@ impl<C: Contents> Drive<C> {
 
     /// Takes the first write out of a raw leaf's pool, and those that follow it there and are in the same page of the flash.
     pub(super) fn gather_physical(&mut self, pool: usize, plane: PlaneId, pages: &mut Vec<PageWrite>) {
-        let first = self.ops[self.pools[pool].head].ppn;
+        let first = self.queues.ops[self.queues.pools[pool].head].ppn;
         loop {
-            let op = self.pools[pool].pop(&mut self.ops);
+            let op = self.queues.pop(pool);
             pages.push(self.page_of_write(op, 0, plane));
-            let next = self.pools[pool].head;
-            let joins = |op: &Op| op.command.verb == Verb::Write && self.geometry.share_a_page(op.ppn, first);
-            if !(self.packs && next.is_some() && joins(&self.ops[next])) {
+            let next = self.queues.pools[pool].head;
+            let joins =
+                |op: &Op| op.command.verb == Verb::Write && self.flash.geometry.share_a_page(op.ppn, first);
+            if !(self.packing.active && next.is_some() && joins(&self.queues.ops[next])) {
                 break;
             }
         }
-        self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
-        if self.packs {
+        if self.packing.active {
             let whole = |sectors| if sectors == 0 { self.packing.page } else { sectors };
             pages[0].target.sectors = pages.iter().map(|page| whole(page.target.sectors)).sum();
             pages[1..].iter_mut().for_each(|page| page.target.along = true);

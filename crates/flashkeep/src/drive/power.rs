@@ -87,14 +87,14 @@ const FLIGHTS: usize = 256;
 impl<C: Contents> Drive<C> {
     /// The drive is going to lose its power: from now on it keeps what it needs for that.
     pub fn expect_power_cuts(&mut self) {
-        let pages = self.geometry.ppn_space();
+        let pages = self.flash.geometry.ppn_space();
         // It hears of every operation.
-        self.watch.get_or_insert_default();
+        self.accounts.watch.get_or_insert_default();
         self.power = Some(Box::new(Power {
             owners: vec![0; pages],
             sequences: vec![0; pages],
-            marks: vec![0; if self.raw { pages } else { 0 }],
-            guard: vec![SimTime::ZERO; self.geometry.block_space()],
+            marks: vec![0; if self.ftl.physical { pages } else { 0 }],
+            guard: vec![SimTime::ZERO; self.flash.geometry.block_space()],
             ..Power::default()
         }));
         self.simplify();
@@ -103,12 +103,12 @@ impl<C: Contents> Drive<C> {
     /// The number of the last write.
     #[must_use]
     pub fn last_number(&self) -> u64 {
-        self.sequence
+        self.queues.sequence
     }
 
     /// The next write has a higher number than this.
     pub fn number_from(&mut self, last: u64) {
-        self.sequence = self.sequence.max(last);
+        self.queues.sequence = self.queues.sequence.max(last);
     }
 
     /// Whether it does.
@@ -127,10 +127,10 @@ impl<C: Contents> Drive<C> {
             return memory.contents(page).map(spare);
         };
         let Entry::At(ppn) = entry else { return None };
-        let readable = !self.blocks.is_unreadable(ppn);
+        let readable = !self.ftl.blocks.is_unreadable(ppn);
         readable.then(|| Spare {
             sequence: power.sequences[ppn.0 as usize],
-            stamp: self.blocks.contents(ppn).stamp(),
+            stamp: self.ftl.blocks.contents(ppn).stamp(),
             mark: power.marks.get(ppn.0 as usize).copied().unwrap_or_default(),
         })
     }
@@ -184,7 +184,7 @@ impl<C: Contents> Drive<C> {
         let Some(power) = &mut self.power else { return false };
         if let Some(older) = power.kept.insert((ftl as u16, lpn), ppn) {
             let flight = power.flights.iter().find(|flight| flight.ppn == ppn);
-            let block = self.geometry.block_index_of(older);
+            let block = self.flash.geometry.block_index_of(older);
             power.guard[block] = power.guard[block].max(flight.map(|flight| flight.end).unwrap_or_default());
             self.discard(older);
         }
@@ -199,19 +199,19 @@ impl<C: Contents> Drive<C> {
         if lpn == address {
             return false;
         }
-        match self.maps.get(ftl, lpn) {
+        match self.ftl.maps.get(ftl, lpn) {
             Entry::Pending(_) => {
                 let sequence = |ppn: Ppn| power.sequences[ppn.0 as usize];
                 let kept = power.kept.get(&(ftl as u16, lpn));
                 if kept.is_some_and(|&kept| sequence(kept) > sequence(ppn)) {
                     return false;
                 }
-                self.blocks.rename(ppn, lpn);
+                self.ftl.blocks.rename(ppn, lpn);
                 self.keep_version(ftl, lpn, ppn)
             }
             Entry::At(newer) => {
                 let flight = power.flights.iter().find(|flight| flight.ppn == newer);
-                let (end, block) = (flight.map(|flight| flight.end), self.geometry.block_index_of(ppn));
+                let (end, block) = (flight.map(|flight| flight.end), self.flash.geometry.block_index_of(ppn));
                 let Some(power) = &mut self.power else { return false };
                 power.guard[block] = power.guard[block].max(end.unwrap_or_default());
                 false
@@ -248,7 +248,7 @@ impl<C: Contents> Drive<C> {
     /// A page of a write with this number has its place: the version before it may go, or, where the page has been written again
     /// meanwhile, is this one from now on.
     pub(super) fn place_version(&mut self, ftl: usize, lpn: u32, sequence: u64, ppn: Ppn, arrived: bool) {
-        let written_again = matches!(self.maps.get(ftl, lpn), Entry::Pending(_));
+        let written_again = matches!(self.ftl.maps.get(ftl, lpn), Entry::Pending(_));
         let Some(power) = &mut self.power else { return };
         power.superseded = None;
         if !arrived && !written_again {
@@ -261,10 +261,10 @@ impl<C: Contents> Drive<C> {
             return;
         }
         power.kept.remove(&key);
-        power.superseded = older.map(|old| self.geometry.block_index_of(old));
+        power.superseded = older.map(|old| self.flash.geometry.block_index_of(old));
         if !arrived {
             power.kept.insert(key, ppn);
-            self.blocks.validate(ppn);
+            self.ftl.blocks.validate(ppn);
         }
         if let Some(old) = older {
             self.discard(old);
@@ -286,11 +286,11 @@ impl<C: Contents> Drive<C> {
     /// Whether a block must not be erased yet; whoever wanted to is woken when it may be.
     pub(super) fn is_guarded(&mut self, now: SimTime, unit: UnitId, plane: PlaneId, block: u32) -> bool {
         let Some(power) = &self.power else { return false };
-        let until = power.guard[self.geometry.block_index(plane, block)];
+        let until = power.guard[self.flash.geometry.block_index(plane, block)];
         if until <= now {
             return false;
         }
-        let slot = self.units.len() + self.units[unit.0 as usize].channel as usize;
+        let slot = self.dies.units.len() + self.dies.units[unit.0 as usize].channel as usize;
         self.wake_slot(slot, until);
         true
     }
@@ -309,18 +309,18 @@ impl<C: Contents> Drive<C> {
         let Some(power) = &self.power else { return false };
         let older = |op: &Op| op.sequence < sequence && op.command.verb == Verb::Write;
         power.numbered.iter().any(|&(number, end)| number < sequence && end > self.now)
-            || self.pools.iter().any(|pool| pool.any(&self.ops, older))
+            || self.queues.pools.iter().any(|pool| pool.any(&self.queues.ops, older))
     }
 
     /// A write may wait for what others are about to program: when a channel looks again.
     pub(super) fn look_again_at(&self, now: SimTime) -> Option<SimTime> {
-        let waits = self.power.is_some() && self.pools_waiting > 0;
-        waits.then(|| now + self.timing.slowest_read().sense)
+        let waits = self.power.is_some() && self.queues.waiting > 0;
+        waits.then(|| now + self.flash.timing.slowest_read().sense)
     }
 
     /// Makes sure of an event at `until` at the latest.
     pub(super) fn wake_slot(&mut self, slot: usize, until: SimTime) {
-        self.agenda.set(slot, self.agenda.at(slot).min(until));
+        self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(until));
     }
 
     /// A version gets another address. Only a non-volatile memory remembers that.
@@ -328,7 +328,7 @@ impl<C: Contents> Drive<C> {
         let Some(power) = self.power.as_mut().filter(|_| !self.nvrams.is_empty()) else { return };
         let version = match entry {
             Entry::At(ppn) => (power.owners[ppn.0 as usize], power.sequences[ppn.0 as usize]),
-            Entry::Pending(op) => (from, self.ops[Id::new(op)].sequence),
+            Entry::Pending(op) => (from, self.queues.ops[Id::new(op)].sequence),
             Entry::Unmapped => return,
         };
         power.shadows.insert((ftl as u16, to), version);
@@ -336,7 +336,7 @@ impl<C: Contents> Drive<C> {
 
     /// A page is trimmed, which is logged.
     pub(super) fn note_trim(&mut self, ftl: usize, lpn: u32) {
-        let sequence = self.sequence;
+        let sequence = self.queues.sequence;
         if let Some(power) = &mut self.power {
             power.trims.insert((ftl as u16, lpn), sequence);
         }
@@ -345,25 +345,25 @@ impl<C: Contents> Drive<C> {
     /// Whether torn pages have left a plane too little to move what a victim holds: it waits until more of that is
     /// garbage.
     pub(super) fn lacks_room(&self, plane: PlaneId, victim: u32) -> bool {
-        let free = self.blocks.plane(plane).free_pages;
-        self.room_to_move(self.blocks.valid_in(plane, victim)) > free && !self.blocks.has_held(plane)
+        let free = self.ftl.blocks.plane(plane).free_pages;
+        self.room_to_move(self.ftl.blocks.valid_in(plane, victim)) > free && !self.ftl.blocks.has_held(plane)
     }
 
     /// Whether a plane has neither room nor anything that it could collect, because versions stay in it until their
     /// successors have a place, or because of torn pages: what is bound to it goes elsewhere.
     pub(super) fn is_wedged(&self, plane: PlaneId) -> bool {
         let victim = || {
-            let under_way = self.collections[plane.0 as usize].victim;
-            under_way.or_else(|| self.proposed(plane, self.blocks.scores(plane)))
+            let under_way = self.gc.collections[plane.0 as usize].victim;
+            under_way.or_else(|| self.proposed(plane, self.ftl.blocks.scores(plane)))
         };
         self.power.is_some()
-            && !self.blocks.has_room(plane)
+            && !self.ftl.blocks.has_room(plane)
             && victim().is_none_or(|victim| self.lacks_room(plane, victim))
     }
 
     /// What was under way in a plane has been done: something happens to it before time 0.
     pub(super) fn land(&mut self, plane: PlaneId) {
-        let geometry = &self.geometry;
+        let geometry = &self.flash.geometry;
         if let Some(power) = &mut self.power {
             power.flights.retain(|flight| geometry.plane_of(flight.ppn) != plane);
         }
@@ -372,9 +372,9 @@ impl<C: Contents> Drive<C> {
     /// The held block of a plane is to be sealed as it is: what has not been programmed of it says nothing.
     pub(super) fn forget_held(&mut self, plane: PlaneId) {
         if let Some(power) = &mut self.power
-            && let Some(next) = self.blocks.next_held(plane)
+            && let Some(next) = self.ftl.blocks.next_held(plane)
         {
-            let left = self.geometry.pages - self.geometry.page_of(next);
+            let left = self.flash.geometry.pages - self.flash.geometry.page_of(next);
             power.sequences[next.0 as usize..(next.0 + left) as usize].fill(0);
         }
     }
@@ -382,8 +382,8 @@ impl<C: Contents> Drive<C> {
     /// A block of a raw leaf is erased.
     pub(super) fn forget_spares(&mut self, plane: PlaneId, block: u32) {
         if let Some(power) = &mut self.power {
-            let first = self.geometry.ppn(plane, block, 0).0 as usize;
-            power.sequences[first..first + self.geometry.pages as usize].fill(0);
+            let first = self.flash.geometry.ppn(plane, block, 0).0 as usize;
+            power.sequences[first..first + self.flash.geometry.pages as usize].fill(0);
         }
     }
 }

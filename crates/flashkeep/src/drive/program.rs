@@ -4,6 +4,7 @@
 //! gives each its place, and commits the operation ([`Drive::commit`]): die and channel are taken for it, and whoever
 //! keeps accounts of it is told.
 
+use super::submit::Commands;
 use super::{Drive, Kind, Op};
 use crate::engine::{Cause, Command, Contents};
 use crate::flash::{Acknowledge, BusUse};
@@ -83,11 +84,38 @@ impl Mode for Full {
     const PLAIN: bool = false;
 }
 
+/// Which code programs take ([`Mode`]), found out once ([`Drive::simplify`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Programs {
+    /// [`Plain`].
+    Plain,
+    /// [`PlainPhysical`].
+    PlainPhysical,
+    /// [`Full`].
+    Full,
+}
+
+/// The code that a drive's work takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paths {
+    pub(super) commands: Commands,
+    pub(super) programs: Programs,
+}
+
+/// Memory of lists that are empty between two programs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    /// The pages of one program.
+    pub(super) pages: Vec<PageWrite>,
+    /// Planes that could take more of them.
+    pub(super) free_planes: Vec<PlaneId>,
+}
+
 impl<C: Contents> Drive<C> {
     /// A page of the write that comes first in a pool, or of one behind it.
     #[inline(always)]
     pub(super) fn page_of_write(&self, op: Id<Op>, n: u16, plane: PlaneId) -> PageWrite {
-        let Op { command: Command { cause, sectors, .. }, ftl, ppn, .. } = self.ops[op];
+        let Op { command: Command { cause, sectors, .. }, ftl, ppn, .. } = self.queues.ops[op];
         let target = Target::sectors(ppn, sectors);
         PageWrite { op, n, ftl, cause, plane, target, guards: None }
     }
@@ -105,7 +133,7 @@ impl<C: Contents> Drive<C> {
     ) -> SimTime {
         let Manner { kind, summary, cached } = manner;
         let targets = pages.iter().map(|page| page.target);
-        let phases = self.timing.cost(&self.geometry, FlashOp { kind, targets, summary });
+        let phases = self.flash.timing.cost(&self.flash.geometry, FlashOp { kind, targets, summary });
         let (first, end) = self.occupy::<M>(now, channel, unit, &phases, cached);
         self.conclude::<M>([now, first, end], &phases, unit, kind, pages);
         end
@@ -121,7 +149,7 @@ impl<C: Contents> Drive<C> {
     ) -> Phases {
         let Manner { kind, summary, .. } = manner;
         let targets = pages.iter().map(|page| page.target);
-        let phases = self.timing.cost(&self.geometry, FlashOp { kind, targets, summary });
+        let phases = self.flash.timing.cost(&self.flash.geometry, FlashOp { kind, targets, summary });
         self.conclude::<Full>([start, start, start + phases.busy()], &phases, unit, kind, pages);
         phases
     }
@@ -135,7 +163,7 @@ impl<C: Contents> Drive<C> {
         held: Span,
         block: PageWrite,
     ) -> SimTime {
-        let phases = self.timing.cost_of(&self.geometry, Kind::Erase, block.target);
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, Kind::Erase, block.target);
         let end = now + held + phases.busy();
         self.occupy_channel(now, channel, held + phases.sent());
         self.occupy_unit(now, unit, end);
@@ -158,21 +186,21 @@ impl<C: Contents> Drive<C> {
         for (at, page) in pages.iter().enumerate() {
             let (begun, sent) = match pages.len() {
                 1 => (first, first + phases.sent()),
-                _ => self.timing.sent(&page.target, first, before),
+                _ => self.flash.timing.sent(&page.target, first, before),
             };
             before = Some((begun, sent));
             planes += u64::from(!page.target.along);
             self.note_programmed::<M>(unit, kind, page.target.to, at == 0);
-            self.counters.count(page.ftl, kind, page.cause);
+            self.accounts.counters.count(page.ftl, kind, page.cause);
             // In a round everything has begun together, and blocks are erased together.
             self.account::<M>(if at == 0 || kind == Kind::Erase { now } else { begun }, end, kind, page);
             if page.op.is_some() {
-                let acknowledged = if self.acknowledge == Acknowledge::Transfer { sent } else { end };
-                self.ops[page.op].note_placed(now, acknowledged, end);
+                let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
+                self.queues.ops[page.op].note_placed(now, acknowledged, end);
             }
         }
         if !M::PLAIN && pages.len() > 1 {
-            self.counters.multi_plane[kind as usize] += u64::from(planes > 1);
+            self.accounts.counters.multi_plane[kind as usize] += u64::from(planes > 1);
         }
     }
 
@@ -181,14 +209,14 @@ impl<C: Contents> Drive<C> {
     fn account<M: Mode>(&mut self, start: SimTime, end: SimTime, kind: Kind, page: &PageWrite) {
         let PageWrite { target, cause, guards, .. } = *page;
         if M::PLAIN {
-            if self.work.is_some() {
+            if self.accounts.work.is_some() {
                 self.note_work(target.to, kind, cause, target.sectors);
             }
             return;
         }
         self.guard(guards, end);
         if target.along {
-            self.counters.along[kind as usize] += 1;
+            self.accounts.counters.along[kind as usize] += 1;
             self.tell_along(start, end, target.to, kind, cause, Span::ZERO);
         } else {
             self.tell(start, end, target.to, kind, cause, target.sectors);
@@ -205,14 +233,14 @@ impl<C: Contents> Drive<C> {
         phases: &Phases,
         cached: bool,
     ) -> (SimTime, SimTime) {
-        if !M::PLAIN && self.bus == BusUse::Rounds {
+        if !M::PLAIN && self.flash.bus == BusUse::Rounds {
             return self.join_round(unit, phases);
         }
         if !M::PLAIN && cached {
             return (now, self.start_cached(now, channel, unit, phases));
         }
         let end = now + phases.busy();
-        self.occupy_channel(now, channel, if M::PLAIN { phases.sent() } else { phases.held(self.bus) });
+        self.occupy_channel(now, channel, if M::PLAIN { phases.sent() } else { phases.held(self.flash.bus) });
         self.occupy_unit(now, unit, end);
         (now, end)
     }
@@ -220,7 +248,7 @@ impl<C: Contents> Drive<C> {
     /// The unit programs the page; with `first`, it starts to. An erase ends what it was programming.
     #[inline(always)]
     fn note_programmed<M: Mode>(&mut self, unit: UnitId, kind: Kind, ppn: Ppn, first: bool) {
-        let state = &mut self.units[unit.0 as usize];
+        let state = &mut self.dies.units[unit.0 as usize];
         if kind == Kind::Erase {
             state.programs = None;
             return;
@@ -228,7 +256,7 @@ impl<C: Contents> Drive<C> {
         if first {
             state.programs = Some(ppn);
         }
-        if !M::PLAIN && self.joins_reads {
+        if !M::PLAIN && self.reads.join {
             if first {
                 state.together.clear();
             }
@@ -238,7 +266,7 @@ impl<C: Contents> Drive<C> {
 
     /// Whether the page is one of those that the unit programs together.
     pub(super) fn is_programmed_along(&self, unit: UnitId, ppn: Ppn) -> bool {
-        let state = &self.units[unit.0 as usize];
+        let state = &self.dies.units[unit.0 as usize];
         state.programs.is_some()
             && state.programs == state.together.first().copied()
             && state.together.contains(&ppn)

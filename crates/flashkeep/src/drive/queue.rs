@@ -1,5 +1,7 @@
 //! What waits or is being done, and the queues that it waits in.
 
+use super::Lane;
+use super::versions::Replaced;
 use crate::engine::{Command, Ticket};
 use crate::flash::Ppn;
 use crate::kernel::{Arena, Id, SimTime, Span};
@@ -135,5 +137,54 @@ impl Queue {
             at = ops[at].next;
         }
         false
+    }
+}
+
+/// What waits for dies and channels, or is under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queues<C> {
+    pub(super) lanes: Vec<Lane>,
+    /// Which lane each plane is in.
+    pub(super) lane_of: Vec<u32>,
+    /// Writes that wait, each in the pool of the lanes that may take it.
+    pub(super) pools: Vec<Queue>,
+    /// Pools in which writes wait.
+    pub(super) waiting: u32,
+    /// Operations that wait or are under way.
+    pub(super) ops: Arena<Op>,
+    /// The number of the last operation.
+    pub(super) sequence: u64,
+    /// The version of the copy that each write in flight replaces; untouched where planes take turns.
+    pub(super) replaces: Vec<Replaced>,
+    /// The pages of writes in flight; untouched where contents are nothing.
+    pub(super) carried: Vec<Vec<C>>,
+}
+
+impl<C> Queues<C> {
+    /// A new operation, which has the next number.
+    #[inline(always)]
+    pub(super) fn claim(&mut self, op: Op) -> Id<Op> {
+        let id = self.ops.claim();
+        self.sequence += 1;
+        self.ops[id] = Op { sequence: self.sequence, ..op };
+        id
+    }
+
+    /// What comes first in a pool leaves it.
+    #[inline(always)]
+    pub(super) fn pop(&mut self, pool: usize) -> Id<Op> {
+        let queue = &mut self.pools[pool];
+        let op = queue.pop(&mut self.ops);
+        self.waiting -= u32::from(!queue.head.is_some());
+        op
+    }
+
+    /// Takes operations out of a pool.
+    pub(super) fn take(&mut self, pool: u32, which: impl Fn(&Op) -> bool) -> Vec<Id<Op>> {
+        let queue = &mut self.pools[pool as usize];
+        let before = queue.head.is_some();
+        let taken = queue.take(&mut self.ops, which);
+        self.waiting -= u32::from(before && !queue.head.is_some());
+        taken
     }
 }

@@ -41,12 +41,12 @@ impl<C: Contents> Drive<C> {
     }
 
     fn rows(&self, leaf: usize) -> &Rows {
-        self.ftls[leaf].rows.as_ref().expect("a raw leaf")
+        self.ftl.leaves[leaf].rows.as_ref().expect("a raw leaf")
     }
 
     #[inline]
     fn raw_ppn(&self, leaf: usize, page: u32) -> Ppn {
-        self.rows(leaf).ppn(&self.geometry, page)
+        self.rows(leaf).ppn(&self.flash.geometry, page)
     }
 
     // ---------------------------------------------------------------- programs
@@ -76,11 +76,11 @@ impl<C: Contents> Drive<C> {
     ) {
         let page = command.start.0;
         let ppn = self.raw_ppn(leaf, page);
-        if self.damaged && self.blocks.is_failed(ppn) {
+        if self.health.damaged && self.ftl.blocks.is_failed(ppn) {
             return self.void(now, leaf, page, ticket);
         }
-        let next = &mut self.raw_next[self.geometry.block_index_of(ppn)];
-        let number = self.geometry.page_of(ppn);
+        let next = &mut self.ftl.next_pages[self.flash.geometry.block_index_of(ppn)];
+        let number = self.flash.geometry.page_of(ppn);
         assert!(
             number >= *next,
             "page {page}: pages of a block are programmed in order, once after an erase"
@@ -88,33 +88,33 @@ impl<C: Contents> Drive<C> {
         *next = number + 1;
         if self.is_at_once(command) {
             self.hurry(now, leaf, ppn, false);
-            self.maps.set(leaf, page, Entry::At(ppn));
-            self.sequence += 1;
+            self.ftl.maps.set(leaf, page, Entry::At(ppn));
+            self.queues.sequence += 1;
             let contents = if C::KEEP { contents[0] } else { C::default() };
-            self.put_physical(ppn, command, contents, self.sequence);
-            self.blocks.validate(ppn);
-            self.counting = !command.flags.has(Flags::BEFORE);
+            self.put_physical(ppn, command, contents, self.queues.sequence);
+            self.ftl.blocks.validate(ppn);
+            self.immediate.counting = !command.flags.has(Flags::BEFORE);
             self.count_untimed(leaf, Kind::Program, command.cause, ppn);
-            self.counting = false;
+            self.immediate.counting = false;
             return self.answer(ticket, 1, now, Span::ZERO, C::default());
         }
-        let op = self.claim(Op { ticket, command: *command, ftl: leaf as u16, ppn, ..Op::default() });
+        let op = self.queues.claim(Op { ticket, command: *command, ftl: leaf as u16, ppn, ..Op::default() });
         if C::KEEP {
             self.carry(op, contents);
         }
-        self.maps.set(leaf, page, Entry::Pending(op.raw()));
+        self.ftl.maps.set(leaf, page, Entry::Pending(op.raw()));
         self.queue_raw(now, leaf, op);
     }
 
     fn pool_of(&self, plane: PlaneId) -> u32 {
-        self.lanes[self.lane_of[plane.0 as usize] as usize].pool
+        self.queues.lanes[self.queues.lane_of[plane.0 as usize] as usize].pool
     }
 
     fn queue_raw(&mut self, now: SimTime, leaf: usize, op: Id<Op>) {
-        let pool = self.pool_of(self.geometry.plane_of(self.ops[op].ppn));
-        let somebody_waits = self.pools[pool as usize].head.is_some();
-        self.pools_waiting += u32::from(!somebody_waits);
-        self.pools[pool as usize].push_last(&mut self.ops, op);
+        let pool = self.pool_of(self.flash.geometry.plane_of(self.queues.ops[op].ppn));
+        let somebody_waits = self.queues.pools[pool as usize].head.is_some();
+        self.queues.waiting += u32::from(!somebody_waits);
+        self.queues.pools[pool as usize].push_last(&mut self.queues.ops, op);
         if !somebody_waits {
             self.offer(now, leaf, pool, 1);
         }
@@ -123,28 +123,28 @@ impl<C: Contents> Drive<C> {
     /// The plane that the first operation in a raw lane's pool is for, unless that must wait.
     #[inline(never)]
     pub(super) fn raw_plane_for(&self, unit: UnitId, op: Id<Op>) -> Option<PlaneId> {
-        let Op { ppn, command, .. } = self.ops[op];
-        let plane = self.geometry.plane_of(ppn);
+        let Op { ppn, command, .. } = self.queues.ops[op];
+        let plane = self.flash.geometry.plane_of(ppn);
         let waits = command.verb == Verb::Trim
-            && (self.is_owed(unit, plane, self.geometry.block_of(ppn))
-                || self.is_ahead(self.ops[op].sequence));
+            && (self.is_owed(unit, plane, self.flash.geometry.block_of(ppn))
+                || self.is_ahead(self.queues.ops[op].sequence));
         (!waits).then_some(plane)
     }
 
     /// A page of a raw leaf is where it was meant to be.
     pub(super) fn place_physical(&mut self, op: Id<Op>) {
-        let Op { ppn, command, ftl, sequence, .. } = self.ops[op];
+        let Op { ppn, command, ftl, sequence, .. } = self.queues.ops[op];
         let contents = self.take_carried(op);
         self.put_physical(ppn, &command, contents, sequence);
         // A page whose group has been trimmed meanwhile is born invalid.
-        if self.maps.arrive(usize::from(ftl), command.start.0, op.raw(), ppn) {
-            self.blocks.validate(ppn);
+        if self.ftl.maps.arrive(usize::from(ftl), command.start.0, op.raw(), ppn) {
+            self.ftl.blocks.validate(ppn);
         }
     }
 
     /// A page is programmed where its number says, with what its spare area says of it.
     fn put_physical(&mut self, ppn: Ppn, command: &Command, contents: C, sequence: u64) {
-        self.blocks.program_at(ppn, command.start.0, contents);
+        self.ftl.blocks.program_at(ppn, command.start.0, contents);
         self.note_spare(ppn, command.start.0, sequence);
         self.note_mark(ppn, command.to.0);
     }
@@ -157,28 +157,28 @@ impl<C: Contents> Drive<C> {
         let whole = command.start.0.is_multiple_of(group) && u32::from(command.count).is_multiple_of(group);
         assert!(whole, "whole groups are erased");
         for page in command.start.0..command.end() {
-            if let Entry::At(ppn) = self.maps.get(leaf, page) {
-                self.blocks.invalidate(ppn);
+            if let Entry::At(ppn) = self.ftl.maps.get(leaf, page) {
+                self.ftl.blocks.invalidate(ppn);
             }
-            self.maps.set(leaf, page, Entry::Unmapped);
+            self.ftl.maps.set(leaf, page, Entry::Unmapped);
         }
         let width = self.rows(leaf).group_blocks();
         let groups = (command.start.0..command.end()).step_by(group as usize);
         let firsts = groups.flat_map(|first| first..first + width);
         let blocks: Vec<(u32, Ppn)> = firsts.map(|page| (page, self.raw_ppn(leaf, page))).collect();
-        let good = |(_, ppn): &(u32, Ppn)| !self.damaged || !self.is_in_failed_block(*ppn);
+        let good = |(_, ppn): &(u32, Ppn)| !self.health.damaged || !self.is_in_failed_block(*ppn);
         let blocks: Vec<(u32, Ppn)> = blocks.into_iter().filter(good).collect();
         for (_, ppn) in &blocks {
-            self.raw_next[self.geometry.block_index_of(*ppn)] = 0;
+            self.ftl.next_pages[self.flash.geometry.block_index_of(*ppn)] = 0;
         }
         if self.is_at_once(command) {
-            self.counting = !command.flags.has(Flags::BEFORE);
+            self.immediate.counting = !command.flags.has(Flags::BEFORE);
             for &(_, ppn) in &blocks {
                 self.hurry(now, leaf, ppn, true);
                 self.erase_raw_block(leaf, ppn);
                 self.count_untimed(leaf, Kind::Erase, command.cause, ppn);
             }
-            self.counting = false;
+            self.immediate.counting = false;
         }
         if self.is_at_once(command) || blocks.is_empty() {
             return self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
@@ -188,11 +188,11 @@ impl<C: Contents> Drive<C> {
 
     /// Whether a command takes no time: it is untimed, or before time 0.
     fn is_at_once(&self, command: &Command) -> bool {
-        self.untimed || command.flags.has(Flags::BEFORE)
+        self.immediate.active || command.flags.has(Flags::BEFORE)
     }
 
     fn is_in_failed_block(&self, ppn: Ppn) -> bool {
-        self.blocks.is_failed_block(self.geometry.plane_of(ppn), self.geometry.block_of(ppn))
+        self.ftl.blocks.is_failed_block(self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn))
     }
 
     /// The trim itself waits, as an operation that counts its erases down; each of those names it in `to`.
@@ -206,27 +206,26 @@ impl<C: Contents> Drive<C> {
     ) {
         let ftl = leaf as u16;
         let placed = blocks.len() as u16;
-        let trim = self.claim(Op { ticket, command: *command, ftl, placed, ..Op::default() });
+        let trim = self.queues.claim(Op { ticket, command: *command, ftl, placed, ..Op::default() });
         for &(page, ppn) in blocks {
             let command = Command { to: Page(trim.raw()), ..command.over(Page(page), 1) };
-            let erase = self.claim(Op { ticket, command, ftl, ppn, ..Op::default() });
+            let erase = self.queues.claim(Op { ticket, command, ftl, ppn, ..Op::default() });
             self.queue_raw(now, leaf, erase);
         }
     }
 
     /// Whether an erase comes first in a raw lane's pool.
     pub(super) fn erases_next(&self, lane: usize) -> bool {
-        let head = self.pools[self.lanes[lane].pool as usize].head;
-        self.raw && self.ops[head].command.verb == Verb::Trim
+        let head = self.queues.pools[self.queues.lanes[lane].pool as usize].head;
+        self.ftl.physical && self.queues.ops[head].command.verb == Verb::Trim
     }
 
     /// Does the erase that comes first in a raw lane's pool.
     pub(super) fn erase_raw(&mut self, now: SimTime, channel: usize, lane: usize) -> UnitId {
-        let (unit, pool) = (self.lanes[lane].unit, self.lanes[lane].pool as usize);
-        let op = self.pools[pool].pop(&mut self.ops);
-        self.pools_waiting -= u32::from(!self.pools[pool].head.is_some());
-        let Op { ppn, command, ftl, .. } = self.ops[op];
-        let page = PageWrite::moved(ftl, command.cause, self.geometry.plane_of(ppn), Target::page(ppn));
+        let (unit, pool) = (self.queues.lanes[lane].unit, self.queues.lanes[lane].pool as usize);
+        let op = self.queues.pop(pool);
+        let Op { ppn, command, ftl, .. } = self.queues.ops[op];
+        let page = PageWrite::moved(ftl, command.cause, self.flash.geometry.plane_of(ppn), Target::page(ppn));
         let end = self.commit::<Full>(now, channel, unit, Manner::erase(), &[page]);
         self.erase_raw_block(usize::from(ftl), ppn);
         self.erased(op, end, end.since(now));
@@ -234,17 +233,17 @@ impl<C: Contents> Drive<C> {
     }
 
     fn erase_raw_block(&mut self, leaf: usize, ppn: Ppn) {
-        let (plane, block) = (self.geometry.plane_of(ppn), self.geometry.block_of(ppn));
-        self.blocks.erase_any(plane, block);
+        let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
+        self.ftl.blocks.erase_any(plane, block);
         self.forget_spares(plane, block);
-        self.ftls[leaf].erases += 1;
+        self.ftl.leaves[leaf].erases += 1;
     }
 
     /// One erase of a trim is over at `end`, or will not be; the last one answers for all.
     pub(super) fn erased(&mut self, erase: Id<Op>, end: SimTime, service: Span) {
-        let trim = Id::new(self.ops[erase].command.to.0);
-        self.ops.release(erase);
-        let state = &mut self.ops[trim];
+        let trim = Id::new(self.queues.ops[erase].command.to.0);
+        self.queues.ops.release(erase);
+        let state = &mut self.queues.ops[trim];
         state.placed -= 1;
         state.durable = state.durable.max(end);
         state.service = state.service.max(service);
@@ -253,28 +252,28 @@ impl<C: Contents> Drive<C> {
         }
         let Op { ticket, command, durable, service, .. } = *state;
         self.done.push(Done { service, ..Done::at(ticket, u32::from(command.count), durable) });
-        self.ops.release(trim);
+        self.queues.ops.release(trim);
     }
 
     /// Something happens to a block before time 0, while operations wait for it: an erase among them has been done
     /// by then, and what was to be programmed before that is void; with `all`, so is what was to be programmed since.
     fn hurry(&mut self, now: SimTime, leaf: usize, ppn: Ppn, all: bool) {
-        let pool = self.pool_of(self.geometry.plane_of(ppn));
-        if !self.pools[pool as usize].head.is_some() {
+        let pool = self.pool_of(self.flash.geometry.plane_of(ppn));
+        if !self.queues.pools[pool as usize].head.is_some() {
             return;
         }
-        let block = self.geometry.block_index_of(ppn);
-        let geometry = self.geometry.clone();
+        let block = self.flash.geometry.block_index_of(ppn);
+        let geometry = self.flash.geometry.clone();
         let in_block = |op: &Op| geometry.block_index_of(op.ppn) == block;
         let mut until = if all { u64::MAX } else { 0 };
-        self.pools[pool as usize].any(&self.ops, |op| {
+        self.queues.pools[pool as usize].any(&self.queues.ops, |op| {
             if in_block(op) && op.command.verb == Verb::Trim {
                 until = until.max(op.sequence);
             }
             false
         });
-        for op in self.take_from_pool(pool, |op| in_block(op) && op.sequence <= until) {
-            if self.ops[op].command.verb == Verb::Trim {
+        for op in self.queues.take(pool, |op| in_block(op) && op.sequence <= until) {
+            if self.queues.ops[op].command.verb == Verb::Trim {
                 self.erase_raw_block(leaf, ppn);
                 self.erased(op, now, Span::ZERO);
             } else {

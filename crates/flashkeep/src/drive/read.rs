@@ -8,9 +8,20 @@ use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime, Span};
 use std::iter::repeat_n;
 
+/// How reads are served.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadRules {
+    /// Whether a read may bring up pages of several planes, or all that are waited for of a flash page.
+    pub(super) join: bool,
+    /// Whether a read of a page that is already being read on the same channel rides along.
+    pub(super) coalesce: bool,
+    /// Whether pages on their way to flash are read from there, behind their program.
+    pub(super) behind: bool,
+}
+
 impl<C: Contents> Drive<C> {
     pub(super) fn read(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket) {
-        if self.packs && command.count > 1 {
+        if self.packing.active && command.count > 1 {
             return self.read_packed(now, ftl, command, ticket);
         }
         for n in 0..command.count {
@@ -21,16 +32,16 @@ impl<C: Contents> Drive<C> {
     }
 
     pub(super) fn read_page(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
-        let memory = self.timing.memory;
-        match self.maps.get(ftl, command.start.0) {
-            Entry::Unmapped if self.raw || self.ftls[ftl].lost.has(command.start.0) => {
+        let memory = self.flash.timing.memory;
+        match self.ftl.maps.get(ftl, command.start.0) {
+            Entry::Unmapped if self.ftl.physical || self.ftl.leaves[ftl].lost.has(command.start.0) => {
                 self.read_of_lost(now, ftl, command, ticket)
             }
             Entry::Unmapped => {
-                self.counters.reads_of_nothing += 1;
+                self.accounts.counters.reads_of_nothing += 1;
                 self.answer(ticket, 1, now + memory, memory, C::default());
             }
-            Entry::Pending(op) if self.read_behind => {
+            Entry::Pending(op) if self.reads.behind => {
                 let contents = self.carried_page(ftl, op, command.start.0);
                 let unit = self.unit_behind(ftl, command.start.0);
                 self.queue_read(now, ftl, command, ticket, unit, NOT_YET, contents);
@@ -40,18 +51,18 @@ impl<C: Contents> Drive<C> {
                 self.answer_in_flight(now, ticket, contents);
             }
             Entry::At(ppn) => {
-                let contents = self.blocks.contents(ppn);
+                let contents = self.ftl.blocks.contents(ppn);
                 let unit = self.unit_of_page(ppn);
                 if command.flags.has(Flags::BEFORE) {
-                    if self.blocks.is_unreadable(ppn) {
+                    if self.ftl.blocks.is_unreadable(ppn) {
                         let failed = Some((LeafId(ftl as u16), command.start));
                         return self.done.push(Done { failed, ..Done::at(ticket, 1, now) });
                     }
                     self.answer(ticket, 1, now, Span::ZERO, contents);
-                } else if !self.read_behind && self.is_being_programmed(now, unit, ppn) {
+                } else if !self.reads.behind && self.is_being_programmed(now, unit, ppn) {
                     self.answer_in_flight(now, ticket, contents);
                 } else if self.is_being_read(unit, ppn, command.cause) {
-                    self.counters.reads_from_memory += 1;
+                    self.accounts.counters.reads_from_memory += 1;
                     self.answer(ticket, 1, now + memory, memory, contents);
                 } else {
                     // The first law: it reads what the page holds now, whatever is written before its turn comes.
@@ -64,49 +75,52 @@ impl<C: Contents> Drive<C> {
     /// A page on its way to flash is still in the controller's memory (the second law of order), and has been there
     /// since its write was admitted, but not longer.
     fn answer_in_flight(&mut self, now: SimTime, ticket: Ticket, contents: C) {
-        let memory = self.timing.memory;
-        self.counters.reads_from_memory += 1;
+        let memory = self.flash.timing.memory;
+        self.accounts.counters.reads_from_memory += 1;
         self.answer(ticket, 1, now.max(self.admitted) + memory, memory, contents);
     }
 
     /// The page has been lost, and whoever asks may not have heard of it yet. In a raw leaf nothing is known to be zeros.
     pub(super) fn read_of_lost(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
-        assert!(self.damaged, "only programmed pages of a raw leaf are read");
+        assert!(self.health.damaged, "only programmed pages of a raw leaf are read");
         let failed = Some((LeafId(ftl as u16), command.start));
         self.done.push(Done { failed, ..Done::at(ticket, 1, now) });
     }
 
     pub(super) fn is_being_programmed(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
-        let programs = self.units[unit.0 as usize].programs == Some(ppn)
-            || (self.joins_reads && self.is_programmed_along(unit, ppn));
-        programs && self.free_at[unit.0 as usize] > now
+        let programs = self.dies.units[unit.0 as usize].programs == Some(ppn)
+            || (self.reads.join && self.is_programmed_along(unit, ppn));
+        programs && self.dies.free_at[unit.0 as usize] > now
     }
 
     /// With coalescing, a page that another read is bringing up soon will be in memory. As in SSDSim, the old part of
     /// a page is always read for itself.
     fn is_being_read(&self, unit: UnitId, ppn: Ppn, cause: Cause) -> bool {
-        if !self.coalesce || cause == Cause::Update || (self.damaged && self.blocks.is_unreadable(ppn)) {
+        if !self.reads.coalesce
+            || cause == Cause::Update
+            || (self.health.damaged && self.ftl.blocks.is_unreadable(ppn))
+        {
             return false;
         }
         let same = |op: &Op| op.ppn == ppn;
-        self.any_read(unit, same) || self.units[unit.0 as usize].reads.any(&self.ops, same)
+        self.any_read(unit, same) || self.dies.units[unit.0 as usize].reads.any(&self.queues.ops, same)
     }
 
     /// The unit that will program a page that waits in a pool, where its channel has but one.
     fn unit_behind(&self, ftl: usize, lpn: u32) -> UnitId {
         let pool = self.bound_pool(ftl, lpn);
-        let mut lanes = self.lanes[self.ftls[ftl].lanes_range()].iter();
+        let mut lanes = self.queues.lanes[self.ftl.leaves[ftl].lanes_range()].iter();
         lanes.find(|lane| lane.pool == pool).expect("some lane takes it").unit
     }
 
     /// A page that was not in flash when a read of it was submitted has come there since, or has been written again.
     #[cold]
     fn find(&self, unit: UnitId, op: Id<Op>) -> Ppn {
-        let Op { ftl, command, .. } = self.ops[op];
-        match self.maps.get(usize::from(ftl), command.start.0) {
+        let Op { ftl, command, .. } = self.queues.ops[op];
+        match self.ftl.maps.get(usize::from(ftl), command.start.0) {
             Entry::At(ppn) if self.unit_of_page(ppn) == unit => ppn,
             // Its contents are known; whatever else the unit has programmed takes as long to read.
-            _ => self.units[unit.0 as usize].programs.unwrap_or(self.geometry.first_page(unit)),
+            _ => self.dies.units[unit.0 as usize].programs.unwrap_or(self.flash.geometry.first_page(unit)),
         }
     }
 
@@ -123,19 +137,19 @@ impl<C: Contents> Drive<C> {
     ) {
         // A read's service, but for its command, is what it adds to the queue of its unit.
         let target = Target::sectors(ppn, command.sectors);
-        let phases = self.timing.cost_of(&self.geometry, Kind::Read, target);
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target);
         let service = phases.sense + phases.data_out;
-        let op = self.claim(Op { ticket, command, ftl: ftl as u16, ppn, service, ..Op::default() });
+        let op = self.queues.claim(Op { ticket, command, ftl: ftl as u16, ppn, service, ..Op::default() });
         if C::KEEP {
             self.carry(op, &[contents]);
         }
-        let state = &mut self.units[unit.0 as usize];
-        state.reads.push(&mut self.ops, op);
+        let state = &mut self.dies.units[unit.0 as usize];
+        state.reads.push(&mut self.queues.ops, op);
         state.queued += service;
         let (channel, bit) = (state.channel as usize, state.bit);
-        self.channels[channel].waiting |= bit;
+        self.dies.channels[channel].waiting |= bit;
         self.arm_unit(now, unit);
-        if self.packs && self.waits_for_others(channel) {
+        if self.packing.active && self.waits_for_others(channel) {
             return;
         }
         self.visit(now, channel);
@@ -143,29 +157,29 @@ impl<C: Contents> Drive<C> {
 
     /// Starts the first read that waits for an idle unit.
     pub(super) fn grant_read(&mut self, now: SimTime, channel: usize, unit: UnitId) {
-        if self.commands.cache_read {
+        if self.flash.commands.cache_read {
             self.make_way(unit);
         }
-        let state = &mut self.units[unit.0 as usize];
-        let op = state.reads.pop(&mut self.ops);
-        state.queued = state.queued - self.ops[op].service;
+        let state = &mut self.dies.units[unit.0 as usize];
+        let op = state.reads.pop(&mut self.queues.ops);
+        state.queued = state.queued - self.queues.ops[op].service;
         state.current = op;
         // A read's field for the end holds its start until the end is known.
-        self.ops[op].acknowledged = now;
-        if self.ops[op].ppn == NOT_YET {
-            self.ops[op].ppn = self.find(unit, op);
+        self.queues.ops[op].acknowledged = now;
+        if self.queues.ops[op].ppn == NOT_YET {
+            self.queues.ops[op].ppn = self.find(unit, op);
         }
-        let Op { ppn, command, ftl, .. } = self.ops[op];
+        let Op { ppn, command, ftl, .. } = self.queues.ops[op];
         // Reads of raw pages were checked when they were submitted.
         debug_assert!(
-            self.blocks.is_programmed(ppn) || self.raw || self.read_behind,
+            self.ftl.blocks.is_programmed(ppn) || self.ftl.physical || self.reads.behind,
             "only programmed pages are read"
         );
-        self.counters.count(ftl, Kind::Read, command.cause);
-        let joined = if self.joins_reads { self.join_reads(now, unit, op) } else { 1 };
-        let state = &self.units[unit.0 as usize];
+        self.accounts.counters.count(ftl, Kind::Read, command.cause);
+        let joined = if self.reads.join { self.join_reads(now, unit, op) } else { 1 };
+        let state = &self.dies.units[unit.0 as usize];
         if !state.reads.head.is_some() {
-            self.channels[channel].waiting &= !state.bit;
+            self.dies.channels[channel].waiting &= !state.bit;
         }
         self.start_array_read(now, channel, unit, ppn, joined, command.cause);
     }
@@ -183,16 +197,16 @@ impl<C: Contents> Drive<C> {
         cause: Cause,
     ) {
         let op = FlashOp { kind: Kind::Read, targets: repeat_n(Target::page(ppn), planes), summary: false };
-        let phases = self.timing.cost(&self.geometry, op);
+        let phases = self.flash.timing.cost(&self.flash.geometry, op);
         let in_register = now + phases.busy();
-        let state = &mut self.units[unit.0 as usize];
+        let state = &mut self.dies.units[unit.0 as usize];
         state.phase = Phase::Array;
         state.programs = None;
         state.busy += in_register.since(now);
-        self.free_at[unit.0 as usize] = SimTime::NEVER;
-        self.agenda.set(unit.0 as usize, in_register);
-        self.occupy_channel(now, channel, phases.held(self.bus));
-        if self.watch.is_some() {
+        self.dies.free_at[unit.0 as usize] = SimTime::NEVER;
+        self.dies.agenda.set(unit.0 as usize, in_register);
+        self.occupy_channel(now, channel, phases.held(self.flash.bus));
+        if self.accounts.watch.is_some() {
             self.tell_granted(now, unit, Kind::Read, cause);
         }
     }
@@ -201,31 +215,34 @@ impl<C: Contents> Drive<C> {
     pub(super) fn grant_data_out(&mut self, now: SimTime, channel: usize, unit: UnitId) {
         let op = self.leaving(unit);
         let last = self.let_go(channel, unit, op);
-        let sectors =
-            if op.is_some() { self.ops[op].command.sectors } else { self.units[unit.0 as usize].carries };
-        let transfer = self.timing.transfer(sectors);
+        let sectors = if op.is_some() {
+            self.queues.ops[op].command.sectors
+        } else {
+            self.dies.units[unit.0 as usize].carries
+        };
+        let transfer = self.flash.timing.transfer(sectors);
         let end = now + transfer;
         self.occupy_channel(now, channel, transfer);
         if last {
             self.occupy_unit(now, unit, end);
         }
-        if self.watch.is_some() {
-            self.tell_data_out(now, unit, op.is_some().then(|| self.ops[op].command.cause));
+        if self.accounts.watch.is_some() {
+            self.tell_data_out(now, unit, op.is_some().then(|| self.queues.ops[op].command.cause));
         }
         if !op.is_some() {
             return;
         }
-        let Op { ticket, ppn, command, acknowledged: start, placed: along, .. } = self.ops[op];
+        let Op { ticket, ppn, command, acknowledged: start, placed: along, .. } = self.queues.ops[op];
         let target = Target::sectors(ppn, command.sectors);
-        let service = self.timing.cost_of(&self.geometry, Kind::Read, target).whole();
-        if self.damaged && self.blocks.is_unreadable(ppn) {
-            let failed = Some((LeafId(self.ops[op].ftl), command.start));
+        let service = self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target).whole();
+        if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
+            let failed = Some((LeafId(self.queues.ops[op].ftl), command.start));
             self.done.push(Done { failed, service, ..Done::at(ticket, 1, end) });
         } else {
             let contents = self.take_carried(op);
             self.answer(ticket, 1, end, service, contents);
         }
-        self.ops.release(op);
+        self.queues.ops.release(op);
         if along > 0 {
             return self.tell_along(start, end, ppn, Kind::Read, command.cause, transfer);
         }

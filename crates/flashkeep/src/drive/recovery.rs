@@ -29,7 +29,7 @@ impl<C: Contents> Drive<C> {
     #[cold]
     pub fn cut_power(&mut self, now: SimTime) -> Recovery {
         self.now = now;
-        self.damaged |= self.raw;
+        self.health.damaged |= self.ftl.physical;
         let power = self.power.as_mut().expect("a drive that was told");
         let flights = std::mem::take(&mut power.flights);
         let recovering = now < power.ready;
@@ -40,47 +40,49 @@ impl<C: Contents> Drive<C> {
         }
         power.guard.fill(SimTime::ZERO);
         let mut erased_anew = Vec::new();
-        for plane in (0..self.geometry.plane_count()).map(PlaneId) {
+        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
             // Nobody goes on with a migration.
             self.forget_held(plane);
-            self.blocks.let_go(plane);
+            self.ftl.blocks.let_go(plane);
         }
         for flight in flights.into_iter().filter(|flight| flight.end > now) {
-            let erase = self.timing.cost_of(&self.geometry, Kind::Erase, Target::page(flight.ppn));
+            let erase =
+                self.flash.timing.cost_of(&self.flash.geometry, Kind::Erase, Target::page(flight.ppn));
             let begun = now + erase.busy() >= flight.end;
-            let (plane, block) = (self.geometry.plane_of(flight.ppn), self.geometry.block_of(flight.ppn));
+            let (plane, block) =
+                (self.flash.geometry.plane_of(flight.ppn), self.flash.geometry.block_of(flight.ppn));
             match flight.kind {
                 Kind::Erase if !begun && self.has_expired(plane, block) => {
                     self.take_back_expiry(plane, block);
                     self.take_back_erase(flight.ppn);
                 }
-                _ if self.blocks.is_failed_block(plane, block) => {}
+                _ if self.ftl.blocks.is_failed_block(plane, block) => {}
                 // What a recovery erases anew holds nothing, begun or not.
-                Kind::Erase if begun || self.raw || recovering => erased_anew.push(flight.ppn),
+                Kind::Erase if begun || self.ftl.physical || recovering => erased_anew.push(flight.ppn),
                 Kind::Erase => self.take_back_erase(flight.ppn),
                 Kind::Program | Kind::Copyback | Kind::Read => self.tear(flight.ppn),
             }
         }
         self.forget_everything();
-        for leaf in 0..self.ftls.len() {
+        for leaf in 0..self.ftl.leaves.len() {
             self.read_spares(leaf);
         }
         self.recount();
         let recovery = self.take_time(now, &erased_anew);
         for &ppn in &erased_anew {
-            let (plane, block) = (self.geometry.plane_of(ppn), self.geometry.block_of(ppn));
-            if self.life.is_over(self.blocks.erases_of(plane, block)) {
+            let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
+            if self.health.life.is_over(self.ftl.blocks.erases_of(plane, block)) {
                 self.expire(recovery.ready, plane, block);
             }
         }
-        for leaf in 0..self.ftls.len() {
-            if self.ftls[leaf].limit.is_some() {
+        for leaf in 0..self.ftl.leaves.len() {
+            if self.ftl.leaves[leaf].limit.is_some() {
                 self.set_limit(recovery.ready, leaf);
             }
         }
-        for plane in (0..self.geometry.plane_count()).map(PlaneId) {
-            let short = self.blocks.plane(plane).free_pages < self.collect_below;
-            if !self.raw && !self.blocks.is_dead(plane) && short {
+        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
+            let short = self.ftl.blocks.plane(plane).free_pages < self.gc.below;
+            if !self.ftl.physical && !self.ftl.blocks.is_dead(plane) && short {
                 self.ask_for_collection(plane);
                 self.wake_collector(recovery.ready, plane);
             }
@@ -94,7 +96,7 @@ impl<C: Contents> Drive<C> {
 
     /// A page was being programmed: neither it nor its spare area can be read, for ever.
     fn tear(&mut self, ppn: Ppn) {
-        self.blocks.blot(ppn);
+        self.ftl.blocks.blot(ppn);
         if let Some(power) = &mut self.power {
             power.sequences[ppn.0 as usize] = 0;
         }
@@ -102,69 +104,69 @@ impl<C: Contents> Drive<C> {
 
     /// An erase that was granted together with the moves before it had not been begun.
     fn take_back_erase(&mut self, ppn: Ppn) {
-        let (plane, block) = (self.geometry.plane_of(ppn), self.geometry.block_of(ppn));
-        self.blocks.take_back_erase(plane, block);
+        let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
+        self.ftl.blocks.take_back_erase(plane, block);
         let ftl = self.ftl_of(plane);
-        self.ftls[ftl].erases -= 1;
+        self.ftl.leaves[ftl].erases -= 1;
     }
 
     fn forget_everything(&mut self) {
-        self.ops = Arena::default();
-        self.carried.clear();
+        self.queues.ops = Arena::default();
+        self.queues.carried.clear();
         self.done.clear();
-        self.pools.fill(Queue::default());
-        self.pools_waiting = 0;
-        self.collections.fill(Collection::default());
-        self.hands.iter_mut().for_each(Vec::clear);
-        for slot in 0..self.units.len() + self.channels.len() {
-            self.agenda.set(slot, SimTime::NEVER);
+        self.queues.pools.fill(Queue::default());
+        self.queues.waiting = 0;
+        self.gc.collections.fill(Collection::default());
+        self.gc.hands.iter_mut().for_each(Vec::clear);
+        for slot in 0..self.dies.units.len() + self.dies.channels.len() {
+            self.dies.agenda.set(slot, SimTime::NEVER);
         }
-        for unit in &mut self.units {
+        for unit in &mut self.dies.units {
             (unit.phase, unit.current, unit.programs) = (Phase::Free, Id::NONE, None);
             unit.cached = Id::NONE;
             (unit.reads, unit.queued) = (Queue::default(), Span::ZERO);
             (unit.collect_head, unit.collect_tail) = (None, None);
         }
-        for channel in &mut self.channels {
+        for channel in &mut self.dies.channels {
             (channel.waiting, channel.ready, channel.collecting) = (0, 0, 0);
         }
-        for ftl in &mut self.ftls {
+        for ftl in &mut self.ftl.leaves {
             ftl.renamed.clear();
         }
-        self.maps = Maps::new(self.ftls.len(), self.maps.len());
+        self.ftl.maps = Maps::new(self.ftl.leaves.len(), self.ftl.maps.len());
     }
 
     /// How many pages of a block have been programmed, torn ones included.
     fn programmed_in(&self, plane: PlaneId, block: u32) -> u32 {
         let power = self.power.as_ref().expect("a drive that was told");
         let page = |page: &u32| {
-            let ppn = self.geometry.ppn(plane, block, *page);
-            if self.raw {
-                power.sequences[ppn.0 as usize] != 0 || self.blocks.is_unreadable(ppn)
+            let ppn = self.flash.geometry.ppn(plane, block, *page);
+            if self.ftl.physical {
+                power.sequences[ppn.0 as usize] != 0 || self.ftl.blocks.is_unreadable(ppn)
             } else {
-                self.blocks.is_programmed(ppn)
+                self.ftl.blocks.is_programmed(ppn)
             }
         };
-        (0..self.geometry.pages).rev().find(page).map_or(0, |last| last + 1)
+        (0..self.flash.geometry.pages).rev().find(page).map_or(0, |last| last + 1)
     }
 
     /// Of all versions of a page on flash the newest is the page.
     fn read_spares(&mut self, leaf: usize) {
-        if self.ftls[leaf].dead {
+        if self.ftl.leaves[leaf].dead {
             return;
         }
         let old = self.old_versions(leaf);
         for plane in self.planes_of(leaf) {
-            for block in 0..self.geometry.blocks {
-                if self.blocks.is_failed_block(plane, block) {
+            for block in 0..self.flash.geometry.blocks {
+                if self.ftl.blocks.is_failed_block(plane, block) {
                     continue;
                 }
                 let end = self.programmed_in(plane, block);
-                if self.raw {
-                    self.raw_next[self.geometry.block_index(plane, block)] = end;
+                if self.ftl.physical {
+                    self.ftl.next_pages[self.flash.geometry.block_index(plane, block)] = end;
                 }
                 for page in 0..end {
-                    self.read_spare(leaf, self.geometry.ppn(plane, block, page), &old);
+                    self.read_spare(leaf, self.flash.geometry.ppn(plane, block, page), &old);
                 }
             }
         }
@@ -175,20 +177,20 @@ impl<C: Contents> Drive<C> {
     fn old_versions(&self, leaf: usize) -> BTreeMap<(u32, u64), u32> {
         let power = self.power.as_ref().expect("a drive that was told");
         let version = |to| power.shadows.get(&(leaf as u16, to)).map(|&version| (version, to));
-        (self.ftls[leaf].pages..self.maps.len()).filter_map(version).collect()
+        (self.ftl.leaves[leaf].pages..self.ftl.maps.len()).filter_map(version).collect()
     }
 
     /// An old version whose successor has not come to flash is the page itself, as before.
     fn tell_apart(&mut self, leaf: usize, old: &BTreeMap<(u32, u64), u32>) {
         let power = self.power.as_mut().expect("a drive that was told");
-        let maps = &mut self.maps;
+        let maps = &mut self.ftl.maps;
         for (&(lpn, sequence), &to) in old {
             let newer = match maps.get(leaf, lpn) {
                 Entry::At(ppn) => power.sequences[ppn.0 as usize] > sequence,
                 _ => power.trims.get(&(leaf as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed),
             };
             match maps.get(leaf, to) {
-                Entry::At(ppn) if newer => self.blocks.rename(ppn, to),
+                Entry::At(ppn) if newer => self.ftl.blocks.rename(ppn, to),
                 _ => {
                     maps.set(leaf, to, Entry::Unmapped);
                     power.shadows.remove(&(leaf as u16, to));
@@ -200,10 +202,10 @@ impl<C: Contents> Drive<C> {
     fn read_spare(&mut self, leaf: usize, ppn: Ppn, old: &BTreeMap<(u32, u64), u32>) {
         let power = self.power.as_ref().expect("a drive that was told");
         let (lpn, sequence) = (power.owners[ppn.0 as usize], power.sequences[ppn.0 as usize]);
-        if sequence == 0 || self.blocks.is_unreadable(ppn) || self.blocks.is_failed(ppn) {
+        if sequence == 0 || self.ftl.blocks.is_unreadable(ppn) || self.ftl.blocks.is_failed(ppn) {
             return;
         }
-        self.blocks.rename(ppn, lpn);
+        self.ftl.blocks.rename(ppn, lpn);
         let trimmed = power.trims.get(&(leaf as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed);
         // An address at which an old version is kept belongs to that.
         let taken = power.shadows.contains_key(&(leaf as u16, lpn));
@@ -219,29 +221,33 @@ impl<C: Contents> Drive<C> {
     /// would lack the room to begin anew.
     fn take_newer(&mut self, leaf: usize, lpn: u32, ppn: Ppn) {
         let power = self.power.as_ref().expect("a drive that was told");
-        let age = |ppn: Ppn| (power.sequences[ppn.0 as usize], self.blocks.block_age(ppn));
-        if !matches!(self.maps.get(leaf, lpn), Entry::At(other) if age(ppn) <= age(other)) {
-            self.maps.set(leaf, lpn, Entry::At(ppn));
+        let age = |ppn: Ppn| (power.sequences[ppn.0 as usize], self.ftl.blocks.block_age(ppn));
+        if !matches!(self.ftl.maps.get(leaf, lpn), Entry::At(other) if age(ppn) <= age(other)) {
+            self.ftl.maps.set(leaf, lpn, Entry::At(ppn));
         }
     }
 
     fn recount(&mut self) {
-        let mut valid = vec![0; self.geometry.block_space()];
-        for leaf in 0..self.ftls.len() {
-            for lpn in 0..self.maps.len() {
-                if let Entry::At(ppn) = self.maps.get(leaf, lpn) {
-                    valid[self.geometry.block_index_of(ppn)] += 1;
+        let mut valid = vec![0; self.flash.geometry.block_space()];
+        for leaf in 0..self.ftl.leaves.len() {
+            for lpn in 0..self.ftl.maps.len() {
+                if let Entry::At(ppn) = self.ftl.maps.get(leaf, lpn) {
+                    valid[self.flash.geometry.block_index_of(ppn)] += 1;
                 }
             }
         }
-        self.blocks.recount(&valid);
+        self.ftl.blocks.recount(&valid);
     }
 
     /// Whether a block that is programmed up to `end` has its summary, which comes with the last page.
     fn has_summary(&self, plane: PlaneId, block: u32, end: u32) -> bool {
-        let full = self.summaries && !self.raw && end == self.geometry.pages;
-        let places = self.geometry.places;
-        full && !self.blocks.is_unreadable(self.geometry.ppn(plane, block, (end - 1) / places * places))
+        let full = self.ftl.summaries && !self.ftl.physical && end == self.flash.geometry.pages;
+        let places = self.flash.geometry.places;
+        full && !self.ftl.blocks.is_unreadable(self.flash.geometry.ppn(
+            plane,
+            block,
+            (end - 1) / places * places,
+        ))
     }
 
     /// Nothing is read where the map and what spare areas say is in a memory that has kept it. Otherwise a block that has
@@ -250,26 +256,26 @@ impl<C: Contents> Drive<C> {
     /// erased whose erase was cut off.
     fn take_time(&mut self, now: SimTime, erased_anew: &[Ppn]) -> Recovery {
         let mut recovery = Recovery { ready: now, ..Recovery::default() };
-        let mut left = vec![Vec::new(); self.units.len()];
-        for plane in (0..self.geometry.plane_count()).rev().map(PlaneId) {
-            let pages = &mut left[self.unit_of[plane.0 as usize].0 as usize];
-            for block in (0..self.geometry.blocks).rev() {
-                if self.map_survives || self.blocks.is_failed_block(plane, block) {
+        let mut left = vec![Vec::new(); self.dies.units.len()];
+        for plane in (0..self.flash.geometry.plane_count()).rev().map(PlaneId) {
+            let pages = &mut left[self.dies.of_plane[plane.0 as usize].0 as usize];
+            for block in (0..self.flash.geometry.blocks).rev() {
+                if self.ftl.memory.survives || self.ftl.blocks.is_failed_block(plane, block) {
                     continue;
                 }
                 let end = self.programmed_in(plane, block);
                 let first = if self.has_summary(plane, block, end) { end - 1 } else { 0 };
-                let places = self.geometry.places;
+                let places = self.flash.geometry.places;
                 let numbers = (first / places..end.div_ceil(places)).rev().map(|page| page * places);
-                pages.extend(numbers.map(|page| self.geometry.ppn(plane, block, page)));
+                pages.extend(numbers.map(|page| self.flash.geometry.ppn(plane, block, page)));
             }
         }
         self.let_go_of_all(now);
-        let read = if self.untimed { Phases::default() } else { self.timing.slowest_read() };
+        let read = if self.immediate.active { Phases::default() } else { self.flash.timing.slowest_read() };
         let (access, transfer) = (read.busy(), read.data_out);
-        let mut free_at = vec![now; self.units.len()];
-        for channel in 0..self.channels.len() {
-            let units = channel * self.units_per_channel..(channel + 1) * self.units_per_channel;
+        let mut free_at = vec![now; self.dies.units.len()];
+        for channel in 0..self.dies.channels.len() {
+            let units = channel * self.dies.per_channel..(channel + 1) * self.dies.per_channel;
             let mut bus_free = now;
             loop {
                 let next = units.clone().filter(|&unit| !left[unit].is_empty());
@@ -279,8 +285,8 @@ impl<C: Contents> Drive<C> {
                 let sent = (start + access).max(bus_free);
                 let end = sent + transfer;
                 (free_at[unit], bus_free) = (end, end);
-                self.units[unit].busy += end.since(start);
-                self.channels[channel].busy += transfer;
+                self.dies.units[unit].busy += end.since(start);
+                self.dies.channels[channel].busy += transfer;
                 recovery.reads += 1;
                 let unit = Resource::Unit(UnitId(unit as u32));
                 self.tell_hold(unit, start, end, Kind::Read, Cause::Metadata);
@@ -289,29 +295,30 @@ impl<C: Contents> Drive<C> {
             }
         }
         for &ppn in erased_anew {
-            let plane = self.geometry.plane_of(ppn);
-            let unit = self.unit_of[plane.0 as usize].0 as usize;
+            let plane = self.flash.geometry.plane_of(ppn);
+            let unit = self.dies.of_plane[plane.0 as usize].0 as usize;
             let start = free_at[unit];
-            let erase = self.timing.cost_of(&self.geometry, Kind::Erase, Target::page(ppn)).busy();
-            free_at[unit] = start + if self.untimed { Span::ZERO } else { erase };
-            self.units[unit].busy += free_at[unit].since(start);
-            self.blocks.wear_out(plane, self.geometry.block_of(ppn));
+            let erase =
+                self.flash.timing.cost_of(&self.flash.geometry, Kind::Erase, Target::page(ppn)).busy();
+            free_at[unit] = start + if self.immediate.active { Span::ZERO } else { erase };
+            self.dies.units[unit].busy += free_at[unit].since(start);
+            self.ftl.blocks.wear_out(plane, self.flash.geometry.block_of(ppn));
             let ftl = self.ftl_of(plane);
-            self.ftls[ftl].erases += 1;
+            self.ftl.leaves[ftl].erases += 1;
             recovery.erases += 1;
             let what = Resource::Unit(UnitId(unit as u32));
             self.tell_hold(what, start, free_at[unit], Kind::Erase, Cause::Metadata);
             self.count_recovery(start, free_at[unit], ppn, Kind::Erase);
         }
         recovery.ready = free_at.iter().copied().max().unwrap_or(now);
-        self.free_at.fill(recovery.ready);
-        self.channels.iter_mut().for_each(|channel| channel.free_at = recovery.ready);
+        self.dies.free_at.fill(recovery.ready);
+        self.dies.channels.iter_mut().for_each(|channel| channel.free_at = recovery.ready);
         recovery
     }
 
     fn count_recovery(&mut self, start: SimTime, end: SimTime, ppn: Ppn, kind: Kind) {
-        let ftl = self.ftl_of(self.geometry.plane_of(ppn)) as u16;
-        self.counters.count(ftl, kind, Cause::Metadata);
+        let ftl = self.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
+        self.accounts.counters.count(ftl, kind, Cause::Metadata);
         self.tell(start, end, ppn, kind, Cause::Metadata, 0);
     }
 }

@@ -20,31 +20,31 @@ impl<C: Contents> Drive<C> {
     }
 
     fn renew_planes(&mut self, now: SimTime, what: Fault) {
-        let planes = what.planes(&self.geometry).map(PlaneId);
-        let planes: Vec<PlaneId> = planes.filter(|&plane| self.blocks.is_dead(plane)).collect();
+        let planes = what.planes(&self.flash.geometry).map(PlaneId);
+        let planes: Vec<PlaneId> = planes.filter(|&plane| self.ftl.blocks.is_dead(plane)).collect();
         for &plane in &planes {
             let leaf = self.ftl_of(plane);
-            self.ftls[leaf].erases -= self.blocks.renew_plane(plane);
-            (0..self.geometry.blocks).for_each(|block| self.forget_spares(plane, block));
+            self.ftl.leaves[leaf].erases -= self.ftl.blocks.renew_plane(plane);
+            (0..self.flash.geometry.blocks).for_each(|block| self.forget_spares(plane, block));
             // What was under way in the old plane is nothing to the new one.
             self.land(plane);
-            if self.ftls[leaf].rows.is_some() {
-                let first = self.geometry.block_index(plane, 0);
-                self.raw_next[first..first + self.geometry.blocks as usize].fill(0);
+            if self.ftl.leaves[leaf].rows.is_some() {
+                let first = self.flash.geometry.block_index(plane, 0);
+                self.ftl.next_pages[first..first + self.flash.geometry.blocks as usize].fill(0);
             }
         }
-        if planes.len() == self.geometry.plane_count() as usize {
-            self.life.begin_anew();
+        if planes.len() == self.flash.geometry.plane_count() as usize {
+            self.health.life.begin_anew();
         }
         for leaf in self.leaves_of(&planes) {
             let whole = self.planes_of(leaf).iter().all(|plane| planes.contains(plane));
-            let was_dead = std::mem::take(&mut self.ftls[leaf].dead);
-            if self.ftls[leaf].rows.is_some() {
+            let was_dead = std::mem::take(&mut self.ftl.leaves[leaf].dead);
+            if self.ftl.leaves[leaf].rows.is_some() {
                 continue;
             }
             if was_dead && whole {
-                let domain = self.ftls[leaf].domain;
-                self.ftls[leaf].allocation = self.allocation_of(&domain);
+                let domain = self.ftl.leaves[leaf].domain;
+                self.ftl.leaves[leaf].allocation = self.allocation_of(&domain);
                 self.assign_pools(leaf);
             } else {
                 self.set_limit(now, leaf);

@@ -85,38 +85,38 @@ impl<C: Contents> Drive<C> {
     /// How the drive has lived.
     #[must_use]
     pub fn life(&self) -> &Life {
-        &self.life
+        &self.health.life
     }
 
     /// A block has just had its last erase, which is over at `end`.
     #[cold]
     pub(super) fn expire(&mut self, end: SimTime, plane: PlaneId, block: u32) {
-        self.life.expired += 1;
-        self.life.first_death.get_or_insert(end);
-        (self.plain, self.damaged) = (false, true);
+        self.health.life.expired += 1;
+        self.health.life.first_death.get_or_insert(end);
+        self.set_damaged();
         let ftl = self.ftl_of(plane);
         let before = self.mappable(plane);
-        self.blocks.retire_block(plane, block);
+        self.ftl.blocks.retire_block(plane, block);
         let lost = before - self.mappable(plane);
-        let Some(limit) = &mut self.ftls[ftl].limit else { return self.set_limit(self.now, ftl) };
+        let Some(limit) = &mut self.ftl.leaves[ftl].limit else { return self.set_limit(self.now, ftl) };
         limit.most -= lost;
         self.cut_waiting_writes(self.now, ftl);
     }
 
     /// Whether a block has had all its erases.
     pub(super) fn has_expired(&self, plane: PlaneId, block: u32) -> bool {
-        self.life.is_over(self.blocks.erases_of(plane, block))
-            && self.blocks.is_failed_block(plane, block)
-            && !self.blocks.is_dead(plane)
+        self.health.life.is_over(self.ftl.blocks.erases_of(plane, block))
+            && self.ftl.blocks.is_failed_block(plane, block)
+            && !self.ftl.blocks.is_dead(plane)
     }
 
     /// The last erase of a block was granted together with the moves before it, and the power was cut before it began.
     #[cold]
     pub(super) fn take_back_expiry(&mut self, plane: PlaneId, block: u32) {
-        self.blocks.reinstate_block(plane, block);
-        self.life.expired -= 1;
-        if self.life.expired == 0 {
-            self.life.first_death = None;
+        self.ftl.blocks.reinstate_block(plane, block);
+        self.health.life.expired -= 1;
+        if self.health.life.expired == 0 {
+            self.health.life.first_death = None;
         }
     }
 
@@ -125,17 +125,17 @@ impl<C: Contents> Drive<C> {
     #[cold]
     #[inline(never)]
     pub(super) fn count_anew(&mut self, now: SimTime, ftl: usize) {
-        if self.ftls[ftl].limit.is_some() {
+        if self.ftl.leaves[ftl].limit.is_some() {
             self.set_limit(now, ftl);
         }
     }
 
     /// Pages of a plane that can be mapped so that it can always go on.
     pub(super) fn mappable(&self, plane: PlaneId) -> u32 {
-        let Life { spare_blocks, padding, .. } = self.life;
-        let others = self.geometry.blocks.saturating_sub(spare_blocks);
-        let spare = spare_blocks * self.geometry.pages + others * padding;
-        self.blocks.good_pages(plane).saturating_sub(spare)
+        let Life { spare_blocks, padding, .. } = self.health.life;
+        let others = self.flash.geometry.blocks.saturating_sub(spare_blocks);
+        let spare = spare_blocks * self.flash.geometry.pages + others * padding;
+        self.ftl.blocks.good_pages(plane).saturating_sub(spare)
     }
 
     /// A page that was there before time 0, or one that is written without time, finds no room any more.

@@ -21,7 +21,7 @@ impl<C: Contents> Drive<C> {
     /// A channel that is free takes what waits for it.
     #[inline(never)]
     pub(super) fn visit_in_rounds(&mut self, now: SimTime, channel: usize) {
-        let Channel { free_at, first_unit, busy, .. } = self.channels[channel];
+        let Channel { free_at, first_unit, busy, .. } = self.dies.channels[channel];
         if free_at > now {
             return self.arm_channel(channel);
         }
@@ -33,25 +33,25 @@ impl<C: Contents> Drive<C> {
         if end == now {
             return;
         }
-        let state = &mut self.channels[channel];
+        let state = &mut self.dies.channels[channel];
         (state.free_at, state.busy) = (end, busy + end.since(now));
         let first = first_unit as usize;
-        self.free_at[first..first + self.units_per_channel].fill(end);
-        let Channel { waiting, collecting, .. } = self.channels[channel];
-        if waiting | collecting != 0 || self.pools_waiting > 0 {
+        self.dies.free_at[first..first + self.dies.per_channel].fill(end);
+        let Channel { waiting, collecting, .. } = self.dies.channels[channel];
+        if waiting | collecting != 0 || self.queues.waiting > 0 {
             self.arm_channel(channel);
         }
     }
 
     /// A block of each unit that is short of pages, one beside the other; until when, or `now` where there is none.
     fn collect_side_by_side(&mut self, now: SimTime, channel: usize) -> SimTime {
-        let Channel { collecting, first_unit, .. } = self.channels[channel];
-        let wanted = if self.background { collecting } else { collecting & self.wanted_units(channel) };
+        let Channel { collecting, first_unit, .. } = self.dies.channels[channel];
+        let wanted = if self.gc.background { collecting } else { collecting & self.wanted_units(channel) };
         let mut end = now;
         for unit in bits(wanted).map(|bit| UnitId(first_unit + bit)) {
-            self.channels[channel].free_at = now;
+            self.dies.channels[channel].free_at = now;
             if self.collect(now, channel, unit) {
-                end = end.max(self.free_at[unit.0 as usize]);
+                end = end.max(self.dies.free_at[unit.0 as usize]);
             }
         }
         end
@@ -60,7 +60,7 @@ impl<C: Contents> Drive<C> {
     fn read_in_rounds(&mut self, mut begun: SimTime, channel: usize) -> SimTime {
         let mut left = BATCH;
         loop {
-            let Channel { waiting, first_unit, .. } = self.channels[channel];
+            let Channel { waiting, first_unit, .. } = self.dies.channels[channel];
             if waiting == 0 || left == 0 {
                 return begun;
             }
@@ -75,56 +75,56 @@ impl<C: Contents> Drive<C> {
 
     /// The first read that waits for a unit.
     fn read_in_step(&mut self, round: &mut Round, channel: usize, unit: UnitId) {
-        let state = &mut self.units[unit.0 as usize];
-        let op = state.reads.pop(&mut self.ops);
-        let Op { ticket, command, ftl, ppn, service: alone, .. } = self.ops[op];
+        let state = &mut self.dies.units[unit.0 as usize];
+        let op = state.reads.pop(&mut self.queues.ops);
+        let Op { ticket, command, ftl, ppn, service: alone, .. } = self.queues.ops[op];
         state.queued = state.queued - alone;
         state.programs = None;
         if !state.reads.head.is_some() {
-            self.channels[channel].waiting &= !state.bit;
+            self.dies.channels[channel].waiting &= !state.bit;
         }
         let target = Target::sectors(ppn, command.sectors);
-        let (_, end) = round.add(&self.timing.cost_of(&self.geometry, Kind::Read, target));
+        let (_, end) = round.add(&self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target));
         let service = end.since(round.begun);
-        self.units[unit.0 as usize].busy += service;
-        self.counters.count(ftl, Kind::Read, command.cause);
-        if self.damaged && self.blocks.is_unreadable(ppn) {
+        self.dies.units[unit.0 as usize].busy += service;
+        self.accounts.counters.count(ftl, Kind::Read, command.cause);
+        if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
             let failed = Some((LeafId(ftl), command.start));
             self.done.push(Done { failed, service, ..Done::at(ticket, 1, end) });
         } else {
             let contents = self.take_carried(op);
             self.answer(ticket, 1, end, service, contents);
         }
-        self.ops.release(op);
+        self.queues.ops.release(op);
         self.tell(round.begun, end, ppn, Kind::Read, command.cause, command.sectors);
     }
 
     fn write_in_rounds(&mut self, now: SimTime, mut begun: SimTime, channel: usize) -> SimTime {
-        let all = u64::MAX >> (64 - self.units_per_channel);
+        let all = u64::MAX >> (64 - self.dies.per_channel);
         let mut left = BATCH;
         loop {
             let mut idle = all;
-            self.in_step = Round::at(begun);
+            self.dies.in_step = Round::at(begun);
             while left > 0
                 && let Some(taker) = Writes::<Full>::find(self, channel, idle)
             {
                 let unit = self.give::<Full>(begun, channel, taker);
                 self.pass_on(now, channel, taker.lane);
-                idle &= !self.units[unit.0 as usize].bit;
+                idle &= !self.dies.units[unit.0 as usize].bit;
                 left -= 1;
             }
             if idle == all {
                 return begun;
             }
-            begun = self.in_step.end;
+            begun = self.dies.in_step.end;
         }
     }
 
     /// A program joins the round that is being put together: when its transfers begin, and when it is over.
     #[inline(never)]
     pub(super) fn join_round(&mut self, unit: UnitId, phases: &Phases) -> (SimTime, SimTime) {
-        let (first, end) = self.in_step.add(phases);
-        self.units[unit.0 as usize].busy += end.since(self.in_step.begun);
+        let (first, end) = self.dies.in_step.add(phases);
+        self.dies.units[unit.0 as usize].busy += end.since(self.dies.in_step.begun);
         (first, end)
     }
 }

@@ -15,25 +15,25 @@ impl<C: Contents> Drive<C> {
     /// A plane is short of free pages, by one threshold or the other.
     #[inline(never)]
     pub(super) fn look_at(&mut self, plane: PlaneId) {
-        if self.look_below > self.collect_below {
-            self.units[self.unit_of[plane.0 as usize].0 as usize].soft = true;
+        if self.gc.is_soft() {
+            self.dies.units[self.dies.of_plane[plane.0 as usize].0 as usize].soft = true;
         }
-        if self.blocks.plane(plane).free_pages < self.collect_below {
+        if self.ftl.blocks.plane(plane).free_pages < self.gc.below {
             self.ask_for_collection(plane);
         }
     }
 
     /// From now on planes are collected below `ftl.gc.threshold` only.
     pub fn end_idling(&mut self) {
-        if self.look_below == self.collect_below {
+        if !self.gc.is_soft() {
             return;
         }
-        self.look_below = self.collect_below;
-        self.units.iter_mut().for_each(|unit| unit.soft = false);
+        self.gc.look_below = self.gc.below;
+        self.dies.units.iter_mut().for_each(|unit| unit.soft = false);
         // A collection in idle moments that stops half-way may have taken the plane's last free pages. A write that
         // still comes, for example a parity that waited for idle time, needs that collection to be finished.
-        for plane in (0..self.geometry.plane_count()).map(PlaneId) {
-            if !self.blocks.is_dead(plane) && !self.blocks.has_room(plane) {
+        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
+            if !self.ftl.blocks.is_dead(plane) && !self.ftl.blocks.has_room(plane) {
                 self.ask_for_collection(plane);
             }
         }
@@ -42,36 +42,36 @@ impl<C: Contents> Drive<C> {
     /// The unit is busy until then; who minds is told.
     #[inline(never)]
     pub(super) fn mind(&mut self, unit: UnitId, until: SimTime) {
-        if self.commands.cache_program {
-            self.accepts_at[unit.0 as usize] = until;
+        if self.flash.commands.cache_program {
+            self.dies.accepts_at[unit.0 as usize] = until;
         }
-        if self.units[unit.0 as usize].soft {
-            self.agenda.set(unit.0 as usize, until);
+        if self.dies.units[unit.0 as usize].soft {
+            self.dies.agenda.set(unit.0 as usize, until);
         }
     }
 
     /// A unit was free, and whatever waited has been granted.
     #[inline(never)]
     pub(super) fn after_visit(&mut self, now: SimTime, channel: usize, unit: UnitId) {
-        if self.commands.cache_program {
+        if self.flash.commands.cache_program {
             self.come_back(now, unit);
         }
-        let state = &self.units[unit.0 as usize];
-        if !state.soft || !self.is_idle(now, unit) || state.reads.head.is_some() {
+        let state = &self.dies.units[unit.0 as usize];
+        if !state.soft || !self.dies.is_idle(now, unit) || state.reads.head.is_some() {
             return;
         }
-        let free_at = self.channels[channel].free_at;
+        let free_at = self.dies.channels[channel].free_at;
         if free_at > now {
-            return self.agenda.set(unit.0 as usize, free_at);
+            return self.dies.agenda.set(unit.0 as usize, free_at);
         }
-        if self.gang > 1 && !self.may_begin(now, channel) {
-            let GangRound { end, .. } = self.rounds[channel / self.gang];
-            return self.agenda.set(unit.0 as usize, end);
+        if self.dies.gangs.size > 1 && !self.may_begin(now, channel) {
+            let GangRound { end, .. } = self.dies.gangs.rounds[channel / self.dies.gangs.size];
+            return self.dies.agenda.set(unit.0 as usize, end);
         }
         match self.collect_softly(now, channel, unit) {
-            None => self.units[unit.0 as usize].soft = false,
+            None => self.dies.units[unit.0 as usize].soft = false,
             Some(begun) => {
-                if begun && self.gang > 1 {
+                if begun && self.dies.gangs.size > 1 {
                     self.begin(now, channel, unit);
                 }
             }
@@ -81,11 +81,11 @@ impl<C: Contents> Drive<C> {
     /// The next step of a plane of the unit that is below the soft threshold: of one that is under way, else of the one
     /// with the fewest free pages. Whether it can be done now; none where there is nothing to do.
     fn collect_softly(&mut self, now: SimTime, channel: usize, unit: UnitId) -> Option<bool> {
-        let first = unit.0 * self.geometry.planes_per_unit;
-        let planes = (first..first + self.geometry.planes_per_unit).map(PlaneId);
+        let first = unit.0 * self.flash.geometry.planes_per_unit;
+        let planes = (first..first + self.flash.geometry.planes_per_unit).map(PlaneId);
         let (mut tried, mut waits) = (None, None);
         loop {
-            let short = planes.clone().filter(|plane| !self.blocks.is_dead(*plane));
+            let short = planes.clone().filter(|plane| !self.ftl.blocks.is_dead(*plane));
             let keys = short.filter_map(|plane| self.urgency(plane)).filter(|key| Some(*key) > tried);
             let Some(key) = keys.min() else { return waits };
             match self.collect_plane(now, channel, unit, key.2, false) {
@@ -99,8 +99,8 @@ impl<C: Contents> Drive<C> {
 
     /// Collections under way first, then planes with few free pages; none for a plane that has enough of them.
     fn urgency(&self, plane: PlaneId) -> Option<(bool, u32, PlaneId)> {
-        let news = self.collections[plane.0 as usize].victim.is_none();
-        let free = self.blocks.plane(plane).free_pages;
-        (!news || free < self.look_below).then_some((news, free, plane))
+        let news = self.gc.collections[plane.0 as usize].victim.is_none();
+        let free = self.ftl.blocks.plane(plane).free_pages;
+        (!news || free < self.gc.look_below).then_some((news, free, plane))
     }
 }

@@ -67,8 +67,8 @@ impl<C: Contents> ByAge<C> for Reads {
     /// The oldest read that waits for an idle unit.
     #[inline]
     fn find(drive: &Drive<C>, channel: usize, idle: u64) -> Option<UnitId> {
-        let Channel { waiting, first_unit, .. } = drive.channels[channel];
-        let able = if drive.commands.cache_read { idle | drive.overlapping(channel) } else { idle };
+        let Channel { waiting, first_unit, .. } = drive.dies.channels[channel];
+        let able = if drive.flash.commands.cache_read { idle | drive.overlapping(channel) } else { idle };
         if let Some(only) = only_bit(waiting & able) {
             return Some(UnitId(first_unit + only));
         }
@@ -77,7 +77,7 @@ impl<C: Contents> ByAge<C> for Reads {
 
     #[inline]
     fn age(drive: &Drive<C>, unit: UnitId) -> u64 {
-        drive.ops[drive.units[unit.0 as usize].reads.head].sequence
+        drive.queues.ops[drive.dies.units[unit.0 as usize].reads.head].sequence
     }
 
     #[inline]
@@ -100,7 +100,7 @@ impl<C: Contents> ByAge<C> for DataOut {
     /// The unit whose page has waited longest in the register; a collection's comes last.
     #[inline]
     fn find(drive: &Drive<C>, channel: usize, _: u64) -> Option<UnitId> {
-        let (ready, first) = (drive.channels[channel].ready, drive.channels[channel].first_unit);
+        let (ready, first) = (drive.dies.channels[channel].ready, drive.dies.channels[channel].first_unit);
         if ready == 0 {
             return None;
         }
@@ -109,7 +109,7 @@ impl<C: Contents> ByAge<C> for DataOut {
         }
         let age = |unit: &UnitId| {
             let leaving = drive.leaving(*unit);
-            if leaving.is_some() { drive.ops[leaving].sequence } else { u64::MAX }
+            if leaving.is_some() { drive.queues.ops[leaving].sequence } else { u64::MAX }
         };
         bits(ready).map(|bit| UnitId(first + bit)).min_by_key(age)
     }
@@ -117,7 +117,7 @@ impl<C: Contents> ByAge<C> for DataOut {
     #[inline]
     fn age(drive: &Drive<C>, unit: UnitId) -> u64 {
         let leaving = drive.leaving(unit);
-        if leaving.is_some() { drive.ops[leaving].sequence } else { 0 }
+        if leaving.is_some() { drive.queues.ops[leaving].sequence } else { 0 }
     }
 
     #[inline]
@@ -130,8 +130,8 @@ impl<C: Contents> ByAge<C> for DataOut {
 impl<C: Contents> OpSource<C> for Collections {
     #[inline(never)]
     fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
-        let Channel { mut collecting, first_unit, .. } = drive.channels[channel];
-        if !drive.background {
+        let Channel { mut collecting, first_unit, .. } = drive.dies.channels[channel];
+        if !drive.gc.background {
             collecting &= drive.wanted_units(channel);
         }
         for bit in bits(collecting & idle) {
@@ -141,8 +141,13 @@ impl<C: Contents> OpSource<C> for Collections {
             }
         }
         // A page that waits in a register keeps its unit busy until the channel has served it.
-        let waits = drive.channels[channel].collecting & !idle != 0 && drive.channels[channel].ready == 0;
-        if waits && drive.scheduler.collection_holds_channel { Next::BlockChannel } else { Next::Nothing }
+        let waits =
+            drive.dies.channels[channel].collecting & !idle != 0 && drive.dies.channels[channel].ready == 0;
+        if waits && drive.dies.scheduler.collection_holds_channel {
+            Next::BlockChannel
+        } else {
+            Next::Nothing
+        }
     }
 }
 
@@ -159,7 +164,7 @@ impl<C: Contents, M: Mode> OpSource<C> for Writes<M> {
     /// A program, the most frequent of all: kept apart from the rest so that it stays small.
     #[inline(never)]
     fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
-        let cached = !M::PLAIN && drive.commands.cache_program && !drive.raw;
+        let cached = !M::PLAIN && drive.flash.commands.cache_program && !drive.ftl.physical;
         let idle = if cached { idle | drive.accepting(now, channel) } else { idle };
         match Self::find(drive, channel, idle) {
             Some(found) => Next::Granted(Self::grant(drive, now, channel, found)),
@@ -176,10 +181,10 @@ impl<C: Contents, M: Mode> ByAge<C> for Writes<M> {
     /// it.
     #[inline(always)]
     fn find(drive: &Drive<C>, channel: usize, idle: u64) -> Option<Taker> {
-        if idle == 0 || drive.pools_waiting == 0 {
+        if idle == 0 || drive.queues.waiting == 0 {
             return None;
         }
-        let Channel { lanes, turn, .. } = &drive.channels[channel];
+        let Channel { lanes, turn, .. } = &drive.dies.channels[channel];
         let first = *turn as usize;
         let mut at = first;
         loop {
@@ -199,7 +204,7 @@ impl<C: Contents, M: Mode> ByAge<C> for Writes<M> {
 
     #[inline]
     fn age(drive: &Drive<C>, found: Taker) -> u64 {
-        drive.ops[drive.pools[drive.lanes[found.lane].pool as usize].head].sequence
+        drive.queues.ops[drive.queues.pools[drive.queues.lanes[found.lane].pool as usize].head].sequence
     }
 
     #[inline(always)]
@@ -217,7 +222,7 @@ impl<C: Contents> Drive<C> {
     #[inline(always)]
     pub(super) fn give<M: Mode>(&mut self, now: SimTime, channel: usize, taker: Taker) -> UnitId {
         let Taker { lane, plane, turn_of_planes, turn_of_lanes } = taker;
-        self.channels[channel].turn = turn_of_lanes;
+        self.dies.channels[channel].turn = turn_of_lanes;
         if (M::PHYSICAL || !M::PLAIN) && self.erases_next(lane) {
             return self.erase_raw(now, channel, lane);
         }
@@ -227,9 +232,9 @@ impl<C: Contents> Drive<C> {
     /// Nothing can be written now: when that may change by itself.
     #[inline(never)]
     fn writes_later(&self, now: SimTime, channel: usize) -> Next {
-        let until = if self.raw {
+        let until = if self.ftl.physical {
             self.look_again_at(now)
-        } else if self.packs {
+        } else if self.packing.active {
             self.gathered_at(channel)
         } else {
             None
@@ -240,26 +245,26 @@ impl<C: Contents> Drive<C> {
     /// Another write comes first in the pool that a lane has taken from: where planes are bound, other channels may be
     /// able to take it that could not take the one before.
     pub(super) fn pass_on(&mut self, now: SimTime, channel: usize, lane: usize) {
-        let Lane { ftl, pool, .. } = self.lanes[lane];
-        if !self.selective || !self.pools[pool as usize].head.is_some() {
+        let Lane { ftl, pool, .. } = self.queues.lanes[lane];
+        if !self.placement.selective || !self.queues.pools[pool as usize].head.is_some() {
             return;
         }
-        for lane in self.ftls[usize::from(ftl)].lanes_range() {
-            let other = self.units[self.lanes[lane].unit.0 as usize].channel as usize;
-            if other != channel && self.lanes[lane].pool == pool {
-                let slot = self.units.len() + other;
-                let at = self.channels[other].free_at.max(now);
-                self.agenda.set(slot, self.agenda.at(slot).min(at));
+        for lane in self.ftl.leaves[usize::from(ftl)].lanes_range() {
+            let other = self.dies.units[self.queues.lanes[lane].unit.0 as usize].channel as usize;
+            if other != channel && self.queues.lanes[lane].pool == pool {
+                let slot = self.dies.units.len() + other;
+                let at = self.dies.channels[other].free_at.max(now);
+                self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(at));
             }
         }
     }
 
     /// The units of a channel that a read or a write waits for.
     pub(super) fn wanted_units(&self, channel: usize) -> u64 {
-        let Channel { waiting, lanes, .. } = &self.channels[channel];
+        let Channel { waiting, lanes, .. } = &self.dies.channels[channel];
         let written = |&&(lane, _): &&(u32, u32)| {
-            let pool = self.lanes[lane as usize].pool;
-            self.pools[pool as usize].head.is_some()
+            let pool = self.queues.lanes[lane as usize].pool;
+            self.queues.pools[pool as usize].head.is_some()
         };
         lanes.iter().filter(written).fold(*waiting, |mask, &(_, bit)| mask | 1 << bit)
     }

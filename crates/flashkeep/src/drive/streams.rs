@@ -104,23 +104,24 @@ impl<C: Contents> Drive<C> {
         let tables = drive.tables_from.map(|first| (first, drive.streams - 1));
         let several = drive.streams > 1;
         if several || hold {
-            self.blocks.set_streams(drive.streams, hold);
+            self.ftl.blocks.set_streams(drive.streams, hold);
         }
-        let heat = self.ftls.iter().filter(|_| classes > 1).map(|_| vec![0; self.maps.len() as usize]);
-        self.streams = Streams { several, classes, moved, tables, heat: heat.collect() };
+        let heat =
+            self.ftl.leaves.iter().filter(|_| classes > 1).map(|_| vec![0; self.ftl.maps.len() as usize]);
+        self.ftl.streams = Streams { several, classes, moved, tables, heat: heat.collect() };
     }
 
     /// Programs a page that a collection has read.
     pub(super) fn program_moved(&mut self, ftl: usize, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
-        let migrates = self.collections[plane.0 as usize].levelled == Levelled::Out;
-        if migrates && self.blocks.has_held(plane) {
-            return self.blocks.program_held(plane, lpn, contents);
+        let migrates = self.gc.collections[plane.0 as usize].levelled == Levelled::Out;
+        if migrates && self.ftl.blocks.has_held(plane) {
+            return self.ftl.blocks.program_held(plane, lpn, contents);
         }
-        let table = self.streams.of_table(lpn);
+        let table = self.ftl.streams.of_table(lpn);
         let stream = table.unwrap_or_else(|| {
-            let cooled = self.streams.warm(ftl, lpn, cooler);
-            self.streams.moved.unwrap_or(cooled)
+            let cooled = self.ftl.streams.warm(ftl, lpn, cooler);
+            self.ftl.streams.moved.unwrap_or(cooled)
         });
-        self.blocks.program_in(stream, plane, lpn, contents)
+        self.ftl.blocks.program_in(stream, plane, lpn, contents)
     }
 }

@@ -4,6 +4,22 @@ use super::Drive;
 use crate::engine::{Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};
 use crate::kernel::{SimTime, Span};
 
+/// Which code commands take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Commands {
+    /// All leaves are FTLs, the run is timed, and nothing has failed: nothing else has to be asked.
+    Direct,
+    /// What the command finds is asked for each.
+    Checked,
+}
+
+impl Commands {
+    /// Of leaves that are all mapped, healthy and timed, or not.
+    pub(super) fn of_mapped(direct: bool) -> Commands {
+        if direct { Commands::Direct } else { Commands::Checked }
+    }
+}
+
 impl<C: Contents> Drive<C> {
     /// A command for an FTL of which nothing has failed.
     #[inline(always)]
@@ -37,18 +53,20 @@ impl<C: Contents> Drive<C> {
         contents: &[C],
     ) {
         let ftl = usize::from(leaf.0);
-        let Some(this) = self.ftls.get(ftl) else {
+        let Some(this) = self.ftl.leaves.get(ftl) else {
             return self.ask_nvram(now, leaf, command, ticket, contents);
         };
         if this.dead {
             return self.answer_for_dead(now, leaf, command, ticket);
         }
         let limited = this.limit.is_some();
-        if self.damaged && !self.raw && command.verb == Verb::Write {
+        if self.health.damaged && !self.ftl.physical && command.verb == Verb::Write {
             self.forget_unreadable(ftl, command);
         }
-        match (command.verb, self.raw) {
-            (Verb::Read, true) if self.untimed => self.submit_untimed(now, ftl, command, ticket, contents),
+        match (command.verb, self.ftl.physical) {
+            (Verb::Read, true) if self.immediate.active => {
+                self.submit_untimed(now, ftl, command, ticket, contents)
+            }
             (Verb::Write, true) => self.write_raw(now, ftl, command, ticket, contents),
             (Verb::Trim, true) => self.trim_raw(now, ftl, command, ticket),
             (Verb::Rename, true) => panic!("raw pages have no other address"),
@@ -67,7 +85,7 @@ impl<C: Contents> Drive<C> {
         ticket: Ticket,
         contents: &[C],
     ) {
-        if self.untimed {
+        if self.immediate.active {
             return self.submit_untimed(now, ftl, command, ticket, contents);
         }
         self.submit_plainly(now, ftl, command, ticket, contents);
@@ -82,7 +100,7 @@ impl<C: Contents> Leaves<C> for Drive<C> {
     #[inline(always)]
     fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
         self.now = now;
-        if self.plain {
+        if self.paths.commands == Commands::Direct {
             self.submit_plainly(now, usize::from(leaf.0), command, ticket, contents);
         } else {
             self.submit_otherwise(now, leaf, command, ticket, contents);
@@ -91,10 +109,10 @@ impl<C: Contents> Leaves<C> for Drive<C> {
 
     fn disown(&mut self, leaf: LeafId, page: Page) {
         let leaf = usize::from(leaf.0);
-        match leaf.checked_sub(self.ftls.len()) {
+        match leaf.checked_sub(self.ftl.leaves.len()) {
             Some(memory) => self.nvrams[memory].spoil(page.0),
             // A raw leaf's pages are the scheme's own.
-            None if self.raw => {}
+            None if self.ftl.physical => {}
             None => {
                 let was_mapped = self.is_mapped(leaf, page);
                 self.forget(leaf, page.0);
@@ -107,10 +125,10 @@ impl<C: Contents> Leaves<C> for Drive<C> {
     }
 
     fn spoil(&mut self, leaf: LeafId, page: Page) {
-        if self.power.is_none() || self.raw {
+        if self.power.is_none() || self.ftl.physical {
             return;
         }
-        match usize::from(leaf.0).checked_sub(self.ftls.len()) {
+        match usize::from(leaf.0).checked_sub(self.ftl.leaves.len()) {
             Some(memory) => self.nvrams[memory].spoil(page.0),
             None => self.note_trim(usize::from(leaf.0), page.0),
         }

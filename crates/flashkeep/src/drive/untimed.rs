@@ -5,11 +5,26 @@
 //! falls below its threshold collects one block at once, and goes on as long as it has no room. What happened before
 //! time 0 goes the same way and is not counted.
 
-use super::{Drive, GangRound, Kind};
+use super::age::Slots;
+use super::submit::Commands;
+use super::{Drive, Kind};
 use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket, Verb};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, Copyback, Entry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
+
+/// The immediate driver: pages are placed, read and collected without time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Immediate {
+    /// Whether it does all commands, as in an untimed run; otherwise only those of before time 0.
+    pub(super) active: bool,
+    /// Whether what it does is counted.
+    pub(super) counting: bool,
+    /// The owners of a victim's pages, kept for their memory.
+    pub(super) owners: Vec<u32>,
+    /// Pages that ageing has left valid and that nobody has yet.
+    pub(super) slots: Slots,
+}
 
 /// How many writes ahead map entries are asked for.
 const AHEAD: usize = 24;
@@ -21,38 +36,26 @@ impl<C: Contents> Drive<C> {
     /// Where something is under way.
     pub fn set_untimed(&mut self, untimed: bool) {
         assert!(self.is_quiet(), "nothing is under way");
-        (self.untimed, self.now) = (untimed, SimTime::ZERO);
-        self.set_clocks_back();
+        (self.immediate.active, self.now) = (untimed, SimTime::ZERO);
+        self.dies.reset();
         self.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
-        self.plain = !(untimed || self.raw || self.damaged || !self.nvrams.is_empty());
-        if untimed || self.raw {
+        let timed = !untimed && !self.ftl.physical;
+        self.paths.commands = Commands::of_mapped(timed && !self.health.damaged && self.nvrams.is_empty());
+        if untimed || self.ftl.physical {
             return;
         }
         // Whatever is written next may find no page to discard, whose plane would then ask.
-        for plane in (0..self.geometry.plane_count()).map(PlaneId) {
-            if !self.blocks.is_dead(plane) && !self.blocks.has_room(plane) {
+        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
+            if !self.ftl.blocks.is_dead(plane) && !self.ftl.blocks.has_room(plane) {
                 self.ask_for_collection(plane);
                 self.wake_collector(self.now, plane);
             }
         }
     }
 
-    /// What was done before time 0 is over.
-    fn set_clocks_back(&mut self) {
-        self.free_at.fill(SimTime::ZERO);
-        self.accepts_at.fill(SimTime::ZERO);
-        self.rounds.fill(GangRound::default());
-        for unit in &mut self.units {
-            (unit.programs, unit.busy) = (None, Span::ZERO);
-        }
-        for channel in &mut self.channels {
-            (channel.free_at, channel.busy) = (SimTime::ZERO, Span::ZERO);
-        }
-    }
-
     /// Forgets what has been counted.
     pub fn reset_counters(&mut self) {
-        self.counters = super::Counters::new(self.ftls.len());
+        self.accounts.counters = super::Counters::new(self.ftl.leaves.len());
     }
 
     /// A command for a leaf of flash that answers.
@@ -64,7 +67,7 @@ impl<C: Contents> Drive<C> {
         ticket: Ticket,
         contents: &[C],
     ) {
-        self.counting = !command.flags.has(Flags::BEFORE);
+        self.immediate.counting = !command.flags.has(Flags::BEFORE);
         match command.verb {
             Verb::Read => {
                 for n in 0..u32::from(command.count) {
@@ -74,39 +77,39 @@ impl<C: Contents> Drive<C> {
             Verb::Write => self.write_at_once(now, ftl, command, ticket, contents),
             Verb::Trim | Verb::Rename => self.submit_plainly(now, ftl, command, ticket, contents),
         }
-        self.counting = false;
+        self.immediate.counting = false;
     }
 
     fn read_untimed(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
-        match self.maps.get(ftl, command.start.0) {
-            Entry::Unmapped if self.raw || self.ftls[ftl].lost.has(command.start.0) => {
+        match self.ftl.maps.get(ftl, command.start.0) {
+            Entry::Unmapped if self.ftl.physical || self.ftl.leaves[ftl].lost.has(command.start.0) => {
                 self.read_of_lost(now, ftl, command, ticket)
             }
             Entry::Unmapped => {
-                self.counters.reads_of_nothing += 1;
+                self.accounts.counters.reads_of_nothing += 1;
                 self.answer(ticket, 1, now, Span::ZERO, C::default());
             }
             // A damaged FTL has lifted the page, and its program takes time.
             Entry::Pending(op) => {
                 let contents = self.carried_page(ftl, op, command.start.0);
-                self.counters.reads_from_memory += 1;
+                self.accounts.counters.reads_from_memory += 1;
                 self.answer(ticket, 1, now, Span::ZERO, contents);
             }
             Entry::At(ppn) => {
                 self.count_untimed(ftl, Kind::Read, command.cause, ppn);
-                if self.blocks.is_unreadable(ppn) {
+                if self.ftl.blocks.is_unreadable(ppn) {
                     let failed = Some((LeafId(ftl as u16), command.start));
                     return self.done.push(Done { failed, ..Done::at(ticket, 1, now) });
                 }
-                self.answer(ticket, 1, now, Span::ZERO, self.blocks.contents(ppn));
+                self.answer(ticket, 1, now, Span::ZERO, self.ftl.blocks.contents(ppn));
             }
         }
     }
 
     #[inline]
     pub(super) fn count_untimed(&mut self, ftl: usize, kind: Kind, cause: Cause, ppn: Ppn) {
-        if self.counting {
-            self.counters.count(ftl as u16, kind, cause);
+        if self.immediate.counting {
+            self.accounts.counters.count(ftl as u16, kind, cause);
             self.tell(self.now, self.now, ppn, kind, cause, 0);
         }
     }
@@ -114,20 +117,23 @@ impl<C: Contents> Drive<C> {
     /// Writes whole pages of a leaf, one after the other, for the host: what [`submit`](crate::engine::Leaves::submit)
     /// would do, without anybody who is answered.
     pub fn write_untimed(&mut self, leaf: LeafId, pages: &[u32]) {
-        assert!(self.untimed && !self.raw && !C::KEEP, "nobody wants to know what pages hold");
+        assert!(
+            self.immediate.active && !self.ftl.physical && !C::KEEP,
+            "nobody wants to know what pages hold"
+        );
         // Whoever hears of every operation is told page by page.
-        let counted = self.is_unheard() && !self.streams.are_several() && !self.summaries;
+        let counted = self.is_unheard() && !self.ftl.streams.are_several() && !self.ftl.summaries;
         let ftl = usize::from(leaf.0);
-        self.counting = true;
+        self.immediate.counting = true;
         let mut rewritten = 0;
         for (at, &lpn) in pages.iter().enumerate() {
             if let Some(&ahead) = pages.get(at + AHEAD) {
-                self.maps.prefetch(ftl, ahead);
+                self.ftl.maps.prefetch(ftl, ahead);
             }
             if let Some(&soon) = pages.get(at + AHEAD / 2)
-                && let Entry::At(old) = self.maps.get(ftl, soon)
+                && let Entry::At(old) = self.ftl.maps.get(ftl, soon)
             {
-                self.blocks.prefetch(old);
+                self.ftl.blocks.prefetch(old);
             }
             if counted && let Some(plane) = self.plane_in_turn(ftl) {
                 rewritten += 1;
@@ -136,9 +142,9 @@ impl<C: Contents> Drive<C> {
                 self.place_at_once(ftl, lpn, Cause::Host, C::default());
             }
         }
-        self.counters.add(leaf.0, Kind::Program, Cause::Host, rewritten);
-        self.counting = false;
-        if self.damaged {
+        self.accounts.counters.add(leaf.0, Kind::Program, Cause::Host, rewritten);
+        self.immediate.counting = false;
+        if self.health.damaged {
             self.count_anew(self.now, ftl);
         }
     }
@@ -146,12 +152,12 @@ impl<C: Contents> Drive<C> {
     /// A page goes to a plane that has room for it: nothing is collected before it is there.
     #[inline(always)]
     fn rewrite(&mut self, ftl: usize, lpn: u32, plane: PlaneId) {
-        let ppn = self.blocks.program(plane, lpn, C::default());
-        self.blocks.validate(ppn);
-        if let Entry::At(old) = self.maps.replace(ftl, lpn, Entry::At(ppn)) {
-            self.blocks.invalidate(old);
+        let ppn = self.ftl.blocks.program(plane, lpn, C::default());
+        self.ftl.blocks.validate(ppn);
+        if let Entry::At(old) = self.ftl.maps.replace(ftl, lpn, Entry::At(ppn)) {
+            self.ftl.blocks.invalidate(old);
         }
-        if self.blocks.plane(plane).free_pages < self.collect_below {
+        if self.ftl.blocks.plane(plane).free_pages < self.gc.below {
             self.collect_untimed(plane);
         }
     }
@@ -159,18 +165,18 @@ impl<C: Contents> Drive<C> {
     /// Where [`Drive::plane_before`] puts a page that may go anywhere and whose turn finds room.
     #[inline(always)]
     pub(super) fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
-        let this = &mut self.ftls[ftl];
-        let in_turn =
-            matches!(this.allocation, Allocation::Dynamic) && self.plane_choice == PlaneChoice::InTurn;
-        if !in_turn || self.damaged {
+        let this = &mut self.ftl.leaves[ftl];
+        let in_turn = matches!(this.allocation, Allocation::Dynamic)
+            && self.placement.plane_choice == PlaneChoice::InTurn;
+        if !in_turn || self.health.damaged {
             return None;
         }
-        let lane = &mut self.lanes[this.in_turn[this.untimed_turn] as usize];
+        let lane = &mut self.queues.lanes[this.in_turn[this.untimed_turn] as usize];
         let plane = lane.planes[lane.turn as usize];
-        if !self.blocks.has_room(plane) {
+        if !self.ftl.blocks.has_room(plane) {
             return None;
         }
-        if self.packs && self.packing.stays_in_page(ftl, self.geometry.places) {
+        if self.packing.active && self.packing.stays_in_page(ftl, self.flash.geometry.places) {
             return Some(plane);
         }
         let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };
@@ -183,16 +189,16 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     pub(super) fn collect_untimed(&mut self, plane: PlaneId) {
         loop {
-            let news = self.collections[plane.0 as usize].victim.is_none();
+            let news = self.gc.collections[plane.0 as usize].victim.is_none();
             let Some(victim) = self.victim_of(plane) else { return };
-            if self.damaged && self.is_stuck(plane, victim) {
+            if self.health.damaged && self.is_stuck(plane, victim) {
                 return self.start_anew(plane);
             }
             // Whoever keeps pages of the victim is told, and heard before the plane is written to again.
-            if news && self.notify_leaving && self.blocks.has_room(plane) {
+            if news && self.gc.notices.leaving && self.ftl.blocks.has_room(plane) {
                 return;
             }
-            if self.damaged || C::KEEP || !self.is_plainly_collected() {
+            if self.health.damaged || C::KEEP || !self.is_plainly_collected() {
                 self.collect_at_once(plane);
             } else {
                 self.sweep(plane, victim);
@@ -206,27 +212,27 @@ impl<C: Contents> Drive<C> {
     /// Whether collections only move pages, of which nobody hears, into the first stream.
     fn is_plainly_collected(&self) -> bool {
         self.is_unheard()
-            && !self.notify_moves
-            && !self.summaries
-            && !self.streams.are_several()
-            && !self.chooser.levels()
-            && self.copyback != Copyback::ParitySkip
+            && !self.gc.notices.moves
+            && !self.ftl.summaries
+            && !self.ftl.streams.are_several()
+            && !self.gc.chooser.levels()
+            && self.gc.copyback != Copyback::ParitySkip
     }
 
     /// Nobody wants to hear of each operation.
     fn is_unheard(&self) -> bool {
-        self.watch.is_none() && self.work.is_none()
+        self.accounts.watch.is_none() && self.accounts.work.is_none()
     }
 
     /// [`Drive::collect_at_once`] where nothing has failed, no read waits and pages hold nothing: the block's owners are
     /// looked up together, so that their map entries come side by side, and moved together.
     fn sweep(&mut self, plane: PlaneId, victim: u32) {
-        let (ftl, first) = (self.ftl_of(plane), self.geometry.ppn(plane, victim, 0).0);
+        let (ftl, first) = (self.ftl_of(plane), self.flash.geometry.ppn(plane, victim, 0).0);
         self.start_anew(plane);
-        let mut owners = std::mem::take(&mut self.owners);
+        let mut owners = std::mem::take(&mut self.immediate.owners);
         owners.clear();
-        owners.extend_from_slice(self.blocks.owners(Ppn(first), self.geometry.pages));
-        let maps = &mut self.maps;
+        owners.extend_from_slice(self.ftl.blocks.owners(Ppn(first), self.flash.geometry.pages));
+        let maps = &mut self.ftl.maps;
         owners.iter().for_each(|&lpn| maps.prefetch(ftl, lpn));
         let mut valid = 0;
         for at in 0..owners.len() {
@@ -236,16 +242,16 @@ impl<C: Contents> Drive<C> {
         }
         let mut left = &owners[..valid];
         while !left.is_empty() {
-            let (to, count) = self.blocks.program_valid(plane, left);
+            let (to, count) = self.ftl.blocks.program_valid(plane, left);
             for (to, &lpn) in (to.0..).map(Ppn).zip(&left[..count]) {
                 maps.set(ftl, lpn, Entry::At(to));
             }
             left = &left[count..];
         }
-        self.owners = owners;
-        self.blocks.invalidate_all(plane, victim);
+        self.immediate.owners = owners;
+        self.ftl.blocks.invalidate_all(plane, victim);
         for (kind, count) in [(Kind::Read, valid), (Kind::Program, valid), (Kind::Erase, 1)] {
-            self.counters.add(ftl as u16, kind, Cause::Gc, count as u64);
+            self.accounts.counters.add(ftl as u16, kind, Cause::Gc, count as u64);
         }
         self.erase(self.now, plane, victim);
     }

@@ -19,46 +19,47 @@ pub(super) struct Replaced {
 impl<C: Contents> Drive<C> {
     /// What a write replaces, so that the new copy gets a greater version.
     pub(super) fn note_replaced(&mut self, ftl: usize, command: &Command, op: Id<Op>) {
-        let copy = |lpn| match self.maps.get(ftl, lpn) {
+        let copy = |lpn| match self.ftl.maps.get(ftl, lpn) {
             Entry::At(ppn) => self.replaced(ppn),
             Entry::Pending(_) | Entry::Unmapped => Replaced::default(),
         };
         let copies = (command.start.0..command.end()).map(copy);
         let youngest = copies.max_by_key(|copy| copy.version).unwrap_or_default();
-        if self.replaces.len() <= op.index() {
-            self.replaces.resize(op.index() + 1, Replaced::default());
+        if self.queues.replaces.len() <= op.index() {
+            self.queues.replaces.resize(op.index() + 1, Replaced::default());
         }
-        self.replaces[op.index()] = youngest;
+        self.queues.replaces[op.index()] = youngest;
     }
 
     pub(super) fn replaced(&self, ppn: Ppn) -> Replaced {
-        Replaced { version: self.blocks.version(ppn), plane: Some(self.geometry.plane_of(ppn)) }
+        Replaced { version: self.ftl.blocks.version(ppn), plane: Some(self.flash.geometry.plane_of(ppn)) }
     }
 
     /// The plane of a lane for the first page of its pool: the roomiest of those that give it a greater version than
     /// its older copy has. Where no plane of the pool's lanes does, or ever will, any that has room.
     pub(super) fn plane_by_version(&self, lane: &Lane, head: Id<Op>) -> Option<(PlaneId, u32)> {
-        let has_room = |plane: PlaneId| self.blocks.has_room(plane);
+        let has_room = |plane: PlaneId| self.ftl.blocks.has_room(plane);
         let roomiest = |fits: &dyn Fn(PlaneId) -> bool| {
-            let room = |plane| (has_room(plane) && fits(plane)).then(|| self.blocks.room(plane));
+            let room = |plane| (has_room(plane) && fits(plane)).then(|| self.ftl.blocks.room(plane));
             Allocation::roomiest(&lane.planes, lane.turn, room)
         };
-        let ftl = &self.ftls[usize::from(lane.ftl)];
+        let ftl = &self.ftl.leaves[usize::from(lane.ftl)];
         // A leaf that has lost part of its flash takes what room there is, as it does whatever the address binds.
         if ftl.limit.is_some() {
             return roomiest(&|_| true);
         }
-        let older = self.replaces[head.index()];
-        let same = (self.plane_choice == PlaneChoice::Same).then_some(older.plane).flatten();
+        let older = self.queues.replaces[head.index()];
+        let same = (self.placement.plane_choice == PlaneChoice::Same).then_some(older.plane).flatten();
         if same.is_some_and(|same| self.is_wedged(same)) {
             // What the recovery goes by is the number of the write, not the block that it went to.
             return roomiest(&|_| true);
         }
         let fits = |plane: PlaneId| {
-            same.is_none_or(|same| same == plane) && self.blocks.next_version(plane) > older.version
+            same.is_none_or(|same| same == plane) && self.ftl.blocks.next_version(plane) > older.version
         };
         roomiest(&fits).or_else(|| {
-            let mut others = self.lanes[ftl.lanes_range()].iter().filter(|other| other.pool == lane.pool);
+            let mut others =
+                self.queues.lanes[ftl.lanes_range()].iter().filter(|other| other.pool == lane.pool);
             let waits = |plane: &PlaneId| fits(*plane) && (has_room(*plane) || self.has_garbage(*plane));
             let hopeless = !others.any(|other| other.planes.iter().any(waits));
             hopeless.then(|| roomiest(&|_| true)).flatten()

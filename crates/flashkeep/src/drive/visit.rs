@@ -1,7 +1,7 @@
 //! A channel is visited: the scheduler picks one thing after another until the channel is in use or nothing is left.
 
 use super::dies::Phase;
-use super::program::{Full, Mode, Plain, PlainPhysical};
+use super::program::{Full, Mode, Plain, PlainPhysical, Programs};
 use super::sources::{ByAge, Collections, DataOut, Next, OpSource, Reads, Taker, Writes};
 use super::{Drive, GangRound};
 use crate::engine::Contents;
@@ -13,51 +13,51 @@ use crate::kernel::SimTime;
 impl<C: Contents> Drive<C> {
     /// A unit's event: its page is in the register, or it falls free and something waits for it.
     pub(super) fn unit_wakes(&mut self, now: SimTime, unit: UnitId) {
-        let state = &mut self.units[unit.0 as usize];
+        let state = &mut self.dies.units[unit.0 as usize];
         let (channel, bit) = (state.channel as usize, state.bit);
         if state.phase == Phase::Array {
             state.phase = Phase::Ready;
-            self.channels[channel].ready |= bit;
+            self.dies.channels[channel].ready |= bit;
         }
         self.visit(now, channel);
-        if self.minds_units {
+        if self.dies.minded {
             self.after_visit(now, channel, unit);
         }
     }
 
     /// Grants what can be granted.
     pub(super) fn visit(&mut self, now: SimTime, channel: usize) {
-        match (self.simple, self.raw) {
-            (true, false) => self.visit_as::<Plain>(now, channel),
-            (true, true) => self.visit_as::<PlainPhysical>(now, channel),
-            (false, _) => self.visit_as::<Full>(now, channel),
+        match self.paths.programs {
+            Programs::Plain => self.visit_as::<Plain>(now, channel),
+            Programs::PlainPhysical => self.visit_as::<PlainPhysical>(now, channel),
+            Programs::Full => self.visit_as::<Full>(now, channel),
         }
     }
 
     fn visit_as<M: Mode>(&mut self, now: SimTime, channel: usize) {
-        if !M::PLAIN && self.bus == BusUse::Rounds {
+        if !M::PLAIN && self.flash.bus == BusUse::Rounds {
             return self.visit_in_rounds(now, channel);
         }
-        if !M::PLAIN && self.gang > 1 && !self.may_begin(now, channel) {
+        if !M::PLAIN && self.dies.gangs.size > 1 && !self.may_begin(now, channel) {
             return;
         }
         let mut idle = self.idle_units(now, channel);
-        while self.channels[channel].free_at <= now {
+        while self.dies.channels[channel].free_at <= now {
             match self.grant_one::<M>(now, channel, idle) {
                 Next::Granted(unit) => {
-                    idle &= !self.units[unit.0 as usize].bit;
-                    if !M::PLAIN && self.gang > 1 {
+                    idle &= !self.dies.units[unit.0 as usize].bit;
+                    if !M::PLAIN && self.dies.gangs.size > 1 {
                         self.begin(now, channel, unit);
                     }
                 }
                 Next::Nothing | Next::BlockChannel => return,
-                Next::NotBefore(at) => return self.wake_slot(self.units.len() + channel, at),
+                Next::NotBefore(at) => return self.wake_slot(self.dies.units.len() + channel, at),
             }
         }
         // Now in use: will it have something to do when it falls free?
-        let state = &self.channels[channel];
-        let wanted = (state.waiting | state.collecting) & idle != 0 || (idle != 0 && self.pools_waiting > 0);
-        let accepted = !M::PLAIN && self.commands.cache_program && self.pools_waiting > 0;
+        let state = &self.dies.channels[channel];
+        let wanted = (state.waiting | state.collecting) & idle != 0 || (idle != 0 && self.queues.waiting > 0);
+        let accepted = !M::PLAIN && self.flash.commands.cache_program && self.queues.waiting > 0;
         if wanted || accepted || state.ready != 0 {
             self.arm_channel(channel);
         }
@@ -66,25 +66,25 @@ impl<C: Contents> Drive<C> {
     /// Whether a channel that shares its control lines may begin something: with the others of its gang, or when they
     /// have ended, or because it goes on with what it began.
     pub(super) fn may_begin(&mut self, now: SimTime, channel: usize) -> bool {
-        let GangRound { begun, end } = self.rounds[channel / self.gang];
-        if end <= now || begun == now || self.channels[channel].ready != 0 {
+        let GangRound { begun, end } = self.dies.gangs.rounds[channel / self.dies.gangs.size];
+        if end <= now || begun == now || self.dies.channels[channel].ready != 0 {
             return true;
         }
-        self.agenda.set(self.units.len() + channel, end);
+        self.dies.agenda.set(self.dies.units.len() + channel, end);
         false
     }
 
     /// Something was granted; the others of the gang begin now or wait until it has ended.
     pub(super) fn begin(&mut self, now: SimTime, channel: usize, unit: UnitId) {
-        let gang = channel / self.gang;
-        let first = self.rounds[gang].end <= now;
-        let free_at = self.free_at[unit.0 as usize];
-        let read = self.timing.slowest_read().busy() + self.timing.transfer(0);
+        let gang = channel / self.dies.gangs.size;
+        let first = self.dies.gangs.rounds[gang].end <= now;
+        let free_at = self.dies.free_at[unit.0 as usize];
+        let read = self.flash.timing.slowest_read().busy() + self.flash.timing.transfer(0);
         let end = if free_at == SimTime::NEVER { now + read } else { free_at };
-        let round = &mut self.rounds[gang];
+        let round = &mut self.dies.gangs.rounds[gang];
         if first {
             *round = GangRound { begun: now, end };
-            (gang * self.gang..(gang + 1) * self.gang)
+            (gang * self.dies.gangs.size..(gang + 1) * self.dies.gangs.size)
                 .filter(|&other| other != channel)
                 .for_each(|other| self.visit(now, other));
         } else {
@@ -95,29 +95,29 @@ impl<C: Contents> Drive<C> {
     /// The units of a channel that can start something, a bit each.
     #[inline]
     fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
-        let first = self.channels[channel].first_unit as usize;
-        if self.units_per_channel == 1 {
-            return u64::from(self.free_at[first] <= now);
+        let first = self.dies.channels[channel].first_unit as usize;
+        if self.dies.per_channel == 1 {
+            return u64::from(self.dies.free_at[first] <= now);
         }
-        let units = &self.free_at[first..first + self.units_per_channel];
+        let units = &self.dies.free_at[first..first + self.dies.per_channel];
         units.iter().rev().fold(0, |mask, &free_at| mask << 1 | u64::from(free_at <= now))
     }
 
     #[inline]
     fn grant_one<M: Mode>(&mut self, now: SimTime, channel: usize, idle: u64) -> Next {
-        let state = &self.channels[channel];
-        if idle == 0 && state.ready == 0 && M::PLAIN && !self.commands.cache_read {
+        let state = &self.dies.channels[channel];
+        if idle == 0 && state.ready == 0 && M::PLAIN && !self.flash.commands.cache_read {
             return Next::Nothing;
         }
         if state.waiting | state.ready | state.collecting == 0 {
             return Writes::<M>::next(self, now, channel, idle);
         }
-        if self.scheduler.by_age && state.collecting == 0 {
+        if self.dies.scheduler.by_age && state.collecting == 0 {
             return self.grant_oldest::<M>(now, channel, idle);
         }
         let (waits, ready, collects) = (state.waiting != 0, state.ready != 0, state.collecting != 0);
-        let writes = !M::PLAIN || self.pools_waiting > 0;
-        for class in self.scheduler.order {
+        let writes = !M::PLAIN || self.queues.waiting > 0;
+        for class in self.dies.scheduler.order {
             let offers = match class {
                 Class::Read => waits,
                 Class::DataOut => ready,
@@ -129,7 +129,7 @@ impl<C: Contents> Drive<C> {
             }
             match self.try_class::<M>(now, channel, idle, class) {
                 Next::Nothing => {}
-                Next::NotBefore(at) => self.wake_slot(self.units.len() + channel, at),
+                Next::NotBefore(at) => self.wake_slot(self.dies.units.len() + channel, at),
                 done => return done,
             }
         }

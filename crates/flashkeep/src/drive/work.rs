@@ -1,7 +1,7 @@
 //! How long arrays and pins worked, by kind and cause: what the report turns into energy. Counted only where a drive
 //! file says what operations draw.
 
-use super::{Drive, Kind, Log, Operation, Told};
+use super::{Counters, Drive, Kind, Log, Operation, Told};
 use crate::engine::{Cause, Contents};
 use crate::flash::{Ppn, Target};
 use crate::kernel::{SimTime, Span};
@@ -46,6 +46,15 @@ impl Work {
     }
 }
 
+/// What is counted, and who is told.
+#[derive(Clone, Default)]
+pub(super) struct Accounts {
+    pub(super) counters: Counters,
+    /// Counted where the drive says what it draws.
+    pub(super) work: Option<Box<Work>>,
+    pub(super) watch: Option<Box<Watch>>,
+}
+
 /// Who wants to hear of each operation.
 #[derive(Default)]
 pub(super) struct Watch {
@@ -86,13 +95,13 @@ impl<C: Contents> Drive<C> {
         sectors: u16,
     ) {
         debug_assert!(
-            !self.damaged || !self.blocks.is_dead(self.geometry.plane_of(ppn)),
+            !self.health.damaged || !self.ftl.blocks.is_dead(self.flash.geometry.plane_of(ppn)),
             "nothing is done in a plane that has failed"
         );
-        if self.work.is_some() {
+        if self.accounts.work.is_some() {
             self.note_work(ppn, kind, cause, sectors);
         }
-        if self.watch.is_some() {
+        if self.accounts.watch.is_some() {
             self.tell_watch(&Operation { start, end, ppn, kind, cause });
         }
     }
@@ -108,10 +117,10 @@ impl<C: Contents> Drive<C> {
         cause: Cause,
         pins: Span,
     ) {
-        if let Some(work) = &mut self.work {
+        if let Some(work) = &mut self.accounts.work {
             work.add(kind, cause, Span::ZERO, pins);
         }
-        if self.watch.is_some() {
+        if self.accounts.watch.is_some() {
             self.tell_watch(&Operation { start, end, ppn, kind, cause });
         }
     }
@@ -119,8 +128,8 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     pub(super) fn note_work(&mut self, ppn: Ppn, kind: Kind, cause: Cause, sectors: u16) {
         let target = Target { from: ppn, ..Target::sectors(ppn, sectors) };
-        let phases = self.timing.cost_of(&self.geometry, kind, target);
-        let Some(work) = &mut self.work else { return };
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, target);
+        let Some(work) = &mut self.accounts.work else { return };
         if kind == Kind::Copyback {
             // It reads and programs, and nothing crosses the pins.
             work.add(Kind::Read, cause, phases.sense, Span::ZERO);
@@ -132,7 +141,7 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     fn tell_watch(&mut self, operation: &Operation) {
         let Operation { ppn, kind, cause, .. } = *operation;
-        let Some(watch) = &mut self.watch else { return };
+        let Some(watch) = &mut self.accounts.watch else { return };
         watch.logs.iter_mut().for_each(|log| log.add(operation));
         watch.keep(Told::Operation(*operation));
         if self.power.is_some() {
@@ -147,6 +156,6 @@ impl<C: Contents> Drive<C> {
     /// Time that arrays and pins have worked; none where nobody wants to know.
     #[must_use]
     pub fn work(&self) -> Option<&Work> {
-        self.work.as_deref()
+        self.accounts.work.as_deref()
     }
 }

@@ -20,19 +20,19 @@ impl<C: Contents> Drive<C> {
         if command.flags.has(Flags::BEFORE) {
             return self.write_at_once(now, ftl, command, ticket, contents);
         }
-        let channels = self.ftls[ftl].domain.extent[0];
-        let channels = match &self.ftls[ftl].allocation {
+        let channels = self.ftl.leaves[ftl].domain.extent[0];
+        let channels = match &self.ftl.leaves[ftl].allocation {
             Allocation::Dynamic => {
-                let pool = self.ftls[ftl].first_pool;
+                let pool = self.ftl.leaves[ftl].first_pool;
                 self.pool_write(now, ftl, command, ticket, contents, pool, channels);
                 return;
             }
             Allocation::Partial(order) if !order.binds(Level::Channel) => channels,
             Allocation::Partial(_) | Allocation::Static(_) => 1,
         };
-        if self.packs {
+        if self.packing.active {
             self.write_packed(now, ftl, command, ticket, contents, channels);
-            if self.damaged {
+            if self.health.damaged {
                 self.count_anew(now, ftl);
             }
             return;
@@ -44,23 +44,23 @@ impl<C: Contents> Drive<C> {
             let (one, ticket) = (command.over(page, 1), ticket.plus(u32::from(n)));
             self.pool_write(now, ftl, &one, ticket, contents, pool, channels);
         }
-        if self.damaged {
+        if self.health.damaged {
             self.count_anew(now, ftl);
         }
     }
 
     /// The pool of an address of which some levels are bound.
     pub(super) fn bound_pool(&self, ftl: usize, lpn: u32) -> u32 {
-        let this = &self.ftls[ftl];
+        let this = &self.ftl.leaves[ftl];
         match &this.allocation {
             Allocation::Dynamic => this.first_pool,
             Allocation::Partial(order) => {
                 let at = order.coordinates(&this.domain, lpn);
-                this.first_pool + order.index(&this.domain, self.geometry.unit_levels(), at)
+                this.first_pool + order.index(&this.domain, self.flash.geometry.unit_levels(), at)
             }
             Allocation::Static(order) => {
-                let plane = this.domain.plane(&self.geometry, order.coordinates(&this.domain, lpn));
-                self.lanes[self.lane_of[plane.0 as usize] as usize].pool
+                let plane = this.domain.plane(&self.flash.geometry, order.coordinates(&this.domain, lpn));
+                self.queues.lanes[self.queues.lane_of[plane.0 as usize] as usize].pool
             }
         }
     }
@@ -78,29 +78,29 @@ impl<C: Contents> Drive<C> {
         pool: u32,
         channels: u32,
     ) {
-        let op = self.claim(Op { ticket, command: *command, ftl: ftl as u16, ..Op::default() });
+        let op = self.queues.claim(Op { ticket, command: *command, ftl: ftl as u16, ..Op::default() });
         if C::KEEP {
             self.carry(op, contents);
         }
-        if self.plane_choice != PlaneChoice::InTurn {
+        if self.placement.plane_choice != PlaneChoice::InTurn {
             self.note_replaced(ftl, command, op);
         }
         for lpn in command.start.0..command.end() {
             if self.power.is_some() {
                 self.supersede(ftl, lpn);
-                self.maps.set(ftl, lpn, Entry::Pending(op.raw()));
+                self.ftl.maps.set(ftl, lpn, Entry::Pending(op.raw()));
             } else {
-                let replaced = self.maps.replace(ftl, lpn, Entry::Pending(op.raw()));
+                let replaced = self.ftl.maps.replace(ftl, lpn, Entry::Pending(op.raw()));
                 self.give_up_plainly(ftl, lpn, replaced);
             }
         }
-        let waiting = &mut self.pools[pool as usize];
+        let waiting = &mut self.queues.pools[pool as usize];
         let somebody_waits = waiting.head.is_some();
-        self.pools_waiting += u32::from(!somebody_waits);
-        waiting.push(&mut self.ops, op);
+        self.queues.waiting += u32::from(!somebody_waits);
+        waiting.push(&mut self.queues.ops, op);
         // An older request's comes first: those who could not take what was first may be able to take this.
-        let overtakes = self.selective && waiting.head.raw() == op.raw();
-        let gathers = self.packs && self.gathers(now, op);
+        let overtakes = self.placement.selective && waiting.head.raw() == op.raw();
+        let gathers = self.packing.active && self.gathers(now, op);
         if !somebody_waits || overtakes || gathers {
             self.offer(now, ftl, pool, channels);
         }
@@ -109,7 +109,7 @@ impl<C: Contents> Drive<C> {
     /// A page is written again in a drive that keeps older versions.
     #[inline(never)]
     fn supersede(&mut self, ftl: usize, lpn: u32) {
-        match self.maps.get(ftl, lpn) {
+        match self.ftl.maps.get(ftl, lpn) {
             Entry::At(ppn) if self.keep_version(ftl, lpn, ppn) => {}
             _ => self.give_up(ftl, lpn),
         }
@@ -118,51 +118,51 @@ impl<C: Contents> Drive<C> {
     /// Offers a pool's writes to its channels, in turn; whoever is busy will be asked again when it falls free.
     #[inline(always)]
     pub(super) fn offer(&mut self, now: SimTime, ftl: usize, pool: u32, channels: u32) {
-        let first = self.ftls[ftl].domain.first.channel;
+        let first = self.ftl.leaves[ftl].domain.first.channel;
         let whole = channels > 1;
-        let mut at = if whole { self.ftls[ftl].turn } else { 0 };
+        let mut at = if whole { self.ftl.leaves[ftl].turn } else { 0 };
         for _ in 0..channels {
-            if !self.pools[pool as usize].head.is_some() {
+            if !self.queues.pools[pool as usize].head.is_some() {
                 return;
             }
             let channel = if whole { first + at } else { self.channel_of_pool(ftl, pool) };
             at = if at + 1 >= channels { 0 } else { at + 1 };
-            if self.channels[channel as usize].free_at <= now {
+            if self.dies.channels[channel as usize].free_at <= now {
                 self.visit(now, channel as usize);
             }
         }
-        if self.pools[pool as usize].head.is_some() {
+        if self.queues.pools[pool as usize].head.is_some() {
             self.wake_for(now, ftl, pool);
         }
     }
 
     fn channel_of_pool(&self, ftl: usize, pool: u32) -> u32 {
-        let this = &self.ftls[ftl];
+        let this = &self.ftl.leaves[ftl];
         let lane = match this.allocation {
             Allocation::Static(_) => this.lanes.start + (pool - this.first_pool),
             _ => this
                 .lanes
                 .clone()
-                .find(|&lane| self.lanes[lane as usize].pool == pool)
+                .find(|&lane| self.queues.lanes[lane as usize].pool == pool)
                 .expect("some lane takes it"),
         };
-        self.units[self.lanes[lane as usize].unit.0 as usize].channel
+        self.dies.units[self.queues.lanes[lane as usize].unit.0 as usize].channel
     }
 
     /// Whoever may take the pool's writes is told to come back for them.
     fn wake_for(&mut self, now: SimTime, ftl: usize, pool: u32) {
-        for lane in self.ftls[ftl].lanes.clone() {
-            if self.lanes[lane as usize].pool != pool {
+        for lane in self.ftl.leaves[ftl].lanes.clone() {
+            if self.queues.lanes[lane as usize].pool != pool {
                 continue;
             }
-            let unit = self.lanes[lane as usize].unit;
+            let unit = self.queues.lanes[lane as usize].unit;
             self.arm_unit(now, unit);
-            if self.commands.cache_program && self.accepts_at[unit.0 as usize] > now {
-                self.agenda.set(unit.0 as usize, self.accepts_at[unit.0 as usize]);
+            if self.flash.commands.cache_program && self.dies.accepts_at[unit.0 as usize] > now {
+                self.dies.agenda.set(unit.0 as usize, self.dies.accepts_at[unit.0 as usize]);
             }
-            let channel = self.units[unit.0 as usize].channel as usize;
-            let able = self.is_idle(now, unit) || self.accepts(now, unit);
-            if able && self.channels[channel].free_at > now {
+            let channel = self.dies.units[unit.0 as usize].channel as usize;
+            let able = self.dies.is_idle(now, unit) || self.accepts(now, unit);
+            if able && self.dies.channels[channel].free_at > now {
                 self.arm_channel(channel);
             }
         }
@@ -170,56 +170,56 @@ impl<C: Contents> Drive<C> {
 
     /// Whoever may take an FTL's writes, from one pool for all, is told to come for them.
     pub(super) fn wake_all(&mut self, now: SimTime, ftl: usize) {
-        self.wake_for(now, ftl, self.ftls[ftl].first_pool);
-        let Ftl { domain, .. } = &self.ftls[ftl];
+        self.wake_for(now, ftl, self.ftl.leaves[ftl].first_pool);
+        let Ftl { domain, .. } = &self.ftl.leaves[ftl];
         for channel in domain.first.channel..domain.first.channel + domain.extent[0] {
-            let at = self.channels[channel as usize].free_at.max(now);
-            let slot = self.units.len() + channel as usize;
-            self.agenda.set(slot, self.agenda.at(slot).min(at));
+            let at = self.dies.channels[channel as usize].free_at.max(now);
+            let slot = self.dies.units.len() + channel as usize;
+            self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(at));
         }
     }
 
     /// The plane of a lane that would take the first write of its pool.
     #[inline(always)]
     pub(super) fn plane_for<M: Mode>(&self, lane: usize) -> Option<(PlaneId, u32)> {
-        let lane = &self.lanes[lane];
-        let head = self.pools[lane.pool as usize].head;
+        let lane = &self.queues.lanes[lane];
+        let head = self.queues.pools[lane.pool as usize].head;
         if !head.is_some() {
             return None;
         }
-        if !M::PLAIN && self.packs && self.gathers_until(lane.pool).is_some() {
+        if !M::PLAIN && self.packing.active && self.gathers_until(lane.pool).is_some() {
             return None;
         }
-        let ftl = &self.ftls[usize::from(lane.ftl)];
+        let ftl = &self.ftl.leaves[usize::from(lane.ftl)];
         if !matches!(ftl.allocation, Allocation::Dynamic) {
-            if M::PHYSICAL || (!M::PLAIN && self.raw) {
+            if M::PHYSICAL || (!M::PLAIN && self.ftl.physical) {
                 return self.raw_plane_for(lane.unit, head).map(|plane| (plane, lane.turn));
             }
-            let op = &self.ops[head];
+            let op = &self.queues.ops[head];
             let lpn = op.command.start.0 + u32::from(op.placed);
             if let Allocation::Partial(order) = &ftl.allocation {
-                let chooses = self.plane_choice != PlaneChoice::InTurn && !order.binds_planes();
+                let chooses = self.placement.plane_choice != PlaneChoice::InTurn && !order.binds_planes();
                 return if chooses {
                     self.plane_by_version(lane, head)
                 } else {
                     self.allowed_plane(lane, lpn)
                 };
             }
-            let bound = ftl.allocation.plane(&self.geometry, &ftl.domain, lpn);
-            return bound.filter(|&plane| self.blocks.has_room(plane)).map(|plane| (plane, lane.turn));
+            let bound = ftl.allocation.plane(&self.flash.geometry, &ftl.domain, lpn);
+            return bound.filter(|&plane| self.ftl.blocks.has_room(plane)).map(|plane| (plane, lane.turn));
         }
-        if !M::PLAIN && self.plane_choice != PlaneChoice::InTurn {
+        if !M::PLAIN && self.placement.plane_choice != PlaneChoice::InTurn {
             return self.plane_by_version(lane, head);
         }
-        Allocation::next_plane(&lane.planes, lane.turn, |plane| self.blocks.has_room(plane))
+        Allocation::next_plane(&lane.planes, lane.turn, |plane| self.ftl.blocks.has_room(plane))
     }
 
     /// The plane of a lane that comes first among those where a page of which some levels are bound may go.
     #[inline(never)]
     pub(super) fn allowed_plane(&self, lane: &Lane, lpn: u32) -> Option<(PlaneId, u32)> {
-        let Ftl { allocation, domain, .. } = &self.ftls[usize::from(lane.ftl)];
+        let Ftl { allocation, domain, .. } = &self.ftl.leaves[usize::from(lane.ftl)];
         Allocation::next_plane(&lane.planes, lane.turn, |plane| {
-            allocation.allows(&self.geometry, domain, lpn, plane) && self.blocks.has_room(plane)
+            allocation.allows(&self.flash.geometry, domain, lpn, plane) && self.ftl.blocks.has_room(plane)
         })
     }
 
@@ -233,28 +233,28 @@ impl<C: Contents> Drive<C> {
         plane: PlaneId,
         turn: u32,
     ) -> UnitId {
-        let this = &mut self.lanes[lane];
+        let this = &mut self.queues.lanes[lane];
         this.turn = turn;
         let (unit, ftl, pool) = (this.unit, usize::from(this.ftl), this.pool as usize);
         if M::PLAIN {
-            let op = self.pools[pool].head;
+            let op = self.queues.pools[pool].head;
             let Op { placed: n, command: Command { start, count, cause, sectors, .. }, ppn, .. } =
-                self.ops[op];
+                self.queues.ops[op];
             let target = Target::sectors(ppn, sectors);
             let mut page = PageWrite { op, n, ftl: ftl as u16, cause, plane, target, guards: None };
             if M::PHYSICAL {
-                self.pop_write(pool);
+                self.queues.pop(pool);
                 self.place_physical(op);
             } else {
                 page.target.to = self.place_plainly(page, start.0 + u32::from(n));
             }
-            if !M::PHYSICAL && self.many_planes {
+            if !M::PHYSICAL && self.placement.many_planes {
                 self.prefetch_for(lane);
             }
             self.commit::<M>(now, channel, unit, Manner::program(false), &[page]);
             if n + 1 == count {
                 if !M::PHYSICAL {
-                    self.pop_write(pool);
+                    self.queues.pop(pool);
                 }
                 self.all_placed(op);
             }
@@ -267,57 +267,52 @@ impl<C: Contents> Drive<C> {
         unit
     }
 
-    /// What comes first in a pool leaves it.
-    #[inline(always)]
-    fn pop_write(&mut self, pool: usize) {
-        let waiting = &mut self.pools[pool];
-        waiting.pop(&mut self.ops);
-        self.pools_waiting -= u32::from(!waiting.head.is_some());
-    }
-
     /// [`Drive::grant_write`] where commands may have several pages.
     #[inline(never)]
     fn grant_gathered(&mut self, now: SimTime, channel: usize, lane: usize, plane: PlaneId) {
-        let Lane { unit, ftl, .. } = self.lanes[lane];
-        let mut pages = std::mem::take(&mut self.pages);
+        let Lane { unit, ftl, .. } = self.queues.lanes[lane];
+        let mut pages = std::mem::take(&mut self.scratch.pages);
         let stream = self.gather(lane, plane, &mut pages);
         for page in &mut pages {
             self.place(page);
         }
-        if self.many_planes && !self.raw {
+        if self.placement.many_planes && !self.ftl.physical {
             self.prefetch_for(lane);
         }
         self.leave_rest_of(&pages, stream);
         let summary = self.seals(usize::from(ftl), Some(stream), plane);
-        let manner = Manner { cached: self.commands.cache_program && !self.raw, ..Manner::program(summary) };
+        let manner = Manner {
+            cached: self.flash.commands.cache_program && !self.ftl.physical,
+            ..Manner::program(summary)
+        };
         let end = self.commit::<Full>(now, channel, unit, manner, &pages);
         for page in &pages {
-            if self.raw {
-                self.note_number(self.ops[page.op].sequence, end);
+            if self.ftl.physical {
+                self.note_number(self.queues.ops[page.op].sequence, end);
                 self.all_placed(page.op);
             } else {
                 self.take_if_placed(lane, page);
             }
         }
         pages.clear();
-        self.pages = pages;
+        self.scratch.pages = pages;
     }
 
     /// The pages that one command programs: the first of a lane's pool, which goes to `plane`, and those that go with it.
     /// The stream that they belong to.
     fn gather(&mut self, lane: usize, plane: PlaneId, pages: &mut Vec<PageWrite>) -> u8 {
-        let Lane { ftl, pool, .. } = self.lanes[lane];
-        let head = self.pools[pool as usize].head;
-        if self.raw {
+        let Lane { ftl, pool, .. } = self.queues.lanes[lane];
+        let head = self.queues.pools[pool as usize].head;
+        if self.ftl.physical {
             self.gather_physical(pool as usize, plane, pages);
             return 0;
         }
-        let stream = match self.streams.are_several() {
-            true => self.stream_of_waiting(usize::from(ftl), head, self.ops[head].placed),
+        let stream = match self.ftl.streams.are_several() {
+            true => self.stream_of_waiting(usize::from(ftl), head, self.queues.ops[head].placed),
             false => 0,
         };
         self.share_out(lane, plane, stream, pages);
-        if self.packs {
+        if self.packing.active {
             self.share_flash_pages(pages);
         }
         stream
@@ -327,25 +322,25 @@ impl<C: Contents> Drive<C> {
     /// next write will note, and for where the one after that will go.
     #[inline]
     fn prefetch_for(&self, lane: usize) {
-        let Lane { planes, turn, .. } = &self.lanes[lane];
+        let Lane { planes, turn, .. } = &self.queues.lanes[lane];
         let next = *turn as usize;
         if let (Some(&next), Some(&later)) = (planes.get(next), planes.get(next + 1).or(planes.first())) {
-            self.blocks.prefetch_next(next);
-            self.blocks.prefetch_plane(later);
+            self.ftl.blocks.prefetch_next(next);
+            self.ftl.blocks.prefetch_plane(later);
         }
     }
 
     #[inline]
     pub(super) fn next_turn(&mut self, ftl: usize) {
-        let this = &mut self.ftls[ftl];
+        let this = &mut self.ftl.leaves[ftl];
         this.turn = if this.turn + 1 >= this.domain.extent[0] { 0 } else { this.turn + 1 };
     }
 
     /// What a page of a write holds, and its address when it was written.
     #[inline(always)]
     fn written(&self, page: &PageWrite) -> (u32, C) {
-        let lpn = self.ops[page.op].command.start.0 + u32::from(page.n);
-        (lpn, if C::KEEP { self.carried[page.op.index()][usize::from(page.n)] } else { C::default() })
+        let lpn = self.queues.ops[page.op].command.start.0 + u32::from(page.n);
+        (lpn, if C::KEEP { self.queues.carried[page.op.index()][usize::from(page.n)] } else { C::default() })
     }
 
     /// [`Drive::place`] in a plain drive.
@@ -353,17 +348,17 @@ impl<C: Contents> Drive<C> {
     fn place_plainly(&mut self, page: PageWrite, lpn: u32) -> Ppn {
         let PageWrite { ftl, plane, op, n, .. } = page;
         let ftl = usize::from(ftl);
-        if !self.ftls[ftl].renamed.is_empty() {
+        if !self.ftl.leaves[ftl].renamed.is_empty() {
             let mut renamed = page;
             self.place(&mut renamed);
             return renamed.target.to;
         }
-        let contents = if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() };
-        let ppn = self.blocks.program(plane, lpn, contents);
-        if self.maps.arrive(ftl, lpn, op.raw(), ppn) {
-            self.blocks.validate(ppn);
+        let contents = if C::KEEP { self.queues.carried[op.index()][usize::from(n)] } else { C::default() };
+        let ppn = self.ftl.blocks.program(plane, lpn, contents);
+        if self.ftl.maps.arrive(ftl, lpn, op.raw(), ppn) {
+            self.ftl.blocks.validate(ppn);
         }
-        if self.blocks.plane(plane).free_pages < self.collect_below {
+        if self.ftl.blocks.plane(plane).free_pages < self.gc.below {
             self.ask_for_collection(plane);
         }
         ppn
@@ -372,14 +367,14 @@ impl<C: Contents> Drive<C> {
     /// A page of a write gets its place. One that has been written again meanwhile is born invalid.
     #[inline(never)]
     fn place(&mut self, page: &mut PageWrite) {
-        if self.raw {
+        if self.ftl.physical {
             return self.place_physical(page.op);
         }
         let PageWrite { ftl, plane, op, .. } = *page;
         let ftl = usize::from(ftl);
         let (lpn, contents) = self.written(page);
-        let this = &mut self.ftls[ftl];
-        let first = self.ops[op].command.start.0;
+        let this = &mut self.ftl.leaves[ftl];
+        let first = self.queues.ops[op].command.start.0;
         let owner = if this.renamed.is_empty() {
             Some(lpn)
         } else {
@@ -387,23 +382,23 @@ impl<C: Contents> Drive<C> {
             this.owners(op.raw()).map_or(Some(lpn), |owners| owners[(lpn - first) as usize].take())
         };
         let owned = owner.unwrap_or(lpn);
-        let ppn = self.streams.program(&mut self.blocks, ftl, plane, owned, contents);
-        let arrived = owner.is_some_and(|owner| self.maps.arrive(ftl, owner, op.raw(), ppn));
+        let ppn = self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, owned, contents);
+        let arrived = owner.is_some_and(|owner| self.ftl.maps.arrive(ftl, owner, op.raw(), ppn));
         if arrived {
-            self.blocks.validate(ppn);
-        } else if self.plane_choice != PlaneChoice::InTurn
-            && self.ftls[ftl].limit.is_none()
-            && let Entry::Pending(later) = self.maps.get(ftl, lpn)
+            self.ftl.blocks.validate(ppn);
+        } else if self.placement.plane_choice != PlaneChoice::InTurn
+            && self.ftl.leaves[ftl].limit.is_none()
+            && let Entry::Pending(later) = self.ftl.maps.get(ftl, lpn)
         {
-            self.replaces[Id::<Op>::new(later).index()] = self.replaced(ppn);
+            self.queues.replaces[Id::<Op>::new(later).index()] = self.replaced(ppn);
         }
         if self.power.is_some() {
-            let sequence = self.ops[op].sequence;
+            let sequence = self.queues.ops[op].sequence;
             self.place_version(ftl, owner.unwrap_or(lpn), sequence, ppn, arrived);
             self.note_spare(ppn, lpn, sequence);
             page.guards = self.take_superseded();
         }
-        if self.blocks.plane(plane).free_pages < self.look_below {
+        if self.ftl.blocks.plane(plane).free_pages < self.gc.look_below {
             self.look_at(plane);
         }
         page.target.to = ppn;
@@ -412,41 +407,41 @@ impl<C: Contents> Drive<C> {
     /// Whether the page programmed last has filled its block, so that the block's summary page follows.
     #[inline]
     pub(super) fn seals(&mut self, ftl: usize, stream: Option<u8>, plane: PlaneId) -> bool {
-        if !self.summaries || self.blocks.front(stream, plane).is_some() {
+        if !self.ftl.summaries || self.ftl.blocks.front(stream, plane).is_some() {
             return false;
         }
-        self.counters.count(ftl as u16, Kind::Program, Cause::Metadata);
+        self.accounts.counters.count(ftl as u16, Kind::Program, Cause::Metadata);
         true
     }
 
     #[inline(never)]
     pub(super) fn all_placed(&mut self, op: Id<Op>) {
-        let Op { ticket, command, acknowledged, durable, service, ftl, .. } = self.ops[op];
-        let renamed = &mut self.ftls[usize::from(ftl)].renamed;
+        let Op { ticket, command, acknowledged, durable, service, ftl, .. } = self.queues.ops[op];
+        let renamed = &mut self.ftl.leaves[usize::from(ftl)].renamed;
         if !renamed.is_empty() {
             renamed.retain(|renamed| renamed.op != op.raw());
         }
-        if !self.damaged || !self.is_nobodys(op) {
-            let noted = self.map_write;
+        if !self.health.damaged || !self.is_nobodys(op) {
+            let noted = self.ftl.memory.write;
             let done = Done::at(ticket, u32::from(command.count), durable + noted);
             self.done.push(Done { acknowledged: acknowledged + noted, service: service + noted, ..done });
         }
-        self.ops.release(op);
+        self.queues.ops.release(op);
     }
 
     // ---------------------------------------------------------------- contents in flight
 
     pub(super) fn carry(&mut self, op: Id<Op>, contents: &[C]) {
-        if self.carried.len() <= op.index() {
-            self.carried.resize_with(op.index() + 1, Vec::new);
+        if self.queues.carried.len() <= op.index() {
+            self.queues.carried.resize_with(op.index() + 1, Vec::new);
         }
-        let carried = &mut self.carried[op.index()];
+        let carried = &mut self.queues.carried[op.index()];
         carried.clear();
         carried.extend_from_slice(contents);
     }
 
     pub(super) fn take_carried(&mut self, op: Id<Op>) -> C {
-        if C::KEEP { self.carried[op.index()][0] } else { C::default() }
+        if C::KEEP { self.queues.carried[op.index()][0] } else { C::default() }
     }
 
     /// What a write in flight holds for a page.
@@ -454,10 +449,10 @@ impl<C: Contents> Drive<C> {
         if !C::KEEP {
             return C::default();
         }
-        let renamed = self.ftls[ftl].renamed.iter().find(|renamed| renamed.op == op);
+        let renamed = self.ftl.leaves[ftl].renamed.iter().find(|renamed| renamed.op == op);
         let place = renamed.and_then(|renamed| renamed.owners.iter().position(|owner| *owner == Some(lpn)));
         let op = Id::new(op);
-        let place = place.unwrap_or_else(|| (lpn - self.ops[op].command.start.0) as usize);
-        self.carried[op.index()][place]
+        let place = place.unwrap_or_else(|| (lpn - self.queues.ops[op].command.start.0) as usize);
+        self.queues.carried[op.index()][place]
     }
 }

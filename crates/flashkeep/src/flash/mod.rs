@@ -1,5 +1,6 @@
 //! The flash itself: where things are, how long they take, and who goes first on a channel.
 
+mod array;
 mod commands;
 mod cost;
 mod energy;
@@ -11,6 +12,7 @@ mod rows;
 pub mod scheduler;
 mod timing;
 
+pub use array::FlashArray;
 pub use commands::{CommandsSpec, MultiPlane};
 pub use cost::{FlashOp, Kind, Phases, Round, Target};
 pub use energy::{FlashEnergySpec, nanowatts};

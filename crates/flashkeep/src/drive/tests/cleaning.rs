@@ -53,7 +53,7 @@ fn a_copy_keeps_the_parity_of_its_page_where_it_must() {
             let mut rig = rig(&gc);
             assert_eq!(collected(&mut rig), (time + ERASED, kinds.clone()), "{gc}");
             assert_eq!(rig.drive.counters().wasted_pages, wasted, "{gc}");
-            let free = rig.drive.blocks.plane(PlaneId(0)).free_pages;
+            let free = rig.drive.ftl.blocks.plane(PlaneId(0)).free_pages;
             assert_eq!(u64::from(free), 8 - 1 - 2 + 4 - wasted, "{gc}");
         }
     }

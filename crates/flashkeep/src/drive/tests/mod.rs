@@ -14,7 +14,7 @@ mod shadow;
 use super::*;
 use crate::config::load_text;
 use crate::engine::{Below, Cause, Command, Flags, LeafId, Leaves, Page, Part, Ticket, Token, Verb};
-use crate::flash::Across;
+use crate::flash::{Across, Domain, Geometry, PlaneId};
 use std::sync::mpsc;
 
 /// Sends every operation to the test.

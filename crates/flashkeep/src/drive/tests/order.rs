@@ -3,7 +3,7 @@
 use crate::config::load_text;
 use crate::drive::*;
 use crate::engine::{Cause, Command, Flags, LeafId, Leaves, Page, Ticket, Token, Verb};
-use crate::flash::Across;
+use crate::flash::{Across, Geometry};
 use proptest::prelude::*;
 
 const PAGES: u32 = 40;
@@ -138,7 +138,7 @@ proptest! {
         // At the end every page holds what it should, wherever renames and collections have put it.
         for page in 0..PAGES {
             let held = match model.drive.lookup(LeafId(0), Page(page)) {
-                Entry::At(ppn) => model.drive.blocks.contents(ppn),
+                Entry::At(ppn) => model.drive.ftl.blocks.contents(ppn),
                 Entry::Unmapped => Token::default(),
                 Entry::Pending(_) => unreachable!("nothing is under way"),
             };

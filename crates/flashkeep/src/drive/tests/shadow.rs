@@ -65,7 +65,7 @@ fn what_is_trimmed_when_it_is_told_of_need_not_be_moved() {
     assert!((8..11).all(|page| !rig.drive.holds(LeafId(0), Page(page))));
     // The first page is on its way up by the time it is told of; the other two stay where they are.
     let moves = rig.operations.iter().filter(|operation| operation.cause == Cause::Gc);
-    let block = |operation: &&Operation| rig.drive.geometry.block_of(operation.ppn) == 0;
+    let block = |operation: &&Operation| rig.drive.flash.geometry.block_of(operation.ppn) == 0;
     let read = moves.filter(|operation| operation.kind == Kind::Read).filter(block).count();
     assert_eq!(read, 1);
     rig.drive.audit();

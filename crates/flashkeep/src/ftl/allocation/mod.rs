@@ -11,7 +11,8 @@ mod order;
 pub use binding::Binding;
 pub use order::Order;
 
-use crate::flash::{Domain, Geometry, PlaneId};
+use super::PlaneChoice;
+use crate::flash::{Domain, Geometry, Level, PlaneId};
 
 /// A way to place pages, as users find it.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +48,39 @@ pub const ALLOCATIONS: [Entry; 4] = [
         source: include_str!("order.rs"),
     },
 ];
+
+/// How the FTLs of a drive place pages, as long as all of their planes are there.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// What the address binds.
+    pub configured: Allocation,
+    /// Which plane of a die takes the next page.
+    pub plane_choice: PlaneChoice,
+    /// Consecutive pages that the address binds to the same place.
+    pub stride: u32,
+    /// Whether planes are bound, or chosen, but not channels: the first write of a queue decides which channels may take
+    /// it.
+    pub selective: bool,
+    /// Whether there are more planes than the processor keeps open blocks' tables at hand for.
+    pub many_planes: bool,
+}
+
+/// From so many planes on, what is known of their open blocks is asked for ahead: below, it is at hand anyway.
+const MANY_PLANES: u32 = 256;
+
+impl Placement {
+    /// What a drive's keys say.
+    #[must_use]
+    pub fn new(configured: Allocation, plane_choice: PlaneChoice, stride: u32, planes: u32) -> Self {
+        let chooses = plane_choice != PlaneChoice::InTurn;
+        let selective = match &configured {
+            Allocation::Dynamic => chooses,
+            Allocation::Partial(order) => (chooses || order.binds_planes()) && !order.binds(Level::Channel),
+            Allocation::Static(_) => false,
+        };
+        Placement { configured, plane_choice, stride, selective, many_planes: planes >= MANY_PLANES }
+    }
+}
 
 /// An allocation policy, over the domain of one FTL.
 #[derive(Clone, Debug)]
