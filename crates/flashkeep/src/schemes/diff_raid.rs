@@ -1,18 +1,20 @@
 //! # What it does
-//! RAID-5 whose members have unequal shares of the parities (`redundancy.shares`): a member with more parity is written
-//! more, ages faster, and reaches its limit while the others still have life left, so that they do not fail together.
-//! Of each 100 stripes a member has the parity of as many as its share says, as regularly spread as can be.
+//! RAID-5 whose members have unequal shares of the parities (`redundancy.shares`). A member with more parity
+//! is written more, ages faster, and reaches its limit while the others still have life left, so that they do
+//! not fail together. Of each 100 stripes a member has the parity of its share, distributed as regularly as
+//! possible.
 //!
-//! When a member has been replaced, and what it lacked is back, the shares are dealt anew: members are ordered by their
-//! wear, the oldest gets the largest share and the new one the smallest. In every stripe whose parity now belongs to
-//! another member, the parity and the data unit that stands there change places. A data unit stands on the member of its
-//! number; the one whose place the parity takes stands on the last member, so that at most three pages of a stripe
-//! move. That happens in the background at the pace of `redundancy.rebuild_share`; until it has moved, a stripe is
-//! protected as it stands. Who replaces a member, and when, is not the scheme's to say.
+//! After a member has been replaced and rebuilt, the shares are reassigned: members are ordered by their
+//! wear, the oldest gets the largest share and the new one the smallest. In every stripe whose parity now
+//! belongs to another member, the parity and the data unit at that place are exchanged. A data unit is on the
+//! member of its own number; the unit displaced by the parity is on the last member, so that at most three
+//! pages of a stripe move. This happens in the background at the pace of `redundancy.rebuild_share`; until it
+//! has moved, a stripe keeps its old protection. The scheme does not decide when a member is replaced, and by
+//! what.
 //!
 //! # What it costs
-//! One member of flash. A small update reads and writes as much as RAID-5's does. With n members, of which one has a
-//! share p of the parities, that one takes p + (1 − p)/(n − 1) of the pages that small writes write: the larger its
+//! One member of flash. A small update reads and writes as much as with RAID-5. With n members, a member with
+//! a share p of the parities takes p + (1 − p)/(n − 1) of the pages that small writes write: the larger its
 //! share, the more it is the bottleneck. Each replacement moves up to three pages of each stripe.
 //!
 //! # What it survives
@@ -23,8 +25,8 @@
 //!
 //! # Source
 //! Balakrishnan, Kadav, Prabhakaran and Malkhi, "Differential RAID: rethinking RAID for SSD reliability", ACM
-//! Transactions on Storage 6 (2), 2010, of which abstract and slides are at hand. Ours: the pattern, and the rule that
-//! says where the displaced unit stands.
+//! Transactions on Storage 6 (2), 2010, of which abstract and slides are available. Ours: the pattern, and
+//! the place of the displaced unit.
 
 use super::hybrid;
 use super::parity::{Parity, Reshuffle, Weighted};

@@ -1,27 +1,29 @@
 //! # What it does
-//! Dynamic and variable-size striping: as `ds`, but data that have waited `redundancy.timeout_ms` for more are
-//! given a parity of their own, at the next member of the row, and the row goes on behind it with another stripe. The
-//! row's last stripe has its parity where a full one would have it; where only one slot is left when the time has come,
-//! it goes to waste. With a timeout of 0, every request that leaves a stripe open closes it.
+//! Dynamic and variable-size striping: as `ds`, but when data have waited `redundancy.timeout_ms` for more
+//! data, they get a parity of their own at the next member of the row, and the row continues behind it with
+//! another stripe. The parity of the row's last stripe is where a full stripe would have it. If only one slot
+//! is left at the timeout, this slot is wasted. With a timeout of 0, every request that leaves a stripe open
+//! closes it.
 //!
 //! # What it costs
-//! One member's worth of capacity. No reads; (k + 1)/k programs a page in a stripe of k data pages, N/(N − 1) where
-//! the host keeps it busy. More parities mean more to clean, but cleaning drops them: it writes full stripes.
+//! One member's worth of capacity. No reads; (k + 1)/k programs per page in a stripe of k data pages, N/(N −
+//! 1) if the host is busy. More parities leave more garbage, but GC drops them and writes full stripes.
 //!
 //! # What it survives
-//! Any one of the units it runs over, and any one page of each stripe: two units that fail cost nothing where no
-//! stripe has both. Data wait for their parity no longer than the timeout. Without a replacement, stripes are written
-//! over the members that are left, as far as there is room for that; into a spare unit, the stripes are completed in
-//! place.
+//! Any one of the units it runs over, and any one page of each stripe: two failed units lose nothing if no
+//! stripe has pages on both. Data wait for their parity no longer than the timeout. Without a replacement,
+//! stripes are rewritten over the remaining members, as far as there is room. With a hot spare, the stripes
+//! are completed in place.
 //!
 //! # Example
 //! `flashkeep run 8CM-256 synth:sirf-fin1 --set redundancy.scheme=dvs --set redundancy.timeout_ms=50`
 //!
 //! # Source
-//! Kim, Lee, Choi, Lee and Noh, "Enhancing SSD Reliability through Efficient RAID Support" (APSys 2012): stripes and
-//! partial stripes, section 3.1 and figure 2; cleaning, section 3.2 and figure 3; the 50 ms, section 4. The paper closes
-//! a stripe when a request comes too long after the last; here a timer does, which protects the data sooner. It does
-//! not say what becomes of a last slot: its parity would take the slot, or the data of the next stripe would have none.
+//! Kim, Lee, Choi, Lee and Noh, "Enhancing SSD Reliability through Efficient RAID Support" (APSys 2012):
+//! stripes and partial stripes, section 3.1 and figure 2; GC, section 3.2 and figure 3; the 50 ms, section 4.
+//! The paper closes a stripe when a request comes too long after the last one; here a timer does, which
+//! protects the data sooner. The paper does not say what happens to a last slot: its parity would take the
+//! slot, or the data of the next stripe would have none.
 
 use super::log::{self, Log, Policy, Widths};
 use super::{Entry, Inside, Members, Options, Part, Rebuilds, Sums, members};

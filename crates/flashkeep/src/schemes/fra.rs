@@ -1,26 +1,28 @@
 //! # What it does
-//! Parity like RAID-5's, but flash-aware: a write is the write of its data and nothing else. The version that the parity
-//! knows is kept at another address of its member, so that the old parity goes on protecting the pages of the stripe
-//! that have not changed. Without host requests for `redundancy.idle_ms`, stripe after stripe is read as it is now, its
-//! parity is written, and the old versions are dropped. When a member has no room for another old version
-//! (`redundancy.shadow`), the write waits and parities are renewed at once; as long as a member is missing, parity is
-//! written with the data.
+//! Flash-aware, deferred parity with RAID-5's layout. A write only programs its data. The version that the
+//! parity covers is kept at a hidden address of its member, so that the old parity still protects the
+//! unchanged pages of the stripe. After `redundancy.idle_ms` without host requests, the scheme updates one
+//! stripe after another: it reads the current pages, writes the parity and drops the old versions.
+//!
+//! If a member has no room for another old version (`redundancy.shadow`), the write waits and parities are
+//! updated immediately. As long as a member is missing, parity is written with the data.
 //!
 //! # What it costs
-//! One member of flash for parity, and the shadow, which is taken from the over-provisioned pages. One program a page;
-//! later, for each stripe that was written in the meantime, a read of each of its pages and one program.
+//! One member of flash for parity, and the hidden addresses, which are taken from the over-provisioned pages.
+//! One program per page. Later, for each stripe written in the meantime, a read of each of its pages and one
+//! program.
 //!
 //! # What it survives
-//! Any one of the units it runs over, but for pages that have been written since their stripe's parity was: those the
-//! failed unit held are lost. The summary counts how many there are, and for how long.
+//! Any one of the units it runs over, except pages written since their stripe's parity was: those on the
+//! failed unit are lost. The summary reports how many such pages there are, and for how long.
 //!
 //! # Example
 //! `flashkeep compare synth:sirf-build 8CM-64 --set redundancy.scheme=fra --set redundancy.idle_ms=5`
 //!
 //! # Source
-//! Lee, Jung and Song, "FRA: a flash-aware redundancy array of flash storage devices", CODES+ISSS 2009, of which the
-//! abstract is at hand: two maps a stripe, and parity written in idle time. When idle time begins, how old versions are
-//! kept, and what is done when there is no room for them or a member is missing, is this project's reading.
+//! Lee, Jung and Song, "FRA: a flash-aware redundancy array of flash storage devices", CODES+ISSS 2009, of
+//! which the abstract is available: two maps per stripe, and parity written in idle time. Ours: when idle
+//! time starts, how old versions are kept, and the behaviour without room for them or with a missing member.
 
 use super::parity::{Settling, Versions, milliseconds};
 use super::todo::Todo;

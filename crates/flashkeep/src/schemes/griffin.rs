@@ -1,29 +1,31 @@
 //! # What it does
-//! A disk is the write cache of a drive: every write is appended to a log on the disk, and acknowledged when it is there.
-//! Reads of pages whose newest version is in the log go to the disk, all others to the drive. What is written again while
-//! it is in the log never reaches the drive in its old version.
+//! A disk is the write cache of a drive: every write is appended to a log on the disk, and acknowledged when
+//! it is there. Reads of pages whose newest version is in the log go to the disk, all others to the drive. If
+//! a page is overwritten while it is in the log, its old version never reaches the drive.
 //!
-//! The log *migrates* to the drive, the oldest part first: it is read in sequence, newest versions only, and those are
-//! written to the drive. That begins when the oldest entry is `redundancy.migrate_after_s` old (counted from the first
-//! write after the last time), when the log is filled to `redundancy.migrate_at`, or when of 1,000 page reads a larger
-//! share than `redundancy.migrate_reads` had to go to the disk. All that was in the log then migrates; what comes in the
-//! meantime is appended behind it. A full log (`redundancy.log_mib`) makes writes wait for that. The list of what the log
-//! holds is kept in memory that survives a power cut.
+//! The log *migrates* to the drive, oldest part first: the newest versions are read sequentially and written
+//! to the drive. Migration starts `redundancy.migrate_after_s` after the first write since the last such
+//! start, when the log is filled to `redundancy.migrate_at`, or when more than `redundancy.migrate_reads` of
+//! 1,000 page reads went to the disk. It covers all entries in the log at that time; later writes are
+//! appended behind them. If the log (`redundancy.log_mib`) is full, writes wait for the migration. The list
+//! of log entries is in memory that survives a power loss.
 //!
 //! # What it costs
-//! A disk. Writes wait for it; in sequence it is as fast as a drive, but for the way back from a read. Reads of what was
-//! written lately are a disk's.
+//! A disk. Writes wait for it; sequentially it is as fast as a drive, except for the way back from a read.
+//! Reads of recently written pages are served by the disk.
 //!
 //! # What it survives
-//! No failure: with the disk goes what has not migrated, with the drive what has. It saves the drive's life, not the
-//! data; a mirror or a parity over several such pairs does that.
+//! No failure: a failed disk loses the entries that have not migrated, a failed drive those that have. The
+//! scheme saves the drive's lifetime and adds no protection; use a mirror or parity over several such pairs
+//! for that.
 //!
 //! # Example
 //! Members of an array file: a drive, then a disk; `redundancy.scheme = "griffin"`.
 //!
 //! # Source
-//! Soundararajan, Prabhakaran, Balakrishnan and Wobber, "Extending SSD lifetimes with disk-based write caches", FAST 2010:
-//! the abstract, and that of the patent. Ours: the window of 1,000 reads, and the defaults but for the 5 % of reads.
+//! Soundararajan, Prabhakaran, Balakrishnan and Wobber, "Extending SSD lifetimes with disk-based write
+//! caches", FAST 2010: the abstract, and that of the patent. Ours: the window of 1,000 reads, and the
+//! defaults except the 5 % of reads.
 
 use super::hybrid::{self, Parts, extend};
 use super::ring::Ring;

@@ -1,33 +1,34 @@
 //! # What it does
-//! RAID-4 over drives, whose parity stands on a part of a disk, and a log before it: the rest of that disk and a second
-//! one are a mirror that small writes are appended to, one after the other, so that neither disk moves its heads far. A
-//! write of a whole stripe goes to the drives, and its parity to the first disk; nothing is read for it. What is smaller
-//! is logged, and acknowledged when both disks have it. Reads come from the drives unless the newest version is in the
-//! log; then from the disk that is free sooner, the second one where they are equal.
+//! RAID-4 over drives with the parity on a part of a disk, and a log in front of it. The rest of that disk
+//! and a second disk form a mirrored log, to which small writes are appended sequentially, so that neither
+//! disk moves its arm far. A full-stripe write goes to the drives, and its parity to the first disk, without
+//! reads. Smaller writes are logged, and acknowledged when both disks have them. Reads go to the drives
+//! unless the newest version is in the log; then to the disk that is free sooner, of equal ones the second.
 //!
 //! The log is reclaimed when the host has been idle for `redundancy.idle_ms`, and when it is full
-//! (`redundancy.log_mib`): stripe by stripe, that of the oldest entry first, newest versions are read from the log,
-//! written to the drives, and the parity is brought along (read-modify-write or reconstruct-write, whichever reads
-//! fewer pages). The list of what the log holds is kept in memory that survives a power cut.
+//! (`redundancy.log_mib`). Stripe by stripe, starting with the oldest entry, the newest versions are read
+//! from the log and written to the drives, and the parity is updated (read-modify-write or reconstruct-write,
+//! whichever reads fewer pages). The list of log entries is in memory that survives a power loss.
 //!
-//! With a disk gone, or a full log that cannot be reclaimed because something else is gone, small writes go to the drives
-//! and their parity at once.
+//! If a disk has failed, or if the log is full and cannot be reclaimed because another member has failed,
+//! small writes go directly to the drives and their parity.
 //!
 //! # What it costs
-//! Two disks, and no flash for redundancy. A small write is two disk writes in sequence, a logged page costs a read
-//! of the log and a parity update later. A read of what was written lately waits for a disk.
+//! Two disks, and no flash for redundancy. A small write takes two sequential disk writes; later a logged
+//! page takes a read of the log and a parity update. A read of recently written pages waits for a disk.
 //!
 //! # What it survives
-//! Any one of its drives and disks, at any time: the pages of a drive are worked out from the others and the parity,
-//! or are in the log; of the log there are two copies.
+//! Any one of its drives and disks, at any time: the pages of a drive are reconstructed from the others and
+//! the parity, or are in the log, of which there are two copies.
 //!
 //! # Example
 //! Members of an array file: four drives, then two disks; `redundancy.scheme = "hpda"`.
 //!
 //! # Source
-//! Mao, Jiang, Wu, Tian, Feng, Chen and Zeng, "HPDA: A hybrid parity-based disk array for enhanced performance and
-//! reliability", ACM Transactions on Storage 8 (1), 2012, of which the abstract is at hand. Ours: a write is large where
-//! it covers a whole stripe; the order of reclaiming; what happens with a disk gone.
+//! Mao, Jiang, Wu, Tian, Feng, Chen and Zeng, "HPDA: A hybrid parity-based disk array for enhanced
+//! performance and reliability", ACM Transactions on Storage 8 (1), 2012, of which the abstract is available.
+//! Ours: a write is large if it covers a whole stripe; the order of reclaiming; the behaviour with a failed
+//! disk.
 
 mod health;
 mod reclaim;

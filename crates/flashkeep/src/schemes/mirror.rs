@@ -1,29 +1,32 @@
 //! # What it does
-//! Writes every page once into each mirror group. A group is an equal part of the drive's channels, chips or dies
-//! with an FTL of its own: copies are placed, moved and collected independently. Each page read goes to one copy:
-//! the next in turn (`redundancy.read_policy = "round-robin"`), or the one whose die and channel are free soonest
-//! (`"least-busy"`, in turn where they are equal), or always to the first that has it (`"first"`: of a drive and the disk
-//! that mirrors it, to the drive). The old part of a page that is written in part is read once,
-//! from the less busy copy (the first one, with `"first"`), and serves all copies. A write is done when all copies are
-//! (`redundancy.acknowledge = "all"`), or when the first is. A group that was replaced or came back is given what it
-//! lacks page by page, from another copy, at the pace of `redundancy.rebuild_share`.
+//! Writes every page once to each mirror group. A group is an equal part of the drive's channels, chips or
+//! dies with its own FTL: copies are placed, moved and collected independently.
+//!
+//! Each page read goes to one copy: the next in turn (`redundancy.read_policy = "round-robin"`), the one
+//! whose die and channel are free soonest (`"least-busy"`, ties in turn), or always the first that has the
+//! page (`"first"`: with a drive and a disk that mirrors it, the drive). For a partial-page write the old
+//! part is read once, from the less busy copy (with `"first"` from the first one), and serves all copies. A
+//! write is done when all copies are (`redundancy.acknowledge = "all"`), or when the first is.
+//!
+//! A group that was replaced or came back is rebuilt page by page from another copy, at the pace of
+//! `redundancy.rebuild_share`.
 //!
 //! # What it costs
-//! Half of the flash (with two groups), and as many programs a page as there are groups. The copies of a write run
-//! side by side; reads find as many dies to be served by.
+//! Half of the flash (with two groups), and one program per page and group. The copies of a write are
+//! programmed in parallel; reads have as many more dies to go to.
 //!
 //! # What it survives
-//! Any one of the units it runs over: a mirror over channels survives a channel, one over the dies of a chip does
-//! not survive that chip.
+//! Any one of the units it runs over: a mirror over channels survives a channel, one over the dies of a chip
+//! does not survive that chip.
 //!
 //! # Example
 //! `flashkeep compare synth:sirf-build 1CNM-64 2CM-128`
 //!
 //! # Source
-//! MacFadden, Shelby and Xie, "SIRF-1: Enhancing reliability of single flash SSD through internal mirroring for
-//! mission-critical mobile applications", sections I and III. The paper reads in turn (III.C, table II) and says
-//! "less busy" of the update read (III.B) and of all reads (I): both are here. It does not say when a write is done:
-//! all copies is RAID-1's rule.
+//! MacFadden, Shelby and Xie, "SIRF-1: Enhancing reliability of single flash SSD through internal mirroring
+//! for mission-critical mobile applications", sections I and III. The paper alternates reads (III.C, table
+//! II) and says "less busy" of the update read (III.B) and of all reads (I); both are implemented. It does
+//! not say when a write is done; waiting for all copies is RAID-1's rule.
 
 use super::todo::Todo;
 use super::{Entry, Inside, Options, Part, Rebuilds, TriedWith, members};

@@ -1,7 +1,7 @@
 //! # What it does
-//! Nothing: each page is written once, wherever `ftl.allocation` puts it. Where that is bound to the address
-//! (`ftl.allocation = "CWDP"`), pages are striped over the channels and chips, which is RAID-0. Over drives, units of
-//! `redundancy.stripe_kib` go to the members in turn; with 0 the members lie one after another.
+//! No redundancy: each page is written once, where `ftl.allocation` puts it. A static allocation
+//! (`ftl.allocation = "CWDP"`) stripes pages over the channels and chips, which is RAID-0. Over drives,
+//! chunks of `redundancy.stripe_kib` go to the members in turn; 0 concatenates the members.
 //!
 //! # What it costs
 //! Nothing.
@@ -13,8 +13,8 @@
 //! `flashkeep run 1CNM-64 synth:sirf-fin2 --set redundancy.scheme=none`
 //!
 //! # Source
-//! The baseline; with a static allocation it is the RAID-0 of Kim, Lee, Choi, Lee and Noh, "Enhancing SSD reliability
-//! through efficient RAID support".
+//! The baseline. With a static allocation it is the RAID-0 of Kim, Lee, Choi, Lee and Noh, "Enhancing SSD
+//! reliability through efficient RAID support".
 
 use super::{Entry, Options, Part, Striping, members};
 use crate::engine::{Change, Command, Hazard, Member, Page, Plan, Scheme, Step, Verdict, View};

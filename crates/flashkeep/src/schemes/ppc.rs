@@ -1,32 +1,35 @@
 //! # What it does
-//! Parity like RAID-5's, but put off: a non-volatile memory (`redundancy.nvram_mib`) holds, for each stripe that was
-//! written lately, the parity of what is new in it. A write is the write of its data; the partial parity in the memory
-//! is brought along, for which the version before is read if it was new already. The versions that the parity on flash
-//! knows are kept at other addresses (`redundancy.shadow`), so that it goes on protecting what has not changed.
+//! Deferred parity with RAID-5's layout. A non-volatile memory (`redundancy.nvram_mib`) holds, for each
+//! recently written stripe, the partial parity: the sum of its new pages. A write programs its data and
+//! updates the partial parity in the memory; if the page was already new, its previous version is read for
+//! that. The versions that the parity on flash covers are kept at hidden addresses (`redundancy.shadow`), so
+//! that this parity still protects the unchanged pages.
 //!
-//! A stripe's parity is *committed* to flash when the memory is full (that of the stripe not written for the longest
-//! time), when there is no room for another old version, and, with `redundancy.commit_on_collection`, when
-//! collection is about to move an old version: from the partial parity and the untouched pages, or from the partial
-//! parity, the old parity and the old versions, whichever reads fewer pages.
+//! A stripe's parity is *committed* to flash when the memory is full (the stripe not written for the longest
+//! time), when there is no room for another old version, and, with `redundancy.commit_on_collection`, when GC
+//! is about to move an old version. A commit uses the partial parity and the unchanged pages, or the partial
+//! parity, the old parity and the old versions, whichever need fewer reads.
 //!
 //! # What it costs
-//! One member of flash for parity, the memory, and the shadow, which is taken from the over-provisioned pages. One
-//! program a page, a read for each page written again before the commit, and a commit's reads and one program for each
-//! stripe that leaves the memory. The memory's own operations take `redundancy.nvram_us` and are not counted as flash
-//! operations.
+//! One member of flash for parity, the memory, and the hidden addresses, which are taken from the
+//! over-provisioned pages. One program per page, a read for each page rewritten before the commit, and a
+//! commit's reads and one program for each stripe that leaves the memory. Operations of the memory take
+//! `redundancy.nvram_us` and do not count as flash operations.
 //!
 //! # What it survives
-//! Any one of the units it runs over, at any time; or the memory, after which every stripe it knew is given its parity
-//! as soon as possible, and parity is written with the data. Until then new pages are exposed.
+//! Any one of the units it runs over, at any time; or the memory. After a loss of the memory every stripe
+//! that it knew gets its parity as soon as possible, and parity is written with the data. Until then new
+//! pages are exposed.
 //!
 //! # Example
 //! `flashkeep compare synth:sirf-build 8CM-64 --set redundancy.scheme=ppc --set redundancy.nvram_mib=4`
 //!
 //! # Source
-//! Im and Shin, "Flash-aware RAID techniques for dependable and high-performance flash memory SSD", IEEE Transactions on
-//! Computers 60 (1), 2011, of which the abstract is at hand; what an entry holds, when one is committed and how follows
-//! descriptions of the scheme and a RAID-4 code that implements it. Its collector may not erase an old version before
-//! the commit; here it moves it, unless it is told to commit.
+//! Im and Shin, "Flash-aware RAID techniques for dependable and high-performance flash memory SSD", IEEE
+//! Transactions on Computers 60 (1), 2011, of which the abstract is available. The contents of an entry, and
+//! when and how it is committed, follow descriptions of the scheme and a RAID-4 code that implements it.
+//! There, GC may not erase an old version before the commit; here it moves the version, unless it is told to
+//! commit.
 
 use super::parity::{Settling, Units, Versions, fetch, read_old};
 use super::{Entry, Inside, Members, NvramOptions, OldVersions, Options, Part, Rebuilds, Sums, members};

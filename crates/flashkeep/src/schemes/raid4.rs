@@ -1,19 +1,20 @@
 //! # What it does
-//! Stripes across all members, of one page each: data, and their XOR on the last member, written together. An update of
-//! a part of a stripe reads what it must to work the parity out: the old data and the old parity (read-modify-write),
-//! or the data that stay (reconstruct-write), whichever are fewer pages. Pages that were never written, or trimmed,
-//! are known zeros and are not read. The old version of a page that is written in part has just been read and is
-//! not read again.
+//! Stripes of one page per member: data, and their XOR on the last member, written together. An update of
+//! part of a stripe first reads the pages that the new parity needs: the old data and the old parity
+//! (read-modify-write) or the unchanged data (reconstruct-write), whichever are fewer. Pages that were never
+//! written, or trimmed, are known zeros and are not read. The old version of a page in a partial-page write
+//! has just been read and is not read again.
 //!
-//! With `redundancy.incomplete = "wait"`, a stripe that has never been full has no parity until it is, or until the host
-//! has been idle for `redundancy.idle_ms`.
+//! With `redundancy.incomplete = "wait"`, a stripe that has never been full gets its parity when it is full,
+//! or when the host has been idle for `redundancy.idle_ms`.
 //!
 //! # What it costs
-//! One member of flash. Every write of any stripe writes the last member: with small random updates it works as hard as
-//! all the others together, and it wears out first.
+//! One member of flash. Every write of any stripe writes the last member: with small random updates it does
+//! as much work as all the others together, and wears out first.
 //!
 //! # What it survives
-//! Any one of the units it runs over, at any time; with `incomplete = "wait"` not the pages that wait.
+//! Any one of the units it runs over, at any time; with `incomplete = "wait"` not the pages of stripes that
+//! wait.
 //!
 //! # Example
 //! `flashkeep compare synth:sirf-build 8CM-64 --set redundancy.scheme=raid4`

@@ -1,28 +1,30 @@
 //! # What it does
-//! Stripes across all members, of one page each: data, and their XOR, written together. Parity moves one member to the
-//! left from stripe to stripe; the data count upwards over the members and skip it. An update of a part of a stripe
-//! reads what it must to work the parity out: the old data and the old parity (read-modify-write), or the data that
-//! stay (reconstruct-write), whichever are fewer pages. Pages that were never written, or trimmed, are known zeros and
-//! not read. The old version of a page that is written in part has just been read and is not read again.
+//! Stripes of one page per member: data, and their XOR, written together. Parity moves one member to the left
+//! from stripe to stripe; the data count upwards over the members and skip it. An update of part of a stripe
+//! first reads the pages that the new parity needs: the old data and the old parity (read-modify-write) or
+//! the unchanged data (reconstruct-write), whichever are fewer. Pages that were never written, or trimmed,
+//! are known zeros and are not read. The old version of a page in a partial-page write has just been read and
+//! is not read again.
 //!
-//! With `redundancy.incomplete = "wait"`, a stripe that has never been full has no parity until it is, which then costs
-//! no reads, or until the host has been idle for `redundancy.idle_ms`.
+//! With `redundancy.incomplete = "wait"`, a stripe that has never been full gets its parity when it is full,
+//! which costs no reads, or when the host has been idle for `redundancy.idle_ms`.
 //!
 //! # What it costs
-//! One member of flash. A stripe written in full costs one program more; a single page written at random costs two
+//! One member of flash. A full-stripe write costs one more program; a single page written at random costs two
 //! reads and two programs.
 //!
 //! # What it survives
-//! Any one of the units it runs over, at any time; with `incomplete = "wait"` not the pages that wait.
+//! Any one of the units it runs over, at any time; with `incomplete = "wait"` not the pages of stripes that
+//! wait.
 //!
 //! # Example
 //! `flashkeep compare synth:sirf-build 8CM-64 --set redundancy.scheme=raid5 --set redundancy.across=chip`
 //!
 //! # Source
-//! Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988; inside a drive,
-//! as the baseline of Kim, Lee, Choi, Lee and Noh, "Enhancing SSD reliability through efficient RAID support" (DVS-RAID),
-//! whose figure 1 gives the rotation and the choice between the two ways to update, and whose stripes wait until they
-//! are full.
+//! Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988. Inside
+//! a drive it is the baseline of Kim, Lee, Choi, Lee and Noh, "Enhancing SSD reliability through efficient
+//! RAID support" (DVS-RAID), whose figure 1 gives the rotation and the choice between the two update methods,
+//! and whose stripes wait until they are full.
 
 use super::parity::{Parity, Rotated};
 use super::{Entry, Idle, Incompletes, Inside, Options, Part, Rebuilds, Striping, Sums, members};

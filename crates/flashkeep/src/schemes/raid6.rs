@@ -1,15 +1,16 @@
 //! # What it does
-//! RAID-5 with two parities: P, the XOR of the data, and Q, the sum of the data each multiplied by another power of the
-//! generator of GF(2⁸). P moves one member to the left from stripe to stripe, Q stands on the member after it. Updates
-//! are read-modify-write, with both parities read, or reconstruct-write, whichever reads fewer pages.
+//! RAID-5 with two parities: P, the XOR of the data, and Q, the sum of the data, each multiplied by another
+//! power of the generator of GF(2⁸). P moves one member to the left from stripe to stripe; Q is on the member
+//! after it. Updates are read-modify-write, with reads of both parities, or reconstruct-write, whichever
+//! reads fewer pages.
 //!
 //! # What it costs
-//! Two members of flash. A stripe written in full costs two programs more; a single page written at random costs three
-//! reads and three programs.
+//! Two members of flash. A full-stripe write costs two more programs; a single page written at random costs
+//! three reads and three programs.
 //!
 //! # What it survives
-//! Any two of the units it runs over, at any time; with `redundancy.incomplete = "wait"` not the pages of stripes that
-//! have never been full.
+//! Any two of the units it runs over, at any time; with `redundancy.incomplete = "wait"` not the pages of
+//! stripes that have never been full.
 //!
 //! # Example
 //! `flashkeep compare synth:sirf-build 8CM-64 --set redundancy.scheme=raid6`

@@ -1,11 +1,11 @@
 //! # What it does
-//! RAID-4 whose parity drive is split: the last `redundancy.parity_drives` members have the parity, stripe by stripe in
-//! turn, and each needs only a part of the pages that a drive with data has. Parity drives may be smaller drives than the
-//! others. Updates work as in RAID-4; those of neighbouring stripes write different parity drives.
+//! RAID-4 with a split parity drive: the last `redundancy.parity_drives` members hold the parity, assigned
+//! stripe by stripe in turn. Each needs only a fraction of the pages of a data drive, so parity drives may be
+//! smaller drives. Updates work as in RAID-4; updates of neighbouring stripes write different parity drives.
 //!
 //! # What it costs
-//! As much flash as RAID-4, in more drives. Each parity drive writes its part of the parity; where small writes make
-//! RAID-4's parity drive work as hard as all others together, k of them share that.
+//! As much flash as RAID-4, in more drives. Each parity drive writes its fraction of the parity. If small
+//! writes make RAID-4's parity drive work as hard as all others together, k drives share that work.
 //!
 //! # What it survives
 //! Any one of its members, at any time.
@@ -15,9 +15,9 @@
 //! `redundancy.parity_drives = 2`.
 //!
 //! # Source
-//! Pan, Liu, Xie, Gao, Ouyang and Chen, "SPD-RAID4: Splitting parity disk for RAID4 structured parallel SSD arrays", HPCC
-//! 2013, of which the title is at hand. Our reading of it: several small drives in the place of one, with stripes dealt to
-//! them in turn, so that they write side by side.
+//! Pan, Liu, Xie, Gao, Ouyang and Chen, "SPD-RAID4: Splitting parity disk for RAID4 structured parallel SSD
+//! arrays", HPCC 2013, of which only the title is available. Our interpretation: several small drives replace
+//! the parity drive, and stripes are assigned to them in turn, so that they write in parallel.
 
 use super::hybrid;
 use super::parity::{Parity, Split};

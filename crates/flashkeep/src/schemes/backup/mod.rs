@@ -1,37 +1,41 @@
 //! # What it does
-//! Disks back up SSDs, in an array. The host's pages lie on the SSDs, one SSD after another; every one serves its reads
-//! alone. A write goes to its SSD and to a non-volatile memory (`redundancy.nvram_mib`, `nvram_us`), and is
-//! acknowledged when both have it; where the memory is full it waits. What is in the memory is carried to the disks,
-//! each of which does one thing at a time:
+//! Disks back up SSDs, in an array. The SSDs concatenate their pages, and each SSD serves its own reads. A
+//! write goes to its SSD and to a non-volatile memory (`redundancy.nvram_mib`, `nvram_us`), and is
+//! acknowledged when both have it; if the memory is full, it waits. The disks take the pages from the memory.
+//! Each disk does one thing at a time:
 //!
-//! 1. *Stage.* A disk is data segments (`segment_kib`), whose addresses follow from the SSDs', with a free segment after
-//!    each `free_every` of them. What has waited longest is written to its data segment if the head is no farther from
-//!    that than from the nearest free segment with room, and with it all that waits and joins on. Otherwise as much as
-//!    fits goes to that free segment, as one sequential write, and into a map.
-//! 2. *Recall.* After `recall_idle_ms` without writes, or with more than `recall_share` of the free segments in use, up
-//!    to `recall_segments` free segments beside each other are read into the memory in one pass, as far as it has room.
-//! 3. *Destage.* Those pages are sorted and written to their data segments, run by run in one sweep, unless they have
-//!    been written again. New writes go first between two runs; with too many free segments in use, they alternate.
+//! 1. *Stage.* A disk consists of data segments (`segment_kib`), whose addresses follow from the SSDs', with
+//!    a free segment after each `free_every` of them. If the data segment of the page that has waited longest
+//!    is no farther from the head than the nearest free segment with room, the disk writes the page there,
+//!    with all adjacent waiting pages. Otherwise it writes as many waiting pages as fit to that free segment,
+//!    as one sequential write, and enters them in a map.
+//! 2. *Recall.* After `recall_idle_ms` without writes, or with more than `recall_share` of the free segments
+//!    in use, the disk reads up to `recall_segments` neighbouring free segments into the memory in one pass,
+//!    as far as there is room.
+//! 3. *Destage.* These pages are sorted and written to their data segments, run by run in one sweep, unless
+//!    the host has overwritten them. New writes go first between two runs; with too many free segments in
+//!    use, the two alternate.
 //!
-//! Every disk has a part of every SSD (`spread`): segments in turn, or a stretch.
+//! Every disk has a part of every SSD (`spread`): segments in turn, or a contiguous range.
 //!
 //! # What it costs
-//! Disks that hold as much as the SSDs and a segment in `free_every` more, and the memory; the map is kept in the memory
-//! too and not charged to it (16 bytes an entry). A page is written to a disk once, and once more, read in between, where
-//! it was staged to a free segment: with a share f of those the disks move 1 + 2f times what was written.
+//! Disks with the capacity of the SSDs plus one segment in `free_every`, and the memory. The map is also in
+//! the memory but not charged to it (16 bytes per entry). A page is written to a disk once; if it was staged
+//! to a free segment it is also read and written once more. With a share f of staged pages the disks transfer
+//! 1 + 2f times the written volume.
 //!
 //! # What it survives
-//! Any one SSD, disk or the memory, at any time. Without an SSD its pages are served from memory and disks, and a new one
-//! is filled from there; without the memory or a disk the SSDs have everything alone until it is on the disks again. A
-//! disk gives every second operation to a rebuild where other work waits.
+//! Any one SSD, disk or the memory, at any time. If an SSD fails, its pages are served from memory and disks,
+//! and a replacement is filled from there. If the memory or a disk fails, the SSDs hold the only copies until
+//! the disks have them again. A disk gives every second operation to a rebuild if other work waits.
 //!
 //! # Example
 //! `flashkeep run t7-backup-32 synth:hybrid-usr synth:hybrid-src1 synth:hybrid-src2 synth:hybrid-proj`
 //!
 //! # Source
-//! Fan, "High performance storage systems based on SSD": sections 2 (segments and phases) and 3 (several disks). What
-//! comes first where several things are to be done, K, J, the idle time and the threshold are ours; so is that an SSD's
-//! part of a disk is no longer than it need be.
+//! Fan, "High performance storage systems based on SSD": sections 2 (segments and phases) and 3 (several
+//! disks). Ours: priorities among waiting work, K, J, the idle time and the threshold, and that an SSD's part
+//! of a disk is no longer than needed.
 
 mod address;
 mod disk;

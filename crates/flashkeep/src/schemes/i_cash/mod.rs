@@ -1,36 +1,38 @@
 //! # What it does
-//! A drive has reference pages, and pages that are like nothing else; of a page that is like a reference only the
-//! difference to that is kept: a *delta*, in memory (`redundancy.nvram_mib`, `nvram_us`) until many of them go to a log on
-//! a disk in one sequential write. A read of such a page takes its reference from the drive and its delta from memory or
-//! the log.
+//! A drive holds reference pages, and pages that are similar to no reference. For a page similar to a
+//! reference only the difference is kept: a *delta*, in memory (`redundancy.nvram_mib`, `nvram_us`) until
+//! many of them go to a log on a disk in one sequential write. A read of such a page takes its reference from
+//! the drive and its delta from memory or the log.
 //!
-//! Which pages are like which is a parameter of the workload: `reference_share` of the pages are references, and
-//! `similar_share` are like one of them, by a hash of their numbers. It is found out by and by: after every `scan_every`
-//! pages read or written, the `scan_pages` used last are looked through. A reference among them is copied to where it
-//! stays as it is, and from then on pages that have been found to be like it (itself included) are written as deltas, of
-//! `delta_bytes` each.
+//! Similarity is a parameter of the workload: `reference_share` of the pages are references, and
+//! `similar_share` are similar to one of them, according to a hash of their numbers. The scheme detects it
+//! gradually: after every `scan_every` pages read or written, a scan examines the `scan_pages` used last. A
+//! reference among them is copied to a place where it does not change. From then on pages that the scan found
+//! similar to it (including the reference itself) are written as deltas of `delta_bytes` each.
 //!
-//! Memory holds the deltas of the log that were written last, too. Where the log (`log_mib`) is full, its oldest deltas
-//! are made whole pages on the drive again.
+//! Memory also holds the most recent deltas of the log. If the log (`log_mib`) is full, its oldest deltas
+//! become whole pages on the drive again.
 //!
 //! # What it costs
-//! A disk, the memory, and on the drive the copies of references. A write of a delta is a read of its reference, a
-//! computation (`xor_us`), and an eighth of a page (512 of 4,096 bytes) in a sequential write later; the drive programs
-//! nothing. A read is one of the drive, and one of the disk where memory has not got the delta.
+//! A disk, the memory, and on the drive the copies of references. A write of a delta takes a read of its
+//! reference, a computation (`xor_us`), and later an eighth of a page (512 of 4,096 bytes) in a sequential
+//! write; the drive programs nothing. A read takes one read of the drive, and one of the disk if memory does
+//! not have the delta.
 //!
 //! # What it survives
-//! No failure: with a memory go the deltas that are not in the log, with the disk those that are in the log alone, with
-//! the drive everything. What is lost is reported; with any of the three gone pages are written whole.
+//! No failure. Lost are: with the memory, the deltas that are not in the log; with the disk, those that are
+//! only in the log; with the drive, everything. Lost pages are reported. If any of the three has failed,
+//! pages are written whole.
 //!
 //! # Example
 //! Members of an array file: a drive, then a disk; `redundancy.scheme = "i-cash"`.
 //!
 //! # Source
-//! Yang and Ren, "I-CASH: Intelligently Coupled Array of SSD and HDD", HPCA 2011: 1 % references, 85 % deltas, 14 %
-//! independent under sysbench; a scan of 4,000 blocks every 2,000 I/Os. Ours: 512 bytes a delta, the hash in place of
-//! signatures of contents, pages for I/Os, the copies of references, what happens when memory or log are full. A delta
-//! has a page of the disk's addresses, so that its contents can be told from others', but only its bytes pass under the
-//! head.
+//! Yang and Ren, "I-CASH: Intelligently Coupled Array of SSD and HDD", HPCA 2011: 1 % references, 85 %
+//! deltas, 14 % independent under sysbench; a scan of 4,000 blocks every 2,000 I/Os. Ours: 512 bytes per
+//! delta, the hash instead of content signatures, pages for I/Os, the copies of references, the behaviour
+//! with a full memory or log. A delta has a page of the disk's addresses, so that its contents can be
+//! distinguished from others', but only its bytes pass under the head.
 
 mod background;
 mod similar;
