@@ -1,4 +1,4 @@
-//! What can be wrong with a trace or a workload.
+//! Errors of traces and workloads.
 
 use std::fmt;
 

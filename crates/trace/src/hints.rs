@@ -1,12 +1,12 @@
-//! What looks wrong about a trace although every record of it can be read: units, op codes.
+//! Warnings about traces with readable but implausible records: units, op codes.
 //!
-//! *Units.* More than 10 million requests a second, or a span of more than a year, is not a recording:
-//! the unit of time is another one than the format's.
+//! *Units.* More than 10 million requests per second, or a span of more than a year, is not plausible: the
+//! time unit differs from the format's.
 //!
-//! *Op codes.* SSDSim writes with 0, others with 1, and a trace that was converted with the codes the wrong
-//! way round is read without complaint. Two habits of real hosts tell: a place that is read is often written
-//! soon after (read, modify, write), while a place that was just written is seldom read soon after, because
-//! the host's cache still holds it; and for the same reason a place is rewritten soon more often than reread
+//! *Op codes.* SSDSim writes with 0, others with 1, and a trace that was converted with inverted codes is
+//! read without an error. Two habits of real hosts reveal it: a place that is read is often written soon
+//! after (read, modify, write), while a place that was just written is seldom read soon after, because the
+//! host's cache still holds it; and for the same reason a place is rewritten soon more often than reread
 //! soon. Within 64 requests of the same first byte, every public trace looked at that has such pairs at all
 //! (CloudPhysics, Exchange, Financial1, Tencent) does the first 1.8 to 16 times and the second 2 to 44 times
 //! as often as its opposite; random synthetic workloads do neither. So: 200 places or more read soon after a

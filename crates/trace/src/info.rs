@@ -1,4 +1,4 @@
-//! What is in a trace.
+//! Statistics of a trace.
 
 use std::collections::HashMap;
 

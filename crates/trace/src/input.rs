@@ -1,4 +1,4 @@
-//! Bytes of a trace: from a file or standard input, plain, zstd or gzip, as the content says.
+//! Bytes of a trace: from a file or standard input, plain, zstd or gzip, detected from the content.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};

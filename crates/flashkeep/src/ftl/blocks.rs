@@ -1,8 +1,9 @@
-//! Blocks and planes: what is programmed, what is valid, what is free. Enforces the physics: pages of a block are
+//! Blocks and planes: programmed, valid and free pages. Enforces the rules of flash: pages of a block are
 //! programmed in order, only after an erase, and only programmed pages are read.
 //!
-//! Most planes are filled in order, block after block ([`Blocks::program`]). The planes of raw leaves are programmed
-//! where their scheme says ([`Blocks::program_at`]); their blocks are open until the last page is programmed.
+//! Most planes are filled in order, block after block ([`Blocks::program`]). Planes with physical-page
+//! addressing are programmed where their scheme says ([`Blocks::program_at`]); their blocks are open until
+//! the last page is programmed.
 
 use super::defects::Defects;
 use super::owners::Owners;

@@ -1,8 +1,8 @@
-//! What of the flash has failed: planes, blocks and pages that are never used again, and pages whose contents
-//! cannot be read. Nothing here is looked at as long as nothing has failed.
+//! Failed flash: planes, blocks and pages that are never used again, and pages whose contents cannot be read.
+//! This state is not consulted as long as nothing has failed.
 //!
-//! A failed block has the score of one that is being filled, with no valid page, forever: it is neither a victim nor
-//! free. In a sealed block every failed page counts as a valid one, because collecting it gains nothing.
+//! A failed block permanently has the score of an open block without valid pages: it is neither a victim nor
+//! free. In a closed block every failed page counts as a valid one, because collecting it gains nothing.
 
 use super::blocks::{Blocks, FREE, OPEN, Plane};
 use crate::engine::Contents;

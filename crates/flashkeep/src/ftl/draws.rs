@@ -1,4 +1,5 @@
-//! Random numbers for policies, which keep no state: the numbers of a turn are there to be read.
+//! Random numbers for policies, which keep no state: the number of a decision is a function of the decision's
+//! index.
 
 use flashkeep_trace::random::{Random, mix};
 

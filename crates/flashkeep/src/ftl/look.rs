@@ -1,5 +1,5 @@
-//! What is known of blocks and pages: how many are valid, whose they are and what they hold, how often they were erased.
-//! And what ageing makes of it.
+//! Read access to blocks and pages: valid counts, logical pages, contents, erase counts; and their initial
+//! state after ageing.
 
 use super::blocks::{Blocks, FREE, OPEN};
 use crate::engine::Contents;

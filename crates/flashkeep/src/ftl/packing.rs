@@ -1,5 +1,5 @@
-//! Pages that share a page of the flash: what is left of the one that a stream is about to program, and what is left
-//! out of it.
+//! Logical pages that share a flash page: the free slots of the flash page that a stream programs next, and
+//! slots that stay empty.
 
 use super::blocks::Blocks;
 use crate::engine::Contents;

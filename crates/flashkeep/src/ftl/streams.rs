@@ -1,19 +1,22 @@
-//! Several open blocks a plane: a stream of pages each, so that what is rewritten soon and what is not do not share
-//! blocks. And one more that is *held*: a worn block that cold data are moved into.
+//! Several open blocks per plane: one for each stream of pages, so that pages with different lifetimes do not
+//! share blocks. In addition one *held* block: a worn block that receives cold data.
 //!
-//! The first stream's open block stands in [`Plane`](super::Plane), where a drive with one stream looks, and nothing
-//! here costs that drive anything. Another stream's stands aside and changes places with it while a page is programmed.
+//! The first stream's open block is in [`Plane`](super::Plane), where a drive with one stream looks; this
+//! module costs such a drive nothing. The open block of another stream is swapped in while a page of it is
+//! programmed.
 //!
 //! # Room
-//! The free pages of a plane are those of its erased blocks and of all its open ones but the held one. With s streams, s
-//! blocks' worth of them are kept from the host: then a stream whose block is full finds an erased one, also while
-//! collection moves the pages of a victim. Where that fails because flash has, the stream takes over another's open
-//! block, so that a plane with a free page can always program a page, whichever stream it belongs to.
+//! The free pages of a plane are those of its erased blocks and of all its open ones except the held one.
+//! With s streams, s blocks' worth of free pages are reserved: a stream whose block is full then finds an
+//! erased one, also while GC moves the pages of a victim. If a failure of flash breaks this rule, the stream
+//! takes over another's open block. So a plane with a free page can always program a page, whichever stream
+//! it belongs to.
 //!
-//! A plane is at its end when it is down to what is kept from the host and all its garbage is in open blocks. If k of
-//! these are open and have l pages left, l ≥ k ≥ 1, the garbage is at most k blocks less l pages, and the erased blocks
-//! are at most s blocks less l pages, so at most s − 1: together with l less than 2s blocks. A drive that has 2s blocks
-//! of each plane to spare never comes to that, and one more while a block is held.
+//! A plane is at its end when only the reserved pages are free and all its garbage is in open blocks. If k of
+//! these are open and have l pages left, l ≥ k ≥ 1, the garbage is at most k blocks less l pages, and the
+//! erased blocks are at most s blocks less l pages, so at most s − 1: together with l less than 2s blocks. A
+//! drive that has 2s spare blocks in each plane never reaches that state; with a held block it needs one
+//! more.
 
 use super::blocks::{Blocks, FREE, OPEN};
 use crate::engine::Contents;

@@ -1,5 +1,6 @@
-//! What maps of blocks share. Logical blocks go over the planes in turn; each plane has its own free blocks, and who
-//! changes anything in a plane has the plane to himself, so a plan may count on what it finds.
+//! The common part of block maps and log-block maps. Logical blocks are distributed over the planes in turn;
+//! each plane has its own free blocks. A plan that changes a plane holds the plane exclusively, so it may
+//! rely on the state that it finds.
 
 use super::remains::Disorder;
 use super::work::Work;

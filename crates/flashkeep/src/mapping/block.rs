@@ -1,23 +1,24 @@
 //! # What it does
-//! Each logical block lies in one block of flash, every page at its own place in it (*in-place offset*): the map has an
-//! entry a block. Pages of a block are programmed in ascending order, so a page that cannot be programmed any more goes
-//! to a *replacement block* at the same offset, behind copies of the pages before it. A write behind it costs
-//! nothing more, pages that are left out are copied. A page that the replacement is already beyond ends it: the rest of
-//! the old block is copied too, the old block is erased, and the next replacement begins. A plane has at most
-//! `ftl.log_blocks` replacements; the one begun longest ago is ended for a new one.
+//! Each logical block is in one flash block, with every page at its own place in it (*in-place offset*): the
+//! map has one entry per block. The pages of a block are programmed in ascending order. A page that can no
+//! longer be programmed goes to a *replacement block* at the same offset, behind copies of the pages before
+//! it. A write behind it adds no cost; pages that the host skips are copied. A write to a page in front of
+//! the replacement's write position ends the replacement: the rest of the old block is copied too, the old
+//! block is erased, and the next replacement starts. A plane has at most `ftl.log_blocks` replacements; for a
+//! new one the oldest is ended.
 //!
 //! # What it costs
-//! A page written again at random: the other G − 1 pages of its block are read and programmed, and a block is erased. A
-//! block written again in order: an erase (*switch merge*). An entry of memory a block.
+//! A random overwrite of a page: the other G − 1 pages of its block are read and programmed, and a block is
+//! erased. A sequential overwrite of a block: an erase (*switch merge*). A memory entry per block.
 //!
-//! After a power cut data blocks and replacements are found with the spare areas of all pages, which say which page they
-//! are (`remains.rs`, `docs/power.md`).
+//! After a power loss the recovery finds data blocks and replacements from the OOB areas of all pages
+//! (`remains.rs`, `docs/power.md`).
 //!
 //! # Source
-//! Ban, "Flash file system optimized for page-mode flash technologies", United States Patent 5,937,425, 1999; the block
-//! map that Kim, Park and Shin, "Improving SSD simulator for high reliability of performance evaluation", name beside
-//! the page map. Ours: logical blocks go over the planes in turn, each kept in its plane; a plane does one such thing
-//! at a time.
+//! Ban, "Flash file system optimized for page-mode flash technologies", United States Patent 5,937,425, 1999;
+//! the block map that Kim, Park and Shin, "Improving SSD simulator for high reliability of performance
+//! evaluation", name beside the page map. Ours: logical blocks are distributed over the planes in turn and
+//! stay in their plane; a plane performs one such change at a time.
 
 use super::base::{Base, NONE};
 use super::remains::{Remains, go_together};

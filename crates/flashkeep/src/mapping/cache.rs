@@ -1,8 +1,9 @@
-//! Entries of a map that are in memory: a segmented LRU list, and the changed ones by translation page.
+//! Map entries in memory: a segmented LRU list, and the changed entries by translation page.
 //!
-//! What is new stands in the *probationary* segment; what is asked for again moves to the *protected* one, which has
-//! half of the room, and whose oldest entry then goes back. The oldest probationary entry is given up first
-//! (Karedla, Love and Wherry, "Caching strategies to improve disk system performance", 1994; that it is half is ours).
+//! New entries start in the *probationary* segment. An entry that is used again moves to the *protected*
+//! segment, which has half of the room, and whose oldest entry then moves back. The oldest probationary entry
+//! is evicted first (Karedla, Love and Wherry, "Caching strategies to improve disk system performance", 1994;
+//! the half is ours).
 
 /// No slot.
 const NONE: u32 = u32::MAX;

@@ -1,27 +1,30 @@
 //! # What it does
-//! The whole page map lies in flash, in *translation pages* of as many 4-byte entries as fit; memory holds a directory
-//! of those, and a cache of entries (`ftl.cache_kib`, 8 bytes each: page and place). A page whose entry is in the cache
-//! costs nothing more. Otherwise an entry is given up for it, and if that had changed, its translation page is read and
-//! written first, with all of its other changed entries; then the page's own translation page is read.
+//! The whole page map is in flash, in *translation pages* of 4-byte entries. Memory holds a directory of
+//! these, and a cache of entries (`ftl.cache_kib`, 8 bytes each: page and place). A page whose entry is in
+//! the cache costs nothing more. Otherwise another entry is evicted; if it had changed, its translation page
+//! is first read and written, with all of its other changed entries. Then the page's own translation page is
+//! read.
 //!
-//! Collection changes where pages are: entries in the cache are marked, the others are kept until their translation page
-//! is written, for any reason; each write of the host has one such page, the one that has waited longest, brought
-//! up to date behind it. A translation page that collection moves costs nothing more: the directory is in memory.
+//! GC changes the places of pages. Entries in the cache are marked as changed; the FTL keeps the others until
+//! their translation page is written for any reason. Each host write also updates, behind itself, the
+//! translation page that has waited longest. A translation page that GC moves costs nothing more, because the
+//! directory is in memory.
 //!
 //! # What it costs
-//! A miss: one page read, and a read and a program more where what is given up has changed; with collection a read and a
-//! program for each write, at most; and the pages that the map takes, which come out of the over-provisioned ones, of
-//! which every plane keeps two blocks more.
+//! A miss takes one page read, and another read and a program if the evicted entry has changed. With GC each
+//! write takes at most one more read and program. The pages of the map come out of the over-provisioned ones,
+//! of which every plane reserves two more blocks.
 //!
-//! After a power cut the directory is found with the spare areas of all pages, as a page map is; what the cache had not
-//! given back, and what was written after its translation page, is brought up to date behind writes in the same way.
+//! After a power loss the recovery finds the directory from the OOB areas of all pages, like a page map.
+//! Translation pages that lack entries of the cache, or later writes, are updated behind writes in the same
+//! way.
 //!
 //! # Source
-//! Gupta, Kim and Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of page-level
-//! address mappings", ASPLOS 2009: data and translation pages in blocks of their own, collected apart (cause
-//! `metadata`), here an open block of each kind in every plane. Ours: neighbouring pages asked for by one command (64 at
-//! most, within 64 that are aligned) are brought by one read; and what collection has moved is put off, where the paper
-//! updates it with each block.
+//! Gupta, Kim and Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of
+//! page-level address mappings", ASPLOS 2009: data and translation pages in separate blocks, collected
+//! separately (cause `metadata`), here with an open block of each kind in every plane. Ours: one read serves
+//! neighbouring pages of one command (at most 64, within 64 aligned pages), and updates after GC are
+//! deferred; the paper updates them with each victim.
 
 use super::cache::Cache;
 use super::{Below, Counts, Entry, LEAF, Mapping, Options};

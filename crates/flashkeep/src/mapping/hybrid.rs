@@ -1,25 +1,26 @@
 //! # What it does
-//! Data blocks are mapped block by block, with every page at its own place in its block; *log blocks* take what cannot
-//! be programmed there any more, page by page and whosever it is, and have an entry for each page. One log block of
-//! each plane is kept for what is written in order: it begins with the first page of a logical block, and when it has
-//! been filled in order it takes that block's place (*switch merge*). If another is wanted before that, the rest is
-//! copied into it (*partial merge*). When all of a plane's `ftl.log_blocks` are in use, the oldest is emptied: each
-//! logical block that has a page in it is put together in a fresh block from wherever its pages are (*full merge*), and
-//! its old block is erased.
+//! Data blocks are mapped by block, with every page at its own place in its block. *Log blocks* take the
+//! pages that can no longer be programmed there, of any logical block, and have an entry per page. One log
+//! block of each plane is reserved for sequential writes: it starts with the first page of a logical block,
+//! and when it has been filled in order it replaces that block (*switch merge*). If another logical block
+//! needs it before that, the remaining pages are copied into it (*partial merge*). When all of a plane's
+//! `ftl.log_blocks` are in use, the oldest is emptied: each logical block with a page in it is merged into a
+//! fresh block from wherever its pages are (*full merge*), and its old block is erased.
 //!
 //! # What it costs
-//! A full merge: G pages read and programmed and a block erased, for all of a logical block's pages that are in logs; and
-//! an erase for each log block. A block written in order: an erase. An entry of memory a block and a log page.
+//! A full merge: G pages read and programmed and a block erased, for all of a logical block's pages in logs;
+//! and an erase for each log block. A sequentially written block: an erase. A memory entry per block and per
+//! log page.
 //!
-//! After a power cut blocks and logs are found with the spare areas of all pages, which say which page they are and
-//! whether they are in a log (`remains.rs`, `docs/power.md`).
+//! After a power loss the recovery finds blocks and logs from the OOB areas of all pages, which name the page
+//! and whether it is in a log (`remains.rs`, `docs/power.md`).
 //!
 //! # Source
-//! Lee, Park, Chung, Lee, Park and Song, "A log buffer based flash translation layer using fully associative sector
-//! translation" (FAST), ACM TECS 6(3), 2007: the hybrid map that Kim, Park and Shin, "Improving SSD simulator for high
-//! reliability of performance evaluation", name beside the page map. Ours: logical blocks go over the planes in turn,
-//! each plane with its own logs; and the merges that empty a log block are not done at once but spread over the writes
-//! that fill the next one, as late as will do.
+//! Lee, Park, Chung, Lee, Park and Song, "A log buffer based flash translation layer using fully associative
+//! sector translation" (FAST), ACM TECS 6(3), 2007: the hybrid map that Kim, Park and Shin, "Improving SSD
+//! simulator for high reliability of performance evaluation", name beside the page map. Ours: logical blocks
+//! are distributed over the planes in turn, each plane with its own logs; the merges that empty a log block
+//! are spread over the writes that fill the next one, as late as possible.
 
 use super::base::{Base, NONE};
 use super::work::Work;

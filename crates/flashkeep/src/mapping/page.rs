@@ -1,9 +1,9 @@
 //! # What it does
-//! Every page has an entry of its own in the memory of the controller, and may lie anywhere. It is the map of the leaf
-//! itself (`ftl/map.rs`); no node stands above it.
+//! Every page has its own entry in the controller's memory, and may be anywhere. The FTL itself implements
+//! this map (`ftl/map.rs`).
 //!
 //! # What it costs
-//! Four bytes of memory a page, and no operation.
+//! Four bytes of memory per page, and no operation.
 //!
 //! # Source
 //! Ban, "Flash file system", United States Patent 5,404,485, 1995.

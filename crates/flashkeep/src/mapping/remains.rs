@@ -1,13 +1,14 @@
-//! What a power cut has left of a map of blocks.
+//! Recovery of block maps and log-block maps after a power loss.
 //!
-//! Each page has beside it, in its spare area, which logical page it is, whether it was written to a log, and, as every
-//! page has, the number of its write. Of all pages that say to be the same one, those with the contents of the highest
-//! number are it; a plane does one thing after the other, so that none is copied behind a newer one. Then blocks are
-//! given up of which every page is in another block too, the youngest first: a copy that had been begun is thrown away
-//! as long as all that it is made from is there, and is kept, its sources being given up, as soon as it is not.
+//! The OOB area of each page names its logical page, whether it was written to a log, and, as for every page,
+//! the sequence number of its write. Of all copies of a logical page, those with the highest number are
+//! current. A plane performs its operations in order, so a copy never follows a newer version. Then the
+//! recovery discards each block whose current pages are all in another block too, youngest first. An
+//! unfinished copy is discarded as long as all of its sources exist; once a source is gone, the copy is kept
+//! and the remaining sources are discarded.
 //!
-//! Of a plane's operations a cut leaves the first ones, up to some instant: of a merge all sources are there or all of
-//! its copies. So there is always an erased block, or one to be given up, for what has to be done again.
+//! A cut keeps a prefix of a plane's operations: of a merge either all sources or all copies exist. So an
+//! erased block, or one to discard, always remains for repeating the merge.
 
 use super::LEAF;
 use super::base::Base;

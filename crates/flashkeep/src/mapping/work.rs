@@ -1,6 +1,6 @@
-//! A plan over blocks in the making. Copies are read in one stage and programmed in the next; blocks that they leave
-//! behind are erased when they are durable, and no request waits for that; the host's own pages are programmed with the
-//! last copies, behind them.
+//! Builder for plans over blocks. Copies are read in one stage and programmed in the next. The blocks they
+//! came from are erased when the copies are durable; no request waits for that. The host's own pages are
+//! programmed behind the last copies.
 
 use super::LEAF;
 use super::remains::IN_LOG;

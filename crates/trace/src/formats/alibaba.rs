@@ -1,21 +1,23 @@
 //! The block traces of Alibaba's cloud (1,000 virtual disks, January 2020).
 //!
 //! ## What it looks like
-//! A text; a line a request, five fields parted by commas: device, `R` or `W`, offset, length, time.
+//! A text file; one line per request, five fields separated by commas: device, `R` or `W`, offset, length,
+//! time.
 //! ```text
 //! 0,R,126703644672,4096,1577808000000046
 //! ```
-//! Each device number is a device. There are no trims. A first line with the names of the columns is passed over.
+//! Each device number is a device. There are no trims. A first line with the names of the columns is skipped.
 //!
-//! Lines may be out of order: they are sorted by time, equal times staying as they are. Up to 65,536 lines of disorder
-//! are undone, in constant memory; what is further away arrives with what is before it, and is counted in a warning.
+//! Lines may be out of order: they are sorted by time, stably. Up to 65,536 lines of disorder are undone, in
+//! constant memory; a record that is further out of order arrives with the one before it, and a warning
+//! counts it.
 //!
 //! ## Units
 //! Time in microseconds since 1970; offset and length in bytes.
 //!
 //! ## Source
-//! Li, Wang, Lee and Shi: An in-depth analysis of cloud block storage workloads in large-scale production. IISWC 2020;
-//! the traces' own description of `io_traces.csv`.
+//! Li, Wang, Lee and Shi: An in-depth analysis of cloud block storage workloads in large-scale production.
+//! IISWC 2020; the traces' own description of `io_traces.csv`.
 
 use super::{Context, Device, Layout, Record, extent_of_bytes, microseconds, read_or_write};
 use crate::line::{COMMA, Flaw, Line};

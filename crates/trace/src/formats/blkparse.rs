@@ -1,16 +1,17 @@
-//! The text that blkparse makes of a recording of blktrace, with its usual columns.
+//! The text output of blkparse for a recording of blktrace, with its default columns.
 //!
 //! ## What it looks like
-//! A text; a line an event, columns parted by blanks: device (major,minor), processor, sequence number, time,
-//! process, action, kind of request, and for most actions first sector, `+`, number of sectors, command.
+//! A text file; one line per event, columns separated by blanks: device (major,minor), processor, sequence
+//! number, time, process, action, kind of request, and for most actions first sector, `+`, number of sectors,
+//! command.
 //! ```text
 //!   8,16   5        2     0.000001850 18615  Q   R 1444645666 + 256 [java]
 //! ```
-//! The requests are the events whose action is `Q` (queued), because that is what the host asked for: what is merged,
-//! sorted, issued and completed later says it again. Of the kind, `D` is a trim, else `R` reads and `W` writes; what
-//! has none of these or no sectors (a flush) is no request. All other events, and the summary at the end, are passed
-//! over. Each pair of major and minor number is a device; of a stack of devices each one queues the request anew, so
-//! record the one that is meant.
+//! The requests are the events whose action is `Q` (queued), because these are the host's requests; later
+//! events (merged, sorted, issued, completed) repeat them. In the kind, `D` is a trim, else `R` a read and
+//! `W` a write; an event with none of these or without sectors (a flush) is not a request. All other events,
+//! and the summary at the end, are skipped. Each pair of major and minor number is a device; each device of a
+//! stack queues the request again, so record only the relevant one.
 //!
 //! ## Units
 //! Time in seconds with nine decimals; sectors of 512 bytes for every device.

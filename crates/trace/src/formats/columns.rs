@@ -1,4 +1,4 @@
-//! Which column of a comma-separated trace says what: the map that the user gives with `--columns`.
+//! The map from fields to columns of a comma-separated trace, as given with `--columns`.
 
 use crate::Op;
 use crate::suggest::unknown;

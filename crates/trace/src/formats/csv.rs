@@ -1,32 +1,33 @@
-//! Any text of comma-separated values, once the user says which column is which.
+//! Any text of comma-separated values, with a map of its columns.
 //!
 //! ## What it looks like
-//! A line a request, fields parted by commas, in any order, with any others between them. Which is which says
-//! `--columns`: for each of `time`, `op`, `offset`, `size` and, if there are several, `device` its column, counted from
-//! 0 or named as in the first line, and its unit.
+//! One line per request, fields separated by commas, in any order, with any others between them. `--columns`
+//! maps them: for each of `time`, `op`, `offset`, `size` and, if there are several, `device` its column,
+//! counted from 0 or named as in the first line, and its unit.
 //! ```text
 //! --format csv --columns time=0:us,op=3,offset=1:sectors,size=2:B,device=4
 //! --format csv --columns time=Timestamp:s,op=IOType:read=0/write=1,offset=Offset:sectors,size=Size:sectors
 //! ```
 //! | field | units | where none is given |
 //! |---|---|---|
-//! | `time` | `ns`, `us`, `ms`, `s`, `filetime` (100 ns), with decimals | none: say it |
+//! | `time` | `ns`, `us`, `ms`, `s`, `filetime` (100 ns), with decimals | required |
 //! | `offset`, `size` | `B`, `KiB`, `MiB`, `sectors` (of 512 bytes, or as `--sector-bytes` says) | `B` |
-//! | `op` | `read=WORD/write=WORD/trim=WORD`, in any number, regardless of case | R or Read, W or Write, T, Trim, D, Discard or Unmap |
+//! | `op` | `read=WORD/write=WORD/trim=WORD`, any number of words, regardless of case | R or Read, W or Write, T, Trim, D, Discard or Unmap |
 //! | `device` | any word is a name | one device |
 //!
-//! Digits for ops must be spelt out, since 0 writes in some tools and reads in others. Fields may stand in double
-//! quotes, but no comma in them. A first line whose time, offset and size do not begin with a digit is taken for the
-//! columns' names. `--columns` alone implies `--format csv`.
+//! Digits for ops must be given explicitly, since 0 writes in some tools and reads in others. Fields may be
+//! in double quotes, but no comma in them. A first line whose time, offset and size do not begin with a digit
+//! is taken as the columns' names. `--columns` alone implies `--format csv`.
 //!
-//! What is written has the columns `time_ns,device,op,offset_B,size_B`, ops R, W and T: nothing is lost. A text that
-//! begins with that line is known by it, and needs no `--columns`.
+//! flashkeep writes the columns `time_ns,device,op,offset_B,size_B`, with ops R, W and T; nothing is lost. A
+//! file that begins with these names is detected and needs no `--columns`.
 //!
-//! Lines may be out of order: they are sorted by time, equal times staying as they are. Up to 65,536 lines of disorder
-//! are undone, in constant memory; what is further away arrives with what is before it, and is counted in a warning.
+//! Lines may be out of order: they are sorted by time, stably. Up to 65,536 lines of disorder are undone, in
+//! constant memory; a record that is further out of order arrives with the one before it, and a warning
+//! counts it.
 //!
 //! ## Units
-//! As the user says.
+//! As given with `--columns`.
 //!
 //! ## Source
 //! Ours.

@@ -1,4 +1,4 @@
-//! Which format a trace is in, by its first records.
+//! Detection of a trace's format from its first records.
 
 use super::{Format, content, ssdsim};
 use crate::TraceError;

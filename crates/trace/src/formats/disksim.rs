@@ -1,17 +1,18 @@
 //! The ASCII trace format of DiskSim and of its SSD extension.
 //!
 //! ## What it looks like
-//! A text; a line a request, five columns parted by blanks or tabs: arrival, device, first sector, number of
-//! sectors, flags.
+//! A text file; one line per request, five columns separated by blanks or tabs: arrival, device, first
+//! sector, number of sectors, flags.
 //! ```text
 //! 5297.450 0 33701824 64 0
 //! 5297.480 0 191072 64 1
 //! ```
-//! The flags are hexadecimal; bit 0 set reads, clear writes; the other bits say nothing here. There are no trims.
+//! The flags are hexadecimal; bit 0 set is a read, clear a write; the other bits are ignored. There are no
+//! trims.
 //!
 //! ## Units
-//! Arrival in milliseconds with decimals, read exactly to the nanosecond and cut off below it; sectors of
-//! 512 bytes, or as `--sector-bytes` says.
+//! Arrival in milliseconds with decimals, read exactly to the nanosecond and cut off below it; sectors of 512
+//! bytes, or as `--sector-bytes` says.
 //!
 //! ## Source
 //! Bucy, Schindler, Schlosser and Ganger: The DiskSim simulation environment, version 4.0 reference manual,

@@ -1,4 +1,5 @@
-//! Sectors, bytes and ops: what the formats' columns come to, and whether a request can be said in them.
+//! Conversion between requests and the columns of formats (sectors, bytes, ops), and checks whether a format
+//! can represent a request.
 
 use crate::line::Flaw;
 use crate::{Op, Request};

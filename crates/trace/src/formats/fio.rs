@@ -1,8 +1,8 @@
 //! The input and output logs of fio (`write_iolog`, `read_iolog`), versions 2 and 3.
 //!
 //! ## What it looks like
-//! A text; its first line names the version. Then a line an action, words parted by blanks: file, action, and for
-//! actions on data offset and length. In version 3 each line begins with its time.
+//! A text file; its first line names the version. Then one line per action, words separated by blanks: file,
+//! action, and for actions on data offset and length. In version 3 each line begins with its time.
 //! ```text
 //! fio version 3 iolog
 //! 2 /dev/sdb add
@@ -10,17 +10,18 @@
 //! 878 /dev/sdb write 0 16384
 //! 10001677 /dev/sdb close
 //! ```
-//! `read`, `write` and `trim` are requests; each file is a device. `add`, `open`, `close` and `unlink` move no data and
-//! are passed over; so are `sync`, `datasync` and `sync_file_range`, which a warning counts. In version 2 time goes on
-//! only at `wait`, whose offset says by how much; version 3 has no `wait`.
+//! `read`, `write` and `trim` are requests; each file is a device. `add`, `open`, `close` and `unlink` move
+//! no data and are skipped; so are `sync`, `datasync` and `sync_file_range`, which a warning counts. In
+//! version 2 time advances only at `wait`, by its offset; version 3 has no `wait`.
 //!
-//! Without waits, as fio itself writes it, version 2 has no times at all: replay it with `--replay closed`. Version 3 is
-//! what is written, by files called `device0`, `device1`, ….
+//! Without waits, as fio itself writes it, version 2 has no times: replay it with `--replay closed`.
+//! flashkeep writes version 3, with files called `device0`, `device1`, ….
 //!
 //! ## Units
-//! Times and waits in microseconds: fio writes and replays version 3 in microseconds since its start, and its manual
-//! says that a wait of version 2 is in microseconds since the previous wait. (Its program has taken the waits of
-//! version 2 as milliseconds since the start; then `--time-scale 1000` is near the mark.) Offset and length in bytes.
+//! Times and waits in microseconds: fio writes and replays version 3 in microseconds since its start, and its
+//! manual says that a wait of version 2 is in microseconds since the previous wait. (Its program has taken
+//! the waits of version 2 as milliseconds since the start; then `--time-scale 1000` is approximately right.)
+//! Offset and length in bytes.
 //!
 //! ## Source
 //! Axboe: fio, its manual on the trace file format; version 3 is of 2022.

@@ -1,6 +1,6 @@
 //! The trace formats: one file each, one line each in the table below.
 //!
-//! The line yields the enum's variant, the name on the command line and in errors, detection, reading,
+//! The line defines the enum's variant, the name on the command line and in errors, detection, reading,
 //! writing and the manual page (the file's doc comment).
 
 use crate::line::Flaw;

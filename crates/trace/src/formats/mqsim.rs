@@ -1,19 +1,20 @@
 //! The trace format of MQSim.
 //!
 //! ## What it looks like
-//! As `ssdsim`: a line a request, five columns parted by blanks or tabs: arrival, device, first sector, number of
-//! sectors, op code (0 writes, 1 reads). With sectors of 512 bytes the two formats are one, which is why nothing
-//! is ever detected as `mqsim`.
+//! As `ssdsim`: one line per request, five columns separated by blanks or tabs: arrival, device, first
+//! sector, number of sectors, op code (0 is a write, 1 a read). With sectors of 512 bytes the two formats are
+//! identical, so no trace is detected as `mqsim`.
 //! ```text
 //! 165916000 0 128 1024 0
 //! ```
 //!
 //! ## Units
-//! Arrival in integer nanoseconds; sectors of 512 bytes, or as `--sector-bytes` says: traces for MQSim have been
-//! renumbered to other units before.
+//! Arrival in integer nanoseconds; sectors of 512 bytes, or as `--sector-bytes` says: traces for MQSim have
+//! been renumbered to other units before.
 //!
 //! ## Source
-//! Tavakkol, Gómez-Luna, Sadrosadati, Ghose and Mutlu: MQSim. FAST 2018; and the traces that come with its program.
+//! Tavakkol, Gómez-Luna, Sadrosadati, Ghose and Mutlu: MQSim. FAST 2018; and the traces that come with its
+//! program.
 
 use super::{Context, Layout, Record, Score, ssdsim};
 use crate::Request;

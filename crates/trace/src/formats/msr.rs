@@ -1,13 +1,13 @@
 //! The traces of Microsoft Research Cambridge (36 volumes of a data centre, one week).
 //!
 //! ## What it looks like
-//! A text; a line a request, seven fields parted by commas: arrival, host name, disk number, `Read` or `Write`,
-//! offset, size, response time.
+//! A text file; one line per request, seven fields separated by commas: arrival, host name, disk number,
+//! `Read` or `Write`, offset, size, response time.
 //! ```text
 //! 128166385295514663,hm,0,Write,9056014336,2048,2833
 //! ```
-//! Each pair of host and disk is a device. The recorded response time is not used. There are no trims.
-//! Some records are out of order by a little: these arrive with the one before them, which a warning counts.
+//! Each pair of host and disk is a device. The recorded response time is not used. There are no trims. Some
+//! records are slightly out of order: these arrive with the one before them, and a warning counts them.
 //!
 //! ## Units
 //! Arrival in Windows file time: units of 100 ns since 1601. Offset and size in bytes.

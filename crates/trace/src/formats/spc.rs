@@ -1,17 +1,17 @@
-//! The trace format of the Storage Performance Council, as the UMass repository has it (Financial, WebSearch).
+//! The trace format of the Storage Performance Council, as the UMass repository has it (Financial,
+//! WebSearch).
 //!
 //! ## What it looks like
-//! A text; a line a request, five fields parted by commas: application storage unit, logical block address,
-//! bytes, op code (`r` or `R`, `w` or `W`), arrival. More fields may follow, which the format leaves to the
-//! user; they are not looked at.
+//! A text file; one line per request, five fields separated by commas: application storage unit, logical
+//! block address, bytes, op code (`r` or `R`, `w` or `W`), arrival. More fields may follow; they are ignored.
 //! ```text
 //! 0,20941264,8192,W,0.551706
 //! ```
 //! Each application storage unit is a device. There are no trims.
 //!
 //! ## Units
-//! Arrival in seconds with decimals, read exactly to the nanosecond and cut off below it; addresses in blocks of
-//! 512 bytes, or as `--sector-bytes` says; sizes in bytes.
+//! Arrival in seconds with decimals, read exactly to the nanosecond and cut off below it; addresses in blocks
+//! of 512 bytes, or as `--sector-bytes` says; sizes in bytes.
 //!
 //! ## Source
 //! Storage Performance Council: SPC trace file format specification, revision 1.0.1, 2002.

@@ -1,13 +1,13 @@
 //! The trace format of SSDSim and its forks.
 //!
 //! ## What it looks like
-//! A text; a line a request, five columns parted by blanks or tabs: arrival, device, first sector, number of
-//! sectors, op code.
+//! A text file; one line per request, five columns separated by blanks or tabs: arrival, device, first
+//! sector, number of sectors, op code.
 //! ```text
 //! 26214000 0 303574 7 0
 //! 78643005 1 55596 6 1
 //! ```
-//! Op code 0 writes, 1 reads (other tools have it the other way round). There are no trims.
+//! Op code 0 is a write, 1 a read (other tools use the opposite). There are no trims.
 //!
 //! ## Units
 //! Arrival in integer nanoseconds; sectors of 512 bytes, or as `--sector-bytes` says.

@@ -1,25 +1,25 @@
 //! The traces of SYSTOR '17 (enterprise virtual desktops of Fujitsu, six logical units, 28 days in 2016).
 //!
 //! ## What it looks like
-//! A text; first the names of the columns, then a line a request, six fields parted by commas: time, response time,
-//! `R` or `W`, logical unit, offset, size.
+//! A text file; first the names of the columns, then one line per request, six fields separated by commas:
+//! time, response time, `R` or `W`, logical unit, offset, size.
 //! ```text
 //! Timestamp,Response,IOType,LUN,Offset,Size
 //! 1456095145.133076000,0.000806000,R,0,899056122368,131072
 //! ```
-//! Each logical unit is a device. The recorded response time is not used, and may be empty. A line whose other fields
-//! are empty is no request; a warning counts such lines. There are no trims.
+//! Each logical unit is a device. The recorded response time is not used, and may be empty. A line whose
+//! other fields are empty is not a request; a warning counts such lines. There are no trims.
 //!
-//! The lines are in the order in which requests ended. They are sorted by the time at which they arrived, equal times
-//! staying as they are: up to 65,536 lines of disorder are undone, in constant memory. What is further away arrives
-//! with what is before it, and is counted in a warning.
+//! The lines are in the order in which requests ended. They are sorted by the time at which they arrived,
+//! stably: up to 65,536 lines of disorder are undone, in constant memory. A record that is further out of
+//! order arrives with the one before it, and a warning counts it.
 //!
 //! ## Units
 //! Time in seconds since 1970 with decimals, read exactly to the nanosecond; offset and size in bytes.
 //!
 //! ## Source
-//! Lee, Kumano, Matsuki, Endo, Fukumoto and Sugawara: Understanding storage traffic characteristics on enterprise
-//! virtual desktop infrastructure. SYSTOR 2017; the traces are at SNIA's IOTTA repository.
+//! Lee, Kumano, Matsuki, Endo, Fukumoto and Sugawara: Understanding storage traffic characteristics on
+//! enterprise virtual desktop infrastructure. SYSTOR 2017; the traces are at SNIA's IOTTA repository.
 
 use super::{Context, Device, Layout, Record, extent_of_bytes, read_or_write};
 use crate::line::{COMMA, Flaw, Line};

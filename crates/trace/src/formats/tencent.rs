@@ -1,24 +1,25 @@
 //! The traces of Tencent's cloud block store (5,584 volumes, ten days in October 2018).
 //!
 //! ## What it looks like
-//! A text; a line a request, five fields parted by commas: time, first sector, number of sectors, op code, volume.
+//! A text file; one line per request, five fields separated by commas: time, first sector, number of sectors,
+//! op code, volume.
 //! ```text
 //! 1538323200,4247200,128,1,1058
 //! ```
-//! Op code **0 reads, 1 writes**: the opposite of SSDSim's. Each volume is a device. There are no trims. A first line
-//! with the names of the columns is passed over.
+//! Op code **0 reads, 1 writes**: the opposite of SSDSim's. Each volume is a device. There are no trims. A
+//! first line with the names of the columns is skipped.
 //!
-//! The clock ticks once a second, and the lines of neighbouring seconds are mixed: they are sorted by time, those of
-//! one second staying as they are. Up to 65,536 lines of disorder are undone; what is further away arrives with what
-//! is before it, and is counted in a warning. All requests of a second arrive at the same instant: rates and
-//! response times within a second mean nothing, which a warning says.
+//! The clock ticks once a second, and the lines of neighbouring seconds are mixed: they are sorted by time,
+//! stably. Up to 65,536 lines of disorder are undone; a record that is further out of order arrives with the
+//! one before it, and a warning counts it. All requests of a second arrive at the same instant: rates and
+//! response times within a second are meaningless; a warning says so.
 //!
 //! ## Units
 //! Time in whole seconds since 1970; sectors of 512 bytes, or as `--sector-bytes` says.
 //!
 //! ## Source
-//! Zhang, Huang, Zhou, Hu, Yu, Cheng, Li: OSCA: An online-model based cache allocation scheme in cloud block storage
-//! systems. USENIX ATC 2020; the traces and their description are at SNIA's IOTTA repository.
+//! Zhang, Huang, Zhou, Hu, Yu, Cheng, Li: OSCA: An online-model based cache allocation scheme in cloud block
+//! storage systems. USENIX ATC 2020; the traces and their description are at SNIA's IOTTA repository.
 
 use super::{Context, Device, Layout, Record, extent, read_or_write, sectors_of};
 use crate::line::{COMMA, Flaw, Line};

@@ -11,19 +11,20 @@
 //! at 16  u64  first block
 //! at 24  u64  arrival
 //! ```
-//! Version 2, 40 bytes, has command and version first (at 0 and 2), then serial number, bytes and elements (4, 8,
-//! 12), block and arrival (16, 24), and at 32 the response time, which is not used. The version field tells which.
+//! Version 2, 40 bytes, has command and version first (at 0 and 2), then serial number, bytes and elements
+//! (4, 8, 12), block and arrival (16, 24), and at 32 the response time, which is not used. The version field
+//! distinguishes them.
 //!
 //! READ and WRITE of 6, 10, 12 and 16 bytes and WRITE AND VERIFY are requests; UNMAP (0x42) is a trim of the
-//! record's block and bytes. Other commands move no data of the host's and are passed over and counted in a
-//! warning. A trace is of one virtual disk: device 0.
+//! record's block and bytes. Other commands move no host data; they are skipped, and a warning counts them. A
+//! trace is of one virtual disk: device 0.
 //!
 //! ## Units
 //! Arrival in microseconds; blocks of 512 bytes, or as `--sector-bytes` says; lengths in bytes.
 //!
 //! ## Source
-//! Waldspurger, Park, Garthwaite and Ahmad: Efficient MRC construction with SHARDS. FAST 2015; the record as in
-//! the CloudPhysics traces that libCacheSim (Yang, 2020) publishes.
+//! Waldspurger, Park, Garthwaite and Ahmad: Efficient MRC construction with SHARDS. FAST 2015; the record as
+//! in the CloudPhysics traces that libCacheSim (Yang, 2020) publishes.
 
 use super::{
     Context, Device, Framing, Layout, Record, beyond, extent_of_bytes, microseconds, read_or_write,

@@ -1,9 +1,10 @@
 //! `ageing-financial1`: a stand-in for financial1 in the ageing study of Kim, Park and Shin.
 //!
-//! *Published* (Table 1): 77 % writes, and 8, printed as the number of requests. It can only be the mean gap between
-//! two requests in ms: so much is a week over the requests of the MSR Cambridge traces, or 12 hours over Financial1's.
+//! *Published* (Table 1): 77 % writes, and 8, printed as the number of requests. It can only be the mean gap
+//! between two requests in ms: so much is a week over the requests of the MSR Cambridge traces, or 12 hours
+//! over Financial1's.
 //!
-//! *Ours*, because the paper says no more, each the plainest choice that fits:
+//! *Ours*, not given in the paper; in each case the plainest choice that fits:
 //! - 5,334,948 requests, the public trace's number;
 //! - sizes 1 and 2 KiB (25 % each), 4 KiB (43.75 %), 8 KiB (6.25 %), as in `sirf-fin1`;
 //! - Zipf (θ = 0.9) over 4 GiB, aligned to 1 KiB: most requests come back to a small part of the drive;

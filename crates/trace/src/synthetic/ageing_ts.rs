@@ -1,9 +1,10 @@
 //! `ageing-ts`: a stand-in for ts_0 in the ageing study of Kim, Park and Shin.
 //!
-//! *Published* (Table 1): 82 % writes, and 388, printed as the number of requests. It can only be the mean gap between
-//! two requests in ms: so much is a week over the requests of the MSR Cambridge traces, or 12 hours over Financial1's.
+//! *Published* (Table 1): 82 % writes, and 388, printed as the number of requests. It can only be the mean
+//! gap between two requests in ms: so much is a week over the requests of the MSR Cambridge traces, or 12
+//! hours over Financial1's.
 //!
-//! *Ours*, because the paper says no more, each the plainest choice that fits:
+//! *Ours*, not given in the paper; in each case the plainest choice that fits:
 //! - 1,801,734 requests, the public trace's number;
 //! - sizes 4 KiB (60 %), 8 KiB (20 %), 16 KiB (15 %), 32 KiB (5 %): a mean of 8 KiB;
 //! - Zipf (θ = 0.9) over 2 GiB, aligned to 4 KiB: most requests come back to a small part of the drive;

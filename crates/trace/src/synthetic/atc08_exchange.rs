@@ -2,8 +2,9 @@
 //!
 //! *Published*: a mail server, reads to writes as 3:2; it needs ten of the paper's SSDs.
 //!
-//! *Ours*: sizes of 4 KiB (25 %), 8 KiB (50 %), 16 KiB (20 %), 32 KiB (5 %), since an Exchange database of the time has pages of 4 and 8 KB
-//! and writes neighbours together; Zipf (θ = 0.9) over 16 GiB; 500 requests a second and drive.
+//! *Ours*: sizes of 4 KiB (25 %), 8 KiB (50 %), 16 KiB (20 %), 32 KiB (5 %), since an Exchange database of
+//! the time has pages of 4 and 8 KB and writes neighbours together; Zipf (θ = 0.9) over 16 GiB; 500 requests
+//! per second and drive.
 
 use super::{PLAIN, Places, Recipe};
 

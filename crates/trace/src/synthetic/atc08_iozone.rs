@@ -1,10 +1,10 @@
 //! `atc08-iozone`: a stand-in for the IOzone trace of Agrawal et al., USENIX ATC 2008.
 //!
-//! *Published*: a file system benchmark on one SSD; cleaned blocks are empty (efficiency 100 %). The extract that comes
-//! with the extension has 107 requests a second, all of them writes, 360 KB on average.
+//! *Published*: a file system benchmark on one SSD; cleaned blocks are empty (efficiency 100 %). The extract
+//! that comes with the extension has 107 requests per second, all of them writes, 360 KB on average.
 //!
-//! *Ours*: 256 KiB (50 %), 384 KiB (25 %) and 512 KiB (25 %), the mean 352 KiB; in order through 4 GiB, over and over,
-//! so that a block is rewritten as a whole.
+//! *Ours*: 256 KiB (50 %), 384 KiB (25 %) and 512 KiB (25 %), the mean 352 KiB; in order through 4 GiB, over
+//! and over, so that a block is rewritten as a whole.
 
 use super::{PLAIN, Places, Recipe};
 

@@ -2,8 +2,8 @@
 //!
 //! *Published*: a file system benchmark on one SSD; cleaned blocks are empty (efficiency 100 %).
 //!
-//! *Ours*: 90 % writes, as the benchmark's small files live in the host's memory; 64 KiB (60 %), 128 KiB (30 %) and
-//! 256 KiB (10 %), in order through 2 GiB as its log-like flushes go; 100 requests a second.
+//! *Ours*: 90 % writes, as the benchmark's small files live in the host's memory; 64 KiB (60 %), 128 KiB (30
+//! %) and 256 KiB (10 %), in order through 2 GiB as its log-like flushes go; 100 requests per second.
 
 use super::{PLAIN, Places, Recipe};
 

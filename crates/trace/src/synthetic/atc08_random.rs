@@ -1,8 +1,8 @@
 //! `atc08-random`: the random validation runs of the SSD extension of DiskSim, request by request.
 //!
-//! *Published* (the extension's parameter files): 2,000 requests a second, gaps uniform up to 1 ms, sizes exponential
-//! with a mean of 8 sectors, places uniform over 877,363 pages, 250,000 or 5,000,000 requests that all read or all
-//! write. With `--seed 1` the numbers are DiskSim's own ([`super::disksim`]).
+//! *Published* (the extension's parameter files): 2,000 requests per second, gaps uniform up to 1 ms, sizes
+//! exponential with a mean of 8 sectors, places uniform over 877,363 pages, 250,000 or 5,000,000 requests
+//! that all read or all write. With `--seed 1` the numbers are DiskSim's own ([`super::disksim`]).
 
 use super::{PLAIN, Places, Recipe};
 

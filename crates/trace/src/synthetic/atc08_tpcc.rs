@@ -1,11 +1,13 @@
 //! `atc08-tpcc`: a stand-in for the TPC-C trace of Agrawal et al., USENIX ATC 2008.
 //!
-//! *Published*: requests of 8 KB, "twice as many reads" as writes; alignment is important. The paper's SSDs are six on
-//! 14 RAID controllers' disks, and a gang of eight packages serves 1,087 of its requests a second.
+//! *Published*: requests of 8 KB, "twice as many reads" as writes; alignment is important. The paper's SSDs
+//! are six on 14 RAID controllers' disks, and a gang of eight packages serves 1,087 of its requests per
+//! second.
 //!
-//! *Ours*, because the paper leaves it open: uniform over the footprint (a database of 16,000 warehouses has hot pages
-//! in the host's memory), 500 requests a second and drive, Poisson, so that a gang of eight packages that share a bus
-//! is busy a fifth of the time and one of sixteen with twice the requests two fifths.
+//! *Ours*, because the paper leaves it open: uniform over the footprint (a database of 16,000 warehouses has
+//! hot pages in the host's memory), 500 requests per second and drive, Poisson, so that a gang of eight
+//! packages that share a bus is busy a fifth of the time and one of sixteen with twice the requests two
+//! fifths.
 
 use super::{PLAIN, Places, Recipe};
 

@@ -1,30 +1,33 @@
 //! `hybrid-…`: stand-ins for the nine traces of the hybrid SSD and disk backup paper.
 //!
-//! *Published*: reads and writes (Table 2); of the writes, sequences and the mean lengths of requests and of sequences,
-//! in pages (Table 3). A sequence is what one thread writes in order; other threads' requests come in between, and
-//! sorting by address restores it ([`info`](crate::info) counts them so).
+//! *Published*: reads and writes (Table 2); of the writes, sequences and the mean lengths of requests and of
+//! sequences, in pages (Table 3). A sequence is what one thread writes in order; other threads' requests come
+//! in between, and sorting by address restores it ([`info`](crate::info) counts them so).
 //!
 //! *Where the tables disagree*, with themselves or with each other:
-//! - SRC1 and SRC2 are swapped between Table 2 and Tables 3 and 5. `hybrid-src1` writes 16.3 M times, as there and as
-//!   src1_0 of MSR Cambridge; `hybrid-src2` writes 2.2 M times, as src1_1;
-//! - requests ÷ sequences × mean length of a request should be the mean length of a sequence. SRC1 and SRC2 are 2.7
-//!   and 2.4 % off, MSNFile 3.7, Develop 5.5, Exchange 7.5 %. Each of the three figures takes a third of it;
+//! - SRC1 and SRC2 are swapped between Table 2 and Tables 3 and 5. `hybrid-src1` writes 16.3 M times, as
+//!   there and as src1_0 of MSR Cambridge; `hybrid-src2` writes 2.2 M times, as src1_1;
+//! - requests ÷ sequences × mean length of a request should be the mean length of a sequence. SRC1 and SRC2
+//!   deviate by 2.7 and 2.4 %, MSNFile by 3.7, Develop by 5.5, Exchange by 7.5 %. Each of the three figures
+//!   is adjusted by a third of that;
 //! - LiveMaps is off by a factor of five. Its lengths are kept, and 148,815 sequences are read as 745,000;
 //! - Proxy has no row in Table 3. Ours: lengths as USR's, 7 and 12 pages;
-//! - Table 2's writes are taken where Table 3 has up to 20,000 more. USR's do not add up to a round number, as all others
-//!   do; they are taken as printed.
+//! - Table 2's writes are taken where Table 3 has up to 20,000 more. USR's do not add up to a round number,
+//!   as all others do; they are taken as printed.
 //!
-//! *Ours*, because the paper says no more, each the plainest choice that fits:
-//! - a page is 4 KiB, the size of which the paper computes its disk's rate. Sizes are 4, 16 and 64 KiB (30 % the middle
-//!   one) or 4, 64 and 256 KiB (40 %), in the shares that give the mean;
-//! - four threads write sequences, as long as the toss of a coin makes them, 32 requests in the mean; as many requests
-//!   belong to them as makes the published number of sequences. The others go anywhere, each a sequence of its own;
+//! *Ours*, not given in the paper; in each case the plainest choice that fits:
+//! - a page is 4 KiB, the size of which the paper computes its disk's rate. Sizes are 4, 16 and 64 KiB (30 %
+//!   the middle one) or 4, 64 and 256 KiB (40 %), in the shares that give the mean;
+//! - four threads write sequences, of geometrically distributed length, 32 requests on average; the share of
+//!   requests in them is chosen to give the published number of sequences. The others have random places,
+//!   each a sequence of its own;
 //! - reads have the lengths and the sequences of the writes, and four threads of their own;
-//! - a new sequence begins by Zipf (θ = 0.9) over 128 GiB, aligned to 4 KiB: nearly all of the paper's SSD of 160 GB;
-//! - the mean rate is all requests over the time of the recording: a week for those of MSR Cambridge, and a day for the
-//!   others (LiveMaps and Exchange by the paper, Develop and MSNFile by analogy);
-//! - in bursts: one gap in a thousand is a pause, the others are of a twentieth of the mean, so that the memory between
-//!   SSD and disk has something to take up.
+//! - a new sequence begins by Zipf (θ = 0.9) over 128 GiB, aligned to 4 KiB: nearly all of the paper's SSD of
+//!   160 GB;
+//! - the mean rate is all requests over the time of the recording: a week for those of MSR Cambridge, and a
+//!   day for the others (LiveMaps and Exchange by the paper, Develop and MSNFile by analogy);
+//! - in bursts: one gap in a thousand is a pause, the others are of a twentieth of the mean, so that the
+//!   memory between SSD and disk has bursts to absorb.
 
 use super::draw::Bursts;
 use super::{Places, Recipe};

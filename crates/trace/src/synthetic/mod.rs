@@ -1,23 +1,24 @@
 //! Synthetic workloads: `synth:NAME[,key=value…]`.
 //!
-//! | key | means | default |
+//! | key | meaning | default |
 //! |---|---|---|
-//! | `requests` | how many | 100k, or the paper's |
+//! | `requests` | number of requests | 100k, or the paper's |
 //! | `write` | the share of writes, 0 to 1 | 0.5, or the paper's |
 //! | `size` | bytes of a request: one (`4KiB`) or weighted (`4KiB:0.7/8KiB:0.3`) | a page of the drive |
-//! | `offset` | where the footprint begins | 0 |
-//! | `footprint` | the bytes that requests stay within | the drive from `offset` on |
+//! | `offset` | start of the footprint | 0 |
+//! | `footprint` | bytes of the range of requests | the drive from `offset` on |
 //! | `align` | requests start at multiples of it, counted from `offset` | the smallest size |
 //! | `theta` | the skew of `zipf`: the k-th most popular place has weight k^−θ | 0.99 |
-//! | `rate` | requests a second, Poisson arrivals; in bursts where the workload says so, of which it is the mean | |
+//! | `rate` | requests per second, Poisson arrivals; the mean if the workload has bursts | |
 //! | `bursts` | `0.1:100`: a tenth of the gaps are pauses, all others 100 times shorter than the mean | none |
-//! | `depth` | a closed loop with this many requests outstanding; every arrival is then 0 | 1, where there is no `rate` |
+//! | `depth` | a closed loop with this many requests outstanding; every arrival is then 0 | 1, without `rate` |
 //!
-//! Counts and rates take `k`, `M` and `G` (decimal), sizes `KiB`, `MiB`, `GiB`, `TiB`, `KB`, `MB`, `GB` and `TB`;
-//! a bare number is bytes.
+//! Counts and rates take `k`, `M` and `G` (decimal), sizes `KiB`, `MiB`, `GiB`, `TiB`, `KB`, `MB`, `GB` and
+//! `TB`; a bare number is bytes.
 //!
-//! A workload is a function of its text, the seed and the drive's size: the same requests on every machine. Arrivals,
-//! addresses, sizes and ops come from random streams of their own, so that a change of one leaves the others.
+//! The text, the seed and the drive's size determine a workload: the same requests on every machine.
+//! Arrivals, addresses, sizes and ops come from random streams of their own, so that a change of one does not
+//! affect the others.
 
 mod ageing_financial1;
 mod ageing_src2;

@@ -1,4 +1,4 @@
-//! Numbers and sizes as people write them, read exactly.
+//! Exact parsing of numbers and sizes.
 
 /// Digits, perhaps with a decimal point among them, and what follows.
 fn split_unit(text: &str) -> (&str, &str) {

@@ -1,4 +1,4 @@
-//! What every way to choose places has in common.
+//! The interface of all ways to choose places.
 
 use super::draw::Chance;
 use crate::Op;

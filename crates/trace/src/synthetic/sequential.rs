@@ -1,5 +1,5 @@
-//! `sequential`: each request starts where the one before ended, rounded up to `align`; where it would run beyond
-//! the footprint's end, it starts over at the front.
+//! `sequential`: each request starts where the one before ended, rounded up to `align`; where it would run
+//! beyond the footprint's end, it starts again at the front.
 
 use super::places::{Footprint, Place};
 use super::{PLAIN, Places, Recipe};

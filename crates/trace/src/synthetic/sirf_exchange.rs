@@ -1,14 +1,14 @@
 //! `sirf-exchange`: a stand-in for the Exchange trace of the SIRF-1 paper.
 //!
-//! *Published* (Table III): 67,087 requests, 69.7 % writes, 14 requests a second, 12 KB a request; a mail server,
-//! mostly random, a low and fairly even load.
+//! *Published* (Table III): 67,087 requests, 69.7 % writes, 14 requests per second, 12 KB a request; a mail
+//! server, mostly random, a low and fairly even load.
 //!
-//! *Ours*, because the table leaves it open, each the plainest choice that fits:
-//! - sizes 8 KiB (75 %), 16 and 32 KiB (12.5 % each): Exchange's database pages of 8 KiB, alone and a few together;
-//!   the mean is exactly 12 KiB, and a quarter of the requests has pages to read side by side;
+//! *Ours*, not given in the table; in each case the plainest choice that fits:
+//! - sizes 8 KiB (75 %), 16 and 32 KiB (12.5 % each): Exchange's database pages of 8 KiB, alone and a few
+//!   together; the mean is exactly 12 KiB, and a quarter of the requests has pages to read in parallel;
 //! - Poisson arrivals at the published rate;
-//! - Zipf (θ = 0.9) over 8 GiB, aligned to 8 KiB: mailboxes are many and differ in use; the footprint fits the
-//!   smallest of the paper's drives (32 GB) and exceeds every drive's buffer.
+//! - Zipf (θ = 0.9) over 8 GiB, aligned to 8 KiB: mailboxes are many and differ in use; the footprint fits
+//!   the smallest of the paper's drives (32 GB) and exceeds every drive's buffer.
 
 use super::{PLAIN, Places, Recipe};
 

@@ -1,13 +1,15 @@
 //! `sirf-fin1`: a stand-in for the Financial1 trace of the SIRF-1 paper.
 //!
-//! *Published* (Table III): 5,334,948 requests, 76.8 % writes, 123 requests a second, 3 KB a request; transaction
-//! processing, small and random, mostly writes.
+//! *Published* (Table III): 5,334,948 requests, 76.8 % writes, 123 requests per second, 3 KB a request;
+//! transaction processing, small and random, mostly writes.
 //!
-//! *Ours*, because the table leaves it open, each the plainest choice that fits:
+//! *Ours*, not given in the table; in each case the plainest choice that fits:
 //! - sizes 1 KiB and 2 KiB (25 % each), 4 KiB (43.75 %), 8 KiB (6.25 %): the mean is exactly 3 KiB;
-//! - aligned to 1 KiB, as the public trace's requests are not aligned to pages either: a request may touch two pages
-//!   and writes mostly are of parts of pages, which is what the paper's read-before-update costs come from;
-//! - Poisson arrivals at the published rate; the recorded ones come in bursts, so that queues are shorter here;
+//! - aligned to 1 KiB, as the public trace's requests are not aligned to pages either: a request may touch
+//!   two pages and writes mostly are of parts of pages, which is what the paper's read-before-update costs
+//!   come from;
+//! - Poisson arrivals at the published rate; the recorded ones come in bursts, so that queues are shorter
+//!   here;
 //! - Zipf (θ = 0.9) over 4 GiB: hot accounts and logs.
 
 use super::{PLAIN, Places, Recipe};

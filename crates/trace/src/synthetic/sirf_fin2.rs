@@ -1,13 +1,14 @@
 //! `sirf-fin2`: a stand-in for the Financial2 trace of the SIRF-1 paper.
 //!
-//! *Published* (Table III): 3,698,863 requests, 17.7 % writes, 92 requests a second, 4 KB a request; transaction
-//! processing, small and random, mostly reads.
+//! *Published* (Table III): 3,698,863 requests, 17.7 % writes, 92 requests per second, 4 KB a request;
+//! transaction processing, small and random, mostly reads.
 //!
-//! *Ours*, because the table leaves it open, each the plainest choice that fits:
-//! - sizes 1 KiB (12.5 %), 2 KiB (37.5 %), 4 KiB (28.125 %), 8 KiB (18.75 %), 16 KiB (3.125 %): the mean is exactly
-//!   4 KiB, and a fifth of the reads has pages to read side by side;
+//! *Ours*, not given in the table; in each case the plainest choice that fits:
+//! - sizes 1 KiB (12.5 %), 2 KiB (37.5 %), 4 KiB (28.125 %), 8 KiB (18.75 %), 16 KiB (3.125 %): the mean is
+//!   exactly 4 KiB, and a fifth of the reads has pages to read in parallel;
 //! - aligned to 1 KiB, as the public trace's requests are not aligned to pages either;
-//! - Poisson arrivals at the published rate; the recorded ones come in bursts, so that queues are shorter here;
+//! - Poisson arrivals at the published rate; the recorded ones come in bursts, so that queues are shorter
+//!   here;
 //! - Zipf (θ = 0.9) over 4 GiB: hot accounts.
 
 use super::{PLAIN, Places, Recipe};

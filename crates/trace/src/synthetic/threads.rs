@@ -1,4 +1,4 @@
-//! Several threads that each go through the footprint in order, and requests between them that go anywhere.
+//! Several threads that each go through the footprint in order, and requests with random places between them.
 
 use super::draw::Chance;
 use super::places::{Footprint, Place};

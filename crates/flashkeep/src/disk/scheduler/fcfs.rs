@@ -1,5 +1,5 @@
 //! # What it does
-//! Takes commands in the order in which they came.
+//! Takes commands in the order of their arrival.
 //!
 //! # What it costs
 //! The arm travels a third of the cylinders for each random command, however many wait.

@@ -1,13 +1,14 @@
 //! # What it does
-//! The arm sweeps: it takes the next command in the direction in which it moves, by sector, and turns round where
-//! there is none. Commands for the same sector go by age.
+//! The arm sweeps: it takes the next command in its direction, by sector, and turns round if there is none.
+//! Commands for the same sector go by age.
 //!
 //! # What it costs
-//! A command just behind the arm waits for the sweep there and back; no command waits for more than two sweeps.
+//! A command just behind the arm waits for the sweep there and back; no command waits for more than two
+//! sweeps.
 //!
 //! # Source
-//! The elevator with a look ahead: Merten, "Some quantitative techniques for file organization", 1970, as compared by
-//! Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives", SIGMETRICS 1994.
+//! The elevator with a look ahead: Merten, "Some quantitative techniques for file organization", 1970, as
+//! compared by Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives", SIGMETRICS 1994.
 
 use super::{Candidate, Head, Rule, least};
 use std::cmp::Reverse;

@@ -1,4 +1,4 @@
-//! Which command is next: one file a rule, one line in the table.
+//! Disk scheduling: one file per rule, one line in the table.
 
 mod fcfs;
 mod look;

@@ -1,9 +1,9 @@
 //! # What it does
-//! Takes the command on the nearest cylinder; among equals the one that goes on where the last one ended, then the
-//! oldest.
+//! Takes the command on the nearest cylinder; of equal ones the one that continues where the last one ended,
+//! then the oldest.
 //!
 //! # What it costs
-//! A command far from the others may wait for as long as nearer ones keep coming.
+//! A command far from the others may wait as long as nearer ones keep arriving.
 //!
 //! # Source
 //! Shortest seek time first: Denning, "Effects of scheduling on file memory operations", AFIPS 1967.

@@ -1,6 +1,6 @@
 //! # What it does
-//! Serves reads and writes in the order in which they came, as far as their dies are free; a collection goes on
-//! when its die is free.
+//! Serves reads and writes in the order of their arrival, as far as their dies are free; GC continues when
+//! its die is free.
 //!
 //! # What it costs
 //! A read waits behind the writes that came before it.

@@ -1,4 +1,4 @@
-//! Who goes first when a channel is free: one file a scheduler, one line in the table.
+//! Arbitration of a free channel: one file per scheduler, one line in the table.
 
 mod fifo;
 mod reads_first;

@@ -1,12 +1,12 @@
 //! # What it does
-//! Starts reads first (a command is short, and the array then works while others use the channel), then moves out
-//! data that wait in a register, then goes on with collections, then starts writes.
+//! Starts reads first (a command is short, and the array then works while others use the channel), then
+//! transfers data that wait in a register, then continues GC, then starts writes.
 //!
 //! # What it costs
-//! Writes wait behind reads and behind a collection of their own die.
+//! Writes wait behind reads and behind GC of their own die.
 //!
 //! # Source
-//! SSDSim's order of reads and writes (Hu et al., ICS 2011), with collections competing page by page; our default.
+//! SSDSim's order of reads and writes (Hu et al., ICS 2011), with GC competing page by page; our default.
 
 use super::{Class, Scheduler};
 

@@ -1,10 +1,10 @@
 //! # What it does
-//! SSDSim's rule: a pending collection goes first, and while its chip is still busy the channel serves nothing
-//! else; then the first waiting read whose chip is idle; then data out; then a write on an idle chip.
+//! SSDSim's rule: a pending collection goes first, and while its chip is still busy the channel serves
+//! nothing else; then the first waiting read whose chip is idle; then data out; then a write on an idle chip.
 //!
 //! # What it costs
-//! Commands go before data, so a chip whose page is ready waits while others are started; everything on a
-//! channel waits for a collection.
+//! Commands go before data, so a chip with a page in its register waits while other chips are started; all
+//! operations on a channel wait for GC.
 //!
 //! # Source
 //! Hu et al., "Performance impact and interplay of SSD parallelism through advanced commands, allocation

@@ -1,9 +1,9 @@
 //! # What it does
-//! Blocks are written in full one after the other, as a drive does, until the plane has as many pages as asked: the last
-//! one is being written. All of it is invalid.
+//! Blocks are fully written one after the other, as a drive does, until the plane has the requested number of
+//! pages; the last block is open. All pages are invalid.
 //!
 //! # What it costs
-//! Nothing is moved when such a block is collected.
+//! GC of such a block moves nothing.
 //!
 //! # Source
 //! Kim, Park and Shin's study of ageing in SSDSim, the first approach.

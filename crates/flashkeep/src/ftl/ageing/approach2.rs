@@ -1,14 +1,16 @@
 //! # What it does
-//! As `approach1`, but some pages of each full block are valid: a share that is random for each block, uniform between
-//! 0 and twice the mean (above a half: between twice the mean less 1, and 1). Single pages are then added or taken in
-//! random blocks until the plane has exactly mean · pages of its full blocks, rounded once.
+//! As `approach1`, but some pages of each full block are valid: a random share for each block, uniform
+//! between 0 and twice the mean (above one half: between twice the mean less 1, and 1). Then single pages are
+//! added or removed in random blocks until the plane has exactly mean · pages of its full blocks, rounded
+//! once.
 //!
 //! # What it costs
-//! What is valid must be moved when its block is collected.
+//! GC must move the valid pages of such a block.
 //!
 //! # Source
-//! Kim, Park and Shin's study of ageing in SSDSim, the second approach. The paper says that the share is random and not
-//! how; the distribution is ours, and so is that the block being written holds nothing valid (its figure 3).
+//! Kim, Park and Shin's study of ageing in SSDSim, the second approach. The paper says that the share is
+//! random, but not its distribution. The distribution is ours, and so is the rule that the open block has no
+//! valid pages (its figure 3).
 
 use super::{Model, approach1};
 

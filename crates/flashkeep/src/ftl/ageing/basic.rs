@@ -1,12 +1,13 @@
 //! # What it does
-//! Every block has its first ⌈ratio · pages⌉ pages written and invalid, until the plane has as many as asked; the rest
-//! is clean and is written before anything is erased.
+//! The first ⌈ratio · pages⌉ pages of every block are written and invalid, until the plane has the requested
+//! number. The rest of each block is clean and is written before any erase.
 //!
 //! # What it costs
-//! A block that is collected before its turn gives up its clean pages.
+//! A block that GC collects before its turn loses its clean pages.
 //!
 //! # Source
-//! SSDSim's `make_aged`, which writes one page more a block and lets the last one exceed the plane's share.
+//! SSDSim's `make_aged`, which writes one more page per block and lets the last block exceed the plane's
+//! share.
 
 use super::{Aged, Model};
 

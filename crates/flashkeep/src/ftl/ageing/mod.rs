@@ -1,4 +1,4 @@
-//! What blocks look like on flash that has been written before time 0: one file a model, one line in the table.
+//! Blocks of flash that was used before time 0: one file per model, one line in the table.
 
 use super::blocks::{Blocks, FREE, OPEN};
 use crate::engine::Contents;

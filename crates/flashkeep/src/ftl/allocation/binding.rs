@@ -1,4 +1,4 @@
-//! What `ftl.allocation` means: which levels the address of a page fixes.
+//! The meaning of `ftl.allocation`: which levels the address of a page fixes.
 
 use crate::error::did_you_mean;
 use crate::flash::Level;

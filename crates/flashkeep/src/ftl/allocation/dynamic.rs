@@ -1,9 +1,10 @@
 //! # What it does
-//! A write stands in one queue; whichever channel is free and has an idle die takes the oldest. Units of a channel
-//! take turns, and so do the planes of a unit, dies varying fastest; a plane without room is passed over.
+//! Writes wait in one queue; the first free channel with an idle die takes the oldest one. The dies of a
+//! channel take turns, and so do the planes of a die, dies varying fastest; a plane without room is skipped.
 //!
 //! # What it costs
-//! Neighbouring pages land wherever there was room, so a sequential read may find two of them behind one die.
+//! Neighbouring pages are placed wherever there is room, so two pages of a sequential read may be on the same
+//! die.
 //!
 //! # Source
 //! Hu et al., ICS 2011: full dynamic allocation, `dynamic_allocation 0` of SSDSim.

@@ -1,7 +1,7 @@
-//! Where the next page goes: one file a policy.
+//! Placement of the next page: one file per policy.
 //!
-//! A write waits in a *pool* until a die that may take it is idle and its channel free; the policy says which pool,
-//! and which plane of the die.
+//! A write waits in a *write queue* until a die that may take it is idle and its channel free. The policy
+//! selects the queue, and the plane of the die.
 
 mod binding;
 mod dynamic;

@@ -1,13 +1,13 @@
 //! # What it does
-//! The plane with the most room takes the page, among those whose open block is younger than the one that holds the
-//! page's older copy; of equals the first from the one after the last that was taken.
+//! The plane with the most room takes the page, among those whose open block is younger than the block of the
+//! page's older copy. Ties go to the first plane after the last choice.
 //!
 //! # What it costs
-//! A look at every plane of the chip for each page. Nothing in time.
+//! A look at every plane of the chip for each page. No simulated time.
 //!
 //! # Source
-//! The DiskSim extension of Agrawal et al., USENIX ATC 2008: where a drive is to find its map again from what stands in
-//! its pages, the later copy of a page must have the greater version.
+//! The DiskSim extension of Agrawal et al., USENIX ATC 2008: if a drive rebuilds its map from metadata in its
+//! pages, the later copy of a page must have the greater version.
 
 /// The place, in a chip's list of planes, of the one that takes the next page, and the turn after it. `room` is none
 /// for a plane that cannot take it.

@@ -1,15 +1,15 @@
 //! # What it does
-//! The address fixes the place: a mixed-radix number whose digits are channel, chip, die and plane, in any order,
-//! the first varying fastest. `CWDP` is channel, then chip (way), then die, then plane. Levels that are left out are
-//! free: whichever die and plane that agree in the others come first take the page.
+//! The address fixes the place: a mixed-radix number whose digits are channel, chip, die and plane, in any
+//! order, the first varying fastest. `CWDP` is channel, then chip (way), then die, then plane. Omitted levels
+//! are free: the first die and plane to become available that match the other levels take the page.
 //!
 //! # What it costs
-//! Nothing to decide; a page waits for its die even when others are idle, the less so the more levels are free.
+//! No decision; a page waits for its die even if others are idle, less so the more levels are free.
 //!
 //! # Source
-//! Hu et al., ICS 2011 (SSDSim's `static_allocation`: 0 is `WDPC`, 1 `CWDP`, 2 `CPWD`, 3 `CDWP`, 4 `CPDW`,
-//! 5 `CDPW`); Tavakkol et al., MQSim, FAST 2018, for the letters; Tavakkol et al., SIGMETRICS 2014, for
-//! one and two free choices.
+//! Hu et al., ICS 2011 (SSDSim's `static_allocation`: 0 is `WDPC`, 1 `CWDP`, 2 `CPWD`, 3 `CDWP`, 4 `CPDW`, 5
+//! `CDPW`); Tavakkol et al., MQSim, FAST 2018, for the letters; Tavakkol et al., SIGMETRICS 2014, for one and
+//! two free choices.
 
 use crate::flash::{Domain, Level, Place};
 

@@ -1,15 +1,16 @@
 //! # What it does
-//! Takes the block with the most benefit for its cost, age · (1 − u) / 2u: u is its share of valid pages, and its age
-//! the number of blocks of the plane sealed since it was. A block without valid pages costs nothing and goes first, the
-//! oldest of several.
+//! Takes the block with the largest benefit/cost ratio, age · (1 − u) / 2u, where u is its share of valid
+//! pages and its age the number of blocks of the plane closed since it was. A block without valid pages has
+//! no cost and goes first, the oldest of several.
 //!
 //! # What it costs
-//! More copying than greedy under uniform writes, less where some pages are rewritten more often than others: an old
-//! block that is nearly full is worth cleaning, because what is left in it will stay.
+//! More copies than greedy under uniform writes, fewer if some pages are rewritten more often than others: an
+//! old, nearly full block is worth collecting, because its valid pages will stay valid.
 //!
 //! # Source
-//! Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", 1992, with the cost of
-//! Kawaguchi, Nishioka and Motoda, "A flash-memory based file system", USENIX 1995: a page is read and written, hence 2u.
+//! Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", 1992, with the
+//! cost of Kawaguchi, Nishioka and Motoda, "A flash-memory based file system", USENIX 1995: a page is read
+//! and written, hence 2u.
 
 use super::{Candidates, Victim};
 

@@ -1,12 +1,12 @@
 //! # What it does
-//! Draws `ftl.gc.choices` blocks, as `random` does, and takes the one of them with the fewest valid pages.
+//! Draws `ftl.gc.choices` blocks, as `random` does, and takes the one with the fewest valid pages.
 //!
 //! # What it costs
-//! With one choice what `random` costs; with ten nearly as little copying as greedy, without a search.
+//! With one choice as `random`; with ten nearly as few copies as greedy, without a search.
 //!
 //! # Source
-//! Van Houdt, SIGMETRICS 2013; Li, Lee and Lui, "Stochastic modeling of large-scale solid-state storage systems",
-//! SIGMETRICS 2013.
+//! Van Houdt, SIGMETRICS 2013; Li, Lee and Lui, "Stochastic modeling of large-scale solid-state storage
+//! systems", SIGMETRICS 2013.
 
 use super::{Victim, random};
 

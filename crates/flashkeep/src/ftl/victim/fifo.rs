@@ -1,12 +1,12 @@
 //! # What it does
-//! Takes the sealed block that was sealed longest ago, unless all of it is still valid.
+//! Takes the block that was closed longest ago, unless all of its pages are still valid.
 //!
 //! # What it costs
-//! More copying than greedy, evenly spread wear.
+//! More copies than greedy; wear is even.
 //!
 //! # Source
-//! Xiang and Kurkoski, "An improved analytic expression for write amplification in NAND flash", ICNC 2012:
-//! A = a / (a + W(−a·e^−a)) under uniform random writes.
+//! Xiang and Kurkoski, "An improved analytic expression for write amplification in NAND flash", ICNC 2012: A
+//! = a / (a + W(−a·e^−a)) under uniform random writes.
 
 use super::{Candidates, Victim};
 

@@ -1,8 +1,8 @@
 //! # What it does
-//! Takes the sealed block with the fewest valid pages; of equals the one with the lowest number.
+//! Takes the closed block with the fewest valid pages; of equal ones the one with the lowest number.
 //!
 //! # What it costs
-//! The least copying now. Blocks of cold data are never taken, so they do not wear.
+//! The fewest copies for this collection. Blocks of cold data are never taken, so they do not wear.
 //!
 //! # Source
 //! SSDSim's and the DiskSim extension's default (Agrawal et al., USENIX ATC 2008, section 3.5).

@@ -1,11 +1,11 @@
 //! # What it does
-//! Takes the sealed block with the fewest valid pages; of equals the one with the highest number.
+//! Takes the closed block with the fewest valid pages; of equal ones the one with the highest number.
 //!
 //! # What it costs
 //! As `greedy`.
 //!
 //! # Source
-//! The DiskSim extension of Agrawal et al., USENIX ATC 2008: its scan keeps the last of the best.
+//! The DiskSim extension of Agrawal et al., USENIX ATC 2008: its scan keeps the last of the best blocks.
 
 use super::{Candidates, Victim};
 

@@ -1,4 +1,4 @@
-//! Which block is reclaimed: one file a policy, one line in the table.
+//! Victim selection: one file per policy, one line in the table.
 
 use super::Draws;
 use super::blocks::Blocks;

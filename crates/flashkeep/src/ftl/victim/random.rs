@@ -1,13 +1,13 @@
 //! # What it does
-//! Takes any sealed block that has an invalid page, each with the same chance.
+//! Takes a random closed block that has an invalid page, all equally likely.
 //!
 //! # What it costs
-//! The most copying, and no search. Wear is even.
+//! The most copies, and no search. Wear is even.
 //!
 //! # Source
-//! Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based solid state drives",
-//! SIGMETRICS 2013. MQSim calls it RANDOM_P. Under uniform random writes, b pages a block and the share ρ of them in
-//! use: A = b / (b (1 − ρ) + ρ), see docs/wear.md.
+//! Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based solid state
+//! drives", SIGMETRICS 2013. MQSim calls it RANDOM_P. Under uniform random writes, with b pages per block and
+//! a share ρ of them in use: A = b / (b (1 − ρ) + ρ), see docs/wear.md.
 
 use super::{Candidates, Victim};
 

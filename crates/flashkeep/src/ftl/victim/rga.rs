@@ -1,12 +1,13 @@
 //! # What it does
-//! The randomised greedy algorithm: `d-choices` with as many choices as the logarithm of a plane's blocks to base 2,
-//! rounded down.
+//! The randomised greedy algorithm: `d-choices` with the base-2 logarithm of a plane's blocks, rounded down,
+//! as the number of choices.
 //!
 //! # What it costs
-//! A little more copying than greedy, and hardly any search.
+//! Slightly more copies than greedy, and hardly any search.
 //!
 //! # Source
-//! Li, Lee and Lui, SIGMETRICS 2013; the number of choices is MQSim's (Tavakkol et al., FAST 2018), where it is called RGA.
+//! Li, Lee and Lui, SIGMETRICS 2013; the number of choices is MQSim's (Tavakkol et al., FAST 2018), which
+//! calls it RGA.
 
 use super::{Victim, random};
 

@@ -1,14 +1,14 @@
 //! # What it does
-//! Of the `ftl.gc.window` blocks that were sealed longest ago takes the one with the fewest valid pages, the oldest of
-//! equals. With a window of 1 it is `fifo`, but that it looks further where none of them has an invalid page; with a
-//! window over all blocks it is greedy.
+//! Takes, of the `ftl.gc.window` blocks that were closed longest ago, the one with the fewest valid pages; of
+//! equal ones the oldest. A window of 1 is `fifo`, except that the policy looks further if no block in the
+//! window has an invalid page. A window over all blocks is greedy.
 //!
 //! # What it costs
-//! Between `fifo` and `greedy` in copying, between them in evenness of wear.
+//! Between `fifo` and `greedy`, both in copies and in evenness of wear.
 //!
 //! # Source
-//! Hu, Eleftheriou, Haas, Iliadis and Pletka, "Write amplification analysis in flash-based solid state drives",
-//! SYSTOR 2009.
+//! Hu, Eleftheriou, Haas, Iliadis and Pletka, "Write amplification analysis in flash-based solid state
+//! drives", SYSTOR 2009.
 
 use super::{Candidates, Victim};
 

@@ -1,9 +1,9 @@
 //! # What it does
-//! Moves the coldest data into a worn block (`migration`); where there are none to move, reclaims it less often
-//! (`rate-limit`).
+//! Moves the coldest data into a worn block (`migration`). If there are none to move, it reclaims the worn
+//! block less often (`rate-limit`).
 //!
 //! # What it costs
-//! What the two cost.
+//! The costs of both.
 //!
 //! # Source
 //! Agrawal et al., USENIX ATC 2008, section 3.6.

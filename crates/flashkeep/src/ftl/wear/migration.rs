@@ -1,15 +1,15 @@
 //! # What it does
-//! When a block with less than Y of its plane's average life left is to be reclaimed, the coldest data of the plane are
-//! moved into it: those of the block that was sealed longest ago and is not as worn itself. That block is reclaimed in
-//! its stead, and the worn one rests under data that is not rewritten. What it had room for beyond them stays unused
-//! until it is reclaimed again.
+//! If the block to be reclaimed has less than Y of its plane's average life left, the coldest data of the
+//! plane are moved into it: those of the block that was closed longest ago and is not as worn itself. That
+//! block is reclaimed instead, and the worn one rests under data that are not rewritten. The rest of the worn
+//! block stays unused until it is reclaimed again.
 //!
 //! # What it costs
 //! The valid pages of the coldest block are moved once more (cause `migrate`).
 //!
 //! # Source
-//! Agrawal et al., USENIX ATC 2008, section 3.6. There the coldest block is the one erased longest ago, however worn,
-//! and its pages keep their numbers; here they follow each other.
+//! Agrawal et al., USENIX ATC 2008, section 3.6. There the coldest block is the one erased longest ago,
+//! however worn, and its pages keep their numbers; here they are written consecutively.
 
 use super::{Levelling, Verdict, Wear};
 

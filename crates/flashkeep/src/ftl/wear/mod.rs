@@ -1,4 +1,5 @@
-//! Whether the block that is to be reclaimed may be, in view of how worn it is: one file a policy, one line in the table.
+//! Wear leveling: accepts or rejects the proposed victim according to its wear. One file per policy, one line
+//! in the table.
 
 mod both;
 mod migration;

@@ -2,10 +2,10 @@
 //! Reclaims the block that the victim policy chose, however worn it is.
 //!
 //! # What it costs
-//! Nothing but wear where the workload puts it.
+//! Wear follows the workload.
 //!
 //! # Source
-//! The first row of the table of wear in Agrawal et al., USENIX ATC 2008.
+//! The first row of the wear table in Agrawal et al., USENIX ATC 2008.
 
 use super::{Levelling, Verdict};
 

@@ -1,15 +1,15 @@
 //! # What it does
-//! A block with less than X of its plane's average life left is reclaimed with a chance only; otherwise the next one
-//! that the victim policy would choose is looked at. With r = life / average the chance is (r − (X − W)) / W: with
-//! W = X, which is the default, r / X, so from 1 down to 0 at the end of its life; with a smaller window W blocks below
-//! X − W are left alone.
+//! A block with less than X of its plane's average life left is reclaimed only with a certain probability;
+//! otherwise the next proposal of the victim policy is judged. With r = life / average the probability is (r
+//! − (X − W)) / W. With the default W = X this is r / X, from 1 down to 0 at the end of the block's life.
+//! With a smaller window W, blocks below X − W are never reclaimed.
 //!
 //! # What it costs
-//! Blocks with more valid pages are reclaimed instead. Those are counted with the cause `wear`.
+//! Blocks with more valid pages are reclaimed instead. These are counted with the cause `wear`.
 //!
 //! # Source
-//! Agrawal et al., USENIX ATC 2008, section 3.6; the window is in the program published with it, whose formula there
-//! divides by X − r. That is taken for a slip.
+//! Agrawal et al., USENIX ATC 2008, section 3.6. The window is in the program published with it, whose
+//! formula divides by X − r; we assume that this is a slip.
 
 use super::{Levelling, Verdict, Wear};
 

@@ -1,4 +1,4 @@
-//! The hybrid map after a power cut.
+//! Recovery of the log-block map after a power loss.
 
 use super::super::base::NONE;
 use super::super::remains::{Kept, Remains, go_together};
