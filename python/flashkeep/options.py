@@ -137,17 +137,17 @@ def share(text: str) -> float:
     return number
 
 
-JSON = Option("--json", "one JSON object on standard output, nothing else there")
-SET = Option("--set", "set a value of the drive: redundancy.scheme=mirror; repeatable", "KEY=VALUE", assignment, True)
+JSON = Option("--json", "print one JSON object on standard output, and nothing else")
+SET = Option("--set", "set a key of the drive: redundancy.scheme=mirror; repeatable", "KEY=VALUE", assignment, True)
 SEED = Option("--seed", "seed of every random stream (default 1)", "N", whole(0))
-FORMAT = Option("--format", "format of each trace that is a file; detected where left out", "NAME", filled)
-SECTOR = Option("--sector-bytes", "bytes in a sector of the trace (default 512)", "N", whole(1, 32))
-COLUMNS = Option("--columns", "which column of a CSV trace is which: time=0:us,op=3,offset=1:sectors,size=2:B", "MAP",
+FORMAT = Option("--format", "format of each trace file (default: detected)", "NAME", filled)
+SECTOR = Option("--sector-bytes", "bytes per sector of the trace (default 512)", "N", whole(1, 32))
+COLUMNS = Option("--columns", "columns of a CSV trace: time=0:us,op=3,offset=1:sectors,size=2:B", "MAP",
                  assignment)  # fmt: skip
 BAD = Option("--bad-records", "refuse records that cannot be read (default), or skip and count them", "refuse|skip",
              one_of("refuse", "skip"))  # fmt: skip
-QUIET = Option("--quiet", "no progress")
-MERGE = Option("--merge-devices", "lay the trace's devices over each other")
+QUIET = Option("--quiet", "show no progress")
+MERGE = Option("--merge-devices", "merge the trace's devices into one address space")
 LIMIT = Option("--limit", "read at most N requests", "N", whole(1))
 
 WORKLOAD = (
@@ -157,79 +157,81 @@ WORKLOAD = (
     SECTOR,
     COLUMNS,
     BAD,
-    Option("--replay", "open: a request comes when its time comes; closed: when one of --depth has ended",
+    Option("--replay", "open: requests arrive at their times; closed: when one of --depth has ended",
            "open|closed", one_of("open", "closed")),
     Option("--depth", "requests outstanding in a closed loop", "N", whole(1, 32)),
     Option("--time-scale", "multiply arrival times: 0.5 is twice the load", "F", factor),
-    Option("--compact", "place addresses beyond the drive: 1 MiB extents in order of first touch"),
-    Option("--wrap", "take addresses modulo the capacity, as old simulators do"),
+    Option("--compact", "place 1 MiB extents in order of their first access, so that larger address ranges fit"),
+    Option("--wrap", "take addresses modulo the capacity, as older simulators do"),
     MERGE,
-    Option("--existing", "what is on the drive before time 0: pages that are read, all, or none",
+    Option("--existing", "pages that exist before time 0: those that are read, all, or none",
            "reads|all|none", one_of("reads", "all", "none")),
-    Option("--warmup", "the first requests count in no statistic: a number, or a share", "N|P%", warmup),
-    Option("--fail", "what fails, and when: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, "
+    Option("--warmup", "leave the first requests out of all statistics: a number, or a share", "N|P%", warmup),
+    Option("--fail", "inject a failure: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, "
            "power@1s; repeatable", "WHAT@WHEN", filled, True),
     Option("--scenario", "a TOML file of [[event]]s with what, when, transient, replace_after", "FILE", filled),
-    Option("--verify", "follow contents as tokens and check every read"),
+    Option("--verify", "track page contents as tokens and check every read"),
     Option("--untimed", "skip timing: report counts, wear and integrity only"),
     Option("--condition", "first write the drive until random writes are in a steady state ([condition])"),
-    Option("--aged", "begin with the drive that `age` or --save-aged saved there", "FILE", filled),
+    Option("--aged", "start with a drive saved by `age` or --save-aged", "FILE", filled),
 )  # fmt: skip
 
 OUT = (
-    Option("--out", "write summary.json and tables of requests and seconds there", "DIR", filled),
-    Option("--force", "write to --out though it is not empty"),
+    Option("--out", "write summary.json and tables of requests and seconds to a directory", "DIR", filled),
+    Option("--force", "write to --out even if it is not empty"),
 )
 
 COMMANDS = (
     Command("run", "simulate one drive under one workload", "DRIVE TRACE...", (
         SET, *WORKLOAD, *OUT,
-        Option("--operations", "write each flash operation there, as CSV", "FILE", filled),
-        Option("--timeline", "write what each channel and unit did when there: trace events, which Perfetto opens",
+        Option("--operations", "write each flash operation to a CSV file", "FILE", filled),
+        Option("--timeline", "write a timeline of each channel and die as trace events, for Perfetto",
                "FILE", filled),
-        Option("--timeline-window", "show this part of the run: 10s..12s, 500ms.., ..30us", "A..B", filled),
-        Option("--map", "write the map from logical to physical pages at the end there, as CSV", "FILE", filled),
-        Option("--save-aged", "save the drive as it is at the end there; of an untimed run", "FILE", filled),
+        Option("--timeline-window", "limit the timeline to a part of the run: 10s..12s, 500ms.., ..30us", "A..B",
+               filled),
+        Option("--map", "write the final map from logical to physical pages to a CSV file", "FILE", filled),
+        Option("--save-aged", "save the drive at the end of an untimed run", "FILE", filled),
         JSON, QUIET)),
     Command("age", "age a drive and save it: by ageing.model, an untimed TRACE, or until writes are steady",
             "DRIVE FILE [TRACE]", (SET, *WORKLOAD, JSON, QUIET)),
-    Command("compare", "the same workload on several drives, side by side", "TRACE DRIVE...", (
+    Command("compare", "run the same workload on several drives and compare them", "TRACE DRIVE...", (
         SET, *WORKLOAD, *OUT, JSON, QUIET)),
-    Command("check", "read and check a drive, echo it whole, draw its tree; simulate nothing", "DRIVE", (SET, JSON)),
-    Command("drives", "list the presets; show one whole", "[NAME]", (JSON,)),
-    Command("schemes", "list the redundancy schemes; show one's manual page", "[NAME]", (JSON,)),
-    Command("policies", "list victims, schedulers, maps and the like; show one's manual page", "[NAME]", (JSON,)),
-    Command("formats", "list the trace formats; show one's manual page", "[NAME]", (JSON,)),
-    Command("trace info", "what is in a trace", "TRACE", (
+    Command("check", "read and check a drive, print its keys, draw its tree; simulate nothing", "DRIVE", (SET, JSON)),
+    Command("drives", "list the presets; print one", "[NAME]", (JSON,)),
+    Command("schemes", "list the redundancy schemes; print the manual page of one", "[NAME]", (JSON,)),
+    Command("policies", "list policies (victims, schedulers, maps, …); print the manual page of one", "[NAME]",
+            (JSON,)),
+    Command("formats", "list the trace formats; print the manual page of one", "[NAME]", (JSON,)),
+    Command("trace info", "describe a trace", "TRACE", (
         FORMAT, SECTOR, COLUMNS, BAD, LIMIT, SEED,
-        Option("--drive", "the drive that a synthetic workload fills", "DRIVE", filled), SET, JSON)),
-    Command("trace convert", "rewrite a trace in another format", "IN OUT", (
-        Option("--to", "format to write; by the ending of OUT where left out", "FORMAT", filled),
+        Option("--drive", "drive whose size a synthetic workload uses", "DRIVE", filled), SET, JSON)),
+    Command("trace convert", "convert a trace to another format", "IN OUT", (
+        Option("--to", "format to write (default: from the suffix of OUT)", "FORMAT", filled),
         FORMAT, SECTOR, COLUMNS,
-        Option("--bad-records", "refuse records that cannot be read, or written in the new format (default), "
+        Option("--bad-records", "refuse records that cannot be read or converted (default), "
                "or skip and count them", "refuse|skip", one_of("refuse", "skip")),
         MERGE, LIMIT, JSON)),
-    Command("trace synth", "make a workload and write it as a trace", "WORKLOAD OUT", (
+    Command("trace synth", "write a synthetic workload as a trace", "WORKLOAD OUT", (
         SEED,
-        Option("--to", "format to write; by the ending of OUT where left out", "FORMAT", filled),
-        Option("--drive", "the drive that the workload fills", "DRIVE", filled), SET, JSON)),
-    Command("reproduce", "a paper's tables and figures, simulated beside published (all: every paper)", "PAPER", (
-        Option("--trace", "a real trace in place of a synthetic workload of the paper: sirf-fin1=Financial1.spc; "
+        Option("--to", "format to write (default: from the suffix of OUT)", "FORMAT", filled),
+        Option("--drive", "drive whose size the workload uses", "DRIVE", filled), SET, JSON)),
+    Command("reproduce", "simulate a paper's tables and figures and compare them (all: every paper)", "PAPER", (
+        Option("--trace", "replace a synthetic workload of the paper by a real trace: sirf-fin1=Financial1.spc; "
                "repeatable", "NAME=PATH", assignment, True),
         FORMAT, SECTOR, COLUMNS, BAD,
         Option("--scale", "share of the requests, for a quick look (default 1)", "F", share),
-        Option("--out", "where results go (default: a directory named after the paper); what is done there is not "
-               "done again", "DIR", filled),
-        Option("--workers", "runs at once (default: one a core)", "N", whole(1)),
+        Option("--out", "directory of results (default: named after the paper); runs with results there are not "
+               "repeated", "DIR", filled),
+        Option("--workers", "parallel runs (default: one per core)", "N", whole(1)),
         SEED, JSON, QUIET)),
     Command("reproduce documents", "write validation.md, hybrid.md and dvs.md from the results of reproduce all, "
             "or from validation.json", "RESULTS", (
-                Option("--out", "where the documents go, and validation.json", "DIR", filled), QUIET)),
-    Command("report", "results of run, compare or reproduce as one page", "DIR", (
+                Option("--out", "directory of the documents, and of validation.json", "DIR", filled), QUIET)),
+    Command("report", "show results of run, compare or reproduce as one page", "DIR", (
         Option("--output", "the page to write", "FILE", filled, short="-o"), QUIET)),
-    Command("metrics", "the figures of a run: path, description, unit and which way is better", "[PATH]", (
-        Option("--schema", "the JSON Schema of summary.json"), JSON)),
-    Command("schema", "the JSON Schema of a drive file", "", ()),
+    Command("metrics", "list the figures of a run: path, description, unit and which direction is better", "[PATH]", (
+        Option("--schema", "print the JSON Schema of summary.json"), JSON)),
+    Command("schema", "print the JSON Schema of a drive file", "", ()),
 )  # fmt: skip
 
 OVERVIEW = """\
