@@ -1,9 +1,10 @@
 //! The model: a deterministic simulator and reliability lab for flash storage.
 //!
-//! `kernel` ← `front` ← `engine` ← `flash`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ← `simulation`: dependencies run one way.
+//! `kernel` ← `device` ← `engine` ← `flash`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ← `simulation`: dependencies run one way.
 
 pub mod buffer;
 pub mod config;
+pub mod device;
 pub mod devices;
 pub mod disk;
 pub mod drive;
@@ -12,7 +13,6 @@ pub mod error;
 pub mod faults;
 pub mod figures;
 pub mod flash;
-pub mod front;
 pub mod ftl;
 pub mod host;
 pub mod image;

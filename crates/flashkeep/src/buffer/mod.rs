@@ -1,33 +1,21 @@
-//! Above the redundancy: which sectors of a page exist, what the DRAM holds, and the one place where the old part of
-//! a page is merged with the new (a drive without DRAM has a buffer of size 0).
+//! The host's side of a port: what each page ought to hold, which pages existed before time 0, and the requests that
+//! the port makes of the tree below.
 
 mod options;
-mod pages;
-mod write;
 
 pub use options::{Existing, PartialWrites};
-pub use pages::Pages;
 
-use crate::engine::{Command, Contents, Engine, Flags, Leaves, Merge, Page, Scheme, Ticket, Verb};
-use crate::front::{Dram, Hits};
-use crate::host::{Expected, Fragment, Oracle};
+use crate::device::contents::Contents;
+use crate::device::port::{Behind, Fragment, Hits, Merge, Pages, Port, Run};
+use crate::engine::{Cause, Command, Engine, Flags, Leaves, Page, Scheme, Ticket, Verb};
+use crate::host::{Expected, Oracle};
 use crate::image::{Reader, Writer};
 use crate::kernel::SimTime;
 
-/// What is known of a page in DRAM.
-#[derive(Clone, Copy, Debug, Default)]
-struct Versions<C> {
-    /// What flash holds for it meanwhile.
-    in_flash: C,
-    /// What it holds for the host.
-    newest: C,
-}
-
-/// The buffer of a drive.
+/// The port of a drive or an array as the host sees it.
 #[derive(Clone, Debug)]
 pub struct Buffer<C> {
-    pages: Pages,
-    dram: Option<Dram<Versions<C>>>,
+    port: Port<C>,
     existing: Existing,
     /// What each page ought to hold.
     oracle: Oracle<C>,
@@ -35,7 +23,7 @@ pub struct Buffer<C> {
     pub first_touches: u64,
 }
 
-/// What the buffer works through: the tree below, and the request above.
+/// What the port works through: the tree below, and the request above.
 pub struct Below<'a, S, C, L> {
     /// The executor.
     pub engine: &'a mut Engine<S, C>,
@@ -50,32 +38,21 @@ pub struct Below<'a, S, C, L> {
 }
 
 impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
-    fn run(
-        &mut self,
-        verb: Verb,
-        page: u32,
-        count: u32,
-        sectors: u16,
-        flags: Flags,
-        contents: impl Fn(u32) -> C,
-    ) {
+    #[inline]
+    fn run(&mut self, verb: Verb, pages: Run, flags: Flags, contents: impl Fn(u32) -> C) {
+        let Run { page, count, sectors, continues } = pages;
+        let flags = if continues { flags.with(Flags::CONTINUES) } else { flags };
         let mut at = 0;
         while at < count {
             let piece = (count - at).min(u32::from(u16::MAX));
             let ticket = self.engine.extend(self.request, (at..at + piece).map(|n| contents(page + n)));
-            let mut command = Command::new(verb, Page(page + at), piece as u16);
-            (command.sectors, command.flags) = (sectors, flags);
+            let command = Command { flags, ..Command::new(verb, Page(page + at), piece as u16).of(sectors) };
             self.engine.submit(self.leaves, self.now, command, ticket);
             at += piece;
         }
     }
 
-    /// Reads pages, which must return `contents`.
-    fn read(&mut self, oracle: &Oracle<C>, page: u32, count: u32, sectors: u16, contents: impl Fn(u32) -> C) {
-        self.expect(oracle, page, count, contents);
-        self.run(Verb::Read, page, count, sectors, Flags::NONE, |_| C::default());
-    }
-
+    /// Notes what pages must be read as.
     #[inline]
     fn expect(&mut self, oracle: &Oracle<C>, page: u32, count: u32, contents: impl Fn(u32) -> C) {
         if C::KEEP {
@@ -85,47 +62,75 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
         }
     }
 
+    /// Reads a page as it is behind the port, without time.
+    fn look(&mut self, page: u32) {
+        self.run(Verb::Read, Run::of_page(page), Flags::BEFORE, |_| C::default());
+    }
+}
+
+/// What is behind the host's port, and what the host knows of it.
+struct Tree<'a, 'b, S, C, L> {
+    below: &'a mut Below<'b, S, C, L>,
+    oracle: &'a Oracle<C>,
+}
+
+impl<S: Scheme, C: Contents, L: Leaves<C>> Behind<C> for Tree<'_, '_, S, C, L> {
+    #[inline]
+    fn read(&mut self, pages: Run, _: u32, stored: impl Fn(u32) -> C, _: Option<C>) {
+        self.below.expect(self.oracle, pages.page, pages.count, stored);
+        self.below.run(Verb::Read, pages, Flags::NONE, |_| C::default());
+    }
+
+    fn hit(&mut self, _: u32, _: C) {}
+
+    #[inline]
+    fn write(&mut self, pages: Run, _: Cause, _: Option<u32>, contents: impl Fn(u32) -> C) {
+        self.below.run(Verb::Write, pages, Flags::NONE, contents);
+    }
+
     fn merge(&mut self, merge: Merge, difference: C) {
-        let ticket = self.engine.extend(self.request, std::iter::once(difference));
-        self.engine.merge(self.leaves, self.now, merge, ticket);
+        let Below { engine, leaves, now, request, .. } = &mut *self.below;
+        let ticket = engine.extend(*request, std::iter::once(difference));
+        engine.merge(*leaves, *now, merge, ticket);
+    }
+
+    #[inline]
+    fn trim(&mut self, pages: Run, _: u32) {
+        self.below.run(Verb::Trim, pages, Flags::NONE, |_| C::default());
+    }
+
+    fn create(&mut self, pages: Run, _: u32, contents: impl Fn(u32) -> C) {
+        self.below.run(Verb::Write, pages, Flags::BEFORE, contents);
+    }
+
+    fn takes_parts(&self) -> bool {
+        self.below.engine.is_untroubled()
     }
 }
 
 impl<C: Contents> Buffer<C> {
-    /// The buffer of a drive of `pages` pages of `page_sectors` sectors, with DRAM for `dram_sectors`, which gives up
-    /// stripes of so many pages together, if it does.
+    /// The buffer of a drive or array behind this port.
     #[must_use]
-    pub fn new(
-        pages: u32,
-        page_sectors: u32,
-        dram_sectors: u64,
-        stripe: Option<u32>,
-        existing: Existing,
-    ) -> Self {
-        Buffer {
-            pages: Pages::new(pages, page_sectors),
-            dram: Dram::new(dram_sectors, stripe),
-            existing,
-            oracle: Oracle::new(pages),
-            first_touches: 0,
-        }
+    pub fn new(port: Port<C>, existing: Existing) -> Self {
+        let oracle = Oracle::new(port.pages().len());
+        Buffer { port, existing, oracle, first_touches: 0 }
     }
 
-    /// Whether the DRAM holds anything.
+    /// Whether the cache holds anything.
     #[must_use]
     pub fn holds_pages(&self) -> bool {
-        self.dram.as_ref().is_some_and(|dram| !dram.is_empty())
+        self.port.holds_pages()
     }
 
-    /// Sector hits and misses of the DRAM.
+    /// Sector hits and misses of the cache.
     #[must_use]
     pub fn hits(&self) -> Hits {
-        self.dram.as_ref().map_or(Hits::default(), |dram| dram.hits)
+        self.port.hits().unwrap_or_default()
     }
 
     /// Adds which pages there are, and what they ought to hold.
     pub fn save(&self, image: &mut Writer) {
-        image.put(&self.pages);
+        image.put(self.port.pages());
         image.put(self.oracle.versions());
     }
 
@@ -134,60 +139,49 @@ impl<C: Contents> Buffer<C> {
     /// # Errors
     /// In words: it is not the state of such a drive.
     pub fn load(&mut self, image: &mut Reader) -> Result<(), String> {
-        self.pages = image.take()?;
+        *self.port.pages_mut() = image.take()?;
         let versions = image.take()?;
         if C::KEEP {
             self.oracle = Oracle::restored(versions);
+            for page in 0..self.port.pages().len() {
+                self.port.set_stored(page, self.oracle.current(page));
+            }
         }
         Ok(())
     }
 
     /// Whole pages have been written by a way that does not lead through here.
     pub fn set_written(&mut self, pages: &[u32]) {
-        self.pages.set_all(pages);
+        self.port.pages_mut().set_all(pages);
     }
 
     /// Asks for a page's bit before it is wanted.
     #[inline]
     pub fn prefetch(&self, page: Page) {
-        self.pages.prefetch(page.0);
+        self.port.pages().prefetch(page.0);
     }
 
     /// Sectors in a page.
     #[must_use]
     pub fn page_sectors(&self) -> u32 {
-        self.pages.page_sectors()
+        self.port.pages().page_sectors()
     }
 
-    /// Which sectors of each page exist in flash.
+    /// Which sectors of each page exist behind the port.
     #[must_use]
     pub fn pages(&self) -> &Pages {
-        &self.pages
+        self.port.pages()
     }
 
     /// Pages come to exist before time 0 (or, at first touch, as if they had been there).
     pub fn create<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) {
         for page in fragment.page..fragment.page + fragment.count {
-            let old = self.pages.sectors(page);
-            self.pages.set(page, old | fragment.mask);
-            if old == 0 {
-                let contents = self.contents_before(page);
-                below.run(Verb::Write, page, 1, 0, Flags::BEFORE, |_| contents);
-            }
+            // Not what the cache holds for it meanwhile.
+            let cached = C::KEEP && self.port.newest(page).is_some();
+            let contents = if cached { self.oracle.before(page) } else { self.oracle.current(page) };
+            let mut tree = Tree { below, oracle: &self.oracle };
+            self.port.create(page, fragment.mask, 0, contents, &mut tree);
         }
-    }
-
-    /// What a page held before time 0: not what the DRAM holds for it meanwhile.
-    fn contents_before(&mut self, page: u32) -> C {
-        if C::KEEP
-            && let Some(dram) = &mut self.dram
-            && let Some(held) = dram.get(page)
-        {
-            let before = self.oracle.before(page);
-            dram.set(page, Versions { in_flash: before, ..held.what });
-            return before;
-        }
-        self.oracle.current(page)
     }
 
     /// A run of whole pages comes to exist before time 0, none of which did.
@@ -197,61 +191,79 @@ impl<C: Contents> Buffer<C> {
         count: u32,
         below: &mut Below<'_, S, C, L>,
     ) {
-        self.pages.set_run(first, count);
         let oracle = &self.oracle;
-        below.run(Verb::Write, first, count, 0, Flags::BEFORE, |page| oracle.current(page));
+        self.port.create_run(first, count, 0, |page| oracle.current(page), &mut Tree { below, oracle });
     }
 
-    /// Writes a run of whole pages past the DRAM.
+    /// The host writes pages: they are another version from now on.
+    #[inline]
+    fn count_versions(&mut self, first: u32, count: u32) {
+        if C::KEEP {
+            for page in first..first + count {
+                self.oracle.write(page);
+            }
+        }
+    }
+
+    /// Writes a run of whole pages past the cache.
     pub fn write_run<S: Scheme, L: Leaves<C>>(
         &mut self,
         first: u32,
         count: u32,
         below: &mut Below<'_, S, C, L>,
     ) {
-        if C::KEEP {
-            for page in first..first + count {
-                self.oracle.write(page);
-            }
-        }
-        self.pages.set_run(first, count);
+        self.count_versions(first, count);
         let oracle = &self.oracle;
-        below.run(Verb::Write, first, count, 0, Flags::NONE, |page| oracle.current(page));
+        let mut tree = Tree { below, oracle };
+        self.port.write_run(first, count, Cause::Host, Some(0), |page| oracle.current(page), &mut tree);
     }
 
-    /// Reads a fragment; false where the DRAM had all of it.
+    /// Writes a fragment; false if the cache took all of it without evicting.
+    #[inline]
+    pub fn write<S: Scheme, L: Leaves<C>>(
+        &mut self,
+        fragment: Fragment,
+        below: &mut Below<'_, S, C, L>,
+    ) -> bool {
+        self.count_versions(fragment.page, fragment.count);
+        let oracle = &self.oracle;
+        let mut tree = Tree { below, oracle };
+        self.port.write(fragment, Cause::Host, 0, |page| oracle.current(page), &mut tree)
+    }
+
+    /// Writes a page again as it is: it belongs to a logical page of which another one is written.
+    pub fn rewrite<S: Scheme, L: Leaves<C>>(&mut self, page: u32, below: &mut Below<'_, S, C, L>) {
+        self.port.rewrite(page, &mut Tree { below, oracle: &self.oracle });
+    }
+
+    /// The pages are zeros from now on; a part of a page that is trimmed stays as it is. False if that takes no more
+    /// than the memory's time.
+    pub fn trim<S: Scheme, L: Leaves<C>>(
+        &mut self,
+        fragment: Fragment,
+        below: &mut Below<'_, S, C, L>,
+    ) -> bool {
+        if C::KEEP && fragment.mask == self.port.pages().whole() {
+            (fragment.page..fragment.page + fragment.count).for_each(|page| self.oracle.trim(page));
+        }
+        self.port.trim(fragment, 0, &mut Tree { below, oracle: &self.oracle })
+    }
+
+    /// Reads a fragment; false if the cache had all of it.
+    #[inline]
     pub fn read<S: Scheme, L: Leaves<C>>(
         &mut self,
         fragment: Fragment,
         below: &mut Below<'_, S, C, L>,
     ) -> bool {
         self.touch(fragment, below);
-        if self.dram.is_some() {
-            let pages = fragment.page..fragment.page + fragment.count;
-            let mut asked = false;
-            for page in pages {
-                asked |= self.read_through(page, fragment.mask, below);
-            }
-            return asked;
-        }
-        let mut at = fragment.page;
-        let end = fragment.page + fragment.count;
-        while at < end {
-            // Without DRAM whole pages come, or what there is of them; whole ones as one run.
-            let run = (at..end).take_while(|&page| self.pages.is_whole(page)).count() as u32;
-            let sectors = if run > 0 { 0 } else { self.pages.count(at) };
-            let run = run.max(1);
-            let (oracle, pages) = (&self.oracle, &self.pages);
-            below.read(oracle, at, run, sectors, |page| expected(oracle, pages, page));
-            at += run;
-        }
-        true
+        self.port.read(fragment, 0, &mut Tree { below, oracle: &self.oracle })
     }
 
-    /// Whether there is DRAM, which may have the newest version of a page alone.
+    /// Whether there is a cache, which may have the newest version of a page alone.
     #[must_use]
-    pub fn has_dram(&self) -> bool {
-        self.dram.is_some()
+    pub fn has_cache(&self) -> bool {
+        self.port.has_cache()
     }
 
     /// Whether a read returned what it must ([`Oracle::accepts`]).
@@ -266,76 +278,54 @@ impl<C: Contents> Buffer<C> {
         self.oracle.version(page)
     }
 
-    /// The power fails: the DRAM is empty.
+    /// The power fails: the cache is empty.
     pub fn forget(&mut self) {
-        if let Some(dram) = &mut self.dram {
-            dram.clear();
-        }
+        self.port.empty_cache();
     }
 
-    /// After that a page is found to hold this: whatever the host had been told.
+    /// After a power cut a page is found to hold this, which may be older than what the host had been told.
     pub fn fall_back(&mut self, page: u32, contents: C) {
         if contents == C::default() {
-            return self.pages.set(page, 0);
+            return self.port.pages_mut().set(page, 0);
         }
         self.oracle.fall_back(page, contents);
-        if self.pages.sectors(page) == 0 {
-            self.pages.set(page, self.pages.whole());
+        if self.port.pages().sectors(page) == 0 {
+            let whole = self.port.pages().whole();
+            self.port.pages_mut().set(page, whole);
         }
+        self.port.set_stored(page, contents);
     }
 
     /// Reads a page, whatever it holds, without time.
     pub fn look<S: Scheme, L: Leaves<C>>(&self, page: u32, below: &mut Below<'_, S, C, L>) {
-        below.run(Verb::Read, page, 1, 0, Flags::BEFORE, |_| C::default());
+        below.look(page);
     }
 
-    /// Whether a page is in flash, and nothing newer of it in the DRAM.
+    /// Whether a page exists behind the port, and the cache holds nothing newer of it.
     #[must_use]
     pub fn is_in_flash(&self, page: u32) -> bool {
-        self.pages.sectors(page) != 0 && self.dram.as_ref().is_none_or(|dram| dram.get(page).is_none())
+        self.port.pages().sectors(page) != 0 && self.port.cached(page) == 0
     }
 
-    /// Reads a page as it is in flash, without time.
+    /// Reads a page as it is behind the port, without time.
     pub fn read_back<S: Scheme, L: Leaves<C>>(&self, page: u32, below: &mut Below<'_, S, C, L>) {
-        let contents = expected(&self.oracle, &self.pages, page);
-        below.expect(&self.oracle, page, 1, |_| contents);
-        below.run(Verb::Read, page, 1, 0, Flags::BEFORE, |_| C::default());
+        below.expect(&self.oracle, page, 1, |page| self.port.stored(page));
+        below.look(page);
     }
 
     /// A page that is read for the first time may have been there before time 0.
+    #[inline]
     fn touch<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) {
         if self.existing != Existing::Reads {
             return;
         }
         for page in fragment.page..fragment.page + fragment.count {
-            let held = self.dram.as_ref().and_then(|dram| dram.get(page)).map_or(0, |held| held.sectors);
-            if (self.pages.sectors(page) | held) & fragment.mask == 0 {
+            if (self.port.pages().sectors(page) | self.port.cached(page)) & fragment.mask == 0 {
                 self.first_touches += 1;
-                let mask = self.pages.whole();
-                self.create(Fragment { page, count: 1, mask }, below);
+                let mask = self.port.pages().whole();
+                self.create(Fragment { page, count: 1, mask, continues: false }, below);
                 below.engine.settle(below.leaves, below.now);
             }
         }
     }
-
-    fn read_through<S: Scheme, L: Leaves<C>>(
-        &mut self,
-        page: u32,
-        mask: u64,
-        below: &mut Below<'_, S, C, L>,
-    ) -> bool {
-        let (held, missing) = self.dram.as_mut().expect("there is DRAM").read(page, mask);
-        if missing == 0 {
-            return false;
-        }
-        let (oracle, pages) = (&self.oracle, &self.pages);
-        let in_flash = held.map_or_else(|| expected(oracle, pages, page), |held| held.what.in_flash);
-        below.read(oracle, page, 1, self.pages.sectors_of(missing), |_| in_flash);
-        true
-    }
-}
-
-/// What a page in flash ought to hold, the DRAM holding none of it.
-fn expected<C: Contents>(oracle: &Oracle<C>, pages: &Pages, page: u32) -> C {
-    if C::KEEP && pages.sectors(page) != 0 { oracle.current(page) } else { C::default() }
 }

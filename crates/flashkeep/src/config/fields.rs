@@ -4,10 +4,10 @@
 //! the drive mentions.
 
 use super::keys::{ArraySpec, ConditionSpec, DriveSpec, FtlSpec, StartSpec};
+use crate::device::port::BufferSpec;
 use crate::disk::DiskSpec;
 use crate::error::{did_you_mean, nearest};
 use crate::flash::FlashSpec;
-use crate::front::BufferSpec;
 use crate::ftl::AgeingSpec;
 use crate::host::HostSpec;
 use crate::schemes::RedundancySpec;

@@ -7,6 +7,7 @@ use super::frame::Start;
 use super::leaves::{Done, Leaves, Ticket};
 use super::locks::{Mode, Waiting};
 use super::plan::{Key, Lock, Plan, Verdict};
+use super::ports::PortId;
 use super::repair::FailedPage;
 use super::scheme::Scheme;
 use super::tree::NodeId;
@@ -24,19 +25,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         ticket: Ticket,
     ) {
         if self.troubled {
-            self.dispatch_examined(leaves, now, node, command, ticket);
+            self.dispatch_examined(leaves, now, node, false, command, ticket);
         } else {
             self.hand_down(leaves, now, node, command, ticket);
         }
     }
 
-    /// A node that does not answer loses what it is given; pages that it lacks are had from elsewhere.
+    /// A node that does not answer loses what it is given; pages that it lacks are had from elsewhere. Commands are
+    /// given to its port, or, if they are reads, they may be `behind` that.
     #[cold]
-    fn dispatch_examined<L: Leaves<C>>(
+    pub(super) fn dispatch_examined<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,
         now: SimTime,
         node: NodeId,
+        behind: bool,
         command: Command,
         ticket: Ticket,
     ) {
@@ -56,7 +59,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let missing = n < command.count && (!alive || self.gaps.lacks(node, command.start.0 + at));
             if (missing || n == command.count) && first < n {
                 let from = u32::from(first);
-                self.hand_down(leaves, now, node, command.part(from, n - first), ticket.plus(from));
+                let (run, ticket) = (command.part(from, n - first), ticket.plus(from));
+                if behind {
+                    self.hand_below(leaves, now, node, run, ticket);
+                } else {
+                    self.hand_down(leaves, now, node, run, ticket);
+                }
             }
             if missing {
                 first = n + 1;
@@ -92,13 +100,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         ticket: Ticket,
     ) {
-        if let Some(gate) = self.shape[node.index()].gate {
-            return self.knock(leaves, now, gate, command, ticket);
+        if let Some(port) = self.shape[node.index()].port {
+            return self.accept(leaves, now, port, command, ticket);
         }
         self.hand_below(leaves, now, node, command, ticket);
     }
 
-    /// The same, through the port in front of the node, if it has one.
+    /// The same, behind the port of the node.
     #[inline]
     pub(super) fn hand_below<L: Leaves<C>>(
         &mut self,
@@ -164,7 +172,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return;
         }
         self.account(ticket, u32::from(piece.count));
-        self.parked.push_back(node, piece, ticket);
+        self.parked.push_back(node, piece.alone(), ticket);
     }
 
     /// Plans one piece and starts it, or leaves it behind its stripe; false where the scheme says to wait.
@@ -211,7 +219,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
         };
         if let Some((key, mode)) = wanted
-            && self.locks.queue(node, key, mode, || Waiting::Command(piece, ticket))
+            && self.locks.queue(node, key, mode, || Waiting::Command(piece.alone(), ticket))
         {
             self.account(ticket, u32::from(piece.count));
             return true;
@@ -290,7 +298,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A stripe is free again, or one sharer fewer has it: waiting commands continue, in order.
     pub(super) fn unlock<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, key: Key) {
         if node == NodeId::HOST {
-            self.merging -= 1;
+            *self.merging_at(PortId::of_key(key)) -= 1;
         }
         let Some(mut waiting) = self.locks.release(node, key) else { return };
         // They came before the commands that are parked now; once one of them has to wait, so have the others behind it.
@@ -301,7 +309,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     let pages = u32::from(piece.count);
                     self.unaccount(ticket, pages);
                     if node == NodeId::HOST {
-                        self.submit(leaves, now, piece, ticket);
+                        self.submit_behind(leaves, now, PortId::of_key(key), piece, ticket);
                     } else if parked > 0 || !self.attempt(leaves, now, node, piece, ticket) {
                         self.account(ticket, pages);
                         self.parked.insert(node, parked, piece, ticket);
@@ -310,7 +318,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
                 Waiting::Merge(merge, ticket) => {
                     self.unaccount(ticket, 1);
-                    self.merge(leaves, now, merge, ticket);
+                    self.merge_behind(leaves, now, PortId::of_key(key), merge, ticket);
                 }
                 Waiting::Repair(failed) => self.failed(leaves, now, failed),
             }

@@ -13,10 +13,10 @@ use super::contents::Contents;
 use super::exposure::Exposure;
 use super::frame::Frame;
 use super::gaps::Gaps;
-use super::gates::Gates;
 use super::leaves::{Done, LeafId, Leaves, Part};
 use super::locks::Locks;
 use super::plan::{Member, Plan, Why};
+use super::ports::Ports;
 use super::rebuild::Controller;
 use super::requests::{Finished, Join};
 use super::scheme::{After, Change, Scheme, View};
@@ -33,7 +33,7 @@ pub(super) enum Due {
     Wake(NodeId),
     Idle(NodeId),
     Rebuild(NodeId),
-    Gate(u16),
+    Port(u16),
 }
 
 /// The executor: a tree of schemes over leaves, and everything under way in it.
@@ -52,8 +52,8 @@ pub struct Engine<S, C> {
     /// Whether what is missing, if anything is, is more than pages that reads have found unreadable.
     pub(super) announced: bool,
     pub(super) gaps: Gaps,
-    /// What stands before members.
-    pub(super) gates: Gates<C>,
+    /// The ports of members.
+    pub(super) ports: Ports<C>,
     pub(super) parked: Parked,
     pub(super) clock: Clock,
     pub(super) due: Deadlines<Due>,
@@ -80,7 +80,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// An engine over `tree`.
     #[must_use]
     pub fn new(tree: Tree<S>) -> Self {
-        let Flat { shapes: mut shape, schemes, controllers, fronts } = tree.flatten();
+        let Flat { shapes: mut shape, schemes, controllers, ports } = tree.flatten();
         for (node, scheme) in schemes.iter().enumerate() {
             if scheme.as_ref().is_some_and(S::is_transparent) {
                 shape[node].through = shape[shape[node].children[0].index()].leaf;
@@ -106,7 +106,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             troubled: false,
             announced: false,
             gaps: Gaps::default(),
-            gates: Gates::new(fronts),
+            ports: Ports::new(ports),
             due: Deadlines::default(),
             merging: 0,
             finished: Vec::new(),
@@ -218,7 +218,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn advance<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
         let mut alone = true;
         while let Some(due) = self.due.pop_due(now) {
-            alone &= matches!(due, Due::Gate(_));
+            alone &= matches!(due, Due::Port(_));
             match due {
                 Due::Stage(frame) => self.arrive(leaves, now, Id::new(frame), Self::run_stage),
                 Due::First(frame) => self.arrive(leaves, now, Id::new(frame), Self::first),
@@ -226,11 +226,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Due::Wake(node) => self.wake(leaves, now, node),
                 Due::Idle(node) => self.idle(leaves, now, node),
                 Due::Rebuild(node) => self.rebuild(leaves, now, node),
-                Due::Gate(gate) => self.gates.ring(gate),
+                Due::Port(port) => self.ports.notify(port),
             }
         }
         self.settle(leaves, now);
-        if self.gates.has_rung() {
+        if self.ports.is_notified() {
             self.cross_all(leaves, now, alone);
         }
     }
@@ -254,8 +254,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.complete(leaves, now, &done);
             }
             leaves.done().clear();
-            if self.gates.has_passed() {
-                self.let_out(leaves, now);
+            if self.ports.has_ended() {
+                self.end_port_requests(leaves, now);
                 continue;
             }
             if self.parked.is_empty() || !self.retry(leaves, now) {
@@ -272,7 +272,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if change == Change::Replaced {
             self.gaps.all(node);
         }
-        self.close_gates(leaves, now, node, change);
+        self.close_ports(leaves, now, node, change);
         self.tell_parent(leaves, now, node, change);
     }
 
@@ -299,7 +299,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn is_at_work(&self, node: NodeId) -> bool {
         let below = self.subtree(node);
         below.iter().any(|&node| !self.parked.has_none(node))
-            || self.gates.is_at_work(&below)
+            || self.ports.is_at_work(&below)
             || self.frames.places().any(|frame| frame.is_under_way() && below.contains(&frame.node))
     }
 
@@ -401,8 +401,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> T {
         let (upto, after) = self.schemes.split_at_mut(node.index() + 1);
         let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
-        let Engine { shape, locks, gaps, gates, .. } = self;
-        let deeper = After { node, schemes: after, gates };
+        let Engine { shape, locks, gaps, ports, .. } = self;
+        let deeper = After { node, schemes: after, ports };
         ask(scheme, &View { shape, node, below: leaves, locks, gaps, deeper: &deeper })
     }
 

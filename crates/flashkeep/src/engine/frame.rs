@@ -3,6 +3,7 @@
 use super::command::{Command, Verb};
 use super::leaves::Ticket;
 use super::plan::{Key, Plan, Release, Role, Step, Tell};
+use super::ports::PortId;
 use super::repair::FailedPage;
 use super::requests::Join;
 use super::tree::NodeId;
@@ -176,6 +177,11 @@ impl Frame {
         progress.acknowledged = progress.acknowledged.max(acknowledged);
         let first = progress.left == 0 && !progress.void && self.tell == Tell::First;
         (!self.steps[at].later, first.then_some(progress.acknowledged))
+    }
+
+    /// The port that it merges a page at.
+    pub(super) fn port(&self) -> PortId {
+        self.key.map_or(PortId::HOST, PortId::of_key)
     }
 
     pub(super) fn tracks_steps(&self) -> bool {

@@ -73,14 +73,22 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if step.travels() {
                 let ticket = Ticket::at(join, frame.bases[at], frame.caller.age);
                 let flags = step.command.flags.with(frame.command.flags.inherited());
-                let target = self.target(node, step.member);
-                self.dispatch(leaves, now, target, Command { flags, ..step.command }, ticket);
+                let (target, command) = (self.target(id, step.member), Command { flags, ..step.command });
+                if node == NodeId::HOST {
+                    let port = self.frames[id].port();
+                    self.dispatch_behind(leaves, now, port, command, ticket);
+                } else {
+                    self.dispatch(leaves, now, target, command, ticket);
+                }
                 if !self.frames[id].lost.is_empty() {
-                    self.spoil(leaves, id, at, target);
+                    self.spoil(leaves, now, id, at, target);
                 }
             }
         }
         self.keep_sums(id);
+        if self.ports.has_open() {
+            self.send_open(leaves, now, join);
+        }
         let frame = &mut self.frames[id];
         if frame.release == Release::Submitted
             && frame.next == frame.steps.len()
@@ -109,12 +117,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.due.push(end, Due::Stage(id.raw()));
     }
 
-    /// The node that a plan at `node` means by a member.
-    pub(super) fn target(&self, node: NodeId, member: Member) -> NodeId {
-        if node == NodeId::HOST {
-            NodeId::ROOT
+    /// The node that a plan means by a member.
+    pub(super) fn target(&self, id: Id<Frame>, member: Member) -> NodeId {
+        let frame = &self.frames[id];
+        if frame.node == NodeId::HOST {
+            self.ports.node_of(frame.port())
         } else {
-            self.shape[node.index()].children[usize::from(member.0)]
+            self.shape[frame.node.index()].children[usize::from(member.0)]
         }
     }
 

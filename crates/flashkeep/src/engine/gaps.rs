@@ -110,7 +110,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if self.gaps.lacks(node, page.0) {
             return true;
         }
-        if shape.gate.is_some_and(|gate| self.gates.holds(gate, page) == Some(true)) {
+        if self.is_before(node, page) {
             return false;
         }
         let page = shape.inner(page);

@@ -4,8 +4,8 @@ use super::command::Command;
 use super::leaves::Ticket;
 use super::plan::Key;
 use super::repair::FailedPage;
-use super::requests::Merge;
 use super::tree::NodeId;
+use crate::device::port::Merge;
 use crate::kernel::{Arena, Id, mix};
 use std::collections::VecDeque;
 

@@ -13,18 +13,16 @@
 //! is written ([`View::has`]), so that it is reported again and never returned as something else.
 
 mod background;
-mod command;
-mod contents;
 mod descend;
 mod executor;
 mod exposure;
 mod frame;
 mod frames;
 mod gaps;
-mod gates;
 mod leaves;
 mod locks;
 mod plan;
+mod ports;
 mod rebuild;
 mod recovery;
 mod repair;
@@ -36,6 +34,8 @@ pub(crate) mod tests;
 mod tree;
 mod units;
 
+pub use crate::device::port::Merge;
+use crate::device::{command, contents};
 pub(crate) use crate::kernel::FixedMap;
 pub use command::{Cause, Command, Flags, Page, Verb};
 pub use contents::{Contents, Token, Version, gf};
@@ -43,7 +43,7 @@ pub use executor::Engine;
 pub use leaves::{Below, Done, LeafId, Leaves, Part, Spare, Ticket};
 pub use plan::{Key, Lock, Member, Outcome, Plan, Release, Role, Step, Tell, Verdict, Why};
 pub use rebuild::Controller;
-pub use requests::{Finished, Join, Merge};
+pub use requests::{Finished, Join};
 pub use scheme::{Change, Hazard, Rhythm, Scheme, Unit, View};
 pub use sums::Carried;
 pub use tree::{Level, NodeId, Shape, Tree};

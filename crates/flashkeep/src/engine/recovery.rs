@@ -26,7 +26,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.sheets = Sheets::default();
         self.locks = Locks::default();
         self.gaps = Gaps::default();
-        self.gates.cut(now);
+        self.ports.cut(now);
         self.parked = Parked::new(self.shape.len());
         self.clock = Clock::new(&self.schemes);
         self.due = Deadlines::default();

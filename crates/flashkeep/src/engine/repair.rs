@@ -29,7 +29,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let FailedPage { child, page, ticket, flags } = what;
         self.allow_newer(ticket);
         self.note_unreadable(leaves, now, child, page);
-        if self.is_at_gate(child, ticket) {
+        if self.is_at_port(child, ticket) {
             return self.give_up(leaves, now, ticket);
         }
         let Some((node, member)) = self.shape[child.index()].parent else {
@@ -92,7 +92,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let frame = &self.frames[join.frame];
                 if frame.told { Id::NONE } else { frame.caller.owner }
             } else {
-                self.gates.caller(join.passage)
+                self.ports.caller(join.request)
             };
         }
     }
@@ -116,8 +116,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = &self.frames[frame];
         let at = frame.step_of(ticket.slot);
         let asked = frame.steps[at];
-        let child = self.target(frame.node, asked.member);
         let page = asked.command.start.plus(ticket.slot - frame.bases[at]);
+        let child = self.target(self.joins[ticket.owner].frame, asked.member);
         self.failed(leaves, now, FailedPage { child, page, ticket, flags });
     }
 
@@ -151,7 +151,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = self.joins[ticket.owner].frame;
         if frame.is_some() {
             self.frames[frame].lost.push(ticket.slot);
-        } else if !self.lose_in_passage(ticket) {
+        } else if !self.lose_in_port_request(ticket) {
             self.joins[ticket.owner].lost += 1;
         }
         leaves.done().push(Done::at(ticket, 1, now));

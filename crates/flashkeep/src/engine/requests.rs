@@ -4,12 +4,13 @@ use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::frame::{Frame, Start};
-use super::gates::Passage;
 use super::leaves::{Done, Leaves, Part, Ticket};
 use super::locks::{Mode, Waiting};
-use super::plan::{Key, Member, Release, Step};
+use super::plan::{Member, Release, Step};
+use super::ports::{PortId, PortRequest};
 use super::scheme::Scheme;
 use super::tree::NodeId;
+use crate::device::port::Merge;
 use crate::kernel::{Id, SimTime, Span};
 
 /// A counter that several pages are joined in: a request, or a plan with stages.
@@ -22,8 +23,8 @@ pub struct Join {
     pub(super) service: Span,
     /// The plan that it counts for; none where it is a request.
     pub(super) frame: Id<Frame>,
-    /// The command that it counts for, on its way through a gate; none where it is a request or a plan's.
-    pub(super) passage: Id<Passage>,
+    /// The port request that it counts for; none if it is a request of the host or a plan's.
+    pub(super) request: Id<PortRequest>,
     /// It counts for each step of that plan by itself, too.
     pub(super) tracked: bool,
     pub(super) lost: u32,
@@ -40,9 +41,9 @@ impl Join {
         Join { frame, tracked, acknowledged: now, ..Join::default() }
     }
 
-    /// The counter of a command that passes a gate: one more than its pages, until it has come in.
-    pub(super) fn of_passage(passage: Id<Passage>) -> Self {
-        Join { passage, unacknowledged: 1, undurable: 1, ..Join::default() }
+    /// The counter of a port request: one more than its pages, until all of it has been asked.
+    pub(super) fn of_port_request(request: Id<PortRequest>) -> Self {
+        Join { request, unacknowledged: 1, undurable: 1, ..Join::default() }
     }
 
     /// The caller has been notified.
@@ -71,17 +72,6 @@ pub struct Finished {
     ///
     /// [`Lock::Detour`]: super::Lock::Detour
     pub may_be_newer: bool,
-}
-
-/// A page that is written in part.
-#[derive(Clone, Copy, Debug)]
-pub struct Merge {
-    /// Which page.
-    pub page: Page,
-    /// Sectors of it that must be read.
-    pub old_sectors: u16,
-    /// Sectors that are then written, 0 for all.
-    pub all_sectors: u16,
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -120,12 +110,69 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if self.merging == 0 {
             return self.dispatch(leaves, now, NodeId::ROOT, command, ticket);
         }
+        self.submit_past_merges(leaves, now, PortId::HOST, command, ticket);
+    }
+
+    /// Gives a command to what is behind a port.
+    #[inline]
+    pub(super) fn submit_behind<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        port: PortId,
+        command: Command,
+        ticket: Ticket,
+    ) {
+        if *self.merging_at(port) == 0 {
+            return self.dispatch_behind(leaves, now, port, command, ticket);
+        }
+        self.submit_past_merges(leaves, now, port, command, ticket);
+    }
+
+    /// How many pages a port is merging.
+    pub(super) fn merging_at(&mut self, port: PortId) -> &mut u32 {
+        match port.member() {
+            None => &mut self.merging,
+            Some(at) => &mut self.ports.all[usize::from(at)].merging,
+        }
+    }
+
+    /// Gives a command to what is behind a port, whatever is being merged there.
+    pub(super) fn dispatch_behind<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        port: PortId,
+        command: Command,
+        ticket: Ticket,
+    ) {
+        let node = self.ports.node_of(port);
+        if port == PortId::HOST {
+            return self.dispatch(leaves, now, node, command, ticket);
+        }
+        // What a member lacks may have changed since the command came to its port. What is written was noted then, and
+        // whether it is lost.
+        if self.troubled && command.verb == Verb::Read {
+            return self.dispatch_examined(leaves, now, node, true, command, ticket);
+        }
+        self.hand_below(leaves, now, node, command, ticket);
+    }
+
+    #[inline(never)]
+    fn submit_past_merges<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        port: PortId,
+        command: Command,
+        ticket: Ticket,
+    ) {
         let mut first = 0;
         for n in 0..=command.count {
             let at = u32::from(n);
             let blocked = n < command.count && {
-                let key = Key(u64::from(command.start.0 + at));
-                let waiting = || Waiting::Command(command.part(at, 1), ticket.plus(at));
+                let key = port.key(command.start.0 + at);
+                let waiting = || Waiting::Command(command.alone().part(at, 1), ticket.plus(at));
                 self.locks.queue(NodeId::HOST, key, Mode::Pass, waiting)
             };
             if blocked {
@@ -134,7 +181,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if (blocked || n == command.count) && first < n {
                 let from = u32::from(first);
                 let run = command.part(from, n - first);
-                self.dispatch(leaves, now, NodeId::ROOT, run, ticket.plus(from));
+                self.dispatch_behind(leaves, now, port, run, ticket.plus(from));
             }
             if blocked {
                 first = n + 1;
@@ -146,19 +193,31 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// together. The page is kept from others until the write has been submitted. Its contents are handed in as
     /// the difference to what is expected to be read.
     pub fn merge<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, merge: Merge, ticket: Ticket) {
+        self.merge_behind(leaves, now, PortId::HOST, merge, ticket);
+    }
+
+    /// The same behind a port.
+    pub(super) fn merge_behind<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        port: PortId,
+        merge: Merge,
+        ticket: Ticket,
+    ) {
         self.account(ticket, 1);
-        let key = Key(u64::from(merge.page.0));
+        let key = port.key(merge.page);
         if self.locks.queue(NodeId::HOST, key, Mode::Hold, || Waiting::Merge(merge, ticket)) {
             return;
         }
         self.locks.take(NodeId::HOST, key, Mode::Hold);
-        self.merging += 1;
-        let one = |verb, sectors| Command { sectors, ..Command::new(verb, merge.page, 1) };
+        *self.merging_at(port) += 1;
+        let one = |verb, sectors| Command { sectors, ..Command::new(verb, Page(merge.page), 1) };
         let mut plan = self.blank_plan();
         plan.release = Release::Submitted;
         plan.push(Step::new(Member(0), one(Verb::Read, merge.old_sectors).because(Cause::Update), 0));
         let write = Command { flags: Flags::OLD_IN_HAND, ..one(Verb::Write, merge.all_sectors) };
-        plan.push(Step::new(Member(0), write, 0).stage(1));
+        plan.push(Step::new(Member(0), write.because(merge.cause), 0).stage(1));
         let start = Start { key: Some(key), ..Start::new(NodeId::HOST, one(Verb::Write, 0), ticket) };
         self.start(leaves, now, start, &mut plan);
         self.plans.push(plan);
@@ -167,6 +226,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Everything of the request has been submitted.
     #[inline]
     pub fn close<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, ticket: Ticket) {
+        if self.ports.has_open() {
+            self.send_open(leaves, now, ticket.owner);
+        }
         self.settle(leaves, now);
         self.count_off(&Done::<C>::at(ticket, 1, now));
     }
@@ -235,9 +297,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The pages of a request that is over are durable.
     fn let_go(&mut self, owner: Id<Join>) {
-        let passage = self.joins[owner].passage;
-        if passage.is_some() {
-            self.gates.pass(passage);
+        let request = self.joins[owner].request;
+        if request.is_some() {
+            self.ports.end(request);
         } else {
             self.joins.release(owner);
         }
@@ -247,8 +309,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     fn finish_request(&mut self, owner: Id<Join>) {
         let join = &mut self.joins[owner];
         join.told = true;
-        if join.passage.is_some() {
-            return self.gates.pass(join.passage);
+        if join.request.is_some() {
+            return self.ports.end(join.request);
         }
         let Join { tag, acknowledged, service, lost, may_be_newer, .. } = *join;
         let durable = (join.undurable == 0).then_some(join.durable);

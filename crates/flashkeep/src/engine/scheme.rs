@@ -3,10 +3,10 @@
 use super::command::{Command, Page};
 use super::contents::Contents;
 use super::gaps::Gaps;
-use super::gates::Gates;
 use super::leaves::{Below, LeafId, Spare};
 use super::locks::Locks;
 use super::plan::{Key, Lock, Member, Outcome, Plan, Role, Step, Verdict, Why};
+use super::ports::Ports;
 use super::tree::{NodeId, Shape};
 use crate::kernel::Span;
 
@@ -226,6 +226,12 @@ pub trait Scheme {
         0
     }
 
+    /// Whether it hands parts of pages on as they are, so that its members can merge them. Schemes that work with the
+    /// contents of whole pages leave merging to the port above.
+    fn passes_parts(&self) -> bool {
+        false
+    }
+
     /// Whether it need not be looked after as long as nothing has failed: it takes no stripe, exposes nothing, waits
     /// for no timer and has no work of its own.
     fn is_carefree(&self) -> bool {
@@ -267,7 +273,7 @@ pub struct View<'a> {
 pub(super) struct After<'a, S, C> {
     pub(super) node: NodeId,
     pub(super) schemes: &'a [Option<S>],
-    pub(super) gates: &'a Gates<C>,
+    pub(super) ports: &'a Ports<C>,
 }
 
 /// The schemes below the one that looks.
@@ -277,7 +283,7 @@ pub(super) trait Deeper {
     /// What such a scheme's page says of itself.
     fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare>;
     /// Whether what stands before a node has a page; none where that does not know.
-    fn held_before(&self, gate: u16, page: Page) -> Option<bool>;
+    fn held_before(&self, port: u16, page: Page) -> Option<bool>;
 }
 
 impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
@@ -289,12 +295,12 @@ impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
 
     fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare> {
         let (scheme, schemes) = self.schemes[node.index() - self.node.index() - 1..].split_first()?;
-        let deeper = After { node, schemes, gates: self.gates };
+        let deeper = After { node, schemes, ports: self.ports };
         scheme.as_ref()?.spare(page, &View { node, deeper: &deeper, ..*view })
     }
 
-    fn held_before(&self, gate: u16, page: Page) -> Option<bool> {
-        self.gates.holds(gate, page)
+    fn held_before(&self, port: u16, page: Page) -> Option<bool> {
+        self.ports.holds(port, page)
     }
 }
 
@@ -336,8 +342,8 @@ impl View<'_> {
 
     /// Whether what stands before a node has the page, if something does and knows.
     fn before(&self, node: NodeId, page: Page) -> Option<bool> {
-        let gate = self.shape[node.index()].gate?;
-        self.deeper.held_before(gate, page)
+        let port = self.shape[node.index()].port?;
+        self.deeper.held_before(port, page)
     }
 
     /// The same of a scheme below; none where each place of the page is one that does not answer or lacks it.

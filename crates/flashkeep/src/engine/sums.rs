@@ -8,7 +8,7 @@ use super::frame::Frame;
 use super::leaves::{Done, Leaves, Part, Ticket};
 use super::plan::{Key, Role, Step};
 use super::requests::Join;
-use super::scheme::Scheme;
+use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
 use crate::kernel::{FixedMap, Id, SimTime};
 
@@ -83,12 +83,21 @@ impl<C: Contents> Sheets<C> {
         }
     }
 
+    /// What a page of a port request is read as: what was read below, and what the cache adds to that.
+    pub(super) fn brought(&self, join: Id<Join>, place: u32) -> C {
+        if !C::KEEP {
+            return C::default();
+        }
+        let of = |sheets: &[Vec<C>]| sheets[join.index()].get(place as usize).copied().unwrap_or_default();
+        of(&self.pages).plus(1, of(&self.olds))
+    }
+
     /// Drops the running sums of a node's stripes.
     pub(super) fn forget_carried(&mut self, node: NodeId) {
         self.carried.retain(|&(of, _), _| of != node);
     }
 
-    fn set_old(&mut self, join: Id<Join>, place: u32, contents: C) {
+    pub(super) fn set_old(&mut self, join: Id<Join>, place: u32, contents: C) {
         let olds = &mut self.olds[join.index()];
         if olds.len() <= place as usize {
             olds.resize(place as usize + 1, C::default());
@@ -323,7 +332,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Pages of a step that could not be worked out, or are copies of what is lost, are lacking from now on.
-    pub(super) fn spoil<L: Leaves<C>>(&mut self, leaves: &mut L, id: Id<Frame>, at: usize, target: NodeId) {
+    pub(super) fn spoil<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        id: Id<Frame>,
+        at: usize,
+        target: NodeId,
+    ) {
         let step = self.frames[id].steps[at];
         if step.command.verb != Verb::Write {
             return;
@@ -336,6 +352,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.gaps.set(target, page.0, true);
                 if let Some(leaf) = self.shape[target.index()].raw() {
                     leaves.spoil(leaf, page);
+                }
+                if self.frames[id].node == NodeId::HOST && target != NodeId::ROOT {
+                    // A member that merged: the others have the page.
+                    self.tell_parent(leaves, now, target, Change::Damaged(page));
                 }
             }
         }

@@ -5,7 +5,7 @@ use super::leaves::LeafId;
 use super::plan::Member;
 use super::rebuild::Controller;
 use super::units::Units;
-use crate::front::Front;
+use crate::device::port::PortOptions;
 
 /// A node of the tree; nodes are numbered in pre-order, the root being 0.
 #[derive(
@@ -41,8 +41,8 @@ pub struct Shape {
     pub alive: bool,
     /// How its parent's pages become those of its scheme, where they are not the same.
     pub units: Option<Units>,
-    /// What stands before it, if something does, by number.
-    pub(super) gate: Option<u16>,
+    /// The number of its port, if it has one.
+    pub(super) port: Option<u16>,
     /// The level whose controller carries out its plans; 0 is the whole.
     pub(super) level: u16,
 }
@@ -67,8 +67,8 @@ pub struct Level {
     pub units: Option<Units>,
     /// What its controller can do.
     pub controller: Controller,
-    /// The port that commands to it pass, if it has one.
-    pub front: Option<Front>,
+    /// Its port, if it has one.
+    pub port: Option<PortOptions>,
 }
 
 /// A tree laid out.
@@ -80,8 +80,8 @@ pub(super) struct Flat<S> {
     pub(super) schemes: Vec<Option<S>>,
     /// The controllers of level 1 and so on.
     pub(super) controllers: Vec<Controller>,
-    /// What stands before nodes, by number.
-    pub(super) fronts: Vec<(NodeId, Front)>,
+    /// The ports of nodes, by number.
+    pub(super) ports: Vec<(NodeId, PortOptions)>,
 }
 
 /// A tree to be executed.
@@ -108,7 +108,7 @@ impl<S> Tree<S> {
     /// Its nodes in pre-order.
     pub(super) fn flatten(self) -> Flat<S> {
         let (shapes, schemes) = (Vec::new(), Vec::new());
-        let mut flat = Flat { shapes, schemes, controllers: Vec::new(), fronts: Vec::new() };
+        let mut flat = Flat { shapes, schemes, controllers: Vec::new(), ports: Vec::new() };
         flat.plant(self, None, 0);
         flat
     }
@@ -119,14 +119,14 @@ impl<S> Flat<S> {
         let (scheme, leaf, members) = match tree {
             Tree::Leaf(leaf) => (None, Some(leaf), Vec::new()),
             Tree::Node(scheme, members) => (Some(scheme), None, members),
-            Tree::Level(Level { units, controller, front }, tree) => {
+            Tree::Level(Level { units, controller, port }, tree) => {
                 self.controllers.push(controller);
                 let level = self.controllers.len() as u16;
                 let id = self.plant(*tree, parent, level);
                 let shape = &mut self.shapes[id.index()];
                 shape.units = units;
-                shape.gate = front.map(|_| self.fronts.len() as u16);
-                self.fronts.extend(front.map(|front| (id, front)));
+                shape.port = port.map(|_| self.ports.len() as u16);
+                self.ports.extend(port.map(|port| (id, port)));
                 return id;
             }
         };
@@ -140,7 +140,7 @@ impl<S> Flat<S> {
             parent,
             alive: true,
             units: None,
-            gate: None,
+            port: None,
             level,
         });
         for (index, member) in members.into_iter().enumerate() {

@@ -11,5 +11,5 @@ pub use address::{AddressError, Addresses, Placement, Range};
 pub use interleave::Interleave;
 pub use options::{HostOrder, HostSpec, LateRequests};
 pub use oracle::{Expected, Oracle};
-pub use split::{Fragment, Fragments, Span, fragments, whole};
+pub use split::{Fragments, Span, fragments};
 pub use window::Window;

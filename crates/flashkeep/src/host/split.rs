@@ -1,5 +1,7 @@
 //! A request's sectors as logical pages: at most a part of a page, a run of whole ones, a part of a page.
 
+use crate::device::port::{Fragment, whole};
+
 /// Sectors of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -18,23 +20,6 @@ impl Span {
     }
 }
 
-/// A run of logical pages of each of which the same sectors are meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fragment {
-    /// The first page.
-    pub page: u32,
-    /// How many pages; 1 where only a part of the page is meant.
-    pub count: u32,
-    /// The sectors of each page, a bit each.
-    pub mask: u64,
-}
-
-/// The mask of a whole page.
-#[must_use]
-pub fn whole(page_sectors: u32) -> u64 {
-    if page_sectors == 64 { u64::MAX } else { (1 << page_sectors) - 1 }
-}
-
 /// The pages that bytes touch, in order.
 #[inline]
 pub fn fragments(offset: u64, length: u64, sector_bytes: u64, page_sectors: u32) -> Fragments {
@@ -43,7 +28,7 @@ pub fn fragments(offset: u64, length: u64, sector_bytes: u64, page_sectors: u32)
     if length > 0 && bytes.is_power_of_two() && (offset | length) & (bytes - 1) == 0 {
         let shift = bytes.trailing_zeros();
         let (page, count) = ((offset >> shift) as u32, (length >> shift) as u32);
-        let whole = Some(Fragment { page, count, mask: whole(page_sectors) });
+        let whole = Some(Fragment { page, count, mask: whole(page_sectors), continues: false });
         return Fragments { whole, at: 0, end: 0, page_sectors };
     }
     let Span { first, count } = Span::of_bytes(offset, length, sector_bytes);
@@ -84,10 +69,12 @@ impl Fragments {
         let pages = if within == 0 { (end - at) / size } else { 0 };
         if pages > 0 {
             self.at = at + pages * size;
-            return Fragment { page: page as u32, count: pages as u32, mask: whole(page_sectors) };
+            let (mask, continues) = (whole(page_sectors), self.at < end);
+            return Fragment { page: page as u32, count: pages as u32, mask, continues };
         }
         self.at = (at + size - within).min(end);
-        Fragment { page: page as u32, count: 1, mask: whole((self.at - at) as u32) << within }
+        let (mask, continues) = (whole((self.at - at) as u32) << within, self.at < end);
+        Fragment { page: page as u32, count: 1, mask, continues }
     }
 }
 

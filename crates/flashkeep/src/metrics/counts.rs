@@ -1,9 +1,9 @@
 //! Counts by cause and what they make of each other, of a drive, an array or a member.
 
 use super::{Entry, Figure, Group, IfAny, Reported, Shape, figures, plain, unit};
+use crate::device::port::Hits;
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
-use crate::front::Hits;
 use crate::kernel::Span;
 use serde_json::{Value, json};
 

@@ -6,10 +6,10 @@ use super::energy::Energy;
 use super::wear::Wear;
 use super::{IfAny, Mark, WearFacts, disk_energy, figures, plain, unit};
 use crate::config::Resolved;
+use crate::device::port::Hits;
 use crate::devices::DeviceStatistics;
 use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
-use crate::front::Hits;
 use crate::kernel::{SimTime, Span};
 
 /// What a member of an array has done while requests were counted.

@@ -14,8 +14,8 @@ use super::{
     Digest, Entry, Histogram, IfAny, MemberFacts, Phases, Reported, Shape, WearFacts, figures, plain, unit,
 };
 use crate::config::Resolved;
+use crate::device::port::Hits;
 use crate::drive::{Counters, Kind, Work};
-use crate::front::Hits;
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
 use crate::schemes;

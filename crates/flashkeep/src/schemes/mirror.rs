@@ -295,6 +295,10 @@ impl Scheme for Mirror {
         Outcome::Planned
     }
 
+    fn passes_parts(&self) -> bool {
+        true
+    }
+
     fn is_carefree(&self) -> bool {
         true
     }

@@ -400,6 +400,7 @@ macro_rules! schemes {
                 match self { $(Any::$variant(s) => s.owner(member, page),)* Any::Mapped(s) => s.owner(member, page) }
             }
             fn is_whole(&self) -> bool { match self { $(Any::$variant(s) => s.is_whole(),)* Any::Mapped(s) => s.is_whole() } }
+            fn passes_parts(&self) -> bool { match self { $(Any::$variant(s) => s.passes_parts(),)* Any::Mapped(s) => s.passes_parts() } }
             fn is_carefree(&self) -> bool { match self { $(Any::$variant(s) => s.is_carefree(),)* Any::Mapped(s) => s.is_carefree() } }
             #[inline(always)]
             fn exposed(&self) -> u64 { match self { $(Any::$variant(s) => s.exposed(),)* Any::Mapped(s) => s.exposed() } }

@@ -109,6 +109,10 @@ impl Scheme for Plain {
         !self.damaged
     }
 
+    fn passes_parts(&self) -> bool {
+        true
+    }
+
     fn is_carefree(&self) -> bool {
         true
     }

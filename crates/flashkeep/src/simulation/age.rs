@@ -110,7 +110,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn condition(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
         self.drive.set_untimed(true);
         self.engine.untimed = true;
-        self.engine.open_gates(true);
+        self.engine.bypass_ports(true);
         let pages = self.buffer.pages().len();
         for first in (0..pages).step_by(PREPARED) {
             self.write_run(first, (pages - first).min(PREPARED as u32));
@@ -131,7 +131,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.rest();
         self.engine.untimed = self.untimed;
-        self.engine.open_gates(false);
+        self.engine.bypass_ports(false);
         self.conditioned = Some(conditioned.conditioning());
         Ok(())
     }
@@ -202,7 +202,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn each_read(
         &mut self,
         tell: Tell<'_>,
-        mut act: impl FnMut(&mut Self, crate::host::Fragment),
+        mut act: impl FnMut(&mut Self, crate::device::port::Fragment),
     ) -> Result<(), Stop> {
         let mut requests = self.workload.requests()?;
         let mut number = 0_u64;

@@ -1,12 +1,12 @@
 //! From a resolved drive to its flash and the tree of its redundancy over it.
 
 use crate::config::Resolved;
+use crate::device::port::{Evict, Parts, PortOptions, ps_per_sector};
 use crate::devices::{Device, DeviceSet};
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, LeafKind, Nvram};
 use crate::engine::{Contents, Controller, LeafId, Level, Scheme, Tree, Units};
 use crate::flash::{Domain, Geometry, PlaneId};
-use crate::front::{Evict, Front, ps_per_sector};
 use crate::kernel::Span;
 use crate::mapping::{self, Below};
 use crate::schemes::{self, Any, Members, NvramOptions, Rebuilds, Sums};
@@ -105,7 +105,7 @@ fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
 #[must_use]
 pub fn build_array<C: Contents>(array: &Resolved, seed: u64) -> Built<DeviceSet<C>> {
     let mut stock = Stock { seed, devices: Vec::new(), plots: Vec::new(), leaves: 0 };
-    let mut tree = stock.take_in(array, &[]);
+    let mut tree = stock.take_in(array, &[], false);
     if let Tree::Leaf(_) = tree {
         // A disk alone: somebody has to pass commands on.
         let pages = array.whole_pages();
@@ -125,21 +125,17 @@ struct Stock<C> {
 }
 
 impl<C: Contents> Stock<C> {
-    /// Adds a drive, or all drives of an array; the tree over it.
-    fn take_in(&mut self, drive: &Resolved, path: &[u32]) -> Tree<Any> {
+    /// Adds a drive, or all drives of an array, which is given `parts` of pages or is not; the tree over it.
+    fn take_in(&mut self, drive: &Resolved, path: &[u32], parts: bool) -> Tree<Any> {
         if let Some(disk) = drive.disk() {
             let disk = Device::Disk(Box::new(Disk::new(disk, LeafId(0), self.seed(path))));
             let leaf = self.put(disk, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
             let tree = Tree::Leaf(LeafId(leaf));
             // Alone, its link is the simulation's.
-            return if path.is_empty() { tree } else { behind(front(drive, None), tree) };
+            return if path.is_empty() { tree } else { behind(port(drive, None, parts), tree) };
         }
         if !drive.is_array() {
-            return self.take_drive(drive, path);
-        }
-        let mut members = Vec::with_capacity(drive.array.len());
-        for (number, member) in (0..).zip(&drive.array) {
-            members.push(self.take_in(member, &[path, &[number]].concat()));
+            return self.take_drive(drive, path, parts);
         }
         let facts = drive.used_facts();
         let memory_pages = narrow(drive.memory_pages());
@@ -161,19 +157,25 @@ impl<C: Contents> Stock<C> {
             root.capacity() >= drive.logical_pages(),
             "a scheme offers what its table line declares"
         );
+        let on_top = path.is_empty();
+        let passes = parts_over(Some(&root), on_top || parts) == Parts::PassOn;
+        let mut members = Vec::with_capacity(drive.array.len());
+        for (number, member) in (0..).zip(&drive.array) {
+            members.push(self.take_in(member, &[path, &[number]].concat(), passes));
+        }
         if drive.scheme().memory {
             let memory = Device::Memory(Nvram::new(memory_pages, latency(drive)));
             let leaf = self.put(memory, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
             members.push(Tree::Leaf(LeafId(leaf)));
         }
-        if path.is_empty() {
+        if on_top {
             return Tree::Node(root, members);
         }
         let [unit, data] = drive.units();
         let level = Level {
             units: Units::new(unit, data),
             controller: controller(drive),
-            front: front(drive, Some(&root)),
+            port: port(drive, Some(&root), parts),
         };
         Tree::Level(level, Box::new(Tree::Node(root, members)))
     }
@@ -183,7 +185,7 @@ impl<C: Contents> Stock<C> {
         path.iter().fold(self.seed, |seed, &member| seed.wrapping_mul(257).wrapping_add(u64::from(member)))
     }
 
-    fn take_drive(&mut self, drive: &Resolved, path: &[u32]) -> Tree<Any> {
+    fn take_drive(&mut self, drive: &Resolved, path: &[u32], parts: bool) -> Tree<Any> {
         let Built { hardware, mut tree, controller, plots, leaf_count } = build(drive);
         let plot = Plot { path: path.to_vec(), ..plots[0].clone() };
         let first = self.put(Device::Flash(Box::new(hardware)), leaf_count, plot);
@@ -191,12 +193,12 @@ impl<C: Contents> Stock<C> {
         // A scheme that does nothing need not stand in between.
         match tree {
             Tree::Node(Any::Plain(_), mut only) if matches!(only[..], [Tree::Leaf(_)]) => {
-                behind(front(drive, None), only.remove(0))
+                behind(port(drive, None, parts), only.remove(0))
             }
             tree => {
                 let scheme = if let Tree::Node(scheme, _) = &tree { Some(scheme) } else { None };
-                let front = front(drive, scheme);
-                Tree::Level(Level { units: None, controller, front }, Box::new(tree))
+                let port = port(drive, scheme, parts);
+                Tree::Level(Level { units: None, controller, port }, Box::new(tree))
             }
         }
     }
@@ -218,16 +220,29 @@ impl Plot {
     }
 }
 
-/// What stands before a member over whose members this scheme runs: its own link and DRAM.
-fn front(drive: &Resolved, scheme: Option<&Any>) -> Option<Front> {
-    let front = Front {
+/// The port of a member over whose members this scheme runs, and which is given `parts` of pages or is not.
+fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptions> {
+    let options = PortOptions {
         link_ps_per_sector: ps_per_sector(drive.spec.host.link_us_per_sector),
-        dram_sectors: drive.buffer_bytes() / u64::from(drive.spec.flash.sector_bytes),
-        stripe: scheme.and_then(|scheme| given_up_together(drive, scheme)),
+        cache_sectors: cache_sectors(drive),
+        stripe: scheme.and_then(|scheme| evicted_together(drive, scheme)),
+        pages: narrow(drive.logical_pages()),
         page_sectors: drive.page_sectors() as u32,
         memory: memory(drive),
+        parts: if parts { parts_over(scheme, drive.is_array()) } else { Parts::AsTheyAre },
     };
-    front.if_any()
+    options.if_any()
+}
+
+/// What a port over such a scheme does with parts of pages: only an array can leave them to its members.
+pub(super) fn parts_over(scheme: Option<&Any>, is_array: bool) -> Parts {
+    let passes = is_array && scheme.is_some_and(Any::passes_parts);
+    if passes { Parts::PassOn } else { Parts::Merge }
+}
+
+/// Sectors that a drive's write cache has room for.
+pub(super) fn cache_sectors(drive: &Resolved) -> u64 {
+    drive.buffer_bytes() / u64::from(drive.spec.flash.sector_bytes)
 }
 
 /// What a controller's memory takes to serve a request alone. An array without DRAM has none that could: it passes on
@@ -237,16 +252,16 @@ fn memory(drive: &Resolved) -> Span {
     if has_none { Span::ZERO } else { Span(drive.timing.hit_ns) }
 }
 
-/// The pages of a stripe, which a drive's DRAM gives up together, if it does.
-pub(super) fn given_up_together(drive: &Resolved, scheme: &Any) -> Option<u32> {
+/// The pages of a stripe, which a drive's write cache evicts together, if it does.
+pub(super) fn evicted_together(drive: &Resolved, scheme: &Any) -> Option<u32> {
     let grain = scheme.grain();
     (drive.spec.buffer.evict == Evict::Stripe && grain < u32::MAX).then_some(grain)
 }
 
-/// A leaf that something may stand before.
-fn behind(front: Option<Front>, leaf: Tree<Any>) -> Tree<Any> {
-    match front {
-        Some(_) => Tree::Level(Level { front, ..Level::default() }, Box::new(leaf)),
+/// A leaf behind its port, if it has one.
+fn behind(port: Option<PortOptions>, leaf: Tree<Any>) -> Tree<Any> {
+    match port {
+        Some(_) => Tree::Level(Level { port, ..Level::default() }, Box::new(leaf)),
         None => leaf,
     }
 }

@@ -1,10 +1,10 @@
 //! The clock: what happens next, request, event or blow.
 
 use super::{LOOK, Outside, Simulation, Stop, Volumes};
+use crate::device::port::Link;
 use crate::devices::Body;
 use crate::engine::Contents;
 use crate::error::Error;
-use crate::front::Link;
 use crate::job::Progress;
 use crate::kernel::SimTime;
 use crate::workload::{Replay, Requests};

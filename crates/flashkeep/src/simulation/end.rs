@@ -2,10 +2,10 @@
 
 use super::{Plot, Simulation, Totals};
 use crate::buffer::Below;
+use crate::device::port::Hits;
 use crate::devices::Body;
 use crate::drive::Work;
 use crate::engine::Contents;
-use crate::front::Hits;
 use crate::host::Expected;
 use crate::kernel::Span;
 use crate::mapping::Counts;

@@ -32,6 +32,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let schemes: Vec<(NodeId, Any)> = image.take()?;
         let carried = image.take()?;
         self.engine.take_over(schemes, carried);
+        self.engine.restore_ports(image.take()?);
         self.buffer.load(image)
     }
 
@@ -56,6 +57,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.drive.save(&mut image);
         image.put(&self.engine.nodes().collect::<Vec<_>>());
         image.put(&self.engine.carried());
+        image.put(&self.engine.port_pages());
         self.buffer.save(&mut image);
         let conditioned = self.conditioned.as_ref().map(Reported::to_json);
         let written = image.write(path, &self.resolved.identity(), C::KEEP, conditioned);

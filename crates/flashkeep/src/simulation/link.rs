@@ -1,9 +1,9 @@
 //! The link between host and drive ([`Link`]), as far as requests are concerned.
 
 use super::{InFlight, Simulation};
+use crate::device::port::{Crossing, Link};
 use crate::devices::Body;
 use crate::engine::{Contents, Finished};
-use crate::front::{Crossing, Link};
 use crate::kernel::{Id, SimTime};
 use flashkeep_trace::Op;
 

@@ -2,12 +2,12 @@
 
 use crate::buffer::{Buffer, PartialWrites};
 use crate::config::{self, Resolved};
+use crate::device::port::{Hits, Link, Port, ps_per_sector};
 use crate::devices::{Body, DeviceStatistics};
 use crate::drive::{Counters, Drive, Work};
 use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Token};
 use crate::error::Error;
 use crate::flash::Ppn;
-use crate::front::{Hits, Link, ps_per_sector};
 use crate::ftl::Entry;
 use crate::host::{Addresses, Expected, HostOrder, Interleave, Placement, Range, Window, fragments};
 use crate::job::{Job, Outcome, Progress, RequestRecord};
@@ -38,8 +38,8 @@ mod timeline;
 mod untimed;
 mod volumes;
 
-use build::given_up_together;
 pub use build::{Built, Plot, build, build_array};
+use build::{cache_sectors, evicted_together, parts_over};
 use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, check_shelf, name_option};
 use life::{Door, Marks};
 use memory::Gauge;
@@ -275,7 +275,6 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         timeline::start::<C, H>(job, untimed, &mut hardware, &sites)?;
         let pages = u32::try_from(drive.logical_pages()).expect("checked when the drive was resolved");
         let sectors = u32::try_from(drive.page_sectors()).expect("at most 64");
-        let dram = drive.buffer_bytes() / u64::from(drive.spec.flash.sector_bytes);
         let depth = match workload.replay {
             Replay::Open => drive.spec.host.queue_depth,
             Replay::Closed(depth) => match drive.spec.host.queue_depth {
@@ -287,7 +286,10 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let counters = hardware.counters();
         let mut engine = Engine::new(tree);
         (engine.controller, engine.untimed) = (controller, untimed);
-        let stripe = engine.scheme(NodeId::ROOT).and_then(|scheme| given_up_together(drive, scheme));
+        let root = engine.scheme(NodeId::ROOT);
+        let stripe = root.and_then(|scheme| evicted_together(drive, scheme));
+        let parts = parts_over(root, drive.is_array());
+        let port = Port::new(pages, sectors, cache_sectors(drive), stripe, parts);
         let spares = drive.members() as u16..drive.parts() as u16;
         let bytes = drive.page_bytes();
         let [unit, data] = drive.units();
@@ -305,7 +307,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             ledger: None,
             plots,
             leaf_count,
-            buffer: Buffer::new(pages, sectors, dram, stripe, drive.spec.start.existing),
+            buffer: Buffer::new(port, drive.spec.start.existing),
             outside: (workload.replay == Replay::Open && drive.spec.host.order == HostOrder::CLook)
                 .then(Outside::default),
             volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,

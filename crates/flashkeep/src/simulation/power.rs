@@ -118,7 +118,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         for finished in finished {
             let written = &self.in_flight[Id::new(finished.tag)].written;
             if let (Some(ledger), Some(at)) = (&mut self.ledger, finished.durable)
-                && !self.buffer.has_dram()
+                && !self.buffer.has_cache()
             {
                 ledger.await_durable(written, at);
             }
@@ -145,7 +145,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let written = std::mem::take(&mut self.in_flight[Id::new(finished.tag)].written);
             if let Some(ledger) = &mut self.ledger {
                 // The DRAM may have it alone.
-                let durable = finished.durable.filter(|_| !self.buffer.has_dram());
+                let durable = finished.durable.filter(|_| !self.buffer.has_cache());
                 ledger.acknowledge(&written);
                 durable.into_iter().for_each(|at| ledger.await_durable(&written, at));
             }

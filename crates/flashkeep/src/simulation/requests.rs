@@ -170,10 +170,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 }
                 asked
             }
-            Op::Trim => self.each_fragment(ticket, id, |buffer, fragment, below| {
-                buffer.trim(fragment, below);
-                false
-            }),
+            Op::Trim => self.each_fragment(ticket, id, Buffer::trim),
         };
         self.in_flight[id].from_memory = !asked;
         if self.ledger.is_some() && op != Op::Read {
@@ -222,7 +219,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         &mut self,
         request: Ticket,
         id: Id<InFlight<C>>,
-        mut act: impl FnMut(&mut Buffer<C>, crate::host::Fragment, &mut Below<'_, schemes::Any, C, H>) -> bool,
+        mut act: impl FnMut(
+            &mut Buffer<C>,
+            crate::device::port::Fragment,
+            &mut Below<'_, schemes::Any, C, H>,
+        ) -> bool,
     ) -> bool {
         let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
         let page_sectors = self.buffer.page_sectors();

@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The leaf that whole pages can be written to without a detour.
     pub(super) fn straight_leaf(&self) -> Option<LeafId> {
-        let plain = self.untimed && !C::KEEP && self.page_shift.is_some() && !self.buffer.has_dram();
+        let plain = self.untimed && !C::KEEP && self.page_shift.is_some() && !self.buffer.has_cache();
         let as_is = self.workload.placement == Placement::AsIs && self.job.operations.is_none();
         if plain && as_is { self.straight_flash() } else { None }
     }

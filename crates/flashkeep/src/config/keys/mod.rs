@@ -8,9 +8,9 @@ mod start;
 pub use ftl::*;
 pub use start::*;
 
+use crate::device::port::BufferSpec;
 use crate::disk::DiskSpec;
 use crate::flash::FlashSpec;
-use crate::front::BufferSpec;
 use crate::ftl::AgeingSpec;
 use crate::host::HostSpec;
 use crate::schemes::RedundancySpec;

@@ -140,7 +140,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         if C::KEEP {
             self.engine.pages(ticket.owner)[0] = C::token(new).plus(1, C::token(old));
         }
-        let merge = Merge { page: Page(page), old_sectors: 1, all_sectors: 0 };
+        let merge = Merge { page, old_sectors: 1, all_sectors: 0, cause: crate::engine::Cause::Host };
         self.engine.merge(&mut self.store, self.now, merge, ticket);
         self.engine.close(&mut self.store, self.now, ticket);
         self.collect();

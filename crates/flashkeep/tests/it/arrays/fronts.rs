@@ -42,14 +42,20 @@ fn records(drive: &str, trace: &str, set: &[&str]) -> Vec<RequestRecord> {
     outcome.requests
 }
 
-/// A drive alone, and the only member of an array, with the same keys: every request takes as long, to the ns.
 fn is_the_drive(member: &str, scheme: &str, members: usize, keys: &[&str], trace: &str) {
-    let alone: Vec<&str> = keys.iter().copied().chain(["start.existing=\"all\""]).collect();
+    is_the_drive_from("all", member, scheme, members, keys, trace);
+}
+
+/// A drive alone, and the only member of an array, with the same keys and the same pages before time 0: every request
+/// takes as long, to the ns.
+fn is_the_drive_from(existing: &str, member: &str, scheme: &str, members: usize, keys: &[&str], trace: &str) {
+    let existing = format!("start.existing=\"{existing}\"");
+    let alone: Vec<&str> = keys.iter().copied().chain([existing.as_str()]).collect();
     let alone = records(member, trace, &alone);
     let of = format!("members=[\"{members} * {}\"]", file("member.toml", member));
     let scheme = format!("redundancy.scheme={scheme}");
     let keys: Vec<String> = keys.iter().map(|key| format!("member.{key}")).collect();
-    let mut set = vec![of.as_str(), &scheme, "start.existing=\"all\"", "redundancy.stripe_kib=0"];
+    let mut set = vec![of.as_str(), &scheme, &existing, "redundancy.stripe_kib=0"];
     set.truncate(if members == 1 { 4 } else { 3 });
     set.extend(keys.iter().map(String::as_str));
     let within = records("\n", trace, &set);
@@ -63,6 +69,52 @@ fn is_the_drive(member: &str, scheme: &str, members: usize, keys: &[&str], trace
             times(within),
             "request {number} of {scheme} over {members}, {keys:?}: {member}"
         );
+    }
+}
+
+/// Requests that begin and end within pages, up to so many sectors each, of which so many percent trim.
+fn history_of_parts(seed: u64, most_sectors: u64, trims: u64) -> String {
+    let mut random = Random::stream(seed, "parts of pages");
+    let (mut text, mut now) = ("time_ns,device,op,offset_B,size_B\n".to_owned(), 0);
+    for _ in 0..600 {
+        now += if random.below(12) == 0 { random.below(3_000_000) } else { random.below(90_000) };
+        let (sectors, first) = (1 + random.below(most_sectors), random.below(1200));
+        let op = match random.below(100) {
+            op if op < trims => 'T',
+            op if op < 60 => 'W',
+            _ => 'R',
+        };
+        writeln!(text, "{now},0,{op},{},{}", first * 512, sectors * 512).expect("a string");
+    }
+    text
+}
+
+/// Requests for parts of pages take as long in the only member of an array as they take alone: the array leaves it to
+/// the member to merge them with the rest of their pages.
+#[test]
+fn parts_of_pages_take_as_long_as_alone() {
+    let with = |more: &str| format!("{MEMBER}{more}");
+    let mirrored = with("[redundancy]\nscheme = \"mirror\"\n");
+    let striped = with("[redundancy]\nscheme = \"raid5\"\n");
+    let mapped = with("map = \"dftl\"\ncache_kib = 0.25\n");
+    let hit = "buffer.hit_us=7";
+    let fronts: [&[&str]; 6] = [
+        &[],
+        &[LINK],
+        &[DRAM],
+        &[DRAM, hit, "host.link_us_per_sector=0.8"],
+        &[DRAM, "buffer.evict=stripe", LINK],
+        &[hit, "ftl.gc.threshold=0.3"],
+    ];
+    for seed in 0..3 {
+        for member in [MEMBER, &mirrored, &striped, &mapped] {
+            for (at, keys) in fronts.into_iter().enumerate() {
+                let trims = if at % 2 == 0 { 8 } else { 0 };
+                let trace = history_of_parts(seed, if seed == 0 { 7 } else { 40 }, trims);
+                is_the_drive_from("all", member, "none", 1, keys, &trace);
+                is_the_drive_from("none", member, "none", 1, keys, &trace);
+            }
+        }
     }
 }
 
@@ -204,8 +256,9 @@ fn the_time_of_an_arrays_own_memory() {
         done(&job).requests.iter().map(|request| request.response_ns).collect()
     };
     assert_eq!(times(&[DRAM]), [1000, 1000, 1000, READ, 1000]);
-    assert_eq!(times(&[DRAM, "buffer.hit_us=2.5"]), [2500, 2500, 2500, READ, 2500]);
-    assert_eq!(times(&["buffer.hit_us=2.5"]), [WRITE, WRITE, READ, READ, 0], "without DRAM");
+    // A trim is handed on to a member, whose own memory serves it.
+    assert_eq!(times(&[DRAM, "buffer.hit_us=2.5"]), [2500, 2500, 2500, READ, 1000]);
+    assert_eq!(times(&["buffer.hit_us=2.5"]), [WRITE, WRITE, READ, READ, 1000], "without DRAM");
 }
 
 /// Two copies of what a drive is given to write take no longer than one.

@@ -1,12 +1,12 @@
-//! The DRAM of a drive: sectors that have been written and are not in flash yet. It gives up the page that was used
+//! The write cache: sectors that have been written and are not behind the port yet. It evicts the page that was used
 //! longest ago, or with it the rest of its stripe.
 
 use super::lru::{Held, Lru};
 
-/// How often the DRAM had what was asked for, in sectors.
+/// How often the cache had what was asked for, in sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hits {
-    /// Sectors read from DRAM.
+    /// Sectors read from the cache.
     pub read_hits: u64,
     /// Sectors read that it did not hold.
     pub read_misses: u64,
@@ -29,11 +29,11 @@ impl Hits {
     }
 }
 
-/// What the DRAM holds; of each page also a `T`.
+/// The cache; of each page it holds also a `T`.
 #[derive(Clone, Debug)]
-pub struct Dram<T> {
+pub struct Cache<T> {
     lru: Lru<T>,
-    /// The pages of a stripe, which are given up together; none where each page is given up alone.
+    /// The pages of a stripe, which are evicted together; none if each page is evicted alone.
     stripe: Option<u32>,
     /// Pages on their way out, kept for their memory.
     leaving: Vec<(u32, Held<T>)>,
@@ -41,12 +41,12 @@ pub struct Dram<T> {
     pub hits: Hits,
 }
 
-impl<T: Copy + Default> Dram<T> {
-    /// DRAM for so many sectors, if there is any, which gives up stripes of so many pages together, if it does.
+impl<T: Copy + Default> Cache<T> {
+    /// A cache for so many sectors, if there is any, which evicts stripes of so many pages together, if it does.
     #[must_use]
     pub fn new(sectors: u64, stripe: Option<u32>) -> Option<Self> {
-        let dram = || Dram { lru: Lru::new(sectors), stripe, leaving: Vec::new(), hits: Hits::default() };
-        (sectors > 0).then(dram)
+        let cache = || Cache { lru: Lru::new(sectors), stripe, leaving: Vec::new(), hits: Hits::default() };
+        (sectors > 0).then(cache)
     }
 
     /// Whether it holds nothing.
@@ -87,7 +87,7 @@ impl<T: Copy + Default> Dram<T> {
     }
 
     /// Sectors of a page come in, of which `what` is known where it does not hold the page yet: those that it has no
-    /// place for, to be [added](Dram::add) once there is [room](Dram::make_room).
+    /// place for, to be [added](Cache::add) once there is [room](Cache::make_room).
     pub fn open(&mut self, page: u32, mask: u64, what: T) -> u64 {
         let held = self.lru.touch(page);
         let hit = held.map_or(0, |held| held.sectors) & mask;
@@ -120,7 +120,7 @@ impl<T: Copy + Default> Dram<T> {
         true
     }
 
-    /// What leaves, in order of pages; it is [given back](Dram::gone) for its memory.
+    /// What leaves, in order of pages; it is [given back](Cache::gone) for its memory.
     #[must_use]
     pub fn leaving(&mut self) -> Vec<(u32, Held<T>)> {
         std::mem::take(&mut self.leaving)
@@ -140,7 +140,7 @@ impl<T: Copy + Default> Dram<T> {
 
 /// How many of these pages, from the first on, are whole ones that lie side by side.
 #[must_use]
-pub fn side_by_side<T>(pages: &[(u32, Held<T>)], whole: u64) -> usize {
+pub(super) fn side_by_side<T>(pages: &[(u32, Held<T>)], whole: u64) -> usize {
     let first = pages[0].0;
     (first..).zip(pages).take_while(|(page, (other, held))| held.sectors == whole && other == page).count()
 }

@@ -1,10 +1,16 @@
 //! Which sectors of each page there are in flash: a bit a page, and a mask for those that are there in part.
 
-use crate::host::whole;
+use super::super::command::Sectors;
 use crate::kernel::prefetch;
 
 /// How many pages of a list ahead their bits are asked for.
 const AHEAD: usize = 24;
+
+/// The mask of a whole page.
+#[must_use]
+pub fn whole(page_sectors: u32) -> u64 {
+    if page_sectors == 64 { u64::MAX } else { (1 << page_sectors) - 1 }
+}
 
 /// The sectors of every page.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -120,6 +126,44 @@ impl Pages {
     #[inline]
     pub fn sectors_of(&self, mask: u64) -> u16 {
         if mask == self.whole() { 0 } else { mask.count_ones() as u16 }
+    }
+
+    /// Sectors that lie side by side, in the form commands carry them; none if there are others between them.
+    #[must_use]
+    pub fn part(&self, mask: u64) -> Option<Sectors> {
+        if mask == self.whole() {
+            return Some(Sectors::ALL);
+        }
+        let first = mask.trailing_zeros();
+        let count = mask.count_ones();
+        let consecutive = count > 0 && mask == whole(count) << first;
+        consecutive.then_some(Sectors { first: first as u8, count: count as u16 })
+    }
+
+    /// The parts that a mask consists of.
+    pub fn runs(&self, mask: u64) -> impl Iterator<Item = Sectors> {
+        let page = self.whole();
+        let mut rest = mask;
+        std::iter::from_fn(move || {
+            if rest == 0 {
+                return None;
+            }
+            let first = rest.trailing_zeros();
+            let count = (rest >> first).trailing_ones();
+            let run = whole(count) << first;
+            rest &= !run;
+            let part = Sectors { first: first as u8, count: count as u16 };
+            Some(if run == page { Sectors::ALL } else { part })
+        })
+    }
+
+    /// The mask of sectors as commands carry them.
+    #[must_use]
+    pub fn mask(&self, sectors: Sectors) -> u64 {
+        match u32::from(sectors.count) {
+            0 => self.whole(),
+            count => whole(count.min(self.page_sectors)) << sectors.first & self.whole(),
+        }
     }
 
     /// How many sectors of a page exist, in the form commands carry it; a page of which nothing exists is asked for

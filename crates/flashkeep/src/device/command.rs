@@ -109,6 +109,8 @@ impl Flags {
     pub const BACKGROUND: Flags = Flags(2);
     /// It happened before time 0: no time passes and nothing is counted.
     pub const BEFORE: Flags = Flags(4);
+    /// The next command continues this one at the sector after its last: a port takes both in as one request.
+    pub const CONTINUES: Flags = Flags(8);
 
     /// These marks and those.
     #[must_use]
@@ -125,7 +127,7 @@ impl Flags {
     /// The marks that a plan's steps have from the command that they are for; the others are each step's own.
     #[must_use]
     #[inline]
-    pub(super) const fn inherited(self) -> Flags {
+    pub(crate) const fn inherited(self) -> Flags {
         self.without(Flags::OLD_IN_HAND)
     }
 
@@ -134,6 +136,27 @@ impl Flags {
     #[inline]
     pub const fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
+    }
+}
+
+/// Consecutive sectors of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sectors {
+    /// The first.
+    pub first: u8,
+    /// How many; 0 for all of the page.
+    pub count: u16,
+}
+
+impl Sectors {
+    /// All of the page.
+    pub const ALL: Sectors = Sectors { first: 0, count: 0 };
+
+    /// So many sectors, wherever they are; 0 for all.
+    #[must_use]
+    #[inline]
+    pub fn first(count: u16) -> Sectors {
+        Sectors { first: 0, count }
     }
 }
 
@@ -149,6 +172,8 @@ pub struct Command {
     pub count: u16,
     /// Sectors that really travel of a one-page command; 0 for all of the page.
     pub sectors: u16,
+    /// The first of those; only ports look at it.
+    pub first: u8,
     /// What to do.
     pub verb: Verb,
     /// Why.
@@ -168,6 +193,26 @@ impl Command {
     #[must_use]
     pub fn because(self, cause: Cause) -> Self {
         Command { cause, ..self }
+    }
+
+    /// The same for these sectors of its only page.
+    #[must_use]
+    #[inline]
+    pub fn of(self, sectors: Sectors) -> Self {
+        Command { sectors: sectors.count, first: sectors.first, ..self }
+    }
+
+    /// Which sectors of its only page it is for.
+    #[must_use]
+    #[inline]
+    pub fn part_of_page(&self) -> Sectors {
+        Sectors { first: self.first, count: self.sectors }
+    }
+
+    /// The same for whoever carries it out later than what it is a part of.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Command { flags: self.flags.without(Flags::CONTINUES), ..self }
     }
 
     /// The same over other pages.

@@ -1,8 +1,8 @@
-//! The pages that the DRAM holds, least recently used first.
+//! The pages that the cache holds, least recently used first.
 
 use crate::kernel::FixedMap;
 
-/// What the DRAM holds of a page.
+/// What the cache holds of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held<T> {
     /// Its sectors, all of them newer than those in flash.

@@ -1,0 +1,547 @@
+//! The port of a device: its link, its write cache, and the one place where the old part of a page is merged with the
+//! new. A lone drive has one, and so has every member of an array that needs one.
+//!
+//! A [`Port`] decides which sectors are served by the cache, which pages are read and written behind it, and which are
+//! merged. It has no clock and no queue: its owner (the host's side of a simulation, or the executor of an array) hands
+//! in requests and carries out what the port asks for through [`Behind`].
+
+mod cache;
+mod link;
+mod lru;
+mod options;
+mod pages;
+
+pub use cache::{Cache, Hits};
+pub use link::{Crossing, Link, ps_per_sector};
+pub use lru::{Held, Lru};
+pub use options::{BufferSpec, DramEnergySpec, Evict};
+pub use pages::{Pages, whole};
+
+use super::command::{Cause, Sectors};
+use super::contents::Contents;
+use crate::kernel::Span;
+use cache::side_by_side;
+
+/// A run of pages of each of which the same sectors are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// The first page.
+    pub page: u32,
+    /// How many pages; 1 if only a part of the page is meant.
+    pub count: u32,
+    /// The sectors of each page, a bit each.
+    pub mask: u64,
+    /// The next fragment of the request follows at the sector after its last.
+    pub continues: bool,
+}
+
+/// What the port of a member of an array has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortOptions {
+    /// The time of a sector on its link, ps; 0 for no link.
+    pub link_ps_per_sector: u64,
+    /// Sectors that its cache has room for; 0 for none.
+    pub cache_sectors: u64,
+    /// Pages of a stripe, which the cache evicts together; none if each page is evicted alone.
+    pub stripe: Option<u32>,
+    /// Pages of the device.
+    pub pages: u32,
+    /// Sectors in a page.
+    pub page_sectors: u32,
+    /// The time in which the controller's memory serves a request alone.
+    pub memory: Span,
+    /// Whether requests may cover parts of pages.
+    pub parts: Parts,
+}
+
+impl PortOptions {
+    /// The options, unless such a port does nothing.
+    #[must_use]
+    pub fn if_any(self) -> Option<PortOptions> {
+        let any = self.link_ps_per_sector > 0 || self.cache_sectors > 0 || self.parts != Parts::AsTheyAre;
+        any.then_some(self)
+    }
+}
+
+/// What a port does with a request for a part of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Parts {
+    /// There are none: whoever asks has merged pages, and brings all that they have.
+    #[default]
+    AsTheyAre,
+    /// The port merges the part with the rest of the page.
+    Merge,
+    /// The port hands the part on: the devices behind it merge.
+    PassOn,
+}
+
+/// What is behind a port: it carries out what the port asks for, as parts of the request that the port is handed.
+/// `at` is the place of the first page among the pages of that request.
+pub trait Behind<C> {
+    /// Reads pages. `stored` is what each ought to hold behind the port, `newest` what the cache holds of the only page.
+    fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u32) -> C, newest: Option<C>);
+    /// The cache has all that is wanted of a page.
+    fn hit(&mut self, at: u32, newest: C);
+    /// Writes pages; `at` unless they come from the cache.
+    fn write(&mut self, pages: Run, cause: Cause, at: Option<u32>, contents: impl Fn(u32) -> C);
+    /// Reads the old part of a page and writes it together with the new one. The contents are handed in as their
+    /// difference to what is expected to be read.
+    fn merge(&mut self, merge: Merge, difference: C);
+    /// Forgets pages.
+    fn trim(&mut self, pages: Run, at: u32);
+    /// Creates pages before time 0, without time.
+    fn create(&mut self, pages: Run, at: u32, contents: impl Fn(u32) -> C);
+    /// Whether parts of pages can be handed on now: not while a device behind lacks pages, which it could not merge.
+    fn takes_parts(&self) -> bool;
+}
+
+/// Consecutive pages, or sectors of one page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The first page.
+    pub page: u32,
+    /// How many.
+    pub count: u32,
+    /// Which sectors of the only page.
+    pub sectors: Sectors,
+    /// The next run continues it: the port behind takes both in as one request.
+    pub continues: bool,
+}
+
+impl Run {
+    fn whole(page: u32, count: u32) -> Run {
+        Run { page, count, sectors: Sectors::ALL, continues: false }
+    }
+
+    /// One page.
+    #[must_use]
+    pub fn of_page(page: u32) -> Run {
+        Run::whole(page, 1)
+    }
+
+    fn part(page: u32, sectors: Sectors) -> Run {
+        Run { page, count: 1, sectors, continues: false }
+    }
+}
+
+/// A page that is written in part.
+#[derive(Clone, Copy, Debug)]
+pub struct Merge {
+    /// Which page.
+    pub page: u32,
+    /// How many of its sectors must be read, 0 for all.
+    pub old_sectors: u16,
+    /// How many sectors are then written, 0 for all.
+    pub all_sectors: u16,
+    /// Why it is written.
+    pub cause: Cause,
+}
+
+/// A page in the cache.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept<C> {
+    newest: C,
+    /// Why it was written last.
+    cause: Cause,
+}
+
+/// What a port knows of the pages behind it, and its cache. The link stands beside that.
+#[derive(Clone, Debug)]
+pub struct Port<C> {
+    parts: Parts,
+    pages: Pages,
+    cache: Option<Cache<Kept<C>>>,
+    /// What each page holds behind the port; empty if contents are nothing.
+    stored: Vec<C>,
+}
+
+impl<C: Contents> Port<C> {
+    /// The port of a device of `pages` pages of `page_sectors` sectors, with a cache for `cache_sectors`, which evicts
+    /// stripes of so many pages together, if it does.
+    #[must_use]
+    pub fn new(pages: u32, page_sectors: u32, cache_sectors: u64, stripe: Option<u32>, parts: Parts) -> Self {
+        // Nobody asks for sectors of pages that come as they are.
+        let known = if parts == Parts::AsTheyAre { 0 } else { pages };
+        Port {
+            parts,
+            pages: Pages::new(known, page_sectors),
+            cache: Cache::new(cache_sectors, stripe),
+            stored: vec![C::default(); if C::KEEP { known as usize } else { 0 }],
+        }
+    }
+
+    /// The port of a member.
+    #[must_use]
+    pub fn of(options: &PortOptions) -> Self {
+        let PortOptions { pages, page_sectors, cache_sectors, stripe, parts, .. } = *options;
+        Port::new(pages, page_sectors, cache_sectors, stripe, parts)
+    }
+
+    /// Which sectors of each page exist behind the port.
+    #[must_use]
+    #[inline]
+    pub fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn pages_mut(&mut self) -> &mut Pages {
+        &mut self.pages
+    }
+
+    /// What it does with parts of pages.
+    #[must_use]
+    #[inline]
+    pub fn parts(&self) -> Parts {
+        self.parts
+    }
+
+    /// Whether there is a cache, which may have the newest version of a page alone.
+    #[must_use]
+    #[inline]
+    pub fn has_cache(&self) -> bool {
+        self.cache.is_some()
+    }
+
+    /// Whether the cache holds anything.
+    #[must_use]
+    pub fn holds_pages(&self) -> bool {
+        self.cache.as_ref().is_some_and(|cache| !cache.is_empty())
+    }
+
+    /// Sector hits and misses of the cache.
+    #[must_use]
+    pub fn hits(&self) -> Option<Hits> {
+        self.cache.as_ref().map(|cache| cache.hits)
+    }
+
+    /// What the cache holds of a page.
+    #[must_use]
+    pub fn newest(&self, page: u32) -> Option<C> {
+        self.cache.as_ref()?.get(page).map(|held| held.what.newest)
+    }
+
+    /// The sectors that the cache holds of a page.
+    #[must_use]
+    pub fn cached(&self, page: u32) -> u64 {
+        self.cache.as_ref().and_then(|cache| cache.get(page)).map_or(0, |held| held.sectors)
+    }
+
+    /// The power failed, or the device: what the cache held is gone.
+    pub fn empty_cache(&mut self) {
+        if let Some(cache) = &mut self.cache {
+            cache.clear();
+        }
+    }
+
+    /// Another device, an empty one, is behind the port.
+    pub fn forget(&mut self) {
+        self.empty_cache();
+        self.pages = Pages::new(self.pages.len(), self.pages.page_sectors());
+        self.stored.fill(C::default());
+    }
+
+    /// Which sectors exist behind the port, and what pages hold there, as tokens.
+    #[must_use]
+    pub fn state(&self) -> (&Pages, Vec<u64>) {
+        (&self.pages, self.stored.iter().map(|contents| contents.stamp()).collect())
+    }
+
+    /// The port stands as another run has left it.
+    pub fn restore(&mut self, pages: Pages, stored: Vec<u64>) {
+        self.pages = pages;
+        if C::KEEP {
+            self.stored = stored.into_iter().map(C::token).collect();
+        }
+    }
+
+    /// What a page holds behind the port: nothing, if it does not exist.
+    #[must_use]
+    #[inline]
+    pub fn stored(&self, page: u32) -> C {
+        stored(&self.pages, &self.stored, page)
+    }
+
+    /// A page is found to hold this behind the port.
+    #[inline]
+    pub fn set_stored(&mut self, page: u32, contents: C) {
+        if C::KEEP
+            && let Some(stored) = self.stored.get_mut(page as usize)
+        {
+            *stored = contents;
+        }
+    }
+
+    // ---------------------------------------------------------------- requests
+
+    /// Reads a fragment; false if the cache had all of it.
+    #[inline]
+    pub fn read(&mut self, fragment: Fragment, at: u32, behind: &mut impl Behind<C>) -> bool {
+        if self.cache.is_some() {
+            let mut asked = false;
+            for n in 0..fragment.count {
+                asked |= self.read_through(fragment.page + n, fragment.mask, at + n, behind);
+            }
+            return asked;
+        }
+        let (pages, contents) = (&self.pages, &self.stored);
+        if self.parts != Parts::Merge {
+            let sectors = pages.part(fragment.mask).unwrap_or(Sectors::ALL);
+            let Fragment { page, count, continues, .. } = fragment;
+            let run = Run { page, count, sectors, continues };
+            behind.read(run, at, |page| stored(pages, contents, page), None);
+            return true;
+        }
+        let mut page = fragment.page;
+        let end = fragment.page + fragment.count;
+        while page < end {
+            // Without a cache whole pages come, or what exists of them; whole ones as one run.
+            let run = (page..end).take_while(|&page| pages.is_whole(page)).count() as u32;
+            let sectors = if run > 0 { Sectors::ALL } else { Sectors::first(pages.count(page)) };
+            let run = Run { page, count: run.max(1), sectors, continues: false };
+            behind.read(run, at + (page - fragment.page), |page| stored(pages, contents, page), None);
+            page += run.count;
+        }
+        true
+    }
+
+    fn read_through(&mut self, page: u32, mask: u64, at: u32, behind: &mut impl Behind<C>) -> bool {
+        let (held, missing) = self.cache.as_mut().expect("there is a cache").read(page, mask);
+        let newest = held.map(|held| held.what.newest);
+        if missing == 0 || (self.parts == Parts::AsTheyAre && held.is_some()) {
+            behind.hit(at, newest.unwrap_or_default());
+            return false;
+        }
+        let sectors = match self.parts {
+            Parts::Merge => Sectors::first(self.pages.sectors_of(missing)),
+            // Whoever asks for pages as they are asks for all that exists of them.
+            Parts::AsTheyAre => Sectors::first(self.pages.sectors_of(mask)),
+            Parts::PassOn => self.pages.part(missing).unwrap_or(Sectors::ALL),
+        };
+        let stored = self.stored(page);
+        behind.read(Run::part(page, sectors), at, |_| stored, newest);
+        true
+    }
+
+    /// Writes a fragment, whose pages are to hold `contents`; false if the cache took all of it without evicting.
+    #[inline]
+    pub fn write(
+        &mut self,
+        fragment: Fragment,
+        cause: Cause,
+        at: u32,
+        contents: impl Fn(u32) -> C,
+        behind: &mut impl Behind<C>,
+    ) -> bool {
+        if self.cache.is_some() {
+            let mut evicted = false;
+            for n in 0..fragment.count {
+                let kept = Kept { newest: contents(fragment.page + n), cause };
+                evicted |= self.hold(fragment.page + n, fragment.mask, kept, behind);
+            }
+            return evicted;
+        }
+        let Fragment { page, count, mask, continues } = fragment;
+        if mask == self.pages.whole() {
+            self.note_run(page, count, &contents);
+            let continues = continues && self.parts == Parts::PassOn;
+            behind.write(Run { continues, ..Run::whole(page, count) }, cause, Some(at), contents);
+        } else {
+            self.store(page, mask, Kept { newest: contents(page), cause }, continues, behind);
+        }
+        true
+    }
+
+    /// Writes whole pages past the cache.
+    #[inline]
+    pub fn write_run(
+        &mut self,
+        first: u32,
+        count: u32,
+        cause: Cause,
+        at: Option<u32>,
+        contents: impl Fn(u32) -> C,
+        behind: &mut impl Behind<C>,
+    ) {
+        self.note_run(first, count, &contents);
+        behind.write(Run::whole(first, count), cause, at, contents);
+    }
+
+    /// Whole pages are written behind the port from now on.
+    #[inline]
+    fn note_run(&mut self, first: u32, count: u32, contents: &impl Fn(u32) -> C) {
+        if self.parts == Parts::AsTheyAre {
+            return;
+        }
+        self.pages.set_run(first, count);
+        if C::KEEP {
+            (first..first + count).for_each(|page| self.stored[page as usize] = contents(page));
+        }
+    }
+
+    /// The sectors of a page go behind the port, together with those that are there already.
+    fn store(&mut self, page: u32, mask: u64, kept: Kept<C>, continues: bool, behind: &mut impl Behind<C>) {
+        let Kept { newest, cause } = kept;
+        if self.parts == Parts::AsTheyAre {
+            let sectors = Sectors::first(self.pages.sectors_of(mask));
+            return behind.write(Run::part(page, sectors), cause, None, |_| newest);
+        }
+        let (old, was) = (self.pages.sectors(page), self.stored(page));
+        let all = old | mask;
+        self.pages.set(page, all);
+        self.set_stored(page, newest);
+        let part = self.pages.part(mask).filter(|_| self.parts == Parts::PassOn && behind.takes_parts());
+        if let Some(sectors) = part {
+            let run = Run { continues, ..Run::part(page, sectors) };
+            return behind.write(run, cause, None, |_| newest);
+        }
+        // Devices that merge themselves take a number of sectors for the first ones of a page: they are given all.
+        let count = |mask| if self.parts == Parts::PassOn { 0 } else { self.pages.sectors_of(mask) };
+        if old & !mask == 0 {
+            let run = Run::part(page, Sectors::first(count(all)));
+            return behind.write(run, cause, None, |_| newest);
+        }
+        let merge = Merge { page, old_sectors: count(old & !mask), all_sectors: count(all), cause };
+        behind.merge(merge, newest.plus(1, was));
+    }
+
+    /// Writes a page again as it is: it belongs to a logical page of which another one is written.
+    pub fn rewrite(&mut self, page: u32, behind: &mut impl Behind<C>) {
+        let exists = self.pages.sectors(page);
+        if exists != 0 {
+            let sectors = self.pages.sectors_of(exists);
+            let merge = Merge { page, old_sectors: sectors, all_sectors: sectors, cause: Cause::Host };
+            behind.merge(merge, C::default());
+        }
+    }
+
+    /// The cache takes sectors of a page, and evicts what was used longest ago if it has no room.
+    fn hold(&mut self, page: u32, mask: u64, kept: Kept<C>, behind: &mut impl Behind<C>) -> bool {
+        let needed = self.cache.as_mut().expect("there is a cache").open(page, mask, kept);
+        let mut evicted = false;
+        while self.cache.as_mut().is_some_and(|cache| cache.make_room(needed, page)) {
+            self.evict(behind);
+            evicted = true;
+        }
+        self.cache.as_mut().expect("there is a cache").add(page, needed, kept);
+        evicted
+    }
+
+    /// What leaves the cache goes behind the port: whole pages that lie side by side and were written for the same
+    /// reason as one run.
+    fn evict(&mut self, behind: &mut impl Behind<C>) {
+        let leaving = self.cache.as_mut().expect("there is a cache").leaving();
+        let mut rest = &leaving[..];
+        while let Some(&(page, held)) = rest.first() {
+            let cause = held.what.cause;
+            let alike = rest.iter().take_while(|(_, held)| held.what.cause == cause).count();
+            let run = side_by_side(rest, self.pages.whole()).min(alike);
+            if run < 2 {
+                self.store(page, held.sectors, held.what, false, behind);
+            } else {
+                let newest = |of: u32| rest[(of - page) as usize].1.what.newest;
+                self.write_run(page, run as u32, cause, None, newest, behind);
+            }
+            rest = &rest[run.max(1)..];
+        }
+        self.cache.as_mut().expect("there is a cache").gone(leaving);
+    }
+
+    /// The pages are zeros from now on; a part of a page that is trimmed stays as it is. False if that takes no more
+    /// than the memory's time: devices behind that have ports of their own take theirs.
+    #[inline]
+    pub fn trim(&mut self, fragment: Fragment, at: u32, behind: &mut impl Behind<C>) -> bool {
+        let Fragment { page: first, count, mask, continues } = fragment;
+        if mask != self.pages.whole() {
+            if let Some(sectors) = self.pages.part(mask)
+                && self.parts == Parts::PassOn
+                && behind.takes_parts()
+            {
+                behind.trim(Run { page: first, count, sectors, continues }, at);
+                return true;
+            }
+            return false;
+        }
+        for page in first..first + count {
+            if self.parts != Parts::AsTheyAre {
+                self.pages.set(page, 0);
+            }
+            if let Some(cache) = &mut self.cache {
+                cache.remove(page);
+            }
+        }
+        let continues = continues && self.parts == Parts::PassOn;
+        behind.trim(Run { continues, ..Run::whole(first, count) }, at);
+        self.parts == Parts::PassOn
+    }
+
+    // ---------------------------------------------------------------- without time
+
+    /// Reads pages, whatever the cache holds of them being all of them.
+    pub fn peek(&mut self, first: u32, count: u32, at: u32, behind: &mut impl Behind<C>) {
+        if !self.holds_pages() {
+            let (pages, contents) = (&self.pages, &self.stored);
+            return behind.read(Run::whole(first, count), at, |page| stored(pages, contents, page), None);
+        }
+        for n in 0..count {
+            let page = first + n;
+            let stored = self.stored(page);
+            match self.newest(page) {
+                Some(newest) => behind.hit(at + n, newest),
+                None => behind.read(Run::whole(page, 1), at + n, |_| stored, None),
+            }
+        }
+    }
+
+    /// A part of a page comes to exist before time 0, or, at first touch, as if it had existed.
+    pub fn create(&mut self, page: u32, mask: u64, at: u32, contents: C, behind: &mut impl Behind<C>) {
+        let old = self.pages.sectors(page);
+        let contents = if old == 0 { contents } else { self.stored(page) };
+        self.pages.set(page, old | mask);
+        self.set_stored(page, contents);
+        if self.parts == Parts::PassOn && behind.takes_parts() {
+            for sectors in self.pages.runs(mask & !old) {
+                behind.create(Run::part(page, sectors), at, |_| contents);
+            }
+        } else if old == 0 {
+            behind.create(Run::whole(page, 1), at, |_| contents);
+        }
+    }
+
+    /// Whole pages come to exist before time 0, or are written without time: what the cache holds of a page is what is
+    /// written, and stays there.
+    pub fn create_run(
+        &mut self,
+        first: u32,
+        count: u32,
+        at: u32,
+        contents: impl Fn(u32) -> C,
+        behind: &mut impl Behind<C>,
+    ) {
+        if !self.holds_pages() {
+            self.note_run(first, count, &contents);
+            return behind.create(Run::whole(first, count), at, contents);
+        }
+        for page in first..first + count {
+            let cache = self.cache.as_mut().expect("it holds pages");
+            if let Some(held) = cache.get(page) {
+                cache.set(page, Kept { newest: contents(page), ..held.what });
+                behind.hit(at + (page - first), C::default());
+            } else {
+                self.note_run(page, 1, &contents);
+                behind.create(Run::whole(page, 1), at + (page - first), &contents);
+            }
+        }
+    }
+}
+
+/// What a page holds behind a port.
+#[inline]
+fn stored<C: Contents>(pages: &Pages, contents: &[C], page: u32) -> C {
+    if C::KEEP && !contents.is_empty() && pages.sectors(page) != 0 {
+        contents[page as usize]
+    } else {
+        C::default()
+    }
+}

@@ -1,0 +1,416 @@
+//! The way of a command through a member's port: it waits for the link, comes in, is carried out below, and goes out by
+//! the link.
+
+use super::super::Contents;
+use super::super::command::{Command, Flags, Verb};
+use super::super::executor::{Due, Engine};
+use super::super::leaves::{Done, Leaves, Part, Ticket};
+use super::super::repair::FailedPage;
+use super::super::requests::Join;
+use super::super::scheme::Scheme;
+use super::super::tree::NodeId;
+use super::behind::Below;
+use crate::device::port::Crossing;
+use crate::kernel::{Id, SimTime, Span};
+
+/// Commands of one caller on their way through a port, as one request.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct PortRequest {
+    pub(super) port: u16,
+    pub(super) join: Id<Join>,
+    commands: Vec<Asked>,
+    /// Places that its commands' pages take.
+    places: u32,
+    /// It waits for the link, which takes so many sectors in with it.
+    waits: bool,
+    inward: u64,
+    /// Its age below the port.
+    age: u32,
+    /// Something below was asked; otherwise the memory serves it alone.
+    asked: bool,
+    told: bool,
+    /// Its pages that nothing below brings, by their places.
+    lost: Vec<u32>,
+}
+
+/// A command of a port request.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    command: Command,
+    caller: Ticket,
+    /// Its first page's place among those of the request.
+    place: u32,
+}
+
+impl PortRequest {
+    fn verb(&self) -> Verb {
+        self.commands[0].command.verb
+    }
+
+    fn owner(&self) -> Id<Join> {
+        self.commands[0].caller.owner
+    }
+
+    /// What waits for it, unless that has been told.
+    pub(super) fn waiting(&self) -> Id<Join> {
+        if self.told { Id::NONE } else { self.owner() }
+    }
+
+    fn is_before(&self) -> bool {
+        self.commands[0].command.flags.has(Flags::BEFORE)
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// A command for a node with a port.
+    #[inline(never)]
+    pub(in super::super) fn accept<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        at: u16,
+        command: Command,
+        ticket: Ticket,
+    ) {
+        let this = &self.ports.all[usize::from(at)];
+        // What takes no time needs no link, but does not overtake what waits for it.
+        let before = command.flags.has(Flags::BEFORE);
+        let timeless = self.untimed || before;
+        let waits = match &this.link {
+            Some(link) => !timeless || link.is_awaited(),
+            None => false,
+        };
+        // Whole pages need no request of their own if there is neither link nor cache.
+        let straight = !this.makes_requests() && command.sectors == 0 && command.verb != Verb::Trim;
+        if self.ports.bypassed || straight || (before && !waits) {
+            self.ask_behind(leaves, now, at, command, ticket);
+            return;
+        }
+        let id = self.take_command(at, command, ticket);
+        let this = &mut self.ports.all[usize::from(at)];
+        let request = &mut self.ports.requests[id];
+        if waits {
+            request.waits = true;
+            if command.verb == Verb::Write && !timeless {
+                request.inward += this.sectors(&command);
+            }
+            this.await_pages(&command, true);
+        } else {
+            let last = request.commands.len() - 1;
+            self.come_in(leaves, now, id, last);
+        }
+        if command.flags.has(Flags::CONTINUES) {
+            if !self.ports.open.contains(&id) {
+                self.ports.open.push(id);
+            }
+        } else {
+            self.ports.open.retain(|&open| open != id);
+            self.send(leaves, now, id);
+        }
+    }
+
+    /// Adds a command to the port request that it continues, or to a new one, with what it writes.
+    fn take_command(&mut self, at: u16, command: Command, caller: Ticket) -> Id<PortRequest> {
+        self.account(caller, u32::from(command.count));
+        let continued = |id: &Id<PortRequest>| {
+            let request = &self.ports.requests[*id];
+            request.port == at && request.owner() == caller.owner && request.verb() == command.verb
+        };
+        let id = self.ports.open.iter().copied().find(continued).unwrap_or_else(|| {
+            let id = self.ports.requests.claim();
+            let join = self.claim_join(0);
+            self.joins[join] = Join::of_port_request(id);
+            let this = &mut self.ports.requests[id];
+            this.commands.clear();
+            this.lost.clear();
+            let (commands, lost) = (std::mem::take(&mut this.commands), std::mem::take(&mut this.lost));
+            *this = PortRequest { port: at, join, commands, lost, ..PortRequest::default() };
+            id
+        });
+        let this = &mut self.ports.requests[id];
+        let mut place = this.places;
+        this.places += u32::from(command.count);
+        if C::KEEP {
+            let written = |n: u32| {
+                let from = caller.plus(n);
+                let page = self.sheets.of(from.owner).get(from.slot as usize).copied();
+                if command.verb == Verb::Write { page.unwrap_or_default() } else { C::default() }
+            };
+            let pages: Vec<C> = (0..u32::from(command.count)).map(written).collect();
+            place = self.sheets.extend(this.join, pages.into_iter());
+        }
+        // What whoever asks has read does not come along.
+        let command = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..command };
+        this.commands.push(Asked { command, caller, place });
+        id
+    }
+
+    /// All that a caller had to ask has been asked: what more might have been added to is complete.
+    #[inline(never)]
+    pub(in super::super) fn send_open<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        owner: Id<Join>,
+    ) {
+        let open = std::mem::take(&mut self.ports.open);
+        let (mine, others): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|&id| self.ports.requests[id].owner() == owner);
+        self.ports.open = others;
+        mine.into_iter().for_each(|id| self.send(leaves, now, id));
+    }
+
+    /// A port request has all its commands: it waits for the link, or has come in.
+    fn send<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>) {
+        let PortRequest { port: at, waits, inward, .. } = self.ports.requests[id];
+        if !waits {
+            return self.close_request(leaves, now, id);
+        }
+        if let Some(link) = &mut self.ports.all[usize::from(at)].link {
+            link.come(id.raw(), inward);
+        }
+        self.arm_port(now, at);
+    }
+
+    /// A port's link has done what it did: its next uses, until it is busy again or has nothing to do.
+    fn cross<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, port: u16) {
+        let at = usize::from(port);
+        while let Some(crossing) = self.ports.all[at].link.as_mut().and_then(|link| link.next(now, false)) {
+            match crossing {
+                Crossing::In(id) => {
+                    let id = Id::new(id);
+                    for n in 0..self.ports.requests[id].commands.len() {
+                        let command = self.ports.requests[id].commands[n].command;
+                        self.ports.all[at].await_pages(&command, false);
+                        self.come_in(leaves, now, id, n);
+                    }
+                    // What is done by now goes out before anything else comes in.
+                    self.settle(leaves, now);
+                    self.close_request(leaves, now, id);
+                }
+                Crossing::Out(id, end) => self.answer(leaves, now, Id::new(id), end),
+            }
+        }
+        self.arm_port(now, port);
+    }
+
+    /// Links that were to do something now go on if nothing else was due; otherwise they do when whatever came of that
+    /// has been done, as a lone drive's does.
+    #[inline(never)]
+    pub(in super::super) fn cross_all<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, alone: bool) {
+        let goes = alone && self.due.next() > now;
+        let mut notified = std::mem::take(&mut self.ports.notified);
+        for at in notified.drain(..) {
+            if goes {
+                self.ports.all[usize::from(at)].armed = SimTime::NEVER;
+                self.cross(leaves, now, at);
+            } else {
+                self.due.push(now, Due::Port(at));
+            }
+        }
+        self.ports.notified = notified;
+        self.settle(leaves, now);
+    }
+
+    /// A command of a port request is behind the port, and asks what it has to ask there.
+    fn come_in<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>, n: usize) {
+        if n == 0 {
+            let request = &mut self.ports.requests[id];
+            let port = &mut self.ports.all[usize::from(request.port)];
+            if port.makes_requests() {
+                // Below, it is as old as its coming in, like a request.
+                self.opened = self.opened.wrapping_add(1);
+                (request.age, port.latest) = (self.opened, self.opened);
+            } else {
+                request.age = request.commands[0].caller.age;
+            }
+        }
+        let request = &self.ports.requests[id];
+        let (at, Asked { command, place, .. }) = (request.port, request.commands[n]);
+        let ticket = Ticket::at(request.join, place, request.age);
+        let asked = self.ask_behind(leaves, now, at, command, ticket);
+        self.ports.requests[id].asked |= asked;
+    }
+
+    /// A port does what there is to do about a command; whether anything below was asked, or no time passes.
+    fn ask_behind<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        at: u16,
+        command: Command,
+        ticket: Ticket,
+    ) -> bool {
+        let this = &self.ports.all[usize::from(at)];
+        let (before, bypassed) = (command.flags.has(Flags::BEFORE), self.ports.bypassed);
+        let (writes, reads) = (command.verb == Verb::Write, command.verb == Verb::Read);
+        if this.is_only_a_link() || (bypassed && !writes) {
+            let node = this.node;
+            self.hand_below(leaves, now, node, command, ticket);
+            return command.verb != Verb::Trim;
+        }
+        assert!(command.verb != Verb::Rename, "old versions are kept in drives, not in arrays of them");
+        let fragment = this.fragment(&command);
+        let mut contents = Vec::new();
+        if C::KEEP && writes {
+            let place = |n| ticket.plus(n).slot as usize;
+            contents.extend((0..fragment.count).map(|n| self.sheets.of(ticket.owner)[place(n)]));
+        }
+        let newest = |page: u32| contents.get((page - fragment.page) as usize).copied().unwrap_or_default();
+        let mut port = self.ports.all[usize::from(at)].port.take().expect("the port is not at work");
+        let mut below = Below { engine: self, leaves, now, at, command, ticket };
+        let mut asked = true;
+        match (reads, writes) {
+            (true, _) if before => port.peek(fragment.page, fragment.count, 0, &mut below),
+            (true, _) => asked = port.read(fragment, 0, &mut below),
+            (_, true) if bypassed => {
+                port.write_run(fragment.page, fragment.count, command.cause, Some(0), newest, &mut below);
+            }
+            (_, true) if before && command.sectors != 0 => {
+                port.create(fragment.page, fragment.mask, 0, newest(fragment.page), &mut below);
+            }
+            (_, true) if before => port.create_run(fragment.page, fragment.count, 0, newest, &mut below),
+            (_, true) => asked = port.write(fragment, command.cause, 0, newest, &mut below),
+            _ => asked = port.trim(fragment, 0, &mut below) || before,
+        }
+        self.ports.all[usize::from(at)].port = Some(port);
+        asked
+    }
+
+    /// All that a port request asks of what is below has been asked.
+    fn close_request<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>) {
+        let join = self.ports.requests[id].join;
+        if self.ports.has_open() {
+            self.send_open(leaves, now, join);
+        }
+        self.count_off(&Done::<C>::at(Ticket::at(join, 0, 0), 1, now));
+        self.end_port_requests(leaves, now);
+    }
+
+    /// Port requests whose pages are all acknowledged go out; those that are durable after that are told so.
+    pub(in super::super) fn end_port_requests<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
+        while let Some(id) = self.ports.ended.pop_front() {
+            let this = &self.ports.requests[id];
+            let (at, join) = (usize::from(this.port), &self.joins[this.join]);
+            if this.told {
+                // What is read, or in the cache, was told to be durable.
+                if !self.ports.all[at].port().has_cache() && this.verb() != Verb::Read {
+                    for asked in &this.commands {
+                        let pages = u32::from(asked.command.count);
+                        let done = Done::<C>::at(asked.caller, pages, join.durable.max(now));
+                        leaves.done().push(Done { part: Part::Durable, ..done });
+                    }
+                }
+                self.bury_request(id);
+                continue;
+            }
+            let memory = if this.asked { Span::ZERO } else { self.memory_of(this.port) };
+            let (ready, crosses) = (join.acknowledged + memory, !self.untimed && !this.is_before());
+            let port = &mut self.ports.all[at];
+            let outward = this.commands.iter().map(|asked| port.sectors(&asked.command)).sum();
+            let outward = if this.verb() == Verb::Read { outward } else { 0 };
+            match &mut port.link {
+                Some(link) if crosses => {
+                    link.go(id.raw(), ready, outward);
+                    self.arm_port(now, at as u16);
+                }
+                _ => self.answer(leaves, now, id, ready),
+            }
+        }
+    }
+
+    fn memory_of(&self, at: u16) -> Span {
+        if self.untimed { Span::ZERO } else { self.ports.all[usize::from(at)].memory }
+    }
+
+    /// Whoever gave the commands is told of their end.
+    pub(super) fn answer<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        id: Id<PortRequest>,
+        end: SimTime,
+    ) {
+        let node = self.ports.node(id);
+        let this = &mut self.ports.requests[id];
+        this.told = true;
+        let (at, join, asked) = (this.port, this.join, this.asked);
+        let (lost, commands) = (std::mem::take(&mut this.lost), std::mem::take(&mut this.commands));
+        let Join { undurable, durable, service, .. } = self.joins[join];
+        let service = if asked { service } else { self.memory_of(at) };
+        // What is in the cache is as good as durable to whoever is above.
+        let kept = self.ports.all[usize::from(at)].port().has_cache();
+        let durable = if kept { end } else { durable.max(end) };
+        for &Asked { command, caller, place } in &commands {
+            let done = Done { acknowledged: end, service, ..Done::at(caller, 1, durable) };
+            if command.verb != Verb::Read {
+                let part = if kept || undurable == 0 { Part::Both } else { Part::Acknowledged };
+                leaves.done().push(Done { pages: u32::from(command.count), part, ..done });
+                continue;
+            }
+            for n in 0..u32::from(command.count) {
+                let ticket = caller.plus(n);
+                if lost.contains(&(place + n)) {
+                    let (page, flags) = (command.start.plus(n), command.flags);
+                    self.failed(leaves, now, FailedPage { child: node, page, ticket, flags });
+                } else {
+                    let contents = self.sheets.brought(join, place + n);
+                    leaves.done().push(Done { ticket, contents, ..done });
+                }
+            }
+        }
+        let this = &mut self.ports.requests[id];
+        (this.lost, this.commands) = (lost, commands);
+        self.joins[join].forget();
+        if undurable == 0 {
+            self.bury_request(id);
+        }
+    }
+
+    fn bury_request(&mut self, id: Id<PortRequest>) {
+        let join = std::mem::take(&mut self.ports.requests[id].join);
+        self.joins.release(join);
+        self.ports.requests.release(id);
+    }
+
+    /// A port request whose node does not answer any more, and that has not come in.
+    pub(super) fn turn_away<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>) {
+        let node = self.ports.node(id);
+        let this = &mut self.ports.requests[id];
+        let join = this.join;
+        let commands = this.commands.clone();
+        for Asked { command, caller, place } in commands {
+            if command.verb == Verb::Read {
+                self.ports.requests[id].lost.extend(place..place + u32::from(command.count));
+            } else {
+                self.void(node, caller);
+            }
+        }
+        // Nothing of it is under way: what was counted for its coming in is all that there is.
+        self.joins[join].undurable = 0;
+        self.answer(leaves, now, id, now);
+    }
+
+    /// Nothing below a port brings a page: it is told when the rest of its request is.
+    pub(in super::super) fn lose_in_port_request(&mut self, ticket: Ticket) -> bool {
+        let request = self.joins[ticket.owner].request;
+        if request.is_some() {
+            self.ports.requests[request].lost.push(ticket.slot);
+        }
+        request.is_some()
+    }
+
+    /// Whether a failed page is one that a node's port asked for.
+    pub(in super::super) fn is_at_port(&self, node: NodeId, ticket: Ticket) -> bool {
+        let join = &self.joins[ticket.owner];
+        if join.request.is_some() {
+            return self.ports.node(join.request) == node;
+        }
+        let merges = join.frame.is_some() && self.frames[join.frame].node == NodeId::HOST;
+        merges
+            && self.frames[join.frame]
+                .port()
+                .member()
+                .is_some_and(|at| self.ports.all[usize::from(at)].node == node)
+    }
+}

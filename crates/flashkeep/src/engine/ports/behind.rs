@@ -1,0 +1,90 @@
+//! What a member's port asks of what is below it.
+
+use super::super::Contents;
+use super::super::command::{Cause, Command, Flags, Page, Verb};
+use super::super::executor::Engine;
+use super::super::leaves::{Done, Leaves, Ticket};
+use super::super::scheme::Scheme;
+use super::PortId;
+use crate::device::port::{Behind, Merge, Run};
+use crate::kernel::SimTime;
+
+/// What is below a member's port, and for which command it is asked.
+pub(super) struct Below<'a, S, C, L> {
+    pub(super) engine: &'a mut Engine<S, C>,
+    pub(super) leaves: &'a mut L,
+    pub(super) now: SimTime,
+    pub(super) at: u16,
+    pub(super) command: Command,
+    /// The places of the command's pages.
+    pub(super) ticket: Ticket,
+}
+
+impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
+    fn hand(&mut self, command: Command, pages: Run, ticket: Ticket) {
+        let Run { page, count, sectors, continues } = pages;
+        let mut command = command.over(Page(page), count as u16).of(sectors);
+        command.flags = command.flags.without(Flags::CONTINUES);
+        if continues {
+            command.flags = command.flags.with(Flags::CONTINUES);
+        }
+        let Below { engine, leaves, now, at, .. } = self;
+        engine.submit_behind(*leaves, *now, PortId::of(*at), command, ticket);
+    }
+
+    /// A place for contents that do not come with the command.
+    fn place(&mut self, contents: impl Iterator<Item = C>) -> Ticket {
+        self.engine.extend(self.ticket, contents)
+    }
+}
+
+impl<S: Scheme, C: Contents, L: Leaves<C>> Behind<C> for Below<'_, S, C, L> {
+    fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u32) -> C, newest: Option<C>) {
+        let ticket = self.ticket.plus(at);
+        if C::KEEP
+            && let Some(newest) = newest
+        {
+            // What is read is older by this.
+            let difference = newest.plus(1, stored(pages.page));
+            self.engine.sheets.set_old(ticket.owner, ticket.slot, difference);
+        }
+        self.hand(self.command, pages, ticket);
+    }
+
+    fn hit(&mut self, at: u32, newest: C) {
+        let ticket = self.ticket.plus(at);
+        if self.command.flags.has(Flags::BEFORE) {
+            self.engine.account(ticket, 1);
+            self.leaves.done().push(Done { contents: newest, ..Done::at(ticket, 1, self.now) });
+        } else if C::KEEP && self.command.verb == Verb::Read {
+            self.engine.sheets.of(ticket.owner)[ticket.slot as usize] = newest;
+        }
+    }
+
+    fn write(&mut self, pages: Run, cause: Cause, at: Option<u32>, contents: impl Fn(u32) -> C) {
+        if let Some(at) = at {
+            return self.hand(self.command, pages, self.ticket.plus(at));
+        }
+        let ticket = self.place((pages.page..pages.page + pages.count).map(contents));
+        let write = Command::new(Verb::Write, Page(pages.page), pages.count as u16);
+        self.hand(write.because(cause), pages, Ticket { gap: 0, ..ticket });
+    }
+
+    fn merge(&mut self, merge: Merge, difference: C) {
+        let ticket = self.place(std::iter::once(difference));
+        let Below { engine, leaves, now, at, .. } = self;
+        engine.merge_behind(*leaves, *now, PortId::of(*at), merge, Ticket { gap: 0, ..ticket });
+    }
+
+    fn trim(&mut self, pages: Run, at: u32) {
+        self.hand(self.command, pages, self.ticket.plus(at));
+    }
+
+    fn create(&mut self, pages: Run, at: u32, _: impl Fn(u32) -> C) {
+        self.hand(self.command, pages, self.ticket.plus(at));
+    }
+
+    fn takes_parts(&self) -> bool {
+        self.engine.is_untroubled()
+    }
+}

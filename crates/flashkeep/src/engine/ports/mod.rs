@@ -1,0 +1,361 @@
+//! Ports of the members of arrays: link, write cache and merging of partial pages ([`Port`]), as a lone drive has them.
+//!
+//! To what is above a port its node is like a leaf: commands are given to it and are answered. To what is below it is
+//! like a root: the commands that one caller gives it as one run of sectors become a *port request*, whose pages are
+//! joined like those of a request of the host. Pages that nothing below brings are told when the port request ends, and
+//! are the node's parent's to repair.
+//!
+//! A page in the cache is the member's newest: whoever is above sees no difference, and a write is durable to it when it
+//! is acknowledged. What the cache evicts is written below as a part of the port request that needs its place, which
+//! waits for it, as in a lone drive.
+//!
+//! `accept` has the way of a port request, `behind` what the port asks of what is below it; here is the state, and what
+//! can be asked of it meanwhile.
+
+mod accept;
+mod behind;
+
+use super::command::{Command, Page, Verb};
+use super::executor::{Due, Engine};
+use super::plan::Key;
+use super::requests::Join;
+use super::scheme::{Change, Scheme};
+use super::tree::NodeId;
+use super::{Contents, Leaves};
+use crate::device::command::Sectors;
+use crate::device::port::{Fragment, Hits, Link, Pages, Parts, Port, PortOptions};
+use crate::kernel::{Arena, FixedMap, Id, SimTime, Span};
+pub(super) use accept::PortRequest;
+use std::collections::VecDeque;
+
+/// The number of a port: 0 is the host's, before the root; member `n` of the list below is `n + 1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PortId(pub(super) u16);
+
+impl PortId {
+    /// The host's.
+    pub(super) const HOST: PortId = PortId(0);
+
+    /// That of a member.
+    pub(super) fn of(at: u16) -> PortId {
+        PortId(at + 1)
+    }
+
+    /// The key that keeps a page from others while the port merges it.
+    pub(super) fn key(self, page: u32) -> Key {
+        Key(u64::from(self.0) << 32 | u64::from(page))
+    }
+
+    /// The port that a key is of.
+    pub(super) fn of_key(Key(key): Key) -> PortId {
+        PortId((key >> 32) as u16)
+    }
+
+    /// Which member's it is, unless it is the host's.
+    pub(super) fn member(self) -> Option<u16> {
+        self.0.checked_sub(1)
+    }
+}
+
+/// A member's port, and what is under way there.
+#[derive(Clone, Debug)]
+pub(super) struct MemberPort<C> {
+    node: NodeId,
+    page_sectors: u32,
+    /// The time in which its memory serves a request alone.
+    memory: Span,
+    link: Option<Link>,
+    has_link_or_cache: bool,
+    /// None while it is at work.
+    port: Option<Box<Port<C>>>,
+    /// The age of what came in last.
+    latest: u32,
+    /// When the executor has been told to come.
+    armed: SimTime,
+    /// Pages of commands that wait for the link: how many commands, and whether the last one writes.
+    awaited: FixedMap<u32, (u32, bool)>,
+    /// Pages that are being merged.
+    pub(super) merging: u32,
+}
+
+/// The ports of all nodes.
+#[derive(Clone, Debug)]
+pub(super) struct Ports<C> {
+    pub(super) all: Vec<MemberPort<C>>,
+    requests: Arena<PortRequest>,
+    /// Port requests that more commands may be added to.
+    open: Vec<Id<PortRequest>>,
+    /// Port requests whose pages are all acknowledged, or durable after that.
+    ended: VecDeque<Id<PortRequest>>,
+    /// Ports whose links have something to do now.
+    notified: Vec<u16>,
+    /// Commands go past links and caches: the array is being conditioned.
+    bypassed: bool,
+}
+
+impl<C: Contents> Ports<C> {
+    pub(super) fn new(ports: Vec<(NodeId, PortOptions)>) -> Self {
+        let port = |(node, options): (NodeId, PortOptions)| MemberPort {
+            node,
+            page_sectors: options.page_sectors,
+            memory: options.memory,
+            link: Link::new(options.link_ps_per_sector),
+            has_link_or_cache: options.link_ps_per_sector > 0 || options.cache_sectors > 0,
+            port: Some(Box::new(Port::of(&options))),
+            latest: 0,
+            armed: SimTime::NEVER,
+            awaited: FixedMap::default(),
+            merging: 0,
+        };
+        Ports {
+            all: ports.into_iter().map(port).collect(),
+            requests: Arena::default(),
+            open: Vec::new(),
+            ended: VecDeque::new(),
+            notified: Vec::new(),
+            bypassed: false,
+        }
+    }
+
+    /// Whether the page of a node with a port will be there once all that waits has come in; none if the port does not
+    /// know.
+    pub(super) fn holds(&self, at: u16, page: Page) -> Option<bool> {
+        let this = &self.all[usize::from(at)];
+        let awaited = this.awaited.get(&page.0).map(|&(_, writes)| writes);
+        awaited.or_else(|| this.newest(page).map(|_| true))
+    }
+
+    /// Whether port requests are under way below one of these nodes, or before it.
+    pub(super) fn is_at_work(&self, nodes: &[NodeId]) -> bool {
+        let here = |request: &PortRequest| nodes.contains(&self.all[usize::from(request.port)].node);
+        self.requests.places().any(|request| request.join.is_some() && here(request))
+    }
+
+    /// The power was cut: nothing is under way, caches are empty, and links are used again from `ready` on.
+    pub(super) fn cut(&mut self, ready: SimTime) {
+        self.requests = Arena::default();
+        self.open.clear();
+        self.ended.clear();
+        self.notified.clear();
+        for this in &mut self.all {
+            this.awaited.clear();
+            this.armed = SimTime::NEVER;
+            this.merging = 0;
+            if let Some(link) = &mut this.link {
+                link.cut(ready);
+            }
+            this.port_mut().empty_cache();
+        }
+    }
+
+    /// The last page of a port request is acknowledged, or durable after that.
+    pub(super) fn end(&mut self, id: Id<PortRequest>) {
+        self.ended.push_back(id);
+    }
+
+    /// A port's link has something to do, once all else has been done that is due.
+    pub(super) fn notify(&mut self, at: u16) {
+        self.notified.push(at);
+    }
+
+    /// Whether links have something to do.
+    pub(super) fn is_notified(&self) -> bool {
+        !self.notified.is_empty()
+    }
+
+    /// Whether more commands may be added to some port request.
+    #[inline]
+    pub(super) fn has_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Whether port requests have ended.
+    pub(super) fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
+    /// What waits for a port request, if anything does.
+    pub(super) fn caller(&self, id: Id<PortRequest>) -> Id<Join> {
+        if id.is_some() { self.requests[id].waiting() } else { Id::NONE }
+    }
+
+    /// The node that a port is before.
+    pub(super) fn node_of(&self, port: PortId) -> NodeId {
+        port.member().map_or(NodeId::ROOT, |at| self.all[usize::from(at)].node)
+    }
+
+    fn node(&self, id: Id<PortRequest>) -> NodeId {
+        self.all[usize::from(self.requests[id].port)].node
+    }
+}
+
+impl<C: Contents> MemberPort<C> {
+    fn port(&self) -> &Port<C> {
+        self.port.as_ref().expect("the port is not at work")
+    }
+
+    fn port_mut(&mut self) -> &mut Port<C> {
+        self.port.as_mut().expect("the port is not at work")
+    }
+
+    /// What the cache holds of a page.
+    fn newest(&self, page: Page) -> Option<C> {
+        self.port.as_ref()?.newest(page.0)
+    }
+
+    /// Whether commands become requests of their own even if nothing is to be merged.
+    fn makes_requests(&self) -> bool {
+        self.has_link_or_cache
+    }
+
+    /// Whether it does nothing about commands besides letting them through the link.
+    fn is_only_a_link(&self) -> bool {
+        let port = self.port();
+        port.parts() == Parts::AsTheyAre && !port.has_cache()
+    }
+
+    /// Sectors that a command's pages take on the link.
+    fn sectors(&self, command: &Command) -> u64 {
+        match command.sectors {
+            0 => u64::from(command.count) * u64::from(self.page_sectors),
+            sectors => u64::from(sectors),
+        }
+    }
+
+    /// What a command means to the port.
+    fn fragment(&self, command: &Command) -> Fragment {
+        let part = if command.count == 1 { command.part_of_page() } else { Sectors::ALL };
+        Fragment {
+            page: command.start.0,
+            count: u32::from(command.count),
+            mask: self.port().pages().mask(part),
+            continues: command.flags.has(super::Flags::CONTINUES),
+        }
+    }
+
+    /// A command that changes pages waits for the link, or does not any more.
+    fn await_pages(&mut self, command: &Command, waits: bool) {
+        if command.verb == Verb::Read {
+            return;
+        }
+        for page in command.start.0..command.end() {
+            if waits {
+                let (commands, writes) = self.awaited.entry(page).or_default();
+                *commands += 1;
+                *writes = command.verb == Verb::Write;
+            } else if let Some((commands, _)) = self.awaited.get_mut(&page) {
+                *commands -= 1;
+                if *commands == 0 {
+                    self.awaited.remove(&page);
+                }
+            }
+        }
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Whether a port before a leaf's node has the page, or will hand it down.
+    pub(super) fn is_before(&self, node: NodeId, page: Page) -> bool {
+        let Some(port) = self.shape[node.index()].port else { return false };
+        // What is being merged there is written soon, or found to be lost.
+        let merges = || self.locks.is_held(NodeId::HOST, PortId::of(port).key(page.0));
+        self.ports.holds(port, page) == Some(true) || merges()
+    }
+
+    /// The age of what a scheme does by itself: that of the last request that it can know of.
+    pub(super) fn age_at(&self, node: NodeId) -> u32 {
+        let mut at = if self.ports.all.is_empty() { None } else { Some(node) };
+        while let Some(node) = at {
+            let shape = &self.shape[node.index()];
+            if let Some(port) = shape.port
+                && self.ports.all[usize::from(port)].makes_requests()
+            {
+                return self.ports.all[usize::from(port)].latest;
+            }
+            at = shape.parent.map(|(parent, _)| parent);
+        }
+        self.opened
+    }
+
+    /// What the cache before a node holds of a page, if it holds it.
+    #[must_use]
+    pub fn kept(&self, node: NodeId, page: Page) -> Option<C> {
+        let port = self.shape[node.index()].port?;
+        self.ports.all[usize::from(port)].newest(page)
+    }
+
+    /// Sector hits and misses of the cache before a node; none if there is none.
+    #[must_use]
+    pub fn hits(&self, node: NodeId) -> Option<Hits> {
+        let port = self.shape[node.index()].port?;
+        self.ports.all[usize::from(port)].port().hits()
+    }
+
+    /// Whether any member's cache holds pages.
+    #[must_use]
+    pub fn keeps_pages(&self) -> bool {
+        self.ports.all.iter().any(|this| this.port().holds_pages())
+    }
+
+    /// Whether commands go past links and caches of members from now on.
+    pub fn bypass_ports(&mut self, bypassed: bool) {
+        self.ports.bypassed = bypassed;
+    }
+
+    /// Which sectors exist behind each port, and what pages hold there, as tokens.
+    #[must_use]
+    pub fn port_pages(&self) -> Vec<(&Pages, Vec<u64>)> {
+        self.ports.all.iter().map(|this| this.port().state()).collect()
+    }
+
+    /// Ports stand as another run has left them.
+    pub fn restore_ports(&mut self, states: Vec<(Pages, Vec<u64>)>) {
+        for (this, (pages, stored)) in self.ports.all.iter_mut().zip(states) {
+            this.port_mut().restore(pages, stored);
+        }
+    }
+
+    /// What was to come in to nodes that do not answer any more is answered: reads fail, writes come
+    /// to nothing. What their caches held is gone.
+    #[cold]
+    pub(super) fn close_ports<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        change: Change,
+    ) {
+        let concerns = matches!(change, Change::Failed | Change::Replaced);
+        if self.ports.all.is_empty() || !concerns {
+            return;
+        }
+        for node in self.subtree(node) {
+            let Some(at) = self.shape[node.index()].port else { continue };
+            let this = &mut self.ports.all[usize::from(at)];
+            if change == Change::Replaced {
+                this.port_mut().forget();
+                continue;
+            }
+            this.port_mut().empty_cache();
+            let Some(link) = &mut this.link else { continue };
+            let (coming, going) = link.abandon(now);
+            this.awaited.clear();
+            for id in coming.into_iter().map(Id::new) {
+                self.turn_away(leaves, now, id);
+            }
+            for (id, ready) in going {
+                self.answer(leaves, now, Id::new(id), ready.max(now));
+            }
+        }
+    }
+
+    /// The executor comes when the port's link has something to do.
+    fn arm_port(&mut self, now: SimTime, at: u16) {
+        let this = &mut self.ports.all[usize::from(at)];
+        let when = this.link.as_ref().map_or(SimTime::NEVER, Link::next_at);
+        if when < this.armed {
+            this.armed = when.max(now);
+            self.due.push(this.armed, Due::Port(at));
+        }
+    }
+}
