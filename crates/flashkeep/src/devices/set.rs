@@ -185,8 +185,8 @@ impl<C: Contents> DeviceSet<C> {
 impl<C: Contents> Below for DeviceSet<C> {
     fn backlog(&self, leaf: LeafId, page: Page) -> Span {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.backlog(leaf, page),
-            (Device::Disk(disk), leaf) => disk.backlog(leaf, page),
+            (Device::Flash(drive), leaf) => drive.backlog_at(self.now, leaf, page),
+            (Device::Disk(disk), _) => disk.backlog_at(self.now),
             (Device::Memory(_), _) => Span::ZERO,
         }
     }
@@ -269,6 +269,10 @@ impl<C: Contents> Leaves<C> for DeviceSet<C> {
                 memory.ask(now, leaf, command, ticket, contents, &mut self.done);
             }
         }
+    }
+
+    fn set_now(&mut self, now: SimTime) {
+        self.now = now;
     }
 
     fn disown(&mut self, leaf: LeafId, page: Page) {

@@ -157,6 +157,12 @@ impl<C: Contents> Disk<C> {
         self.now
     }
 
+    /// How long a read that is asked for at `now` would wait at least.
+    #[must_use]
+    pub fn backlog_at(&self, now: SimTime) -> Span {
+        self.free_at.since(now) + self.queued
+    }
+
     /// Whether no command is queued or under way that a request waits for.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
@@ -364,7 +370,7 @@ impl<C: Contents> Leaves<C> for Disk<C> {
 impl<C: Contents> Below for Disk<C> {
     /// What has been begun, and about what all that waits will take: it has but one arm.
     fn backlog(&self, _leaf: LeafId, _page: Page) -> Span {
-        self.free_at.since(self.now) + self.queued
+        self.backlog_at(self.now)
     }
 
     fn wear(&self, _leaf: LeafId) -> u64 {

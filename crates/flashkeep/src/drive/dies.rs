@@ -234,15 +234,13 @@ impl<C: Contents> Drive<C> {
     }
 
     /// How long a read of a page in the unit would wait at least.
-    pub(super) fn wait_for(&self, unit: UnitId) -> Span {
+    pub(super) fn wait_for(&self, now: SimTime, unit: UnitId) -> Span {
         let state = &self.dies.units[unit.0 as usize];
         let channel = &self.dies.channels[state.channel as usize];
-        let mut wait = channel.free_at.since(self.now);
+        let mut wait = channel.free_at.since(now);
         wait += match state.phase {
-            Phase::Free => self.dies.free_at[unit.0 as usize].since(self.now),
-            Phase::Array => {
-                self.dies.agenda.at(unit.0 as usize).since(self.now) + self.flash.timing.transfer(0)
-            }
+            Phase::Free => self.dies.free_at[unit.0 as usize].since(now),
+            Phase::Array => self.dies.agenda.at(unit.0 as usize).since(now) + self.flash.timing.transfer(0),
             Phase::Ready => self.flash.timing.transfer(0),
         };
         wait + state.queued

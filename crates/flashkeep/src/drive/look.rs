@@ -106,12 +106,20 @@ impl<C: Contents> Drive<C> {
     }
 }
 
-impl<C: Contents> Below for Drive<C> {
-    fn backlog(&self, leaf: LeafId, page: Page) -> Span {
+impl<C: Contents> Drive<C> {
+    /// How long a read of the leaf's page that is asked for at `now` would wait at least.
+    #[must_use]
+    pub fn backlog_at(&self, now: SimTime, leaf: LeafId, page: Page) -> Span {
         match self.entry(usize::from(leaf.0), page.0) {
-            Some(Entry::At(ppn)) => self.wait_for(self.unit_of_page(ppn)),
+            Some(Entry::At(ppn)) => self.wait_for(now, self.unit_of_page(ppn)),
             _ => Span::ZERO,
         }
+    }
+}
+
+impl<C: Contents> Below for Drive<C> {
+    fn backlog(&self, leaf: LeafId, page: Page) -> Span {
+        self.backlog_at(self.now, leaf, page)
     }
 
     fn wear(&self, leaf: LeafId) -> u64 {

@@ -153,6 +153,11 @@ pub trait Leaves<C: Contents>: Below {
     /// page at a time.
     fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]);
 
+    /// A request comes in at `now`, to which answers of [`Below`] refer.
+    fn set_now(&mut self, now: SimTime) {
+        let _ = now;
+    }
+
     /// After a power cut: what the leaf has of this page fits nothing, and is not to be found again by the next one.
     fn disown(&mut self, leaf: LeafId, page: Page) {
         let _ = (leaf, page);

@@ -215,6 +215,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A command of a port request is behind the port, and asks what it has to ask there.
     fn come_in<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>, n: usize) {
         if n == 0 {
+            leaves.set_now(now);
             let request = &mut self.ports.requests[id];
             let port = &mut self.ports.all[usize::from(request.port)];
             if port.makes_requests() {

@@ -113,6 +113,7 @@ fn parts_of_pages_take_as_long_as_alone() {
                 let trace = history_of_parts(seed, if seed == 0 { 7 } else { 40 }, trims);
                 is_the_drive_from("all", member, "none", 1, keys, &trace);
                 is_the_drive_from("none", member, "none", 1, keys, &trace);
+                is_the_drive_from("reads", member, "none", 1, keys, &trace);
             }
         }
     }
