@@ -1,7 +1,7 @@
 //! The write cache: sectors that have been written and are not behind the port yet. It evicts the page that was used
 //! longest ago, or with it the rest of its stripe.
 
-use super::lru::{Held, Lru};
+use super::lru::{Held, Lru, Slot};
 
 /// How often the cache had what was asked for, in sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,17 +87,14 @@ impl<T: Copy + Default> Cache<T> {
     }
 
     /// Sectors of a page come in, of which `what` is known where it does not hold the page yet: those that it has no
-    /// place for, to be [added](Cache::add) once there is [room](Cache::make_room).
-    pub fn open(&mut self, page: u32, mask: u64, what: T) -> u64 {
-        let held = self.lru.touch(page);
-        let hit = held.map_or(0, |held| held.sectors) & mask;
+    /// place for, to be [added](Cache::add) to its slot once there is [room](Cache::make_room).
+    pub fn open(&mut self, page: u32, mask: u64, what: T) -> (Slot, u64) {
+        let slot = self.lru.touch_slot(page);
+        let hit = slot.map_or(0, |slot| self.lru.at(slot).sectors) & mask;
         let needed = mask & !hit;
         self.hits.write_hits += u64::from(hit.count_ones());
         self.hits.write_misses += u64::from(needed.count_ones());
-        if held.is_none() {
-            self.lru.insert(page, Held { sectors: 0, what });
-        }
-        needed
+        (slot.unwrap_or_else(|| self.lru.insert(page, Held { sectors: 0, what })), needed)
     }
 
     /// Gives up what was used longest ago, but for the page `kept`, where sectors have no room; whether it did. Who asks
@@ -133,8 +130,8 @@ impl<T: Copy + Default> Cache<T> {
     }
 
     /// Sectors for which there is room now, and what is known of their page from now on.
-    pub fn add(&mut self, page: u32, sectors: u64, what: T) {
-        self.lru.add(page, sectors, what);
+    pub fn add(&mut self, slot: Slot, sectors: u64, what: T) {
+        self.lru.add(slot, sectors, what);
     }
 }
 

@@ -11,6 +11,10 @@ pub struct Held<T> {
     pub what: T,
 }
 
+/// Where a page stands as long as the cache holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(u32);
+
 #[derive(Clone, Debug)]
 struct Node<T> {
     page: u32,
@@ -56,14 +60,27 @@ impl<T: Copy + Default> Lru<T> {
 
     /// What it holds of a page, which is used now.
     pub fn touch(&mut self, page: u32) -> Option<Held<T>> {
+        self.touch_slot(page).map(|slot| self.at(slot))
+    }
+
+    /// Where a page stands, which is used now.
+    #[inline]
+    pub fn touch_slot(&mut self, page: u32) -> Option<Slot> {
         let at = *self.place.get(&page)?;
         self.unlink(at);
         self.link_newest(at);
-        Some(self.nodes[at as usize].held)
+        Some(Slot(at))
+    }
+
+    /// What it holds of the page in a slot.
+    #[inline]
+    #[must_use]
+    pub fn at(&self, Slot(at): Slot) -> Held<T> {
+        self.nodes[at as usize].held
     }
 
     /// Takes a page, the most recently used one.
-    pub fn insert(&mut self, page: u32, held: Held<T>) {
+    pub fn insert(&mut self, page: u32, held: Held<T>) -> Slot {
         let node = Node { page, held, newer: 0, older: 0 };
         let at = if let Some(at) = self.spare.pop() {
             self.nodes[at as usize] = node;
@@ -75,11 +92,11 @@ impl<T: Copy + Default> Lru<T> {
         self.free -= u64::from(held.sectors.count_ones());
         self.place.insert(page, at);
         self.link_newest(at);
+        Slot(at)
     }
 
     /// More sectors of a page that it holds, and what is known of the page from now on.
-    pub fn add(&mut self, page: u32, sectors: u64, what: T) {
-        let at = self.place[&page];
+    pub fn add(&mut self, Slot(at): Slot, sectors: u64, what: T) {
         let held = &mut self.nodes[at as usize].held;
         self.free -= u64::from((sectors & !held.sectors).count_ones());
         held.sectors |= sectors;
@@ -144,7 +161,9 @@ mod tests {
             lru.insert(page, Held { sectors: 0b11, ..Held::default() });
         }
         assert_eq!((lru.free(), lru.touch(1).unwrap().sectors), (2, 0b11));
-        lru.add(2, 0b110, ());
+        let slot = lru.touch_slot(2).unwrap();
+        lru.add(slot, 0b110, ());
+        assert_eq!((lru.touch(3), lru.touch(1)), (lru.get(3), lru.get(1)));
         assert_eq!((lru.free(), lru.get(2).unwrap().sectors), (1, 0b111));
         assert_eq!(lru.evict().unwrap().0, 2);
         assert_eq!((lru.evict().unwrap().0, lru.evict().unwrap().0), (3, 1));

@@ -418,13 +418,13 @@ impl<C: Contents> Port<C> {
 
     /// The cache takes sectors of a page, and evicts what was used longest ago if it has no room.
     fn hold(&mut self, page: u32, mask: u64, kept: Kept<C>, behind: &mut impl Behind<C>) -> bool {
-        let needed = self.cache.as_mut().expect("there is a cache").open(page, mask, kept);
+        let (slot, needed) = self.cache.as_mut().expect("there is a cache").open(page, mask, kept);
         let mut evicted = false;
         while self.cache.as_mut().is_some_and(|cache| cache.make_room(needed, page)) {
             self.evict(behind);
             evicted = true;
         }
-        self.cache.as_mut().expect("there is a cache").add(page, needed, kept);
+        self.cache.as_mut().expect("there is a cache").add(slot, needed, kept);
         evicted
     }
 

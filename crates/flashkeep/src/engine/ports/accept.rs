@@ -9,6 +9,7 @@ use super::super::repair::FailedPage;
 use super::super::requests::Join;
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
+use super::Ports;
 use super::behind::Below;
 use crate::device::port::Crossing;
 use crate::kernel::{Id, SimTime, Span};
@@ -61,6 +62,17 @@ impl PortRequest {
     }
 }
 
+impl<C> Ports<C> {
+    /// The port request that a command continues.
+    fn continued(&self, at: u16, command: &Command, caller: Ticket) -> Option<Id<PortRequest>> {
+        let continued = |id: &Id<PortRequest>| {
+            let request = &self.requests[*id];
+            request.port == at && request.owner() == caller.owner && request.verb() == command.verb
+        };
+        self.open.iter().copied().find(continued)
+    }
+}
+
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A command for a node with a port.
     #[inline(never)]
@@ -104,7 +116,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.ports.open.push(id);
             }
         } else {
-            self.ports.open.retain(|&open| open != id);
+            if self.ports.has_open() {
+                self.ports.open.retain(|&open| open != id);
+            }
             self.send(leaves, now, id);
         }
     }
@@ -112,21 +126,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Adds a command to the port request that it continues, or to a new one, with what it writes.
     fn take_command(&mut self, at: u16, command: Command, caller: Ticket) -> Id<PortRequest> {
         self.account(caller, u32::from(command.count));
-        let continued = |id: &Id<PortRequest>| {
-            let request = &self.ports.requests[*id];
-            request.port == at && request.owner() == caller.owner && request.verb() == command.verb
-        };
-        let id = self.ports.open.iter().copied().find(continued).unwrap_or_else(|| {
-            let id = self.ports.requests.claim();
-            let join = self.claim_join(0);
-            self.joins[join] = Join::of_port_request(id);
-            let this = &mut self.ports.requests[id];
-            this.commands.clear();
-            this.lost.clear();
-            let (commands, lost) = (std::mem::take(&mut this.commands), std::mem::take(&mut this.lost));
-            *this = PortRequest { port: at, join, commands, lost, ..PortRequest::default() };
-            id
-        });
+        let continued = if self.ports.has_open() { self.ports.continued(at, &command, caller) } else { None };
+        let id = continued.unwrap_or_else(|| self.claim_request(at));
         let this = &mut self.ports.requests[id];
         let mut place = this.places;
         this.places += u32::from(command.count);
@@ -142,6 +143,18 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // What whoever asks has read does not come along.
         let command = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..command };
         this.commands.push(Asked { command, caller, place });
+        id
+    }
+
+    fn claim_request(&mut self, at: u16) -> Id<PortRequest> {
+        let id = self.ports.requests.claim();
+        let join = self.claim_join(0);
+        self.joins[join] = Join::of_port_request(id);
+        let this = &mut self.ports.requests[id];
+        this.commands.clear();
+        this.lost.clear();
+        (this.port, this.join, this.places, this.inward) = (at, join, 0, 0);
+        (this.waits, this.asked, this.told) = (false, false, false);
         id
     }
 
@@ -337,7 +350,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         this.told = true;
         let (at, join, asked) = (this.port, this.join, this.asked);
         let (lost, commands) = (std::mem::take(&mut this.lost), std::mem::take(&mut this.commands));
-        let Join { undurable, durable, service, .. } = self.joins[join];
+        let Join { undurable, durable, service, .. } = &self.joins[join];
+        let (undurable, durable, service) = (*undurable, *durable, *service);
         let service = if asked { service } else { self.memory_of(at) };
         // What is in the cache is as good as durable to whoever is above.
         let kept = self.ports.all[usize::from(at)].port().has_cache();
@@ -351,7 +365,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             for n in 0..u32::from(command.count) {
                 let ticket = caller.plus(n);
-                if lost.contains(&(place + n)) {
+                if !lost.is_empty() && lost.contains(&(place + n)) {
                     let (page, flags) = (command.start.plus(n), command.flags);
                     self.failed(leaves, now, FailedPage { child: node, page, ticket, flags });
                 } else {
