@@ -326,21 +326,42 @@ def test_names_name(path: Path) -> None:
     assert (said.digest, said.drive.name, said.drive.description) == (plain.digest, "mine", "A die.")
 
 
-def leaves(schema: dict[str, Any], node: dict[str, Any], prefix: str = "") -> list[str]:
-    if "$ref" in node:
-        node = schema["$defs"][node["$ref"].rpartition("/")[2]]
+def leaves(schema: dict[str, Any], node: dict[str, Any], prefix: str = "") -> dict[str, dict[str, Any]]:
+    """The keys of a schema, and what it says about each of them."""
+    if "$ref" in node and "properties" in (table := schema["$defs"][node["$ref"].rpartition("/")[2]]):
+        node = table
     if "properties" not in node:
-        return [prefix]
+        return {prefix: node}
     below = node["properties"].items()
-    return [leaf for key, value in below for leaf in leaves(schema, value, f"{prefix}.{key}" if prefix else key)]
+    tables = [leaves(schema, value, f"{prefix}.{key}" if prefix else key) for key, value in below]
+    return {key: about for table in tables for key, about in table.items()}
+
+
+SCHEMA = json.loads(_flashkeep.schema())
+KEYS = leaves(SCHEMA, SCHEMA)
+ROWS = {knob.key for knob in KNOBS}
+DECLARED = {
+    key: about
+    for key, about in KEYS.items()
+    if key not in ROWS | OF_ARRAYS and len(about.get("examples", ())) > 1 and "x-schemes" in about
+}
+"""Options that a scheme's file gives two examples of: a row each, without saying what changes."""
+
+
+@pytest.mark.parametrize("key", DECLARED)
+def test_an_option_with_examples_changes_a_run(path: Path, key: str) -> None:
+    about = DECLARED[key]
+    for scheme in about["x-schemes"]:
+        drive = fk.drive(path).replace(**CHANNELS, **{"redundancy.scheme": scheme})
+        first, second = (fk.run(drive.replace(**{key: value}), MIXED) for value in about["examples"][:2])
+        assert first.digest != second.digest, (scheme, key)
 
 
 def test_every_key_of_the_schema_has_a_row() -> None:
-    schema = json.loads(_flashkeep.schema())
-    keys = leaves(schema, schema)
+    keys = list(KEYS)
     assert len(keys) > 100
     shown = [knob.key for knob in KNOBS]
     assert len(shown) == len(set(shown))
     # Disks and arrays have tests of their own: crates/flashkeep/src/disk/tests and crates/flashkeep/tests/it/arrays.
     keys = [key for key in keys if key.split(".")[0] not in {"disk", "array", "members"}]
-    assert set(shown) | NAMES | OF_ARRAYS == set(keys), "keys without a row, or rows without a key"
+    assert set(shown) | set(DECLARED) | NAMES | OF_ARRAYS == set(keys), "keys without a row, or rows without a key"

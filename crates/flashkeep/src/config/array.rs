@@ -107,13 +107,14 @@ impl Resolved {
         pages.map_or(0, |pages| pages - pages % volumes)
     }
 
-    /// Pages of a unit, and members that have data of a stripe: how the array's pages become those of its scheme. One
-    /// without redundancy has no stripes, and finds units itself.
+    /// Pages of a unit, and members that have data of a stripe: how the array's pages become those of its scheme. A scheme
+    /// without stripes finds units itself.
     #[must_use]
     pub fn units(&self) -> [u32; 2] {
-        let data = (self.scheme().data_members)(self.members(), &self.spec.redundancy);
-        let stripes = self.is_array() && !self.scheme().plain;
-        [if stripes { self.unit_pages() } else { 1 }, data]
+        match self.scheme().data_members {
+            Some(data) if self.is_array() => [self.unit_pages(), data(self.members(), &self.spec.redundancy)],
+            _ => [1, 1],
+        }
     }
 
     /// Volumes that the host sees, each as large as the others; the workloads of a run go to them in order.
@@ -189,6 +190,9 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
     }
     if let Err(why) = (scheme.over_drives)(&resolved.used_facts(), &resolved.spec.redundancy) {
         return Err(wrong(&["redundancy.scheme", "members"], format!("{}: {why}", scheme.name)));
+    }
+    if let Err(why) = (scheme.check)(resolved.members(), &resolved.spec.redundancy) {
+        return Err(wrong(&[why.key, "members", "redundancy.scheme"], why.message));
     }
     let pages = resolved.array_pages();
     if pages == 0 {

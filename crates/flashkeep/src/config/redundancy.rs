@@ -111,8 +111,9 @@ impl Resolved {
         if let Some(disk) = self.disk() {
             return disk.sectors();
         }
-        let each = self.member_bytes() / u64::from(self.spec.flash.sector_bytes);
-        self.scheme().offers(each, self.members(), &self.spec.redundancy)
+        let offers = |each| self.scheme().offers(each, self.members(), &self.spec.redundancy);
+        let sectors = self.member_bytes() / u64::from(self.spec.flash.sector_bytes);
+        offers(sectors).min(offers(self.member_pages()) * self.page_sectors())
     }
 
     /// How many of which unit may fail, one after the other, before anything is lost.

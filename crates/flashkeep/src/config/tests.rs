@@ -480,7 +480,10 @@ fn set_says_what_is_wrong() {
         ("flash={chanels=2}", "flash.chanels: unknown key; did you mean `flash.channels`?"),
         ("flash.timing.read_us=infinity", "found infinity; a number above 0"),
         ("ftl.over_provisioning=12%", "found the text \"12%\"; a number above 0"),
-        ("redundancy.scheme=raid7", "found the text \"raid7\"; one of `none`, `mirror`, `raid4`, `raid5`, "),
+        (
+            "redundancy.scheme=raid7",
+            "found the text \"raid7\"; one of `none`, `mirror`, `chained`, `raid4`, ",
+        ),
         (
             "redundancy.scheme=hpda",
             "this scheme runs over drives and disks: an array can have it, a drive cannot",

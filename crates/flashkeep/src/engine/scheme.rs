@@ -1,6 +1,6 @@
 //! The redundancy seam: what a scheme is asked, and what it may look at.
 
-use super::command::{Command, Page};
+use super::command::{Command, Page, Verb};
 use super::contents::Contents;
 use super::gaps::Gaps;
 use super::leaves::{Below, LeafId, Spare};
@@ -280,6 +280,8 @@ pub(super) struct After<'a, S, C> {
 pub(super) trait Deeper {
     /// Where such a scheme has a page.
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page));
+    /// The stripe that a write of this page needs there.
+    fn stripe(&self, node: NodeId, page: Page) -> Option<Key>;
     /// What such a scheme's page says of itself.
     fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare>;
     /// Whether what stands before a node has a page; none where that does not know.
@@ -290,6 +292,16 @@ impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
         if let Some(scheme) = &self.schemes[node.index() - self.node.index() - 1] {
             scheme.places(page, tell);
+        }
+    }
+
+    fn stripe(&self, node: NodeId, page: Page) -> Option<Key> {
+        let scheme = self.schemes[node.index() - self.node.index() - 1].as_ref()?;
+        match scheme.lock(&Command::new(Verb::Write, page, 1)) {
+            Lock::Free => None,
+            Lock::Pass(stripe) | Lock::Share(stripe) | Lock::Hold(stripe) | Lock::Detour(stripe) => {
+                Some(stripe)
+            }
         }
     }
 
@@ -348,6 +360,11 @@ impl View<'_> {
 
     /// The same of a scheme below; none where each place of the page is one that does not answer or lacks it.
     fn tree_holds(&self, node: NodeId, page: Page) -> Option<bool> {
+        // A write that waits there for its stripe has not come to a leaf yet.
+        let stripe = self.deeper.stripe(node, self.shape[node.index()].inner(page));
+        if stripe.is_some_and(|stripe| self.locks.is_held(node, stripe)) {
+            return Some(true);
+        }
         let (mut places, mut known) = (0, None);
         self.places(node, page, &mut |member, page| {
             places += 1;

@@ -44,7 +44,7 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("diff_raid.rs"),
     options: &[Part::of::<Striping>(), Part::of::<DiffOptions>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
     members: hybrid::only_over_drives,
-    data_members: |members, _| members - 1,
+    data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     over_drives: offered,
     ..Entry::BASE

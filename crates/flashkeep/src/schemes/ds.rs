@@ -33,7 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("ds.rs"),
     options: &[Part::of::<Inside>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
     members: log::members,
-    data_members: |members, _| members - 1,
+    data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     kind: Members::Raw,
     over_drives: members::in_the_log,

@@ -37,7 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("dvs.rs"),
     options: &[Part::of::<Inside>(), Part::of::<DvsOptions>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
     members: log::members,
-    data_members: |members, _| members - 1,
+    data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     kind: Members::Raw,
     over_drives: members::in_the_log,
@@ -50,7 +50,7 @@ pub(super) const ENTRY: Entry = Entry {
 pub(super) struct DvsOptions {
     /// A stripe of `dvs` that has waited so long for more data is given a parity of its own, ms; 0: after each
     /// request that leaves one open.
-    #[schemars(range(min = 0.0, max = 1e9))]
+    #[schemars(range(min = 0.0, max = 1e9), extend("examples" = [0.6, 1000]))]
     pub(super) timeout_ms: f64,
 }
 

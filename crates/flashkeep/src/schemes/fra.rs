@@ -45,7 +45,7 @@ pub(super) const ENTRY: Entry = Entry {
         Part::of::<Rebuilds>(),
     ],
     members: members::one_parity,
-    data_members: |members, _| members - 1,
+    data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     kind: Members::Shadowed,
     over_drives: members::with_old_versions,

@@ -44,10 +44,9 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("griffin.rs"),
     options: &[Part::of::<DiskLog>(), Part::of::<GriffinOptions>()],
     members: hybrid::not_in_a_drive,
-    data_members: |_, _| 1,
     over_drives: offered,
     recovers: false,
-    tried_with: TriedWith { parts: 5, drives: 1, disks: 1 },
+    tried_with: &[TriedWith { drives: 1, disks: 1, ..TriedWith::BASE }],
     ..Entry::BASE
 };
 
@@ -56,7 +55,7 @@ pub(super) const ENTRY: Entry = Entry {
 #[serde(default)]
 pub(super) struct GriffinOptions {
     /// The log of `griffin` migrates when its oldest entry is so old, s.
-    #[schemars(range(min = 0.0, max = 1e9))]
+    #[schemars(range(min = 0.0, max = 1e9), extend("examples" = [0.05, 1]))]
     pub(super) migrate_after_s: f64,
     /// The log of `griffin` migrates when it is filled to this share.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]

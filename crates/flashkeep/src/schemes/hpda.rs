@@ -59,11 +59,11 @@ pub(super) const ENTRY: Entry = Entry {
         Part::of::<Rebuilds>(),
     ],
     members: hybrid::not_in_a_drive,
-    data_members: |members, _| members.saturating_sub(2),
+    data_members: Some(|members, _| members.saturating_sub(2)),
     survives: |_| 1,
     over_drives: offered,
     recovers: false,
-    tried_with: TriedWith { parts: 5, drives: 3, disks: 2 },
+    tried_with: &[TriedWith { drives: 3, disks: 2, ..TriedWith::BASE }],
     ..Entry::BASE
 };
 

@@ -38,9 +38,9 @@ pub(super) const ENTRY: Entry = Entry {
         Part::of::<Rebuilds>(),
     ],
     members: log::members,
-    data_members: |members, redundancy| {
+    data_members: Some(|members, redundancy| {
         log::data_in_row(members, redundancy.read::<LifespanOptions>().narrowest)
-    },
+    }),
     survives: |_| 1,
     kind: Members::Raw,
     over_drives: members::in_the_log,
@@ -52,7 +52,7 @@ pub(super) const ENTRY: Entry = Entry {
 #[serde(default)]
 pub(super) struct LifespanOptions {
     /// The narrowest stripe of `lifespan`, parity included: it decides the capacity.
-    #[schemars(range(min = 2, max = 255))]
+    #[schemars(range(min = 2, max = 255), extend("examples" = [3, 4]))]
     pub(super) narrowest: u32,
     /// The chance of losing a stripe that `lifespan` tolerates.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]

@@ -17,33 +17,49 @@ pub(super) fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32,
 
 /// The members of stripes with one parity, which are all parts where nothing is said.
 pub(super) fn one_parity(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
-    stripe(parts, width, level, 3, "two data units and their parity")
+    row(parts, width, level, Row { name: "stripe", least: 3, why: "for two data units and their parity" })
 }
 
 /// The members of stripes with two parities, which are all parts where nothing is said.
 pub(super) fn two_parities(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
-    stripe(parts, width, level, 4, "two data units and their two parities")
+    row(
+        parts,
+        width,
+        level,
+        Row { name: "stripe", least: 4, why: "for two data units and their two parities" },
+    )
 }
 
-fn stripe(parts: u64, width: Option<u32>, level: &str, least: u64, units: &str) -> Result<u32, String> {
+/// What a scheme calls its members together, and how many it needs.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) least: u64,
+    /// Why it needs them.
+    pub(super) why: &'static str,
+}
+
+/// Any number of equal members, which are all parts where nothing is said.
+pub(super) fn row(parts: u64, width: Option<u32>, level: &str, row: Row) -> Result<u32, String> {
     const MOST: u64 = 255;
+    let Row { name, least, why } = row;
     let members = width.map_or(parts, u64::from);
     if members < least {
         let found = match width {
-            Some(width) => format!("a stripe of {width} {level}s"),
-            None => format!("a stripe over {parts} {level}s"),
+            Some(width) => format!("a {name} of {width} {level}s"),
+            None => format!("a {name} over {parts} {level}s"),
         };
-        return Err(format!("{found}: it needs {least}, for {units}"));
+        return Err(format!("{found}: it needs {least}, {why}"));
     }
     if members > MOST {
         return Err(format!(
-            "a stripe over {members} {level}s: at most {MOST} are accepted; a width that divides {parts} makes \
+            "a {name} over {members} {level}s: at most {MOST} are accepted; a width that divides {parts} makes \
              each of its members of several {level}s"
         ));
     }
     if !parts.is_multiple_of(members) {
         return Err(format!(
-            "a stripe of {members} members over {parts} {level}s: every member takes the same number of {level}s, \
+            "a {name} of {members} members over {parts} {level}s: every member takes the same number of {level}s, \
              so {members} must divide {parts}"
         ));
     }
@@ -53,7 +69,7 @@ fn stripe(parts: u64, width: Option<u32>, level: &str, least: u64, units: &str) 
 // ---------------------------------------------------------------- in an array
 
 /// Pages of the smallest member: what all of them have.
-fn common_pages(members: &[MemberFacts]) -> u64 {
+pub(super) fn common_pages(members: &[MemberFacts]) -> u64 {
     members.iter().map(|member| member.pages).min().unwrap_or(0)
 }
 

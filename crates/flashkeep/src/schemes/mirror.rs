@@ -44,13 +44,15 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("mirror.rs"),
     options: &[Part::of::<Inside>(), Part::of::<MirrorOptions>(), Part::of::<Rebuilds>()],
     members: members::groups,
-    data_members: |_, _| 1,
     survives: |members| members - 1,
     over_drives: members::mirrored,
     copies: true,
     follows_load: |redundancy| redundancy.read::<MirrorOptions>().read_policy == ReadPolicy::LeastBusy,
     formula: members::sum_of_members,
-    tried_with: TriedWith { parts: 2, drives: 3, disks: 0 },
+    tried_with: &[
+        TriedWith { parts: 2, drives: 3, ..TriedWith::BASE },
+        TriedWith { parts: 3, drives: 2, set: &["redundancy.width=3"], ..TriedWith::BASE },
+    ],
     ..Entry::BASE
 };
 
@@ -279,6 +281,8 @@ impl Scheme for Mirror {
                 return true;
             }
             plan.steps.clear();
+            // What was being written when the page was examined was a trim.
+            self.copies.examine(number, self.groups, view);
         }
         false
     }

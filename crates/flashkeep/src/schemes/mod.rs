@@ -12,8 +12,10 @@ use crate::figures::{self, Shape};
 use crate::kernel::head_comment;
 use crate::mapping::Mapping;
 use schemars::SchemaGenerator;
+use serde_json::Value;
 
 mod backup;
+mod chained;
 mod diff_raid;
 mod ds;
 mod dvs;
@@ -155,7 +157,7 @@ pub struct WrongOption {
     pub message: String,
 }
 
-/// How many members of which kind a scheme is tried with.
+/// What the conformance suite tries a scheme with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TriedWith {
     /// Parts of a drive.
@@ -164,6 +166,13 @@ pub struct TriedWith {
     pub drives: u32,
     /// Disks of an array, behind the drives.
     pub disks: u32,
+    /// Options (`redundancy.KEY=VALUE`) beside the first examples of all others.
+    pub set: &'static [&'static str],
+}
+
+impl TriedWith {
+    /// What holds where a scheme declares nothing else.
+    const BASE: TriedWith = TriedWith { parts: 5, drives: 5, disks: 0, set: &[] };
 }
 
 /// A scheme as the table has it: its capabilities, and what is known of it before it is made. What the file of a scheme
@@ -182,11 +191,13 @@ pub struct Entry {
     /// How many members it makes of this many parts of the level it runs over, `width` of them being asked for; or why
     /// that cannot be. The level's name is for the message.
     pub members: fn(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String>,
-    /// Of this many members, how many hold the host's data of a stripe.
-    pub data_members: fn(members: u32, redundancy: &RedundancySpec) -> u32,
-    /// What it offers inside a drive, of members that offer `each`; `data_members` times that where it does not say.
+    /// For schemes that think in stripes of a page of each member: how many of those pages are data. Over drives, units of
+    /// several pages are a permutation of the host's pages then; other schemes find units themselves.
+    pub data_members: Option<fn(members: u32, redundancy: &RedundancySpec) -> u32>,
+    /// What it offers inside a drive, of members that offer `each`; if it does not say, what the data of a stripe take, or
+    /// what a member offers. In pages and in sectors: the drive offers whichever is less.
     pub capacity: Option<fn(each: u64, members: u32, redundancy: &RedundancySpec) -> u64>,
-    /// Whether its options go with this many members of a drive; the key that does not, and why.
+    /// Whether its options go with this many members; the key that does not, and why.
     pub check: fn(members: u32, redundancy: &RedundancySpec) -> Result<(), WrongOption>,
     /// How many of the units that it runs over may fail, one after the other, before anything is lost.
     pub survives: fn(members: u32) -> u32,
@@ -215,8 +226,9 @@ pub struct Entry {
     pub memory_page: fn(redundancy: &RedundancySpec, page_bytes: u64) -> u64,
     /// Whether it is told, with these options, of old versions that collection is about to move.
     pub told_of_moves: fn(redundancy: &RedundancySpec) -> bool,
-    /// The members with which the conformance suite tries it.
-    pub tried_with: TriedWith,
+    /// What the conformance suite tries it with: the first one always, the others where options or odd numbers of members
+    /// may matter.
+    pub tried_with: &'static [TriedWith],
     /// The section of its own figures in the summary, whose key is its name: the shape of what [`Scheme::figures`] returns.
     pub figures: Option<fn() -> Shape>,
     /// Costs and lives over such members; none where no formula says.
@@ -225,13 +237,13 @@ pub struct Entry {
 
 impl Entry {
     /// What holds where a scheme declares nothing else.
-    pub(self) const BASE: Entry = Entry {
+    const BASE: Entry = Entry {
         name: "",
         summary: "",
         source: "",
         options: &[],
         members: hybrid::only_over_drives,
-        data_members: |members, _| members,
+        data_members: None,
         capacity: None,
         check: |_, _| Ok(()),
         survives: |_| 0,
@@ -247,7 +259,7 @@ impl Entry {
         shows_occupancy: false,
         memory_page: |_, page_bytes| page_bytes,
         told_of_moves: |_| false,
-        tried_with: TriedWith { parts: 5, drives: 5, disks: 0 },
+        tried_with: &[TriedWith::BASE],
         figures: None,
         formula: |_| None,
     };
@@ -267,9 +279,10 @@ impl Entry {
     /// What it offers inside a drive, of members that offer `each`.
     #[must_use]
     pub fn offers(&self, each: u64, members: u32, redundancy: &RedundancySpec) -> u64 {
-        match self.capacity {
-            Some(capacity) => capacity(each, members, redundancy),
-            None => each * u64::from((self.data_members)(members, redundancy)),
+        match (self.capacity, self.data_members) {
+            (Some(capacity), _) => capacity(each, members, redundancy),
+            (None, Some(data_members)) => each * u64::from(data_members(members, redundancy)),
+            (None, None) => each,
         }
     }
 
@@ -279,6 +292,14 @@ impl Entry {
         let mut generator = SchemaGenerator::default();
         let keys = self.parts(over_drives).into_iter().flat_map(|part| part.properties(&mut generator));
         keys.map(|(key, _)| key).collect()
+    }
+
+    /// The first example of each of its options that has examples: values with which delays are short and logs are small.
+    #[must_use]
+    pub fn examples(&self, over_drives: bool) -> Vec<(String, Value)> {
+        let mut generator = SchemaGenerator::default();
+        let keys = self.parts(over_drives).into_iter().flat_map(|part| part.properties(&mut generator));
+        keys.filter_map(|(key, schema)| Some((key, schema.get("examples")?.get(0)?.clone()))).collect()
     }
 
     /// Leaves the options that it has, with defaults for what was not given.
@@ -445,6 +466,7 @@ macro_rules! schemes {
 schemes! {
     none Plain;
     mirror Mirror;
+    chained Chained;
     raid4 Raid4;
     raid5 Raid5;
     raid6 Raid6;

@@ -25,7 +25,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("none.rs"),
     options: &[Part::of::<Striping>()],
     members: |_, _, _| Ok(1),
-    data_members: |members, _| members,
     over_drives: members::striped,
     plain: true,
     concatenates: true,

@@ -92,7 +92,11 @@ impl JsonSchema for RedundancySpec {
                 continue;
             }
             known.push((part.id)());
-            for (key, schema) in part.properties(generator) {
+            let same = |other: &Part| (other.id)() == (part.id)();
+            let schemes: Vec<_> = SCHEMES.iter().filter(|entry| entry.options.iter().any(same)).collect();
+            let schemes: Value = schemes.into_iter().map(|entry| entry.name).collect();
+            for (key, mut schema) in part.properties(generator) {
+                schema["x-schemes"] = schemes.clone();
                 properties.entry(key).or_insert(schema);
             }
         }
@@ -169,7 +173,7 @@ impl Default for Inside {
 pub struct Striping {
     /// In an array: consecutive KiB on one member before the next has its turn; 0: the members lie one after another
     /// (`none` only).
-    #[schemars(range(min = 0.0, max = 1e9))]
+    #[schemars(range(min = 0.0, max = 1e9), extend("examples" = [8, 64]))]
     pub stripe_kib: f64,
 }
 
@@ -200,7 +204,7 @@ impl Default for Incompletes {
 #[serde(default)]
 pub struct Idle {
     /// Without host requests for so long, parity that was put off is written, ms.
-    #[schemars(range(min = 0.0, max = 1e9))]
+    #[schemars(range(min = 0.0, max = 1e9), extend("examples" = [0.4, 1000]))]
     pub idle_ms: f64,
 }
 
@@ -215,7 +219,7 @@ impl Default for Idle {
 #[serde(default)]
 pub struct Sums {
     /// What adding a page to a parity takes the controller, µs.
-    #[schemars(range(min = 0.0, max = 1e6))]
+    #[schemars(range(min = 0.0, max = 1e6), extend("examples" = [0.3, 10]))]
     pub xor_us: f64,
 }
 
@@ -230,7 +234,7 @@ impl Default for Sums {
 #[serde(default)]
 pub struct Rebuilds {
     /// The share of its time that a rebuild works; the rest is the host's.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0), extend("examples" = [0.7, 1]))]
     pub rebuild_share: f64,
 }
 
@@ -246,7 +250,7 @@ impl Default for Rebuilds {
 pub struct OldVersions {
     /// Address space for old versions of pages, as a share of each member's pages; it is taken from the
     /// over-provisioned ones.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0), extend("examples" = [0.2, 0.1]))]
     pub shadow: f64,
 }
 
@@ -261,7 +265,7 @@ impl Default for OldVersions {
 #[serde(default)]
 pub struct NvramOptions {
     /// The non-volatile memory for partial parities, MiB.
-    #[schemars(range(max = 1_048_576.0), extend("exclusiveMinimum" = 0.0))]
+    #[schemars(range(max = 1_048_576.0), extend("exclusiveMinimum" = 0.0), extend("examples" = [0.03125, 4]))]
     pub nvram_mib: f64,
     /// What one page takes to or from that memory, µs.
     #[schemars(range(min = 0.0, max = 1e9))]
@@ -289,7 +293,7 @@ pub struct NvramPrice {
 #[serde(default)]
 pub struct DiskLog {
     /// The log on disks of `hpda`, `griffin` and `i-cash` (of deltas), MiB; at most what the disks have left.
-    #[schemars(range(max = 16_777_216.0), extend("exclusiveMinimum" = 0.0))]
+    #[schemars(range(max = 16_777_216.0), extend("exclusiveMinimum" = 0.0), extend("examples" = [0.0625, 1024]))]
     pub log_mib: f64,
 }
 

@@ -38,7 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
         Part::of::<Rebuilds>(),
     ],
     members: members::one_parity,
-    data_members: |members, _| members - 1,
+    data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     over_drives: members::over_one_parity,
     ..Entry::BASE

@@ -27,7 +27,7 @@
 //! and whose stripes wait until they are full.
 
 use super::parity::{Parity, Rotated};
-use super::{Entry, Idle, Incompletes, Inside, Options, Part, Rebuilds, Striping, Sums, members};
+use super::{Entry, Idle, Incompletes, Inside, Options, Part, Rebuilds, Striping, Sums, TriedWith, members};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "raid5",
@@ -42,10 +42,11 @@ pub(super) const ENTRY: Entry = Entry {
         Part::of::<Rebuilds>(),
     ],
     members: members::one_parity,
-    data_members: |members, _| members - 1,
+    data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     over_drives: members::over_one_parity,
     formula: |members| members::terms_with_parities(members, 1),
+    tried_with: &[TriedWith::BASE, TriedWith { parts: 3, drives: 3, ..TriedWith::BASE }],
     ..Entry::BASE
 };
 

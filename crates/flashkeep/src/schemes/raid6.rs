@@ -34,7 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
         Part::of::<Rebuilds>(),
     ],
     members: members::two_parities,
-    data_members: |members, _| members - 2,
+    data_members: Some(|members, _| members - 2),
     survives: |_| 2,
     over_drives: members::over_two_parities,
     formula: |members| members::terms_with_parities(members, 2),

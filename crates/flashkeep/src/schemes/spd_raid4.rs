@@ -40,12 +40,12 @@ pub(super) const ENTRY: Entry = Entry {
         Part::of::<Rebuilds>(),
     ],
     members: hybrid::only_over_drives,
-    data_members: |members, redundancy| {
+    data_members: Some(|members, redundancy| {
         members.saturating_sub(redundancy.read::<SplitOptions>().parity_drives)
-    },
+    }),
     survives: |_| 1,
     over_drives: offered,
-    tried_with: TriedWith { parts: 5, drives: 6, disks: 0 },
+    tried_with: &[TriedWith { drives: 6, ..TriedWith::BASE }],
     ..Entry::BASE
 };
 

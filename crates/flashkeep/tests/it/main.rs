@@ -24,6 +24,7 @@ mod ftl {
 
 /// What single schemes cost; what all of them survive is in `conformance`.
 mod schemes {
+    mod chained;
     mod mirror;
     mod parity;
     mod stripes;

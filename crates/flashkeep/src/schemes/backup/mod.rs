@@ -76,7 +76,6 @@ pub(super) const ENTRY: Entry = Entry {
         Part::of::<Rebuilds>(),
     ],
     members: hybrid::not_in_a_drive,
-    data_members: |_, _| 1,
     survives: |_| 1,
     memory: true,
     over_drives: |members, redundancy| {
@@ -87,7 +86,7 @@ pub(super) const ENTRY: Entry = Entry {
     survives_memory: true,
     shows_occupancy: true,
     figures: Some(BackupFigures::shape),
-    tried_with: TriedWith { parts: 5, drives: 2, disks: 1 },
+    tried_with: &[TriedWith { drives: 2, disks: 1, ..TriedWith::BASE }],
     ..Entry::BASE
 };
 
@@ -96,10 +95,10 @@ pub(super) const ENTRY: Entry = Entry {
 #[serde(default)]
 pub(super) struct BackupOptions {
     /// A segment of a disk, data or free, KiB (2 MB: Fan, section 2.3).
-    #[schemars(range(min = 1, max = 1_048_576))]
+    #[schemars(range(min = 1, max = 1_048_576), extend("examples" = [16, 2048]))]
     pub(super) segment_kib: u32,
     /// Data segments of a disk for each free one ("dozens": Fan, section 2.2; 32 is ours).
-    #[schemars(range(min = 1, max = 65_536))]
+    #[schemars(range(min = 1, max = 65_536), extend("examples" = [4, 32]))]
     pub(super) free_every: u32,
     /// Free segments beside each other that are recalled in one pass (Fan, figure 2: 3).
     #[schemars(range(min = 1, max = 64))]
@@ -108,7 +107,7 @@ pub(super) struct BackupOptions {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(super) recall_share: f64,
     /// After so long without writes free segments are recalled, ms (ours).
-    #[schemars(range(min = 0.0, max = 1e9))]
+    #[schemars(range(min = 0.0, max = 1e9), extend("examples" = [0.4, 10]))]
     pub(super) recall_idle_ms: f64,
     /// Which disk has which part of an SSD: `interleaved` or `contiguous`.
     pub(super) spread: Spread,

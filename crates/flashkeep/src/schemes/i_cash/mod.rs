@@ -59,12 +59,11 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("mod.rs"),
     options: &[Part::of::<NvramOptions>(), Part::of::<DiskLog>(), Part::of::<ICashOptions>()],
     members: hybrid::not_in_a_drive,
-    data_members: |_, _| 1,
     memory: true,
     over_drives: offered,
     recovers: false,
     memory_page: |redundancy, _| u64::from(redundancy.read::<ICashOptions>().delta_bytes),
-    tried_with: TriedWith { parts: 5, drives: 1, disks: 1 },
+    tried_with: &[TriedWith { drives: 1, disks: 1, ..TriedWith::BASE }],
     ..Entry::BASE
 };
 

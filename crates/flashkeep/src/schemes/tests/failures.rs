@@ -74,7 +74,7 @@ fn choices(nodes: &[u16], count: u32) -> Vec<Vec<u16>> {
 
 #[test]
 fn no_failure_costs_more_than_was_declared() {
-    for setup in ALL {
+    for setup in all() {
         let nodes: Vec<u16> = setup.nodes().collect();
         for seed in 0..6 {
             for steps in (0..60).step_by(3) {
@@ -130,7 +130,7 @@ fn by_trial(setup: &Setup, seed: u64, steps: u32, failures: u32) -> (Rig, BTreeS
 #[test]
 fn what_the_next_failure_would_cost() {
     let mut counted = 0;
-    for setup in ALL {
+    for setup in all() {
         // A page of which a part was lost when it was completed stays lost, even if other parts come back.
         let setup = Setup { merges: false, ..setup };
         for seed in 0..40 {
@@ -144,7 +144,7 @@ fn what_the_next_failure_would_cost() {
 
 #[test]
 fn what_is_declared_is_what_may_be_lost() {
-    for setup in ALL {
+    for setup in all() {
         for seed in 0..25 {
             let (rig, lost) = by_trial(&setup, seed, seed as u32 % 4 * 6, setup.survives());
             let declared: BTreeSet<u32> = declared(&rig, &setup).into_iter().collect();

@@ -26,7 +26,7 @@ fn check_protection(rig: &mut Rig, setup: &Setup) {
 
 #[test]
 fn parity_is_right_in_any_order_of_completion() {
-    for setup in ALL {
+    for setup in all() {
         for seed in 0..120 {
             let mut random = Random::stream(seed, "histories");
             let mut rig: Rig = setup.rig(Report::Random(50), seed);
@@ -86,7 +86,7 @@ fn contents_decide_nothing() {
         rig.rebuild(0);
         (rig.told.clone(), rig.store.log.clone(), rig.engine.exposed())
     }
-    for setup in ALL {
+    for setup in all() {
         for seed in 0..30 {
             let tokens = course::<Token>(&setup, seed);
             assert_eq!(tokens, course::<Token>(&setup, seed));

@@ -10,7 +10,7 @@ mod i_cash;
 mod pressure;
 mod rebuilds;
 
-use super::{Any, MemberFacts, Options, build, named};
+use super::{Any, MemberFacts, Members, Options, build, for_drives, named};
 use crate::engine::tests::rig;
 use crate::engine::tests::store::{Report, Store};
 use crate::engine::{Contents, Hazard, NodeId, Page, Role, Scheme, Token, Tree, Unit, gf};
@@ -36,6 +36,8 @@ struct Setup {
     /// they have; 0 in a drive.
     disks: u8,
     log: i32,
+    /// Options, as the conformance suite sets them.
+    set: &'static [&'static str],
 }
 
 const RAID5: Setup = Setup {
@@ -49,6 +51,7 @@ const RAID5: Setup = Setup {
     merges: true,
     disks: 0,
     log: 0,
+    set: &[],
 };
 const RAID4: Setup = Setup { scheme: "raid4", ..RAID5 };
 const RAID6: Setup = Setup { scheme: "raid6", members: 6, ..RAID5 };
@@ -57,7 +60,6 @@ const WAITING6: Setup = Setup { waits: true, ..RAID6 };
 const FRA: Setup = Setup { scheme: "fra", shadow: 3, ..RAID5 };
 const PPC: Setup = Setup { scheme: "ppc", shadow: 3, memory: 3, ..RAID5 };
 const MIRROR: Setup = Setup { scheme: "mirror", members: 2, stripes: 16, ..RAID5 };
-const MIRROR3: Setup = Setup { members: 3, ..MIRROR };
 
 /// Three drives, and a log of seven slots.
 const HPDA: Setup = Setup { scheme: "hpda", disks: 2, log: 7, ..RAID5 };
@@ -65,7 +67,21 @@ const DIFF: Setup = Setup { scheme: "diff-raid", ..RAID5 };
 /// Three drives, and two of half their size.
 const SPD: Setup = Setup { scheme: "spd-raid4", disks: 2, log: -3, ..RAID5 };
 
-const ALL: [Setup; 12] = [RAID4, RAID5, RAID6, WAITING, WAITING6, FRA, PPC, MIRROR, MIRROR3, HPDA, DIFF, SPD];
+/// Every scheme over mapped members of a drive with all that it declares for the conformance suite, stripes that wait to be
+/// full, and schemes over drives.
+fn all() -> impl Iterator<Item = Setup> {
+    let inside = for_drives().filter(|entry| entry.kind != Members::Raw && !entry.plain);
+    let declared = inside.flat_map(|entry| entry.tried_with.iter().map(move |with| (entry, with)));
+    let setups = declared.map(|(entry, with)| Setup {
+        scheme: entry.name,
+        members: with.parts as u8,
+        shadow: if entry.kind == Members::Shadowed { 3 } else { 0 },
+        memory: if entry.memory { 3 } else { 0 },
+        set: with.set,
+        ..RAID5
+    });
+    setups.chain([RAID6, WAITING, WAITING6, HPDA, DIFF, SPD])
+}
 
 impl<'a> Options<'a> {
     /// What no test is about.
@@ -114,6 +130,13 @@ impl Setup {
             .with("incomplete", if self.waits { "wait" } else { "zeros" })
             .with("idle_ms", self.idle as f64 / 1e6)
             .with("commit_on_collection", true);
+        for pair in self.set {
+            let Some((key, value)) = pair.strip_prefix("redundancy.").and_then(|pair| pair.split_once('='))
+            else {
+                continue;
+            };
+            redundancy.set(key, serde_json::from_str::<serde_json::Value>(value).expect("a value"));
+        }
         change(&mut redundancy);
         let options = Options {
             member_pages: u64::from(self.stripes),

@@ -1,7 +1,7 @@
 //! Arrays, for every scheme of the table that runs over drives: what the parent breaks within drives, broken around them.
 
 use super::bench::Bench;
-use super::{check_losses, fill, history, history_seen, set, sets, text};
+use super::{Tried, check_losses, fill, history, history_seen, sets, text};
 use flashkeep::config::{Resolved, load_text};
 use flashkeep::devices::DeviceSet;
 use flashkeep::drive::{Fault, Kind};
@@ -13,25 +13,15 @@ use std::path::{Path, PathBuf};
 
 type Array = Bench<DeviceSet<Token>>;
 
-/// So small that logs and memories are full now and then.
-const KEYS: &[&str] = &[
-    "redundancy.stripe_kib=8",
-    "redundancy.log_mib=0.0625",
-    "redundancy.migrate_after_s=0.05",
-    "redundancy.segment_kib=16",
-    "redundancy.free_every=4",
-    "redundancy.recall_idle_ms=0.4",
-];
-
 fn accepts(entry: &Entry, ssds: u32, disks: u32) -> bool {
     let facts = |count: u32, disk| (0..count).map(move |_| MemberFacts { pages: 24, page_bytes: 4096, disk });
     let facts: Vec<_> = facts(ssds, false).chain(facts(disks, true)).collect();
     (entry.over_drives)(&facts, &RedundancySpec::default()).is_ok()
 }
 
-/// The schemes that run over drives.
-fn over_drives() -> impl Iterator<Item = &'static Entry> {
-    SCHEMES.iter().filter(|entry| accepts(entry, entry.tried_with.drives, entry.tried_with.disks))
+/// The schemes that run over drives, with all that they declare.
+fn over_drives() -> impl Iterator<Item = Tried> {
+    SCHEMES.iter().flat_map(Tried::all).filter(|tried| accepts(tried, tried.with.drives, tried.with.disks))
 }
 
 /// What stands where a scheme takes a drive.
@@ -95,11 +85,11 @@ fn shelf_of_files() -> PathBuf {
 }
 
 /// An array of a scheme over such members.
-fn array(entry: &Entry, over: Over) -> Resolved {
+fn array(entry: &Tried, over: Over) -> Resolved {
     static FOLDER: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     let folder = FOLDER.get_or_init(shelf_of_files);
     let file = |name: &str| folder.join(format!("{name}.toml")).to_string_lossy().into_owned();
-    let (TriedWith { drives: ssds, disks, .. }, (first, last)) = (entry.tried_with, over.names());
+    let (TriedWith { drives: ssds, disks, .. }, (first, last)) = (entry.with, over.names());
     // A scheme that takes disks gets those.
     let last = if over == Over::Mix && disks > 0 { first } else { last };
     let mut members = vec![format!("\"{}\"", file(last))];
@@ -108,8 +98,7 @@ fn array(entry: &Entry, over: Over) -> Resolved {
     }
     members.extend((disks > 0).then(|| format!("\"{disks} * {}\"", file("disk"))));
     let text = format!("members = [{}]\n", members.join(", "));
-    let set = set(entry.name, KEYS);
-    load_text("array.toml", &text, &set).unwrap_or_else(|error| panic!("{error}"))
+    load_text("array.toml", &text, &entry.set(true, &[])).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Which members may be lost of an array, all those that its scheme survives at once.
@@ -126,9 +115,9 @@ fn losses(entry: &Entry, array: &Resolved) -> Vec<Vec<Vec<u32>>> {
 }
 
 /// The arrays whose scheme survives something, over every kind of member.
-fn survivors(over: &[Over]) -> impl Iterator<Item = (&'static Entry, Over, Resolved)> {
+fn survivors(over: &[Over]) -> impl Iterator<Item = (Tried, Over, Resolved)> {
     let arrays =
-        over_drives().flat_map(|entry| over.iter().map(move |&over| (entry, over, array(entry, over))));
+        over_drives().flat_map(|entry| over.iter().map(move |&over| (entry, over, array(&entry, over))));
     arrays.filter(|(entry, _, array)| (entry.survives)(array.members()) > 0)
 }
 
@@ -137,7 +126,7 @@ fn every_scheme_that_can_be_had_over_drives_is_tried() {
     for entry in SCHEMES.iter().filter(|entry| !over_drives().any(|other| other.name == entry.name)) {
         let mixes = (0..9).flat_map(|ssds| (0..9).map(move |disks| (ssds, disks)));
         let had = mixes.clone().find(|&(ssds, disks)| accepts(entry, ssds, disks));
-        assert_eq!(had, None, "{}: say in WANTS what it is to be tried with", entry.name);
+        assert_eq!(had, None, "{}: say in its ENTRY what it is tried with", entry.name);
     }
 }
 
@@ -146,7 +135,7 @@ fn every_failure_of_a_member_at_every_step_costs_only_what_was_exposed() {
     for (entry, over, array) in survivors(&[Over::Ssds, Over::Trees, Over::Mix, Over::Arrays, Over::Fronts]) {
         let commands = if over == Over::Ssds { 50 } else { 30 };
         let mut whole = Array::of(array.clone());
-        let losses = losses(entry, &array);
+        let losses = losses(&entry, &array);
         history_seen(&mut whole, 1, commands, u32::MAX, |bench| {
             let step = bench.steps;
             for (at, failing) in losses.iter().enumerate() {
@@ -160,7 +149,7 @@ fn every_failure_of_a_member_at_every_step_costs_only_what_was_exposed() {
                 for page in [1, 7, 30] {
                     bench.submit(Verb::Write, page, 3);
                 }
-                let what = format!("{} over {over:?}, {failing:?} at step {step}", entry.name);
+                let what = format!("{entry} over {over:?}, {failing:?} at step {step}");
                 check_losses(&mut bench, &exposed, &before, &what);
                 bench.audit();
             }
@@ -174,14 +163,14 @@ fn every_failure_of_a_member_at_every_step_costs_only_what_was_exposed() {
 #[test]
 fn every_failure_within_a_member_at_every_step() {
     for (entry, over) in over_drives().flat_map(|entry| [(entry, Over::Trees), (entry, Over::Arrays)]) {
-        let array = array(entry, over);
+        let array = array(&entry, over);
         let mut whole = Array::of(array.clone());
         let parts: Vec<_> = whole.parts_below(&[]).iter().flat_map(|path| whole.parts_below(path)).collect();
         history_seen(&mut whole, 2, 30, u32::MAX, |bench| {
             let step = bench.steps;
             for part in &parts {
                 let mut bench = bench.copy();
-                let row = over == Over::Arrays && part[0] + 1 == entry.tried_with.drives;
+                let row = over == Over::Arrays && part[0] + 1 == entry.with.drives;
                 if row && (entry.survives)(array.members()) == 0 {
                     continue;
                 }
@@ -189,7 +178,7 @@ fn every_failure_within_a_member_at_every_step() {
                 let before = bench.versions();
                 bench.fail_parts(std::slice::from_ref(part));
                 bench.submit(Verb::Write, 5, 4);
-                let what = format!("{} over {over:?}, {part:?} at step {step}", entry.name);
+                let what = format!("{entry} over {over:?}, {part:?} at step {step}");
                 check_losses(&mut bench, &exposed, &before, &what);
                 bench.audit();
             }
@@ -200,9 +189,9 @@ fn every_failure_within_a_member_at_every_step() {
 #[test]
 fn rebuilt_they_survive_the_next_failure() {
     for (entry, over, array) in survivors(&ALL) {
-        let losses = losses(entry, &array);
+        let losses = losses(&entry, &array);
         for seed in 0..10 {
-            let what = format!("{} over {over:?}, seed {seed}", entry.name);
+            let what = format!("{entry} over {over:?}, seed {seed}");
             let (first, next) = (&losses[seed % losses.len()], &losses[(3 * seed + 1) % losses.len()]);
             let seed = seed as u64;
             let mut bench = Array::of(array.clone());
@@ -228,7 +217,7 @@ fn rebuilt_they_survive_the_next_failure() {
 fn a_failure_during_the_rebuild_is_handled() {
     for (entry, over, array) in survivors(&ALL) {
         for seed in 0..8 {
-            let what = format!("{} over {over:?}, seed {seed}", entry.name);
+            let what = format!("{entry} over {over:?}, seed {seed}");
             let mut bench = Array::of(array.clone());
             history(&mut bench, seed, 50, u32::MAX);
             bench.run();
@@ -270,26 +259,27 @@ fn write_all(bench: &mut Array) {
 fn what_is_beyond_the_promise_is_reported() {
     for entry in over_drives() {
         for over in ALL {
-            let array = array(entry, over);
+            let array = array(&entry, over);
             let survives = (entry.survives)(array.members());
             let mut most = 0;
             for seed in 0..12_u32 {
                 let mut bench = Array::of(array.clone());
                 history(&mut bench, u64::from(seed), 50, 20 + 30 * seed);
-                let gone: Vec<u32> = (0..=survives).map(|n| (seed + n) % bench.members()).collect();
-                bench.fail(&gone);
+                let sets = sets(bench.members(), survives + 1);
+                let gone = &sets[seed as usize % sets.len()];
+                bench.fail(gone);
                 bench.run();
                 // A wrong page is the end of `read_all`.
                 most = most.max(bench.read_all().len());
-                for &member in &gone {
+                for &member in gone {
                     bench.replace(&[member]);
                 }
                 bench.run();
                 write_all(&mut bench);
-                assert!(bench.read_all().is_empty(), "{} over {over:?}: lost though written", entry.name);
+                assert!(bench.read_all().is_empty(), "{entry} over {over:?}: lost though written");
                 bench.audit();
             }
-            assert!(most > 0, "{} over {over:?}: {} failures, nothing lost", entry.name, survives + 1);
+            assert!(most > 0, "{entry} over {over:?}: {} failures, nothing lost", survives + 1);
         }
     }
 }
@@ -310,7 +300,7 @@ fn parts_of_drives_fail() {
             };
             bench.damage_device(device, fault, seed % 4 != 3);
             history(&mut bench, u64::from(seed) + 50, 40, u32::MAX);
-            let what = format!("{} over {over:?}, seed {seed}, {fault:?} of {device}", entry.name);
+            let what = format!("{entry} over {over:?}, seed {seed}, {fault:?} of {device}");
             check_losses(&mut bench, &exposed, &before, &what);
             bench.audit();
         }
@@ -322,11 +312,11 @@ fn parts_of_drives_fail() {
 #[test]
 fn members_that_forget_are_no_worse_than_members_that_fail() {
     for (entry, over, array) in survivors(&ALL) {
-        let losses = losses(entry, &array);
+        let losses = losses(&entry, &array);
         let of_members = |loss: &&Vec<Vec<u32>>| loss.iter().all(|path| path[0] < array.members());
         let losses: Vec<_> = losses.iter().filter(of_members).map(|loss| loss.concat()).collect();
         for seed in 0..30 {
-            let what = format!("{} over {over:?}, seed {seed}", entry.name);
+            let what = format!("{entry} over {over:?}, seed {seed}");
             let mut bench = Array::of(array.clone());
             history(&mut bench, seed as u64, 60, 40 + 7 * seed as u32);
             let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
@@ -353,7 +343,7 @@ fn members_that_forget_are_no_worse_than_members_that_fail() {
 fn a_member_is_replaced_as_soon_as_it_has_failed() {
     for (entry, over, array) in survivors(&[Over::Trees, Over::Arrays]) {
         for seed in 0..40 {
-            let what = format!("{} over {over:?}, seed {seed}", entry.name);
+            let what = format!("{entry} over {over:?}, seed {seed}");
             let mut bench = Array::of(array.clone());
             history(&mut bench, seed, 40, u32::MAX);
             bench.run();
@@ -375,7 +365,7 @@ fn a_member_is_replaced_as_soon_as_it_has_failed() {
 
 #[test]
 fn pages_that_nobody_has_written_are_not_copied() {
-    let mirror = SCHEMES.iter().find(|entry| entry.name == "mirror").expect("a scheme");
+    let mirror = &Tried::named("mirror");
     for (over, copies) in [(Over::Ssds, 1), (Over::Trees, 2), (Over::Arrays, 1)] {
         let mut bench = Array::of(array(mirror, over));
         for page in [2, 9, 17] {
@@ -400,16 +390,16 @@ fn pages_that_nobody_has_written_are_not_copied() {
 fn the_capacity_is_what_was_declared() {
     let mut pages = BTreeMap::new();
     for (entry, over) in over_drives().flat_map(|entry| ALL.map(|over| (entry, over))) {
-        let mut bench = Array::of(array(entry, over));
-        fill(&mut bench, &format!("{} over {over:?}", entry.name));
-        pages.insert((entry.name, over.names().0), bench.pages());
+        let mut bench = Array::of(array(&entry, over));
+        fill(&mut bench, &format!("{entry} over {over:?}"));
+        pages.insert((entry.to_string(), over.names().0), bench.pages());
     }
     // An array of drives that mirror themselves offers what one of plain drives does, of which they have two each.
-    let several = |entry: &&Entry| entry.tried_with.drives > 1;
+    let several = |entry: &Tried| entry.with.drives > 1;
     assert!(
         over_drives()
             .filter(several)
-            .all(|entry| pages[&(entry.name, "ssd")] == pages[&(entry.name, "mirrored")])
+            .all(|entry| pages[&(entry.to_string(), "ssd")] == pages[&(entry.to_string(), "mirrored")])
     );
 }
 
@@ -417,7 +407,7 @@ fn the_capacity_is_what_was_declared() {
 fn the_same_history_takes_the_same_course() {
     for (entry, over) in over_drives().flat_map(|entry| ALL.map(|over| (entry, over))) {
         let course = || {
-            let mut bench = Array::of(array(entry, over));
+            let mut bench = Array::of(array(&entry, over));
             history(&mut bench, 9, 60, 150);
             bench.fail(&[0]);
             bench.run();
@@ -425,6 +415,6 @@ fn the_same_history_takes_the_same_course() {
             bench.run();
             (bench.steps, bench.read_all())
         };
-        assert_eq!(course(), course(), "{} over {over:?}", entry.name);
+        assert_eq!(course(), course(), "{entry} over {over:?}");
     }
 }

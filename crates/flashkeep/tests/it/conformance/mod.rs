@@ -11,8 +11,10 @@ use flashkeep::drive::Fault;
 use flashkeep::engine::{Hazard, Verb};
 use flashkeep::kernel::Random;
 use flashkeep::mapping::{Below, MAPS};
-use flashkeep::schemes::{Entry, Members, named};
+use flashkeep::schemes::{Entry, Members, TriedWith, for_drives, named};
 use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
+use std::ops::Deref;
 
 /// A small drive: `channels` of one chip.
 fn text(channels: u32, planes: u32) -> String {
@@ -23,29 +25,70 @@ fn text(channels: u32, planes: u32) -> String {
     )
 }
 
-fn set(scheme: &str, more: &[&str]) -> Vec<String> {
-    let mut set = vec![
-        format!("redundancy.scheme=\"{scheme}\""),
-        "redundancy.timeout_ms=0.6".into(),
-        "redundancy.idle_ms=0.4".into(),
-        "redundancy.shadow=0.2".into(),
-        "redundancy.nvram_mib=0.03125".into(),
-        "redundancy.narrowest=3".into(),
-        "redundancy.xor_us=0.3".into(),
-        "redundancy.rebuild_share=0.7".into(),
-    ];
-    set.extend(more.iter().map(|&pair| pair.to_owned()));
-    set
+/// A scheme, and what it is tried with.
+#[derive(Clone, Copy)]
+struct Tried {
+    entry: &'static Entry,
+    with: TriedWith,
 }
 
-/// Parts of the drive with which a scheme is tried.
-fn parts(scheme: &str) -> u32 {
-    named(scheme).expect("a scheme of the table").tried_with.parts
+impl Tried {
+    /// All that the scheme declares, the first one first.
+    fn all(entry: &'static Entry) -> impl Iterator<Item = Tried> {
+        entry.tried_with.iter().map(move |&with| Tried { entry, with })
+    }
+
+    fn first(entry: &'static Entry) -> Tried {
+        Tried { entry, with: entry.tried_with[0] }
+    }
+
+    fn named(scheme: &str) -> Tried {
+        Tried::first(named(scheme).expect("a scheme of the table"))
+    }
+
+    /// What is set for it inside a drive, or over drives.
+    fn set(&self, over_drives: bool, more: &[&str]) -> Vec<String> {
+        let mut set = vec![format!("redundancy.scheme=\"{}\"", self.name)];
+        let examples = self.examples(over_drives);
+        set.extend(examples.into_iter().map(|(key, value)| format!("redundancy.{key}={value}")));
+        let own = self.with.set.iter().filter(|pair| !over_drives || pair.starts_with("redundancy."));
+        set.extend(own.chain(more).map(|&pair| pair.to_owned()));
+        set
+    }
+}
+
+impl Deref for Tried {
+    type Target = Entry;
+
+    fn deref(&self) -> &Entry {
+        self.entry
+    }
+}
+
+impl Display for Tried {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} ({} parts, {} drives, {:?})",
+            self.name, self.with.parts, self.with.drives, self.with.set
+        )
+    }
+}
+
+/// The schemes that drives can have; of those, the one that the variable `FLASHKEEP_SCHEME` names, if it is set.
+fn picked() -> impl Iterator<Item = &'static Entry> {
+    let only = std::env::var("FLASHKEEP_SCHEME").ok();
+    for_drives().filter(move |entry| only.as_ref().is_none_or(|name| name == entry.name))
+}
+
+/// Each of them with all that it declares.
+fn tried() -> impl Iterator<Item = Tried> {
+    picked().flat_map(Tried::all)
 }
 
 /// A scheme inside a drive.
-fn bench(scheme: &str) -> Bench {
-    Bench::new(&text(parts(scheme), 1), &set(scheme, &[]))
+fn bench(tried: &Tried) -> Bench {
+    Bench::new(&text(tried.with.parts, 1), &tried.set(false, &[]))
 }
 
 /// A random history: the same for the same seed, however often it is told. Stops after `until` instants.
@@ -122,23 +165,17 @@ fn check_losses<H: Bed>(
     lost
 }
 
-/// The schemes that drives can have; of those, the one that the variable `FLASHKEEP_SCHEME` names, if it is set.
-fn picked() -> impl Iterator<Item = &'static Entry> {
-    let only = std::env::var("FLASHKEEP_SCHEME").ok();
-    flashkeep::schemes::for_drives().filter(move |entry| only.as_ref().is_none_or(|name| name == entry.name))
-}
-
-fn survivors() -> impl Iterator<Item = (&'static str, u32)> {
-    picked().filter_map(|entry| {
-        let survives = (entry.survives)(entry.tried_with.parts);
-        (survives > 0).then_some((entry.name, survives))
+fn survivors() -> impl Iterator<Item = (Tried, u32)> {
+    tried().filter_map(|tried| {
+        let survives = (tried.survives)(tried.with.parts);
+        (survives > 0).then_some((tried, survives))
     })
 }
 
 #[test]
 fn every_failure_at_every_step_costs_only_what_was_exposed() {
     for (scheme, survives) in survivors() {
-        let mut whole = bench(scheme);
+        let mut whole = bench(&scheme);
         let sets = sets(whole.members(), survives);
         // All of them for a single failure; a pair each time, in turn, where there are two.
         history_seen(&mut whole, 1, 70, u32::MAX, |bench| {
@@ -166,7 +203,7 @@ fn every_failure_at_every_step_costs_only_what_was_exposed() {
 fn rebuilt_it_survives_the_next_failure() {
     for (scheme, survives) in survivors() {
         for seed in 0..12 {
-            let mut bench = bench(scheme);
+            let mut bench = bench(&scheme);
             history(&mut bench, seed, 60, 50 + 17 * seed as u32);
             let members = bench.members();
             let first: Vec<u32> = (0..survives).map(|n| (seed as u32 + n) % members).collect();
@@ -199,7 +236,7 @@ fn rebuilt_it_survives_the_next_failure() {
 fn a_failure_during_the_rebuild_is_handled() {
     for (scheme, survives) in survivors() {
         for seed in 0..12 {
-            let mut bench = bench(scheme);
+            let mut bench = bench(&scheme);
             history(&mut bench, seed, 60, u32::MAX);
             bench.run();
             let members = bench.members();
@@ -239,7 +276,7 @@ fn members_that_are_replaced_together_are_all_rebuilt() {
     for (scheme, survives) in survivors() {
         for seed in 0..24 {
             let what = format!("{scheme}, seed {seed}");
-            let mut bench = bench(scheme);
+            let mut bench = bench(&scheme);
             history(&mut bench, seed, 60, u32::MAX);
             bench.run();
             let members = bench.members();
@@ -274,7 +311,7 @@ fn what_is_found_unreadable_is_brought_back() {
     for (scheme, _) in survivors() {
         for seed in 0..12 {
             let what = format!("{scheme}, seed {seed}");
-            let mut bench = bench(scheme);
+            let mut bench = bench(&scheme);
             history(&mut bench, seed, 60, u32::MAX);
             bench.run();
             let member = seed as u32 % bench.members();
@@ -293,7 +330,7 @@ fn what_is_found_unreadable_is_brought_back() {
             bench.run();
             let next = bench.read_all();
             // Parities that nothing has read are still what they were.
-            let known = |page: &u32| now.contains(page) || lost.contains(page) || scheme != "mirror";
+            let known = |page: &u32| now.contains(page) || lost.contains(page) || !scheme.copies;
             assert!(next.iter().all(known), "{what}: {next:?}");
             let written = (0..bench.pages()).filter(|&page| before[page as usize] > 0).count();
             assert!(next.len() <= written / 2, "{what}: {} of {written} lost", next.len());
@@ -305,7 +342,7 @@ fn what_is_found_unreadable_is_brought_back() {
 fn a_page_that_cannot_be_read_is_had_otherwise_and_healed() {
     for (scheme, _) in survivors() {
         for seed in 0..10 {
-            let mut bench = bench(scheme);
+            let mut bench = bench(&scheme);
             history(&mut bench, seed, 60, u32::MAX);
             bench.run();
             let exposed = bench.exposed(Hazard::Unit);
@@ -326,7 +363,7 @@ fn a_page_that_cannot_be_read_is_had_otherwise_and_healed() {
 fn what_no_member_can_read_is_reported() {
     for (scheme, _) in survivors() {
         for seed in 0..30 {
-            let mut bench = bench(scheme);
+            let mut bench = bench(&scheme);
             history(&mut bench, seed, 60, 40 + 7 * seed as u32);
             let all: Vec<u32> = (0..bench.members()).collect();
             bench.blot(&all);
@@ -348,8 +385,8 @@ fn what_no_member_can_read_is_reported() {
 fn parts_of_members_fail() {
     for (scheme, _) in survivors() {
         for seed in 0..12_u32 {
-            let channels = parts(scheme);
-            let mut bench = Bench::new(&text(channels, 2), &set(scheme, &[]));
+            let channels = scheme.with.parts;
+            let mut bench = Bench::new(&text(channels, 2), &scheme.set(false, &[]));
             history(&mut bench, u64::from(seed), 80, 60 + 23 * seed);
             let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
             let plane = bench.planes(seed % channels)[seed as usize / 5 % 2];
@@ -367,7 +404,7 @@ fn parts_of_members_fail() {
 
 #[test]
 fn without_redundancy_what_is_lost_is_reported() {
-    let mut bench = Bench::new(&text(4, 1), &set("none", &["ftl.allocation=\"CWDP\""]));
+    let mut bench = Bench::new(&text(4, 1), &Tried::named("none").set(false, &["ftl.allocation=\"CWDP\""]));
     history(&mut bench, 3, 80, u32::MAX);
     bench.run();
     let on_plane = |bench: &Bench, page: u32| bench.place(page).and_then(|place| bench.ppn(place));
@@ -397,23 +434,22 @@ fn fill<H: Bed>(bench: &mut Bench<H>, what: &str) {
 
 #[test]
 fn the_capacity_is_what_was_declared() {
-    for entry in picked() {
-        let mut bench = bench(entry.name);
-        fill(&mut bench, entry.name);
+    for scheme in tried() {
+        fill(&mut bench(&scheme), &scheme.to_string());
     }
 }
 
 #[test]
 fn the_same_history_takes_the_same_course() {
-    for entry in picked() {
+    for scheme in tried() {
         let course = || {
-            let mut bench = bench(entry.name);
+            let mut bench = bench(&scheme);
             history(&mut bench, 9, 80, 200);
             bench.damage(Fault::Planes { first: bench.planes(0)[0], count: 1 }, false);
             bench.run();
             (bench.steps, bench.read_all())
         };
-        assert_eq!(course(), course(), "{}", entry.name);
+        assert_eq!(course(), course(), "{scheme}");
     }
 }
 
@@ -421,18 +457,18 @@ fn the_same_history_takes_the_same_course() {
 /// declared, a failure costs what was exposed, and what is rebuilt survives.
 #[test]
 fn pages_that_share_a_flash_page_serve_every_scheme() {
-    let quarter = |scheme: &str| {
+    let quarter = |scheme: &Tried| {
         let more = ["ftl.logical_page_kib=1", "ftl.gc.run=\"hold-channel\""];
-        let steps = scheme.len() % 2;
-        let text = text(parts(scheme), 1);
-        Bench::<flashkeep::drive::Drive<_>>::new(&text, &set(scheme, &more[..1 + steps]))
+        let steps = scheme.name.len() % 2;
+        let text = text(scheme.with.parts, 1);
+        Bench::<flashkeep::drive::Drive<_>>::new(&text, &scheme.set(false, &more[..1 + steps]))
     };
-    for entry in picked() {
-        fill(&mut quarter(entry.name), entry.name);
+    for scheme in tried() {
+        fill(&mut quarter(&scheme), &scheme.to_string());
     }
     for (scheme, survives) in survivors() {
         for seed in 0..12 {
-            let mut bench = quarter(scheme);
+            let mut bench = quarter(&scheme);
             history(&mut bench, seed, 120, 100 + 37 * seed as u32);
             let members = bench.members();
             let failing: Vec<u32> = (0..survives).map(|n| (seed as u32 + n) % members).collect();
@@ -452,19 +488,19 @@ fn pages_that_share_a_flash_page_serve_every_scheme() {
 #[test]
 fn every_map_serves_every_scheme_over_mapped_members() {
     let maps = MAPS.iter().filter(|map| map.below != Below::Itself);
-    for (map, scheme) in maps.flat_map(|map| picked().map(move |scheme| (map, scheme))) {
+    for (map, scheme) in maps.flat_map(|map| picked().map(move |entry| (map, Tried::first(entry)))) {
         if scheme.kind != Members::Mapped {
             continue;
         }
         for seed in 0..12 {
-            let channels = scheme.tried_with.parts;
+            let channels = scheme.with.parts;
             let map = format!("ftl.map=\"{}\"", map.name);
             let more = [map.as_str(), "ftl.cache_kib=0.03125"];
-            let mut bench = Bench::new(&text(channels, 1 + seed as u32 % 2), &set(scheme.name, &more));
+            let mut bench = Bench::new(&text(channels, 1 + seed as u32 % 2), &scheme.set(false, &more));
             history(&mut bench, seed, 150, u32::MAX);
             bench.run();
             bench.audit();
-            assert!(bench.read_all().is_empty(), "{map} under {scheme:?}: a page is lost");
+            assert!(bench.read_all().is_empty(), "{map} under {scheme}: a page is lost");
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Power cuts, for every scheme of the table.
 
 use super::bench::Bench;
-use super::{history, history_seen, parts, picked, set, survivors, text};
+use super::{Tried, history, history_seen, survivors, text, tried};
 use flashkeep::engine::{Hazard, Verb};
 use flashkeep::kernel::{Random, SimTime};
 use std::collections::BTreeSet;
 
-fn bench(scheme: &str, more: &[&str]) -> Bench {
+fn bench(scheme: &Tried, more: &[&str]) -> Bench {
     bench_of(scheme, 1, more)
 }
 
-fn bench_of(scheme: &str, planes: u32, more: &[&str]) -> Bench {
-    Bench::with_cuts(&text(parts(scheme), planes), &set(scheme, more))
+fn bench_of(scheme: &Tried, planes: u32, more: &[&str]) -> Bench {
+    Bench::with_cuts(&text(scheme.with.parts, planes), &scheme.set(false, more))
 }
 
 /// After a cut: nothing that was durable is missing, everything is made redundant again, and the drive goes on.
@@ -77,7 +77,7 @@ fn a_cut_at_every_third_step_however_blocks_are_filled() {
             if scheme == "ppc" && more[0].starts_with("ftl.map=") {
                 continue; // It keeps old versions, which only a page map can.
             }
-            let mut whole = bench_of(scheme, planes, more);
+            let mut whole = bench_of(&Tried::named(scheme), planes, more);
             history_seen(&mut whole, seed, 90, u32::MAX, |bench| {
                 let step = bench.steps;
                 if step % 3 != seed as u32 % 3 {
@@ -110,7 +110,7 @@ fn a_cut_at_every_step_whatever_the_map() {
     for scheme in ["none", "mirror", "raid5"] {
         for (seed, &(planes, more)) in (1..).zip(&MAPS) {
             let (commands, each) = if scheme == "none" { (60, 1) } else { (40, 3) };
-            let mut whole = bench_of(scheme, planes, more);
+            let mut whole = bench_of(&Tried::named(scheme), planes, more);
             history_seen(&mut whole, seed, commands, u32::MAX, |bench| {
                 let step = bench.steps;
                 if step % each != seed as u32 % each {
@@ -133,7 +133,7 @@ fn cut_again_and_again_every_map_goes_on() {
     for scheme in ["none", "mirror", "raid5"] {
         for seed in 0..12 {
             let (planes, more) = MAPS[seed as usize % MAPS.len()];
-            let mut bench = bench_of(scheme, planes, more);
+            let mut bench = bench_of(&Tried::named(scheme), planes, more);
             for round in 0..12 {
                 let until = bench.steps + 3 + 5 * ((seed as u32 + 3 * round) % 9);
                 history(&mut bench, seed * 100 + u64::from(round), 30, until);
@@ -158,14 +158,14 @@ fn cut_again_and_again_every_map_goes_on() {
 
 #[test]
 fn a_cut_at_every_step_costs_nothing_that_was_durable() {
-    for entry in picked() {
+    for scheme in tried() {
         for (seed, more) in (1..).zip(SETTINGS) {
-            let mut whole = bench(entry.name, more);
+            let mut whole = bench(&scheme, more);
             history_seen(&mut whole, seed, 60, u32::MAX, |bench| {
                 let step = bench.steps;
                 let mut bench = bench.copy();
                 bench.cut();
-                let what = format!("{}, {more:?}, cut at step {step}", entry.name);
+                let what = format!("{scheme}, {more:?}, cut at step {step}");
                 check(&mut bench, &what);
                 history(&mut bench, seed + 9, 8, u32::MAX);
                 bench.run();
@@ -186,7 +186,7 @@ fn may_be_lost(bench: &Bench) -> BTreeSet<u32> {
 fn a_cut_with_a_member_gone_costs_what_was_being_written_and_what_shares_its_stripe() {
     for (scheme, survives) in survivors() {
         for seed in 0..40 {
-            let mut bench = bench(scheme, SETTINGS[seed as usize % 2]);
+            let mut bench = bench(&scheme, SETTINGS[seed as usize % 2]);
             history(&mut bench, seed, 50, 40 + 9 * seed as u32);
             let members = bench.members();
             let gone: Vec<u32> = (0..survives).map(|n| (seed as u32 + n) % members).collect();
@@ -228,7 +228,7 @@ fn a_cut_with_a_member_gone_costs_what_was_being_written_and_what_shares_its_str
 fn a_cut_during_a_rebuild_loses_nothing() {
     for (scheme, survives) in survivors() {
         for seed in 0..60 {
-            let mut bench = bench(scheme, &[]);
+            let mut bench = bench(&scheme, &[]);
             history(&mut bench, seed, 50, u32::MAX);
             bench.run();
             let exposed = bench.exposed(Hazard::Unit);
@@ -253,9 +253,9 @@ fn a_cut_during_a_rebuild_loses_nothing() {
 
 #[test]
 fn cut_again_and_again_the_drive_goes_on() {
-    for entry in picked() {
+    for scheme in tried() {
         for seed in 0..6 {
-            let mut bench = bench(entry.name, SETTINGS[seed as usize % 4]);
+            let mut bench = bench(&scheme, SETTINGS[seed as usize % 4]);
             for round in 0..12 {
                 let until = bench.steps + 5 + 7 * ((seed as u32 + round) % 5);
                 history(&mut bench, seed * 100 + u64::from(round), 30, until);
@@ -266,14 +266,14 @@ fn cut_again_and_again_the_drive_goes_on() {
                     bench.cut_at(SimTime(at.0 + (ready.0 - at.0) / 2));
                 }
                 let missing = bench.take_stock();
-                assert!(missing.is_empty(), "{}, seed {seed}, round {round}: {missing:?}", entry.name);
+                assert!(missing.is_empty(), "{scheme}, seed {seed}, round {round}: {missing:?}");
             }
-            check(&mut bench, entry.name);
+            check(&mut bench, &scheme.to_string());
             for page in 0..bench.pages() {
                 bench.submit(Verb::Write, page, 1);
                 bench.run();
             }
-            assert!(bench.read_all().is_empty(), "{}", entry.name);
+            assert!(bench.read_all().is_empty(), "{scheme}");
             bench.audit();
         }
     }
@@ -283,16 +283,15 @@ fn cut_again_and_again_the_drive_goes_on() {
 /// after a cut; with one gone, or one that is being rebuilt, only what was exposed or being written.
 #[test]
 fn whatever_happens_in_whatever_order_what_is_missing_was_exposed() {
-    for entry in picked() {
+    for scheme in tried() {
         for seed in 0..100 {
             let mut random = Random::stream(seed, "events");
-            let mut bench = bench(entry.name, SETTINGS[seed as usize % 4]);
-            let survives =
-                survivors().find(|&(name, _)| name == entry.name).map_or(0, |(_, survives)| survives);
+            let mut bench = bench(&scheme, SETTINGS[seed as usize % 4]);
+            let survives = (scheme.survives)(scheme.with.parts);
             let (mut gone, mut may) = (Vec::new(), BTreeSet::new());
             let mut struck = false;
             for round in 0..30 {
-                let what = format!("{}, seed {seed}, round {round}", entry.name);
+                let what = format!("{scheme}, seed {seed}, round {round}");
                 match random.below(6) {
                     0 if survives > 0 && gone.is_empty() && bench.is_whole() => {
                         // What a plan under way has not given to the last one to fail would be a second failure.
@@ -334,7 +333,7 @@ fn whatever_happens_in_whatever_order_what_is_missing_was_exposed() {
                 bench.submit(Verb::Write, page, 4);
                 bench.run();
             }
-            assert!(bench.read_all().is_empty(), "{}, seed {seed}: lost though written anew", entry.name);
+            assert!(bench.read_all().is_empty(), "{scheme}, seed {seed}: lost though written anew");
             bench.audit();
         }
     }

@@ -1,0 +1,498 @@
+//! # What it does
+//! Chained declustering: writes every page twice, to one member and to the member `redundancy.chain_offset` places
+//! further, with the last member's neighbour being the first. One half of each member holds first copies, the other half
+//! second copies. A read goes to the `first` copy, to both `in-turn`, or to the one whose die and channel are free
+//! soonest (`redundancy.chain_read`). A member that was replaced or came back is given what it lacks page by page, from
+//! the other copies, at the pace of `redundancy.rebuild_share`.
+//!
+//! # What it costs
+//! Half of the flash, whatever the number of members, and two programs a page.
+//!
+//! # What it survives
+//! Any one of the units it runs over. If one is gone, both of its neighbours have the other copies, so that its reads
+//! are shared by two members; of a mirrored pair one member would take them all.
+//!
+//! # Example
+//! `flashkeep compare synth:random,requests=20k 8CM-64 --set redundancy.scheme=chained --set redundancy.across=chip`
+//!
+//! # Source
+//! Hsiao and DeWitt, "Chained declustering: A new availability strategy for multiprocessor database machines", ICDE 1990.
+//! There the second copy is on the next member and reads are balanced by the query optimiser; the offset and the three
+//! ways to read are ours.
+
+use super::{Entry, Inside, MemberFacts, MemberTerms, Options, Part, Rebuilds, RedundancySpec, Striping};
+use super::{Terms, TriedWith, WrongOption, members, members::Row, todo::Todo};
+use crate::engine::{Cause, Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Role};
+use crate::engine::{Scheme, Spare, Step, Unit, Verb, Verdict, View, Why};
+use crate::figures;
+use crate::figures::{Reported, unit};
+use crate::kernel::Bits;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "chained",
+    summary: "chained declustering: every page on two members, a fixed distance apart",
+    source: include_str!("chained.rs"),
+    options: &[
+        Part::of::<Inside>(),
+        Part::of::<Striping>(),
+        Part::of::<ChainedOptions>(),
+        Part::of::<Rebuilds>(),
+    ],
+    members: |parts, width, level| members::row(parts, width, level, CHAIN),
+    check,
+    capacity: Some(|each, members, redundancy| Layout::new(each, members, 1, redundancy).pages()),
+    over_drives,
+    survives: |_| 1,
+    follows_load: |redundancy| redundancy.read::<ChainedOptions>().chain_read == ChainRead::LeastBusy,
+    formula,
+    figures: Some(ChainedFigures::shape),
+    tried_with: &[
+        TriedWith { parts: 3, drives: 3, ..TriedWith::BASE },
+        TriedWith {
+            parts: 4,
+            drives: 4,
+            set: &["redundancy.chain_offset=2", "redundancy.chain_read=\"in-turn\""],
+            ..TriedWith::BASE
+        },
+        TriedWith {
+            parts: 5,
+            drives: 5,
+            set: &["redundancy.chain_read=\"least-busy\"", "ftl.over_provisioning=0.9"],
+            ..TriedWith::BASE
+        },
+    ],
+    ..Entry::BASE
+};
+
+const CHAIN: Row =
+    Row { name: "chain", least: 3, why: "so that a page's copies are not all that its members share" };
+
+/// Options of `chained`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+struct ChainedOptions {
+    /// The second copy of a page is this many members further; less than there are members.
+    #[schemars(range(min = 1, max = 254), extend("examples" = [1, 2]))]
+    chain_offset: u32,
+    /// Which copy is read: the `first`, both `in-turn`, or the `least-busy` one.
+    #[schemars(extend("examples" = ["first", "in-turn"]))]
+    chain_read: ChainRead,
+}
+
+impl Default for ChainedOptions {
+    fn default() -> Self {
+        ChainedOptions { chain_offset: 1, chain_read: ChainRead::First }
+    }
+}
+
+/// Which copy is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum ChainRead {
+    /// The first copy.
+    #[default]
+    First,
+    /// First and second copies in turn.
+    InTurn,
+    /// The copy whose die and channel are free soonest.
+    LeastBusy,
+}
+
+figures! {
+    /// What chained declustering did.
+    struct ChainedFigures {
+        /// Pages that the host read from their second copy.
+        second_copy_reads: u64 => unit("pages").row("read from second copies, pages"),
+    }
+}
+
+/// An offset that leads back to the first copy is refused, and one that goes round further than that.
+fn check(members: u32, redundancy: &RedundancySpec) -> Result<(), WrongOption> {
+    let offset = redundancy.read::<ChainedOptions>().chain_offset;
+    if offset < members {
+        return Ok(());
+    }
+    let message = format!("{offset} with {members} members: 1 to {} are accepted", members - 1);
+    Err(WrongOption { key: "redundancy.chain_offset", message })
+}
+
+fn over_drives(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
+    let number = members::row(members.len() as u64, None, "member", CHAIN)?;
+    Ok(Layout::new(members::common_pages(members), number, 1, redundancy).pages())
+}
+
+/// Everything is there twice, and written twice.
+fn formula(members: &[MemberTerms]) -> Option<Terms> {
+    let Terms { ssd, disk, life } = members::as_its_members(members)?;
+    Some(Terms { ssd: 2.0 * ssd, disk: 2.0 * disk, life })
+}
+
+/// Where the copies of a page lie. Rows of units come first: as many rows of first copies as of their second copies. What
+/// is left of each member, less than two units, is laid out page by page in the same way, and the last page of an odd
+/// number is shared by pairs of members.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Layout {
+    members: u64,
+    offset: u64,
+    unit: u64,
+    /// Pages of each member that have first copies: in whole units, and page by page.
+    rows: [u64; 2],
+    odd: bool,
+}
+
+/// A page of a member.
+type Place = (Member, Page);
+
+impl Layout {
+    fn new(each: u64, members: u32, unit: u32, redundancy: &RedundancySpec) -> Layout {
+        let offset = u64::from(redundancy.read::<ChainedOptions>().chain_offset);
+        let (members, unit) = (u64::from(members), u64::from(unit));
+        let in_units = each / (2 * unit) * unit;
+        Layout { members, offset, unit, rows: [in_units, each / 2 - in_units], odd: each % 2 == 1 }
+    }
+
+    /// Members reach each other in circles, each of the same number of members; pairs of a circle are `offset` apart.
+    fn circles(&self) -> (u64, u64) {
+        let (mut circles, mut rest) = (self.offset, self.members);
+        while rest > 0 {
+            (circles, rest) = (rest, circles % rest);
+        }
+        (circles, self.members / circles)
+    }
+
+    fn pages(&self) -> u64 {
+        let (circles, length) = self.circles();
+        let shared = if self.odd { circles * (length / 2) } else { 0 };
+        (self.rows[0] + self.rows[1]) * self.members + shared
+    }
+
+    /// Both copies of a page, the first one first.
+    fn places(&self, page: Page) -> [Place; 2] {
+        let (mut page, mut base) = (u64::from(page.0), 0);
+        let place = |member: u64, row: u64| (Member((member % self.members) as u8), Page(row as u32));
+        for (rows, unit) in self.rows.into_iter().zip([self.unit, 1]) {
+            if page < rows * self.members {
+                let (number, within) = (page / unit, page % unit);
+                let (member, row) = (number % self.members, base + number / self.members * unit + within);
+                return [place(member, row), place(member + self.offset, row + rows)];
+            }
+            (page, base) = (page - rows * self.members, base + 2 * rows);
+        }
+        let pairs = self.circles().1 / 2;
+        let member = page / pairs + 2 * (page % pairs) * self.offset;
+        [place(member, base), place(member + self.offset, base)]
+    }
+
+    /// The page that a member's page is a copy of; none for what is left over.
+    fn page(&self, (member, at): Place) -> Option<Page> {
+        let (member, mut row, mut first) = (u64::from(member.0), u64::from(at.0), 0);
+        for (rows, unit) in self.rows.into_iter().zip([self.unit, 1]) {
+            if row < 2 * rows {
+                let back = if row < rows { 0 } else { self.members - self.offset };
+                let (member, row) = ((member + back) % self.members, row % rows);
+                return Some(Page((first + (row / unit * self.members + member) * unit + row % unit) as u32));
+            }
+            (row, first) = (row - 2 * rows, first + rows * self.members);
+        }
+        let shared = (first..self.pages()).map(|page| Page(page as u32));
+        shared.into_iter().find(|&page| self.places(page).contains(&(Member(member as u8), at)))
+    }
+}
+
+/// Chained declustering.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Chained {
+    layout: Layout,
+    /// Pages of each member.
+    each: u32,
+    read: ChainRead,
+    /// The copy whose turn it is to be read.
+    turn: usize,
+    second_copy_reads: u64,
+    /// Nothing ever failed: every copy is there.
+    sound: bool,
+    /// Pages that lack a copy because of a failure.
+    degraded: Bits,
+    /// Pages of which one copy is left.
+    last_copy: Bits,
+    /// Pages of which a copy can be made.
+    todo: Todo,
+    /// Copies under way, and those of them that will not bring what they were to.
+    copying: u32,
+    in_vain: Bits,
+}
+
+pub(super) fn build(options: &Options<'_>) -> Chained {
+    let (each, members) = (options.member_pages, u32::from(options.members));
+    Chained {
+        layout: Layout::new(each, members, options.unit_pages, options.redundancy),
+        each: each as u32,
+        read: options.redundancy.read::<ChainedOptions>().chain_read,
+        turn: 0,
+        second_copy_reads: 0,
+        sound: true,
+        degraded: Bits::default(),
+        last_copy: Bits::default(),
+        todo: Todo::default(),
+        copying: 0,
+        in_vain: Bits::default(),
+    }
+}
+
+impl Chained {
+    fn pages(&self) -> impl Iterator<Item = Page> + use<> {
+        (0..self.layout.pages() as u32).map(Page)
+    }
+
+    fn is_copying(&self) -> bool {
+        self.copying > 0 || !self.todo.is_empty()
+    }
+
+    /// How many of `most` pages from this one on lie side by side on both members. Once something has failed, each page is
+    /// looked at by itself.
+    fn run(&self, page: Page, most: u16) -> u16 {
+        let from = self.layout.places(page);
+        let beside = |n: &u16| {
+            let next = self.layout.places(page.plus(u32::from(*n)));
+            (0..2).all(|copy| next[copy] == (from[copy].0, from[copy].1.plus(u32::from(*n))))
+        };
+        if self.sound { 1 + (1..most).take_while(beside).count() as u16 } else { 1 }
+    }
+
+    /// Which copy of a page is read. What a write needs of the page's old contents comes from the less busy one, unless
+    /// all reads go to the first.
+    fn reader(&mut self, command: &Command, places: [Place; 2], view: &View<'_>, plan: &mut Plan) -> usize {
+        let (update, in_turn) = (command.cause == Cause::Update, self.read != ChainRead::First);
+        let first = self.turn;
+        if in_turn && !update {
+            self.turn = 1 - self.turn;
+        }
+        let has = |copy: &usize| view.has(places[*copy].0, places[*copy].1);
+        let mut having = [first, 1 - first].into_iter().filter(has);
+        let reader = if self.read == ChainRead::LeastBusy || in_turn && update {
+            having.min_by_key(|&copy| view.backlog(places[copy].0, places[copy].1))
+        } else {
+            having.next()
+        };
+        let reader = reader.unwrap_or(first);
+        let (member, page) = places[reader];
+        plan.rescued += u16::from(
+            command.cause == Cause::Host && reader != first && !has(&first) && view.holds(member, page),
+        );
+        reader
+    }
+
+    /// Looks at a page: which of its copies are there, and which could be made.
+    fn examine(&mut self, page: Page, view: &View<'_>) {
+        let places = self.layout.places(page);
+        let having = places.into_iter().filter(|&(member, page)| view.has(member, page)).count();
+        let there =
+            places.into_iter().any(|(member, page)| view.has(member, page) && view.holds(member, page));
+        let to_do = having > 0 && places.into_iter().any(|place| lacks(place, there, view));
+        // A page that is lost goes on lacking copies until it is written again.
+        let degraded = if having == 0 { self.degraded.has(page.0) } else { there && having == 1 };
+        self.degraded.set(page.0, degraded);
+        self.last_copy.set(page.0, there && having == 1);
+        self.todo.set(page.0, to_do);
+    }
+}
+
+/// Whether a member is to be given a page that the other one has, or to forget a page that the other one was made to
+/// forget meanwhile.
+fn lacks((member, page): Place, there: bool, view: &View<'_>) -> bool {
+    view.alive(member) && !view.has(member, page) && (there || view.holds(member, page))
+}
+
+impl Scheme for Chained {
+    fn capacity(&self) -> u64 {
+        self.layout.pages()
+    }
+
+    /// Commands are cut at units, which lie side by side; while copies are made, at pages.
+    fn grain(&self) -> u32 {
+        if self.is_copying() { 1 } else { self.layout.unit as u32 }
+    }
+
+    /// Each page read is part of the answer which copy of the next one is less busy.
+    fn read_grain(&self) -> u32 {
+        if self.read == ChainRead::LeastBusy { 1 } else { self.grain() }
+    }
+
+    /// No command overtakes a copy that is being made.
+    fn lock(&self, command: &Command) -> Lock {
+        if self.is_copying() { Lock::Pass(Key(u64::from(command.start.0))) } else { Lock::Free }
+    }
+
+    fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
+        self.layout.places(page).into_iter().for_each(|(member, page)| tell(member, page));
+    }
+
+    fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        self.layout.page((member, page))
+    }
+
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        let mut at = 0;
+        while at < command.count {
+            let page = command.start.plus(u32::from(at));
+            let (places, count) = (self.layout.places(page), self.run(page, command.count - at));
+            let step = |(member, page): Place| Step::new(member, command.over(page, count), at);
+            if command.verb == Verb::Read {
+                let copy = self.reader(command, places, view, plan);
+                plan.push(step(places[copy]));
+                if command.cause == Cause::Host && copy == 1 {
+                    self.second_copy_reads += u64::from(count);
+                }
+            } else {
+                let mut second = step(places[1]);
+                if command.cause == Cause::Host {
+                    second.command.cause = Cause::Mirror;
+                }
+                plan.push(step(places[0]));
+                plan.push(second);
+            }
+            if !self.sound && command.verb != Verb::Read {
+                let alive = places.into_iter().filter(|&(member, _)| view.alive(member)).count();
+                let writes = command.verb == Verb::Write;
+                self.degraded.set(page.0, writes && alive < 2);
+                self.last_copy.set(page.0, writes && alive == 1);
+                self.todo.set(page.0, false);
+            }
+            at += count;
+        }
+        Verdict::Go
+    }
+
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        if why != Why::Rebuild {
+            return false;
+        }
+        while let Some(number) = self.todo.next(|page| view.held(Key(u64::from(page)))) {
+            self.todo.set(number, false);
+            let places = self.layout.places(Page(number));
+            let mut having = places.into_iter().filter(|&(member, page)| view.has(member, page));
+            // Of a page that is lost, what a member still holds is out of date.
+            let Some((from, page)) = having.next() else { continue };
+            let there = view.holds(from, page);
+            let one = |verb, page| Command::new(verb, page, 1).because(Cause::Rebuild);
+            let verb = if there { Verb::Write } else { Verb::Trim };
+            let Some((to, at)) = places.into_iter().find(|&place| lacks(place, there, view)) else {
+                // What was being written when the page was examined was a trim.
+                self.examine(Page(number), view);
+                continue;
+            };
+            if there {
+                plan.push(Step::new(from, one(Verb::Read, page), 0));
+            }
+            plan.push(Step::new(to, one(verb, at), 0).stage(1));
+            plan.hold = Some(Key(u64::from(number)));
+            self.copying += 1;
+            return true;
+        }
+        false
+    }
+
+    /// Only copies that are being made hold a page.
+    fn settled(&mut self, key: Key, view: &View<'_>) {
+        let page = Page(key.0 as u32);
+        self.copying -= 1;
+        self.examine(page, view);
+        if self.in_vain.set(page.0, false) {
+            self.todo.set(page.0, false);
+        }
+    }
+
+    fn fell_short(&mut self, key: Key) {
+        self.in_vain.set(key.0 as u32, true);
+    }
+
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+        let wanted = failed[failed.len() - 1];
+        let Some(page) = self.layout.page((wanted.member, wanted.command.start)) else {
+            return Outcome::Lost;
+        };
+        let tried = |member: Member| failed.iter().any(|step| step.member == member);
+        let mut others = self.layout.places(page).into_iter();
+        let Some((member, page)) = others.find(|&(member, page)| view.has(member, page) && !tried(member))
+        else {
+            return Outcome::Lost;
+        };
+        plan.push(Step::new(member, wanted.command.over(page, 1), 0));
+        Outcome::Planned
+    }
+
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        self.sound = false;
+        let rows = change.page().map_or(0..self.each, |page| page.0..page.0 + 1);
+        for row in rows {
+            let Some(page) = self.layout.page((member, Page(row))) else { continue };
+            self.examine(page, view);
+            if matches!(change, Change::Refused(_)) {
+                self.todo.set(page.0, false);
+                self.in_vain.set(page.0, view.held(Key(u64::from(page.0))));
+            }
+        }
+    }
+
+    fn rebuilding(&self) -> bool {
+        self.is_copying()
+    }
+
+    fn is_whole(&self) -> bool {
+        self.degraded.count() == 0
+    }
+
+    fn is_carefree(&self) -> bool {
+        true
+    }
+
+    fn exposed(&self) -> u64 {
+        self.last_copy.count()
+    }
+
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        hazard == Hazard::Unit && self.degraded.has(page.0)
+    }
+
+    /// Pages that neither member holds, if one of them lacks nothing of them.
+    fn known_zeros(&self, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
+        for places in self.pages().map(|page| self.layout.places(page)) {
+            let mut having = places.into_iter().filter(|&(member, page)| view.has(member, page));
+            if having.next().is_some_and(|(member, page)| !view.holds(member, page)) {
+                let lacking = places.into_iter().filter(|&(member, page)| {
+                    view.alive(member) && !view.has(member, page) && !view.holds(member, page)
+                });
+                lacking.for_each(|(member, page)| tell(member, page));
+            }
+        }
+    }
+
+    /// The newer copy is the page; the other one is brought up to it, unless they are the same.
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        (self.turn, self.sound, self.copying) = (0, false, 0);
+        (self.degraded, self.last_copy, self.in_vain, self.todo) = Default::default();
+        for places in self.pages().map(|page| self.layout.places(page)) {
+            let copies = places.into_iter().filter_map(|(member, page)| view.spare(member, page));
+            let newer = |one: Spare, other: Spare| if other.is_newer_than(&one) { other } else { one };
+            let Some(newest) = copies.reduce(newer) else { continue };
+            for (member, page) in places {
+                let is_old = view.spare(member, page).is_none_or(|copy| copy.stamp != newest.stamp);
+                if view.alive(member) && is_old {
+                    lacks(member, page);
+                }
+            }
+        }
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+        for page in self.pages().filter(|page| !self.degraded.has(page.0)) {
+            visit(&self.layout.places(page).map(|(member, page)| Unit { member, page, role: Role::Plain }));
+        }
+    }
+
+    fn figures(&self) -> Option<serde_json::Value> {
+        Some(ChainedFigures { second_copy_reads: self.second_copy_reads }.to_json())
+    }
+}
