@@ -22,26 +22,14 @@
 //! # Source
 //! Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988.
 
-use super::parity::{Fixed, Parity};
-use super::{Entry, Idle, Incompletes, Inside, Options, Part, Rebuilds, Striping, Sums, members};
+use super::parity::{self, Fixed, Parity};
+use super::{Entry, Options};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "raid4",
     summary: "RAID-4: one parity, on the last member",
     source: include_str!("raid4.rs"),
-    options: &[
-        Part::of::<Inside>(),
-        Part::of::<Striping>(),
-        Part::of::<Incompletes>(),
-        Part::of::<Idle>(),
-        Part::of::<Sums>(),
-        Part::of::<Rebuilds>(),
-    ],
-    members: members::one_parity,
-    data_members: Some(|members, _| members - 1),
-    survives: |_| 1,
-    over_drives: members::over_one_parity,
-    ..Entry::BASE
+    ..parity::WRITTEN_TOGETHER
 };
 
 /// One parity, on the last member.

@@ -26,28 +26,16 @@
 //! RAID support" (DVS-RAID), whose figure 1 gives the rotation and the choice between the two update methods,
 //! and whose stripes wait until they are full.
 
-use super::parity::{Parity, Rotated};
-use super::{Entry, Idle, Incompletes, Inside, Options, Part, Rebuilds, Striping, Sums, TriedWith, members};
+use super::parity::{self, Parity, Rotated};
+use super::{Entry, Options, TriedWith, members};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "raid5",
     summary: "RAID-5: one parity, rotated over the members",
     source: include_str!("raid5.rs"),
-    options: &[
-        Part::of::<Inside>(),
-        Part::of::<Striping>(),
-        Part::of::<Incompletes>(),
-        Part::of::<Idle>(),
-        Part::of::<Sums>(),
-        Part::of::<Rebuilds>(),
-    ],
-    members: members::one_parity,
-    data_members: Some(|members, _| members - 1),
-    survives: |_| 1,
-    over_drives: members::over_one_parity,
     formula: |members| members::terms_with_parities(members, 1),
     tried_with: &[TriedWith::BASE, TriedWith { parts: 3, drives: 3, ..TriedWith::BASE }],
-    ..Entry::BASE
+    ..parity::WRITTEN_TOGETHER
 };
 
 /// One parity, rotated.

@@ -18,27 +18,19 @@
 //! # Source
 //! Anvin, "The mathematics of RAID-6", 2004.
 
-use super::parity::{Parity, Rotated};
-use super::{Entry, Idle, Incompletes, Inside, Options, Part, Rebuilds, Striping, Sums, members};
+use super::parity::{self, Parity, Rotated};
+use super::{Entry, Options, members};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "raid6",
     summary: "RAID-6: two parities, rotated over the members",
     source: include_str!("raid6.rs"),
-    options: &[
-        Part::of::<Inside>(),
-        Part::of::<Striping>(),
-        Part::of::<Incompletes>(),
-        Part::of::<Idle>(),
-        Part::of::<Sums>(),
-        Part::of::<Rebuilds>(),
-    ],
     members: members::two_parities,
     data_members: Some(|members, _| members - 2),
     survives: |_| 2,
     over_drives: members::over_two_parities,
     formula: |members| members::terms_with_parities(members, 2),
-    ..Entry::BASE
+    ..parity::WRITTEN_TOGETHER
 };
 
 /// Two parities, rotated.

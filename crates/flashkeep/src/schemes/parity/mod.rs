@@ -26,13 +26,30 @@ pub(super) use versions::Versions;
 pub(super) use weighted::Reshuffle;
 pub use weighted::Weighted;
 
-use super::{Idle, Incomplete, Incompletes, Options};
+use super::{Entry, Idle, Incomplete, Incompletes, Inside, Options, Part, Rebuilds, Striping, Sums, members};
 use crate::engine::{
     Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step,
     Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::Span;
 use waiting::Waiting;
+
+/// What schemes declare that write data and parity together; with one parity, as it is.
+pub(super) const WRITTEN_TOGETHER: Entry = Entry {
+    options: &[
+        Part::of::<Inside>(),
+        Part::of::<Striping>(),
+        Part::of::<Incompletes>(),
+        Part::of::<Idle>(),
+        Part::of::<Sums>(),
+        Part::of::<Rebuilds>(),
+    ],
+    members: members::one_parity,
+    data_members: Some(|members, _| members - 1),
+    survives: |_| 1,
+    over_drives: members::over_one_parity,
+    ..Entry::BASE
+};
 
 /// Milliseconds of a drive file as a span of time.
 pub(super) fn milliseconds(ms: f64) -> Span {
