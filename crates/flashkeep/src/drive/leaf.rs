@@ -137,6 +137,12 @@ impl Ftl {
         }
     }
 
+    /// The next write is offered to the next channel first.
+    #[inline(always)]
+    pub(super) fn next_turn(&mut self) {
+        self.turn = if self.turn + 1 >= self.domain.extent[0] { 0 } else { self.turn + 1 };
+    }
+
     pub(super) fn lanes_range(&self) -> std::ops::Range<usize> {
         self.lanes.start as usize..self.lanes.end as usize
     }

@@ -33,6 +33,19 @@ impl PageWrite {
     }
 }
 
+/// When what happens to a page of an operation.
+#[derive(Clone, Copy, Debug)]
+struct PageTimes {
+    /// The operation is granted.
+    granted: SimTime,
+    /// The page's command begins.
+    begun: SimTime,
+    /// Its data are in the register.
+    sent: SimTime,
+    /// It is programmed.
+    end: SimTime,
+}
+
 /// How an operation is carried out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
@@ -131,11 +144,26 @@ impl<C: Contents> Drive<C> {
         manner: Manner,
         pages: &[PageWrite],
     ) -> SimTime {
-        let Manner { kind, summary, cached } = manner;
-        let targets = pages.iter().map(|page| page.target);
-        let phases = self.flash.timing.cost(&self.flash.geometry, FlashOp { kind, targets, summary });
-        let (first, end) = self.occupy::<M>(now, channel, unit, &phases, cached);
-        self.conclude::<M>([now, first, end], &phases, unit, kind, pages);
+        let phases = self.cost_of_pages(manner, pages);
+        let (first, end) = self.occupy::<M>(now, channel, unit, &phases, manner.cached);
+        self.conclude([now, first, end], &phases, unit, manner.kind, pages);
+        end
+    }
+
+    /// [`Drive::commit`] of a program of a single page, which is not described by a list.
+    #[inline(always)]
+    pub(super) fn commit_page<M: Mode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        page: PageWrite,
+    ) -> SimTime {
+        let kind = Kind::Program;
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, page.target);
+        let (begun, end) = self.occupy::<M>(now, channel, unit, &phases, false);
+        let times = PageTimes { granted: now, begun, sent: begun + phases.sent(), end };
+        self.conclude_page::<M>(times, unit, kind, page, true);
         end
     }
 
@@ -147,10 +175,8 @@ impl<C: Contents> Drive<C> {
         manner: Manner,
         pages: &[PageWrite],
     ) -> Phases {
-        let Manner { kind, summary, .. } = manner;
-        let targets = pages.iter().map(|page| page.target);
-        let phases = self.flash.timing.cost(&self.flash.geometry, FlashOp { kind, targets, summary });
-        self.conclude::<Full>([start, start, start + phases.busy()], &phases, unit, kind, pages);
+        let phases = self.cost_of_pages(manner, pages);
+        self.conclude([start, start, start + phases.busy()], &phases, unit, manner.kind, pages);
         phases
     }
 
@@ -167,14 +193,20 @@ impl<C: Contents> Drive<C> {
         let end = now + held + phases.busy();
         self.occupy_channel(now, channel, held + phases.sent());
         self.occupy_unit(now, unit, end);
-        self.conclude::<Full>([now, now, end], &phases, unit, Kind::Erase, &[block]);
+        self.conclude([now, now, end], &phases, unit, Kind::Erase, &[block]);
         end
+    }
+
+    #[inline(always)]
+    fn cost_of_pages(&self, Manner { kind, summary, .. }: Manner, pages: &[PageWrite]) -> Phases {
+        let targets = pages.iter().map(|page| page.target);
+        self.flash.timing.cost(&self.flash.geometry, FlashOp { kind, targets, summary })
     }
 
     /// Accounts are kept of an operation that is granted at `now`, whose transfers begin at `first`, and which is over at
     /// `end`; its writes know when they are acknowledged, and when durable.
     #[inline(always)]
-    fn conclude<M: Mode>(
+    fn conclude(
         &mut self,
         [now, first, end]: [SimTime; 3],
         phases: &Phases,
@@ -190,17 +222,33 @@ impl<C: Contents> Drive<C> {
             };
             before = Some((begun, sent));
             planes += u64::from(!page.target.along);
-            self.note_programmed::<M>(unit, kind, page.target.to, at == 0);
-            self.accounts.counters.count(page.ftl, kind, page.cause);
-            // In a round everything has begun together, and blocks are erased together.
-            self.account::<M>(if at == 0 || kind == Kind::Erase { now } else { begun }, end, kind, page);
-            if page.op.is_some() {
-                let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
-                self.queues.ops[page.op].note_placed(now, acknowledged, end);
-            }
+            let times = PageTimes { granted: now, begun, sent, end };
+            self.conclude_page::<Full>(times, unit, kind, *page, at == 0);
         }
-        if !M::PLAIN && pages.len() > 1 {
+        if pages.len() > 1 {
             self.accounts.counters.multi_plane[kind as usize] += u64::from(planes > 1);
+        }
+    }
+
+    /// Accounts are kept of a page of an operation, the first one or another, and its write knows when it is
+    /// acknowledged, and when durable.
+    #[inline(always)]
+    fn conclude_page<M: Mode>(
+        &mut self,
+        times: PageTimes,
+        unit: UnitId,
+        kind: Kind,
+        page: PageWrite,
+        first: bool,
+    ) {
+        let PageTimes { granted, begun, sent, end } = times;
+        self.note_programmed::<M>(unit, kind, page.target.to, first);
+        self.accounts.counters.count(page.ftl, kind, page.cause);
+        // In a round everything has begun together, and blocks are erased together.
+        self.account::<M>(if first || kind == Kind::Erase { granted } else { begun }, end, kind, &page);
+        if page.op.is_some() {
+            let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
+            self.queues.ops[page.op].note_placed(granted, acknowledged, end);
         }
     }
 

@@ -155,14 +155,14 @@ impl<C: Contents> OpSource<C> for Collections {
 #[derive(Clone, Copy)]
 pub(super) struct Taker {
     pub(super) lane: usize,
-    plane: PlaneId,
-    turn_of_planes: u32,
-    turn_of_lanes: u32,
+    pub(super) plane: PlaneId,
+    pub(super) turn_of_planes: u32,
+    pub(super) turn_of_lanes: u32,
 }
 
 impl<C: Contents, M: Mode> OpSource<C> for Writes<M> {
-    /// A program, the most frequent of all: kept apart from the rest so that it stays small.
-    #[inline(never)]
+    /// A program, the most frequent operation of all: compiled into the visit of a channel.
+    #[inline(always)]
     fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
         let cached = !M::PLAIN && drive.flash.commands.cache_program && !drive.ftl.physical;
         let idle = if cached { idle | drive.accepting(now, channel) } else { idle };
@@ -221,12 +221,11 @@ impl<C: Contents> Drive<C> {
     /// A lane takes what comes first in its pool.
     #[inline(always)]
     pub(super) fn give<M: Mode>(&mut self, now: SimTime, channel: usize, taker: Taker) -> UnitId {
-        let Taker { lane, plane, turn_of_planes, turn_of_lanes } = taker;
-        self.dies.channels[channel].turn = turn_of_lanes;
-        if (M::PHYSICAL || !M::PLAIN) && self.erases_next(lane) {
-            return self.erase_raw(now, channel, lane);
+        self.dies.channels[channel].turn = taker.turn_of_lanes;
+        if (M::PHYSICAL || !M::PLAIN) && self.erases_next(taker.lane) {
+            return self.erase_raw(now, channel, taker.lane);
         }
-        self.grant_write::<M>(now, channel, lane, plane, turn_of_planes)
+        self.grant_write::<M>(now, channel, taker)
     }
 
     /// Nothing can be written now: when that may change by itself.

@@ -26,6 +26,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Grants what can be granted.
+    #[inline]
     pub(super) fn visit(&mut self, now: SimTime, channel: usize) {
         match self.paths.programs {
             Programs::Plain => self.visit_as::<Plain>(now, channel),
@@ -34,6 +35,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
+    #[inline(never)]
     fn visit_as<M: Mode>(&mut self, now: SimTime, channel: usize) {
         if !M::PLAIN && self.flash.bus == BusUse::Rounds {
             return self.visit_in_rounds(now, channel);
@@ -45,7 +47,7 @@ impl<C: Contents> Drive<C> {
         while self.dies.channels[channel].free_at <= now {
             match self.grant_one::<M>(now, channel, idle) {
                 Next::Granted(unit) => {
-                    idle &= !self.dies.units[unit.0 as usize].bit;
+                    idle &= !(1 << (unit.0 - self.dies.channels[channel].first_unit));
                     if !M::PLAIN && self.dies.gangs.size > 1 {
                         self.begin(now, channel, unit);
                     }
@@ -103,7 +105,7 @@ impl<C: Contents> Drive<C> {
         units.iter().rev().fold(0, |mask, &free_at| mask << 1 | u64::from(free_at <= now))
     }
 
-    #[inline]
+    #[inline(always)]
     fn grant_one<M: Mode>(&mut self, now: SimTime, channel: usize, idle: u64) -> Next {
         let state = &self.dies.channels[channel];
         if idle == 0 && state.ready == 0 && M::PLAIN && !self.flash.commands.cache_read {

@@ -1,6 +1,7 @@
 //! Writes: kept in a pool until a die may take them, then placed and programmed.
 
 use super::program::{Full, Manner, Mode, PageWrite};
+use super::sources::Taker;
 use super::{Drive, Ftl, Kind, Lane, Op};
 use crate::engine::{Cause, Command, Contents, Done, Flags, Ticket};
 use crate::flash::{Level, PlaneId, Ppn, Target, UnitId};
@@ -225,43 +226,34 @@ impl<C: Contents> Drive<C> {
 
     /// Programs the first page of a lane's pool, and with it what else one command can take.
     #[inline(always)]
-    pub(super) fn grant_write<M: Mode>(
-        &mut self,
-        now: SimTime,
-        channel: usize,
-        lane: usize,
-        plane: PlaneId,
-        turn: u32,
-    ) -> UnitId {
+    pub(super) fn grant_write<M: Mode>(&mut self, now: SimTime, channel: usize, taker: Taker) -> UnitId {
+        let Taker { lane, plane, turn_of_planes, .. } = taker;
         let this = &mut self.queues.lanes[lane];
-        this.turn = turn;
+        this.turn = turn_of_planes;
         let (unit, ftl, pool) = (this.unit, usize::from(this.ftl), this.pool as usize);
-        if M::PLAIN {
+        if M::PHYSICAL {
+            let op = self.queues.pop(pool);
+            let page = self.page_of_write(op, 0, plane);
+            self.place_physical(op);
+            self.commit_page::<M>(now, channel, unit, page);
+            self.all_placed(op);
+        } else if M::PLAIN {
             let op = self.queues.pools[pool].head;
-            let Op { placed: n, command: Command { start, count, cause, sectors, .. }, ppn, .. } =
+            let Op { placed: n, command: Command { start, count, cause, sectors, .. }, .. } =
                 self.queues.ops[op];
-            let target = Target::sectors(ppn, sectors);
-            let mut page = PageWrite { op, n, ftl: ftl as u16, cause, plane, target, guards: None };
-            if M::PHYSICAL {
-                self.queues.pop(pool);
-                self.place_physical(op);
-            } else {
-                page.target.to = self.place_plainly(page, start.0 + u32::from(n));
-            }
-            if !M::PHYSICAL && self.placement.many_planes {
+            let to = self.place_plainly(ftl, plane, op, n, start.0 + u32::from(n));
+            if self.placement.many_planes {
                 self.prefetch_for(lane);
             }
-            self.commit::<M>(now, channel, unit, Manner::program(false), &[page]);
+            let target = Target::sectors(to, sectors);
+            let page = PageWrite { op, n, ftl: ftl as u16, cause, plane, target, guards: None };
+            self.commit_page::<M>(now, channel, unit, page);
             if n + 1 == count {
-                if !M::PHYSICAL {
-                    self.queues.pop(pool);
-                }
+                self.queues.pop(pool);
                 self.all_placed(op);
             }
         } else {
             self.grant_gathered(now, channel, lane, plane);
-        }
-        if !M::PHYSICAL {
             self.next_turn(ftl);
         }
         unit
@@ -332,8 +324,7 @@ impl<C: Contents> Drive<C> {
 
     #[inline]
     pub(super) fn next_turn(&mut self, ftl: usize) {
-        let this = &mut self.ftl.leaves[ftl];
-        this.turn = if this.turn + 1 >= this.domain.extent[0] { 0 } else { this.turn + 1 };
+        self.ftl.leaves[ftl].next_turn();
     }
 
     /// What a page of a write holds, and its address when it was written.
@@ -343,15 +334,15 @@ impl<C: Contents> Drive<C> {
         (lpn, if C::KEEP { self.queues.carried[page.op.index()][usize::from(page.n)] } else { C::default() })
     }
 
-    /// [`Drive::place`] in a plain drive.
+    /// [`Drive::place`] in a plain drive; the next channel is offered the next write first.
     #[inline(always)]
-    fn place_plainly(&mut self, page: PageWrite, lpn: u32) -> Ppn {
-        let PageWrite { ftl, plane, op, n, .. } = page;
-        let ftl = usize::from(ftl);
-        if !self.ftl.leaves[ftl].renamed.is_empty() {
-            let mut renamed = page;
-            self.place(&mut renamed);
-            return renamed.target.to;
+    fn place_plainly(&mut self, ftl: usize, plane: PlaneId, op: Id<Op>, n: u16, lpn: u32) -> Ppn {
+        let leaf = &mut self.ftl.leaves[ftl];
+        leaf.next_turn();
+        if !leaf.renamed.is_empty() {
+            let mut page = self.page_of_write(op, n, plane);
+            self.place(&mut page);
+            return page.target.to;
         }
         let contents = if C::KEEP { self.queues.carried[op.index()][usize::from(n)] } else { C::default() };
         let ppn = self.ftl.blocks.program(plane, lpn, contents);

@@ -143,38 +143,13 @@ impl Timing {
     #[must_use]
     #[inline(always)]
     pub fn cost<T: IntoIterator<Item = Target>>(&self, geometry: &Geometry, op: FlashOp<T>) -> Phases {
-        let number = |ppn| geometry.page_of(ppn);
         let mut phases = Phases::default();
         let mut first = true;
         for target in op.targets {
-            if target.along {
-                continue;
+            if !target.along {
+                self.add(&mut phases, geometry, op.kind, target, first);
+                first = false;
             }
-            match op.kind {
-                Kind::Read => {
-                    phases.command += self.command;
-                    phases.sense = phases.sense.max(self.read_of(number(target.to)));
-                    phases.data_out += self.transfer(target.sectors);
-                }
-                Kind::Program => {
-                    phases.command += self.command;
-                    phases.data_in += self.transfer(target.sectors);
-                    if !first {
-                        phases.data_in += self.register;
-                    }
-                    phases.program = phases.program.max(self.program_of(number(target.to)));
-                }
-                Kind::Copyback => {
-                    phases.command += self.command;
-                    phases.sense = phases.sense.max(self.read_of(number(target.from)));
-                    phases.program = phases.program.max(self.program_of(number(target.to)));
-                }
-                Kind::Erase => {
-                    phases.command += self.erase_command;
-                    phases.program = self.erase;
-                }
-            }
-            first = false;
         }
         if op.summary {
             phases.summary = self.summary;
@@ -186,7 +161,39 @@ impl Timing {
     #[must_use]
     #[inline(always)]
     pub fn cost_of(&self, geometry: &Geometry, kind: Kind, target: Target) -> Phases {
-        self.cost(geometry, FlashOp { kind, targets: [target], summary: false })
+        let mut phases = Phases::default();
+        self.add(&mut phases, geometry, kind, target, true);
+        phases
+    }
+
+    /// Adds a target, the first one or another, to what an operation takes.
+    #[inline(always)]
+    fn add(&self, phases: &mut Phases, geometry: &Geometry, kind: Kind, target: Target, first: bool) {
+        let number = |ppn| geometry.page_of(ppn);
+        match kind {
+            Kind::Read => {
+                phases.command += self.command;
+                phases.sense = phases.sense.max(self.read_of(number(target.to)));
+                phases.data_out += self.transfer(target.sectors);
+            }
+            Kind::Program => {
+                phases.command += self.command;
+                phases.data_in += self.transfer(target.sectors);
+                if !first {
+                    phases.data_in += self.register;
+                }
+                phases.program = phases.program.max(self.program_of(number(target.to)));
+            }
+            Kind::Copyback => {
+                phases.command += self.command;
+                phases.sense = phases.sense.max(self.read_of(number(target.from)));
+                phases.program = phases.program.max(self.program_of(number(target.to)));
+            }
+            Kind::Erase => {
+                phases.command += self.erase_command;
+                phases.program = self.erase;
+            }
+        }
     }
 
     /// When a target's command begins, and when its data have been sent, in a program whose targets before it have been

@@ -106,7 +106,7 @@ impl Timing {
 
     /// Register to array, of a page of a block.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub(super) fn program_of(&self, page: u32) -> Span {
         if self.by_page.is_empty() { self.program } else { self.by_page[page as usize][1] }
     }

@@ -40,17 +40,21 @@ impl Agenda {
     /// Puts the slot's event at `at`, in place of what it held.
     #[inline]
     pub fn set(&mut self, slot: usize, at: SimTime) {
-        let (mut group, mut place) = (self.leaves + slot / FAN, slot % FAN);
-        self.tree[group][place] = at.0;
+        let tree = self.tree.as_mut_slice();
+        let mut group = self.leaves + slot / FAN;
+        let mut four = &mut tree[group];
+        four[slot % FAN] = at.0;
         while group > 0 {
-            let least = least(&self.tree[group]);
-            (group, place) = ((group - 1) / FAN, (group - 1) % FAN);
-            if self.tree[group][place] == least {
+            let least = least(four);
+            let place = (group - 1) % FAN;
+            group = (group - 1) / FAN;
+            four = &mut tree[group];
+            if four[place] == least {
                 return;
             }
-            self.tree[group][place] = least;
+            four[place] = least;
         }
-        self.next = SimTime(least(&self.tree[0]));
+        self.next = SimTime(least(four));
     }
 
     /// When the slot's event is.
