@@ -92,12 +92,12 @@ def test_members_fail(flashkeep: Command, array: Path) -> None:
         (("--fail", "member:9@1s"), "0 to 4"),
         (("--fail", "chip:0.0@1s"), "member:M"),
         (("--set", "flash.channels=4"), "belongs to the members"),
-        (("--set", "redundancy.scheme=dvs"), "order of their arrival"),
+        (("--set", "redundancy.scheme=dvs"), "a log-structured scheme is an FTL of its own"),
         (("--set", "members=[]"), "members"),
         (("--set", 'members=["5 * nosuch"]'), "nosuch"),
         (("--condition", *BASIC, "--existing", "reads"), "one of them"),
         (BASIC, "--condition"),
-        (("--timeline-window", "1s..2s"), "there is none"),
+        (("--timeline-window", "1s..2s"), "needs --timeline"),
     ],
 )
 def test_what_makes_no_sense(flashkeep: Command, array: Path, arguments: tuple[str, ...], part: str) -> None:

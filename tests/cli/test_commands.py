@@ -139,7 +139,7 @@ def test_small_pages_share_programs_and_reads(flashkeep: Command, die: Path) -> 
 def test_pages_that_do_not_fit_the_flash_s_are_refused(flashkeep: Command, die: Path) -> None:
     done = flashkeep("check", die, "--set", "ftl.logical_page_kib=3")
     assert done.code == 2
-    assert "no whole number of places for pages of 3 KiB" in done.err
+    assert "does not hold a whole number of pages of 3 KiB" in done.err
     done = flashkeep("check", die, "--set", "ftl.logical_page_kib=2", "--set", "ftl.gc.copyback=on")
     assert done.code == 2
     assert "ftl.gc.copyback" in done.err

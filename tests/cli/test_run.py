@@ -209,7 +209,7 @@ class TestOut:
         [
             (["--timeline", "t.json", "--timeline-window", "2s..1s"], "ends before it begins"),
             (["--timeline", "t.json", "--timeline-window", "1..2"], "found `1`; a time such as 10s"),
-            (["--timeline-window", "1s..2s"], "it bounds a --timeline"),
+            (["--timeline-window", "1s..2s"], "needs --timeline"),
             (["--timeline", "t.json", "--untimed"], "an untimed run has no times"),
             (["--timeline", "."], "is a directory"),
         ],

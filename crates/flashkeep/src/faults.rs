@@ -70,7 +70,7 @@ pub fn events(fail: &[String], scenario: Option<&Path>, drive: &Resolved) -> Res
     }
     if drive.map().below != Below::Itself && events.iter().any(|event| event.what != What::Power) {
         return Err(Error::Option(format!(
-            "{}: ftl.map = \"{}\" does not go on after a failure; `page` is accepted",
+            "{}: ftl.map = \"{}\" cannot continue after a failure; `page` is accepted",
             if fail.is_empty() { "--scenario" } else { "--fail" },
             drive.spec.ftl.map
         )));
@@ -107,11 +107,11 @@ fn event(what: &str, when: &str, drive: &Resolved) -> Result<Event, String> {
 
 fn consistent(event: Event) -> Result<Event, String> {
     if event.what == What::Power && (event.transient || event.replace_after.is_some()) {
-        return Err("the power comes back at once: `power@WHEN` is all that is accepted".into());
+        return Err("the power returns immediately: only `power@WHEN` is accepted".into());
     }
     if event.transient && event.replace_after.is_some() {
         return Err(
-            "what fails only in passing is not replaced: `transient` and `replace_after` exclude each other"
+            "a transient failure has no replacement: `transient` and `replace_after` exclude each other"
                 .into(),
         );
     }
@@ -119,10 +119,12 @@ fn consistent(event: Event) -> Result<Event, String> {
         return Err("`replace_after` is for channels, chips, dies, planes and members".into());
     }
     if event.when == When::Worn && (event.what != What::Whole || event.transient) {
-        return Err("`worn` is for a whole member of an array, such as member:0@worn, and for good".into());
+        return Err(
+            "`worn` is for a permanent failure of a whole member of an array, such as member:0@worn".into()
+        );
     }
     if event.transient && event.what == What::Memory {
-        return Err("the non-volatile memory has no check code: it fails for good".into());
+        return Err("the non-volatile memory has no transient failures".into());
     }
     Ok(event)
 }
@@ -194,8 +196,8 @@ fn array_not_recovered(array: &Resolved) -> Option<String> {
     let scheme = array.scheme();
     if !scheme.recovers {
         return Some(format!(
-            "found `power`, which is not simulated yet with redundancy.scheme = \"{}\" over drives: what it knows of them \
-             would not be found again",
+            "found `power`, which is not simulated yet with redundancy.scheme = \"{}\" over drives: its \
+             state in memory cannot be recovered",
             scheme.name
         ));
     }
@@ -214,13 +216,15 @@ fn member_not_recovered(array: &Resolved, numbered: bool) -> Option<String> {
         let why = match () {
             () if member.is_disk() => return None,
             () if member.buffer_bytes() > 0 => {
-                "its DRAM takes with it what the array was told is written; buffer.dram_mib = 0 is accepted"
+                "its DRAM would lose data that the array was told is written; buffer.dram_mib = 0 is \
+                 accepted"
             }
             () if member.is_array() && !member.scheme().recovers => {
-                "what its scheme knows of its members would not be found again"
+                "its scheme's state in memory cannot be recovered"
             }
             () if has_parity(member) && (member.is_array() || !numbered) => {
-                "it has a parity of its own, and would not know its pages, which say which pages of the host's they are"
+                "it has parity of its own, whose pages cannot be identified from the host's page numbers \
+                 in OOB areas"
             }
             () => return if member.is_array() { member_not_recovered(member, numbered) } else { None },
         };
@@ -243,7 +247,8 @@ fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
         let Some(number) = number else {
             let memory = if drive.memory_pages() > 0 { ", nvram" } else { "" };
             return Err(format!(
-                "found `{text}`; of an array member:M and member:M/WHAT{memory} are accepted, such as member:0/chip:1.0"
+                "found `{text}`; an array accepts member:M and member:M/WHAT{memory}, such as \
+                 member:0/chip:1.0"
             ));
         };
         let Some(member) = drive.array.get(number as usize) else {
@@ -255,12 +260,12 @@ fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
         path.push(number);
         match rest {
             None => return Ok((path, What::Whole)),
-            Some("power") => return Err("a power cut strikes an array as a whole: `power@WHEN`".into()),
+            Some("power") => return Err("a power loss affects the whole array: use `power@WHEN`".into()),
             Some(rest) => (drive, text) = (member, rest),
         }
     }
     if drive.is_disk() {
-        let found = format!("found `{text}`; a disk fails whole");
+        let found = format!("found `{text}`; a disk fails as a whole");
         return if path.is_empty() { Err(found + ", and only as a member of an array") } else { Err(found) };
     }
     Ok((path, what(text, drive)?))
@@ -322,7 +327,7 @@ fn what(text: &str, drive: &Resolved) -> Result<What, String> {
         }
         _ => {
             return Err(format!(
-                "found `{text}`, a part of what has one open block (ftl.pool); whole pools, blocks and pages can fail"
+                "found `{text}`, a part of a block pool (ftl.pool); whole pools, blocks and pages can fail"
             ));
         }
     })
@@ -331,8 +336,8 @@ fn what(text: &str, drive: &Resolved) -> Result<What, String> {
 fn when(text: &str) -> Result<When, String> {
     let accepted = || {
         format!(
-            "found `{text}`; a simulated time (10s, 250ms, 30us), a number of requests (5000req), a share of them \
-             (50%), or `worn` (when it has come to the end of its life) is accepted"
+            "found `{text}`; a simulated time (10s, 250ms, 30us), a number of requests (5000req), a share \
+             of them (50%), or `worn` (when it has reached the end of its life) is accepted"
         )
     };
     if text == "worn" {

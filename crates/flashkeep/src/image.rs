@@ -137,26 +137,26 @@ impl Reader {
     /// In words: it cannot be read, is something else, cut short, damaged, of another version or another drive.
     pub fn open(path: &Path, drive: &Value) -> Result<Self, String> {
         let file = std::fs::read(path).map_err(|error| error.to_string())?;
-        let cut = || format!("cut short: {} bytes, and more were written", file.len());
+        let cut = || format!("truncated: {} bytes, but more were written", file.len());
         let Some(rest) = file.strip_prefix(MAGIC) else {
-            return Err("not a drive that `flashkeep age` or --save-aged has written".into());
+            return Err("not a drive saved by `flashkeep age` or --save-aged".into());
         };
         let (version, rest) = rest.split_first_chunk::<2>().ok_or_else(cut)?;
         let version = u16::from_le_bytes(*version);
         if version != VERSION {
             return Err(format!(
-                "of version {version} of the format; version {VERSION} is read: age the drive again"
+                "has format version {version}; version {VERSION} is accepted: age the drive again"
             ));
         }
         let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(cut)?;
         let (header, state) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
-        let damaged = |_| "damaged: what it says of itself cannot be read".to_owned();
+        let damaged = |_| "damaged: its header cannot be read".to_owned();
         let header: Header = serde_json::from_slice(header).map_err(damaged)?;
         if (state.len() as u64) < header.bytes {
             return Err(cut());
         }
         if digest(state) != header.sha256 {
-            return Err("damaged: its contents are not what was written".into());
+            return Err("damaged: its checksum does not match".into());
         }
         differs("", Some(&header.drive), Some(drive))?;
         let bytes = zstd::stream::decode_all(state).map_err(|error| error.to_string())?;
@@ -191,7 +191,7 @@ fn differs(key: &str, saved: Option<&Value>, here: Option<&Value>) -> Result<(),
     let table = |value: Option<&Value>| value.map_or(Some(none.clone()), |value| value.as_object().cloned());
     let (Some(old), Some(new)) = (table(saved), table(here)) else {
         let say = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
-        return Err(format!("of another drive: {key} is {} there and {} here", say(saved), say(here)));
+        return Err(format!("of another drive: {key} is {} in the file and {} here", say(saved), say(here)));
     };
     let keys = new.keys().chain(old.keys().filter(|name| !new.contains_key(*name)));
     for name in keys {

@@ -225,14 +225,14 @@ impl Logs for Timeline {
         if let Some(full_at) = self.full_at {
             let (from, next) = (seconds(full_at), seconds(SimTime(full_at.0 + full_at.0.max(1))));
             return Some(format!(
-                "--timeline: it holds the first {MOST} slices, up to {from} of {}; --timeline-window {from}..{next} \
-                 shows what follows",
+                "--timeline: it holds the first {MOST} slices, up to {from} of {}; --timeline-window \
+                 {from}..{next} shows the following ones",
                 seconds(end)
             ));
         }
         let window = self.window.filter(|window| window.from >= end)?;
         Some(format!(
-            "--timeline-window: it begins at {}, and the run ended at {}: the timeline is empty",
+            "--timeline-window: it starts at {}, but the run ended at {}: the timeline is empty",
             seconds(window.from),
             seconds(end)
         ))

@@ -67,10 +67,7 @@ impl<'a> Workload<'a> {
             return Err(option("time-scale", format!("found {scale}; a number above 0 is accepted")));
         }
         if job.compact && job.wrap {
-            return Err(option(
-                "compact",
-                "cannot go with --wrap: an address is placed or wrapped, not both",
-            ));
+            return Err(option("compact", "excludes --wrap: an address is either placed or wrapped"));
         }
         let placement = match (job.compact, job.wrap) {
             (true, _) => Placement::Compact,
@@ -214,13 +211,13 @@ impl<'a> Workload<'a> {
         let capacity = self.size.capacity_bytes;
         let message = match error {
             AddressError::Beyond(end) => format!(
-                "request {number} ends at byte {end}, beyond the drive's capacity of {capacity} bytes; --compact \
-                 places extents at first touch, --wrap takes addresses modulo the capacity, --bad-records skip leaves \
-                 such requests out"
+                "request {number} ends at byte {end}, beyond the drive's capacity of {capacity} bytes; \
+                 --compact places extents at their first access, --wrap takes addresses modulo the \
+                 capacity, --bad-records skip skips such requests"
             ),
             AddressError::SecondDevice => format!(
-                "request {number} is for device {}, and the trace does not say how large its devices are; --compact \
-                 keeps them apart, --merge-devices lays them over each other",
+                "request {number} is for device {}, and the trace does not give the sizes of its devices; \
+                 --compact keeps them apart, --merge-devices merges them",
                 request.device
             ),
             AddressError::Full => format!(

@@ -33,8 +33,8 @@ impl Check<'_> {
         let Some(model) = ageing::named(&keys.model) else { return Ok(()) };
         if schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw) {
             let message = format!(
-                "{}: stripes in the order of arrival lay out their flash themselves, and no model says how; \
-                 `--condition` ages such a drive by writing",
+                "{}: log-structured schemes place pages themselves, and no ageing model covers them; age \
+                 such a drive with `--condition`",
                 keys.model
             );
             return Err(self.wrong(&["ageing.model", "redundancy.scheme"], message));
@@ -42,16 +42,16 @@ impl Check<'_> {
         let map = &self.spec.ftl.map;
         if mapping::named(map).is_some_and(|map| map.below == Below::Blocks) {
             let message = format!(
-                "{}: ftl.map = \"{map}\" keeps the pages of a logical block together in a block, and no model says which \
-                 blocks these are; `--condition` ages such a drive by writing",
+                "{}: ftl.map = \"{map}\" keeps the pages of a logical block in one block, and no ageing \
+                 model covers that; age such a drive with `--condition`",
                 keys.model
             );
             return Err(self.wrong(&["ageing.model", "ftl.map"], message));
         }
         if self.spec.start.existing == Existing::All {
             let message = format!(
-                "{}: with start.existing = \"all\" the drive is written in full, and nothing is left to age; `reads` \
-                 and `none` are accepted, or `--condition`",
+                "{}: with start.existing = \"all\" the drive is fully written before time 0, and nothing \
+                 is left to age; `reads` and `none` are accepted, or `--condition`",
                 keys.model
             );
             return Err(self.wrong(&["ageing.model", "start.existing"], message));
@@ -60,8 +60,8 @@ impl Check<'_> {
         let most = 1.0 - 2.0 / f64::from(flash.blocks_per_plane);
         if keys.aged_ratio > most {
             let message = format!(
-                "{} leaves {:.1} blocks of a {plane} clean; collection needs 2 of them: at most {:.6} is accepted with {} \
-                 blocks in a {plane}",
+                "{} leaves {:.1} blocks of a {plane} clean; garbage collection needs 2: at most {:.6} is \
+                 accepted with {} blocks in a {plane}",
                 keys.aged_ratio,
                 f64::from(flash.blocks_per_plane) * (1.0 - keys.aged_ratio),
                 (most * 1e6).floor() / 1e6,
@@ -73,8 +73,8 @@ impl Check<'_> {
         let logical = 1.0 / (1.0 + self.spec.ftl.over_provisioning);
         if keys.aged_ratio * valid > logical {
             let message = format!(
-                "{valid} of the {} written pages of a {plane} would be valid, more than the {} that the host can have: a \
-                 lower ageing.valid_ratio or ageing.aged_ratio",
+                "{valid} of the {} written pages of a {plane} would be valid, but the host can have only \
+                 {}: set a lower ageing.valid_ratio or ageing.aged_ratio",
                 (pages * keys.aged_ratio) as u64,
                 (pages * logical) as u64
             );

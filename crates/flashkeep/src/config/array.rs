@@ -132,7 +132,8 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
         return Err(given.error(&[key], message));
     }
     if spec.price_per_gb.is_some() {
-        let message = "an array costs what its members cost: set it there, as in `members = [\"4 * NAME,price_per_gb=2\"]`";
+        let message = "the price of an array is the sum of its members' prices: set it there, as in \
+                       `members = [\"4 * NAME,price_per_gb=2\"]`";
         return Err(given.error(&["price_per_gb"], message));
     }
     let mut members = members(&mut spec, given)?;
@@ -148,7 +149,7 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
     let page = first.page_bytes();
     if let Some(other) = members.iter().find(|member| member.page_bytes() != page) {
         let message = format!(
-            "`{}` has pages of {page} bytes, `{}` of {}: members with pages of one size are accepted",
+            "`{}` has pages of {page} bytes, `{}` of {}; all members must have the same page size",
             first.spec.name,
             other.spec.name,
             other.page_bytes()
@@ -174,7 +175,7 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
     let resolved = Resolved { array: members, warnings, ..Resolved::plain(spec, given.drive()) };
     let Striping { stripe_kib } = resolved.spec.redundancy.read();
     if scheme.has::<Striping>() && stripe_kib * 1024.0 % page as f64 != 0.0 {
-        let message = format!("a unit of {stripe_kib} KiB is not a whole number of pages of {page} bytes");
+        let message = format!("a chunk of {stripe_kib} KiB is not a whole number of pages of {page} bytes");
         return Err(wrong(&["redundancy.stripe_kib"], message));
     }
     if resolved.array.len() > 255 {
@@ -185,7 +186,7 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
     }
     if resolved.unit_pages() == 0 && !scheme.concatenates {
         let message =
-            "0 puts members one after another; that is for redundancy.scheme = \"none\" only".to_owned();
+            "0 concatenates the members; that is only for redundancy.scheme = \"none\" only".to_owned();
         return Err(wrong(&["redundancy.stripe_kib", "redundancy.scheme"], message));
     }
     if let Err(why) = (scheme.over_drives)(&resolved.used_facts(), &resolved.spec.redundancy) {
@@ -228,8 +229,8 @@ fn check_ageing(array: &Resolved) -> Result<(), String> {
         return Ok(());
     }
     if array.spec.start.existing == Existing::All {
-        return Err("their ageing.model cannot go with start.existing = \"all\" of the array, which writes all of them \
-                    in full; `reads` and `none` are accepted, or `--condition`"
+        return Err("their ageing.model excludes start.existing = \"all\" of the array, which writes all \
+                    members before time 0; `reads` and `none` are accepted, or `--condition`"
             .into());
     }
     let scheme = array.scheme();
@@ -260,7 +261,7 @@ fn members(spec: &mut DriveSpec, given: &Given) -> Result<Vec<Resolved>, DriveEr
             return Err(wrong(format!("found `{text}`{message}")));
         };
         if given.depth() >= DEEPEST {
-            return Err(wrong(format!("arrays {DEEPEST} deep: members may not lead back to themselves")));
+            return Err(wrong(format!("arrays nested {DEEPEST} deep: a member must not contain itself")));
         }
         let member = load::member(drive, directory.as_deref(), given)?;
         members.extend(std::iter::repeat_n(member, count));

@@ -244,8 +244,8 @@ impl Check<'_> {
         let flash = &self.spec.flash;
         if flash.blocks_per_plane < 3 {
             let message = format!(
-                "found {}; at least 3 are accepted: one being written, one kept to collect into, \
-                 one with data",
+                "found {}; at least 3 are accepted: one being written, one reserved to collect into, one \
+                 with data",
                 flash.blocks_per_plane
             );
             return Err(self.wrong(&["flash.blocks_per_plane"], message));
@@ -299,10 +299,9 @@ impl Check<'_> {
         let (threshold, share) = (self.spec.ftl.gc.threshold, op / (1.0 + op));
         if threshold >= share {
             self.warnings.push(format!(
-                "ftl.gc.threshold: {threshold} cannot be met with the drive full: over-provisioning of \
-                 {op:.4} leaves at most {share:.4} of its pages free, so collection never ends: from then on \
-                 each write finds the plane below the threshold and collects as long as a block holds an \
-                 invalid page"
+                "ftl.gc.threshold: {threshold} cannot be reached with a full drive: over-provisioning of \
+                 {op:.4} leaves at most {share:.4} of its pages free, so each write triggers garbage \
+                 collection as long as a block has an invalid page"
             ));
         }
     }
@@ -328,8 +327,7 @@ impl Check<'_> {
         let flash = &self.spec.flash;
         let alone = flash.planes_per_die == 1 || flash.busy_unit == BusyUnit::Plane;
         if flash.commands.multi_plane != MultiPlane::Off && alone {
-            let text =
-                "flash.commands.multi_plane: no effect where a unit that is busy as one has one plane a die";
+            let text = "flash.commands.multi_plane: no effect if a busy unit has only one plane per die";
             self.warnings.push(text.into());
         }
         if (flash.commands.cache_program || flash.commands.cache_read) && flash.bus == BusUse::Operations {

@@ -9,31 +9,31 @@ impl Check<'_> {
     pub(super) fn cleaning(&mut self) -> Result<(), DriveError> {
         let GcSpec { copyback, soft_threshold, threshold, .. } = self.spec.ftl.gc;
         if copyback == Copyback::ParitySkip && self.spec.flash.summary_page {
-            let message = "a summary follows the last page of its block, which must not be left out: ftl.gc.copyback = \
-                           \"off\", \"on\" or \"parity\" is accepted with this";
+            let message = "a summary follows the last page of its block, so GC must not skip that page: \
+                           ftl.gc.copyback = \"off\", \"on\" or \"parity\" is accepted with this";
             return Err(self.wrong(&["ftl.gc.copyback", "flash.summary_page"], message));
         }
         let Some(soft) = soft_threshold else { return Ok(()) };
         if soft <= threshold {
             let message = format!(
-                "{soft} is not above ftl.gc.threshold, {threshold}: cleaning in idle moments begins before the other does"
+                "{soft} is not above ftl.gc.threshold, {threshold}: GC in idle time must start before \
+                 forced GC"
             );
             return Err(self.wrong(&["ftl.gc.soft_threshold", "ftl.gc.threshold"], message));
         }
         let raw =
             schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw);
         if raw || self.maps_blocks() {
-            self.warnings
-                .push("ftl.gc.soft_threshold: no effect where planes are not cleaned one by one".into());
+            self.warnings.push("ftl.gc.soft_threshold: no effect if GC does not work plane by plane".into());
             return Ok(());
         }
         let op = self.spec.ftl.over_provisioning;
         let share = op / (1.0 + op);
         if soft >= share && threshold < share {
             self.warnings.push(format!(
-                "ftl.gc.soft_threshold: {soft} cannot be met with the drive full: over-provisioning of {op:.4} leaves at \
-                 most {share:.4} of its pages free, so every idle moment goes into collection as long as a block holds \
-                 an invalid page"
+                "ftl.gc.soft_threshold: {soft} cannot be reached with a full drive: over-provisioning of \
+                 {op:.4} leaves at most {share:.4} of its pages free, so garbage collection uses all idle \
+                 time as long as a block has an invalid page"
             ));
         }
         Ok(())

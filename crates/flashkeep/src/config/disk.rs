@@ -42,8 +42,8 @@ impl Check<'_> {
     pub(super) fn disk(&mut self) -> Result<(), DriveError> {
         let Some(disk) = &self.spec.disk else { return Ok(()) };
         if let Some(key) = self.given.first_in(&OF_FLASH) {
-            let message = "a drive with [disk] is a disk: keys of [flash], [ftl], [buffer], [redundancy], [ageing] \
-                           and [condition] are not accepted beside it";
+            let message = "a drive file with [disk] describes a disk: it accepts no keys of [flash], \
+                           [ftl], [buffer], [redundancy], [ageing] and [condition]";
             return Err(self.wrong(&[key], message));
         }
         if disk.page_kib * 1024.0 % f64::from(DISK_SECTOR_BYTES) != 0.0 {
@@ -61,7 +61,7 @@ impl Check<'_> {
         }
         if disk.rate_inner_mb_s > disk.rate_outer_mb_s {
             let message = format!(
-                "found {}; at most disk.rate_outer_mb_s ({}) is accepted: the outer tracks are the longer ones",
+                "found {}; at most disk.rate_outer_mb_s ({}) is accepted: outer tracks are longer",
                 disk.rate_inner_mb_s, disk.rate_outer_mb_s
             );
             return Err(self.wrong(&["disk.rate_inner_mb_s", "disk.rate_outer_mb_s"], message));
@@ -78,7 +78,7 @@ impl Check<'_> {
         let shortest = sectors_of(disk.rate_inner_mb_s, disk.rpm);
         if shortest == 0 {
             let message = format!(
-                "{} MB/s at {} revolutions a minute are less than a sector a track",
+                "{} MB/s at {} revolutions a minute are less than one sector per track",
                 disk.rate_inner_mb_s, disk.rpm
             );
             return Err(self.wrong(&["disk.rate_inner_mb_s", "disk.rpm"], message));
@@ -96,8 +96,8 @@ impl Check<'_> {
         let (needed, given) = (surface.used_cylinders(), surface.cylinders());
         if needed > given {
             let message = format!(
-                "found {given}; {} GB need {needed} cylinders with {} heads at these rates; left out, as many are \
-                 there as are needed",
+                "found {given}; {} GB need {needed} cylinders with {} heads at these rates; without this \
+                 key the number is computed",
                 disk.capacity_gb, disk.heads
             );
             return Err(self.wrong(&["disk.cylinders", "disk.heads", "disk.capacity_gb"], message));
@@ -132,7 +132,7 @@ pub(super) fn lines(disk: &DiskSpec) -> Vec<String> {
         }
     };
     let cache = match disk.write_cache_mib {
-        0.0 => "writes are done once they are on the platter".to_owned(),
+        0.0 => "writes complete on the platter".to_owned(),
         mib => format!("{mib} MiB of write cache"),
     };
     vec![

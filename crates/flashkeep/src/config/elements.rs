@@ -41,15 +41,14 @@ impl Check<'_> {
         }
         let keys = ["flash.control_gang", "flash.channels"];
         if !flash.channels.is_multiple_of(flash.control_gang) {
-            let message = format!(
-                "gangs of {} of {} channels; it must divide them",
-                flash.control_gang, flash.channels
-            );
+            let message =
+                format!("gangs of {} do not divide {} channels", flash.control_gang, flash.channels);
             return Err(self.wrong(&keys, message));
         }
         if flash.bus != BusUse::Operations || self.units_on_a_channel() > 1 {
-            let message = "channels that share control lines begin and end together, so each must be one unit that holds \
-                           its channel: flash.bus = \"operations\", and one chip, die or plane (flash.busy_unit) on it";
+            let message = "channels with shared control lines start and end together, so each must have \
+                           one busy unit and hold the channel for whole operations: flash.bus = \
+                           \"operations\", and one chip, die or plane (flash.busy_unit) on it";
             return Err(self.wrong(&["flash.control_gang", "flash.bus", "flash.busy_unit"], message));
         }
         Ok(())
@@ -67,17 +66,13 @@ impl Check<'_> {
         let refused = [
             (ftl.gc.run != GcRun::HoldChannel, "ftl.gc.run", "\"hold-channel\" is accepted with this"),
             (ftl.gc.soft_threshold.is_some(), "ftl.gc.soft_threshold", "it is not accepted with this"),
-            (
-                joins,
-                "flash.commands",
-                "neither several planes at once nor cache registers are accepted with this",
-            ),
+            (joins, "flash.commands", "multi-plane commands and cache registers are not accepted with this"),
             (ftl.read_in_flight == InFlight::Flash, "ftl.read_in_flight", "\"memory\" is accepted with this"),
             (self.maps_blocks(), "ftl.map", "\"page\" and \"dftl\" are accepted with this"),
             (
                 scheme.is_some_and(|scheme| scheme.kind == Members::Raw),
                 "redundancy.scheme",
-                "none that writes stripes in the order of arrival is accepted with this",
+                "log-structured schemes are not accepted with this",
             ),
         ];
         let Some((_, key, accepted)) = refused.into_iter().find(|(refused, ..)| *refused) else {
@@ -90,14 +85,14 @@ impl Check<'_> {
     fn one_chip(&self, allocation: Binding) -> Result<(), DriveError> {
         let (flash, ftl) = (&self.spec.flash, &self.spec.ftl);
         if allocation == Binding::bound(&[Level::Chip, Level::Channel]) && flash.busy_unit != BusyUnit::Chip {
-            let message =
-                "dynamic-in-chip is accepted where a chip is busy as one (flash.busy_unit = \"chip\")";
+            let message = "dynamic-in-chip needs chips that are busy as one (flash.busy_unit = \"chip\")";
             return Err(self.wrong(&["ftl.allocation", "flash.busy_unit"], message));
         }
         let in_order = flash.scheduler == "fifo" && self.units_on_a_channel() == 1;
         if ftl.read_in_flight == InFlight::Flash && !(in_order && allocation != Binding::DYNAMIC) {
-            let message = "a read that waits behind its page's program needs one busy unit on each channel, which serves in \
-                           order (flash.scheduler = \"fifo\") and is known by the address (any ftl.allocation but dynamic)";
+            let message = "reads that wait for their page's program need one busy unit per channel, \
+                           flash.scheduler = \"fifo\", and a channel that follows from the address (any \
+                           ftl.allocation except dynamic)";
             let keys = ["ftl.read_in_flight", "flash.scheduler", "flash.busy_unit", "ftl.allocation"];
             return Err(self.wrong(&keys, message));
         }
@@ -108,14 +103,15 @@ impl Check<'_> {
         let raw =
             schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw);
         if raw && self.spec.flash.summary_page {
-            let message = "a scheme that writes stripes in the order of arrival has no summaries; only `false` is accepted";
+            let message = "log-structured schemes have no summaries; only `false` is accepted";
             return Err(self.wrong(&["flash.summary_page", "redundancy.scheme"], message));
         }
         let commands = &self.spec.flash.commands;
         if self.spec.flash.summary_page && (commands.multi_plane != MultiPlane::Off || commands.cache_program)
         {
-            let message = "a summary follows the last page of its block alone: flash.commands.multi_plane = \"off\" and \
-                           flash.commands.cache_program = false are accepted with this";
+            let message = "a summary follows the last page of its block in a program of its own: \
+                           flash.commands.multi_plane = \"off\" and flash.commands.cache_program = false \
+                           are accepted with this";
             return Err(self.wrong(&["flash.summary_page", "flash.commands"], message));
         }
         Ok(())
@@ -131,12 +127,13 @@ impl Check<'_> {
         let reordered = host.order == HostOrder::CLook;
         if host.late_requests == LateRequests::FromArrival && (reordered || host.link_us_per_sector > 0.0) {
             let key = if reordered { "host.order" } else { "host.link_us_per_sector" };
-            let message = "a request that is served from its arrival, however late it comes in, has crossed no link and \
-                           stood in no other order: host.late_requests = \"from-admission\" is accepted with this";
+            let message = "a request served from its arrival cannot wait for a link or be reordered: \
+                           host.late_requests = \"from-admission\" is accepted with this";
             return Err(self.wrong(&[key, "host.late_requests"], message));
         }
         if reordered && host.queue_depth == 0 {
-            let text = "host.order: no effect with host.queue_depth = 0: no request waits outside";
+            let text = "host.order: no effect with host.queue_depth = 0: no request waits in the host \
+                        queue";
             self.warnings.push(text.into());
         }
         Ok(())

@@ -215,7 +215,7 @@ impl Kind {
             }
             Kind::Flag => "`true` or `false`".into(),
             Kind::Text => "text in quotes".into(),
-            Kind::Texts => "a list in brackets of texts in quotes".into(),
+            Kind::Texts => "a list of quoted strings in brackets".into(),
             Kind::Choice(names) => format!("one of {}", listed(names)),
         }
     }

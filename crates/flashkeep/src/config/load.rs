@@ -213,9 +213,7 @@ impl Given {
             let below = Source::named(base, source.directory.as_deref())
                 .map_err(|message| wrong(format!("\"{base}\": {message}")))?;
             if above.contains(&below.identity) {
-                return Err(wrong(format!(
-                    "\"{base}\" is built on this file: a base may not lead back to itself"
-                )));
+                return Err(wrong(format!("\"{base}\" is based on this file: bases must not form a cycle")));
             }
             self.layer(below, above)?;
             // A name and a description belong to one drive, not to those built on it.
@@ -358,7 +356,7 @@ impl Given {
         }
         if spec.members.is_empty() {
             if let Some(pair) = self.member_set.first() {
-                let message = "an array's members are set so; this drive has none".to_owned();
+                let message = "this sets keys of an array's members; this drive has none".to_owned();
                 let key = format!("member.{}", pair.split('=').next().unwrap_or_default());
                 return Err(self.error_by(Some(&Giver::Set), Some(&key), message));
             }

@@ -110,7 +110,8 @@ impl Check<'_> {
             return Ok(());
         }
         let message = format!(
-            "ftl.map = \"{}\" has its tables elsewhere; `dram` is accepted, or the map `page`",
+            "ftl.map = \"{}\" keeps its tables in flash or derives them; `dram` is accepted, or the map \
+             `page`",
             map.name
         );
         Err(self.wrong(&["ftl.map_memory", "ftl.map"], message))
@@ -123,7 +124,8 @@ impl Check<'_> {
             Below::Blocks => {
                 if self.spec.ftl.wear.erase_budget.is_some() {
                     self.warnings.push(format!(
-                        "ftl.wear.erase_budget: no block is retired with ftl.map = \"{}\"; lifetimes are told",
+                        "ftl.wear.erase_budget: no block is retired with ftl.map = \"{}\"; lifetimes are \
+                         reported",
                         map.name
                     ));
                 }
@@ -176,7 +178,7 @@ impl Check<'_> {
         let (least, what) = map.least_spare;
         if (scheme.follows_load)(&self.spec.redundancy) {
             let message =
-                format!("{}: the least busy copy is not known from the address of a page", map.name);
+                format!("{}: the less busy copy cannot be determined from a page's address", map.name);
             return Err(self.wrong(
                 &["ftl.map", "redundancy.read_policy"],
                 message + "; `page` and `dftl` are accepted",

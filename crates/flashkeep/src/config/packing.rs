@@ -85,8 +85,8 @@ impl Check<'_> {
             return Err(self.wrong(&keys, message));
         }
         if logical > page && self.spec.buffer.dram_mib > 0.0 {
-            let message = "a logical page of several flash pages needs a drive without DRAM (buffer.dram_mib = 0): what the \
-                           buffer gives up, it gives up flash page by flash page";
+            let message = "a logical page of several flash pages needs a drive without DRAM \
+                           (buffer.dram_mib = 0): it evicts flash page by flash page";
             return Err(self.wrong(&["ftl.logical_page_kib", "buffer.dram_mib"], message));
         }
         Ok(())
@@ -102,8 +102,8 @@ impl Check<'_> {
         }
         if page % logical != 0.0 {
             return wrong(format!(
-                "a flash page of {page} KiB has no whole number of places for pages of {logical} KiB; a part of it such \
-                 as {} is accepted, or a multiple",
+                "a flash page of {page} KiB does not hold a whole number of pages of {logical} KiB; a \
+                 fraction of it such as {} is accepted, or a multiple",
                 page / (page / logical).ceil()
             ));
         }
@@ -135,7 +135,7 @@ impl Check<'_> {
         let why = if places(&self.spec) == 1 {
             "unless ftl.logical_page_kib is less than flash.page_kib"
         } else if raw || self.maps_blocks() {
-            "where each page has its place by the scheme or the map"
+            "if the scheme or the map determines each page's place"
         } else {
             return;
         };
@@ -157,18 +157,18 @@ impl Check<'_> {
             (
                 ftl.gc.copyback != Copyback::Off,
                 "ftl.gc.copyback",
-                "\"off\" is accepted with this: a page of the flash would move as it is, invalid places along with \
-                 valid ones",
+                "\"off\" is accepted with this: copyback moves a whole flash page, including invalid slots",
             ),
             (
                 ftl.plane_choice != PlaneChoice::InTurn,
                 "ftl.plane_choice",
-                "\"in-turn\" is accepted with this: those that share a program had their older copies in several planes",
+                "\"in-turn\" is accepted with this: pages that share a program may have older copies in \
+                 different planes",
             ),
             (
                 ftl.read_in_flight == InFlight::Flash,
                 "ftl.read_in_flight",
-                "\"memory\" is accepted with this: what waits to share a program has no place yet",
+                "\"memory\" is accepted with this: pages that wait to share a program have no place yet",
             ),
         ];
         let Some((_, key, message)) = refused.into_iter().find(|(refused, ..)| *refused) else {

@@ -13,8 +13,8 @@ impl Check<'_> {
         let types = reads.max(programs);
         if reads != programs && reads.min(programs) > 1 {
             let message = format!(
-                "found {reads} times of reads and {programs} of programs; as many of both are accepted, one for each \
-                 type of page, or a single one for all"
+                "found {reads} read times and {programs} program times; accepted: the same number of \
+                 both, one per page type, or a single one for all"
             );
             return Err(self.wrong(&["flash.timing.read_us", "flash.timing.program_us"], message));
         }

@@ -64,53 +64,57 @@ impl Check<'_> {
             (
                 flash.busy_unit != BusyUnit::Chip,
                 "flash.busy_unit",
-                "planes with one open block are busy as one; \"chip\" is accepted with this",
+                "planes that share an open block are busy as one; \"chip\" is accepted with this",
             ),
             (
                 gang && flash.bus != BusUse::Operations,
                 "flash.bus",
-                "chips with one open block do one thing at a time; \"operations\" is accepted with this",
+                "chips that share an open block do one thing at a time; \"operations\" is accepted with \
+                 this",
             ),
             (
                 gang && flash.control_gang > 1,
                 "flash.control_gang",
-                "channels that share control lines work side by side, which one open block would not let them; 1 is \
+                "channels with shared control lines work in parallel, which one open block prevents; 1 is \
                  accepted with this",
             ),
             (
                 flash.commands.multi_plane != MultiPlane::Off,
                 "flash.commands.multi_plane",
-                "one open block has no two pages for a program; \"off\" is accepted with this",
+                "one open block cannot provide two pages for one program; \"off\" is accepted with this",
             ),
             (
                 ftl.gc.copyback == Copyback::ParitySkip,
                 "ftl.gc.copyback",
-                "the parity page is left out, and the next page is mostly in another plane; \"off\", \"on\" and \"parity\" are \
-                 accepted with this",
+                "the skipped page's successor is mostly in another plane; \"off\", \"on\" and \"parity\" \
+                 are accepted with this",
             ),
             (
                 self.maps_blocks(),
                 "ftl.map",
-                "a map of blocks has its own; \"page\" and \"dftl\" are accepted with this",
+                "block maps manage their own blocks; \"page\" and \"dftl\" are accepted with this",
             ),
             (
                 raw,
                 "redundancy.scheme",
-                "a scheme that writes stripes in the order of arrival has rows over all planes; \"plane\" is accepted \
-                 with this",
+                "log-structured schemes have rows over all planes; \"plane\" is accepted with this",
             ),
             (
                 within && scheme.is_some_and(|scheme| !scheme.plain),
                 "redundancy.across",
-                "each member has pools of its own, of which it must not be a part; a higher level is accepted with this",
+                "each member has its own pools, so a pool must not span members; a higher level is \
+                 accepted with this",
             ),
         ];
         if let Some((_, key, message)) = refused.into_iter().find(|(refused, ..)| *refused) {
             return Err(self.wrong(&["ftl.pool", key], message));
         }
         if self.spec.ftl.plane_choice != PlaneChoice::InTurn && self.given.by_hand("ftl.plane_choice") {
-            self.warnings
-                .push("ftl.plane_choice: no effect with ftl.pool: the open block is where it is".into());
+            self.warnings.push(
+                "ftl.plane_choice: no effect with ftl.pool: the pool's open block determines the \
+                       plane"
+                    .into(),
+            );
         }
         self.spec.ftl.plane_choice = PlaneChoice::InTurn;
         Ok(())

@@ -162,8 +162,8 @@ pub(super) fn unread(
     let mut warnings = Vec::new();
     if !misplaced.is_empty() {
         let why = match over_drives {
-            true => "no effect over drives, which are the members themselves",
-            false => "no effect in a drive, whose stripes have a page of each member",
+            true => "no effect over drives: the drives are the members",
+            false => "no effect in a drive: its stripes have one page per member",
         };
         warnings.push(format!("{}: {why}", listed(&misplaced)));
     }
@@ -238,8 +238,8 @@ impl Check<'_> {
             return Ok(());
         }
         let message = format!(
-            "{}: a scheme that keeps old versions places pages wherever there is room; only `dynamic` is accepted where \
-             a member has several planes",
+            "{}: a scheme that keeps old versions places pages wherever there is room; only `dynamic` is \
+             accepted if a member has several planes",
             self.spec.ftl.allocation
         );
         Err(self.wrong(&["ftl.allocation", "redundancy.scheme"], message))
@@ -263,8 +263,8 @@ impl Check<'_> {
         let spares = u64::from(inside.spares);
         let wrong = |width: u64| {
             format!(
-                "{width} members and {spares} spare ones of {parts} {level}s: each takes the same number of {level}s, \
-                 so {} must divide {parts}",
+                "{width} members and {spares} hot spares over {parts} {level}s: each takes the same \
+                 number of {level}s, so {} must divide {parts}",
                 width + spares
             )
         };
@@ -301,8 +301,8 @@ impl Check<'_> {
             return Ok(());
         }
         let message = format!(
-            "{group} pages of a member would be erased as one (a block of each of its planes); at most {} are \
-             accepted: more members, or smaller blocks",
+            "{group} pages of a member would be erased together (a block of each of its planes); at most \
+             {} are accepted: more members, or smaller blocks",
             u16::MAX
         );
         Err(self.wrong(&["redundancy.width", "redundancy.scheme", "flash.pages_per_block"], message))
@@ -321,14 +321,15 @@ impl Check<'_> {
         let keys = ["ftl.over_provisioning", "flash.blocks_per_plane", "flash.pages_per_block"];
         let keys = if spare_blocks(&self.spec).0 > 2 { [keys[0], keys[1], "ftl.streams"] } else { keys };
         if logical == 0 {
-            return Err(self.wrong(&keys, "the drive holds no page: less over-provisioning, or more blocks"));
+            return Err(self.wrong(
+                &keys,
+                "the drive has no room for a page: set less over-provisioning, \
+                or more blocks",
+            ));
         }
         let block = u64::from(flash.pages_per_block);
         let (kept, why) = match scheme.kind {
-            Members::Raw => (
-                3 * block,
-                "one being written, one to clean into, and one so that there is something to gain",
-            ),
+            Members::Raw => (3 * block, "one being written, one to collect into, and one to gain space from"),
             _ => (spare_pages(&self.spec, flash), spare_blocks(&self.spec).1),
         };
         // More than whole blocks where flash pages may be left in part empty.
@@ -340,8 +341,8 @@ impl Check<'_> {
         }
         if old > 0 && physical - logical >= spare {
             let message = format!(
-                "{} takes {old} of the {} over-provisioned pages of a member; collection needs {spare} of them: less, \
-                 or more ftl.over_provisioning",
+                "{} takes {old} of the {} over-provisioned pages of a member; garbage collection needs \
+                 {spare} of them: set less, or more ftl.over_provisioning",
                 redundancy.read::<OldVersions>().shadow,
                 physical - logical
             );
@@ -349,7 +350,7 @@ impl Check<'_> {
         }
         if f64::from(flash.blocks_per_plane) <= blocks {
             let message = format!(
-                "{} blocks in a {plane}; {} are the least with this scheme ({why})",
+                "{} blocks in a {plane}; this scheme needs at least {} ({why})",
                 flash.blocks_per_plane,
                 blocks.floor() + 1.0
             );
@@ -361,9 +362,9 @@ impl Check<'_> {
         // Rounded up to a figure that a user would write and that is still enough.
         let least = (least * 1e6).ceil() / 1e6;
         let message = format!(
-            "{} leaves {:.1} blocks free in a {plane} once all of the drive is written: existing data that leave no room \
-             to collect; at least {least} is accepted with {} blocks in a {plane}, which leaves the {} that \
-             collection needs ({why})",
+            "{} leaves {:.1} blocks free in a {plane} of the full drive, which leaves no room for garbage \
+             collection; at least {least} is accepted with {} blocks in a {plane}, which leaves the {} \
+             blocks that garbage collection needs ({why})",
             self.spec.ftl.over_provisioning,
             (physical - logical - old.min(physical - logical)) as f64
                 / planes as f64

@@ -118,7 +118,7 @@ fn the_other_presets_have_their_sources_sizes() {
     assert!(tlc.warnings.is_empty() && qlc.warnings.is_empty(), "{:?} {:?}", tlc.warnings, qlc.warnings);
     let aging = preset("aging-8gb", &[]);
     assert_eq!((aging.physical_bytes(), aging.spec.ftl.gc.threshold), (8 << 30, 0.30));
-    assert!(aging.warnings[0].starts_with("ftl.gc.threshold: 0.3 cannot be met with the drive full"));
+    assert!(aging.warnings[0].starts_with("ftl.gc.threshold: 0.3 cannot be reached with a full drive"));
     let empty = preset("aging-8gb", &["ftl.gc.threshold=0.05"]);
     assert!(empty.warnings.is_empty());
 }
@@ -184,7 +184,7 @@ fn bad_keys_are_named_with_their_line() {
             "flash.timing.program_us = [1, 2, 3]\nflash.timing.read_us = [1, 2]",
             2,
             "flash.timing.read_us",
-            "found 2 times of reads and 3 of programs; as many of both are accepted",
+            "found 2 read times and 3 program times; accepted: the same number of both",
         ),
         (
             "flash.timing.read_us = [1, 2]\nflash.page_types = \"012\"",
@@ -321,7 +321,7 @@ fn values_that_do_not_fit_each_other_are_refused() {
             "[ftl]\nover_provisioning = 0.07\n[flash]\nblocks_per_plane = 10",
             2,
             "ftl.over_provisioning",
-            "leave no room to collect; at least 0.25 is accepted with 10 blocks in a plane",
+            "leaves no room for garbage collection; at least 0.25 is accepted with 10 blocks in a plane",
         ),
         ("ftl.over_provisioning = 0.0001", 1, "ftl.over_provisioning", "at least 0.000978 is accepted"),
         (
@@ -429,7 +429,7 @@ fn bases_are_laid_below() {
     let b = scratch.file("b.toml", "\nbase = './a.toml'");
     let error = load(&b, &[]).unwrap_err();
     assert_eq!((error.line, error.field.as_deref()), (Some(1), Some("base")));
-    assert!(error.message.contains("\"./b.toml\" is built on this file"), "{error}");
+    assert!(error.message.contains("\"./b.toml\" is based on this file"), "{error}");
 
     let lost = load(&scratch.file("lost.toml", "\nbase = '1CNM-65'"), &[]).unwrap_err();
     assert_eq!((lost.line, lost.field.as_deref()), (Some(2), Some("base")));
@@ -484,11 +484,8 @@ fn set_says_what_is_wrong() {
             "redundancy.scheme=raid7",
             "found the text \"raid7\"; one of `none`, `mirror`, `chained`, `raid4`, ",
         ),
-        (
-            "redundancy.scheme=hpda",
-            "this scheme runs over drives and disks: an array can have it, a drive cannot",
-        ),
-        ("redundancy.scheme=diff-raid", "this scheme runs over drives: an array can have it, a drive cannot"),
+        ("redundancy.scheme=hpda", "this scheme runs over drives and disks: only an array can have it"),
+        ("redundancy.scheme=diff-raid", "this scheme runs over drives: only an array can have it"),
         ("redundancy.shares=2", "or a list in brackets of 1 to 255 such numbers is accepted"),
         ("base=2CM-128", "base: a drive's base is part of its file"),
         ("=2", "d.toml: found `=2`; `key=value` is accepted"),
@@ -538,7 +535,7 @@ fn a_resolved_drive_holds_the_options_of_its_scheme_only() {
     assert!(
         array
             .warnings
-            .contains(&"redundancy.width: no effect over drives, which are the members themselves".into())
+            .contains(&"redundancy.width: no effect over drives: the drives are the members".into())
     );
 }
 
@@ -677,15 +674,15 @@ fn the_tree_of_a_mirror() {
     let drawn = draw(&preset("2CM-128", &[]));
     let expected = "\
 2CM-128  SIRF-1 TP1: 2 channels, mirrored, 128 GiB of flash, 64 MiB of DRAM
-└─ host  sees 57.6 GiB in sectors of 512 B; 5 requests at once, later ones wait outside
-   └─ buffer  64 MiB of DRAM; a request that it serves alone takes 1 µs
+└─ host  sees 57.6 GiB in sectors of 512 B; 5 requests in the drive, later ones wait in the host queue
+   └─ buffer  64 MiB of DRAM; a request served by it alone takes 1 µs
       └─ mirror  2 members, each over its own channels; any one channel may fail
          │       read_policy round-robin, acknowledge all, rebuild_share 0.5
          ├─ ftl 0  57.6 GiB in pages of 4 KiB, 11.11 % over-provisioned; allocation dynamic
-         │  │      collects below 5 % free, greedy victims, the channel held for a whole block
+         │  │      GC below 5 % free, greedy victims, holds the channel for a whole block
          │  └─ flash  channel 0 of 2, with 16 chips × 4 dies
          │     │      a chip is busy as one; the channel is held for transfers only
-         │     │      scheduler ssdsim; a program is done once the page is across
+         │     │      scheduler ssdsim; a program is done after its transfer
          │     └─ die  4 planes × 1024 blocks × 64 pages × 4 KiB
          │             read 20 µs, program 200 µs, erase 1.5 ms; a page crosses the channel in 102.58 µs
          └─ ftl 1  as ftl 0
@@ -735,7 +732,7 @@ fn what_a_policy_does_not_read_is_pointed_out() {
         ("ftl.wear.warranty_years = 3", "ftl.wear.warranty_years: no effect with no ftl.wear.erase_budget"),
         (
             "redundancy.scheme = \"dvs\"\nftl.streams = 2",
-            "ftl.streams: no effect with redundancy.scheme = \"dvs\", which writes and cleans in rows",
+            "ftl.streams: no effect with redundancy.scheme = \"dvs\", which collects in superblocks",
         ),
     ] {
         let drive = load_text("d.toml", text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -818,7 +815,7 @@ fn pages_that_share_a_flash_page() {
         (vec!["ftl.gather_us=5"], "ftl.gather_us: no effect unless ftl.logical_page_kib"),
         (
             vec!["ftl.gather_us=5", "ftl.logical_page_kib=2", "redundancy.scheme=dvs"],
-            "ftl.gather_us: no effect where",
+            "ftl.gather_us: no effect if",
         ),
     ] {
         let drive = load_text("d", "", &pairs(&set)).unwrap();
@@ -849,11 +846,11 @@ fn disks_are_drawn_and_have_no_flash() {
     assert_eq!((disk.capacity_bytes(), disk.logical_pages()), (500_107_862_016, 122_096_646));
     let expected = "\
 st3500630a  Barracuda 7200.10 of 2006, 500 GB: 7,200 rpm, 78 to 39 MB/s, the disk of the hybrid backup study
-└─ host  sees 465.76 GiB in sectors of 512 B; any number of requests at once
+└─ host  sees 465.76 GiB in sectors of 512 B; any number of requests in the drive
    └─ disk  7200 revolutions a minute; 6 heads × 178850 cylinders; 4 KiB pages
             16 zones from 78 MB/s to 39 MB/s
             seeks: next track 0.8 ms, mean 8.5, full 18 to read; 1, 10, 18 to write
-            scheduler look over 128 commands; writes are done once they are on the platter
+            scheduler look over 128 commands; writes complete on the platter
 ";
     assert_eq!(draw(&disk), expected);
     let keys = disk.to_json();
@@ -875,14 +872,22 @@ fn disks_that_cannot_be_are_refused() {
         (
             "disk.rpm = 5400\nflash.channels = 2",
             "flash.channels",
-            "a drive with [disk] is a disk: keys of [flash]",
+            "a drive file with [disk] describes a disk: it accepts no keys of [flash]",
         ),
-        ("disk.rpm = 5400\n[ftl.gc]\nvictim = \"fifo\"", "ftl.gc.victim", "a drive with [disk] is a disk"),
-        ("base = \"2CM-128\"\ndisk.rpm = 5400", "buffer.dram_mib", "a drive with [disk] is a disk"),
+        (
+            "disk.rpm = 5400\n[ftl.gc]\nvictim = \"fifo\"",
+            "ftl.gc.victim",
+            "a drive file with [disk] describes a disk",
+        ),
+        (
+            "base = \"2CM-128\"\ndisk.rpm = 5400",
+            "buffer.dram_mib",
+            "a drive file with [disk] describes a disk",
+        ),
         (
             "disk.rpm = 5400\nredundancy.scheme = \"mirror\"",
             "redundancy.scheme",
-            "a drive with [disk] is a disk",
+            "a drive file with [disk] describes a disk",
         ),
         ("disk.rmp = 5400", "disk.rmp", "did you mean `disk.rpm`?"),
         (
@@ -897,7 +902,7 @@ fn disks_that_cannot_be_are_refused() {
             "disk.rate_inner_mb_s",
             "at most disk.rate_outer_mb_s (78) is accepted",
         ),
-        ("disk.rate_inner_mb_s = 0.06", "disk.rate_inner_mb_s", "less than a sector a track"),
+        ("disk.rate_inner_mb_s = 0.06", "disk.rate_inner_mb_s", "less than one sector per track"),
         ("disk.rate_inner_mb_s = 0.07", "disk.rate_inner_mb_s", "at most 16777216 are accepted"),
         ("disk.cylinders = 1000", "disk.cylinders", "found 1000; 500 GB need"),
         ("disk.seek.read_average_ms = 2", "disk.seek.read_average_ms", "from 6.533 up to 13.413 is accepted"),
@@ -912,5 +917,5 @@ fn disks_that_cannot_be_are_refused() {
         assert_eq!(error.field.as_deref(), Some(field), "{text}: {error}");
     }
     let set = load("st3500630a", &pairs(&["ftl.streams=2"])).expect_err("refused");
-    assert!(set.to_string().contains("ftl.streams: a drive with [disk] is a disk"), "{set}");
+    assert!(set.to_string().contains("ftl.streams: a drive file with [disk] describes a disk"), "{set}");
 }

@@ -50,8 +50,10 @@ pub fn draw(drive: &Resolved) -> String {
     let top = buffered(drive);
     let (bytes, sector) = (size(drive.capacity_bytes()), drive.spec.flash.sector_bytes);
     let queue = match drive.spec.host.queue_depth {
-        0 => "any number of requests at once".into(),
-        depth => format!("{} at once, later ones wait outside", count(u64::from(depth), "request")),
+        0 => "any number of requests in the drive".into(),
+        depth => {
+            format!("{} in the drive, later ones wait in the host queue", count(u64::from(depth), "request"))
+        }
     };
     let host = Node::new("host", vec![format!("sees {bytes} in sectors of {sector} B; {queue}")], vec![top]);
     let mut out = format!("{}  {}", drive.spec.name, drive.spec.description).trim_end().to_string();
@@ -67,7 +69,7 @@ fn buffered(drive: &Resolved) -> Node {
         return below;
     }
     let (bytes, hit) = (size(drive.buffer_bytes()), time(drive.timing.hit_ns));
-    let line = format!("{bytes} of DRAM; a request that it serves alone takes {hit}");
+    let line = format!("{bytes} of DRAM; a request served by it alone takes {hit}");
     Node::new("buffer", vec![line], vec![below])
 }
 
@@ -180,7 +182,7 @@ fn member(drive: &Resolved, index: u32) -> Node {
         let lines = vec![
             format!("{groups} of {pages} of {}, written in order", size(drive.page_bytes())),
             format!(
-                "{} % over-provisioned; cleans when {} left",
+                "{} % over-provisioned; GC when {} left",
                 round(ftl.over_provisioning * 100.0),
                 match drive.clean_below() {
                     1 => "1 group is".to_owned(),
@@ -192,7 +194,7 @@ fn member(drive: &Resolved, index: u32) -> Node {
     }
     let run = match ftl.gc.run {
         GcRun::Steps => "page by page",
-        GcRun::HoldChannel => "the channel held for a whole block",
+        GcRun::HoldChannel => "holds the channel for a whole block",
     };
     let sizes = format!(
         "{} in pages of {}, {} % over-provisioned",
@@ -208,18 +210,14 @@ fn member(drive: &Resolved, index: u32) -> Node {
             lines.push(format!("{entries} entries in the cache; tables of {}", count(tables, "page")));
         }
         Below::Blocks => {
-            let logs = ftl.log_blocks.map_or("all that there are".into(), |logs| logs.to_string());
+            let logs = ftl.log_blocks.map_or("all spare blocks".into(), |logs| logs.to_string());
             lines.extend([sizes, format!("log blocks of a plane: {logs}")]);
             return Node::new(&title, lines, vec![flash(drive)]);
         }
     }
     lines.extend([
         format!("{sizes}; allocation {}", ftl.allocation),
-        format!(
-            "collects below {} % free, {} victims, {run}",
-            round(ftl.gc.threshold * 100.0),
-            ftl.gc.victim
-        ),
+        format!("GC below {} % free, {} victims, {run}", round(ftl.gc.threshold * 100.0), ftl.gc.victim),
     ]);
     lines.extend(streams_and_wear(drive));
     Node::new(&title, lines, vec![flash(drive)])
@@ -232,10 +230,10 @@ fn streams_and_wear(drive: &Resolved) -> Vec<String> {
     if drive.streams() > 1 {
         let moved = if ftl.gc.separate { ", one of them for moved pages" } else { "" };
         let tables = if drive.translation_pages() > 0 { ", one of them for the map's tables" } else { "" };
-        lines.push(format!("{} open blocks a plane{moved}{tables}", drive.streams()));
+        lines.push(format!("{} open blocks per plane{moved}{tables}", drive.streams()));
     }
     if let Some(budget) = ftl.wear.erase_budget {
-        lines.push(format!("blocks stand {budget} erases; wear levelling {}", ftl.wear.levelling));
+        lines.push(format!("blocks endure {budget} erases; wear leveling {}", ftl.wear.levelling));
     }
     lines
 }
@@ -251,11 +249,11 @@ fn flash(drive: &Resolved) -> Node {
     let bus = match flash.bus {
         BusUse::Transfers => "the channel is held for transfers only",
         BusUse::Operations => "the channel is held for whole operations",
-        BusUse::Rounds => "the units of a channel work in rounds",
+        BusUse::Rounds => "the busy units of a channel work in rounds",
     };
     let done = match flash.acknowledge {
-        Acknowledge::Transfer => "once the page is across",
-        Acknowledge::Program => "once it is in the array",
+        Acknowledge::Transfer => "after its transfer",
+        Acknowledge::Program => "after the array operation",
     };
     let lines = vec![
         territory(drive, 0),

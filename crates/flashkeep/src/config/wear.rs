@@ -61,15 +61,15 @@ impl Check<'_> {
         let (budget, below, window) = (wear.erase_budget, wear.rate_limit_below, wear.rate_limit_window);
         if !levelling.is_none() && budget.is_none() {
             let message = format!(
-                "{}: how worn a block is, is told by what is left of ftl.wear.erase_budget; give one",
+                "{}: wear leveling compares what remains of ftl.wear.erase_budget; set a budget",
                 levelling.name
             );
             return Err(self.wrong(&["ftl.wear.levelling", "ftl.wear.erase_budget"], message));
         }
         if window > below {
             let message = format!(
-                "found {window}; at most ftl.wear.rate_limit_below ({below}) is accepted: the chance falls from 1 there \
-                 to 0 that much below"
+                "found {window}; at most ftl.wear.rate_limit_below ({below}) is accepted: the probability \
+                 falls from 1 there to 0 over this distance"
             );
             return Err(self.wrong(&["ftl.wear.rate_limit_window", "ftl.wear.rate_limit_below"], message));
         }
@@ -109,7 +109,7 @@ impl Check<'_> {
         if schemes::named(&scheme).is_none_or(|scheme| scheme.kind != Members::Raw) {
             return;
         }
-        let policy = format!("redundancy.scheme = \"{scheme}\", which writes and cleans in rows");
+        let policy = format!("redundancy.scheme = \"{scheme}\", which collects in superblocks");
         self.point_out(
             &[
                 "ftl.streams",
@@ -123,7 +123,8 @@ impl Check<'_> {
         );
         if self.spec.ftl.wear.erase_budget.is_some() {
             self.warnings.push(format!(
-                "ftl.wear.erase_budget: no block is retired with redundancy.scheme = \"{scheme}\"; lifetimes are told"
+                "ftl.wear.erase_budget: no block is retired with redundancy.scheme = \"{scheme}\"; \
+                 lifetimes are reported"
             ));
         }
         (self.spec.ftl.streams, self.spec.ftl.gc.separate) = (1, false);

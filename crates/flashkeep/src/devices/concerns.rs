@@ -1,4 +1,5 @@
-//! A set of devices: what is asked of all of them goes to each, what is asked of a leaf or a device goes to that one.
+//! A set of devices: a question to all of them goes to each, a question to a leaf or a device goes to that
+//! one.
 
 use super::{
     Age, BlockDevice, Device, DeviceSet, DeviceStatistics, InjectFaults, Inspect, Observe, Recover, Snapshot,

@@ -78,8 +78,8 @@ fn three_points(
     let (least, most) = ((2.0 * track + full) / 3.0, (4.0 * track + 11.0 * full) / 15.0);
     if !(least - 1e-9..=most + 1e-9).contains(&average) {
         let message = format!(
-            "found {average}; from {least:.3} up to {most:.3} is accepted with {track} to the next track and {full} \
-             over all: no curve that rises goes through these otherwise"
+            "found {average}; from {least:.3} up to {most:.3} is accepted with {track} to the next track \
+             and {full} over all: otherwise no monotonic curve exists"
         );
         return Err((key, message));
     }
@@ -101,8 +101,7 @@ fn points(numbers: &[f64]) -> Result<impl Fn(f64) -> f64, Wrong> {
     let points: Vec<(f64, f64)> = numbers.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     let rises = points.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 <= two[1].1);
     if points.is_empty() || !numbers.len().is_multiple_of(2) || !rises {
-        let message = "cylinders and ms of one point after the other are accepted, such as [1, 1.9, 100, 4.2]: both \
-                       rise";
+        let message = "pairs of cylinders and ms, both rising, are accepted, such as [1, 1.9, 100, 4.2]";
         return Err(("disk.seek.points", message.into()));
     }
     Ok(move |distance: f64| {

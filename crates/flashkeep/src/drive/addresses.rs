@@ -1,4 +1,4 @@
-//! What costs no time: pages are trimmed, given up, and get other addresses.
+//! Commands without simulated time: trims, dropped pages, remapped pages.
 
 use super::{Drive, Renamed};
 use crate::engine::{Command, Contents};

@@ -1,5 +1,5 @@
-//! Flash that was written before time 0, by construction: its planes look as a model of ageing says, and the pages that
-//! it leaves valid wait as *slots* for those that the host has.
+//! Flash that was written before time 0, by construction: an ageing model gives the state of its planes, and
+//! the valid pages wait as *slots* for host pages.
 
 use super::{Drive, Ftl};
 use crate::engine::{Contents, LeafId, Page};

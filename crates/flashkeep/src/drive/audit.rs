@@ -1,4 +1,4 @@
-//! Re-derives what the drive counts as it goes from its raw state.
+//! Recomputes the drive's running counts from its raw state.
 
 use super::Drive;
 use crate::engine::{Contents, LeafId, Page};

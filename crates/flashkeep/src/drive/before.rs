@@ -1,5 +1,5 @@
-//! Where pages go that are placed without time: those that were there before time 0, and those of untimed runs. A plane
-//! that has no room is collected at once.
+//! Placement without simulated time: of pages that exist before time 0, and in untimed runs. A plane without
+//! room is collected immediately.
 
 use super::{Drive, Ftl, Kind, Lane};
 use crate::engine::{Cause, Command, Contents, LeafId, Page, Ticket};

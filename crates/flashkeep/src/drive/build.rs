@@ -1,4 +1,4 @@
-//! From a resolved drive to its leaves, lanes and pools.
+//! Builds the leaves, die queues and write queues of a resolved drive.
 
 use super::submit::Commands;
 use super::*;

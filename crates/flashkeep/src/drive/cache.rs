@@ -1,7 +1,8 @@
-//! Cache registers: a unit takes the data of its next program while it still programs, and reads its next page while
-//! the one before leaves over the channel. So its array works all the time.
+//! Cache registers: a unit receives the data of its next program during the current one, and reads its next
+//! page while the previous one crosses the channel. Its array therefore never idles.
 //!
-//! Source: ONFI's page cache program and read cache random, with tCBSY and tRCBSY as `flash.commands.register_ns`.
+//! Source: ONFI's page cache program and read cache random, with tCBSY and tRCBSY as
+//! `flash.commands.register_ns`.
 
 use super::dies::{Phase, Unit};
 use super::{Drive, Kind, Op};

@@ -1,4 +1,4 @@
-//! Which block is reclaimed next: the victim policy proposes, wear levelling disposes.
+//! Selection of the next victim: the victim policy proposes a block, wear leveling accepts or rejects it.
 
 use super::{Collection, Drive, Levelled, Parameters};
 use crate::engine::{Cause, Contents};

@@ -1,7 +1,7 @@
-//! Collection: a victim's valid pages move within their plane, then the block is erased.
+//! Garbage collection: the valid pages of a victim move within their plane, then the block is erased.
 //!
-//! It takes real time on real resources: page by page under the scheduler, or, as SSDSim does it, in one go that
-//! holds the channel for the sum of its moves. Its steps are in [`super::gc`].
+//! It occupies dies and channels: page by page under the scheduler, or, as SSDSim does it, atomically,
+//! holding the channel for the sum of its moves. Its steps are in [`super::gc`].
 
 use super::program::{Full, Manner, PageWrite};
 use super::{Collection, Drive, Lane, Levelled};

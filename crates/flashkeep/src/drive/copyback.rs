@@ -1,9 +1,9 @@
-//! Which moves stay inside their plane.
+//! Copyback: which moves stay inside their plane.
 //!
-//! Chips whose copy-back joins odd pages to odd ones and even pages to even ones: a page whose next place has a number of
-//! the other parity crosses the pins, or its plane leaves that place out.
+//! On chips with the parity restriction, copyback joins odd pages to odd ones and even pages to even ones. A
+//! page whose destination has the other parity crosses the pins, or its plane skips that destination.
 //!
-//! Source: the restriction and both ways out as SSDSim has them (Hu et al., ICS 2011, and its public code).
+//! Source: SSDSim has the restriction and both alternatives (Hu et al., ICS 2011, and its public code).
 
 use super::{Collection, Drive, Levelled};
 use crate::engine::Contents;

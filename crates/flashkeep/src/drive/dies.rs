@@ -1,4 +1,4 @@
-//! Channels and units: who is busy until when, and what waits for them.
+//! State of channels and busy units: until when each is busy, and what waits for it.
 
 use super::{Drive, Op, Parameters, Queue, Scheduler};
 use crate::engine::{Cause, Contents};

@@ -1,12 +1,13 @@
-//! What fails, and what the drive does about it.
+//! Failures of flash, and the drive's reaction.
 //!
-//! A *lasting* fault is known at once: no operation is begun on what has failed, whoever waits for it is answered,
-//! and for every page that was there the drive says that it is gone ([`Part::Gone`](crate::engine::Part::Gone)),
-//! unless the whole leaf is dead ([`Drive::is_dead`]), which says it for all. What had been granted before is not
-//! taken back: its end was told when it was granted.
+//! The drive knows a *permanent* fault immediately. It starts no operation on the failed part, answers
+//! commands that wait for it as failed, and reports every page that was there as gone
+//! ([`Part::Gone`](crate::engine::Part::Gone)). If the whole leaf is dead ([`Drive::is_dead`]), that stands
+//! for all of its pages. An operation granted before the fault completes, because its end was reported when
+//! it was granted.
 //!
-//! Other faults spoil what pages hold, and nothing else. They are found when a page is read, by its check code: by the
-//! reader, who is told so, or by a collection, which then says that the page is gone.
+//! A transient fault only corrupts the contents of pages. Its check code reveals it when a page is read: by a
+//! reader, which gets an error, or by GC, which then reports the page as gone.
 
 use super::dies::{Phase, Unit};
 use super::submit::Commands;

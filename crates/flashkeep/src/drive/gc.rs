@@ -1,9 +1,10 @@
-//! A step of garbage collection, and who takes them: the channel scheduler, one at a time ([`Drive::collect_plane`]); a
-//! collection that holds its channel until its block is erased, as SSDSim does it; and the immediate driver, without time.
+//! A step of garbage collection. Three drivers take steps: the channel scheduler, one at a time
+//! ([`Drive::collect_plane`]); a collection that holds its channel until its block is erased, as SSDSim does
+//! it; and the immediate driver, without simulated time.
 //!
-//! Valid pages of the victim are read, a flash page at a time, and are then in *hand* until as many of them as a flash
-//! page holds go to the same open block, or until nothing is left to be read; a page that may be copied back is never in
-//! hand. At last the block is erased.
+//! Valid pages of the victim are read, a flash page at a time. They are then in *hand* until as many of them
+//! as a flash page holds go to the same open block, or until nothing is left to read. A page that may be
+//! copied back is never in hand. Finally the block is erased.
 
 use super::choose::Chooser;
 use super::program::{Full, Manner, PageWrite};

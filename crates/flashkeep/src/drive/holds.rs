@@ -1,8 +1,9 @@
-//! For whom channels and units are in use, and from when to when: what a timeline shows. Told as they are granted, so
-//! that what is told of one is in order, never overlaps, and adds up to its time of use.
+//! Records which operation holds each channel and die, and from when to when, for timelines. A hold is
+//! recorded when it is granted. So the holds of one resource are in order, never overlap, and add up to its
+//! busy time.
 //!
-//! An operation is not enough for that: a read lets go of its channel, and then of its unit, while others go first;
-//! planes that work together hold their unit once.
+//! Recording operations would not suffice: a read releases its channel, and later its die, while other
+//! operations go first; planes that work together hold their die once.
 
 use super::dies::Phase;
 use super::{Drive, Kind, Told};

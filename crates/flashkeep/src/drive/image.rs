@@ -1,4 +1,4 @@
-//! The drive's part of an image: everything that is so at rest.
+//! The drive's part of a snapshot: the complete state at rest.
 
 use super::Drive;
 use super::power::Oob;

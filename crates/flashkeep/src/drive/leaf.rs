@@ -1,4 +1,4 @@
-//! What a leaf of flash is: its lanes, its map, and where its pages go.
+//! A leaf of flash: its die queues, its map, and the placement of its pages.
 
 use super::Parameters;
 use super::limit::Limit;

@@ -1,15 +1,15 @@
-//! How an FTL goes on that has lost part of its flash.
+//! Degraded capacity: how an FTL continues that has lost part of its flash.
 //!
-//! It places pages wherever there is room, whatever its allocation was: what an address was bound to may be gone. And
-//! it maps only as many pages as it can always go on with: in every plane the good pages but for two blocks' worth, or
-//! what several streams need ([`Blocks::set_streams`](crate::ftl::Blocks::set_streams)).
+//! It places pages wherever there is room, whatever its allocation was, because the place that an address was
+//! bound to may be lost. It maps only as many pages as it can sustain: in every plane the good pages less two
+//! blocks' worth, or less what several streams need
+//! ([`Blocks::set_streams`](crate::ftl::Blocks::set_streams)).
 //!
-//! Why that is enough: a plane has no room once it is down to one block's worth of free pages (what collection keeps
-//! back), and collection finds nothing to gain in it once garbage is left only in the block being filled, at most
-//! one page less than a block. So a plane that is at its end holds more valid pages than all but two blocks' worth;
-//! where fewer are mapped, some plane has room or something to collect. A plane that lost its spare pages has none to
-//! collect into: its collection *lifts* pages into the controller's memory, from where they are written like the
-//! host's.
+//! Why that is enough: a plane has no room when only one block's worth of free pages is left (the reserve of
+//! GC). GC gains nothing when the only garbage is in the open block, at most one page less than a block. So a
+//! plane in that state holds more valid pages than all but two blocks' worth. If fewer are mapped, some plane
+//! has room or something to collect. A plane that lost its spare pages has no room to collect into: GC
+//! *evicts* its pages to the controller's memory, from where they are written like host pages.
 
 use super::{Drive, Op};
 use crate::engine::{Cause, Command, Contents, Done, LeafId, Page, Ticket, Verb};

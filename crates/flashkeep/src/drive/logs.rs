@@ -1,4 +1,4 @@
-//! Files about several drives: who is told what, and which of them it was.
+//! Output files that cover several drives: adds the drive to each entry.
 
 use super::{Drive, Hold, HostRequest, Log, Operation};
 use crate::engine::Contents;

@@ -1,4 +1,4 @@
-//! What others may see of a drive, without disturbing it.
+//! Read access to a drive's state.
 
 use super::{Counters, Drive};
 use crate::engine::{Below, Contents, LeafId, Page, Spare};

@@ -1,8 +1,8 @@
-//! Multi-plane commands: planes of one die work side by side. They program or read pages of the same number, each in
-//! a block of its own, and erase a block each. Commands and data cross the channel one after the other, and the array
-//! works once.
+//! Multi-plane commands: planes of one die work in parallel. They program or read pages of the same number,
+//! each in its own block, and erase a block each. Commands and data cross the channel one after the other;
+//! the array operation runs once.
 //!
-//! Source: ONFI's multi-plane operations; Hu et al., ICS 2011, for planes that leave pages out to catch up.
+//! Source: ONFI's multi-plane operations; Hu et al., ICS 2011, for planes that skip pages to catch up.
 
 use super::program::PageWrite;
 use super::{Drive, Kind, Op};

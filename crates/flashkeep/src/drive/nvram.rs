@@ -1,7 +1,8 @@
-//! NVRAM: a few pages that are written in place, keep what they hold without power, and are no flash.
+//! Non-volatile memory: a few pages that are written in place, keep their contents without power, and are not
+//! flash.
 //!
-//! A command takes the latency for each of its pages, one page after the other; commands do not wait for each other.
-//! Nothing is counted.
+//! A command takes the latency for each of its pages, one page after the other; commands do not wait for each
+//! other. Accesses do not count as flash operations.
 
 use super::Drive;
 use super::submit::Commands;

@@ -1,4 +1,4 @@
-//! What a drive is made from: numbers and policies, worked out from the keys of a drive file.
+//! Parameters of a drive: numbers and policies derived from the keys of a drive file.
 
 use super::{LeafKind, Scheduler};
 use crate::flash::{FlashSpec, PageTypes, Pools, Times};

@@ -1,15 +1,15 @@
-//! Power cuts: what the flash keeps so that its maps can be found again when the power comes back (`recovery`).
+//! Power loss: the information that the flash keeps for rebuilding its maps (see `recovery`).
 //!
-//! Everything in the controller's memory is gone: map, queues, pools, what was about to be done. A program that was
-//! under way has left a page that cannot be read, and its block goes on behind it; an erase that was under way is begun
-//! anew. What had been programmed says of itself whose it is: the *spare area* of a page has its logical address and a
-//! sequence number, that of its write. The newest version of a page is the one with the highest number; a collection
-//! copies the number along with the page. Trims are logged as they come (the log itself is not modelled).
+//! Everything in the controller's memory is lost: map, queues, pending work. An interrupted program leaves an
+//! unreadable page, and its block continues behind it; an interrupted erase is repeated. The *OOB area* of a
+//! programmed page has its logical address and the sequence number of its write. The newest version of a page
+//! is the one with the highest number; GC copies the number with the page. Trims are logged as they come (the
+//! log itself is not modelled).
 //!
-//! For that to find every page that was ever durable, two things are waited for, in a drive that is to lose its power
-//! and in no other (results of other runs do not change by it):
-//! - a version that is superseded stays valid until its successor has its place (`kept`), so that a collection moves it
-//!   like any other;
+//! To find every page that was ever durable, a drive that will lose its power delays two actions; other
+//! drives do not, so their results do not change:
+//! - a superseded version stays valid until its successor has been placed (`kept`), so that GC moves it like
+//!   any other page;
 //! - a block is not erased before the successors of its pages are programmed (`guard`).
 
 use super::{Drive, Kind, Op, Operation};

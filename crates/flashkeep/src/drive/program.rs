@@ -1,8 +1,8 @@
-//! Programs: the one way in which pages get their places and are programmed, in every command mode.
+//! Programs: the only code that places and programs pages, in every command mode.
 //!
-//! A grant gathers the pages that one command programs ([`Drive::grant_write`]; what is gathered is the writer's matter),
-//! gives each its place, and commits the operation ([`Drive::commit`]): die and channel are taken for it, and whoever
-//! keeps accounts of it is told.
+//! A grant gathers the pages that one command programs ([`Drive::grant_write`]; `write` selects them), gives
+//! each its place, and commits the operation ([`Drive::commit`]): the commit occupies die and channel, and
+//! updates counters and logs.
 
 use super::submit::Commands;
 use super::{Drive, Kind, Op};

@@ -1,4 +1,4 @@
-//! What waits or is being done, and the queues that it waits in.
+//! Operations that wait or are in progress, and their queues.
 
 use super::Lane;
 use super::versions::Replaced;

@@ -1,9 +1,10 @@
-//! Raw leaves: pages by their physical numbers, for schemes that are their own FTL.
+//! Physical-page leaves: pages by their physical numbers, for schemes that are their own FTL.
 //!
-//! The scheme decides where each page goes, and erases whole groups (the same block of every plane of the leaf) by
-//! trimming them. Programs and erases of a unit are done in the order in which they were submitted, so the physics
-//! is checked when they are: pages of a block ascending, each once after an erase. The map says of every page whether
-//! it is programmed, on its way or neither, as for other leaves, and the laws of order follow from it.
+//! The scheme decides where each page goes, and erases whole superblocks (the same block of every plane of
+//! the leaf) by trimming them. Programs and erases of a unit are executed in the order of their submission,
+//! so the rules of flash are checked at submission: pages of a block in ascending order, each once after an
+//! erase. As for other leaves, the map says of every page whether it is programmed, in flight or neither,
+//! which ensures the laws of order.
 
 use super::program::{Full, Manner, PageWrite};
 use super::{Drive, Kind, Op};

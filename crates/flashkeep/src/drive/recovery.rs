@@ -1,5 +1,5 @@
-//! The power comes back: what of the flash is there, and how the maps are found again. What it takes for that to be
-//! everything that was durable is in `power`.
+//! Recovery after a power loss: what remains on flash, and how the maps are rebuilt. `power` ensures that
+//! every durable page remains.
 
 use super::dies::Phase;
 use super::{Collection, Drive, Kind, Queue, Resource};

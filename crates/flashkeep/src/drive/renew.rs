@@ -1,4 +1,4 @@
-//! New for old: what stands where flash has failed.
+//! Replacement of failed flash by new, empty flash.
 
 use super::{Drive, Fault};
 use crate::engine::Contents;

@@ -1,9 +1,9 @@
-//! Blocks that have had all their erases, and the end of the drive.
+//! Retired blocks, and the end of the drive.
 //!
-//! A block that has been erased as often as it stands is *retired*: like one that has failed, but that nothing is lost
-//! with it, because it has just been erased. From the first one on the leaf goes on as a damaged one
-//! ([`limit`](super::limit)): it places pages wherever there is room, and maps no more pages than it can always go on
-//! with. The first write that finds all of those taken is refused, and that is the end.
+//! A block that has used its erase budget is *retired*: it is treated like a failed block, but no page is
+//! lost, because it has just been erased. From the first retirement on the leaf works in degraded mode
+//! ([`limit`](super::limit)): it places pages wherever there is room, and maps no more pages than it can
+//! sustain. The first write beyond that is refused, which is the drive's end.
 
 use super::{Drive, Parameters};
 use crate::engine::Contents;

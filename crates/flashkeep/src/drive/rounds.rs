@@ -1,8 +1,8 @@
-//! Units that work in rounds (`flash.bus = "rounds"`): a channel takes what waits for it at once, reads first, then writes,
-//! at most [`BATCH`] of each. A round has one request for each unit. All of them begin together, the k-th is done when its
-//! array has worked and k transfers have passed, and the next round begins when the last of this one is done. Whatever
-//! comes meanwhile waits until the channel has done all that it took. Collections of several units run side by side, and
-//! the channel waits for the longest.
+//! Busy units that work in rounds (`flash.bus = "rounds"`): a channel takes all waiting operations at once,
+//! reads first, then writes, at most [`BATCH`] of each. A round has one operation per unit. All of them start
+//! together; the k-th is done when its array operation has ended and k transfers have passed; the next round
+//! starts when the last one of this round is done. Later operations wait until the channel has completed the
+//! batch. Collections of several units run in parallel, and the channel waits for the longest.
 //!
 //! Source: the parallel units of the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 

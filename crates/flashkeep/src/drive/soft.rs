@@ -1,8 +1,8 @@
-//! Collection in idle moments (`ftl.gc.soft_threshold`): a plane below the soft threshold is collected while nothing
-//! waits for its unit or its channel, one step at a time: a page's read, its program or copy, the block's erase. Each
-//! step is begun when its unit falls free and a visit of the channel has found nothing else to do; whatever comes in
-//! the meantime goes first, and the collection goes on where it stood. Below `ftl.gc.threshold` it is finished like
-//! others.
+//! GC in idle time (`ftl.gc.soft_threshold`): a plane below the soft threshold is collected while no
+//! operation waits for its unit or its channel, one step at a time: a page's read, its program or copy, the
+//! block's erase. A step starts when its unit becomes free and a visit of the channel has found nothing else
+//! to do. Other operations go first, and GC then continues from where it was. Below `ftl.gc.threshold` it is
+//! completed like other collections.
 //!
 //! Source: SSDSim's interruptible collection (Hu et al., ICS 2011), whose public code never reaches it.
 

@@ -1,5 +1,6 @@
-//! Who has work for the dies of a channel: a source for each class of the scheduler's rule. A visit of the channel
-//! ([`super::visit`]) asks them in the rule's order, and knows neither where operations wait nor which pages they get.
+//! Sources of work for the dies of a channel, one for each class of the scheduler's rule. A visit of the
+//! channel ([`super::visit`]) asks them in the rule's order. It does not know where operations wait or which
+//! pages they get.
 
 use super::dies::{Channel, bits, only_bit};
 use super::program::Mode;

@@ -1,8 +1,8 @@
-//! Which of a plane's open blocks a page goes to: dynamic data clustering (Chiang, Lee and Chang, "Using data clustering
-//! to improve cleaning performance for flash memory", Software: Practice and Experience 29(3), 1999). The drive knows of
-//! a page only what happened to it: each write of the host makes it a class hotter, each move a class colder. With
-//! `ftl.gc.separate` moved pages have a block of their own besides; they still cool. Translation pages (`ftl.map =
-//! "dftl"`) have one that no data go to.
+//! Selection of the open block for a page: dynamic data clustering (Chiang, Lee and Chang, "Using data
+//! clustering to improve cleaning performance for flash memory", Software: Practice and Experience 29(3),
+//! 1999). The drive only uses a page's history: each host write makes it a class hotter, each move a class
+//! colder. With `ftl.gc.separate` moved pages have a block of their own in addition; they still cool.
+//! Translation pages (`ftl.map = "dftl"`) have one without data pages.
 
 use super::{Drive, Levelled, Parameters};
 use crate::engine::Contents;

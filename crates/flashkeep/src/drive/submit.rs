@@ -1,4 +1,4 @@
-//! Commands come in: which way each goes, by what its leaf is and what of it has failed.
+//! Submission of commands: selects the path of each, by the kind of its leaf and by failures.
 
 use super::Drive;
 use crate::engine::{Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};

@@ -1,9 +1,9 @@
-//! Commands that are done when they are submitted: the same placement, the same victims, the same limits, against a
-//! counter instead of a clock.
+//! The immediate driver: commands complete at submission, with the same placement, victims and limits,
+//! against a counter instead of a clock.
 //!
-//! A page is placed where its allocation says, lanes taking turns channel by channel as idle ones would. A plane that
-//! falls below its threshold collects one block at once, and goes on as long as it has no room. What happened before
-//! time 0 goes the same way and is not counted.
+//! A page is placed where its allocation says; die queues take turns channel by channel, as idle dies would.
+//! A plane that falls below its threshold collects one block at once, and continues while it has no room.
+//! Pages from before time 0 take the same path and are not counted.
 
 use super::age::Slots;
 use super::submit::Commands;

@@ -1,5 +1,5 @@
-//! Which plane takes a page where planes do not take turns (`ftl.plane_choice`): blocks are numbered as they are opened,
-//! and of two copies of a page the one with the greater <number of its block, place in it> is the newer one.
+//! Plane choice if planes do not take turns (`ftl.plane_choice`): blocks are numbered as they are opened, and
+//! of two copies of a page the one with the greater <number of its block, place in it> is the newer one.
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 

@@ -1,4 +1,5 @@
-//! A channel is visited: the scheduler picks one thing after another until the channel is in use or nothing is left.
+//! A visit of a channel: the scheduler grants one action after another until the channel is busy or no work
+//! is left.
 
 use super::dies::Phase;
 use super::program::{Full, Mode, Plain, PlainPhysical, Programs};

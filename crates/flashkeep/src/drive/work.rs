@@ -1,5 +1,5 @@
-//! How long arrays and pins worked, by kind and cause: what the report turns into energy. Counted only where a drive
-//! file says what operations draw.
+//! Busy time of arrays and pins by kind and cause, from which the report computes energy. Recorded only if
+//! the drive file has currents.
 
 use super::{Counters, Drive, Kind, Log, Operation, Told};
 use crate::engine::{Cause, Contents};

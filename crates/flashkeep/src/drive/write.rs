@@ -1,4 +1,4 @@
-//! Writes: kept in a pool until a die may take them, then placed and programmed.
+//! Writes: they wait in a write queue until a die may take them, and are then placed and programmed.
 
 use super::program::{Full, Manner, Mode, PageWrite};
 use super::sources::Taker;

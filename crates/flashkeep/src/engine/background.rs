@@ -1,4 +1,4 @@
-//! Background work: schemes that have time, are due, or must make room.
+//! Background work: schemes that have idle time, an expired timer, or must make room.
 
 use super::command::{Command, Flags};
 use super::contents::Contents;

@@ -1,4 +1,4 @@
-//! How commands go down: cut at the grain, kept behind their stripe, planned, passed on.
+//! The way of commands down the tree: split at the grain, wait for their stripe, planned, passed on.
 
 use super::command::{Command, Verb};
 use super::contents::Contents;

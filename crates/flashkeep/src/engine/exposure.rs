@@ -1,4 +1,4 @@
-//! For how long how many pages stood unprotected, and which ones are lost.
+//! Unprotected pages over time, and lost pages.
 
 use super::command::Page;
 use super::contents::Contents;

@@ -1,6 +1,6 @@
-//! Pages that a node ought to hold and does not: it missed their writes while it did not answer, it has been
-//! replaced, or what was to be written could not be worked out any more. Reading one is a failure like any
-//! other, so that it is repaired or reported; writing it closes the gap.
+//! Missing pages of a node: it missed their writes while it did not respond, it has been replaced, or the
+//! data to be written could not be reconstructed. A read of a missing page fails like any other failed read,
+//! so that it is repaired or reported. A write of the page ends that.
 
 use super::command::Page;
 use super::contents::Contents;

@@ -1,4 +1,4 @@
-//! Where the tree ends: what holds pages.
+//! The bottom of the tree: devices that hold pages.
 
 use super::command::{Command, Page};
 use super::contents::{Contents, Version};

@@ -1,4 +1,4 @@
-//! What a scheme decides: steps, in stages, each saying what its page *is*.
+//! Plans: the steps that a scheme decides on, in stages, each with the role of its page.
 
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;

@@ -1,4 +1,4 @@
-//! Rebuild: pieces that follow each other at a pace which leaves the rest of the bandwidth to the host.
+//! Rebuild: pieces one after another, at a pace that leaves the rest of the bandwidth to the host.
 
 use super::contents::Contents;
 use super::executor::{Due, Engine};

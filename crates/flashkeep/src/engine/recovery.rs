@@ -1,4 +1,4 @@
-//! After a power cut: commands that were under way are forgotten, and schemes say what their members lack.
+//! After a power loss: commands in progress are dropped, and schemes report which pages their members lack.
 
 use super::background::{Clock, Parked};
 use super::command::Page;

@@ -1,5 +1,5 @@
-//! What happens when a page cannot be read: the nearest node that has it otherwise brings it. Where none has, it
-//! is lost, which the plan that needed it notes and the request that asked for it reports.
+//! Repair of failed reads: the nearest node that can reconstruct the page provides it. If none can, the page
+//! is lost; the plan that needed it notes that, and the request reports it.
 
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;

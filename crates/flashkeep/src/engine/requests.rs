@@ -1,4 +1,4 @@
-//! What is above the tree: requests, and pages that are written in part.
+//! The part above the tree: requests, and partial-page writes.
 
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;

@@ -1,4 +1,4 @@
-//! The redundancy seam: what a scheme is asked, and what it may look at.
+//! The interface of redundancy schemes: what the engine asks a scheme, and what a scheme may see.
 
 use super::command::{Command, Page, Verb};
 use super::contents::Contents;

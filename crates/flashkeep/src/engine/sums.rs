@@ -1,5 +1,5 @@
-//! What pages hold while plans work on them: the pages of every join, the sums of every plan, and the running
-//! sums of stripes that several plans write. All of it compiles away where contents are nothing.
+//! Contents of pages while plans work on them: the pages of every join, the sums of every plan, and the
+//! running parity of stripes that several plans write. All of it compiles away without contents.
 
 use super::command::{Command, Flags, Verb};
 use super::contents::{Contents, gf};

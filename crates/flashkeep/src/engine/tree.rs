@@ -1,4 +1,4 @@
-//! How nodes stand to each other.
+//! The shape of the tree: parents, children and members of nodes.
 
 use super::command::Page;
 use super::leaves::LeafId;

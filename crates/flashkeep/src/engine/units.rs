@@ -1,8 +1,9 @@
-//! Units: a number of consecutive pages on one member, then on the next, where schemes think in stripes of a page a member.
+//! Chunks: several consecutive pages on one member, then on the next, over schemes that think in stripes of
+//! one page per member.
 //!
-//! The way from one to the other is a permutation of pages: unit `n`, page `k` of it, is page `k` of row `n / data`, and
-//! data page `n % data` there. Above a tree the host's addresses are taken through it; an array within an array has a
-//! command go through it when that enters, cut into runs of what its scheme calls consecutive.
+//! A permutation of pages connects the two: page `k` of chunk `n` is page `k` of row `n / data`, and data
+//! page `n % data` there. Above a tree the host's addresses pass through it. In an array within an array a
+//! command passes through it on entry, split into runs of what its scheme calls consecutive.
 
 use super::command::{Command, Page, Verb};
 use super::contents::Contents;

@@ -1,4 +1,4 @@
-//! Where the bytes of a trace's devices lie on the drive.
+//! Maps the addresses of a trace's devices to the drive.
 
 use crate::engine::FixedMap;
 use flashkeep_trace::Request;

@@ -1,5 +1,5 @@
-//! Who is whose neighbour in an array that stripes: what the host asks for is taken to where the array's scheme has it
-//! before any other code sees it, so that a row of units is one run.
+//! Address interleaving of an array that stripes: the host's addresses are mapped to the addresses of the
+//! array's scheme before any other code sees them, so that a row of chunks is one run.
 
 use super::Range;
 use crate::engine::{Page, Units};

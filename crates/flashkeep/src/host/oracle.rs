@@ -1,6 +1,6 @@
-//! What every logical page ought to hold: a version, from which its contents follow.
+//! The expected contents of every logical page: a version, from which its contents follow.
 //!
-//! Two bytes a page; the token of a version comes round after 65,536 writes of the same page.
+//! Two bytes per page; the token of a version repeats after 65,536 writes of the same page.
 
 use crate::engine::{Contents, FixedMap, Version};
 use std::marker::PhantomData;

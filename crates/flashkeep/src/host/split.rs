@@ -1,4 +1,5 @@
-//! A request's sectors as logical pages: at most a part of a page, a run of whole ones, a part of a page.
+//! Splits a request's sectors into logical pages: at most a partial page, a run of whole ones, a partial
+//! page.
 
 use crate::device::port::{Fragment, whole};
 

@@ -1,4 +1,4 @@
-//! How many requests are in the drive, and when they leave.
+//! The number of requests in the drive, and when they leave.
 
 use crate::kernel::SimTime;
 use std::cmp::Reverse;

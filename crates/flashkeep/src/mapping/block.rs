@@ -29,10 +29,10 @@ use std::collections::VecDeque;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "block",
-    summary: "an entry for each block, every page at its own place in it",
+    summary: "an entry per block, every page at its own place in it",
     source: include_str!("block.rs"),
     below: Below::Blocks,
-    least_spare: (2, "one being replaced, one to go on with"),
+    least_spare: (2, "one being replaced, one to continue with"),
     build: |options| Some(Mapping::Block(BlockMap::new(options))),
 };
 

@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "dftl",
-    summary: "a page map in flash, of which a cache of entries is in memory",
+    summary: "a page map in flash, with a cache of entries in memory",
     source: include_str!("dftl.rs"),
     below: Below::Mapped,
     least_spare: (0, ""),

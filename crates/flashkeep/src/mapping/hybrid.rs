@@ -32,10 +32,10 @@ mod recover;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "hybrid",
-    summary: "an entry for each block, and logs of pages that are merged into blocks",
+    summary: "a log-block map: an entry per block, and logs of pages that are merged into blocks",
     source: include_str!("hybrid.rs"),
     below: Below::Blocks,
-    least_spare: (4, "two logs, one for what is written in order, one to merge into"),
+    least_spare: (4, "two logs, one for sequential writes, one to merge into"),
     build: |options| Some(Mapping::Hybrid(Hybrid::new(options))),
 };
 

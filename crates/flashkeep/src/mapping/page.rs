@@ -12,7 +12,7 @@ use super::{Below, Entry};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "page",
-    summary: "every page has an entry, all of them in memory",
+    summary: "an entry per page, all in memory",
     source: include_str!("page.rs"),
     below: Below::Itself,
     least_spare: (0, ""),

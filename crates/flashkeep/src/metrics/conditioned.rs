@@ -1,4 +1,4 @@
-//! Whether a drive that is being conditioned is in a steady state: SNIA's rule over five rounds.
+//! The steady-state rule of conditioning: SNIA's rule over five rounds.
 
 use super::{figures, plain, unit};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Counts by cause and what they make of each other, of a drive, an array or a member.
+//! Counts by cause and the ratios between them, for a drive, an array or a member.
 
 use super::{Entry, Figure, Group, IfAny, Reported, Shape, figures, plain, unit};
 use crate::device::port::Hits;

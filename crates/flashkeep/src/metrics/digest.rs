@@ -1,4 +1,4 @@
-//! One number that stands for everything a run simulated.
+//! The digest: a hash of all simulated results of a run.
 
 use super::registry;
 use flashkeep_trace::random::mix;

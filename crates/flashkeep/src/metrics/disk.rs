@@ -1,5 +1,5 @@
-//! A disk's energy: what the drive file says it draws, times what it did with its time. Integers (nW · ns) until it is
-//! told, under the keys that flash has.
+//! A disk's energy: the power from the drive file times the time in each state, in integers (nW · ns) until
+//! reported, under the same keys as for flash.
 
 use super::counts::per;
 use super::energy::Energy;

@@ -1,5 +1,5 @@
-//! What an array costs and how long its flash lasts: by the formulas of the hybrid-backup paper's table 1, and as the
-//! run has it.
+//! Cost of an array and lifetime of its flash: by the formulas of the hybrid-backup paper's table 1, and as
+//! measured in the run.
 
 use super::{Facts, IfAny, MemberFacts, figures, plain, unit};
 use crate::config::Resolved;

@@ -1,4 +1,4 @@
-//! Energy: power, as the drive file gives it, times the time that the run took. Integers (nW · ns) until it is told.
+//! Energy: the power from the drive file times the time of the run, in integers (nW · ns) until reported.
 
 use super::counts::{Operations, per};
 use super::disk::DiskEnergy;

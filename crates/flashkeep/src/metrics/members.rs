@@ -1,4 +1,4 @@
-//! What the parts of a drive and the members of an array have done.
+//! Statistics of the parts of a drive and of the members of an array.
 
 use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per};
 use super::disk::DiskActivity;

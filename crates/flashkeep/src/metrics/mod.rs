@@ -1,5 +1,5 @@
-//! What a run reports: counts by cause, response times, wear. Every figure is declared in one place, as a field of the
-//! struct that carries it; ratios are computed here and nowhere else.
+//! Reported figures: counts by cause, response times, wear. Every figure is declared in one place, as a field
+//! of the struct that carries it. All ratios are computed here.
 
 mod conditioned;
 mod counts;

@@ -1,4 +1,4 @@
-//! What a run was like before something failed, while it was missing, while it was rebuilt, and after.
+//! Statistics of the phases of a run: before a failure, degraded, rebuilding, after.
 
 use super::Histogram;
 use super::counts::Operations;

@@ -1,5 +1,5 @@
-//! The registry: every figure that a summary can hold, found from the declarations. Tables, documentation, the types of
-//! the Python package and the digest read it.
+//! The registry: every figure that a summary can have, collected from the declarations. Tables,
+//! documentation, the types of the Python package and the digest use it.
 
 use super::summary::shape;
 use super::{Better, Entry, Figure, Group, Kind, Row, Shape};

@@ -1,4 +1,4 @@
-//! The summary of a run, as scripts rely on it.
+//! The summary of a run: its JSON is an interface for scripts.
 
 use super::conditioned::Conditioning;
 use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per};

@@ -1,4 +1,4 @@
-//! How the flash wears, and how long it lasts.
+//! Wear and lifetime of the flash.
 
 use super::{IfAny, figures, plain, unit};
 use crate::kernel::SimTime;

@@ -1,4 +1,5 @@
-//! How far apart the members of an array come to the ends of their lives: what redundancy is worth then.
+//! The distance between the ends of life of an array's members, which determines the value of the redundancy
+//! at that time.
 
 use super::{Mark, MemberFacts, figures, plain, unit};
 

@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "diff-raid",
-    summary: "Diff-RAID: one parity, shared out unevenly so that members do not wear out together",
+    summary: "Diff-RAID: one parity, distributed unevenly so that members do not wear out together",
     source: include_str!("diff_raid.rs"),
     options: &[Part::of::<Striping>(), Part::of::<DiffOptions>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
     members: hybrid::only_over_drives,

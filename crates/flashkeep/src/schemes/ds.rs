@@ -29,7 +29,7 @@ use super::{Entry, Inside, Members, Options, Part, Rebuilds, Sums, members};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ds",
-    summary: "DS-RAID: stripes in the order of arrival, parity when a row is full",
+    summary: "DS-RAID: stripes in arrival order, parity when a row is full",
     source: include_str!("ds.rs"),
     options: &[Part::of::<Inside>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
     members: log::members,

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "dvs",
-    summary: "DVS-RAID: stripes in the order of arrival, closed early when nothing more comes",
+    summary: "DVS-RAID: stripes in arrival order, closed early if no more data arrive",
     source: include_str!("dvs.rs"),
     options: &[Part::of::<Inside>(), Part::of::<DvsOptions>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
     members: log::members,

@@ -76,7 +76,7 @@ fn offered(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
     let parts = Parts::of(members)?;
     if (parts.flash, parts.disks) != (1, 1) || parts.disk_pages == 0 {
         return Err(format!(
-            "found {} drives and {} disks; it needs one drive and one disk: several pairs are members of another array",
+            "found {} drives and {} disks; it needs one drive and one disk; for several pairs nest arrays",
             parts.flash, parts.disks
         ));
     }

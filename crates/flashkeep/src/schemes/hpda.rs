@@ -49,7 +49,7 @@ use crate::kernel::{Bits, Span};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "hpda",
-    summary: "HPDA: RAID-4 of drives with its parity on a disk, small writes in a log on two disks",
+    summary: "HPDA: RAID-4 of drives with its parity on a disk, and a log for small writes on two disks",
     source: include_str!("hpda.rs"),
     options: &[
         Part::of::<Striping>(),
@@ -72,15 +72,16 @@ fn offered(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
     let parts = Parts::of(members)?;
     if parts.flash < 2 || parts.disks != 2 {
         return Err(format!(
-            "found {} drives and {} disks; it needs at least 2 drives, for the data, and 2 disks, of which the first \
-             has the parity and the log and the second the log's copy",
+            "found {} drives and {} disks; it needs at least 2 drives, for the data, and 2 disks, the \
+             first for the parity and the log, the second for the log's copy",
             parts.flash, parts.disks
         ));
     }
     let first = &members[usize::from(parts.flash)];
     if first.pages <= parts.flash_pages {
         return Err(format!(
-            "the first disk has {} pages; it needs {} for the parity, as many as a drive has, and room for the log",
+            "the first disk has {} pages; it needs {} for the parity (as many as a drive has) and room \
+             for the log",
             first.pages, parts.flash_pages
         ));
     }

@@ -5,12 +5,12 @@ use crate::engine::{Command, Member, Page, Plan, Step};
 
 /// Over drives and disks only: there is nothing in a drive for it to run over.
 pub(super) fn not_in_a_drive(_: u64, _: Option<u32>, _: &str) -> Result<u32, String> {
-    Err("this scheme runs over drives and disks: an array can have it, a drive cannot".into())
+    Err("this scheme runs over drives and disks: only an array can have it".into())
 }
 
 /// Over drives only.
 pub(super) fn only_over_drives(_: u64, _: Option<u32>, _: &str) -> Result<u32, String> {
-    Err("this scheme runs over drives: an array can have it, a drive cannot".into())
+    Err("this scheme runs over drives: only an array can have it".into())
 }
 
 /// The members of an array of drives and disks.
@@ -32,7 +32,7 @@ impl Parts {
         let (drives, disks) = members.split_at(flash);
         if let Some(late) = disks.iter().position(|member| !member.disk) {
             return Err(format!(
-                "member {} is no disk and stands behind a disk: drives come first, then disks",
+                "member {} is not a disk but follows one: drives come first, then disks",
                 flash + late
             ));
         }
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(Parts::of(&[drive, small, disk]), Ok(parts));
         assert_eq!(
             Parts::of(&[drive, disk, small]),
-            Err("member 2 is no disk and stands behind a disk: drives come first, then disks".into())
+            Err("member 2 is not a disk but follows one: drives come first, then disks".into())
         );
         assert_eq!(pages_of(1.5, 4096), 384);
     }

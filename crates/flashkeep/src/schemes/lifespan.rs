@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "lifespan",
-    summary: "stripes in the order of arrival, narrower where the flash is worn",
+    summary: "stripes in arrival order, narrower as the flash wears",
     source: include_str!("lifespan.rs"),
     options: &[
         Part::of::<Inside>(),

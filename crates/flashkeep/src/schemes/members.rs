@@ -53,8 +53,8 @@ pub(super) fn row(parts: u64, width: Option<u32>, level: &str, row: Row) -> Resu
     }
     if members > MOST {
         return Err(format!(
-            "a {name} over {members} {level}s: at most {MOST} are accepted; a width that divides {parts} makes \
-             each of its members of several {level}s"
+            "a {name} over {members} {level}s: at most {MOST} are accepted; with a width that divides \
+             {parts} each member has several {level}s"
         ));
     }
     if !parts.is_multiple_of(members) {
@@ -113,8 +113,7 @@ pub(super) fn listed(schemes: impl Iterator<Item = &'static Entry>, quote: &str,
 /// Schemes that stripe in the order of arrival.
 pub(super) fn in_the_log(_: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
     Err(format!(
-        "it stripes pages in the order of their arrival, so that where a page lies and what protects it are one decision: \
-         that is an FTL's, and drives have their own; {} run over drives",
+        "a log-structured scheme is an FTL of its own, but drives have their own; {} run over drives",
         listed(anywhere(), "`", "and")
     ))
 }
@@ -122,7 +121,8 @@ pub(super) fn in_the_log(_: &[MemberFacts], _: &RedundancySpec) -> Result<u64, S
 /// Schemes that keep old versions in their members.
 pub(super) fn with_old_versions(_: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
     Err(format!(
-        "it keeps old versions of pages in its members, which drives do not offer to others; {} run over drives",
+        "it keeps old versions of pages at hidden addresses of its members, which drives do not offer; {} \
+         run over drives",
         listed(anywhere(), "`", "and")
     ))
 }

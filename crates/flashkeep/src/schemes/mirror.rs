@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "mirror",
-    summary: "SIRF-1: every page once in each group of channels, chips or dies",
+    summary: "SIRF-1: every page once on each group of channels, chips or dies",
     source: include_str!("mirror.rs"),
     options: &[Part::of::<Inside>(), Part::of::<MirrorOptions>(), Part::of::<Rebuilds>()],
     members: members::groups,

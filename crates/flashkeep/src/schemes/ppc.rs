@@ -42,7 +42,8 @@ use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ppc",
-    summary: "PPC: one parity; that of new data stands in a non-volatile memory until it is committed",
+    summary: "PPC: one parity; partial parities of new data are in a non-volatile memory until they are \
+              committed",
     source: include_str!("ppc.rs"),
     options: &[
         Part::of::<Inside>(),

@@ -31,7 +31,7 @@ use super::{Entry, Options, TriedWith, members};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "raid5",
-    summary: "RAID-5: one parity, rotated over the members",
+    summary: "RAID-5: one parity, rotating over the members",
     source: include_str!("raid5.rs"),
     formula: |members| members::terms_with_parities(members, 1),
     tried_with: &[TriedWith::BASE, TriedWith { parts: 3, drives: 3, ..TriedWith::BASE }],

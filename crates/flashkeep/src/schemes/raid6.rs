@@ -23,7 +23,7 @@ use super::{Entry, Options, members};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "raid6",
-    summary: "RAID-6: two parities, rotated over the members",
+    summary: "RAID-6: two parities, rotating over the members",
     source: include_str!("raid6.rs"),
     members: members::two_parities,
     data_members: Some(|members, _| members - 2),

@@ -34,13 +34,13 @@ impl Shares {
         };
         if each.len() != members {
             return Err(format!(
-                "found {} shares for {members} members; one for each is accepted",
+                "found {} shares for {members} members; one per member is accepted",
                 each.len()
             ));
         }
         let sum: f64 = each.iter().sum();
         if (sum - 1.0).abs() > 1e-6 {
-            return Err(format!("the shares add up to {sum}; 1 is accepted"));
+            return Err(format!("the shares add up to {sum}; they must add up to 1"));
         }
         // A share that is meant to be whole must not lose one to its binary fraction.
         let parts: Vec<f64> = each.iter().map(|share| share * f64::from(SHARES_OF) + 1e-6).collect();

@@ -1,4 +1,4 @@
-//! A drive that is not new at time 0: aged by construction, or written until it is in a steady state.
+//! Used drives at time 0: aged by construction, or written until writes are in a steady state.
 
 use super::{PREPARED, Simulation, Stop};
 use crate::buffer::{Below, Existing};
@@ -86,8 +86,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             line: None,
             field: Some("ageing.valid_ratio".into()),
             message: format!(
-                "{}: {left} valid pages find no page of the host's that the workload does not read, or that \
-                 may lie where they are; a lower ratio is accepted",
+                "{}: {left} valid pages cannot be assigned to host pages that the workload does not read \
+                 and that may be placed there; set a lower ratio",
                 self.resolved.spec.ageing.valid_ratio
             ),
         }))

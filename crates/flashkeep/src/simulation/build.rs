@@ -1,4 +1,4 @@
-//! From a resolved drive to its flash and the tree of its redundancy over it.
+//! Builds the flash of a resolved drive and its redundancy tree.
 
 use crate::config::Resolved;
 use crate::device::port::{Evict, Parts, PortOptions, ps_per_sector};

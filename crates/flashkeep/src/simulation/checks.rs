@@ -1,4 +1,4 @@
-//! What of a job makes no sense together, and who is told.
+//! Checks for contradictory options of a job.
 
 use crate::buffer::Existing;
 use crate::config::Resolved;
@@ -28,12 +28,8 @@ pub(super) fn name_option(error: DriveError, job: &Job) -> Error {
 pub(super) fn check_ageing(job: &Job, drive: &Resolved) -> Result<(), Error> {
     let refuse = |why: &str| Err(Error::Option(why.to_owned()));
     match (&job.aged, job.condition, drive.is_aged()) {
-        (Some(_), true, _) => {
-            refuse("--aged begins with a drive that is not new; --condition cannot go with it")
-        }
-        (_, true, true) => {
-            refuse("--condition writes the drive, ageing.model says how it was written: one of them")
-        }
+        (Some(_), true, _) => refuse("--aged starts with a used drive; it excludes --condition"),
+        (_, true, true) => refuse("--condition and ageing.model exclude each other"),
         _ if job.save_aged.is_some() && !job.untimed && !job.traces.is_empty() => {
             refuse("--save-aged saves a drive at rest, after an untimed run: add --untimed")
         }

@@ -1,4 +1,4 @@
-//! The clock: what happens next, request, event or blow.
+//! The clock: selects what happens next, a request, an event or a fault event.
 
 use super::{LOOK, Outside, Simulation, Stop, Volumes};
 use crate::device::port::Link;

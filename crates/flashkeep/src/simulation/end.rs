@@ -1,4 +1,4 @@
-//! The end of a run: what is left of the data, and what is said about it all.
+//! The end of a run: reads all pages back and builds the report.
 
 use super::{Plot, Simulation, Totals};
 use crate::buffer::Below;

@@ -1,4 +1,4 @@
-//! Drives that were aged before: begun with, and saved.
+//! Saved drives: loading and saving.
 
 use super::Simulation;
 use crate::devices::Body;
@@ -17,7 +17,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut image = Reader::open(path, &self.resolved.identity()).map_err(named)?;
         if C::KEEP && !image.contents {
             let problem =
-                "saved without what its pages hold, which --verify and power cuts need: age it with --verify";
+                "saved without page contents, which --verify and power loss need: age it with --verify";
             return Err(named(problem.into()));
         }
         self.restore(&mut image).map_err(named)?;
@@ -40,7 +40,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn save(&mut self, path: &Path) -> Result<(), Error> {
         let refused = |why: &str| Err(Error::Option(format!("--save-aged: {}: {why}", path.display())));
         if !self.engine.is_untroubled() || !self.drive.is_healthy() {
-            return refused("a drive of which something has failed is not saved");
+            return refused("a drive with failed parts cannot be saved");
         }
         if self.buffer.holds_pages() {
             return refused(

@@ -1,6 +1,6 @@
-//! The life of a drive whose blocks wear out, or of an array of such: what is noted of it, and how it ends. A drive that
-//! has refused a write is read-only, and so is an array of which more members have than it survives: writes and trims that
-//! come later are turned away at the door, and reads are served on.
+//! The end of life of a drive whose blocks wear out, or of an array of such drives. A drive that has refused
+//! a write is read-only. So is an array when more of its members than it survives have refused one. Later
+//! writes and trims are refused at the host interface; reads are still served.
 
 use super::Simulation;
 use crate::config::Resolved;
@@ -107,9 +107,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let death = life.first_death.map_or(0.0, |at| seconds(at.0));
         Some(format!(
-            "the drive has reached the end of its life: after {:.3} s, {} requests and {bytes} bytes written by the host \
-             too few blocks are left for its data, and a write was refused; {} of {} blocks have had their erases, the \
-             first after {death:.3} s. {}",
+            "the drive has reached the end of its life after {:.3} s, {} requests and {bytes} bytes \
+             written by the host: too few blocks are left for its data, and a write was refused; {} of {} \
+             blocks have had their last erase, the first after {death:.3} s. {}",
             seconds(at.0),
             self.door.shut.map_or(self.admitted, |(_, admitted)| admitted),
             life.expired,
@@ -119,7 +119,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     fn refusals(&self) -> String {
-        format!("It is read-only from then on: {} writes and trims were turned away", self.door.turned_away)
+        format!("It is read-only from then on: {} writes and trims were refused", self.door.turned_away)
     }
 
     /// No request came before the end of its life.
@@ -129,8 +129,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             line: None,
             field: Some("ftl.wear.erase_budget".into()),
             message: format!(
-                "the drive reached the end of its life before time 0, so all {} writes and trims were turned away; \
-                 accepted: more erases, or a shorter conditioning (condition.round, condition.most_rounds)",
+                "the drive reached the end of its life before time 0, so all {} writes and trims were \
+                 refused; accepted: more erases, or a shorter conditioning (condition.round, \
+                 condition.most_rounds)",
                 self.door.turned_away
             ),
         })
@@ -146,9 +147,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         });
         let told = told.collect::<Vec<_>>().join(", ");
         let end = self.door.shut.map_or_else(String::new, |(_, admitted)| {
-            format!(". The array survives less, after {admitted} requests. {}", self.refusals())
+            format!(
+                ". The array does not survive that; it ended after {admitted} requests. {}",
+                self.refusals()
+            )
         });
-        format!("members reached the end of their lives, by bytes that the host had written: {told}{end}")
+        format!(
+            "members reached the end of their lives (with bytes written by the host until then): \
+             {told}{end}"
+        )
     }
 
     pub(super) fn wear(&self) -> WearFacts {

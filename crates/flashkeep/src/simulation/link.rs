@@ -1,4 +1,4 @@
-//! The link between host and drive ([`Link`]), as far as requests are concerned.
+//! Requests on the link between host and drive ([`Link`]).
 
 use super::{InFlight, Simulation};
 use crate::device::port::{Crossing, Link};

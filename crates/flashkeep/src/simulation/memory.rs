@@ -1,4 +1,4 @@
-//! How full the memory of a backup is, over time: its scheme sees no clock.
+//! Records the occupancy of a backup scheme's memory over time, because the scheme has no clock.
 
 use super::Simulation;
 use crate::devices::Body;

@@ -1,4 +1,4 @@
-//! Wires the house: workload → host → buffer → redundancy → FTLs → flash → report, and turns the clock.
+//! Connects workload, host interface, buffer, redundancy, FTLs, flash and report, and advances the clock.
 
 use crate::buffer::{Buffer, PartialWrites};
 use crate::config::{self, Resolved};
@@ -78,7 +78,8 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
         && depth > bound
     {
         notes.push(format!(
-            "the closed loop keeps {bound} requests outstanding, not {depth}: host.queue_depth lets no more in"
+            "the closed loop keeps {bound} requests outstanding, not {depth}: host.queue_depth admits no \
+             more"
         ));
     }
     loop {
@@ -93,8 +94,8 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
             Err(Stop::SecondDevice) => {
                 workload.placement = Placement::Compact;
                 notes.push(
-                    "the trace has several devices whose sizes it does not tell: they were kept apart by placing \
-                     1 MiB extents at first touch, as --compact does; --merge-devices lays them over each other"
+                    "the trace has several devices of unknown size: they were kept apart by placing 1 MiB \
+                     extents at their first access, as --compact does; --merge-devices merges them"
                         .to_owned(),
                 );
             }
@@ -381,7 +382,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             return Err(Stop::Error(self.ended_before_time_0()));
         }
         if self.admitted == 0 && !self.job.traces.is_empty() {
-            let message = "holds no request that the drive could be asked".to_owned();
+            let message = "has no request that the drive can serve".to_owned();
             let path = self.facts.provenance.name.clone();
             return Err(Stop::Error(Error::Trace(flashkeep_trace::TraceError::new(&path, message))));
         }
@@ -419,8 +420,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         warnings.extend(self.volumes.as_ref().map_or_else(|| requests.warnings(), Volumes::warnings));
         warnings.extend(self.conditioned.as_ref().filter(|found| !found.steady).map(|found| {
             format!(
-                "conditioning: no steady state after {} rounds; condition.most_rounds allows more, condition.round \
-                 longer ones",
+                "conditioning: no steady state after {} rounds; set condition.most_rounds for more, or \
+                 condition.round for longer ones",
                 found.rounds
             )
         }));

@@ -1,4 +1,4 @@
-//! Requests that have arrived and find the host's queue full, where it is not the oldest of them that comes in next.
+//! Requests in the host queue of a full drive, if they are not admitted in the order of their arrival.
 
 use crate::host::Range;
 use flashkeep_trace::Request;

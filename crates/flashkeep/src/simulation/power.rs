@@ -1,8 +1,8 @@
-//! Power cuts: who is cut off, what comes back, and what of that was promised.
+//! Power loss: what is lost, what remains, and the comparison with what was promised to the host.
 //!
-//! What was promised is kept here, apart from the drive: for each page the newest version that was *acknowledged*, and
-//! the newest one that was *durable* ([`Finished::durable`]). After a cut every page is looked at, without time: an
-//! acknowledged version that is not there is counted, a durable one is lost.
+//! The durability oracle records, outside the drive, the newest *acknowledged* and the newest *durable*
+//! version of each page ([`Finished::durable`]). After a power loss it compares every page with both, without
+//! simulated time: a missing acknowledged version is counted, a missing durable one is lost.
 
 use super::{InFlight, Simulation};
 use crate::buffer::Below;

@@ -1,4 +1,4 @@
-//! A request, from where it lies on the drive to its end.
+//! The path of a request, from its place on the drive to its completion.
 
 use super::{AHEAD, InFlight, Simulation, Stop, Totals};
 use crate::buffer::{Below, Buffer};

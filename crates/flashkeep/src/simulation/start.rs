@@ -1,4 +1,4 @@
-//! What there is before time 0.
+//! Pages that exist before time 0.
 
 use super::{PREPARED, Simulation, Stop};
 use crate::buffer::{Below, Existing};

@@ -1,4 +1,4 @@
-//! What happens to the drive while it works: failures, replacements, and the phases that they divide a run into.
+//! Fault events: failures, replacements, and the phases between them.
 
 use super::Simulation;
 use super::build::{Plot, build_array};

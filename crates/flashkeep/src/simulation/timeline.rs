@@ -1,4 +1,4 @@
-//! `--timeline`: what is wanted, checked, and what the host's requests add to it.
+//! `--timeline`: checks the options, and adds the host's requests to the timeline.
 
 use super::{InFlight, Simulation};
 use crate::devices::Body;
@@ -21,7 +21,7 @@ pub(super) fn start<C: Contents, H: Body<C>>(
 ) -> Result<(), Error> {
     let window = job.timeline_window.as_deref().map(window).transpose()?;
     let Some(path) = &job.timeline else {
-        let refused = Error::Option("--timeline-window: it bounds a --timeline, and there is none".into());
+        let refused = Error::Option("--timeline-window: needs --timeline".into());
         return window.map_or(Ok(()), |_| Err(refused));
     };
     if untimed {

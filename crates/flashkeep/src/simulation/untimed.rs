@@ -1,6 +1,6 @@
-//! The short way of an untimed run: whole pages written to a drive without redundancy go from the workload straight
-//! to its only leaf. Requests that are anything else take the long way, and so do all of them where there is more to
-//! do between the host and the flash; both come to the same.
+//! The fast path of an untimed run: whole pages written to a drive without redundancy go from the workload
+//! directly to its only backend. Other requests take the general path, as do all requests if the host
+//! interface has more to do. Both give the same results.
 
 use super::{Simulation, Stop};
 use crate::devices::Body;

@@ -1,4 +1,4 @@
-//! An array whose volumes each have a workload: who comes next, and where that lies.
+//! Arrays with one workload per volume: selects the next request and maps its address.
 
 use super::{Simulation, Stop};
 use crate::devices::Body;

@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 /// Back and forth.
 pub(super) const RULE: Rule = Rule {
     name: "look",
-    summary: "the next one in the direction in which the arm moves, then back",
+    summary: "the next one in the arm's direction, then back",
     source: include_str!("look.rs"),
     pick,
 };

@@ -13,7 +13,7 @@ use super::{Candidate, Head, Rule, least};
 /// Shortest seek time first.
 pub(super) const RULE: Rule = Rule {
     name: "sstf",
-    summary: "the nearest cylinder first; what is far away may wait long",
+    summary: "the nearest cylinder first; distant commands may wait long",
     source: include_str!("sstf.rs"),
     pick,
 };

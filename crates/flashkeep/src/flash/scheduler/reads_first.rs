@@ -13,7 +13,7 @@ use super::{Class, Scheduler};
 /// Read commands, data out, collection, writes.
 pub(super) const RULE: Scheduler = Scheduler {
     name: "reads-first",
-    summary: "read commands, then data waiting in registers, then collection, then writes",
+    summary: "read commands, then data waiting in registers, then GC, then writes",
     source: include_str!("reads_first.rs"),
     order: [Class::Read, Class::DataOut, Class::Collect, Class::Write],
     by_age: false,

@@ -15,7 +15,7 @@ use super::{Class, Scheduler};
 /// Collection, read commands, data out, writes.
 pub(super) const RULE: Scheduler = Scheduler {
     name: "ssdsim",
-    summary: "collection, then read commands, then data, then writes; a pending collection holds its channel",
+    summary: "GC, then read commands, then data, then writes; pending GC blocks its channel",
     source: include_str!("ssdsim.rs"),
     order: [Class::Collect, Class::Read, Class::DataOut, Class::Write],
     by_age: false,

@@ -13,7 +13,7 @@ use super::{Aged, Model};
 /// Full blocks, all of them invalid.
 pub(super) const MODEL: Model = Model {
     name: "approach1",
-    summary: "blocks written in full, all of it invalid",
+    summary: "full blocks, all pages invalid",
     source: include_str!("approach1.rs"),
     leaves_valid: false,
     blocks: |wish, _| {

@@ -17,7 +17,7 @@ use super::{Model, approach1};
 /// Full blocks, a part of each valid.
 pub(super) const MODEL: Model = Model {
     name: "approach2",
-    summary: "blocks written in full, a random part of each valid",
+    summary: "full blocks, each with a random share of valid pages",
     source: include_str!("approach2.rs"),
     leaves_valid: true,
     blocks: |wish, random| {

@@ -14,7 +14,7 @@ use super::{Aged, Model};
 /// All blocks alike.
 pub(super) const MODEL: Model = Model {
     name: "basic",
-    summary: "every block written in part, all of it invalid (SSDSim)",
+    summary: "every block partly written, all pages invalid (SSDSim)",
     source: include_str!("basic.rs"),
     leaves_valid: false,
     blocks: |wish, _| {

@@ -29,22 +29,23 @@ pub struct Entry {
 pub const ALLOCATIONS: [Entry; 4] = [
     Entry {
         name: "dynamic",
-        summary: "any idle die, chosen when a page is written",
+        summary: "any idle die, selected when a page is written",
         source: include_str!("dynamic.rs"),
     },
     Entry {
         name: "dynamic-in-channel",
-        summary: "the channel by the address, the rest chosen when a page is written",
+        summary: "channel from the address, the rest selected when a page is written",
         source: include_str!("order.rs"),
     },
     Entry {
         name: "dynamic-in-chip",
-        summary: "the channel and the chip by the address, the plane chosen when a page is written",
+        summary: "channel and chip from the address, the plane selected when a page is written",
         source: include_str!("order.rs"),
     },
     Entry {
         name: "CWDP",
-        summary: "by the address: some of C, W, D, P in any order, the level that varies fastest first; others are chosen",
+        summary: "from the address: some of C, W, D, P in any order, the fastest first; omitted levels \
+                  are free",
         source: include_str!("order.rs"),
     },
 ];

@@ -17,7 +17,7 @@ use super::{Candidates, Victim};
 /// Most benefit for its cost first.
 pub(super) const POLICY: Victim = Victim {
     name: "cost-benefit",
-    summary: "the block with the most age · (1 − u) / 2u, u its share of valid pages",
+    summary: "the block with the largest age · (1 − u) / 2u, where u is its share of valid pages",
     source: include_str!("cost_benefit.rs"),
     keys: &[],
     pick,

@@ -13,7 +13,7 @@ use super::{Victim, random};
 /// The best of a few.
 pub(super) const POLICY: Victim = Victim {
     name: "d-choices",
-    summary: "of ftl.gc.choices random blocks the one with the fewest valid pages",
+    summary: "of ftl.gc.choices random blocks, the one with the fewest valid pages",
     source: include_str!("d_choices.rs"),
     keys: &["choices"],
     pick: |candidates| random::best_of(candidates, candidates.tuning.choices),

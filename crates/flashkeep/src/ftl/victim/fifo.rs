@@ -13,7 +13,7 @@ use super::{Candidates, Victim};
 /// Oldest first.
 pub(super) const POLICY: Victim = Victim {
     name: "fifo",
-    summary: "the block that was sealed longest ago",
+    summary: "the block closed longest ago",
     source: include_str!("fifo.rs"),
     keys: &[],
     pick,

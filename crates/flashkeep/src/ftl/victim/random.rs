@@ -17,7 +17,7 @@ const TRIES: u32 = 16;
 /// Any.
 pub(super) const POLICY: Victim = Victim {
     name: "random",
-    summary: "any sealed block with an invalid page (MQSim: RANDOM_P)",
+    summary: "a random closed block with an invalid page (MQSim: RANDOM_P)",
     source: include_str!("random.rs"),
     keys: &[],
     pick: |candidates| nth(candidates, 0),

@@ -14,7 +14,7 @@ use super::{Victim, random};
 /// The best of log₂ n.
 pub(super) const POLICY: Victim = Victim {
     name: "rga",
-    summary: "of log2(blocks of a plane) random blocks the one with the fewest valid pages (MQSim: RGA)",
+    summary: "of log2(blocks of a plane) random blocks, the one with the fewest valid pages (MQSim: RGA)",
     source: include_str!("rga.rs"),
     keys: &[],
     pick: |candidates| random::best_of(candidates, candidates.valid.len().ilog2().max(1)),

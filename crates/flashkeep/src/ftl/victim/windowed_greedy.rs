@@ -15,7 +15,7 @@ use super::{Candidates, Victim};
 /// Greedy among the oldest.
 pub(super) const POLICY: Victim = Victim {
     name: "windowed-greedy",
-    summary: "of the ftl.gc.window blocks sealed longest ago the one with the fewest valid pages",
+    summary: "of the ftl.gc.window blocks closed longest ago, the one with the fewest valid pages",
     source: include_str!("windowed_greedy.rs"),
     keys: &["window"],
     pick,

@@ -13,7 +13,7 @@ use super::{Levelling, Wear, migration, rate_limit};
 /// Migration, and rate limiting where that cannot be.
 pub(super) const POLICY: Levelling = Levelling {
     name: "both",
-    summary: "migration, and rate-limit where there is nothing to migrate",
+    summary: "migration, and rate-limit if there is nothing to migrate",
     source: include_str!("both.rs"),
     keys: &["migrate_below", "rate_limit_below", "rate_limit_window"],
     migrates: true,

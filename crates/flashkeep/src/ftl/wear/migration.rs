@@ -16,7 +16,7 @@ use super::{Levelling, Verdict, Wear};
 /// Cold data into worn blocks.
 pub(super) const POLICY: Levelling = Levelling {
     name: "migration",
-    summary: "the coldest data are moved into a worn block that has been reclaimed",
+    summary: "the coldest data move into a reclaimed worn block",
     source: include_str!("migration.rs"),
     keys: &["migrate_below"],
     migrates: true,

@@ -12,7 +12,7 @@ use super::{Levelling, Verdict};
 /// No levelling.
 pub(super) const POLICY: Levelling = Levelling {
     name: "none",
-    summary: "blocks wear as the workload has it",
+    summary: "wear follows the workload",
     source: include_str!("none.rs"),
     keys: &[],
     migrates: false,

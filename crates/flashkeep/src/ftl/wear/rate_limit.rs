@@ -16,7 +16,7 @@ use super::{Levelling, Verdict, Wear};
 /// Worn blocks less often.
 pub(super) const POLICY: Levelling = Levelling {
     name: "rate-limit",
-    summary: "worn blocks are reclaimed less often, the less life they have left",
+    summary: "worn blocks are reclaimed less often",
     source: include_str!("rate_limit.rs"),
     keys: &["rate_limit_below", "rate_limit_window"],
     migrates: false,

@@ -35,7 +35,7 @@ impl Layout {
         let disks = members.len() - ssds;
         if let Some(late) = members[ssds..].iter().position(|member| !member.disk) {
             return Err(format!(
-                "member {} is no disk and comes after one: the SSDs come first, then the disks",
+                "member {} is not a disk but follows one: SSDs come first, then disks",
                 ssds + late
             ));
         }

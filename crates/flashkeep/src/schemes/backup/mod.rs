@@ -67,7 +67,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "backup",
-    summary: "over drives: disks back up SSDs behind a non-volatile memory, by sequential writes",
+    summary: "over drives: disks back up SSDs through a non-volatile memory, with sequential writes",
     source: include_str!("mod.rs"),
     options: &[
         Part::of::<NvramOptions>(),

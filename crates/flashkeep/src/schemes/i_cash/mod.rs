@@ -105,7 +105,7 @@ fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, 
     let parts = Parts::of(members)?;
     if (parts.flash, parts.disks) != (1, 1) || parts.disk_pages == 0 || parts.flash_pages < 2 {
         return Err(format!(
-            "found {} drives and {} disks; it needs one drive and one disk: several pairs are members of another array",
+            "found {} drives and {} disks; it needs one drive and one disk; for several pairs nest arrays",
             parts.flash, parts.disks
         ));
     }

@@ -300,13 +300,12 @@ fn what_they_run_over() {
     assert_eq!(offers("hpda", &[100, 90, 95, 90], &[1000, 900]), Ok(360));
     assert_eq!(
         offers("hpda", &[100; 4], &[1000]),
-        Err("found 4 drives and 1 disks; it needs at least 2 drives, for the data, and 2 disks, of which the first has the \
-             parity and the log and the second the log's copy"
+        Err("found 4 drives and 1 disks; it needs at least 2 drives, for the data, and 2 disks, the first for the parity and the log, the second for the log's copy"
             .into())
     );
     assert_eq!(
         offers("hpda", &[100; 4], &[100, 100]),
-        Err("the first disk has 100 pages; it needs 100 for the parity, as many as a drive has, and room for the log".into())
+        Err("the first disk has 100 pages; it needs 100 for the parity (as many as a drive has) and room for the log".into())
     );
     assert_eq!((offers("griffin", &[100], &[1000]), offers("diff-raid", &[100; 5], &[])), (Ok(100), Ok(400)));
     assert!(
@@ -326,6 +325,6 @@ fn what_they_run_over() {
 fn what_a_drive_cannot_have() {
     for entry in SCHEMES.iter().filter(|entry| !entry.is_for_drives()) {
         let refusal = (entry.members)(8, None, "channel").expect_err("a refusal");
-        assert!(refusal.contains("an array can have it, a drive cannot"), "{entry:?}: {refusal}");
+        assert!(refusal.contains("only an array can have it"), "{entry:?}: {refusal}");
     }
 }

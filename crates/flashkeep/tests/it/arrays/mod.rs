@@ -246,12 +246,15 @@ fn what_makes_no_array_is_refused() {
         (vec![of("2 * nosuch")], "\"nosuch\""),
         (vec![of("2 * MEMBER"), "flash.channels=2".into()], "belongs to the members"),
         (vec![of("2 * MEMBER"), "redundancy.scheme=raid5".into()], "raid5: a stripe over 2 members"),
-        (vec![of("8 * MEMBER"), "redundancy.scheme=dvs".into()], "order of their arrival"),
+        (
+            vec![of("8 * MEMBER"), "redundancy.scheme=dvs".into()],
+            "a log-structured scheme is an FTL of its own",
+        ),
         (vec![of("8 * MEMBER"), "redundancy.scheme=fra".into()], "old versions"),
         (vec![of("2 * MEMBER"), "redundancy.stripe_kib=6".into()], "not a whole number of pages"),
         (vec![of("2 * MEMBER"), "member.flash.channels=0".into()], "flash.channels"),
         (vec!["member.flash.channels=2".into()], "has none"),
-        (vec![format!("members=[\"{}\", \"{}\"]", drive, other)], "pages of one size"),
+        (vec![format!("members=[\"{}\", \"{}\"]", drive, other)], "the same page size"),
     ] {
         let empty = file("empty.toml", "");
         let message = load(&empty.to_string(), &set).expect_err(part).to_string();

@@ -173,9 +173,9 @@ fn what_would_not_be_found_again_is_refused() {
         (format!("\"{drive}\", \"{disk}\""), "griffin", "griffin"),
         (format!("\"{drive}\", \"{disk}\""), "i-cash", "i-cash"),
         (format!("\"3 * {drive}\", \"2 * {disk}\""), "hpda", "hpda"),
-        (format!("\"3 * {}\"", own("raid5")), "raid5", "a parity of its own"),
-        (format!("\"2 * {}\"", own("ds")), "none", "a parity of its own"),
-        (format!("\"2 * {array}\""), "mirror", "a parity of its own"),
+        (format!("\"3 * {}\"", own("raid5")), "raid5", "parity of its own"),
+        (format!("\"2 * {}\"", own("ds")), "none", "parity of its own"),
+        (format!("\"2 * {array}\""), "mirror", "parity of its own"),
     ] {
         let set = [format!("members=[{members}]"), format!("redundancy.scheme={scheme}")];
         let mut job = job("\n", RANDOM, &set.each_ref().map(String::as_str));

@@ -337,5 +337,5 @@ fn a_map_in_another_memory_is_the_page_map_and_a_map_in_flash_survives_no_failur
     // A map in flash goes on after a power cut, and after no other failure.
     let failed = cut("none", &["power@50%", "block:0.0.0.0.1@60%"], &["ftl.map=\"dftl\""]);
     let refused = run(&failed, &mut |_| ControlFlow::Continue(()));
-    assert!(refused.expect_err("refused").to_string().contains("does not go on after a failure"));
+    assert!(refused.expect_err("refused").to_string().contains("cannot continue after a failure"));
 }

@@ -276,7 +276,7 @@ fn a_window_cuts() {
     }
     let (run, beyond) = shows(&job, Some("5s..6s"));
     assert!(beyond.threads.values().all(Vec::is_empty) && !beyond.threads.is_empty());
-    let warning = "--timeline-window: it begins at 5s, and the run ended at 0.2";
+    let warning = "--timeline-window: it starts at 5s, but the run ended at 0.2";
     assert!(run["warnings"].to_string().contains(warning), "{}", run["warnings"]);
 }
 
@@ -334,7 +334,7 @@ fn what_makes_no_sense_is_refused() {
     let untimed = refused(Job { timeline: timeline(), untimed: true, ..plain.clone() });
     assert!(untimed.contains("--timeline: an untimed run"), "{untimed}");
     let alone = refused(Job { timeline_window: Some("1s..2s".into()), ..plain.clone() });
-    assert!(alone.contains("--timeline-window: it bounds a --timeline"), "{alone}");
+    assert!(alone.contains("--timeline-window: needs --timeline"), "{alone}");
     let window =
         |text: &str| Job { timeline: timeline(), timeline_window: Some(text.into()), ..plain.clone() };
     assert!(refused(window("2s..1s")).contains("which ends before it begins"));

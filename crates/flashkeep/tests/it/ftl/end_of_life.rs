@@ -67,7 +67,7 @@ fn a_drive_at_its_end_is_read_only() {
             assert!((figure(run, &life) * unit / figure(run, &end) - 1.0).abs() < 1e-9, "{life}");
         }
         let said = run["warnings"].as_array().expect("a list").iter().filter_map(Value::as_str);
-        let read_only = format!("{turned_away} writes and trims were turned away");
+        let read_only = format!("{turned_away} writes and trims were refused");
         assert_eq!(said.filter(|said| said.contains(&read_only)).count(), 1, "{}", run["warnings"]);
     }
 }

@@ -304,7 +304,7 @@ fn what_does_not_go_together_is_refused() {
     let mut job = job(LARGE, "synth:random,requests=10", &[]);
     job.fail = vec!["chip:0.0@1s".into()];
     let error = flashkeep::run(&job, &mut |_| std::ops::ControlFlow::Continue(())).expect_err("a mistake");
-    assert!(error.to_string().contains("ftl.map = \"dftl\" does not go on after a failure"), "{error}");
+    assert!(error.to_string().contains("ftl.map = \"dftl\" cannot continue after a failure"), "{error}");
 }
 
 #[test]

@@ -312,7 +312,7 @@ fn a_soft_threshold_out_of_reach_is_pointed_out() {
         said.filter(|said| said.contains(text)).count() == 1
     };
     let beyond = found("ftl.gc.soft_threshold=0.1");
-    assert!(says(&beyond, "ftl.gc.soft_threshold: 0.1 cannot be met with the drive full"));
+    assert!(says(&beyond, "ftl.gc.soft_threshold: 0.1 cannot be reached with a full drive"));
     assert!(figure(&beyond, "operations.erase.gc") > 100.0);
     assert!((0.5..=1.0).contains(&figure(&beyond, "utilization.die_max")), "{}", beyond["utilization"]);
     let unreached = found("ftl.gc.soft_threshold=0.02");

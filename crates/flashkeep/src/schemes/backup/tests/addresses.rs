@@ -117,7 +117,7 @@ fn what_it_runs_over() {
     assert_eq!(message, "no disk among 2 SSDs: disks back up SSDs, so it needs one of each");
     assert_eq!(refusal(&[disk], plain), "no SSD among 1 disks: disks back up SSDs, so it needs one of each");
     let message = refusal(&[ssd, disk, ssd], plain);
-    assert_eq!(message, "member 2 is no disk and comes after one: the SSDs come first, then the disks");
+    assert_eq!(message, "member 2 is not a disk but follows one: SSDs come first, then disks");
     assert!(refusal(&[member(3, false), disk], plain).contains("shorter than a segment of 4 KiB"));
     let odd = MemberFacts { page_bytes: 3000, ..ssd };
     assert!(refusal(&[odd, disk], plain).contains("over pages of 3000 bytes: a whole number of pages"));
