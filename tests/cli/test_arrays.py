@@ -95,7 +95,7 @@ def test_members_fail(flashkeep: Command, array: Path) -> None:
         (("--set", "redundancy.scheme=dvs"), "a log-structured scheme is an FTL of its own"),
         (("--set", "members=[]"), "members"),
         (("--set", 'members=["5 * nosuch"]'), "nosuch"),
-        (("--condition", *BASIC, "--existing", "reads"), "one of them"),
+        (("--condition", *BASIC, "--existing", "reads"), "exclude each other"),
         (BASIC, "--condition"),
         (("--timeline-window", "1s..2s"), "needs --timeline"),
     ],

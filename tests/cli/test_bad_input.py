@@ -84,7 +84,7 @@ COMMAND_LINES = {
     "a failure without its value": (["run", "DRIVE", WORKLOAD, "--fail"], "--fail"),
     "a power cut that is told to pass": (
         ["run", "DRIVE", WORKLOAD, "--fail", "power@1s,transient"],
-        "comes back at once",
+        "the power returns immediately",
     ),
     "a memory that is not there": (["run", "DRIVE", WORKLOAD, "--fail", "nvram@1s"], "no such memory"),
     "a member that is not there": (["run", "DRIVE", WORKLOAD, "--fail", "member:1@1s"], "member"),

@@ -82,4 +82,4 @@ def test_mirrored_drives_come_to_their_ends_together(flashkeep: Command, worn: P
     assert "read-only from then on" in out
     code, _, err = flashkeep("run", worn, writes, "--fail", "channel:0@worn")
     assert code == 2
-    assert "`worn` is for a whole member of an array" in err
+    assert "`worn` is for a permanent failure of a whole member of an array" in err

@@ -338,7 +338,7 @@ fn values_that_do_not_fit_each_other_are_refused() {
     }
     let none = "flash = {channels = 1, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 3, \
                 pages_per_block = 1}\nftl.over_provisioning = 99";
-    assert!(refused(none).message.contains("holds no page"));
+    assert!(refused(none).message.contains("no room for a page"));
 }
 
 #[test]
@@ -907,7 +907,7 @@ fn disks_that_cannot_be_are_refused() {
         ("disk.cylinders = 1000", "disk.cylinders", "found 1000; 500 GB need"),
         ("disk.seek.read_average_ms = 2", "disk.seek.read_average_ms", "from 6.533 up to 13.413 is accepted"),
         ("disk.seek = { curve = \"two-pieces\" }", "disk.seek.pieces", "found 0 numbers; five are accepted"),
-        ("disk.seek = { curve = \"table\", points = [1, 2, 1, 3] }", "disk.seek.points", "both rise"),
+        ("disk.seek = { curve = \"table\", points = [1, 2, 1, 3] }", "disk.seek.points", "both rising"),
         ("disk.scheduler = \"lok\"", "disk.scheduler", "did you mean `look`?"),
     ];
     for (text, field, said) in cases {

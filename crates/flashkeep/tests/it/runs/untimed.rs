@@ -404,8 +404,8 @@ fn what_is_not_that_drive_as_it_was_saved_is_refused() {
     let mut newer = whole.clone();
     newer[6] = 99;
     for (bytes, said) in [
-        (&whole[..whole.len() - 1], "cut short"),
-        (&whole[..9], "cut short"),
+        (&whole[..whole.len() - 1], "truncated"),
+        (&whole[..9], "truncated"),
         (&flipped[..], "damaged"),
         (&newer[..], "version 99"),
         (&b"0 0 0 8 1"[..], "not a drive"),
