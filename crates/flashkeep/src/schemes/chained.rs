@@ -1,24 +1,25 @@
 //! # What it does
-//! Chained declustering: writes every page twice, to one member and to the member `redundancy.chain_offset` places
-//! further, with the last member's neighbour being the first. One half of each member holds first copies, the other half
-//! second copies. A read goes to the `first` copy, to both `in-turn`, or to the one whose die and channel are free
-//! soonest (`redundancy.chain_read`). A member that was replaced or came back is given what it lacks page by page, from
-//! the other copies, at the pace of `redundancy.rebuild_share`.
+//! Chained declustering: writes every page twice, to one member and to the member `redundancy.chain_offset`
+//! places further, cyclically. One half of each member holds first copies, the other half second copies. A
+//! read goes to the `first` copy, to both `in-turn`, or to the one whose die and channel are free soonest
+//! (`redundancy.chain_read`). A member that was replaced or came back is rebuilt page by page from the other
+//! copies, at the pace of `redundancy.rebuild_share`.
 //!
 //! # What it costs
-//! Half of the flash, whatever the number of members, and two programs a page.
+//! Half of the flash, for any number of members, and two programs per page.
 //!
 //! # What it survives
-//! Any one of the units it runs over. If one is gone, both of its neighbours have the other copies, so that its reads
-//! are shared by two members; of a mirrored pair one member would take them all.
+//! Any one of the units it runs over. If one has failed, both of its neighbours have the other copies and
+//! share its reads; in a mirrored pair one member would take them all.
 //!
 //! # Example
-//! `flashkeep compare synth:random,requests=20k 8CM-64 --set redundancy.scheme=chained --set redundancy.across=chip`
+//! `flashkeep compare synth:random,requests=20k 8CM-64 --set redundancy.scheme=chained --set
+//! redundancy.across=chip`
 //!
 //! # Source
-//! Hsiao and DeWitt, "Chained declustering: A new availability strategy for multiprocessor database machines", ICDE 1990.
-//! There the second copy is on the next member and reads are balanced by the query optimiser; the offset and the three
-//! ways to read are ours.
+//! Hsiao and DeWitt, "Chained declustering: A new availability strategy for multiprocessor database
+//! machines", ICDE 1990. There the second copy is on the next member, and the query optimiser balances reads;
+//! the offset and the three read policies are ours.
 
 use super::{Entry, Inside, MemberFacts, MemberTerms, Options, Part, Rebuilds, RedundancySpec, Striping};
 use super::{Terms, TriedWith, WrongOption, members, members::Row, todo::Todo};
