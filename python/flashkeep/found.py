@@ -36,8 +36,8 @@ class Found:
 def find(folder: str) -> list[Found]:
     """The runs of a folder: each summary.json in or below it, and the runs that `reproduce` keeps."""
     if not os.path.isdir(folder):
-        raise UsageError(f"flashkeep report: {folder} is no directory; name one that --out of run, compare or "
-                         "reproduce has left")  # fmt: skip
+        raise UsageError(f"flashkeep report: {folder} is not a directory; name one written by --out of run, "
+                         "compare or reproduce")  # fmt: skip
     runs = [run for path in sorted(_files(folder)) for run in _read(path)]
     if not runs:
         raise UsageError(f"flashkeep report: there is no summary.json in {folder}, nor below it")
@@ -59,7 +59,7 @@ def _read(path: str) -> Iterator[Found]:
             value = json.load(file)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"flashkeep report: {path}: no JSON ({error}); a summary.json of flashkeep is accepted"
+            f"flashkeep report: {path}: not JSON ({error}); a summary.json of flashkeep is accepted"
         ) from None
     if isinstance(value, dict) and isinstance(value.get("runs"), list):
         return  # of `compare`: each of its runs has a folder with a summary of its own

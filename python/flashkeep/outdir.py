@@ -31,8 +31,8 @@ class Outputs:
         if self._new and os.path.lexists(self._path):
             raise UsageError(f"flashkeep: --out: {self._path} is a file, not a directory")
         if not (self._new or arguments["force"]) and any(entry != STAGING for entry in os.listdir(self._path)):
-            raise UsageError(f"flashkeep: --out: {self._path} is not empty; take another directory, or --force to "
-                             "write to this one all the same")  # fmt: skip
+            raise UsageError(f"flashkeep: --out: {self._path} is not empty; name another directory, or "
+                             "add --force")  # fmt: skip
         _remove(self._staging)  # left by a run that was killed
         os.makedirs(self._staging)  # unwritable: said before the run, not after it
 

@@ -45,13 +45,13 @@ def documentation() -> str:
     lines = [
         "# Figures of a run",
         "",
-        "`summary.json`, `--json` and results in Python hold these figures. This page is made from the registry of",
-        "figures (`python -m flashkeep.registry`); `flashkeep metrics` lists the paths.",
+        "`summary.json`, `--json` and results in Python have these figures. `python -m flashkeep.registry` generates",
+        "this page from the registry of figures; `flashkeep metrics` lists the paths.",
         "",
-        "Each section below is a group of figures. The first is the summary itself. *better* says which way is better.",
-        "Sections marked *digest* are part of the digest that equal runs share, with the times of all requests.",
-        "A figure without a value is `null`. *optional* keys are left out by runs that have no such thing. In Python a",
-        "missing figure is `None` and a missing group is empty.",
+        "Each section below is a group of figures; the first is the summary itself. *better* is the better direction.",
+        "Sections marked *digest* are part of the digest, as are the times of all requests. A figure without a value",
+        "is `null`. A run omits *optional* keys that do not apply to it. In Python a missing figure is `None` and a",
+        "missing group is empty.",
     ]
     for name, of in registry["types"].items():
         lines += ["", f"## {name}", "", of["about"], "", "| key | values | unit | better | description |",

@@ -132,7 +132,7 @@ def test_the_first_reason_that_covers_a_cell_explains_it() -> None:
         ({}, ["nowhere"], "--out DIR missing"),
         ({}, ["nowhere", "--out", "docs"], "nowhere is not there"),
         ({}, [".", "--out", "docs"], "sirf1.json is not there"),
-        ({"x.json": "{"}, ["x.json", "--out", "docs"], "x.json is no JSON"),
+        ({"x.json": "{"}, ["x.json", "--out", "docs"], "x.json is not JSON"),
         ({"x.json": "[]"}, ["x.json", "--out", "docs"], "x.json has no results of all papers"),
     ],
 )

@@ -78,7 +78,7 @@ def test_runs_of_a_paper_are_results_too(flashkeep: Command, aging: Path, tmp_pa
 def test_bad_input_is_refused(flashkeep: Command, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    for folder, told in ((empty, "there is no summary.json"), (tmp_path / "nowhere", "is no directory")):
+    for folder, told in ((empty, "there is no summary.json"), (tmp_path / "nowhere", "is not a directory")):
         code, _, err = flashkeep("report", folder, "-o", tmp_path / "page.html")
         assert code == 2
         assert told in err
@@ -89,6 +89,6 @@ def test_bad_input_is_refused(flashkeep: Command, tmp_path: Path) -> None:
     (empty / "summary.json").write_text('{"a": ')
     code, _, err = flashkeep("report", empty, "-o", tmp_path / "page.html")
     assert code == 2
-    assert "no JSON" in err
+    assert "not JSON" in err
     assert flashkeep("report", empty).code == 2
     assert not (tmp_path / "page.html").exists()

@@ -49,7 +49,7 @@ def _read(path: str) -> Any:
         raise UsageError(f"flashkeep reproduce documents: {path} is not there; "
                          "`flashkeep reproduce all --out DIR` leaves it in DIR") from None  # fmt: skip
     except json.JSONDecodeError as error:
-        raise UsageError(f"flashkeep reproduce documents: {path} is no JSON: {error}") from None
+        raise UsageError(f"flashkeep reproduce documents: {path} is not JSON: {error}") from None
 
 
 def dump(results: dict[str, Any]) -> str:
