@@ -1,4 +1,4 @@
-//! The ways in which a command can fail.
+//! Errors of a command.
 
 use flashkeep_trace::TraceError;
 use std::fmt;

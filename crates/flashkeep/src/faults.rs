@@ -1,4 +1,5 @@
-//! What is to fail, and when: `--fail WHAT@WHEN[,transient][,replace_after=TIME]`, and scenario files of such events.
+//! Failures to inject, and when: `--fail WHAT@WHEN[,transient][,replace_after=TIME]`, and scenario files of
+//! such events.
 
 use crate::config::Resolved;
 use crate::drive::Fault;

@@ -1,9 +1,9 @@
-//! How a reported figure is declared: as a field of the struct that carries it to the report.
+//! Declarations of reported figures: fields of the structs that carry them to the report.
 //!
 //! [`figures!`](crate::figures!) declares such a struct. A field's name is its key in the summary, its doc
-//! comment the figure's description, its type says what values it has, and the expression behind `=>` gives the unit,
-//! the label and which way is better. The summary's JSON, the tables, the documentation and the types of the Python
-//! package all follow from these declarations.
+//! comment is the figure's description, its type gives the values, and the expression behind `=>` gives the
+//! unit, the label and the better direction. The summary's JSON, the tables, the documentation and the types
+//! of the Python package all follow from these declarations.
 
 use serde_json::{Value, json};
 use std::borrow::Cow;

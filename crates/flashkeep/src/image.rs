@@ -1,8 +1,8 @@
-//! A drive as it is at rest, in a file: `--aged` begins with it, `--save-aged` writes it.
+//! Snapshots: a drive at rest in a file. `--aged` loads it, `--save-aged` writes it.
 //!
-//! The file is `FKAGED`, the version of this format (two bytes, little-endian), the length of the header (four bytes),
-//! the header in JSON (which drive, how long the rest is, its SHA-256), and the state: what its parts hand to
-//! [`Writer::put`], in postcard's wire format, compressed with zstd.
+//! The file is `FKAGED`, the version of this format (two bytes, little-endian), the length of the header
+//! (four bytes), the header in JSON (which drive, the length of the rest, its SHA-256), and the state: what
+//! its parts pass to [`Writer::put`], in postcard's wire format, compressed with zstd.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

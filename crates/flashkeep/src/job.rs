@@ -1,4 +1,4 @@
-//! One job: a drive, a workload, options in; a summary out. What [`run`](crate::run) takes and brings back.
+//! One job: a drive, a workload and options in; a summary out. The input and output of [`run`](crate::run).
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Files that a run writes: under their final name only when they are whole.
+//! Files that a run writes: they appear under their final name only when they are complete.
 
 use crate::drive::{Logs, Operation};
 use crate::engine::Page;

@@ -1,9 +1,10 @@
-//! What each channel and each unit did when, and why, as a file that Perfetto opens (`--timeline`).
+//! Timelines of channels and busy units, as a file for Perfetto (`--timeline`).
 //!
-//! Trace events in JSON, as Chrome writes them: a process a channel, whose threads are its bus and its units, a slice
-//! for each time that one of them is in use, and requests of the host as asynchronous slices of a process of their
-//! own; of an array, a process for each channel of each member that is flash. Times are in µs with three decimals, so that no nanosecond is lost. Slices are named by kind and cause, which
-//! gives them their colours in Perfetto; `cname` does so in `chrome://tracing`, by cause.
+//! Trace events in JSON, as Chrome writes them. Each channel is a process (in an array, each channel of each
+//! flash member), whose threads are its bus and its units, with a slice for each time that one of them is
+//! busy. Host requests are asynchronous slices of a process of their own. Times are in µs with three
+//! decimals, so that no nanosecond is lost. Slices are named by kind and cause, which determines their
+//! colours in Perfetto; `cname` does so in `chrome://tracing`, by cause.
 //!
 //! *Source*: the Trace Event Format (Google, 2016).
 

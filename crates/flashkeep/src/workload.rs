@@ -1,4 +1,4 @@
-//! What a job's traces and options come to: one stream of requests, and where they lie.
+//! A job's traces and options as one stream of requests, and their addresses.
 
 use crate::config::Resolved;
 use crate::error::Error;

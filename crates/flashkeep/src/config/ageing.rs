@@ -1,4 +1,4 @@
-//! Flash that is not new: what the keys of `[ageing]` come to, and whether the drive can be like that.
+//! `[ageing]`: resolves its keys, and checks whether the drive can be aged that way.
 
 use super::check::{Check, Resolved};
 use super::pools::pooled;

@@ -1,4 +1,4 @@
-//! An array: a drive file whose members are drives, disks or arrays themselves.
+//! Arrays: drive files whose members are drives, disks or arrays.
 
 use super::check::Resolved;
 use super::keys::DriveSpec;

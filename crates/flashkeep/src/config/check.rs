@@ -1,4 +1,5 @@
-//! What no key can know alone: sizes that fit each other, room to collect, schemes that suit the geometry.
+//! Checks across keys: sizes that fit each other, room for garbage collection, schemes that suit the
+//! geometry.
 
 use super::keys::DriveSpec;
 use super::load::Given;

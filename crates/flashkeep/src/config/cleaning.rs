@@ -1,4 +1,4 @@
-//! `ftl.gc`: what a move does, and when cleaning may begin early.
+//! `ftl.gc`: moves, and GC in idle time.
 
 use super::check::Check;
 use crate::error::DriveError;

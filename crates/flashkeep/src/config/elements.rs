@@ -1,5 +1,5 @@
-//! What an element does, chip by chip: its planes, its place in a gang, the pages that are written as one, and the
-//! host beyond the queue. Which of these keys go together.
+//! Checks of elements, chip by chip: planes, gangs, logical pages, and the host interface beyond the queue;
+//! which of these keys can be combined.
 
 use super::check::Check;
 use crate::error::DriveError;

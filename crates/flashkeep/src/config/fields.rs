@@ -1,7 +1,8 @@
-//! What each key accepts, read off the JSON Schema of the types in `keys`, and said in words.
+//! Accepted values of each key, read from the JSON Schema of the types in `keys`, and their description in
+//! messages.
 //!
-//! The schema of all keys takes longer to make than a small run takes: reading a drive makes only the parts of it that
-//! the drive mentions.
+//! The schema of all keys takes longer to build than a small run takes, so reading a drive builds only the
+//! parts that the drive mentions.
 
 use super::keys::{ArraySpec, ConditionSpec, DriveSpec, FtlSpec, StartSpec};
 use crate::device::port::BufferSpec;

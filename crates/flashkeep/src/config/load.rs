@@ -1,4 +1,4 @@
-//! From what the user named to one checked drive: files laid over their bases, `--set` over the files.
+//! Loads the drive that the user named, and checks it: files over their bases, `--set` over the files.
 
 use super::array;
 use super::check::{self, Resolved};

@@ -1,4 +1,4 @@
-//! What `ftl.map` makes of a member: how much of the flash its tables take, and what it does not go with.
+//! `ftl.map`: the flash that a map's tables take, and the combinations that it does not support.
 
 use super::check::{Check, Resolved, product};
 use super::packing::{block_pages, page_bytes, spare_pages};

@@ -1,4 +1,4 @@
-//! What the user wrote, and what it means: read, checked across fields, resolved.
+//! Drive files: read, checked across fields, resolved.
 
 mod ageing;
 mod array;

@@ -1,5 +1,5 @@
-//! Pages of the map that are smaller than those of the flash: how many have their places in one, and what that does not
-//! go with.
+//! Logical pages smaller than a flash page: their number per flash page, and the combinations that they do
+//! not support.
 
 use super::check::{Check, Resolved};
 use super::keys::DriveSpec;

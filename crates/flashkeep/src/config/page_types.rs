@@ -1,4 +1,4 @@
-//! `flash.page_types`: which type each page of a block is of.
+//! `flash.page_types`: the type of each page of a block.
 
 use super::check::Check;
 use crate::error::DriveError;

@@ -1,4 +1,4 @@
-//! What the layers below are made from: their parameters, worked out from the keys.
+//! Parameters of the layers below, computed from the keys.
 
 use super::check::Resolved;
 use crate::drive::{LeafKind, Parameters};

@@ -1,4 +1,4 @@
-//! The policies that a drive file may name, but for the redundancy's schemes: key by key, from the policies' tables.
+//! The policies that a drive file may name, except redundancy schemes: key by key, from the policies' tables.
 
 use crate::disk::scheduler::RULES;
 use crate::flash::scheduler::SCHEDULERS;

@@ -1,4 +1,4 @@
-//! `ftl.pool`: what has an open block of its own and is collected as one.
+//! `ftl.pool`: planes that share an open block and are collected as one.
 
 use super::check::{Check, Resolved};
 use super::keys::DriveSpec;

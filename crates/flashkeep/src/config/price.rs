@@ -1,4 +1,4 @@
-//! What a drive, a disk or an array costs, where the drive files say so.
+//! Prices of drives, disks and arrays, from the drive files.
 
 use super::check::Resolved;
 use crate::schemes::NvramPrice;

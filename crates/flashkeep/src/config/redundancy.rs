@@ -1,4 +1,4 @@
-//! What the redundancy makes of the flash: how many members of what, and how much of it the host sees.
+//! Redundancy over flash: the number and kind of members, and the capacity that the host sees.
 
 use super::check::{Check, Resolved, product};
 use super::load::Given;

@@ -1,4 +1,4 @@
-//! A drive drawn as the tree of nodes that it is.
+//! Draws a drive as its tree of nodes.
 
 use super::check::Resolved;
 use crate::flash::{Acknowledge, Across, BusUse, BusyUnit};

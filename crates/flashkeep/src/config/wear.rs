@@ -1,4 +1,4 @@
-//! Open blocks, and wear: what follows from their keys, and what does not go together.
+//! Open blocks and wear: derived values, and unsupported combinations.
 
 use super::check::{Check, Resolved};
 use super::keys::DriveSpec;

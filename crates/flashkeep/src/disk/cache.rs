@@ -1,6 +1,6 @@
-//! The write cache: a write is acknowledged when the controller's memory has it, and stays there until it is on the
-//! platter. Writes for which there is no room wait for it in the order in which they came; one that comes to its turn
-//! before, or is larger than the cache, is acknowledged when it is on the platter.
+//! The write cache: a write is acknowledged when it is in the controller's memory, and occupies room until it
+//! is on the platter. Writes without room wait in the order of their arrival. A write that the arm serves
+//! before it has room, or that is larger than the cache, is acknowledged when it is on the platter.
 
 use super::Disk;
 use super::queue::Op;

@@ -1,4 +1,4 @@
-//! What fails: the whole disk, or a page that cannot be read any more.
+//! Failures: of the whole disk, or of a page that can no longer be read.
 
 use super::serve::{Arm, UnderWay};
 use super::{Disk, Pages};

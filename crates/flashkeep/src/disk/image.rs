@@ -1,4 +1,4 @@
-//! A disk's part of an image: what its pages hold.
+//! A disk's part of a snapshot: the contents of its pages.
 
 use super::Disk;
 use crate::engine::Contents;

@@ -1,8 +1,8 @@
-//! A disk: a leaf with one arm, which does one command at a time.
+//! A disk: a backend with one arm, which executes one command at a time.
 //!
-//! A command is one operation over its run of pages. Its contents take effect when it is submitted; when it is done is
-//! known when it is begun, and it is begun when the arm is free and the scheduler picks it ([`queue`]). How long it
-//! takes is worked out in [`serve`], from the seek curve ([`seek`]) and from where its sectors are ([`surface`]).
+//! A command is one operation over its run of pages. Its contents take effect at submission. It starts when
+//! the arm is free and the scheduler selects it ([`queue`]); its end is known from then on. [`serve`]
+//! computes its duration from the seek curve ([`seek`]) and the places of its sectors ([`surface`]).
 
 mod cache;
 mod faults;

@@ -1,5 +1,5 @@
-//! What pages hold. Most of a disk is never touched: it takes a number for every 64 pages, and the rest where there is
-//! something.
+//! Contents of pages. Most of a disk is never accessed: there it takes one number per 64 pages, and more only
+//! for pages with contents.
 
 use crate::engine::Contents;
 

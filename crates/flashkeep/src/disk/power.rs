@@ -1,12 +1,12 @@
-//! Power cuts: what the platter has, as against what has been submitted.
+//! Power loss: what is on the platter, compared with what has been submitted.
 //!
-//! A page is on the platter when its transfer has begun: the drive finishes what is under its head, as disks do with
-//! what is left in the spindle. (Ours: a page is then old or new as a whole, as a sector is.) Pages of the same command
-//! behind it, and commands that wait, in the write cache or not, are gone. Each page says of itself which write it is,
-//! in the bytes that sectors have for the application that wrote them; trims are logged as they come.
+//! A page is on the platter when its transfer has started: the drive finishes the page under its head with
+//! the energy of the spindle. (Ours: a page is then old or new as a whole, as a sector is.) Later pages of
+//! the same command, and waiting commands, in the write cache or not, are lost. Each page carries the number
+//! of its write in the bytes that sectors have for applications; trims are logged as they come.
 //!
-//! Sectors are found where they belong: nothing has to be scanned. Which pages may have been about to be written is known
-//! from a log of those (it is not modelled); each of them is read once, in no particular order.
+//! Sectors do not move, so nothing has to be scanned. A log, which is not modelled, names the pages that may
+//! have been in progress; each of these is read once, in no particular order.
 
 use super::{Arm, Disk, UnderWay};
 use crate::drive::{Kind, Recovery};

@@ -1,7 +1,8 @@
-//! What waits: the commands among which the scheduler chooses, and those behind them.
+//! Waiting commands: those among which the scheduler chooses, and those behind them.
 //!
-//! Overlapping commands, of which one writes, keep their order: the younger one is no candidate before the older one has
-//! been begun. Commands without a waiting request go last, unless something that is waited for overlaps it.
+//! Overlapping commands keep their order if one of them writes: the younger one is not a candidate before the
+//! older one has started. Commands without a waiting request go last, unless a foreground command overlaps
+//! them.
 
 use super::scheduler::{Candidate, Head, Rule};
 use crate::engine::{Command, Ticket, Verb};

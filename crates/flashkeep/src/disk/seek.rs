@@ -1,11 +1,11 @@
-//! How long the arm takes, by the number of cylinders: a table, worked out once.
+//! Seek times by the number of cylinders: a table, computed once.
 //!
-//! Three points (Lee and Katz, "An analytic performance model of disk arrays", SIGMETRICS 1993): with the times to the
-//! next track t, in the mean a, and over all C cylinders f,
-//! seek(d) = A √(d − 1) + B (d − 1) + t, A = (−10 t + 15 a − 5 f) / (3 √C), B = (7 t − 15 a + 8 f) / (3 C).
+//! Three points (Lee and Katz, "An analytic performance model of disk arrays", SIGMETRICS 1993): with the
+//! times to the next track t, on average a, and over all C cylinders f, seek(d) = A √(d − 1) + B (d − 1) + t,
+//! A = (−10 t + 15 a − 5 f) / (3 √C), B = (7 t − 15 a + 8 f) / (3 C).
 //!
-//! Two pieces (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer, 1994): c1 + c2 √d below
-//! D cylinders, c3 + c4 d from there on.
+//! Two pieces (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer, 1994): c1 + c2
+//! √d below D cylinders, c3 + c4 d from D on.
 
 use crate::disk::{SeekCurve, SeekSpec};
 use crate::kernel::Span;

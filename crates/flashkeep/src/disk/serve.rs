@@ -1,8 +1,8 @@
-//! One command: overhead, the arm, the platter, the transfer.
+//! Service of one command: overhead, the arm, the platter, the transfer.
 //!
-//! service = overhead + seek(cylinders) + rotation + transfer. A command that begins at the sector behind the last one
-//! transferred, and was there when that ended, goes on without any of the first three. Transfers are the time between
-//! two places *along* the disk ([`super::surface`]), switches included.
+//! service = overhead + seek(cylinders) + rotation + transfer. A command that starts at the sector after the
+//! last transferred one, and had arrived when that transfer ended, continues without the first three. A
+//! transfer is the time between two places *along* the disk ([`super::surface`]), switches included.
 
 use super::queue::Op;
 use super::scheduler::Head;

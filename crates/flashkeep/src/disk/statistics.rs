@@ -1,4 +1,4 @@
-//! What a disk did with its time.
+//! Statistics of a disk's time.
 
 use crate::kernel::Span;
 

@@ -1,8 +1,9 @@
-//! Where a sector is: zone, cylinder, track, and how far along the one stream that all sectors make.
+//! The place of a sector: zone, cylinder, track, and the position along the one stream that all sectors form.
 //!
-//! A disk read from its first sector to its last is read in one go: the tracks of a cylinder follow each other a head
-//! switch apart, cylinders a track switch apart. How long it takes to come to a sector in this way, *along*, is also
-//! where the sector stands on its track: modulo a revolution, it is the time at which it passes the head.
+//! A disk read from its first sector to its last is read without interruption: the tracks of a cylinder
+//! follow each other a head switch apart, cylinders a track switch apart. The time to a sector *along* this
+//! stream also gives the sector's position on its track: modulo a revolution, it is the time at which the
+//! sector passes the head.
 
 use crate::disk::{DISK_SECTOR_BYTES, DiskSpec};
 

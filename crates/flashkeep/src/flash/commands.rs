@@ -1,4 +1,4 @@
-//! `flash.commands`: what the chips can do besides one page at a time.
+//! `flash.commands`: advanced commands of the chips.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

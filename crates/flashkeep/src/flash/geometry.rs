@@ -1,4 +1,4 @@
-//! Addresses: the only place that converts them.
+//! Addresses, and all conversions between them.
 
 use crate::flash::{Across, BusyUnit, FlashSpec, Level};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The flash itself: where things are, how long they take, and who goes first on a channel.
+//! Flash hardware: geometry, timing, and arbitration of channels.
 
 mod array;
 mod commands;

@@ -1,4 +1,4 @@
-//! Pages of several types: a cell of several bits holds a page for each of them, and they take different times.
+//! Page types: a cell of several bits holds one page per bit, and these pages have different times.
 
 use crate::kernel::whole;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

@@ -1,8 +1,10 @@
-//! What the planes of a [`Geometry`] are made of: planes of the flash, or pools of several that have one open block.
+//! The planes of a [`Geometry`]: planes of the flash, or block pools of several planes with one open block.
 //!
-//! A pool is a plane of the geometry with all their blocks, which take turns: block b is one of plane b mod n.
+//! A pool is a plane of the geometry with all blocks of its planes, which take turns: block b belongs to
+//! plane b mod n.
 //!
-//! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008 (full striping, its plane block mapping 3).
+//! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008 (full striping, its plane block mapping
+//! 3).
 
 use super::geometry::{Geometry, Place, PlaneId, Ppn};
 use crate::flash::Level;

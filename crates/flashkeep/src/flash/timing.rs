@@ -1,4 +1,4 @@
-//! How long things take, in whole nanoseconds (rounded up once, where the specification is resolved).
+//! Times of operations, in whole nanoseconds (rounded up once, when the specification is resolved).
 
 use super::{FlashSpec, PageTypes};
 use crate::kernel::Span;

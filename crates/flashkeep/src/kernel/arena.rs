@@ -1,4 +1,4 @@
-//! Things that come and go, by id: nothing is allocated once the arena has grown to its working size.
+//! Objects by id: nothing is allocated once the arena has grown to its working size.
 
 use super::make_room;
 use std::marker::PhantomData;

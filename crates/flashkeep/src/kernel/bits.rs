@@ -1,4 +1,4 @@
-//! A set of small numbers: a bit each, grown where it is needed.
+//! A set of small numbers: one bit each, grown on demand.
 
 /// A set of numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

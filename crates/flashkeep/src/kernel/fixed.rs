@@ -1,4 +1,4 @@
-//! Hash maps with a hash that is the same everywhere.
+//! Hash maps with a fixed hash, the same on every machine.
 
 use super::mix;
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! Tables that grow with a run: where there is no memory for them, the run ends with [`OutOfMemory`]. An allocation that
-//! fails anywhere else ends the process, so large tables grow through [`make_room`].
+//! Tables that grow with a run: if memory is lacking, the run ends with [`OutOfMemory`]. A failed allocation
+//! anywhere else ends the process, so large tables grow through [`make_room`].
 
 /// The payload of the panic of a run that is out of memory; the caller of the run turns it into an error.
 #[derive(Clone, Copy, Debug)]

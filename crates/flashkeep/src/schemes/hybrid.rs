@@ -1,4 +1,4 @@
-//! What schemes over drives and disks have in common.
+//! The common part of schemes over drives and disks.
 
 use super::{MemberFacts, Options};
 use crate::engine::{Command, Member, Page, Plan, Step};

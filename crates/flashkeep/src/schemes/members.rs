@@ -1,4 +1,4 @@
-//! How many members a scheme makes of the parts that there are.
+//! The number of members that a scheme makes of the available parts.
 
 use super::{Entry, MemberFacts, MemberTerms, Members, RedundancySpec, SCHEMES, Terms};
 

@@ -1,7 +1,7 @@
-//! Redundancy: one file a scheme, one line in the table.
+//! Redundancy: one file per scheme, one line in the table.
 //!
-//! The table yields the enum, the dispatch, the names in messages, what `check` knows of a scheme, and the manual
-//! pages.
+//! The table defines the enum, the dispatch, the names in messages, what `check` knows of a scheme, and the
+//! manual pages.
 
 use crate::engine::{
     Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step, Unit,

@@ -1,7 +1,8 @@
 //! `[redundancy]`: the scheme, and its options.
 //!
-//! The options of a scheme are parts: structs that several share, which stand here, and one in the scheme's own file. The
-//! keys of a drive file, their ranges, defaults and descriptions are those of the parts that the table of schemes names.
+//! The options of a scheme are parts: structs shared by several schemes, which are here, and one in the
+//! scheme's own file. The keys of a drive file, their ranges, defaults and descriptions come from the parts
+//! in the table of schemes.
 
 use super::{SCHEMES, names};
 use crate::flash::Across;

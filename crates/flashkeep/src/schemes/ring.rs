@@ -1,4 +1,4 @@
-//! A log on a disk: pages appended one after the other, round and round, and where the newest version of each lies.
+//! A circular log on a disk: appended pages, and the place of the newest version of each.
 
 use crate::kernel::Bits;
 

@@ -1,4 +1,4 @@
-//! How the parities of an array are shared out among its members.
+//! The distribution of an array's parities over its members.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};

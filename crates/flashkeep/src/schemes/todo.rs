@@ -1,4 +1,4 @@
-//! What is still to be done: pages or stripes, taken in turn.
+//! A queue of pages or stripes to process, in turn.
 
 use crate::kernel::Bits;
 

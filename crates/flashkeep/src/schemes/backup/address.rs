@@ -1,9 +1,9 @@
-//! Where everything lies: segments of the SSDs on the disks and free segments between them, computed without a table.
+//! Address computation: segments of the SSDs on the disks and free segments between them, without a table.
 //!
-//! With S pages a segment, K data segments for a free one, M SSDs and N disks: segment σ of an SSD is segment σ' of its
-//! part of disk h, and lies at segment σ' + ⌊σ'/K⌋ of that part; free segment φ lies at φ·(K + 1) + K, or right behind
-//! the last data segment. A disk has a part for each SSD, one after another from its first page, each as long as it
-//! need be.
+//! With S pages per segment, K data segments per free one, M SSDs and N disks: segment σ of an SSD is segment
+//! σ' of its part of disk h, at segment σ' + ⌊σ'/K⌋ of that part. Free segment φ is at φ·(K + 1) + K, or
+//! directly after the last data segment. A disk has a part for each SSD, one after another from its first
+//! page, each only as long as needed.
 
 use super::super::MemberFacts;
 use super::{BackupOptions, Spread};

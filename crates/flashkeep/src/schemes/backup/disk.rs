@@ -1,4 +1,4 @@
-//! What the scheme knows of a disk, being its only user.
+//! The state of a disk as seen by the scheme, its only user.
 
 use super::super::todo::Todo;
 use super::facts::DiskFacts;

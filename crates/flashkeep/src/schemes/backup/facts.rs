@@ -1,4 +1,4 @@
-//! What the backup has done, for the report: it decides nothing.
+//! Statistics of the backup, for the report; no decision depends on them.
 
 use super::Backup;
 use crate::figures;

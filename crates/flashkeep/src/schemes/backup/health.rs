@@ -1,4 +1,4 @@
-//! What of each page is where it ought to be, and what failures do to that.
+//! Missing copies of pages, and the effect of failures on them.
 
 use super::pending::State;
 use super::{Backup, Kind};

@@ -1,4 +1,5 @@
-//! The non-volatile memory: which page each of its pages holds, and what waits for which disk, in the order of arrival.
+//! The non-volatile memory: the page in each of its slots, and the pages that wait for each disk, in the
+//! order of arrival.
 
 use super::super::todo::Todo;
 use crate::engine::{FixedMap, Page};

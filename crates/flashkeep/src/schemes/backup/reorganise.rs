@@ -1,4 +1,5 @@
-//! Phases 2 and 3: free segments are read in one pass, and what they held is written where it belongs, in one sweep.
+//! Phases 2 and 3: free segments are read in one pass, and their pages are written to their data segments in
+//! one sweep.
 
 use super::super::hybrid::extend_run;
 use super::pending::State;

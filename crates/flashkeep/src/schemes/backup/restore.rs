@@ -1,4 +1,4 @@
-//! What an SSD or a disk lacks and the other has, copied a run at a time.
+//! Rebuild of an SSD or a disk from the other copies, one run at a time.
 
 use super::super::hybrid::extend_run;
 use super::{Backup, Kind, Turn};

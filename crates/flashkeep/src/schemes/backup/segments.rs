@@ -1,4 +1,5 @@
-//! The free segments of all disks: how far each is written, which of it is current, and the map from pages to there.
+//! The free segments of all disks: how far each is written, which pages in it are current, and the map from
+//! pages to places.
 
 use super::address::Layout;
 use crate::engine::{FixedMap, Page};

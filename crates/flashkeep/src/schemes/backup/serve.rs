@@ -1,4 +1,4 @@
-//! What the host's commands become.
+//! Plans for host commands.
 
 use super::super::hybrid::extend_run;
 use super::{Backup, Kind};

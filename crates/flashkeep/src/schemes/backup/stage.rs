@@ -1,4 +1,4 @@
-//! Phase 1: what waits in the memory goes to the disk with as little movement of its head as can be.
+//! Phase 1: waiting pages go from the memory to the disk with the least movement of its arm.
 
 use super::super::hybrid::extend_run;
 use super::{Backup, Kind};

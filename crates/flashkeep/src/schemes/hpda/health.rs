@@ -1,4 +1,4 @@
-//! What the drives and the log lack, what that exposes, and another copy of what the log has.
+//! Missing pages of the drives and the log, the exposure that follows, and other copies of log entries.
 
 use super::Hpda;
 use crate::engine::{Cause, Command, Key, Page, Plan, Step, Verb, View};

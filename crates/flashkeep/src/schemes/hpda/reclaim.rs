@@ -1,4 +1,4 @@
-//! What is logged goes to the drives.
+//! Reclaiming: log entries move to the drives.
 
 use super::Hpda;
 use crate::engine::{Cause, Command, Key, Page, Plan, Role, Verb, View};

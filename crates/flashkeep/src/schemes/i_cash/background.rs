@@ -1,4 +1,5 @@
-//! What is done besides: copies of references, deltas to the log, and whole pages out of the log's oldest deltas.
+//! Background work: copies of references, flushes of deltas to the log, and whole pages from the log's oldest
+//! deltas.
 
 use super::super::hybrid::extend;
 use super::{COPYING, DISK, DRIVE, FLUSHING, FOLDING, ICash, MEMORY, PIECE};

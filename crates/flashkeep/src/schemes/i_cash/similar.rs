@@ -1,4 +1,4 @@
-//! Which pages are like which, and which of those that were used last are to make something of it.
+//! Similarity of pages, and the scan of recently used pages for references and similar ones.
 
 use crate::kernel::Bits;
 use flashkeep_trace::random::mix;

@@ -1,15 +1,15 @@
-//! What is left of the log after a power cut.
+//! Recovery of log-structured schemes after a power loss.
 //!
-//! The OOB area of every page names its logical page, its version, and the stripe of its row that it belongs to, as data
-//! or as parity. Recovery gets these as places. A running sum is lost: pages that waited for its parity are in a stripe
-//! without one, and move to another stripe. So do pages of a stripe of which more than one unit was still to be
-//! programmed; if it was one, the others say what it would have been.
+//! The OOB area of every page names its logical page, its version, and the stripe of its row that it belongs
+//! to, as data or as parity. Recovery gets these as places. A running parity is lost: pages that waited for
+//! it are in a stripe without parity, and move to another stripe. So do pages of a stripe with more than one
+//! unit still to be programmed; if only one was missing, it is reconstructed from the others.
 //!
-//! Recovery closes groups that were open. A page that cleaning has copied is where it was, unless all of its group has
-//! been copied: the group is then empty, as it was about to be. Either way one group can be erased at once: the source
-//! of the copies or their destination. There is none only if the host has written to the destination and what this
-//! replaced in the source was not durable: then the rest of a group that was being filled is used to clean another
-//! before the host gets any of it.
+//! Recovery closes superblocks that were open. A page that GC has copied is still at its source, unless all
+//! pages of its superblock have been copied; the source is then empty, as it was about to be. Either way one
+//! superblock can be erased at once: the source of the copies or their destination. There is none only if the
+//! host has written to the destination and the replaced versions in the source were not durable. Then the
+//! rest of a superblock that was open is used to collect another one before the host gets any of it.
 
 use super::Log;
 use super::clean::Begin;

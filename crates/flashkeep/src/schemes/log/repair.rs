@@ -1,5 +1,5 @@
-//! A page that cannot be read: the page's current copy where that is another, and else what the rest of its stripe
-//! says it was. Obsolete copies serve for that as well as current ones.
+//! Repair of an unreadable page: from the page's current copy if that is another page, else from the rest of
+//! its stripe. Obsolete copies serve for that as well as current ones.
 
 use super::groups::State;
 use super::places::Place;

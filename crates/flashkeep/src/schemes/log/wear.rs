@@ -1,9 +1,10 @@
-//! How wide a stripe may be, by wear: the chance of losing it, from the bit error rate of its pages.
+//! The widest stripe for a given wear, from the probability of losing it, which follows from the bit error
+//! rate of its pages.
 //!
-//! A block erased c times has a raw bit error rate r = a·(b/a)^(c/k), a when it is new and b after k erases. The code
-//! of 512 bytes corrects t bits of its n; a page of w such words cannot be read with probability
-//! q = 1 − (1 − P)^w, where P = Σ C(n, i)·rⁱ·(1 − r)^(n − i) over i > t; a stripe of that many units is lost when two or
-//! more of them cannot be read. All of this becomes one table of erase counts where the drive is set up.
+//! A block erased c times has a raw bit error rate r = a·(b/a)^(c/k): a when it is new, b after k erases. The
+//! code of 512 bytes corrects t bits of its n. A page of w such words is unreadable with probability q = 1 −
+//! (1 − P)^w, where P = Σ C(n, i)·rⁱ·(1 − r)^(n − i) over i > t. A stripe is lost when two or more of its
+//! units are unreadable. This becomes a table of erase counts when the drive is set up.
 
 use crate::schemes::lifespan::LifespanOptions;
 use libm::{exp, expm1, log, log1p};

@@ -1,4 +1,4 @@
-//! What the host asks, and stripes that are closed early.
+//! Host commands, and stripes that are closed early.
 
 use super::places::Place;
 use super::{Hold, Log};

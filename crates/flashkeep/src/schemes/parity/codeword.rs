@@ -1,4 +1,4 @@
-//! A stripe as its parities know it, and how what is missing of it is worked out.
+//! Codewords: a stripe as its parities see it, and the reconstruction of its missing units.
 
 use super::layout::Seats;
 use super::units::Units;

@@ -1,4 +1,4 @@
-//! Where the units of a stripe are.
+//! The layout of a stripe's units on members.
 
 use crate::engine::{Key, Member, Page, Role};
 use crate::schemes::Options;

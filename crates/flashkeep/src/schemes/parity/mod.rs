@@ -1,8 +1,8 @@
-//! The parity engine: which layout × when the parity is written × how many parities there are.
+//! The parity engine: layout × time at which the parity is written × number of parities.
 //!
-//! `Parity` writes parity with the data, and is RAID-4, -5 and -6 by its layout; `Versions` is what schemes have in
-//! common that put the parity off and keep old versions meanwhile. Both stand on `Stripes`, which knows which pages
-//! are known zeros and what is lacking where, and on `Codeword`, which works out what is missing.
+//! `Parity` writes parity with the data, and is RAID-4, -5 and -6 by its layout. `Versions` is the common
+//! part of schemes that defer the parity and keep old versions meanwhile. Both use `Stripes`, which knows the
+//! pages that are known zeros and the missing ones, and `Codeword`, which reconstructs missing units.
 
 mod codeword;
 mod layout;

@@ -1,10 +1,10 @@
-//! What is left of a stripe after a power cut, and whether its parity fits its data.
+//! Recovery of a stripe after a power loss: whether its parity matches its data.
 //!
-//! A parity covers the spare areas of its stripe, too, so that the spare areas alone say whether it fits: their sum is
-//! its own, or, where a unit is not to be had, what is worked out for that says that it is the page it ought to be, or
-//! a known zero. A parity that fits nothing is lacking from then on, and written anew from the data like any other that
-//! a failure took: that is how the write hole is closed. With a unit missing at the same time, what that unit held is
-//! lost: its stripe was being written when the power failed.
+//! A parity also covers the OOB areas of its stripe, so that the OOB areas alone show whether it matches:
+//! their sum equals the parity's. If a unit is unavailable, its OOB area is reconstructed, and must be that
+//! of the expected page or of a known zero. A parity that does not match is marked as missing and rewritten
+//! from the data, like one lost by a failure; this closes the write hole. If a unit is missing at the same
+//! time, that unit's page is lost: its stripe was being written when the power failed.
 
 use super::layout::{Layout, Seats};
 use super::stripes::Stripes;

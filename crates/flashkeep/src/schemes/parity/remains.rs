@@ -1,12 +1,12 @@
-//! What is left, after a power cut, of stripes with two versions of some pages.
+//! Recovery, after a power loss, of stripes with two versions of some pages.
 //!
-//! A non-volatile memory goes on knowing which units a stripe's partial parity stands for and where their old versions
-//! are kept. A unit whose write had not come to flash is its old version again, and no longer one of them. Then each
-//! sum says for itself whether it fits: the parity that of the old versions and of what has not changed, the partial
-//! parity that of the current versions of the others; where one unit is not to be had, what is worked out for it must be
-//! the page that belongs there. A sum that does not fit was being written, and is lacking: the stripe's parity is
-//! written anew. Where neither fits, or nothing is known of a stripe, there is one version of everything
-//! ([`Stripes::recover_stripe`]).
+//! The non-volatile memory still knows which units a stripe's partial parity covers and where their old
+//! versions are kept. If the write of such a unit had not reached flash, its old version is current again,
+//! and the unit is no longer covered. Then each sum is checked separately: the parity against the old
+//! versions and the unchanged units, the partial parity against the current versions of the others. If one
+//! unit is unavailable, its reconstruction must be the page that belongs there. A sum that does not match was
+//! being written and is marked as missing; the stripe's parity is rewritten. If neither matches, or if
+//! nothing is known of a stripe, it has one version of every page ([`Stripes::recover_stripe`]).
 
 use super::layout::Rotated;
 use super::recover::Logged;

@@ -1,4 +1,4 @@
-//! Where old versions of pages are kept: addresses that each member has beyond those it offers.
+//! Places of old versions: a hidden LBA range of each member, beyond the addresses that it offers.
 
 use crate::engine::{FixedMap, Member, Page};
 use crate::schemes::Options;

@@ -1,4 +1,4 @@
-//! Parity on members of its own, stripe by stripe on the next.
+//! Parity on dedicated members, assigned stripe by stripe in turn.
 
 use super::layout::{Divisor, Layout};
 use crate::engine::{Member, Page};

@@ -1,5 +1,5 @@
-//! What every parity scheme knows of its stripes: which pages are known zeros, what is lacking where, and what one
-//! more failure would cost.
+//! State of stripes that every parity scheme needs: known zeros, missing pages, and the pages that one more
+//! failure would lose.
 
 use super::codeword::{Codeword, Parity};
 use super::layout::{Divisor, Layout, Seats};

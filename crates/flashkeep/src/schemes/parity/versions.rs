@@ -1,8 +1,9 @@
-//! What schemes have in common that put the parity off: data are written at once, and the version that the parity knows
-//! is kept at another address of its member, so that the old parity goes on protecting what has not changed.
+//! The common part of schemes with deferred parity: data are written immediately, and the version that the
+//! parity covers is kept at a hidden address of its member, so that the old parity still protects the
+//! unchanged pages.
 //!
-//! A stripe then has two codewords: the old parity with the old versions and all that has not changed, and, where there
-//! is a memory for it, the partial parity with what has.
+//! A stripe then has two codewords: the old parity with the old versions and the unchanged pages, and, if
+//! there is a memory for it, the partial parity with the changed ones.
 
 use super::codeword::{Codeword, Parity};
 use super::layout::Rotated;

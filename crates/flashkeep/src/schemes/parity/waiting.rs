@@ -1,8 +1,8 @@
 //! The rule that parity waits until its stripe is full.
 //!
-//! Data of a stripe that has never been written in full are programmed and acknowledged, but no parity is: the
-//! controller keeps their running sum. With the last page the sum becomes the parity, and nothing is read for it; in
-//! idle time it becomes the parity of what is there, and the stripe is one like the others from then on.
+//! Data of a stripe that has never been full are programmed and acknowledged without parity; the controller
+//! keeps their running sum. With the last page the sum becomes the parity, without reads. In idle time it
+//! becomes the parity of the existing pages, and the stripe is an ordinary one from then on.
 
 use super::codeword::{Codeword, Parity};
 use super::layout::Layout;

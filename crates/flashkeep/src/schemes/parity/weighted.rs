@@ -1,4 +1,4 @@
-//! Parity shared out unevenly, and shared out anew.
+//! Unequal shares of parity, and their reassignment.
 
 use super::layout::{Divisor, Layout, Seats};
 use super::stripes::Settling;
