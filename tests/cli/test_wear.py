@@ -59,11 +59,17 @@ def test_a_short_life_is_extrapolated(flashkeep: Command, worn: Path) -> None:
     assert longer["lifetime_days"] == pytest.approx(25 * wear["lifetime_days"])
 
 
-def test_levelling_without_a_budget_is_refused(flashkeep: Command) -> None:
-    code, _, err = flashkeep("check", "ssdsim-basic", "--set", "ftl.wear.levelling=both")
-    assert code == 2
-    assert "ftl.wear.levelling" in err
-    assert "ftl.wear.erase_budget" in err
+def test_leveling_without_a_budget_follows_the_mean(flashkeep: Command, worn: Path) -> None:
+    plain = worn.with_name("unlimited.toml")
+    lines = [line for line in worn.read_text().splitlines() if "erase_budget" not in line]
+    plain.write_text("\n".join(lines))
+    hot = "synth:random,requests=40k,write=1,size=4KiB,footprint=512KiB"
+    spread = {}
+    for policy in ("none", "migration", "rate-limit", "both"):
+        options = ("--untimed", "--existing", "all", "--verify", "--set", f"ftl.wear.levelling={policy}")
+        spread[policy] = flashkeep.json("run", plain, hot, *options)["wear"]["erases_stddev"]
+    assert spread["migration"] < 0.8 * spread["none"], spread
+    assert spread["both"] < 0.8 * spread["none"], spread
 
 
 def test_mirrored_drives_come_to_their_ends_together(flashkeep: Command, worn: Path) -> None:

@@ -71,7 +71,7 @@ def finding(combination: Combination, place: Path) -> str | None:
         return f"check: {inert[0]}"
     options = [str(place / option) if option in ("SAVED", "FILE") else option for option in combination.options]
     if "SAVED" in combination.options:
-        saved = call("age", path, str(place / "SAVED"), "--quiet")
+        saved = call("age", path, str(place / "SAVED"), "--quiet", "--verify")
         if saved.code:
             return f"age: {saved.err.strip()}"
     answer = call("run", path, combination.workload, *options, "--verify", "--json")

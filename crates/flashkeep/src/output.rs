@@ -67,7 +67,7 @@ impl Logs for OperationLog {
             return;
         };
         let (member, comma) = (&site.member, if self.members { "," } else { "" });
-        let place = site.place(operation.ppn, ',');
+        let place = site.place_of(operation);
         let (start, end) = (operation.start.0, operation.end.0);
         let (kind, cause) = (operation.kind.name(), operation.cause.name());
         if let Err(error) = writeln!(self.out, "{start},{end},{member}{comma}{place},{kind},{cause}") {
@@ -85,6 +85,14 @@ impl Logs for OperationLog {
 }
 
 impl Site {
+    /// Where an operation was. A summary page follows the data pages of its block.
+    fn place_of(&self, operation: &Operation) -> String {
+        let (at, block) = self.pools.place(&self.geometry, operation.ppn);
+        let page = self.geometry.page_of(operation.ppn);
+        let page = if operation.summary { self.geometry.pages } else { page };
+        [at.channel, at.chip, at.die, at.plane, block, page].map(|part| part.to_string()).join(",")
+    }
+
     /// A physical page as users name it: channel, chip, die, plane, block, page.
     fn place(&self, ppn: Ppn, separator: char) -> String {
         let (at, block) = self.pools.place(&self.geometry, ppn);

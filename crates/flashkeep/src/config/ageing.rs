@@ -1,6 +1,6 @@
 //! `[ageing]`: resolves its keys, and checks whether the drive can be aged that way.
 
-use super::check::{Check, Resolved};
+use super::check::{Check, Resolved, product};
 use super::pools::pooled;
 use crate::buffer::Existing;
 use crate::error::DriveError;
@@ -9,9 +9,9 @@ use crate::mapping::{self, Below};
 use crate::schemes::{self, Members};
 
 impl Resolved {
-    /// How each plane is aged; none where the flash is new.
+    /// How each plane is aged; none where the flash is new. If all pages exist, as many are valid as the drive holds.
     #[must_use]
-    pub fn ageing(&self) -> Option<(Model, Wish)> {
+    pub fn ageing(&self, existing: Existing) -> Option<(Model, Wish)> {
         let (flash, keys) = (self.pooled_flash(), &self.spec.ageing);
         let model = ageing::named(&keys.model)?;
         let plane = f64::from(flash.blocks_per_plane) * f64::from(flash.pages_per_block);
@@ -19,9 +19,24 @@ impl Resolved {
             pages: flash.pages_per_block,
             written: (plane * keys.aged_ratio) as u32,
             written_each: (f64::from(flash.pages_per_block) * keys.aged_ratio).ceil() as u32,
-            valid_ppm: if model.leaves_valid { (keys.valid_ratio * 1e6).round() as u32 } else { 0 },
+            valid_ppm: match existing {
+                Existing::All => self.valid_ppm((plane * keys.aged_ratio) as u64),
+                _ if model.leaves_valid => (keys.valid_ratio * 1e6).round() as u32,
+                _ => 0,
+            },
         };
         Some((model, wish))
+    }
+
+    /// The share of a plane's written pages, in millionths, that is valid if all pages of the drive exist.
+    fn valid_ppm(&self, written: u64) -> u32 {
+        let flash = self.pooled_flash();
+        let planes =
+            product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
+        let pages = self.member_pages() * u64::from(self.members());
+        let planes = planes / u64::from(self.parts()) * u64::from(self.members());
+        let full = written / u64::from(flash.pages_per_block) * u64::from(flash.pages_per_block);
+        (pages * 1_000_000 / (planes * full).max(1)).min(1_000_000) as u32
     }
 }
 
@@ -48,14 +63,6 @@ impl Check<'_> {
             );
             return Err(self.wrong(&["ageing.model", "ftl.map"], message));
         }
-        if self.spec.start.existing == Existing::All {
-            let message = format!(
-                "{}: with start.existing = \"all\" the drive is fully written before time 0, and nothing \
-                 is left to age; `reads` and `none` are accepted, or `--condition`",
-                keys.model
-            );
-            return Err(self.wrong(&["ageing.model", "start.existing"], message));
-        }
         let pages = f64::from(flash.blocks_per_plane) * f64::from(flash.pages_per_block);
         let most = 1.0 - 2.0 / f64::from(flash.blocks_per_plane);
         if keys.aged_ratio > most {
@@ -69,7 +76,8 @@ impl Check<'_> {
             );
             return Err(self.wrong(&["ageing.aged_ratio", "flash.blocks_per_plane"], message));
         }
-        let valid = if model.leaves_valid { keys.valid_ratio } else { 0.0 };
+        let all = self.spec.start.existing == Existing::All;
+        let valid = if model.leaves_valid && !all { keys.valid_ratio } else { 0.0 };
         let logical = 1.0 / (1.0 + self.spec.ftl.over_provisioning);
         if keys.aged_ratio * valid > logical {
             let message = format!(
@@ -83,6 +91,9 @@ impl Check<'_> {
         if !model.leaves_valid && keys.valid_ratio > 0.0 && self.given.by_hand("ageing.valid_ratio") {
             let text = format!("ageing.valid_ratio: no effect with ageing.model = \"{}\"", keys.model);
             self.warnings.push(text);
+        } else if all && self.given.by_hand("ageing.valid_ratio") {
+            let text = "ageing.valid_ratio: no effect with start.existing = \"all\": the capacity says how many pages are valid";
+            self.warnings.push(text.into());
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use super::check::Resolved;
 use super::keys::DriveSpec;
 use super::load::{self, Given};
 use super::redundancy::unread;
-use crate::buffer::Existing;
 use crate::error::DriveError;
+use crate::ftl::ageing;
 use crate::mapping::Below;
 use crate::schemes::{self, MemberFacts, Striping, Sums};
 
@@ -39,7 +39,7 @@ impl Resolved {
     pub fn is_aged(&self) -> bool {
         match self.is_array() {
             true => self.array.iter().any(Resolved::is_aged),
-            false => !self.is_disk() && self.ageing().is_some(),
+            false => !self.is_disk() && ageing::named(&self.spec.ageing.model).is_some(),
         }
     }
 
@@ -227,11 +227,6 @@ const MOST_NODES: u64 = u16::MAX as u64 - 1;
 fn check_ageing(array: &Resolved) -> Result<(), String> {
     if !array.is_aged() {
         return Ok(());
-    }
-    if array.spec.start.existing == Existing::All {
-        return Err("their ageing.model excludes start.existing = \"all\" of the array, which writes all \
-                    members before time 0; `reads` and `none` are accepted, or `--condition`"
-            .into());
     }
     let scheme = array.scheme();
     if !scheme.is_for_drives() || array.array.iter().any(Resolved::has_sums) {

@@ -2,17 +2,12 @@
 
 use super::check::Check;
 use crate::error::DriveError;
-use crate::ftl::{Copyback, GcSpec};
+use crate::ftl::GcSpec;
 use crate::schemes::{self, Members};
 
 impl Check<'_> {
     pub(super) fn cleaning(&mut self) -> Result<(), DriveError> {
-        let GcSpec { copyback, soft_threshold, threshold, .. } = self.spec.ftl.gc;
-        if copyback == Copyback::ParitySkip && self.spec.flash.summary_page {
-            let message = "a summary follows the last page of its block, so GC must not skip that page: \
-                           ftl.gc.copyback = \"off\", \"on\" or \"parity\" is accepted with this";
-            return Err(self.wrong(&["ftl.gc.copyback", "flash.summary_page"], message));
-        }
+        let GcSpec { soft_threshold, threshold, .. } = self.spec.ftl.gc;
         let Some(soft) = soft_threshold else { return Ok(()) };
         if soft <= threshold {
             let message = format!(

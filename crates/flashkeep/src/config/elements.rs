@@ -3,9 +3,9 @@
 
 use super::check::Check;
 use crate::error::DriveError;
-use crate::flash::{BusUse, BusyUnit, Level, MultiPlane};
+use crate::flash::{BusUse, Level, MultiPlane};
 use crate::ftl::allocation::Binding;
-use crate::ftl::{GcRun, InFlight, PlaneChoice};
+use crate::ftl::{GcRun, PlaneChoice};
 use crate::host::{HostOrder, LateRequests};
 use crate::schemes::{self, Members};
 
@@ -15,7 +15,6 @@ impl Check<'_> {
         self.rounds()?;
         self.packing()?;
         self.gathering();
-        self.one_chip(allocation)?;
         self.summary()?;
         let within = |level: &&Level| matches!(level, Level::Die | Level::Plane);
         let by_address = allocation.levels().iter().any(|level| within(&level));
@@ -67,7 +66,6 @@ impl Check<'_> {
             (ftl.gc.run != GcRun::HoldChannel, "ftl.gc.run", "\"hold-channel\" is accepted with this"),
             (ftl.gc.soft_threshold.is_some(), "ftl.gc.soft_threshold", "it is not accepted with this"),
             (joins, "flash.commands", "multi-plane commands and cache registers are not accepted with this"),
-            (ftl.read_in_flight == InFlight::Flash, "ftl.read_in_flight", "\"memory\" is accepted with this"),
             (self.maps_blocks(), "ftl.map", "\"page\" and \"dftl\" are accepted with this"),
             (
                 scheme.is_some_and(|scheme| scheme.kind == Members::Raw),
@@ -82,37 +80,12 @@ impl Check<'_> {
         Err(self.wrong(&["flash.bus", key], message))
     }
 
-    fn one_chip(&self, allocation: Binding) -> Result<(), DriveError> {
-        let (flash, ftl) = (&self.spec.flash, &self.spec.ftl);
-        if allocation == Binding::bound(&[Level::Chip, Level::Channel]) && flash.busy_unit != BusyUnit::Chip {
-            let message = "dynamic-in-chip needs chips that are busy as one (flash.busy_unit = \"chip\")";
-            return Err(self.wrong(&["ftl.allocation", "flash.busy_unit"], message));
-        }
-        let in_order = flash.scheduler == "fifo" && self.units_on_a_channel() == 1;
-        if ftl.read_in_flight == InFlight::Flash && !(in_order && allocation != Binding::DYNAMIC) {
-            let message = "reads that wait for their page's program need one busy unit per channel, \
-                           flash.scheduler = \"fifo\", and a channel that follows from the address (any \
-                           ftl.allocation except dynamic)";
-            let keys = ["ftl.read_in_flight", "flash.scheduler", "flash.busy_unit", "ftl.allocation"];
-            return Err(self.wrong(&keys, message));
-        }
-        Ok(())
-    }
-
     fn summary(&self) -> Result<(), DriveError> {
         let raw =
             schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw);
         if raw && self.spec.flash.summary_page {
             let message = "log-structured schemes have no summaries; only `false` is accepted";
             return Err(self.wrong(&["flash.summary_page", "redundancy.scheme"], message));
-        }
-        let commands = &self.spec.flash.commands;
-        if self.spec.flash.summary_page && (commands.multi_plane != MultiPlane::Off || commands.cache_program)
-        {
-            let message = "a summary follows the last page of its block in a program of its own: \
-                           flash.commands.multi_plane = \"off\" and flash.commands.cache_program = false \
-                           are accepted with this";
-            return Err(self.wrong(&["flash.summary_page", "flash.commands"], message));
         }
         Ok(())
     }

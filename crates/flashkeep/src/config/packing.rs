@@ -6,7 +6,7 @@ use super::keys::DriveSpec;
 use super::wear::{spare_blocks, streams};
 use crate::error::DriveError;
 use crate::flash::{BusUse, FlashSpec};
-use crate::ftl::{Copyback, InFlight, PlaneChoice};
+use crate::ftl::Copyback;
 use crate::kernel::whole;
 use crate::schemes::{self, Members};
 
@@ -84,11 +84,6 @@ impl Check<'_> {
             let message = format!("{logical} KiB is not a whole number of flash pages of {page} KiB");
             return Err(self.wrong(&keys, message));
         }
-        if logical > page && self.spec.buffer.dram_mib > 0.0 {
-            let message = "a logical page of several flash pages needs a drive without DRAM \
-                           (buffer.dram_mib = 0): it evicts flash page by flash page";
-            return Err(self.wrong(&["ftl.logical_page_kib", "buffer.dram_mib"], message));
-        }
         Ok(())
     }
 
@@ -158,17 +153,6 @@ impl Check<'_> {
                 ftl.gc.copyback != Copyback::Off,
                 "ftl.gc.copyback",
                 "\"off\" is accepted with this: copyback moves a whole flash page, including invalid slots",
-            ),
-            (
-                ftl.plane_choice != PlaneChoice::InTurn,
-                "ftl.plane_choice",
-                "\"in-turn\" is accepted with this: pages that share a program may have older copies in \
-                 different planes",
-            ),
-            (
-                ftl.read_in_flight == InFlight::Flash,
-                "ftl.read_in_flight",
-                "\"memory\" is accepted with this: pages that wait to share a program have no place yet",
             ),
         ];
         let Some((_, key, message)) = refused.into_iter().find(|(refused, ..)| *refused) else {

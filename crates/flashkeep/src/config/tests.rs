@@ -699,7 +699,7 @@ fn the_tree_of_a_mirror() {
 }
 
 #[test]
-fn streams_and_wear_levelling_need_blocks_and_a_budget() {
+fn streams_and_wear_levelling_need_blocks() {
     let error = refused(
         "[ftl]\nstreams = 3\ngc.separate = true\nover_provisioning = 0.001\n[flash]\nblocks_per_plane = 64",
     );
@@ -710,9 +710,6 @@ fn streams_and_wear_levelling_need_blocks_and_a_budget() {
     let drive = load_text("d.toml", enough, &[]).expect("enough");
     assert_eq!((drive.streams(), drive.spare_blocks()), (4, 8));
 
-    let error = refused("ftl.wear.levelling = \"both\"");
-    assert_eq!(error.field.as_deref(), Some("ftl.wear.levelling"));
-    assert!(error.message.contains("ftl.wear.erase_budget"), "{error}");
     let error = refused("ftl.wear.rate_limit_window = 0.9");
     assert!(error.message.contains("at most ftl.wear.rate_limit_below (0.8) is accepted"), "{error}");
 }
@@ -761,11 +758,7 @@ fn keys_of_elements_that_do_not_fit_are_refused() {
         (vec!["flash.control_gang=3"], "flash.control_gang"),
         (vec!["flash.control_gang=2"], "flash.control_gang"),
         (vec!["ftl.logical_page_kib=6"], "ftl.logical_page_kib"),
-        (vec!["ftl.logical_page_kib=8", "buffer.dram_mib=1"], "ftl.logical_page_kib"),
-        (vec!["ftl.allocation=dynamic-in-chip"], "ftl.allocation"),
-        (vec!["ftl.read_in_flight=flash"], "ftl.read_in_flight"),
         (vec!["flash.summary_page=true", "redundancy.scheme=ds"], "redundancy.scheme"),
-        (vec!["flash.summary_page=true", "ftl.gc.copyback=parity-skip"], "ftl.gc.copyback"),
         (vec!["ftl.gc.soft_threshold=0.01"], "ftl.gc.soft_threshold"),
         (vec!["flash.planes_per_die=3", "flash.busy_unit=plane-pair"], "flash.busy_unit"),
         (vec!["host.order=c-look", "host.late_requests=from-arrival"], "host.late_requests"),
@@ -830,7 +823,6 @@ fn pages_that_share_a_flash_page() {
         ),
         (vec!["ftl.logical_page_kib=2", "flash.pages_per_block=32768"], "at most 32768 are accepted"),
         (vec!["ftl.logical_page_kib=2", "ftl.gc.copyback=on"], "ftl.gc.copyback"),
-        (vec!["ftl.logical_page_kib=2", "ftl.plane_choice=same"], "ftl.plane_choice"),
         (vec!["ftl.logical_page_kib=2", "flash.bus=rounds", "ftl.gc.run=hold-channel"], "flash.bus"),
         (vec!["flash.page_kib=64"], "at most 64 are accepted"),
     ] {

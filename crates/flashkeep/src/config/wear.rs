@@ -58,14 +58,7 @@ impl Check<'_> {
     pub(super) fn wear(&mut self) -> Result<(), DriveError> {
         let wear = &self.spec.ftl.wear;
         let Some(levelling) = wear::named(&wear.levelling) else { return Ok(()) };
-        let (budget, below, window) = (wear.erase_budget, wear.rate_limit_below, wear.rate_limit_window);
-        if !levelling.is_none() && budget.is_none() {
-            let message = format!(
-                "{}: wear leveling compares what remains of ftl.wear.erase_budget; set a budget",
-                levelling.name
-            );
-            return Err(self.wrong(&["ftl.wear.levelling", "ftl.wear.erase_budget"], message));
-        }
+        let (below, window) = (wear.rate_limit_below, wear.rate_limit_window);
         if window > below {
             let message = format!(
                 "found {window}; at most ftl.wear.rate_limit_below ({below}) is accepted: the probability \

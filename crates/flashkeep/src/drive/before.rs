@@ -51,8 +51,8 @@ impl<C: Contents> Drive<C> {
             self.queues.sequence += 1;
             self.note_spare(ppn, lpn, self.queues.sequence);
         }
-        if self.immediate.counting {
-            self.seals(ftl, Some(stream), plane);
+        if self.immediate.counting && self.seals(ftl, Some(stream), plane) {
+            self.tell_summary(self.now, self.now, ppn);
         }
         if self.immediate.active {
             if self.immediate.counting && self.ftl.blocks.plane(plane).free_pages < self.gc.below {

@@ -73,6 +73,7 @@ impl<C: Contents> Drive<C> {
             && self.flash.timing.is_uniform()
             && self.flash.bus == BusUse::Transfers
             && !self.ftl.summaries
+            && !self.reads.behind
             && self.placement.plane_choice == PlaneChoice::InTurn
             && !self.ftl.streams.are_several()
             && !self.gc.is_soft()

@@ -17,7 +17,7 @@ pub(super) struct Chooser {
     tuning: Tuning,
     levelling: Option<Levelling>,
     limits: Limits,
-    budget: u32,
+    budget: Option<u32>,
     victim_draws: Draws,
     wear_draws: Draws,
     /// Decisions so far.
@@ -33,7 +33,7 @@ impl Chooser {
             tuning: drive.tuning,
             levelling: Some(drive.levelling).filter(|levelling| !levelling.is_none()),
             limits: drive.limits,
-            budget: drive.erase_budget.unwrap_or(u32::MAX),
+            budget: drive.erase_budget,
             victim_draws: Draws::stream(0, ""),
             wear_draws: Draws::stream(0, ""),
             turn: 0,
@@ -118,9 +118,9 @@ impl<C: Contents> Drive<C> {
     fn judge(&self, levelling: Levelling, plane: PlaneId, block: u32) -> Verdict {
         let Chooser { budget, limits, wear_draws, turn, .. } = self.gc.chooser;
         let blocks = self.flash.geometry.blocks;
-        let life = |block| budget.saturating_sub(self.ftl.blocks.erases_of(plane, block));
-        let erases = u64::from(self.ftl.blocks.erases_in(plane));
-        let lives = (u64::from(budget) * u64::from(blocks)).saturating_sub(erases);
+        let life =
+            |block| life(budget, self.ftl.blocks.erases_of(plane, block), self.total_erases(plane), blocks);
+        let lives = lives(budget, self.total_erases(plane), blocks);
         let coldest = |share: Share| {
             let fresh = |other| other != block && !share.exceeds(life(other), lives, blocks);
             self.ftl.blocks.coldest(plane, |other| fresh(other) && self.would_rest(plane, other, block))
@@ -128,6 +128,10 @@ impl<C: Contents> Drive<C> {
         let draw = wear_draws.turn(turn).bits(0);
         let wear = Wear { life: life(block), lives, blocks, draw, coldest: &coldest, limits };
         (levelling.judge)(&wear)
+    }
+
+    fn total_erases(&self, plane: PlaneId) -> u64 {
+        u64::from(self.ftl.blocks.erases_in(plane))
     }
 
     /// Whether the worn block would rest under another one's data for as long as a block lives in the mean, which is
@@ -167,5 +171,26 @@ impl<C: Contents> Drive<C> {
         if self.gc.notices.leaving {
             self.tell_leaving(plane, coldest);
         }
+    }
+}
+
+/// What is left of a block's life: of its budget, or, without one, of twice the mean erase count of its plane. Without one
+/// it is counted in parts of an erase, as many as the plane has blocks, and a block that is ahead of the mean by an erase
+/// at most is as good as any.
+fn life(budget: Option<u32>, erases: u32, total: u64, blocks: u32) -> u64 {
+    let (erases, blocks) = (u64::from(erases), u64::from(blocks));
+    match budget {
+        Some(budget) => u64::from(budget).saturating_sub(erases),
+        None if erases.saturating_sub(1) * blocks <= total => 2 * total,
+        None => (2 * total).saturating_sub(erases * blocks),
+    }
+}
+
+/// What is left of the lives of all blocks of a plane, as [`life`] counts it.
+fn lives(budget: Option<u32>, total: u64, blocks: u32) -> u64 {
+    let blocks = u64::from(blocks);
+    match budget {
+        Some(budget) => (u64::from(budget) * blocks).saturating_sub(total),
+        None => total * blocks,
     }
 }

@@ -54,8 +54,11 @@ impl<C: Contents> Drive<C> {
             let Some(stream) = self.stream_of_move(plane, lpn) else { break };
             self.ftl.blocks.leave_out_in(stream, plane);
             self.gc.collections[plane.0 as usize].spent += 1;
-            self.accounts.counters.wasted_pages +=
-                u64::from(!self.immediate.active || self.immediate.counting);
+            let counts = !self.immediate.active || self.immediate.counting;
+            self.accounts.counters.wasted_pages += u64::from(counts);
+            if counts && self.seals(self.ftl_of(plane), Some(stream), plane) {
+                self.gc.collections[plane.0 as usize].summaries += 1;
+            }
             fits = self.parity_fits(plane, lpn, from);
         }
         self.gc.collections[plane.0 as usize].spent += 1;

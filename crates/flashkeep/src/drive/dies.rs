@@ -78,6 +78,8 @@ pub struct Operation {
     pub kind: Kind,
     /// Why.
     pub cause: Cause,
+    /// It is the summary page behind the pages of this page's block.
+    pub summary: bool,
 }
 
 /// Channels that share their control lines: all operations of such a gang begin together.

@@ -315,6 +315,7 @@ impl<C: Contents> Drive<C> {
                     self.erased(op, now, Span::ZERO);
                 } else if self.ftl.maps.get(leaf, command.start.0) == Entry::Pending(op.raw()) {
                     self.void(now, leaf, command.start.0, ticket);
+                    self.answer_behind(now, op);
                     self.queues.ops.release(op);
                 } else {
                     self.answer_unplaced(now, op);

@@ -23,6 +23,8 @@ pub(super) struct Collection {
     pub(super) cursor: u32,
     /// With `parity-skip`: pages that its moves have taken, those left out included.
     pub(super) spent: u32,
+    /// Blocks whose last page has been left out, and whose summary pages follow the next move.
+    pub(super) summaries: u8,
     pub(super) levelled: Levelled,
 }
 
@@ -268,8 +270,10 @@ impl<C: Contents> Drive<C> {
             self.put_back(pages);
             return GcStep::Again;
         }
-        let summary = self.is_told(pace) && self.seals(self.ftl_of(plane), stream, plane);
-        GcStep::Move(Manner { kind, summary, cached: false }, pages)
+        let left_out = std::mem::take(&mut self.gc.collections[plane.0 as usize].summaries);
+        let filled = self.is_told(pace) && self.seals(self.ftl_of(plane), stream, plane);
+        let summaries = u32::from(left_out) + u32::from(filled);
+        GcStep::Move(Manner { kind, summaries, cached: false }, pages)
     }
 
     /// Whether what happens is counted, and told.
@@ -403,7 +407,10 @@ impl<C: Contents> Drive<C> {
                         self.fail_waiting_reads(self.now, plane, Fault::Page(from));
                     }
                 }
-                GcStep::Move(_, pages) => {
+                GcStep::Move(manner, pages) => {
+                    if manner.summaries > 0 {
+                        self.tell_summaries(self.now, Span::ZERO, &pages, manner.summaries);
+                    }
                     pages
                         .iter()
                         .for_each(|page| self.count_untimed(ftl, Kind::Program, cause, page.target.to));

@@ -35,6 +35,7 @@ impl<C: Contents> Drive<C> {
         let most = self.planes_of(ftl).into_iter().map(|plane| self.mappable(plane)).sum();
         let mapped = self.ftl.maps.mapped(ftl);
         self.ftl.leaves[ftl].limit = Some(Limit { most, mapped });
+        self.answer_all_behind(now, ftl);
         self.cut_waiting_writes(now, ftl);
         self.ask_planes_without_room(now, ftl);
         self.wake_all(now, ftl);

@@ -9,6 +9,7 @@ mod addresses;
 mod age;
 mod audit;
 mod before;
+mod behind;
 mod build;
 mod cache;
 mod choose;
@@ -75,7 +76,7 @@ use leaf::{Ftl, Lane, Renamed, Translation};
 use packing::Packing;
 use power::Power;
 use program::{Paths, Programs, Scratch};
-use queue::{NOT_YET, Op, Queue, Queues};
+use queue::{Op, Queue, Queues};
 use read::ReadRules;
 use untimed::Immediate;
 use work::{Accounts, Watch};
@@ -224,6 +225,7 @@ impl<C: Contents> Drive<C> {
             let Op { ticket, command, .. } = self.queues.ops[op];
             self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
         }
+        self.answer_behind(now, op);
         self.queues.ops.release(op);
     }
 }

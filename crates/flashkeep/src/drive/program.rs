@@ -50,19 +50,19 @@ struct PageTimes {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
     pub(super) kind: Kind,
-    /// Whether the block's summary page follows.
-    pub(super) summary: bool,
+    /// Blocks that are full then, whose summary pages follow.
+    pub(super) summaries: u32,
     /// Whether the data may cross the channel while the die works: through its cache register.
     pub(super) cached: bool,
 }
 
 impl Manner {
-    pub(super) fn program(summary: bool) -> Manner {
-        Manner { kind: Kind::Program, summary, cached: false }
+    pub(super) fn program(summaries: u32) -> Manner {
+        Manner { kind: Kind::Program, summaries, cached: false }
     }
 
     pub(super) fn erase() -> Manner {
-        Manner { kind: Kind::Erase, summary: false, cached: false }
+        Manner { kind: Kind::Erase, summaries: 0, cached: false }
     }
 }
 
@@ -147,6 +147,9 @@ impl<C: Contents> Drive<C> {
         let phases = self.cost_of_pages(manner, pages);
         let (first, end) = self.occupy::<M>(now, channel, unit, &phases, manner.cached);
         self.conclude([now, first, end], &phases, unit, manner.kind, pages);
+        if manner.summaries > 0 {
+            self.tell_summaries(end, phases.summary, pages, manner.summaries);
+        }
         end
     }
 
@@ -176,7 +179,11 @@ impl<C: Contents> Drive<C> {
         pages: &[PageWrite],
     ) -> Phases {
         let phases = self.cost_of_pages(manner, pages);
-        self.conclude([start, start, start + phases.busy()], &phases, unit, manner.kind, pages);
+        let end = start + phases.busy();
+        self.conclude([start, start, end], &phases, unit, manner.kind, pages);
+        if manner.summaries > 0 {
+            self.tell_summaries(end, phases.summary, pages, manner.summaries);
+        }
         phases
     }
 
@@ -198,9 +205,9 @@ impl<C: Contents> Drive<C> {
     }
 
     #[inline(always)]
-    fn cost_of_pages(&self, Manner { kind, summary, .. }: Manner, pages: &[PageWrite]) -> Phases {
+    fn cost_of_pages(&self, Manner { kind, summaries, .. }: Manner, pages: &[PageWrite]) -> Phases {
         let targets = pages.iter().map(|page| page.target);
-        self.flash.timing.cost(&self.flash.geometry, FlashOp { kind, targets, summary })
+        self.flash.timing.cost(&self.flash.geometry, FlashOp { kind, targets, summaries })
     }
 
     /// Accounts are kept of an operation that is granted at `now`, whose transfers begin at `first`, and which is over at

@@ -1,6 +1,7 @@
 //! Operations that wait or are in progress, and their queues.
 
 use super::Lane;
+use super::behind::Behind;
 use super::versions::Replaced;
 use crate::engine::{Command, Ticket};
 use crate::flash::Ppn;
@@ -35,9 +36,6 @@ impl Op {
         self.service = self.service.max(acknowledged.since(now));
     }
 }
-
-/// Where a read will find a page that is not in flash yet: known when the read is granted.
-pub(super) const NOT_YET: Ppn = Ppn(u32::MAX);
 
 /// Operations in the order in which their requests came; within a request, in the order in which they came.
 #[derive(Clone, Copy, Debug, Default)]
@@ -158,6 +156,8 @@ pub(super) struct Queues<C> {
     pub(super) replaces: Vec<Replaced>,
     /// The pages of writes in flight; untouched where contents are nothing.
     pub(super) carried: Vec<Vec<C>>,
+    /// Reads of pages that have no place yet.
+    pub(super) behind: Vec<Behind>,
 }
 
 impl<C> Queues<C> {

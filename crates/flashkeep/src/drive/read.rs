@@ -1,11 +1,11 @@
 //! Reads: from flash, from the controller's memory, or of nothing.
 
 use super::dies::Phase;
-use super::{Drive, Kind, NOT_YET, Op};
+use super::{Drive, Kind, Op};
 use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket};
 use crate::flash::{FlashOp, Ppn, Target, UnitId};
 use crate::ftl::Entry;
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{SimTime, Span};
 use std::iter::repeat_n;
 
 /// How reads are served.
@@ -41,10 +41,8 @@ impl<C: Contents> Drive<C> {
                 self.accounts.counters.reads_of_nothing += 1;
                 self.answer(ticket, 1, now + memory, memory, C::default());
             }
-            Entry::Pending(op) if self.reads.behind => {
-                let contents = self.carried_page(ftl, op, command.start.0);
-                let unit = self.unit_behind(ftl, command.start.0);
-                self.queue_read(now, ftl, command, ticket, unit, NOT_YET, contents);
+            Entry::Pending(op) if self.waits_behind(ftl) && !command.flags.has(Flags::BEFORE) => {
+                self.wait_behind(ftl, command, ticket, op)
             }
             Entry::Pending(op) => {
                 let contents = self.carried_page(ftl, op, command.start.0);
@@ -74,7 +72,7 @@ impl<C: Contents> Drive<C> {
 
     /// A page on its way to flash is still in the controller's memory (the second law of order), and has been there
     /// since its write was admitted, but not longer.
-    fn answer_in_flight(&mut self, now: SimTime, ticket: Ticket, contents: C) {
+    pub(super) fn answer_in_flight(&mut self, now: SimTime, ticket: Ticket, contents: C) {
         let memory = self.flash.timing.memory;
         self.accounts.counters.reads_from_memory += 1;
         self.answer(ticket, 1, now.max(self.admitted) + memory, memory, contents);
@@ -104,24 +102,6 @@ impl<C: Contents> Drive<C> {
         }
         let same = |op: &Op| op.ppn == ppn;
         self.any_read(unit, same) || self.dies.units[unit.0 as usize].reads.any(&self.queues.ops, same)
-    }
-
-    /// The unit that will program a page that waits in a pool, where its channel has but one.
-    fn unit_behind(&self, ftl: usize, lpn: u32) -> UnitId {
-        let pool = self.bound_pool(ftl, lpn);
-        let mut lanes = self.queues.lanes[self.ftl.leaves[ftl].lanes_range()].iter();
-        lanes.find(|lane| lane.pool == pool).expect("some lane takes it").unit
-    }
-
-    /// A page that was not in flash when a read of it was submitted has come there since, or has been written again.
-    #[cold]
-    fn find(&self, unit: UnitId, op: Id<Op>) -> Ppn {
-        let Op { ftl, command, .. } = self.queues.ops[op];
-        match self.ftl.maps.get(usize::from(ftl), command.start.0) {
-            Entry::At(ppn) if self.unit_of_page(ppn) == unit => ppn,
-            // Its contents are known; whatever else the unit has programmed takes as long to read.
-            _ => self.dies.units[unit.0 as usize].programs.unwrap_or(self.flash.geometry.first_page(unit)),
-        }
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -166,13 +146,10 @@ impl<C: Contents> Drive<C> {
         state.current = op;
         // A read's field for the end holds its start until the end is known.
         self.queues.ops[op].acknowledged = now;
-        if self.queues.ops[op].ppn == NOT_YET {
-            self.queues.ops[op].ppn = self.find(unit, op);
-        }
         let Op { ppn, command, ftl, .. } = self.queues.ops[op];
         // Reads of raw pages were checked when they were submitted.
         debug_assert!(
-            self.ftl.blocks.is_programmed(ppn) || self.ftl.physical || self.reads.behind,
+            self.ftl.blocks.is_programmed(ppn) || self.ftl.physical,
             "only programmed pages are read"
         );
         self.accounts.counters.count(ftl, Kind::Read, command.cause);
@@ -196,7 +173,7 @@ impl<C: Contents> Drive<C> {
         planes: usize,
         cause: Cause,
     ) {
-        let op = FlashOp { kind: Kind::Read, targets: repeat_n(Target::page(ppn), planes), summary: false };
+        let op = FlashOp { kind: Kind::Read, targets: repeat_n(Target::page(ppn), planes), summaries: 0 };
         let phases = self.flash.timing.cost(&self.flash.geometry, op);
         let in_register = now + phases.busy();
         let state = &mut self.dies.units[unit.0 as usize];

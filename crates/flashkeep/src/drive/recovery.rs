@@ -112,6 +112,7 @@ impl<C: Contents> Drive<C> {
 
     fn forget_everything(&mut self) {
         self.queues.ops = Arena::default();
+        self.queues.behind.clear();
         self.queues.carried.clear();
         self.done.clear();
         self.queues.pools.fill(Queue::default());

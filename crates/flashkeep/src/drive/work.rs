@@ -1,6 +1,7 @@
 //! Busy time of arrays and pins by kind and cause, from which the report computes energy. Recorded only if
 //! the drive file has currents.
 
+use super::program::PageWrite;
 use super::{Counters, Drive, Kind, Log, Operation, Told};
 use crate::engine::{Cause, Contents};
 use crate::flash::{Ppn, Target};
@@ -102,7 +103,7 @@ impl<C: Contents> Drive<C> {
             self.note_work(ppn, kind, cause, sectors);
         }
         if self.accounts.watch.is_some() {
-            self.tell_watch(&Operation { start, end, ppn, kind, cause });
+            self.tell_watch(&Operation { start, end, ppn, kind, cause, summary: false });
         }
     }
 
@@ -121,7 +122,7 @@ impl<C: Contents> Drive<C> {
             work.add(kind, cause, Span::ZERO, pins);
         }
         if self.accounts.watch.is_some() {
-            self.tell_watch(&Operation { start, end, ppn, kind, cause });
+            self.tell_watch(&Operation { start, end, ppn, kind, cause, summary: false });
         }
     }
 
@@ -136,6 +137,31 @@ impl<C: Contents> Drive<C> {
             return work.add(Kind::Program, cause, phases.program, Span::ZERO);
         }
         work.add(kind, cause, phases.array(), phases.data_in + phases.data_out);
+    }
+
+    /// The summary pages of blocks that these pages have filled, behind an operation that ends at `end`.
+    #[cold]
+    pub(super) fn tell_summaries(
+        &mut self,
+        end: SimTime,
+        summary: Span,
+        pages: &[PageWrite],
+        summaries: u32,
+    ) {
+        let is_first = |&at: &usize| at == 0 || pages[at - 1].plane != pages[at].plane;
+        for at in (0..pages.len()).filter(is_first).cycle().take(summaries as usize) {
+            self.tell_summary(SimTime(end.0 - summary.0), end, pages[at].target.to);
+        }
+    }
+
+    /// The summary page of the block of this page.
+    #[cold]
+    pub(super) fn tell_summary(&mut self, start: SimTime, end: SimTime, ppn: Ppn) {
+        let Some(watch) = &mut self.accounts.watch else { return };
+        let (kind, cause) = (Kind::Program, Cause::Metadata);
+        let operation = Operation { start, end, ppn, kind, cause, summary: true };
+        watch.logs.iter_mut().for_each(|log| log.add(&operation));
+        watch.keep(Told::Operation(operation));
     }
 
     #[inline(never)]

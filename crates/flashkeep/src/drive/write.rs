@@ -272,10 +272,10 @@ impl<C: Contents> Drive<C> {
             self.prefetch_for(lane);
         }
         self.leave_rest_of(&pages, stream);
-        let summary = self.seals(usize::from(ftl), Some(stream), plane);
+        let summaries = self.summaries_of(usize::from(ftl), Some(stream), &pages);
         let manner = Manner {
             cached: self.flash.commands.cache_program && !self.ftl.physical,
-            ..Manner::program(summary)
+            ..Manner::program(summaries)
         };
         let end = self.commit::<Full>(now, channel, unit, manner, &pages);
         for page in &pages {
@@ -359,7 +359,8 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     fn place(&mut self, page: &mut PageWrite) {
         if self.ftl.physical {
-            return self.place_physical(page.op);
+            self.place_physical(page.op);
+            return self.follow(page.op, page.n, page.target.to);
         }
         let PageWrite { ftl, plane, op, .. } = *page;
         let ftl = usize::from(ftl);
@@ -393,6 +394,7 @@ impl<C: Contents> Drive<C> {
             self.look_at(plane);
         }
         page.target.to = ppn;
+        self.follow(op, page.n, ppn);
     }
 
     /// Whether the page programmed last has filled its block, so that the block's summary page follows.
@@ -403,6 +405,15 @@ impl<C: Contents> Drive<C> {
         }
         self.accounts.counters.count(ftl as u16, Kind::Program, Cause::Metadata);
         true
+    }
+
+    /// How many blocks the pages programmed last have filled.
+    fn summaries_of(&mut self, ftl: usize, stream: Option<u8>, pages: &[PageWrite]) -> u32 {
+        if !self.ftl.summaries {
+            return 0;
+        }
+        let planes = (0..pages.len()).filter(|&at| at == 0 || pages[at - 1].plane != pages[at].plane);
+        planes.map(|at| u32::from(self.seals(ftl, stream, pages[at].plane))).sum()
     }
 
     #[inline(never)]
@@ -417,6 +428,7 @@ impl<C: Contents> Drive<C> {
             let done = Done::at(ticket, u32::from(command.count), durable + noted);
             self.done.push(Done { acknowledged: acknowledged + noted, service: service + noted, ..done });
         }
+        self.answer_behind(self.now, op);
         self.queues.ops.release(op);
     }
 
@@ -440,10 +452,13 @@ impl<C: Contents> Drive<C> {
         if !C::KEEP {
             return C::default();
         }
+        self.queues.carried[Id::<Op>::new(op).index()][self.place_in_write(ftl, op, lpn)]
+    }
+
+    /// Which page of a write in flight belongs to an address.
+    pub(super) fn place_in_write(&self, ftl: usize, op: u32, lpn: u32) -> usize {
         let renamed = self.ftl.leaves[ftl].renamed.iter().find(|renamed| renamed.op == op);
         let place = renamed.and_then(|renamed| renamed.owners.iter().position(|owner| *owner == Some(lpn)));
-        let op = Id::new(op);
-        let place = place.unwrap_or_else(|| (lpn - self.queues.ops[op].command.start.0) as usize);
-        self.queues.carried[op.index()][place]
+        place.unwrap_or_else(|| (lpn - self.queues.ops[Id::new(op)].command.start.0) as usize)
     }
 }

@@ -3,7 +3,7 @@
 //! | mode | channel | array |
 //! |---|---|---|
 //! | read | a command for each plane; later, separately granted, the data of each target | the slowest page once |
-//! | program | command and data of each flash page, `register` between two of them | once, then the summary page |
+//! | program | command and data of each flash page, `register` between two of them | once, then the summary pages: a transfer each, and once |
 //! | several logical pages of one flash page | command and data of the flash page once | once |
 //! | cache program | the same while the program before still works | when the data and the array are there, after `register` |
 //! | copyback | a command | read and program, then the summary page |
@@ -80,8 +80,8 @@ pub struct FlashOp<T> {
     pub kind: Kind,
     /// With which pages.
     pub targets: T,
-    /// Whether the block's summary page is programmed behind the last page.
-    pub summary: bool,
+    /// Blocks that these pages fill: their summary pages are programmed behind them, together.
+    pub summaries: u32,
 }
 
 /// How long each phase of an operation lasts.
@@ -151,8 +151,8 @@ impl Timing {
                 first = false;
             }
         }
-        if op.summary {
-            phases.summary = self.summary;
+        if op.summaries > 0 {
+            phases.summary = self.summary + self.summary_sent * u64::from(op.summaries - 1);
         }
         phases
     }
@@ -289,7 +289,7 @@ mod tests {
         let one = Target::page(Ppn(0));
         let mut targets = vec![one; count];
         targets.extend(vec![Target { along: true, ..one }; along]);
-        FlashOp { kind: Kind::Program, targets, summary: false }
+        FlashOp { kind: Kind::Program, targets, summaries: 0 }
     }
 
     #[test]
@@ -330,19 +330,19 @@ mod tests {
     fn a_read_senses_once_and_a_copyback_sends_no_data() {
         let (timing, geometry) = flash(false);
         let targets = [Target::page(Ppn(0)), Target::sectors(Ppn(0), 1)];
-        let read = timing.cost(&geometry, FlashOp { kind: Kind::Read, targets, summary: false });
+        let read = timing.cost(&geometry, FlashOp { kind: Kind::Read, targets, summaries: 0 });
         assert_eq!((read.sent(), read.array(), read.data_out), (Span(200), Span(20_000), Span(PAGE + 512)));
         let copy = timing.cost_of(&geometry, Kind::Copyback, Target::page(Ppn(1)));
         assert_eq!((copy.sent(), copy.array(), copy.data_out), (Span(100), Span(220_000), Span::ZERO));
         let targets = [Target::page(Ppn(0)); 2];
-        let erase = timing.cost(&geometry, FlashOp { kind: Kind::Erase, targets, summary: false });
+        let erase = timing.cost(&geometry, FlashOp { kind: Kind::Erase, targets, summaries: 0 });
         assert_eq!((erase.sent(), erase.array()), (Span(600), Span(1_500_000)));
     }
 
     #[test]
     fn a_summary_page_follows_the_last_page_of_its_block() {
         let (timing, geometry) = flash(true);
-        let phases = timing.cost(&geometry, FlashOp { summary: true, ..program(1, 0) });
+        let phases = timing.cost(&geometry, FlashOp { summaries: 1, ..program(1, 0) });
         assert_eq!(phases.array(), Span(200_000 + 512 + 200_000));
     }
 

@@ -50,8 +50,9 @@ pub struct Timing {
     pub(super) erase_command: Span,
     /// Between the transfers of a multi-plane program, and until a cache register is free (`flash.commands.register_ns`).
     pub(super) register: Span,
-    /// What a block's summary takes: a sector's transfer, and its program; nothing where there is none.
+    /// What a block's summary takes: a sector's transfer, and its program; nothing where there is none. The transfer alone.
     pub(super) summary: Span,
+    pub(super) summary_sent: Span,
     /// What the controller's memory takes to serve.
     pub memory: Span,
     /// Time on the channel for this many sectors, up to those of a page of the flash; place 0 is a whole page of the map.
@@ -80,6 +81,7 @@ impl Timing {
             erase_command: Span(timing.erase_command_ns),
             register: Span(timing.register_ns),
             summary: if flash.summary_page { transfer(1) + Span(timing.program_ns) } else { Span::ZERO },
+            summary_sent: if flash.summary_page { transfer(1) } else { Span::ZERO },
             memory: Span(timing.hit_ns),
             transfer: std::iter::once(sectors).chain(1..=sectors * u64::from(places)).map(transfer).collect(),
         }

@@ -44,7 +44,7 @@ pub struct WearSpec {
     /// Erases that a block stands; one that has had them is not used any more. Left out, blocks last forever.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub erase_budget: Option<u32>,
-    /// How wear is spread: needs `erase_budget`.
+    /// How wear is spread: by what is left of `erase_budget`, or, without one, by the mean erase count.
     #[schemars(extend("enum" = wear::names()))]
     pub levelling: String,
     /// `rate-limit`: a block with less than this share of its plane's average life left is reclaimed less often.

@@ -20,6 +20,22 @@ const BATCH: usize = 4096;
 
 type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
+/// All numbers below a limit, in an order that looks random.
+fn scattered(limit: u32, seed: u64) -> impl Iterator<Item = u32> {
+    let bits = (limit.max(2) - 1).ilog2() + 1;
+    let mask = ((1_u64 << bits) - 1) as u32;
+    let mut random = Random::stream(seed, "aged pages");
+    let [first, second, shift] = [0; 3].map(|_: u8| random.bits() as u32);
+    // Each step can be undone within so many bits, so no number comes twice.
+    let scatter = move |at: u32| {
+        let at = at.wrapping_add(shift).wrapping_mul(first | 1) & mask;
+        let at = at ^ (at >> (bits / 2 + 1));
+        let at = at.wrapping_mul(second | 1) & mask;
+        at ^ (at >> (bits / 2 + 1))
+    };
+    (0..=mask).map(scatter).filter(move |&at| at < limit)
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Ages the flash by construction. What is valid belongs to pages drawn from all that the host has, but for those
     /// that the workload is known to read: they are created afterwards. Under parity whole stripes are drawn, which
@@ -30,7 +46,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut valid = false;
         for (device, plot) in (0..).zip(&self.plots) {
             let drive = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_shelf());
-            if let Some((drive, (model, wish))) = drive.and_then(|drive| Some((drive, drive.ageing()?))) {
+            if let Some((drive, (model, wish))) =
+                drive.and_then(|drive| Some((drive, drive.ageing(start.existing)?)))
+            {
                 valid |= wish.valid_ppm > 0;
                 self.drive.begin_ageing(device, model, &wish, seed, drive.members() as u16);
             }
@@ -45,6 +63,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         // Within a drive one page of a stripe speaks for all.
         let asked = if self.resolved.is_array() { unit } else { 1 };
         let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
+        if start.existing == Existing::All {
+            for first in scattered(units, seed).map(|at| at * unit) {
+                if self.drive.slots() > 0 && (!bound || self.fits(first, asked)) {
+                    self.fill_slot(straight, first, unit);
+                }
+            }
+            self.end_ageing();
+            return Ok(());
+        }
         let mut random = Random::stream(seed, "aged pages");
         let mut patience = PATIENCE * u64::from(units.max(64));
         while self.drive.slots() > 0 {
@@ -57,16 +84,25 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if (first..first + unit).any(taken) || (bound && !self.fits(first, asked)) {
                 continue;
             }
-            if let Some(leaf) = straight {
-                self.flash_mut().fill_slot(leaf, first, C::default());
-                self.buffer.set_written(&[first]);
-            } else {
-                self.create_run(first, unit);
-            }
+            self.fill_slot(straight, first, unit);
         }
+        self.end_ageing();
+        Ok(())
+    }
+
+    fn end_ageing(&mut self) {
         self.drive.end_ageing();
         self.drive.set_untimed(self.untimed);
-        Ok(())
+    }
+
+    /// Pages of the host fill valid places.
+    fn fill_slot(&mut self, straight: Option<LeafId>, first: u32, count: u32) {
+        if let Some(leaf) = straight {
+            self.flash_mut().fill_slot(leaf, first, C::default());
+            self.buffer.set_written(&[first]);
+        } else {
+            self.create_run(first, count);
+        }
     }
 
     /// Whether pages may lie in the valid places that are left.

@@ -290,7 +290,11 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let root = engine.scheme(NodeId::ROOT);
         let stripe = root.and_then(|scheme| evicted_together(drive, scheme));
         let parts = parts_over(root, drive.is_array());
-        let port = Port::new(pages, sectors, cache_sectors(drive), stripe, parts);
+        let port = Port::new(pages, sectors, cache_sectors(drive), stripe, parts).with_logical_pages(
+            drive.logical_page(),
+            cache_sectors(drive),
+            stripe,
+        );
         let spares = drive.members() as u16..drive.parts() as u16;
         let bytes = drive.page_bytes();
         let [unit, data] = drive.units();

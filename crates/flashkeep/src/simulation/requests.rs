@@ -165,7 +165,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                     pages += u64::from(fragment.count);
                     buffer.write(fragment, below)
                 });
-                if self.logical_page > 1 {
+                if self.logical_page > 1 && !self.buffer.has_cache() {
                     self.write_the_rest(ticket, id);
                 }
                 asked

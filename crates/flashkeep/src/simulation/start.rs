@@ -33,8 +33,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     pub(super) fn create_all(&mut self) {
         let pages = self.buffer.pages().len();
-        for first in (0..pages).step_by(PREPARED) {
-            self.create_run(first, (pages - first).min(PREPARED as u32));
+        let mut first = 0;
+        while first < pages {
+            let lacks = |page: &u32| self.buffer.pages().sectors(*page) == 0;
+            let count = (first..pages.min(first + PREPARED as u32)).take_while(lacks).count() as u32;
+            if count > 0 {
+                self.create_run(first, count);
+            }
+            first += count.max(1);
         }
     }
 

@@ -151,6 +151,8 @@ pub struct Port<C> {
     parts: Parts,
     pages: Pages,
     cache: Option<Cache<Kept<C>>>,
+    /// Pages that are written as one: they leave the cache together, and the rest is then rewritten as it is.
+    logical_page: u32,
     /// What each page holds behind the port; empty if contents are nothing.
     stored: Vec<C>,
 }
@@ -166,8 +168,21 @@ impl<C: Contents> Port<C> {
             parts,
             pages: Pages::new(known, page_sectors),
             cache: Cache::new(cache_sectors, stripe),
+            logical_page: 1,
             stored: vec![C::default(); if C::KEEP { known as usize } else { 0 }],
         }
+    }
+
+    /// The same, of a device that writes so many pages as one.
+    #[must_use]
+    pub fn with_logical_pages(self, logical_page: u32, cache_sectors: u64, stripe: Option<u32>) -> Self {
+        let alone = (logical_page > 1).then_some(logical_page);
+        // Stripes of whole logical pages.
+        let whole = |stripe: u32| {
+            (1..=logical_page).map(|n| n * stripe).find(|pages| pages.is_multiple_of(logical_page))
+        };
+        let cache = Cache::new(cache_sectors, stripe.map_or(alone, whole));
+        Port { cache, logical_page, ..self }
     }
 
     /// The port of a member.
@@ -445,7 +460,27 @@ impl<C: Contents> Port<C> {
             }
             rest = &rest[run.max(1)..];
         }
+        if self.logical_page > 1 {
+            self.rewrite_the_rest(&leaving, behind);
+        }
         self.cache.as_mut().expect("there is a cache").gone(leaving);
+    }
+
+    /// A logical page of which a part has left the cache is written as a whole: its other pages as they are.
+    #[cold]
+    fn rewrite_the_rest(&mut self, leaving: &[(u32, Held<Kept<C>>)], behind: &mut impl Behind<C>) {
+        let logical = self.logical_page;
+        let mut before = None;
+        for first in leaving.iter().map(|&(page, _)| page - page % logical) {
+            if before.replace(first) == Some(first) {
+                continue;
+            }
+            for page in first..(first + logical).min(self.pages.len()) {
+                if !leaving.iter().any(|&(left, _)| left == page) {
+                    self.rewrite(page, behind);
+                }
+            }
+        }
     }
 
     /// The pages are zeros from now on; a part of a page that is trimmed stays as it is. False if that takes no more

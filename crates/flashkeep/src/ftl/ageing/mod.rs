@@ -18,7 +18,8 @@ pub struct Wish {
     pub written: u32,
     /// Pages of a block that have been written where all are alike: ⌈ratio · pages of a block⌉.
     pub written_each: u32,
-    /// The mean share of valid pages in blocks written in full, in millionths.
+    /// The mean share of valid pages in blocks written in full, in millionths; of all that is written, if the model
+    /// itself leaves nothing valid.
     pub valid_ppm: u32,
 }
 
@@ -58,6 +59,23 @@ pub struct Model {
 impl std::fmt::Debug for Model {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
+    }
+}
+
+impl Model {
+    /// The blocks of a plane. If pages are to be valid where the model leaves none, each block has its share of them.
+    #[must_use]
+    pub fn aged(&self, wish: &Wish, random: &mut Random) -> Vec<Aged> {
+        let mut aged = (self.blocks)(wish, random);
+        if !self.leaves_valid {
+            let (mut written, mut valid) = (0, 0);
+            for block in &mut aged {
+                written += u64::from(block.written);
+                block.valid = (written * u64::from(wish.valid_ppm) / 1_000_000 - valid) as u32;
+                valid += u64::from(block.valid);
+            }
+        }
+        aged
     }
 }
 

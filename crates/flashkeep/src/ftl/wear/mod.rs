@@ -8,8 +8,8 @@ mod rate_limit;
 
 /// What a policy may look at: a block that is to be reclaimed, and its plane.
 pub struct Wear<'a> {
-    /// Erases that the block has left.
-    pub life: u32,
+    /// What the block has left: erases, or, without a budget, what it is behind twice the mean of its plane.
+    pub life: u64,
     /// Those of all blocks of the plane together, the dead ones' 0 included.
     pub lives: u64,
     /// Blocks of the plane.
@@ -36,7 +36,7 @@ impl Share {
 
     /// Whether a block has less left than this share of its plane's average.
     #[must_use]
-    pub fn exceeds(self, life: u32, lives: u64, blocks: u32) -> bool {
+    pub fn exceeds(self, life: u64, lives: u64, blocks: u32) -> bool {
         u128::from(life) * u128::from(blocks) * 1000 < u128::from(self.0) * u128::from(lives)
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A block with `life` left in a plane of ten with 1,000 each, cold data in block 7.
-fn judged(name: &str, life: u32, draw: u64, window: f64) -> Verdict {
+fn judged(name: &str, life: u64, draw: u64, window: f64) -> Verdict {
     let limits = Limits {
         rate_limit_below: Share::of(0.8),
         rate_limit_window: Share::of(window),

@@ -32,7 +32,11 @@ const SETTINGS: [&[&str]; 4] = [
 ];
 
 /// Other ways to fill and to erase blocks, with the planes that they need.
-const WAYS: [(u32, &[&str]); 16] = [
+const WAYS: [(u32, &[&str]); 20] = [
+    (2, &["flash.summary_page=true", "flash.commands.multi_plane=\"skip\""]),
+    (2, &["flash.summary_page=true", "ftl.gc.copyback=\"parity-skip\"", "flash.commands.cache_program=true"]),
+    (1, &["ftl.wear.levelling=\"both\"", "ftl.wear.migrate_below=1"]),
+    (2, &["ftl.logical_page_kib=1", "flash.busy_unit=\"chip\"", "ftl.plane_choice=\"same\""]),
     (1, &["ftl.streams=2"]),
     (1, &["ftl.gc.separate=true"]),
     (2, &["flash.commands.multi_plane=\"match\""]),

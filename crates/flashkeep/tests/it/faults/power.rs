@@ -173,7 +173,13 @@ fn a_map_in_memory_that_keeps_it_is_there_at_once_and_costs_a_write_each_time() 
 }
 
 /// Keys that change where pages go, when they end and what comes first.
-const WAYS: [&[&str]; 18] = [
+const WAYS: [&[&str]; 24] = [
+    &["ftl.wear.levelling=\"both\"", "ftl.gc.separate=true"],
+    &["ftl.allocation=\"dynamic-in-chip\"", "flash.busy_unit=\"die\""],
+    &["flash.summary_page=true", "flash.commands.cache_program=true"],
+    &["flash.summary_page=true", "ftl.gc.copyback=\"parity-skip\""],
+    &["ftl.logical_page_kib=1", "flash.busy_unit=\"chip\"", "ftl.plane_choice=\"same\""],
+    &["ftl.logical_page_kib=8", "buffer.dram_mib=0.0625", "host.order=\"c-look\""],
     &["host.link_us_per_sector=1.5"],
     &["host.link_us_per_sector=20", "flash.acknowledge=\"transfer\""],
     &["ftl.wear.erase_budget=200", "ftl.wear.levelling=\"both\"", "ftl.wear.migrate_below=1"],

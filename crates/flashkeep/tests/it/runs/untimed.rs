@@ -261,6 +261,24 @@ fn every_model_is_used_up_and_survives_failures() {
     }
 }
 
+/// If all pages exist they are what is valid, however little the model leaves, and nothing is lost by failures.
+#[test]
+fn an_aged_drive_in_which_all_pages_exist_is_full() {
+    let trace = "synth:random,requests=3k,write=0.5,size=4KiB,depth=4";
+    for (model, ratio) in [("basic", "0.9"), ("approach1", "0.9"), ("approach2", "0.9"), ("approach2", "0.3")]
+    {
+        for more in [&[][..], &["redundancy.scheme=mirror"], &["ftl.allocation=CWDP"], &["ftl.map=dftl"]] {
+            let set = aged(model, ratio, "0", &[&["start.existing=all"], more].concat());
+            for fail in [vec![], vec!["power@50%".to_owned()]] {
+                let found = summary(&Job { set: set.clone(), verify: true, fail, ..job(SMALL, trace, &[]) });
+                assert_eq!(figure(&found, "integrity.wrong_reads"), 0.0, "{model} {more:?}");
+                assert_eq!(figure(&found, "integrity.lost_pages"), 0.0, "{model} {more:?}");
+                assert_eq!(figure(&found, "reads_of_nothing"), 0.0, "{model} {more:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_aged_is_refused() {
     let refused = |set: &[String], field: &str| {
@@ -270,7 +288,6 @@ fn what_cannot_be_aged_is_refused() {
         assert_eq!(error.field.as_deref(), Some(field), "{error}");
     };
     refused(&aged("approach1", "0.8", "0", &["redundancy.scheme=dvs"]), "ageing.model");
-    refused(&aged("approach1", "0.8", "0", &["start.existing=all"]), "ageing.model");
     refused(&aged("approach1", "0.95", "0", &[]), "ageing.aged_ratio");
     refused(&aged("approach2", "0.9", "0.8", &[]), "ageing.valid_ratio");
     refused(&aged("approach3", "0.9", "0.8", &[]), "ageing.model");

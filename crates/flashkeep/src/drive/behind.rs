@@ -1,0 +1,88 @@
+//! Reads of pages on their way to flash that flash serves (`ftl.read_in_flight = "flash"`): a read waits until its page has
+//! a place, and then in the queue of that die, so behind the program.
+//!
+//! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008, whose controller keeps no page.
+
+use super::{Drive, Op};
+use crate::engine::{Command, Contents, Ticket};
+use crate::flash::{Kind, Ppn, Target};
+use crate::kernel::{Id, SimTime};
+
+/// A read, and the page of a write that it waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Behind {
+    write: Id<Op>,
+    n: u16,
+    read: Id<Op>,
+}
+
+impl<C: Contents> Drive<C> {
+    /// Whether a read waits for the program of a page that has no place yet. A leaf that has lost part of its flash may
+    /// keep pages in memory for as long as they have nowhere to go.
+    pub(super) fn waits_behind(&self, ftl: usize) -> bool {
+        self.reads.behind && self.ftl.leaves[ftl].limit.is_none()
+    }
+
+    /// A read waits until the page has its place.
+    pub(super) fn wait_behind(&mut self, ftl: usize, command: Command, ticket: Ticket, write: u32) {
+        let contents = self.carried_page(ftl, write, command.start.0);
+        let n = self.place_in_write(ftl, write, command.start.0) as u16;
+        let read = self.queues.claim(Op { ticket, command, ftl: ftl as u16, ..Op::default() });
+        if C::KEEP {
+            self.carry(read, &[contents]);
+        }
+        self.queues.behind.push(Behind { write: Id::new(write), n, read });
+    }
+
+    /// A page of a write has its place, and is about to be programmed: who waits for it queues at its die.
+    #[inline]
+    pub(super) fn follow(&mut self, write: Id<Op>, n: u16, ppn: Ppn) {
+        if !self.queues.behind.is_empty() {
+            self.queue_behind(write, n, ppn);
+        }
+    }
+
+    #[cold]
+    fn queue_behind(&mut self, write: Id<Op>, n: u16, ppn: Ppn) {
+        let waits = |behind: &mut Behind| (behind.write.raw(), behind.n) == (write.raw(), n);
+        let reads: Vec<Id<Op>> = self.queues.behind.extract_if(.., waits).map(|behind| behind.read).collect();
+        for read in reads {
+            let target = Target::sectors(ppn, self.queues.ops[read].command.sectors);
+            let phases = self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target);
+            let service = phases.sense + phases.data_out;
+            (self.queues.ops[read].ppn, self.queues.ops[read].service) = (ppn, service);
+            let unit = self.unit_of_page(ppn);
+            let state = &mut self.dies.units[unit.0 as usize];
+            state.reads.push(&mut self.queues.ops, read);
+            state.queued += service;
+            let (channel, bit) = (state.channel as usize, state.bit);
+            self.dies.channels[channel].waiting |= bit;
+        }
+    }
+
+    /// A write is over: whoever still waits for a page of it, which came to no place, gets it from memory.
+    #[inline]
+    pub(super) fn answer_behind(&mut self, now: SimTime, write: Id<Op>) {
+        if !self.queues.behind.is_empty() {
+            self.answer_those_behind(now, |_, behind| behind.write.raw() == write.raw());
+        }
+    }
+
+    /// A leaf has lost part of its flash: its pages may have to wait for ever.
+    pub(super) fn answer_all_behind(&mut self, now: SimTime, ftl: usize) {
+        self.answer_those_behind(now, |this, behind| usize::from(this.queues.ops[behind.read].ftl) == ftl);
+    }
+
+    #[cold]
+    fn answer_those_behind(&mut self, now: SimTime, which: impl Fn(&Self, &Behind) -> bool) {
+        for behind in std::mem::take(&mut self.queues.behind) {
+            if !which(self, &behind) {
+                self.queues.behind.push(behind);
+                continue;
+            }
+            let (ticket, contents) = (self.queues.ops[behind.read].ticket, self.take_carried(behind.read));
+            self.answer_in_flight(now, ticket, contents);
+            self.queues.ops.release(behind.read);
+        }
+    }
+}
