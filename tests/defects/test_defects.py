@@ -199,14 +199,27 @@ def test_sub_page_packing_under_ppc_collects_after_a_failure(bench: Bench) -> No
 
 @pytest.mark.parametrize("scheme", ["mirror", "ds", "dvs", "lifespan"])
 def test_pages_that_were_found_unreadable_are_rewritten(bench: Bench, scheme: str) -> None:
-    """40 pages, a transient failure of a channel, every page read twice (a mirror reads its copies in turn), then the
-    next channel fails."""
+    """40 pages, a transient failure of a channel, every page read twice, then the next channel fails. A mirror of two that
+    only took turns would read the same copy of a page both times, 40 reads apart."""
     keys = {**TINY, "flash.channels": 2 if scheme == "mirror" else 4, "redundancy.scheme": scheme}
     fails = ("--fail", "channel:0@5s,transient", "--fail", "channel:1@9s")
     _, summary = bench.run("", "read-twice.csv", keys, *fails, "--verify")
     assert summary["integrity"]["wrong_reads"] == 0
     # With parity, only what was on parity pages that nothing has read, and then on a page that failed.
     assert summary["integrity"]["lost_pages"] <= (0 if scheme == "mirror" else 10)
+
+
+@pytest.mark.parametrize("map", ["block", "hybrid", "dftl"])
+@pytest.mark.parametrize("members", [2, 4])
+def test_writes_that_wait_in_a_member_are_no_zeros_to_a_mirror(bench: Bench, map: str, members: int) -> None:
+    """A member is replaced while the others have writes that no map knows yet: those pages are to be copied, too."""
+    (bench.folder / "member.toml").write_text(
+        f'flash.channels = 2\nflash.chips_per_channel = 1\nflash.blocks_per_plane = 32\nftl.map = "{map}"\n'
+    )
+    array = f'members = ["{members} * ./member.toml"]\nredundancy.scheme = "mirror"\n'
+    workload = "synth:sequential,requests=150,size=2048,write=1,footprint=256KiB,depth=4"
+    done, summary = bench(array, workload, "--fail", "member:1@85%,replace_after=0s", "--verify")
+    assert (summary["integrity"]["wrong_reads"], done.code) == (0, 0)
 
 
 def test_running_out_of_memory_is_an_error_with_a_message(tmp_path: Path) -> None:
@@ -313,7 +326,6 @@ def test_no_document_says_that_asynchronous_gangs_of_the_extension_read_before_t
     assert "(the extension: reads, then writes)" not in (ROOT / "docs" / "atc08.md").read_text()
 
 
-@expected("20")
 def test_raid6_over_block_maps_loses_nothing_when_one_member_is_replaced_at_once(bench: Bench) -> None:
     (bench.folder / "member.toml").write_text(
         'flash.channels = 2\nflash.chips_per_channel = 1\nflash.blocks_per_plane = 32\nftl.map = "block"\n'
@@ -325,7 +337,6 @@ def test_raid6_over_block_maps_loses_nothing_when_one_member_is_replaced_at_once
     assert done.code == 0
 
 
-@expected("21")
 def test_two_power_cuts_around_the_failure_of_a_die_leave_no_wrong_read(bench: Bench) -> None:
     keys = {
         "flash.channels": 4, "flash.chips_per_channel": 1, "flash.dies_per_chip": 2, "flash.blocks_per_plane": 12,
@@ -337,7 +348,6 @@ def test_two_power_cuts_around_the_failure_of_a_die_leave_no_wrong_read(bench: B
     assert summary["integrity"]["wrong_reads"] == 0
 
 
-@expected("21")
 def test_a_power_cut_after_the_failure_of_a_die_brings_back_no_old_version(bench: Bench) -> None:
     keys = {
         "flash.channels": 1, "flash.chips_per_channel": 2, "flash.dies_per_chip": 2, "flash.planes_per_die": 1,
@@ -349,7 +359,6 @@ def test_a_power_cut_after_the_failure_of_a_die_brings_back_no_old_version(bench
     assert summary["integrity"]["wrong_reads"] == 0
 
 
-@expected("21")
 def test_after_a_power_cut_pages_of_a_channel_that_was_replaced_are_lost_and_not_wrong(bench: Bench) -> None:
     keys = {
         "flash.channels": 1, "flash.chips_per_channel": 3, "flash.blocks_per_plane": 16, "flash.pages_per_block": 4,

@@ -34,6 +34,11 @@ impl Parked {
         self.total == 0 || self.queues[node.index()].is_empty()
     }
 
+    /// Commands that wait at a node, in order.
+    pub(super) fn commands(&self, node: NodeId) -> impl Iterator<Item = &Command> {
+        self.queues[node.index()].iter().map(|(piece, _)| piece)
+    }
+
     pub(super) fn push_back(&mut self, node: NodeId, piece: Command, ticket: Ticket) {
         self.insert(node, self.queues[node.index()].len(), piece, ticket);
     }

@@ -8,6 +8,7 @@
 //! those in, in order, until there are none.
 
 use super::background::{Clock, Parked};
+use super::coming::Coming;
 use super::command::{Flags, Page};
 use super::contents::Contents;
 use super::exposure::Exposure;
@@ -401,8 +402,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> T {
         let (upto, after) = self.schemes.split_at_mut(node.index() + 1);
         let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
-        let Engine { shape, locks, gaps, ports, .. } = self;
-        let deeper = After { node, schemes: after, ports };
+        let Engine { shape, locks, gaps, ports, frames, parked, .. } = self;
+        let deeper = After { node, schemes: after, ports, coming: Coming { frames, locks, parked } };
         ask(scheme, &View { shape, node, below: leaves, locks, gaps, deeper: &deeper })
     }
 

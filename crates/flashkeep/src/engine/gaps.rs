@@ -15,6 +15,8 @@ use crate::kernel::{Bits, SimTime};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gaps {
     nodes: Vec<Option<Gap>>,
+    /// Pages of the root that were ever written although their old part was lost: the OOB metadata of such a page says so.
+    poisoned: Bits,
 }
 
 /// The gaps of one node: those pages, or all but those.
@@ -51,6 +53,16 @@ impl Gaps {
         *self.gap(node) = Gap::default();
     }
 
+    /// A page of the root is written although a part of it is lost.
+    pub(super) fn poison(&mut self, page: u32) {
+        self.poisoned.set(page, true);
+    }
+
+    /// After a power cut the gaps of the root are known, from a log; those of members are found again.
+    pub(super) fn forget_members(&mut self) {
+        self.nodes.truncate(NodeId::ROOT.index() + 1);
+    }
+
     /// A page goes to another address, as it is; what it leaves behind is a known zero.
     pub(super) fn rename(&mut self, node: NodeId, from: u32, to: u32) {
         let lacks = self.lacks(node, from);
@@ -78,6 +90,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let child = &self.shape[node.index()].children[usize::from(member)];
             self.gaps.set(*child, page.0, false);
         }
+    }
+
+    /// A power cut has brought back contents of the root's page that no write had: if they are those of a page that was
+    /// written although a part of it was lost, it is lost again.
+    pub fn lose_if_poisoned(&mut self, page: Page) -> bool {
+        let poisoned = self.gaps.poisoned.has(page.0);
+        if poisoned {
+            self.gaps.set(NodeId::ROOT, page.0, true);
+        }
+        poisoned
     }
 
     /// A read has found that a node cannot bring a page. If that is still so of what the node holds now, it lacks the page

@@ -86,6 +86,15 @@ impl Locks {
         true
     }
 
+    /// Commands of a node that wait, stripe by stripe in order.
+    pub(super) fn waiting(&self, node: NodeId) -> impl Iterator<Item = &Command> {
+        let of_node = self.stripes.places().filter(move |stripe| stripe.node == node);
+        of_node.flat_map(|stripe| &stripe.waiting).filter_map(|waiting| match waiting {
+            Waiting::Command(command, _) => Some(command),
+            Waiting::Merge(..) | Waiting::Repair(_) => None,
+        })
+    }
+
     /// Takes the stripe, which must be free for that.
     pub(super) fn take(&mut self, node: NodeId, key: Key, mode: Mode) {
         let sharers = match mode {

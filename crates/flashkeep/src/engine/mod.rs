@@ -13,6 +13,7 @@
 //! is written ([`View::has`]), so that it is reported again and never returned as something else.
 
 mod background;
+mod coming;
 mod descend;
 mod executor;
 mod exposure;

@@ -203,6 +203,11 @@ pub struct Plan {
     pub peek: Option<Key>,
     /// Pages of the command that are read elsewhere than they would have been, had no unit failed.
     pub rescued: u16,
+    /// The executor remembers the plan until it is over, even if it is one plain stage: the scheme cannot tell afterwards
+    /// which of its pages a member's page was ([`Scheme::owner`]).
+    ///
+    /// [`Scheme::owner`]: super::Scheme::owner
+    pub keeps_frame: bool,
     /// From now on the scheme has work that is not to wait, though the command is a read ([`Scheme::pressed`]).
     ///
     /// [`Scheme::pressed`]: super::Scheme::pressed
@@ -221,6 +226,7 @@ impl Plan {
         self.peek = None;
         self.rescued = 0;
         self.presses = false;
+        self.keeps_frame = false;
     }
 
     /// Adds a step.
@@ -240,7 +246,7 @@ impl Plan {
             s.stage == 0 && (s.role == Role::Plain || data(s)) && !s.later && s.at != Step::NOWHERE
         };
         let sums = C::KEEP && self.keep.is_some();
-        self.tell == Tell::All && !sums && self.steps.iter().all(plain)
+        self.tell == Tell::All && !sums && !self.keeps_frame && self.steps.iter().all(plain)
     }
 }
 

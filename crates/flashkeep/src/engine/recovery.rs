@@ -4,7 +4,6 @@ use super::background::{Clock, Parked};
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
-use super::gaps::Gaps;
 use super::leaves::Leaves;
 use super::locks::Locks;
 use super::plan::Member;
@@ -25,7 +24,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.frames = Arena::default();
         self.sheets = Sheets::default();
         self.locks = Locks::default();
-        self.gaps = Gaps::default();
+        self.gaps.forget_members();
         self.ports.cut(now);
         self.parked = Parked::new(self.shape.len());
         self.clock = Clock::new(&self.schemes);

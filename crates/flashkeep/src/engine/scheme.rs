@@ -1,6 +1,7 @@
 //! The interface of redundancy schemes: what the engine asks a scheme, and what a scheme may see.
 
-use super::command::{Command, Page, Verb};
+use super::coming::Coming;
+use super::command::{Command, Page};
 use super::contents::Contents;
 use super::gaps::Gaps;
 use super::leaves::{Below, LeafId, Spare};
@@ -274,18 +275,19 @@ pub(super) struct After<'a, S, C> {
     pub(super) node: NodeId,
     pub(super) schemes: &'a [Option<S>],
     pub(super) ports: &'a Ports<C>,
+    pub(super) coming: Coming<'a>,
 }
 
 /// The schemes below the one that looks.
 pub(super) trait Deeper {
     /// Where such a scheme has a page.
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page));
-    /// The stripe that a write of this page needs there.
-    fn stripe(&self, node: NodeId, page: Page) -> Option<Key>;
     /// What such a scheme's page says of itself.
     fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare>;
     /// Whether what stands before a node has a page; none where that does not know.
     fn held_before(&self, port: u16, page: Page) -> Option<bool>;
+    /// What is under way at the nodes.
+    fn coming(&self) -> Coming<'_>;
 }
 
 impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
@@ -295,24 +297,18 @@ impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
         }
     }
 
-    fn stripe(&self, node: NodeId, page: Page) -> Option<Key> {
-        let scheme = self.schemes[node.index() - self.node.index() - 1].as_ref()?;
-        match scheme.lock(&Command::new(Verb::Write, page, 1)) {
-            Lock::Free => None,
-            Lock::Pass(stripe) | Lock::Share(stripe) | Lock::Hold(stripe) | Lock::Detour(stripe) => {
-                Some(stripe)
-            }
-        }
-    }
-
     fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare> {
         let (scheme, schemes) = self.schemes[node.index() - self.node.index() - 1..].split_first()?;
-        let deeper = After { node, schemes, ports: self.ports };
+        let deeper = After { node, schemes, ports: self.ports, coming: self.coming };
         scheme.as_ref()?.spare(page, &View { node, deeper: &deeper, ..*view })
     }
 
     fn held_before(&self, port: u16, page: Page) -> Option<bool> {
         self.ports.holds(port, page)
+    }
+
+    fn coming(&self) -> Coming<'_> {
+        self.coming
     }
 }
 
@@ -360,20 +356,20 @@ impl View<'_> {
 
     /// The same of a scheme below; none where each place of the page is one that does not answer or lacks it.
     fn tree_holds(&self, node: NodeId, page: Page) -> Option<bool> {
-        // A write that waits there for its stripe has not come to a leaf yet.
-        let stripe = self.deeper.stripe(node, self.shape[node.index()].inner(page));
-        if stripe.is_some_and(|stripe| self.locks.is_held(node, stripe)) {
-            return Some(true);
+        let coming = self.deeper.coming();
+        if let Some(held) = coming.holds(node, self.shape[node.index()].inner(page)) {
+            return Some(held);
         }
         let (mut places, mut known) = (0, None);
         self.places(node, page, &mut |member, page| {
             places += 1;
             let child = self.shape[node.index()].children[usize::from(member.0)];
             let shape = &self.shape[child.index()];
+            let writes = || coming.writes(node, member, page);
             let held = match shape.leaf {
                 _ if !shape.alive || self.gaps.lacks(child, page.0) => None,
                 _ if self.before(child, page).is_some() => self.before(child, page),
-                Some(leaf) => Some(self.below.holds(leaf, page)),
+                Some(leaf) => Some(self.below.holds(leaf, page) || writes()),
                 None => self.tree_holds(child, page),
             };
             known = known.max(held);

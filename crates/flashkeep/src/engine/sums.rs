@@ -350,6 +350,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.troubled = true;
                 let page = step.command.start.plus(n);
                 self.gaps.set(target, page.0, true);
+                if target == NodeId::ROOT {
+                    self.gaps.poison(page.0);
+                }
                 if let Some(leaf) = self.shape[target.index()].raw() {
                     leaves.spoil(leaf, page);
                 }

@@ -151,8 +151,10 @@ impl Base {
         offsets.any(|offset| self.valid.has(logical * self.block_pages + offset))
     }
 
-    /// Reads pages from where they are, neighbours together; one that is nowhere is a known zero.
+    /// Reads pages from where they are, neighbours together; one that is nowhere is a known zero. Which page was meant by
+    /// a place cannot be told later, when the place may have been erased.
     pub(super) fn read(command: &Command, plan: &mut Plan, find: impl Fn(u32) -> Option<u32>) {
+        plan.keeps_frame = true;
         for n in 0..command.count {
             let Some(place) = find(command.start.0 + u32::from(n)) else { continue };
             match plan.steps.last_mut() {

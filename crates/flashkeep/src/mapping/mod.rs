@@ -203,6 +203,14 @@ impl Scheme for Mapping {
         Verdict::Go
     }
 
+    /// Other maps' reads keep their frames.
+    fn owner(&self, _: Member, page: Page) -> Option<Page> {
+        match self {
+            Mapping::Dftl(map) => Some(page).filter(|page| u64::from(page.0) < map.capacity()),
+            Mapping::Block(_) | Mapping::Hybrid(_) => None,
+        }
+    }
+
     #[inline(never)]
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         match self {

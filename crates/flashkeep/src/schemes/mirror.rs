@@ -9,7 +9,8 @@
 //! write is done when all copies are (`redundancy.acknowledge = "all"`), or when the first is.
 //!
 //! A group that was replaced or came back is rebuilt page by page from another copy, at the pace of
-//! `redundancy.rebuild_share`.
+//! `redundancy.rebuild_share`. After a read has found a page of a group unreadable, each other page is read from that
+//! group the next time (not with `"first"`), so that what else the group lost is found.
 //!
 //! # What it costs
 //! Half of the flash (with two groups), and one program per page and group. The copies of a write are
@@ -121,6 +122,15 @@ struct Copies {
     copying: u32,
     /// Those of them that will not bring what they were to.
     in_vain: Bits,
+    /// By group, once a read has found one of its pages unreadable.
+    doubts: Vec<Doubt>,
+}
+
+/// Which pages of a group in which reads found unreadable ones may be unreadable, too, and which of these have been read.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Doubt {
+    doubtful: Bits,
+    checked: Bits,
 }
 
 impl Mirror {
@@ -157,8 +167,11 @@ impl Mirror {
         if !update && in_turn {
             self.turn = if self.turn + 1 == self.groups { 0 } else { self.turn + 1 };
         }
+        let doubted = if in_turn { self.copies.check_doubtful(page, view) } else { None };
         let mut candidates = self.having(page, first, view);
-        let reader = if in_turn && (update || self.policy == ReadPolicy::LeastBusy) {
+        let reader = if let Some(doubted) = doubted {
+            doubted
+        } else if in_turn && (update || self.policy == ReadPolicy::LeastBusy) {
             candidates.min_by_key(|&member| view.backlog(member, page)).unwrap_or(first)
         } else {
             candidates.next().unwrap_or(first)
@@ -194,6 +207,32 @@ impl Copies {
         self.thin.set(page, writes && alive < groups);
         self.single.set(page, writes && alive == 1);
         self.todo.set(page, false);
+        self.doubts.iter_mut().for_each(|doubt| _ = doubt.doubtful.set(page, false));
+    }
+
+    /// A group whose copy of the page is doubtful, and is going to be read.
+    fn check_doubtful(&mut self, page: Page, view: &View<'_>) -> Option<Member> {
+        let mut doubts = (0..).map(Member).zip(&mut self.doubts);
+        let is_doubtful = |doubt: &Doubt, group| doubt.doubtful.has(page.0) && view.has(group, page);
+        let (group, doubt) = doubts.find(|(group, doubt)| is_doubtful(doubt, *group))?;
+        doubt.doubtful.set(page.0, false);
+        doubt.checked.set(page.0, true);
+        Some(group)
+    }
+
+    /// A read has found that a group's copy of a page is unreadable: unless its copies are being checked already, they are
+    /// doubtful from now on.
+    fn doubt(&mut self, group: Member, page: Page, pages: u64, view: &View<'_>) {
+        let at = usize::from(group.0);
+        self.doubts.resize_with(self.doubts.len().max(at + 1), Doubt::default);
+        let doubt = &mut self.doubts[at];
+        if doubt.doubtful.set(page.0, false) || doubt.checked.set(page.0, false) {
+            return;
+        }
+        *doubt = Doubt::default();
+        for other in (0..pages as u32).map(Page).filter(|&other| other != page) {
+            doubt.doubtful.set(other.0, view.has(group, other) && view.holds(group, other));
+        }
     }
 }
 
@@ -387,8 +426,19 @@ impl Scheme for Mirror {
         }
     }
 
-    fn member(&mut self, _: Member, change: Change, view: &View<'_>) {
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.sound = false;
+        match change {
+            Change::Unreadable(page) => self.copies.doubt(member, page, self.pages, view),
+            Change::Failed | Change::Replaced | Change::Returned => {
+                self.copies
+                    .doubts
+                    .get_mut(usize::from(member.0))
+                    .into_iter()
+                    .for_each(|doubt| *doubt = Doubt::default());
+            }
+            Change::Damaged(_) | Change::Lacking(_) | Change::Refused(_) => {}
+        }
         let pages = change.page().map_or(0..self.pages as u32, |page| page.0..page.0 + 1);
         for page in pages.clone() {
             self.copies.examine(page, self.groups, view);

@@ -214,6 +214,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 Some(Version::Written(whose, version)) if whose == page => Some(version),
                 Some(Version::Before(whose)) if whose == page => None,
                 _ if contents == C::default() => None,
+                _ if self.engine.lose_if_poisoned(Page(page)) => {
+                    self.engine.lose_page(Page(page));
+                    continue;
+                }
                 _ => {
                     self.statistics.wrong_reads += 1;
                     None
