@@ -199,8 +199,8 @@ def test_sub_page_packing_under_ppc_collects_after_a_failure(bench: Bench) -> No
 
 @pytest.mark.parametrize("scheme", ["mirror", "ds", "dvs", "lifespan"])
 def test_pages_that_were_found_unreadable_are_rewritten(bench: Bench, scheme: str) -> None:
-    """40 pages, a transient failure of a channel, every page read twice, then the next channel fails. A mirror of two that
-    only took turns would read the same copy of a page both times, 40 reads apart."""
+    """40 pages, a transient failure of a channel, every page read twice, then the next channel fails. A mirror of two
+    that only took turns would read the same copy of a page both times, 40 reads apart."""
     keys = {**TINY, "flash.channels": 2 if scheme == "mirror" else 4, "redundancy.scheme": scheme}
     fails = ("--fail", "channel:0@5s,transient", "--fail", "channel:1@9s")
     _, summary = bench.run("", "read-twice.csv", keys, *fails, "--verify")

@@ -25,7 +25,6 @@ def main() -> int:
     add("--workers", type=int, default=1, help="cases side by side (default 1)")
     add("--limit-s", type=float, default=20, help="a case that takes longer hangs (default 20)")
     add("--known", type=Path, action="append", help="a TOML file of differences and findings with their reasons")
-    add("--refusals", action="store_true", help="refusals are findings, too, unless the known file has them")
     add("--keep", type=Path, metavar="DIR", help="write the files of cases with differences or findings there")
     arguments = parser.parse_args()
     if len(arguments.roots) > 2:
@@ -36,7 +35,6 @@ def main() -> int:
             Path(folder),
             limit_s=arguments.limit_s,
             known=[each for path in arguments.known or () for each in read_known(path)],
-            refusals=arguments.refusals,
         )
         try:
             if arguments.reduce:

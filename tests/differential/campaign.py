@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from . import operations
 from .draw import ATTEMPTS, Case, draw, leaves
-from .judge import Finding, Known, differences, findings, outcome, refusal
+from .judge import Finding, Known, Refused, differences, findings, outcome, read_refused, refusal
 from .reduce import reduced
 from .versions import Version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+REFUSED = Path(__file__).with_name("refused.toml")
+"""Refusals that are meant. Any other is a finding."""
 
 SHOWN = 3
 """Cases named for each kind of finding."""
@@ -34,9 +37,10 @@ class Campaign:
         *,
         limit_s: float = 20,
         known: Sequence[Known] = (),
-        refusals: bool = False,
+        refused: Sequence[Refused] | None = None,
     ) -> None:
-        self.roots, self.folder, self.limit_s, self.refusals = list(roots), folder, limit_s, refusals
+        self.roots, self.folder, self.limit_s = list(roots), folder, limit_s
+        self.refusals = read_refused(REFUSED) if refused is None else list(refused)
         self.known = list(known)
         self.outcomes: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
@@ -149,8 +153,12 @@ class Campaign:
             file = folder / f"{len(answers) - 1}.operations.csv"
             wrong = operations.problems(operations.read(file), new["summary"], case.tags)
             found += [Finding(f"operations.{kind}", detail) for kind, detail in wrong]
-        if self.refusals and outcome(new) == "refused":
-            found.append(Finding("refused", refusal(new["message"])))
+        if outcome(new) == "refused":
+            entry = next((each for each in self.refusals if each.covers(new["message"])), None)
+            if entry is None:
+                found.append(Finding("refused outside of the list", refusal(new["message"])))
+            else:
+                entry.count += 1
         if len(answers) > 1 and not self._better(answers):
             found += [Finding(f"delta.{each.kind}", each.detail) for each in differences(*answers)]
         unknown = []
@@ -198,6 +206,9 @@ class Campaign:
         if self.refused:
             lines.append(f"refusals ({sum(self.refused.values())}):")
             lines += [f"{count:6}  {text}  [{self.refused_by[text]}]" for text, count in self.refused.most_common(60)]
+        for entry in self.refusals:
+            if entry.gap and entry.count:
+                lines.append(f"refused {entry.count} times, to be supported: {entry.entry}")
         for known in self.known:
             lines.append(f"known, {known.count} times: {', '.join(known.paths)}: {known.reason}")
         lines.append(f"{len(self.found)} kinds of differences (delta.…) and findings")

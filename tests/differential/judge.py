@@ -236,6 +236,27 @@ class Known:
         )
 
 
+@dataclass
+class Refused:
+    """Refusals that are meant: messages that match `pattern`, and which entry of the list that is. With `gap`, the
+    combination is to be supported and is not yet."""
+
+    entry: str
+    pattern: str
+    gap: bool = False
+    count: int = 0
+
+    def covers(self, message: str) -> bool:
+        """Whether a message is one of them."""
+        return re.search(self.pattern, message) is not None
+
+
+def read_refused(path: Path) -> list[Refused]:
+    """A file of `[[refused]]`: `entry`, `pattern` (a regular expression), and `gap` if it is one."""
+    with path.open("rb") as file:
+        return [Refused(**each) for each in tomllib.load(file)["refused"]]
+
+
 def read_known(path: Path) -> list[Known]:
     """A file of `[[known]]`: `paths`, `reason`, and if wanted `tags` and `detail`."""
     with path.open("rb") as file:

@@ -319,7 +319,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             counters: self.drive.counters(),
             reconstructed: self.engine.rescued(),
             lost: self.engine.lost().count(),
-            unprotected_page_ns: self.engine.unprotected_page_ns(self.now),
+            // Page-seconds mean nothing in an untimed run.
+            unprotected_page_ns: if self.untimed { 0 } else { self.engine.unprotected_page_ns(self.now) },
         }
     }
 }
