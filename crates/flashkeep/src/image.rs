@@ -14,7 +14,7 @@ use std::path::Path;
 const MAGIC: &[u8; 6] = b"FKAGED";
 
 /// What the state consists of changes with it.
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 
 /// Compression: 3 is zstd's default.
 const LEVEL: i32 = 3;

@@ -2,6 +2,7 @@
 //!
 //! `kernel` ← `device` ← `engine` ← `flash`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ← `simulation`: dependencies run one way.
 
+pub mod blocks;
 pub mod buffer;
 pub mod config;
 pub mod device;

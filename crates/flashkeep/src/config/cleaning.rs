@@ -2,8 +2,7 @@
 
 use super::check::Check;
 use crate::error::DriveError;
-use crate::ftl::GcSpec;
-use crate::schemes::{self, Members};
+use crate::ftl::{Copyback, GcSpec};
 
 impl Check<'_> {
     pub(super) fn cleaning(&mut self) -> Result<(), DriveError> {
@@ -16,9 +15,7 @@ impl Check<'_> {
             );
             return Err(self.wrong(&["ftl.gc.soft_threshold", "ftl.gc.threshold"], message));
         }
-        let raw =
-            schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw);
-        if raw || self.maps_blocks() {
+        if self.maps_blocks() {
             self.warnings.push("ftl.gc.soft_threshold: no effect if GC does not work plane by plane".into());
             return Ok(());
         }

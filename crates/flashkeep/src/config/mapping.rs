@@ -78,6 +78,7 @@ impl Check<'_> {
         else {
             return Ok(());
         };
+        self.choose_victims(map);
         self.point_out_unread_map_keys(map);
         self.map_memory(map)?;
         if map.below == Below::Itself {
@@ -117,10 +118,19 @@ impl Check<'_> {
         Err(self.wrong(&["ftl.map_memory", "ftl.map"], message))
     }
 
+    /// Which log block is emptied where the user, or the drive that was saved, does not say.
+    fn choose_victims(&mut self, map: &Entry) {
+        let key = "ftl.gc.victim";
+        let echoed = self.given.has(key) && !self.given.by_user(key);
+        if let Some(victim) = map.own_victim.filter(|_| !echoed && !self.given.by_hand(key)) {
+            self.spec.ftl.gc.victim = victim.into();
+        }
+    }
+
     fn point_out_unread_map_keys(&mut self, map: &Entry) {
-        let unread: &[&str] = match map.below {
-            Below::Itself => &["ftl.cache_kib", "ftl.log_blocks"],
-            Below::Mapped => &["ftl.log_blocks"],
+        let mut unread = match map.below {
+            Below::Itself => vec!["ftl.cache_kib", "ftl.log_blocks"],
+            Below::Mapped => vec!["ftl.log_blocks"],
             Below::Blocks => {
                 if self.spec.ftl.wear.erase_budget.is_some() {
                     self.warnings.push(format!(
@@ -129,17 +139,19 @@ impl Check<'_> {
                         map.name
                     ));
                 }
-                &[
+                vec![
                     "ftl.cache_kib",
                     "ftl.allocation",
-                    "ftl.gc.victim",
                     "ftl.gc.threshold",
                     "ftl.gc.run",
                     "ftl.wear.levelling",
                 ]
             }
         };
-        let unread: Vec<_> = unread.iter().copied().filter(|key| self.given.by_hand(key)).collect();
+        if map.below == Below::Blocks && map.own_victim.is_none() {
+            unread.push("ftl.gc.victim");
+        }
+        unread.retain(|key| self.given.by_hand(key));
         if !unread.is_empty() {
             self.warnings.push(format!("{}: no effect with ftl.map = \"{}\"", unread.join(", "), map.name));
         }

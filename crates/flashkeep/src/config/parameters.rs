@@ -1,10 +1,11 @@
 //! Parameters of the layers below, computed from the keys.
 
 use super::check::Resolved;
+use crate::blocks::wear::{Limits, Share};
+use crate::blocks::{Policies, Tuning, victim};
 use crate::drive::{LeafKind, Parameters};
 use crate::flash::scheduler;
-use crate::ftl::wear::{Limits, Share};
-use crate::ftl::{Tuning, victim};
+use crate::ftl::GcSpec;
 use serde_json::Value;
 
 impl Resolved {
@@ -33,22 +34,35 @@ impl Resolved {
             gather_ns: self.gather_ns(),
             map_write_ns: self.map_write_ns(),
             map_survives: self.map_survives(),
-            victim: victim::named(&ftl.gc.victim).expect("checked when the drive was resolved"),
-            tuning: Tuning { choices: ftl.gc.choices, window: ftl.gc.window },
             gc: ftl.gc.clone(),
-            levelling: self.levelling(),
-            limits: Limits {
-                rate_limit_below: Share::of(ftl.wear.rate_limit_below),
-                rate_limit_window: Share::of(ftl.wear.rate_limit_window),
-                migrate_below: Share::of(ftl.wear.migrate_below),
-            },
-            erase_budget: ftl.wear.erase_budget,
+            policies: self.policies(),
             classes: ftl.streams,
             streams: self.streams(),
             tables_from: tables.then(|| self.member_pages() as u32),
             spare_blocks: self.spare_blocks(),
             padding: self.padding(),
             draws: self.draws(),
+        }
+    }
+
+    /// What is said of victims and of wear.
+    ///
+    /// # Panics
+    /// Never: a drive with an unknown policy is not resolved.
+    #[must_use]
+    pub fn policies(&self) -> Policies {
+        let GcSpec { victim, choices, window, .. } = &self.spec.ftl.gc;
+        let wear = &self.spec.ftl.wear;
+        Policies {
+            victim: victim::named(victim).expect("checked when the drive was resolved"),
+            tuning: Tuning { choices: *choices, window: *window },
+            levelling: self.levelling(),
+            limits: Limits {
+                rate_limit_below: Share::of(wear.rate_limit_below),
+                rate_limit_window: Share::of(wear.rate_limit_window),
+                migrate_below: Share::of(wear.migrate_below),
+            },
+            erase_budget: wear.erase_budget,
         }
     }
 

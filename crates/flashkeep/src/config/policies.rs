@@ -1,11 +1,11 @@
 //! The policies that a drive file may name, except redundancy schemes: key by key, from the policies' tables.
 
+use crate::blocks::victim::VICTIMS;
+use crate::blocks::wear::LEVELLINGS;
 use crate::disk::scheduler::RULES;
 use crate::flash::scheduler::SCHEDULERS;
 use crate::ftl::ageing::MODELS;
 use crate::ftl::allocation::ALLOCATIONS;
-use crate::ftl::victim::VICTIMS;
-use crate::ftl::wear::LEVELLINGS;
 use crate::kernel::head_comment;
 use crate::mapping::MAPS;
 

@@ -102,6 +102,13 @@ impl Resolved {
         ((self.spec.ftl.gc.threshold * groups as f64) as u32).max(1)
     }
 
+    /// The same in idle moments; 0 for never.
+    #[must_use]
+    pub fn soft_below(&self) -> u32 {
+        let groups = self.part_pages() / self.group_pages();
+        self.spec.ftl.gc.soft_threshold.map_or(0, |soft| (soft * groups as f64) as u32)
+    }
+
     /// Sectors that the host sees; as in SSDSim they need not fill the last page.
     #[must_use]
     pub fn capacity_sectors(&self) -> u64 {

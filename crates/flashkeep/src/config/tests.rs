@@ -699,7 +699,7 @@ fn the_tree_of_a_mirror() {
 }
 
 #[test]
-fn streams_and_wear_levelling_need_blocks() {
+fn streams_need_blocks() {
     let error = refused(
         "[ftl]\nstreams = 3\ngc.separate = true\nover_provisioning = 0.001\n[flash]\nblocks_per_plane = 64",
     );
@@ -787,7 +787,7 @@ fn keys_of_elements_that_do_not_fit_are_refused() {
     }
     let unread = preset("8CM-64", &["ftl.allocation=CWDP", "ftl.plane_choice=most-free"]);
     assert_eq!(unread.warnings.len(), 1, "{:?}", unread.warnings);
-    let rows = load_text("d", "ftl.gc.soft_threshold = 0.5\nredundancy.scheme = 'ds'", &[]).unwrap();
+    let rows = load_text("d", "ftl.gc.soft_threshold = 0.5\nftl.map = 'hybrid'", &[]).unwrap();
     assert!(rows.warnings.iter().any(|text| text.starts_with("ftl.gc.soft_threshold: no effect")));
     let alone = load_text("d", "host.order = 'c-look'", &[]).unwrap();
     assert!(alone.warnings[0].starts_with("host.order: no effect"), "{:?}", alone.warnings);

@@ -2,8 +2,8 @@
 
 use super::check::{Check, Resolved};
 use super::keys::DriveSpec;
+use crate::blocks::{victim, wear};
 use crate::error::DriveError;
-use crate::ftl::{victim, wear};
 use crate::mapping::{self, Below};
 use crate::schemes::{self, Members};
 
@@ -96,31 +96,20 @@ impl Check<'_> {
         }
     }
 
-    /// A log over all members places and cleans by its own rules, and its blocks are not retired.
+    /// A log over all members has one open superblock for data of any temperature.
     fn point_out_raw(&mut self) {
         let scheme = self.spec.redundancy.scheme.clone();
         if schemes::named(&scheme).is_none_or(|scheme| scheme.kind != Members::Raw) {
             return;
         }
         let policy = format!("redundancy.scheme = \"{scheme}\", which collects in superblocks");
-        self.point_out(
-            &[
-                "ftl.streams",
-                "ftl.gc.separate",
-                "ftl.gc.victim",
-                "ftl.gc.choices",
-                "ftl.gc.window",
-                "ftl.wear.levelling",
-            ],
-            &policy,
-        );
+        self.point_out(&["ftl.streams", "ftl.gc.separate"], &policy);
         if self.spec.ftl.wear.erase_budget.is_some() {
             self.warnings.push(format!(
-                "ftl.wear.erase_budget: no block is retired with redundancy.scheme = \"{scheme}\"; \
-                 lifetimes are reported"
+                "ftl.wear.erase_budget: no block is retired with redundancy.scheme = \"{scheme}\"; wear leveling uses \
+                 it, and lifetimes are reported"
             ));
         }
         (self.spec.ftl.streams, self.spec.ftl.gc.separate) = (1, false);
-        self.spec.ftl.wear.levelling = "none".into();
     }
 }

@@ -1,67 +1,9 @@
-//! Selection of the next victim: the victim policy proposes a block, wear leveling accepts or rejects it.
+//! Which block is reclaimed next: a [`Chooser`](crate::blocks::Chooser) decides among the blocks of a plane.
 
-use super::{Collection, Drive, Levelled, Parameters};
+use super::{Collection, Drive};
+use crate::blocks::Levelled;
 use crate::engine::{Cause, Contents};
 use crate::flash::PlaneId;
-use crate::ftl::victim::Candidates;
-use crate::ftl::wear::{Limits, Share, Verdict, Wear};
-use crate::ftl::{Draws, Levelling, Tuning, Victim};
-
-/// Blocks that wear levelling looks at before it takes one as it is.
-const LIST: usize = 8;
-
-/// The policies, and the random numbers that they may read.
-#[derive(Clone, Debug)]
-pub(super) struct Chooser {
-    victim: Victim,
-    tuning: Tuning,
-    levelling: Option<Levelling>,
-    limits: Limits,
-    budget: Option<u32>,
-    victim_draws: Draws,
-    wear_draws: Draws,
-    /// Decisions so far.
-    turn: u64,
-    /// The scores of a plane without the blocks that were passed over.
-    left: Vec<u16>,
-}
-
-impl Chooser {
-    pub(super) fn new(drive: &Parameters) -> Self {
-        let mut this = Chooser {
-            victim: drive.victim,
-            tuning: drive.tuning,
-            levelling: Some(drive.levelling).filter(|levelling| !levelling.is_none()),
-            limits: drive.limits,
-            budget: drive.erase_budget,
-            victim_draws: Draws::stream(0, ""),
-            wear_draws: Draws::stream(0, ""),
-            turn: 0,
-            left: Vec::new(),
-        };
-        this.seed(1);
-        this
-    }
-
-    /// Whether wear levelling has a say.
-    pub(super) fn levels(&self) -> bool {
-        self.levelling.is_some()
-    }
-
-    /// Decisions so far: the place in the streams of random numbers.
-    pub(super) fn turn(&self) -> u64 {
-        self.turn
-    }
-
-    pub(super) fn set_turn(&mut self, turn: u64) {
-        self.turn = turn;
-    }
-
-    fn seed(&mut self, seed: u64) {
-        self.victim_draws = Draws::stream(seed, "ftl.gc.victim");
-        self.wear_draws = Draws::stream(seed, "ftl.wear.levelling");
-    }
-}
 
 impl<C: Contents> Drive<C> {
     /// The run's seed, from which the random numbers of policies come.
@@ -69,80 +11,19 @@ impl<C: Contents> Drive<C> {
         self.gc.chooser.seed(seed);
     }
 
-    pub(super) fn proposed(&self, plane: PlaneId, valid: &[u16]) -> Option<u32> {
-        let Chooser { victim, victim_draws, turn, tuning, .. } = &self.gc.chooser;
-        victim.of(&self.ftl.blocks, plane, valid, victim_draws.turn(*turn), *tuning)
-    }
-
     /// Whether there is anything to collect in a plane.
     pub(super) fn has_garbage(&self, plane: PlaneId) -> bool {
         self.gc.collections[plane.0 as usize].victim.is_some()
-            || self.proposed(plane, self.ftl.blocks.scores(plane)).is_some()
+            || self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane)).is_some()
     }
 
     /// The block to reclaim, and what wear levelling has to do with it.
     pub(super) fn choose(&mut self, plane: PlaneId) -> Option<(u32, Levelled)> {
-        self.gc.chooser.turn += 1;
-        let chosen = match self.gc.chooser.levelling {
-            None => self.proposed(plane, self.ftl.blocks.scores(plane)).map(|block| (block, Levelled::No)),
-            Some(levelling) => self.choose_levelled(plane, levelling),
-        };
+        let chosen = self.gc.chooser.choose(&self.ftl.blocks.of_plane(plane));
         if let Some((block, _)) = chosen {
             self.ftl.blocks.choose_victim(plane, block);
         }
         chosen
-    }
-
-    fn choose_levelled(&mut self, plane: PlaneId, levelling: Levelling) -> Option<(u32, Levelled)> {
-        let mut left = std::mem::take(&mut self.gc.chooser.left);
-        left.clear();
-        left.extend_from_slice(self.ftl.blocks.scores(plane));
-        let mut chosen = None;
-        for passed in 0..LIST {
-            let Some(block) = self.proposed(plane, &left) else { break };
-            chosen = Some((block, if passed == 0 { Levelled::No } else { Levelled::Instead }));
-            match self.judge(levelling, plane, block) {
-                Verdict::Take => break,
-                Verdict::Migrate(coldest) => {
-                    chosen = Some((block, Levelled::Into(coldest)));
-                    break;
-                }
-                Verdict::Pass => left[block as usize] = Candidates::NOT_SEALED,
-            }
-            self.gc.chooser.turn += 1;
-        }
-        self.gc.chooser.left = left;
-        chosen
-    }
-
-    fn judge(&self, levelling: Levelling, plane: PlaneId, block: u32) -> Verdict {
-        let Chooser { budget, limits, wear_draws, turn, .. } = self.gc.chooser;
-        let blocks = self.flash.geometry.blocks;
-        let life =
-            |block| life(budget, self.ftl.blocks.erases_of(plane, block), self.total_erases(plane), blocks);
-        let lives = lives(budget, self.total_erases(plane), blocks);
-        let coldest = |share: Share| {
-            let fresh = |other| other != block && !share.exceeds(life(other), lives, blocks);
-            self.ftl.blocks.coldest(plane, |other| fresh(other) && self.would_rest(plane, other, block))
-        };
-        let draw = wear_draws.turn(turn).bits(0);
-        let wear = Wear { life: life(block), lives, blocks, draw, coldest: &coldest, limits };
-        (levelling.judge)(&wear)
-    }
-
-    fn total_erases(&self, plane: PlaneId) -> u64 {
-        u64::from(self.ftl.blocks.erases_in(plane))
-    }
-
-    /// Whether the worn block would rest under another one's data for as long as a block lives in the mean, which is
-    /// while as many are sealed as the plane has: if those go on as before, until it has as few valid pages as now.
-    fn would_rest(&self, plane: PlaneId, other: u32, worn: u32) -> bool {
-        let (valid, least) = (self.ftl.blocks.valid_in(plane, other), self.ftl.blocks.valid_in(plane, worn));
-        let sealed = self.ftl.blocks.sealed(plane)[other as usize];
-        let age = u64::from(self.ftl.blocks.seals(plane).saturating_sub(sealed));
-        let lost = u64::from(self.flash.geometry.pages.saturating_sub(valid));
-        age * u64::from(valid.saturating_sub(least)) >= lost * u64::from(self.flash.geometry.blocks)
-            && valid > least
     }
 
     /// On whose account the victim of a plane is moved and erased.

@@ -4,7 +4,8 @@
 //! holding the channel for the sum of its moves. Its steps are in [`super::gc`].
 
 use super::program::{Full, Manner, PageWrite};
-use super::{Collection, Drive, Lane, Levelled};
+use super::{Collection, Drive, Lane};
+use crate::blocks::Levelled;
 use crate::engine::{Contents, Done, LeafId, Page};
 use crate::flash::{MultiPlane, PlaneId, Pools, Ppn, Target, UnitId};
 use crate::ftl::{Entry, GcRun};

@@ -5,7 +5,8 @@
 //!
 //! Source: SSDSim has the restriction and both alternatives (Hu et al., ICS 2011, and its public code).
 
-use super::{Collection, Drive, Levelled};
+use super::{Collection, Drive};
+use crate::blocks::Levelled;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Pools, Ppn};
 use crate::ftl::Copyback;

@@ -11,7 +11,8 @@
 
 use super::dies::{Phase, Unit};
 use super::submit::Commands;
-use super::{Drive, Levelled, Life, Op, Resource};
+use super::{Drive, Life, Op, Resource};
+use crate::blocks::Levelled;
 use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
 use crate::flash::{Geometry, Level, Place, PlaneId, Ppn, UnitId};
 use crate::ftl::Entry;

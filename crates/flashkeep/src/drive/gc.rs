@@ -6,9 +6,9 @@
 //! as a flash page holds go to the same open block, or until nothing is left to read. A page that may be
 //! copied back is never in hand. Finally the block is erased.
 
-use super::choose::Chooser;
 use super::program::{Full, Manner, PageWrite};
 use super::{Drive, Fault, Kind, LeafKind, Parameters};
+use crate::blocks::{Chooser, Levelled};
 use crate::engine::Contents;
 use crate::flash::{Geometry, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Copyback, GcRun};
@@ -26,20 +26,6 @@ pub(super) struct Collection {
     /// Blocks whose last page has been left out, and whose summary pages follow the next move.
     pub(super) summaries: u8,
     pub(super) levelled: Levelled,
-}
-
-/// What wear levelling has to do with a victim.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Levelled {
-    /// Nothing.
-    #[default]
-    No,
-    /// Another one was passed over.
-    Instead,
-    /// Once it is erased, the data of this block are to be moved into it.
-    Into(u32),
-    /// Its data are moved into the held block.
-    Out,
 }
 
 /// What the scheme above the FTLs is told of collection.
@@ -88,7 +74,7 @@ impl Gc {
             LeafKind::Raw | LeafKind::Blocks => Notices::default(),
         };
         Gc {
-            chooser: Chooser::new(drive),
+            chooser: Chooser::new(drive.policies),
             run: drive.gc.run,
             copyback: drive.gc.copyback,
             background: drive.gc.background,

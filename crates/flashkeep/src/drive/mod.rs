@@ -71,7 +71,7 @@ use crate::ftl::allocation::Placement;
 use crate::kernel::{Id, SimTime, Span};
 use dies::{Dies, GangRound};
 use faults::Health;
-use gc::{Collection, Gc, Levelled};
+use gc::{Collection, Gc};
 use leaf::{Ftl, Lane, Renamed, Translation};
 use packing::Packing;
 use power::Power;

@@ -1,10 +1,10 @@
 //! Parameters of a drive: numbers and policies derived from the keys of a drive file.
 
 use super::{LeafKind, Scheduler};
+use crate::blocks::Policies;
 use crate::flash::{FlashSpec, PageTypes, Pools, Times};
 use crate::ftl::allocation::Binding;
-use crate::ftl::wear::Limits;
-use crate::ftl::{GcSpec, InFlight, Levelling, PlaneChoice, Tuning, Victim};
+use crate::ftl::{GcSpec, InFlight, PlaneChoice};
 
 /// What a drive is made from.
 #[derive(Clone, Debug)]
@@ -43,16 +43,8 @@ pub struct Parameters {
     pub map_survives: bool,
     /// Garbage collection.
     pub gc: GcSpec,
-    /// Which block it reclaims.
-    pub victim: Victim,
-    /// What the user can choose about that.
-    pub tuning: Tuning,
-    /// How wear is spread.
-    pub levelling: Levelling,
-    /// What the user can choose about that.
-    pub limits: Limits,
-    /// Erases that a block stands; none where blocks last forever.
-    pub erase_budget: Option<u32>,
+    /// Which block it reclaims, and how wear is spread.
+    pub policies: Policies,
     /// Open blocks of a plane for data of different temperature.
     pub classes: u8,
     /// Open blocks of a plane in all.

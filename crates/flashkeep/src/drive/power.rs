@@ -354,7 +354,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn is_wedged(&self, plane: PlaneId) -> bool {
         let victim = || {
             let under_way = self.gc.collections[plane.0 as usize].victim;
-            under_way.or_else(|| self.proposed(plane, self.ftl.blocks.scores(plane)))
+            under_way.or_else(|| self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane)))
         };
         self.power.is_some()
             && !self.ftl.blocks.has_room(plane)

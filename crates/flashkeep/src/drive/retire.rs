@@ -29,7 +29,7 @@ pub struct Life {
 impl Life {
     pub(super) fn new(drive: &Parameters) -> Self {
         Life {
-            budget: drive.erase_budget.unwrap_or(u32::MAX),
+            budget: drive.policies.erase_budget.unwrap_or(u32::MAX),
             spare_blocks: drive.spare_blocks,
             padding: drive.padding,
             expired: 0,

@@ -4,7 +4,8 @@
 //! colder. With `ftl.gc.separate` moved pages have a block of their own in addition; they still cool.
 //! Translation pages (`ftl.map = "dftl"`) have one without data pages.
 
-use super::{Drive, Levelled, Parameters};
+use super::{Drive, Parameters};
+use crate::blocks::Levelled;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::Blocks;
@@ -99,7 +100,7 @@ fn cooler(heat: u8, _: u8) -> u8 {
 
 impl<C: Contents> Drive<C> {
     pub(super) fn set_streams(&mut self, drive: &Parameters) {
-        let (classes, hold) = (drive.classes, drive.levelling.migrates);
+        let (classes, hold) = (drive.classes, drive.policies.levelling.migrates);
         let moved = drive.gc.separate.then_some(classes);
         let tables = drive.tables_from.map(|first| (first, drive.streams - 1));
         let several = drive.streams > 1;

@@ -2,6 +2,7 @@
 //! state after ageing.
 
 use super::blocks::{Blocks, FREE, OPEN};
+use crate::blocks::EraseUnits;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
 
@@ -85,11 +86,11 @@ impl<C: Contents> Blocks<C> {
         &self.score[first..first + self.geometry.blocks as usize]
     }
 
-    /// When each of a plane's blocks was sealed, counted in the plane, for victim policies.
+    /// The blocks of a plane, as victim policies and wear leveling see them.
     #[must_use]
-    pub fn sealed(&self, plane: PlaneId) -> &[u32] {
-        let first = self.geometry.block_index(plane, 0);
-        &self.sealed[first..first + self.geometry.blocks as usize]
+    #[inline]
+    pub fn of_plane(&self, plane: PlaneId) -> PlaneBlocks<'_, C> {
+        PlaneBlocks { blocks: self, plane }
     }
 
     /// Erases of a plane's blocks.
@@ -147,5 +148,49 @@ impl<C: Contents> Blocks<C> {
         state.erases -= 1;
         state.free_blocks -= 1;
         state.free_pages -= self.geometry.pages - u32::from(failed);
+    }
+}
+
+/// The blocks of a plane, one of which is to be reclaimed.
+#[derive(Clone, Copy, Debug)]
+pub struct PlaneBlocks<'a, C> {
+    blocks: &'a Blocks<C>,
+    plane: PlaneId,
+}
+
+impl<C: Contents> EraseUnits for PlaneBlocks<'_, C> {
+    type Score = u16;
+
+    fn scores(&self) -> &[u16] {
+        self.blocks.scores(self.plane)
+    }
+
+    fn closed_at(&self) -> &[u32] {
+        let first = self.blocks.geometry.block_index(self.plane, 0);
+        &self.blocks.sealed[first..first + self.blocks.geometry.blocks as usize]
+    }
+
+    fn closings(&self) -> u32 {
+        self.blocks.plane(self.plane).seals
+    }
+
+    fn worth(&self) -> u16 {
+        self.blocks.worth()
+    }
+
+    fn pages(&self) -> u32 {
+        self.blocks.geometry.pages
+    }
+
+    fn valid_in(&self, block: u32) -> u32 {
+        self.blocks.valid_in(self.plane, block)
+    }
+
+    fn erases_of(&self, block: u32) -> u32 {
+        self.blocks.erases_of(self.plane, block)
+    }
+
+    fn erases(&self) -> u64 {
+        self.blocks.plane(self.plane).erases.into()
     }
 }

@@ -1,6 +1,7 @@
 //! `[ftl.gc]`, `[ftl.wear]` and `[ageing]`, and the choices of `[ftl]` that flash translation layers carry out.
 
-use super::{ageing, victim, wear};
+use super::ageing;
+use crate::blocks::{victim, wear};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -211,33 +211,9 @@ impl<C: Contents> Blocks<C> {
         state.free_pages += pages;
     }
 
-    // ---------------------------------------------------------------- for wear levelling
-
     /// How often a block was erased.
     #[must_use]
     pub fn erases_of(&self, plane: PlaneId, block: u32) -> u32 {
         self.erases[self.geometry.block_index(plane, block)]
-    }
-
-    /// How often all blocks of a plane were erased.
-    #[must_use]
-    pub fn erases_in(&self, plane: PlaneId) -> u32 {
-        self.planes[plane.0 as usize].erases
-    }
-
-    /// Blocks of a plane sealed so far: the clock by which [`Blocks::sealed`] tells ages.
-    #[must_use]
-    pub fn seals(&self, plane: PlaneId) -> u32 {
-        self.planes[plane.0 as usize].seals
-    }
-
-    /// The sealed block with a valid page that was sealed longest ago, of those that `pick` accepts.
-    #[must_use]
-    pub fn coldest(&self, plane: PlaneId, pick: impl Fn(u32) -> bool) -> Option<u32> {
-        let blocks = self.scores(plane).iter().zip(self.sealed(plane)).zip(0..);
-        let cold = blocks.filter(|&((&score, _), block)| {
-            score & OPEN == 0 && score > 0 && self.valid_in(plane, block) > 0 && pick(block)
-        });
-        cold.min_by_key(|((_, sealed), _)| **sealed).map(|(_, block)| block)
     }
 }

@@ -33,6 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("block.rs"),
     below: Below::Blocks,
     least_spare: (2, "one being replaced, one to continue with"),
+    own_victim: None,
     build: |options| Some(Mapping::Block(BlockMap::new(options))),
 };
 

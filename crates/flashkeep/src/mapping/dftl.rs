@@ -38,6 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("dftl.rs"),
     below: Below::Mapped,
     least_spare: (0, ""),
+    own_victim: None,
     build: |options| Some(Mapping::Dftl(Dftl::new(options))),
 };
 

@@ -4,8 +4,9 @@
 //! block of each plane is reserved for sequential writes: it starts with the first page of a logical block,
 //! and when it has been filled in order it replaces that block (*switch merge*). If another logical block
 //! needs it before that, the remaining pages are copied into it (*partial merge*). When all of a plane's
-//! `ftl.log_blocks` are in use, the oldest is emptied: each logical block with a page in it is merged into a
-//! fresh block from wherever its pages are (*full merge*), and its old block is erased.
+//! `ftl.log_blocks` are in use, one is emptied, the oldest unless `ftl.gc.victim` selects another: each logical
+//! block with a page in it is merged into a fresh block from wherever its pages are (*full merge*), and its old
+//! block is erased.
 //!
 //! # What it costs
 //! A full merge: G pages read and programmed and a block erased, for all of a logical block's pages in logs;
@@ -25,6 +26,7 @@
 use super::base::{Base, NONE};
 use super::work::Work;
 use super::{Below, Entry, LEAF, Mapping, Options};
+use crate::blocks::{Chooser, EraseUnits, Policies};
 use crate::engine::{Command, Plan, Verb, View};
 use std::collections::VecDeque;
 
@@ -36,6 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("hybrid.rs"),
     below: Below::Blocks,
     least_spare: (4, "two logs, one for sequential writes, one to merge into"),
+    own_victim: Some("fifo"),
     build: |options| Some(Mapping::Hybrid(Hybrid::new(options))),
 };
 
@@ -66,6 +69,8 @@ struct Ordered {
 struct Logs {
     /// The oldest first; the last one is being filled.
     blocks: VecDeque<LogBlock>,
+    /// The one that is being emptied, chosen when all are in use.
+    victim: Option<u32>,
     ordered: Ordered,
     /// Lists of pages to be used again.
     lists: Vec<Vec<u32>>,
@@ -82,6 +87,8 @@ pub struct Hybrid {
     logs: Vec<Logs>,
     /// Log blocks of a plane, but for the one that is written in order.
     most: usize,
+    /// Which log block is emptied.
+    chooser: Chooser,
     /// Commands are cut so that a plan has few enough merges: each takes two of 256 stages.
     pub(super) grain: u32,
 }
@@ -96,8 +103,13 @@ impl Hybrid {
         let base = Base::new(options);
         let room = base.spare - 2;
         let grain = (1..=LONGEST).rev().find(|grain| base.block_pages.is_multiple_of(*grain)).unwrap_or(1);
+        // The blocks of a merge are fresh ones in the order of their erases: wear has no say in victims.
+        let levelling = Policies::default().levelling;
+        let mut chooser = Chooser::new(Policies { levelling, ..options.policies });
+        chooser.seed(options.seed);
         Hybrid {
             grain,
+            chooser,
             data: vec![(NONE, 0); base.logical_blocks()],
             in_log: vec![0; base.pages as usize],
             logs: vec![Logs::default(); base.planes as usize],
@@ -265,20 +277,48 @@ impl Hybrid {
         logs.blocks.push_back(LogBlock { block, pages, live: 0 });
     }
 
-    /// Merges until what is left in the oldest log block can be merged by the writes that fill the last one.
+    /// Merges until what is left in the victim can be merged by the writes that fill the last log block.
     fn make_room(&mut self, plane: usize, pages: u32, work: &mut Work<'_>) {
         self.drop_empty(plane, work);
-        while self.logs[plane].blocks.len() >= self.most
-            && self.logs[plane].blocks[0].live > self.room(plane).saturating_sub(pages)
-        {
-            self.merge_oldest(plane, work);
+        while self.logs[plane].blocks.len() >= self.most {
+            let victim = self.victim(plane);
+            if self.logs[plane].blocks[victim].live <= self.room(plane).saturating_sub(pages) {
+                return;
+            }
+            self.merge_first_of(victim, plane, work);
             self.drop_empty(plane, work);
         }
     }
 
-    /// Puts together the logical block of the first page that is left in the oldest log block.
-    fn merge_oldest(&mut self, plane: usize, work: &mut Work<'_>) {
-        let log = &self.logs[plane].blocks[0];
+    /// The log block that is being emptied, or is to be from now on. The one that is being filled is the oldest where there
+    /// is no other; with others it is left alone.
+    fn victim(&mut self, plane: usize) -> usize {
+        let logs = &self.logs[plane];
+        let place = |block| logs.blocks.iter().position(|log| log.block == block);
+        if let Some(victim) = logs.victim.and_then(place) {
+            return victim;
+        }
+        let last = (logs.blocks.len() - 1).max(1);
+        let full = LogVictims {
+            live: logs.blocks.iter().take(last).map(|log| log.live).collect(),
+            closed_at: (1..=last as u32).collect(),
+            pages: self.base.block_pages,
+        };
+        let victim = self.chooser.choose(&full).map_or(0, |(victim, _)| victim as usize);
+        self.logs[plane].victim = Some(self.logs[plane].blocks[victim].block);
+        victim
+    }
+
+    /// A state that was loaded goes on under the policies of the drive that it is loaded into.
+    pub(super) fn go_on_as(&mut self, built: &Hybrid) {
+        let turn = self.chooser.turn();
+        self.chooser = built.chooser.clone();
+        self.chooser.set_turn(turn);
+    }
+
+    /// Puts together the logical block of the first page that is left in a log block.
+    fn merge_first_of(&mut self, victim: usize, plane: usize, work: &mut Work<'_>) {
+        let log = &self.logs[plane].blocks[victim];
         let slots = (self.base.address(log.block, 0)..).zip(&log.pages);
         let is_live = |page: u32, place| self.in_log.get(page as usize) == Some(&(place + 1));
         let mut live = slots.filter(|&(place, &page)| is_live(page, place));
@@ -306,16 +346,66 @@ impl Hybrid {
         }
     }
 
-    /// Log blocks that have been filled and hold nothing any more are erased, the oldest first.
+    /// Log blocks that have been filled and hold nothing any more are erased: the victim, and the oldest ones.
     fn drop_empty(&mut self, plane: usize, work: &mut Work<'_>) {
-        while let Some(log) = self.logs[plane].blocks.front()
-            && log.live == 0
-            && log.pages.len() as u32 == self.base.block_pages
-        {
-            let Some(mut log) = self.logs[plane].blocks.pop_front() else { return };
-            log.pages.clear();
-            self.logs[plane].lists.push(log.pages);
-            self.release(plane, log.block, work);
+        if let Some(block) = self.logs[plane].victim {
+            let victim = self.logs[plane].blocks.iter().position(|log| log.block == block);
+            if victim.is_none_or(|victim| self.drop_if_empty(plane, victim, work)) {
+                self.logs[plane].victim = None;
+            }
         }
+        while self.drop_if_empty(plane, 0, work) {}
+    }
+
+    fn drop_if_empty(&mut self, plane: usize, at: usize, work: &mut Work<'_>) -> bool {
+        let full = self.base.block_pages as usize;
+        let is_empty = |log: &LogBlock| log.live == 0 && log.pages.len() == full;
+        if !self.logs[plane].blocks.get(at).is_some_and(is_empty) {
+            return false;
+        }
+        let Some(mut log) = self.logs[plane].blocks.remove(at) else { return false };
+        log.pages.clear();
+        self.logs[plane].lists.push(log.pages);
+        self.release(plane, log.block, work);
+        true
+    }
+}
+
+/// The log blocks of a plane that have been filled, the oldest first. Emptying any of them makes room.
+struct LogVictims {
+    live: Vec<u32>,
+    closed_at: Vec<u32>,
+    pages: u32,
+}
+
+impl EraseUnits for LogVictims {
+    type Score = u32;
+
+    fn scores(&self) -> &[u32] {
+        &self.live
+    }
+
+    fn closed_at(&self) -> &[u32] {
+        &self.closed_at
+    }
+
+    fn closings(&self) -> u32 {
+        self.closed_at.len() as u32
+    }
+
+    fn worth(&self) -> u32 {
+        self.pages + 1
+    }
+
+    fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    fn erases_of(&self, _: u32) -> u32 {
+        0
+    }
+
+    fn erases(&self) -> u64 {
+        0
     }
 }

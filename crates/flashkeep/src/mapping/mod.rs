@@ -11,6 +11,7 @@
 //! | `remains` | what a power cut has left of a map of blocks |
 //! | `work` | a plan over blocks in the making: copies, erases, the host's own pages |
 
+use crate::blocks::Policies;
 use crate::engine::{Command, Lock, Member, Page, Plan, Scheme, Verb, Verdict, View, Why};
 
 mod base;
@@ -43,6 +44,10 @@ pub struct Options {
     pub block_pages: u32,
     /// Blocks of each plane that are given to logs or replacements, at most; none for all that there are.
     pub log_blocks: Option<u32>,
+    /// Which log block is emptied.
+    pub policies: Policies,
+    /// The run's seed.
+    pub seed: u64,
 }
 
 /// What a mapping asks of the leaf below it.
@@ -69,6 +74,8 @@ pub struct Entry {
     pub below: Below,
     /// Blocks of each plane that it needs beyond those that hold its pages, and what for.
     pub least_spare: (u32, &'static str),
+    /// The victim policy where the user names none, if the map lets policies choose log blocks.
+    pub own_victim: Option<&'static str>,
     /// Makes it; none where there is no node.
     pub build: fn(&Options) -> Option<Mapping>,
 }
@@ -138,6 +145,13 @@ pub enum Mapping {
 }
 
 impl Mapping {
+    /// A state that was loaded goes on under the policies of the drive that it is loaded into.
+    pub fn go_on_as(&mut self, built: &Mapping) {
+        if let (Mapping::Hybrid(map), Mapping::Hybrid(built)) = (self, built) {
+            map.go_on_as(built);
+        }
+    }
+
     /// What it has done so far.
     #[must_use]
     pub fn counts(&self) -> Counts {

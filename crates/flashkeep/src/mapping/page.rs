@@ -16,5 +16,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("page.rs"),
     below: Below::Itself,
     least_spare: (0, ""),
+    own_victim: None,
     build: |_| None,
 };

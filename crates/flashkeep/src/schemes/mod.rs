@@ -8,6 +8,7 @@ use crate::engine::{
     Verdict, View, Why,
 };
 
+use crate::blocks::Policies;
 use crate::figures::{self, Shape};
 use crate::kernel::head_comment;
 use crate::mapping::Mapping;
@@ -109,6 +110,12 @@ pub struct Options<'a> {
     pub groups: u32,
     /// Raw members only: groups are cleaned when no more than this many are free.
     pub clean_below: u32,
+    /// Raw members only: the same in idle moments; 0 for never.
+    pub soft_below: u32,
+    /// Raw members only: which group is cleaned, and how wear is spread.
+    pub policies: Policies,
+    /// The run's seed.
+    pub seed: u64,
     /// Bytes of a page.
     pub page_bytes: u64,
     /// In an array: what each member is. Empty in a drive, where all of them are flash.
@@ -332,6 +339,9 @@ pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
         group_pages: 0,
         groups: 0,
         clean_below: 0,
+        soft_below: 0,
+        policies: Policies::default(),
+        seed: 1,
         page_bytes: 0,
         array: &[],
         unit_pages: 1,
@@ -360,6 +370,22 @@ pub fn names() -> Vec<&'static str> {
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Entry> {
     SCHEMES.iter().find(|entry| entry.name == name)
+}
+
+impl Any {
+    /// A state that was loaded goes on as the scheme that was built for the drive, whose policies may be others.
+    pub fn go_on_as(&mut self, built: &Any) {
+        if let (Any::Mapped(map), Any::Mapped(built)) = (&mut *self, built) {
+            return map.go_on_as(built);
+        }
+        if let (
+            Any::Ds(log) | Any::Dvs(log) | Any::Lifespan(log),
+            Any::Ds(built) | Any::Dvs(built) | Any::Lifespan(built),
+        ) = (self, built)
+        {
+            log.go_on_as(built);
+        }
+    }
 }
 
 macro_rules! schemes {

@@ -43,7 +43,7 @@ pub struct Plot {
 
 /// The flash of a drive, and the tree of its redundancy over it.
 #[must_use]
-pub fn build<C: Contents>(drive: &Resolved) -> Built<Drive<C>> {
+pub fn build<C: Contents>(drive: &Resolved, seed: u64) -> Built<Drive<C>> {
     let domains = domains(drive);
     let mut flash = flash(drive, &domains);
     let (scheme, redundancy) = (drive.scheme(), &drive.spec.redundancy);
@@ -61,13 +61,16 @@ pub fn build<C: Contents>(drive: &Resolved) -> Built<Drive<C>> {
         group_pages,
         groups,
         clean_below: drive.clean_below(),
+        soft_below: drive.soft_below(),
+        policies: drive.policies(),
+        seed,
         page_bytes: drive.page_bytes(),
         array: &[],
         unit_pages: 1,
     };
     let root = schemes::build(&options).expect("checked when the drive was resolved");
     debug_assert!(root.capacity() >= drive.logical_pages(), "a scheme offers what its table line declares");
-    let member = |leaf| match (drive.map().build)(&mapping_options(drive)) {
+    let member = |leaf| match (drive.map().build)(&mapping_options(drive, seed)) {
         Some(mapping) => Tree::Node(Any::Mapped(Box::new(mapping)), vec![Tree::Leaf(LeafId(leaf))]),
         None => Tree::Leaf(LeafId(leaf)),
     };
@@ -148,6 +151,9 @@ impl<C: Contents> Stock<C> {
             group_pages: 0,
             groups: 0,
             clean_below: 0,
+            soft_below: 0,
+            policies: drive.policies(),
+            seed: self.seed,
             page_bytes: drive.page_bytes(),
             array: &facts,
             unit_pages: drive.unit_pages(),
@@ -186,7 +192,7 @@ impl<C: Contents> Stock<C> {
     }
 
     fn take_drive(&mut self, drive: &Resolved, path: &[u32], parts: bool) -> Tree<Any> {
-        let Built { hardware, mut tree, controller, plots, leaf_count } = build(drive);
+        let Built { hardware, mut tree, controller, plots, leaf_count } = build(drive, self.seed(path));
         let plot = Plot { path: path.to_vec(), ..plots[0].clone() };
         let first = self.put(Device::Flash(Box::new(hardware)), leaf_count, plot);
         tree.shift(first);
@@ -282,7 +288,7 @@ fn controller(drive: &Resolved) -> Controller {
     }
 }
 
-fn mapping_options(drive: &Resolved) -> mapping::Options {
+fn mapping_options(drive: &Resolved, seed: u64) -> mapping::Options {
     mapping::Options {
         pages: drive.member_pages() as u32,
         page_bytes: drive.page_bytes(),
@@ -291,6 +297,8 @@ fn mapping_options(drive: &Resolved) -> mapping::Options {
         blocks: drive.spec.flash.blocks_per_plane,
         block_pages: drive.block_pages(),
         log_blocks: drive.spec.ftl.log_blocks,
+        policies: drive.policies(),
+        seed,
     }
 }
 

@@ -29,8 +29,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     fn restore(&mut self, image: &mut Reader) -> Result<(), String> {
         self.drive.load(image)?;
-        let schemes: Vec<(NodeId, Any)> = image.take()?;
+        let mut schemes: Vec<(NodeId, Any)> = image.take()?;
         let carried = image.take()?;
+        for (node, scheme) in &mut schemes {
+            if let Some(built) = self.engine.scheme(*node) {
+                scheme.go_on_as(built);
+            }
+        }
         self.engine.take_over(schemes, carried);
         self.engine.restore_ports(image.take()?);
         self.buffer.load(image)

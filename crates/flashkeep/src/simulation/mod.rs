@@ -118,7 +118,8 @@ fn begin<C: Contents>(
         return Simulation::<C, _>::new(job, drive, workload, build_array(drive, job.seed.unwrap_or(1)))?
             .run(notes, progress);
     }
-    Simulation::<C, Drive<C>>::new(job, drive, workload, build(drive))?.run(notes, progress)
+    Simulation::<C, Drive<C>>::new(job, drive, workload, build(drive, job.seed.unwrap_or(1)))?
+        .run(notes, progress)
 }
 
 /// Ends the run if the largest table of a drive does not fit in memory: its map, or what its pages hold. Arrays and disks

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// Modules, and what they must not reach, even through others.
 const MUST_NOT_REACH: &[(&str, &[&str])] = &[
     ("kernel", &["config", "engine", "flash", "ftl"]),
+    ("blocks", &["config", "engine", "flash", "ftl", "drive", "disk", "schemes", "mapping"]),
     ("device", &["config", "engine", "flash", "ftl"]),
     ("engine", &["config", "flash", "ftl", "drive", "disk", "schemes", "mapping"]),
     ("flash", &["config", "engine", "ftl", "drive", "schemes", "mapping"]),

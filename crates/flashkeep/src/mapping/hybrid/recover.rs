@@ -20,7 +20,7 @@ impl Hybrid {
         remains.settle(&mut self.base);
         self.data.fill((NONE, 0));
         self.in_log.fill(0);
-        self.logs.iter_mut().for_each(|logs| (logs.blocks, logs.ordered) = Default::default());
+        self.logs.iter_mut().for_each(|logs| (logs.blocks, logs.victim, logs.ordered) = Default::default());
         for kept in &remains.logs {
             for (offset, &page) in &kept.pages {
                 self.in_log[page as usize] = self.base.address(kept.block, *offset) + 1;

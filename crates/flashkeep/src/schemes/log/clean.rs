@@ -6,9 +6,10 @@
 //! only where it still leads to the old place.
 
 use super::front::Front;
-use super::groups::State;
+use super::groups::{State, Victims};
 use super::places::Place;
 use super::{Hold, Log, data_in_row};
+use crate::blocks::Levelled;
 use crate::engine::{Cause, Command, Member, Page, Plan, Role, Step, Verb};
 use std::ops::Range;
 
@@ -40,9 +41,16 @@ pub(super) struct Cleaning {
     is_last: bool,
     /// All has been moved: the group is to be erased.
     pub(super) is_over: bool,
+    /// It goes on in idle moments, as long as there is room besides.
+    is_soft: bool,
 }
 
 impl Cleaning {
+    /// Whether it is begun for the room that it makes, or for wear; a rebuild has a pace of its own.
+    fn is_gc(&self) -> bool {
+        matches!(self.cause, Cause::Gc | Cause::Wear | Cause::Migrate)
+    }
+
     /// Rows are laid over all members from now on: over fewer, what is to be moved might not fit.
     pub(super) fn lay_over_all(&mut self) {
         self.roomy = false;
@@ -80,6 +88,17 @@ pub(super) struct Begin {
     /// How many rests and how many free groups it is given.
     pub(super) rests: usize,
     pub(super) groups: usize,
+    /// A free group that it is given besides, and fills alone.
+    pub(super) into: Option<u32>,
+    /// It can wait for idle moments.
+    pub(super) is_soft: bool,
+}
+
+/// Cold data that are to be moved into a worn group, once that has been erased.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Migration {
+    worn: u32,
+    coldest: u32,
 }
 
 impl Log {
@@ -87,8 +106,14 @@ impl Log {
     #[inline]
     pub(super) fn wants_to_clean(&self) -> bool {
         match &self.cleaning {
-            Some(cleaning) => !self.moving && (cleaning.is_over || cleaning.cause == Cause::Gc),
-            None => self.wants_room && self.is_low() && (self.groups.free() > 0 || self.can_erase_at_once()),
+            Some(cleaning) => {
+                let waits = cleaning.is_soft && !self.is_low();
+                !self.moving && !waits && (cleaning.is_over || cleaning.is_gc())
+            }
+            None => {
+                let can_clean = || self.groups.free() > 0 || self.can_erase_at_once();
+                self.wants_room && (self.is_low() && can_clean() || self.migration.is_some())
+            }
         }
     }
 
@@ -108,40 +133,106 @@ impl Log {
             return self.close_early(plan);
         }
         if let Some(cleaning) = &self.cleaning {
-            // A rebuild has a pace of its own, unless a write waits.
-            let goes_on = cleaning.cause == Cause::Gc || cleaning.is_over || self.is_starved();
+            let waits = cleaning.is_soft && !self.is_low();
+            let goes_on = !waits && (cleaning.is_gc() || cleaning.is_over) || self.is_starved();
             return goes_on && self.go_on(plan);
         }
+        if self.migrate() {
+            return self.go_on(plan);
+        }
         let reason = self.is_starved() || self.wants_room && self.is_low();
-        let Some(victim) = reason.then(|| self.victim()).flatten() else {
-            self.wants_room = false;
-            return false;
-        };
-        self.groups.take_turn(victim);
-        if self.groups.current(victim) == 0 {
-            self.erase(victim, Cause::Gc, plan);
+        if reason && self.clean_one(false, plan) {
             return true;
         }
-        let (cause, only_lacking) = (Cause::Gc, false);
-        self.begin_cleaning(&Begin { victim, cause, only_lacking, rests: 0, groups: 1 });
+        self.wants_room = false;
+        false
+    }
+
+    /// In an idle moment: the next step of a cleaning, or another one while little room is left.
+    pub(super) fn clean_softly(&mut self, plan: &mut Plan) -> bool {
+        if let Some(cleaning) = &self.cleaning {
+            return cleaning.is_gc() && self.go_on(plan);
+        }
+        let left = self.groups.free() + self.erasing + self.rests.len();
+        left <= self.soft_below && self.groups.free() > 0 && !self.is_stuck() && self.clean_one(true, plan)
+    }
+
+    /// Begins to clean the next victim, if there is one.
+    fn clean_one(&mut self, is_soft: bool, plan: &mut Plan) -> bool {
+        let Some((victim, levelled)) = self.victim() else { return false };
+        self.groups.take_turn(victim);
+        let cause = if levelled == Levelled::Instead { Cause::Wear } else { Cause::Gc };
+        if let Levelled::Into(coldest) = levelled {
+            self.migration = Some(Migration { worn: victim, coldest });
+        }
+        if self.groups.current(victim) == 0 {
+            self.erase(victim, cause, plan);
+            return true;
+        }
+        let (only_lacking, into) = (false, None);
+        self.begin_cleaning(&Begin { victim, cause, only_lacking, rests: 0, groups: 1, into, is_soft });
         self.go_on(plan)
     }
 
-    /// The group that holds least. Cleaning it must give a row at least; only where a write waits that cannot be helped
-    /// otherwise, a slot is enough.
-    pub(super) fn victim(&self) -> Option<u32> {
-        let victim = self.groups.least()?;
-        let current = self.groups.current(victim);
+    /// The group that the policies choose, or the one that holds least where what they choose gives too little.
+    fn victim(&mut self) -> Option<(u32, Levelled)> {
+        // What is gained is counted in the widest layout; `gains` looks closer.
+        let worth = (self.room_of_free(0, false) + 1).saturating_sub(self.least_gain()).max(1);
+        let slots = self.groups.pages() * self.data_slots(self.members);
+        let chosen = self.chooser.choose(&Victims { groups: &self.groups, worth, slots });
+        let chosen = chosen.filter(|&(victim, _)| self.gains(self.groups.current(victim)));
+        chosen.or_else(|| self.emptiest().map(|victim| (victim, Levelled::No)))
+    }
+
+    /// The group that holds least, if cleaning it gives enough.
+    pub(super) fn emptiest(&self) -> Option<u32> {
+        self.groups.least().filter(|&victim| self.gains(self.groups.current(victim)))
+    }
+
+    /// Cleaning must give a row at least; only where a write waits that cannot be helped otherwise, a slot is enough.
+    fn least_gain(&self) -> u32 {
+        let waits = self.is_starved() && self.erasing == 0;
+        if waits { 1 } else { self.data_slots(self.members).max(1) }
+    }
+
+    /// Whether cleaning a group of so many current pages gives enough.
+    fn gains(&self, current: u32) -> bool {
         if current == 0 {
-            return Some(victim);
+            return true;
         }
         // The layout that `begin_cleaning` will choose. Rows over all members have more slots than rows that leave out
         // a failed one, but what they gain does not count where the pages are laid over the others.
         let roomy = self.room_of_free(0, self.is_roomy());
         let room = if current <= roomy { roomy } else { self.room_of_free(0, false) };
-        let waits = self.is_starved() && self.erasing == 0;
-        let gain = if waits { 1 } else { self.data_slots(self.members).max(1) };
-        (current + gain <= room).then_some(victim)
+        current + self.least_gain() <= room
+    }
+
+    /// A worn group has been erased: what the coldest one holds is moved into it, if that is still so and fits.
+    fn migrate(&mut self) -> bool {
+        let Some(Migration { worn, coldest }) = self.migration else { return false };
+        if self.groups.state(worn) == State::Erasing {
+            return false;
+        }
+        self.migration = None;
+        let current = self.groups.current(coldest);
+        let is_free = self.groups.state(worn) == State::Free;
+        let is_closed = self.groups.state(coldest) == State::Closed && !self.groups.is_busy(coldest);
+        let fits = current > 0 && current <= self.room(self.groups.rows(worn), false);
+        if !is_free || !is_closed || !fits || self.health.troubled {
+            return false;
+        }
+        let (cause, into) = (Cause::Migrate, Some(worn));
+        let (only_lacking, is_soft) = (false, false);
+        self.begin_cleaning(&Begin {
+            victim: coldest,
+            cause,
+            only_lacking,
+            rests: 0,
+            groups: 0,
+            into,
+            is_soft,
+        });
+        true
     }
 
     /// Data slots of a row over this many members, at the narrowest.
@@ -186,6 +277,10 @@ impl Log {
         for _ in 0..begin.groups {
             to.extend(self.open_group());
         }
+        if let Some(group) = begin.into {
+            self.groups.open_this(group);
+            to.push(self.front_of(group));
+        }
         let room = |roomy| to.iter().map(|front| self.room(front.rows(), roomy)).sum::<u32>();
         // Where it would not fit beside what cannot be written, the rows are laid over that, too.
         let roomy = self.is_roomy() && room(true) >= pages;
@@ -206,6 +301,7 @@ impl Log {
             has_lost: false,
             is_last: false,
             is_over: false,
+            is_soft: begin.is_soft,
         });
     }
 
@@ -327,6 +423,7 @@ impl Log {
             && !cleaning.to.has_rows()
             && cleaning.more.is_empty()
             && !cleaning.only_lacking
+            && cleaning.cause != Cause::Migrate
             && self.erasing == 0
             && self.is_starved()
     }
@@ -358,7 +455,7 @@ impl Log {
         let Some(mut cleaning) = self.cleaning.take() else { return };
         let to = std::mem::replace(&mut cleaning.to, Front::none());
         for front in cleaning.filled.drain(..).chain([to]).chain(cleaning.more.drain(..)) {
-            self.hand_on(front);
+            self.hand_on(front, cleaning.cause);
         }
         if cleaning.only_lacking {
             let busy = self.groups.state(cleaning.victim) != State::Closed;
@@ -369,7 +466,8 @@ impl Log {
         }
     }
 
-    fn hand_on(&mut self, mut front: Front) {
+    /// What is left of a worn group rests with the cold data in it.
+    fn hand_on(&mut self, mut front: Front, cause: Cause) {
         if front.group == super::front::NONE {
             return;
         }
@@ -381,7 +479,7 @@ impl Log {
                 front.leave_out(member);
             }
         }
-        if front.has_room() {
+        if front.has_room() && cause != Cause::Migrate {
             self.rests.push_back(front);
         } else {
             self.groups.close(front.group);

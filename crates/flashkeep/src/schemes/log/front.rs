@@ -138,8 +138,13 @@ impl Log {
     /// A group that is free is to be filled.
     pub(super) fn open_group(&mut self) -> Option<Front> {
         let group = self.groups.open()?;
+        Some(self.front_of(group))
+    }
+
+    /// A group that has just been opened, from its first row on.
+    pub(super) fn front_of(&self, group: u32) -> Front {
         let widest = self.policy.widths.after(self.groups.erases(group));
-        Some(Front::new(group, self.groups.rows(group), widest))
+        Front::new(group, self.groups.rows(group), widest)
     }
 
     /// Opens a front's next row: over all members, or, where there is room for that, over those that can take it.

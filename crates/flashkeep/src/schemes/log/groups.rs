@@ -1,5 +1,6 @@
 //! How much each group holds, how often it has been erased, which ones are free.
 
+use crate::blocks::EraseUnits;
 use std::collections::VecDeque;
 
 /// What is happening to a group.
@@ -26,6 +27,11 @@ pub(super) struct Groups {
     scores: Vec<u32>,
     states: Vec<State>,
     erases: Vec<u32>,
+    /// When each group was closed last, counted over all of them, and that count now.
+    closed_at: Vec<u32>,
+    closings: u32,
+    /// Erases of all groups.
+    all_erases: u64,
     /// The free ones, the longest free first.
     free: VecDeque<u32>,
     /// Of equals, the first from here on is the victim.
@@ -40,6 +46,9 @@ impl Groups {
             scores: vec![BUSY; groups as usize],
             states: vec![State::Free; groups as usize],
             erases: vec![0; groups as usize],
+            closed_at: vec![0; groups as usize],
+            closings: 0,
+            all_erases: 0,
             free: (0..groups).collect(),
             hand: 0,
         }
@@ -51,6 +60,10 @@ impl Groups {
         let mut open = Vec::new();
         for group in 0..self.states.len() {
             open.extend((self.states[group] == State::Open).then_some(group as u32));
+            if self.states[group] == State::Open {
+                self.closings += 1;
+                self.closed_at[group] = self.closings;
+            }
             if self.states[group] != State::Free {
                 (self.states[group], self.scores[group]) = (State::Closed, 0);
             }
@@ -128,6 +141,12 @@ impl Groups {
         Some(group)
     }
 
+    /// This group, which is free, is filled from now on.
+    pub(super) fn open_this(&mut self, group: u32) {
+        self.free.retain(|&free| free != group);
+        self.states[group as usize] = State::Open;
+    }
+
     /// A group that was opened and not touched is free again.
     pub(super) fn give_back(&mut self, group: u32) {
         self.states[group as usize] = State::Free;
@@ -135,6 +154,8 @@ impl Groups {
     }
 
     pub(super) fn close(&mut self, group: u32) {
+        self.closings += 1;
+        self.closed_at[group as usize] = self.closings;
         self.states[group as usize] = State::Closed;
         self.set_busy(group, false);
     }
@@ -148,6 +169,7 @@ impl Groups {
     pub(super) fn erased(&mut self, group: u32) {
         self.states[group as usize] = State::Free;
         self.erases[group as usize] += 1;
+        self.all_erases += 1;
         self.free.push_back(group);
     }
 
@@ -175,5 +197,49 @@ impl Groups {
     /// The group is the victim: the next of its equals is the one after it.
     pub(super) fn take_turn(&mut self, group: u32) {
         self.hand = (group as usize + 1) % self.scores.len();
+    }
+}
+
+/// The groups, one of which is to be cleaned: those with fewer than `worth` current pages.
+pub(super) struct Victims<'a> {
+    pub(super) groups: &'a Groups,
+    pub(super) worth: u32,
+    /// Data slots of a group.
+    pub(super) slots: u32,
+}
+
+impl EraseUnits for Victims<'_> {
+    type Score = u32;
+
+    fn scores(&self) -> &[u32] {
+        &self.groups.scores
+    }
+
+    fn closed_at(&self) -> &[u32] {
+        &self.groups.closed_at
+    }
+
+    fn closings(&self) -> u32 {
+        self.groups.closings
+    }
+
+    fn worth(&self) -> u32 {
+        self.worth
+    }
+
+    fn first(&self) -> u32 {
+        self.groups.hand as u32
+    }
+
+    fn pages(&self) -> u32 {
+        self.slots
+    }
+
+    fn erases_of(&self, group: u32) -> u32 {
+        self.groups.erases(group)
+    }
+
+    fn erases(&self) -> u64 {
+        self.groups.all_erases
     }
 }

@@ -26,12 +26,13 @@
 //! groups, and the least of those has a slot to spare as long as M·d < (G − 1)·R·d: [`least_groups`].
 
 use super::{Options, Sums};
+use crate::blocks::Chooser;
 use crate::engine::{
     Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step,
     Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::Span;
-use clean::{Cleaning, Piece};
+use clean::{Cleaning, Migration, Piece};
 use front::Front;
 use groups::Groups;
 use health::Health;
@@ -105,6 +106,10 @@ pub struct Log {
     policy: Policy,
     /// Cleaning begins when no more groups than this are left.
     clean_below: usize,
+    /// The same in idle moments.
+    soft_below: usize,
+    /// Which group is cleaned.
+    chooser: Chooser,
     /// The controller takes time to add pages up: parities are submitted later than the data before them.
     adds_slowly: bool,
     places: Places,
@@ -113,6 +118,7 @@ pub struct Log {
     front: Front,
     rests: VecDeque<Front>,
     cleaning: Option<Cleaning>,
+    migration: Option<Migration>,
     /// The piece of a cleaning that is under way, and whether one is.
     #[serde(skip)]
     piece: Piece,
@@ -138,17 +144,23 @@ impl Log {
         let row = data_in_row(u32::from(members), u32::from(policy.widths.narrowest()));
         let pages = options.member_pages * u64::from(row);
         let rows = options.group_pages * options.groups;
+        let mut chooser = Chooser::new(options.policies);
+        chooser.seed(options.seed);
+        let clean_below = options.clean_below.max(1) as usize;
         Log {
             pages,
             members,
             policy,
-            clean_below: options.clean_below.max(1) as usize,
+            clean_below,
+            soft_below: options.soft_below as usize,
+            chooser,
             adds_slowly: options.redundancy.read::<Sums>().xor_us > 0.0,
             places: Places::new(members, rows, pages),
             groups: Groups::new(options.groups, options.group_pages),
             front: Front::none(),
             rests: VecDeque::new(),
             cleaning: None,
+            migration: None,
             piece: Piece::default(),
             moving: false,
             erasing: 0,
@@ -159,6 +171,14 @@ impl Log {
             mends: Vec::new(),
             restarted: false,
         }
+    }
+
+    /// A state that was loaded goes on under the policies of the drive that it is loaded into.
+    pub(super) fn go_on_as(&mut self, built: &Log) {
+        (self.clean_below, self.soft_below) = (built.clean_below, built.soft_below);
+        let turn = self.chooser.turn();
+        self.chooser = built.chooser.clone();
+        self.chooser.set_turn(turn);
     }
 
     // ---------------------------------------------------------------- pages and their places
@@ -270,7 +290,8 @@ impl Scheme for Log {
     }
 
     fn rhythm(&self) -> Rhythm {
-        Rhythm { wake_after: self.policy.timeout, ..Rhythm::default() }
+        let idle_after = (self.soft_below > self.clean_below).then_some(Span::ZERO);
+        Rhythm { wake_after: self.policy.timeout, idle_after, ..Rhythm::default() }
     }
 
     #[inline]
@@ -296,7 +317,8 @@ impl Scheme for Log {
             Why::Wake => self.close_early(plan),
             Why::Pressed => self.make_room(plan),
             Why::Rebuild => self.rebuild(view, plan),
-            Why::Idle | Why::Leaving(..) | Why::Moved(..) => false,
+            Why::Idle => self.clean_softly(plan),
+            Why::Leaving(..) | Why::Moved(..) => false,
         };
         if self.before {
             for step in &mut plan.steps {

@@ -274,8 +274,9 @@ impl Log {
         if found.is_some() || !self.rests.is_empty() || self.groups.free() == 0 {
             return found;
         }
-        let (victim, cause) = (self.victim()?, Cause::Rebuild);
-        Some(Begin { victim, cause, only_lacking: false, rests: 0, groups: 1 })
+        let (victim, cause) = (self.emptiest()?, Cause::Rebuild);
+        let (only_lacking, into, is_soft) = (false, None, false);
+        Some(Begin { victim, cause, only_lacking, rests: 0, groups: 1, into, is_soft })
     }
 
     /// Where what the group holds can go: where little of it lacks anything, that alone, into what is left of another
@@ -283,7 +284,7 @@ impl Log {
     fn move_of(&self, victim: u32) -> Option<Begin> {
         let begin = |only_lacking, rests, groups| {
             let cause = Cause::Rebuild;
-            Some(Begin { victim, cause, only_lacking, rests, groups })
+            Some(Begin { victim, cause, only_lacking, rests, groups, into: None, is_soft: false })
         };
         let (lacking, current) = (self.health.lacking_in(victim), self.groups.current(victim));
         let free = |n| self.room_of_free(n, true);

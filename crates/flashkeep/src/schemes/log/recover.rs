@@ -45,7 +45,7 @@ impl Log {
     pub(super) fn restart(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.front = Front::none();
         self.rests = VecDeque::new();
-        (self.cleaning, self.moving, self.erasing) = (None, false, 0);
+        (self.cleaning, self.migration, self.moving, self.erasing) = (None, None, false, 0);
         self.piece = super::Piece::default();
         (self.wants_room, self.before, self.restarted) = (true, false, true);
         self.unchecked.clear();
@@ -96,6 +96,8 @@ impl Log {
                 only_lacking: false,
                 rests: 1,
                 groups: 0,
+                into: None,
+                is_soft: false,
             });
         }
     }

@@ -30,7 +30,7 @@ fn told(drive: &mut Drive<Token>) -> Told {
 
 impl Bed for Drive<Token> {
     fn put_together(drive: &Resolved) -> Built<Self> {
-        build(drive)
+        build(drive, 1)
     }
 
     fn log_all(&mut self) -> Vec<(u16, Told)> {

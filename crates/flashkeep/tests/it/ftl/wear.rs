@@ -258,7 +258,7 @@ proptest! {
         (streams, separate) in (1u8..4, any::<bool>()),
         levelling in prop::sample::select(vec!["none", "rate-limit", "migration", "both"]),
         budget in prop::sample::select(vec![8u32, 20, 1000]),
-        victim in prop::sample::select(flashkeep::ftl::victim::names()),
+        victim in prop::sample::select(flashkeep::blocks::victim::names()),
         run in prop::sample::select(vec!["steps", "hold-channel"]),
         (allocation, existing) in prop::sample::select(vec![("dynamic", "all"), ("CWDP", "all"), ("dynamic-in-channel", "reads"), ("PDWC", "none")]),
         (scheme, depth) in prop::sample::select(vec![("none", "depth=1"), ("none", "depth=9"), ("none", "rate=2k"), ("mirror", "depth=4"), ("raid5", "depth=4")]),

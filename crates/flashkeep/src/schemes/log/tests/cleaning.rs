@@ -1,6 +1,8 @@
 //! Groups that are cleaned.
 
 use super::*;
+use crate::blocks::victim::VICTIMS;
+use crate::blocks::wear::LEVELLINGS;
 use crate::schemes::least_groups;
 
 #[test]
@@ -41,6 +43,10 @@ fn histories_in_any_order() {
         let mut setup =
             Setup::new(name, members, groups, group_pages, u64::from((groups - spare) * group_pages));
         setup.clean_below = 1 + random.below(3) as u32;
+        setup.policies.victim = VICTIMS[seed as usize / 7 % VICTIMS.len()];
+        setup.policies.levelling = LEVELLINGS[seed as usize / 5 % LEVELLINGS.len()];
+        setup.policies.erase_budget = [None, Some(8), Some(40)][seed as usize / 11 % 3];
+        setup.soft_below = setup.clean_below + random.below(3) as u32;
         setup.redundancy.set("narrowest", 2 + random.below(u64::from(members) - 1));
         setup.redundancy.set("stripe_loss", 1e-12);
         setup.redundancy.set("rber_cycles", 10);
@@ -156,4 +162,73 @@ fn stripes_narrow_as_groups_wear() {
     }
     assert_eq!(widths.into_iter().collect::<Vec<_>>(), [3, 4, 5, 6], "one after the other");
     covers_are_right(&rig);
+}
+
+/// Half of the pages are written again and again, the others never.
+fn two_halves(change: impl Fn(&mut Setup)) -> Rig<Token, Any> {
+    let mut setup = Setup::new("ds", 5, 20, 8, 17 * 8);
+    change(&mut setup);
+    let mut rig: Rig<Token, _> = setup.rig();
+    let upto = pages(&rig);
+    rig.fill(0, upto as u16);
+    let mut random = Random::stream(1, "two halves");
+    for _ in 0..20_000 {
+        rig.write(random.below(u64::from(upto) / 2) as u32, 1);
+        rig.run();
+    }
+    audit(&rig);
+    rig.read_all(upto);
+    rig
+}
+
+fn erases<C: Contents>(rig: &Rig<C, Any>) -> Vec<u32> {
+    let log = log(rig);
+    (0..log.groups.count()).map(|group| log.groups.erases(group)).collect()
+}
+
+#[test]
+fn victims_differ_in_what_they_copy() {
+    let moved = |name: &str| {
+        let rig = two_halves(|setup| {
+            setup.policies.victim = crate::blocks::victim::named(name).expect("a policy");
+        });
+        rig.pages(Verb::Write, Cause::Gc)
+    };
+    let (greedy, fifo, benefit) = (moved("greedy"), moved("fifo"), moved("cost-benefit"));
+    assert!(greedy < fifo && benefit < fifo, "{greedy}, {fifo}, {benefit}");
+}
+
+#[test]
+fn migration_evens_out_wear_with_a_budget_and_without() {
+    let spread = |levelling: &str, budget| {
+        let rig = two_halves(|setup| {
+            setup.policies.levelling = crate::blocks::wear::named(levelling).expect("a policy");
+            setup.policies.erase_budget = budget;
+        });
+        let moved = rig.pages(Verb::Write, Cause::Migrate);
+        let erases = erases(&rig);
+        (erases.iter().max().unwrap() - erases.iter().min().unwrap(), moved)
+    };
+    for budget in [None, Some(300)] {
+        let (without, none) = spread("none", budget);
+        let (with, moved) = spread("migration", budget);
+        assert!(none == 0 && moved > 0 && with * 2 < without, "{budget:?}: {with}, {without}; {moved} moved");
+    }
+}
+
+#[test]
+fn idle_moments_make_room_up_to_the_soft_threshold() {
+    let mut setup = Setup::new("ds", 5, 20, 8, 14 * 8);
+    setup.soft_below = 4;
+    let mut rig: Rig<Token, _> = setup.rig();
+    let upto = pages(&rig);
+    rig.fill(0, upto as u16);
+    let mut random = Random::stream(1, "soft");
+    for _ in 0..600 {
+        rig.write(random.below(u64::from(upto)) as u32, 1);
+    }
+    rig.run();
+    let log = log(&rig);
+    assert!(log.groups.free() + log.rests.len() > 4, "{} are free", log.groups.free());
+    audit(&rig);
 }

@@ -6,6 +6,7 @@ mod failures;
 mod striping;
 
 use super::data_in_row;
+use crate::blocks::Policies;
 use crate::engine::tests::rig::Rig;
 use crate::engine::tests::store::{Report, Store};
 use crate::engine::{Cause, Contents, Hazard, NodeId, Page, Role, Scheme, Token, Tree, Unit, Verb};
@@ -21,6 +22,8 @@ struct Setup {
     group_pages: u32,
     member_pages: u64,
     clean_below: u32,
+    soft_below: u32,
+    policies: Policies,
     report: Report,
     seed: u64,
 }
@@ -29,7 +32,19 @@ impl Setup {
     fn new(scheme: &str, members: u8, groups: u32, group_pages: u32, member_pages: u64) -> Self {
         let redundancy = RedundancySpec::of(scheme);
         let (clean_below, report, seed) = (1, Report::After(10), 0);
-        Setup { redundancy, members, groups, group_pages, member_pages, clean_below, report, seed }
+        let (soft_below, policies) = (0, Policies::default());
+        Setup {
+            redundancy,
+            members,
+            groups,
+            group_pages,
+            member_pages,
+            clean_below,
+            soft_below,
+            policies,
+            report,
+            seed,
+        }
     }
 
     fn timeout_ns(mut self, ns: u64) -> Self {
@@ -51,6 +66,9 @@ impl Setup {
             group_pages: self.group_pages,
             groups: self.groups,
             clean_below: self.clean_below,
+            soft_below: self.soft_below,
+            policies: self.policies,
+            seed: self.seed,
             page_bytes: 4096,
             array: &[],
             unit_pages: 1,

@@ -9,7 +9,7 @@
 //! Li, Lee and Lui, SIGMETRICS 2013; the number of choices is MQSim's (Tavakkol et al., FAST 2018), which
 //! calls it RGA.
 
-use super::{Victim, random};
+use super::{Candidates, Score, Victim, random};
 
 /// The best of log₂ n.
 pub(super) const POLICY: Victim = Victim {
@@ -17,5 +17,10 @@ pub(super) const POLICY: Victim = Victim {
     summary: "of log2(blocks of a plane) random blocks, the one with the fewest valid pages (MQSim: RGA)",
     source: include_str!("rga.rs"),
     keys: &[],
-    pick: |candidates| random::best_of(candidates, candidates.valid.len().ilog2().max(1)),
+    pick: best,
+    pick_wide: best,
 };
+
+fn best<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {
+    random::best_of(candidates, candidates.valid.len().max(1).ilog2().max(1))
+}

@@ -12,7 +12,7 @@
 //! cost of Kawaguchi, Nishioka and Motoda, "A flash-memory based file system", USENIX 1995: a page is read
 //! and written, hence 2u.
 
-use super::{Candidates, Victim};
+use super::{Candidates, Score, Victim};
 
 /// Most benefit for its cost first.
 pub(super) const POLICY: Victim = Victim {
@@ -20,19 +20,21 @@ pub(super) const POLICY: Victim = Victim {
     summary: "the block with the largest age · (1 − u) / 2u, where u is its share of valid pages",
     source: include_str!("cost_benefit.rs"),
     keys: &[],
-    pick,
+    pick: pick::<u16>,
+    pick_wide: pick::<u32>,
 };
 
-fn pick(candidates: &Candidates<'_>) -> Option<u32> {
-    let pages = u64::from(candidates.pages);
+fn pick<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {
+    let pages = u64::from(candidates.pages.into());
     // Benefit and cost of the best block so far; multiplied crosswise they compare without a division, in 63 bits.
     let mut best: Option<(u64, u64, u32)> = None;
-    for ((&valid, &sealed), block) in candidates.valid.iter().zip(candidates.sealed).zip(0..) {
+    for ((&valid, &closed), block) in candidates.valid.iter().zip(candidates.closed_at).zip(0..) {
         if valid >= candidates.pages {
             continue;
         }
-        let age = u64::from(candidates.seals - sealed) + 1;
-        let (benefit, cost) = (age * (pages - u64::from(valid)), 2 * u64::from(valid));
+        let valid = u64::from(valid.into());
+        let age = u64::from(candidates.closings - closed) + 1;
+        let (benefit, cost) = (age * (pages - valid), 2 * valid);
         let is_better = |&(most, least, _): &(u64, u64, u32)| match (cost, least) {
             (0, 0) => benefit > most,
             _ => benefit * least > most * cost,

@@ -6,14 +6,10 @@ mod migration;
 mod none;
 mod rate_limit;
 
-/// What a policy may look at: a block that is to be reclaimed, and its plane.
+/// What a policy may look at: a unit that is to be reclaimed, and those that compete with it.
 pub struct Wear<'a> {
-    /// What the block has left: erases, or, without a budget, what it is behind twice the mean of its plane.
-    pub life: u64,
-    /// Those of all blocks of the plane together, the dead ones' 0 included.
-    pub lives: u64,
-    /// Blocks of the plane.
-    pub blocks: u32,
+    /// What it has left.
+    pub remaining: Remaining,
     /// A random number, another at every decision.
     pub draw: u64,
     /// The coldest block: the one sealed longest ago, of those that hold data and have more than a share of the average
@@ -21,6 +17,15 @@ pub struct Wear<'a> {
     pub coldest: &'a dyn Fn(Share) -> Option<u32>,
     /// What the user can choose.
     pub limits: Limits,
+}
+
+/// What a unit has left of the erases that it stands, over what units have left in the mean: a fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remaining {
+    /// Its numerator.
+    pub left: u128,
+    /// Its denominator.
+    pub of: u128,
 }
 
 /// A share in thousandths.
@@ -34,10 +39,10 @@ impl Share {
         Share((number * 1e3).round() as u32)
     }
 
-    /// Whether a block has less left than this share of its plane's average.
+    /// Whether a unit has less left than this share of the average.
     #[must_use]
-    pub fn exceeds(self, life: u64, lives: u64, blocks: u32) -> bool {
-        u128::from(life) * u128::from(blocks) * 1000 < u128::from(self.0) * u128::from(lives)
+    pub fn exceeds(self, remaining: Remaining) -> bool {
+        remaining.left * 1000 < u128::from(self.0) * remaining.of
     }
 }
 

@@ -7,7 +7,7 @@
 //! # Source
 //! The DiskSim extension of Agrawal et al., USENIX ATC 2008: its scan keeps the last of the best blocks.
 
-use super::{Candidates, Victim};
+use super::{Candidates, Score, Victim};
 
 /// Fewest valid pages first, the highest number of equals.
 pub(super) const POLICY: Victim = Victim {
@@ -15,11 +15,12 @@ pub(super) const POLICY: Victim = Victim {
     summary: "the block with the fewest valid pages, highest number first",
     source: include_str!("greedy_last.rs"),
     keys: &[],
-    pick,
+    pick: pick::<u16>,
+    pick_wide: pick::<u32>,
 };
 
-fn pick(candidates: &Candidates<'_>) -> Option<u32> {
-    let least = candidates.valid.iter().copied().fold(u16::MAX, u16::min);
+fn pick<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {
+    let least = candidates.valid.iter().copied().fold(S::MAX, S::min);
     if least >= candidates.pages {
         return None;
     }

@@ -1,9 +1,7 @@
 //! Victim selection: one file per policy, one line in the table.
 
 use super::Draws;
-use super::blocks::Blocks;
-use crate::engine::Contents;
-use crate::flash::PlaneId;
+use super::units::Score;
 
 mod cost_benefit;
 mod d_choices;
@@ -14,16 +12,18 @@ mod random;
 mod rga;
 mod windowed_greedy;
 
-/// What a policy may look at: the sealed blocks of one plane.
-pub struct Candidates<'a> {
-    /// Each block's valid pages; [`Candidates::NOT_SEALED`] or more for a block that cannot be taken.
-    pub valid: &'a [u16],
-    /// When each block was sealed: a count that grows.
-    pub sealed: &'a [u32],
+/// What a policy may look at: the closed units that compete.
+pub struct Candidates<'a, S> {
+    /// Each unit's valid pages; [`Score::NOT_CLOSED`] or more for one that cannot be taken.
+    pub valid: &'a [S],
+    /// When each unit was closed: a count that grows.
+    pub closed_at: &'a [u32],
     /// That count now.
-    pub seals: u32,
-    /// Pages in a block, those left out that must be to gain: with fewer valid ones it is worth collecting.
-    pub pages: u16,
+    pub closings: u32,
+    /// Pages in a unit, those left out that must be to gain: with fewer valid ones it is worth collecting.
+    pub pages: S,
+    /// Of equals, `greedy` takes the first from here on.
+    pub first: u32,
     /// Random numbers, others at every decision.
     pub draws: Draws,
     /// What the user can choose.
@@ -39,11 +39,6 @@ pub struct Tuning {
     pub window: u32,
 }
 
-impl Candidates<'_> {
-    /// Scores from here on are of blocks that are free or being filled.
-    pub const NOT_SEALED: u16 = super::blocks::OPEN;
-}
-
 /// A victim policy.
 #[derive(Clone, Copy)]
 pub struct Victim {
@@ -55,8 +50,10 @@ pub struct Victim {
     pub source: &'static str,
     /// Keys of `[ftl.gc]` that it reads.
     pub keys: &'static [&'static str],
-    /// The block to reclaim; none where that would gain nothing.
-    pub pick: fn(&Candidates<'_>) -> Option<u32>,
+    /// The unit to reclaim; none where that would gain nothing.
+    pub pick: fn(&Candidates<'_, u16>) -> Option<u32>,
+    /// The same, for units of more pages.
+    pub pick_wide: fn(&Candidates<'_, u32>) -> Option<u32>,
 }
 
 impl std::fmt::Debug for Victim {
@@ -87,29 +84,6 @@ pub fn names() -> Vec<&'static str> {
 #[must_use]
 pub fn named(name: &str) -> Option<Victim> {
     VICTIMS.into_iter().find(|policy| policy.name == name)
-}
-
-impl Victim {
-    /// The block of a plane to reclaim, of those that `valid` offers: the plane's scores, or a part of them.
-    #[must_use]
-    pub fn of<C: Contents>(
-        &self,
-        blocks: &Blocks<C>,
-        plane: PlaneId,
-        valid: &[u16],
-        draws: Draws,
-        tuning: Tuning,
-    ) -> Option<u32> {
-        let candidates = Candidates {
-            valid,
-            sealed: blocks.sealed(plane),
-            seals: blocks.seals(plane),
-            pages: blocks.worth(),
-            draws,
-            tuning,
-        };
-        (self.pick)(&candidates)
-    }
 }
 
 #[cfg(test)]

@@ -25,14 +25,13 @@ pub(super) const POLICY: Levelling = Levelling {
 
 pub(super) fn judge(wear: &Wear<'_>) -> Verdict {
     let super::Limits { rate_limit_below: below, rate_limit_window: window, .. } = wear.limits;
-    if !below.exceeds(wear.life, wear.lives, wear.blocks) {
+    if !below.exceeds(wear.remaining) {
         return Verdict::Take;
     }
-    let lives = u128::from(wear.lives);
-    // r and the chance as fractions over 1000 · lives, and over window · lives.
-    let life = u128::from(wear.life) * u128::from(wear.blocks) * 1000;
-    let least = u128::from(below.0.saturating_sub(window.0)) * lives;
-    let (chance, of) = (life.saturating_sub(least), u128::from(window.0) * lives);
+    let super::Remaining { left, of } = wear.remaining;
+    // r and the chance as fractions over 1000 · of, and over window · of.
+    let least = u128::from(below.0.saturating_sub(window.0)) * of;
+    let (chance, of) = ((left * 1000).saturating_sub(least), u128::from(window.0) * of);
     // Both shortened to what a draw can be multiplied with.
     let shift = (128 - of.leading_zeros()).saturating_sub(64);
     let drawn = (u128::from(wear.draw) * (of >> shift)) >> 64;

@@ -10,7 +10,7 @@
 //! Hu, Eleftheriou, Haas, Iliadis and Pletka, "Write amplification analysis in flash-based solid state
 //! drives", SYSTOR 2009.
 
-use super::{Candidates, Victim};
+use super::{Candidates, Score, Victim};
 
 /// Greedy among the oldest.
 pub(super) const POLICY: Victim = Victim {
@@ -18,32 +18,33 @@ pub(super) const POLICY: Victim = Victim {
     summary: "of the ftl.gc.window blocks closed longest ago, the one with the fewest valid pages",
     source: include_str!("windowed_greedy.rs"),
     keys: &["window"],
-    pick,
+    pick: pick::<u16>,
+    pick_wide: pick::<u32>,
 };
 
-fn pick(candidates: &Candidates<'_>) -> Option<u32> {
+fn pick<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {
     let last = end_of_window(candidates);
-    let blocks = || candidates.valid.iter().zip(candidates.sealed).zip(0..);
-    let worth = |valid: u16| valid < candidates.pages;
-    let within = blocks().filter(|((valid, sealed), _)| worth(**valid) && **sealed <= last);
-    let best = within.min_by_key(|&((valid, sealed), _)| (valid, sealed));
+    let blocks = || candidates.valid.iter().zip(candidates.closed_at).zip(0..);
+    let worth = |valid: S| valid < candidates.pages;
+    let within = blocks().filter(|((valid, closed), _)| worth(**valid) && **closed <= last);
+    let best = within.min_by_key(|&((valid, closed), _)| (valid, closed));
     let beyond = || {
         let beyond = blocks().filter(|((valid, _), _)| worth(**valid));
-        beyond.min_by_key(|((_, sealed), _)| **sealed)
+        beyond.min_by_key(|((_, closed), _)| **closed)
     };
     best.or_else(beyond).map(|(_, block)| block)
 }
 
 /// When the youngest block of the window was sealed. Sealed blocks have numbers of their own, so it is found by
 /// halving, each time counting all that are older: no sorting, no memory.
-fn end_of_window(candidates: &Candidates<'_>) -> u32 {
+fn end_of_window<S: Score>(candidates: &Candidates<'_, S>) -> u32 {
     let older = |than: u32| {
-        let blocks = candidates.valid.iter().zip(candidates.sealed);
-        let counted = blocks
-            .map(|(&valid, &sealed)| u32::from(valid < Candidates::NOT_SEALED) & u32::from(sealed <= than));
+        let blocks = candidates.valid.iter().zip(candidates.closed_at);
+        let counted =
+            blocks.map(|(&valid, &closed)| u32::from(valid < S::NOT_CLOSED) & u32::from(closed <= than));
         counted.sum::<u32>()
     };
-    let (mut low, mut high) = (0, candidates.seals);
+    let (mut low, mut high) = (0, candidates.closings);
     while low < high {
         let middle = low + (high - low) / 2;
         if older(middle) < candidates.tuning.window { low = middle + 1 } else { high = middle }

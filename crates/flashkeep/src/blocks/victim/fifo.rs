@@ -8,7 +8,7 @@
 //! Xiang and Kurkoski, "An improved analytic expression for write amplification in NAND flash", ICNC 2012: A
 //! = a / (a + W(−a·e^−a)) under uniform random writes.
 
-use super::{Candidates, Victim};
+use super::{Candidates, Score, Victim};
 
 /// Oldest first.
 pub(super) const POLICY: Victim = Victim {
@@ -16,11 +16,12 @@ pub(super) const POLICY: Victim = Victim {
     summary: "the block closed longest ago",
     source: include_str!("fifo.rs"),
     keys: &[],
-    pick,
+    pick: pick::<u16>,
+    pick_wide: pick::<u32>,
 };
 
-fn pick(candidates: &Candidates<'_>) -> Option<u32> {
-    let blocks = candidates.valid.iter().zip(candidates.sealed).zip(0..);
+fn pick<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {
+    let blocks = candidates.valid.iter().zip(candidates.closed_at).zip(0..);
     let worth = blocks.filter(|((valid, _), _)| **valid < candidates.pages);
-    worth.min_by_key(|((_, sealed), _)| **sealed).map(|(_, block)| block)
+    worth.min_by_key(|((_, closed), _)| **closed).map(|(_, block)| block)
 }

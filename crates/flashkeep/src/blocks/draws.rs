@@ -4,7 +4,7 @@
 use flashkeep_trace::random::{Random, mix};
 
 /// The random numbers of one decision.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Draws(u64);
 
 impl Draws {

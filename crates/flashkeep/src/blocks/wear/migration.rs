@@ -26,7 +26,7 @@ pub(super) const POLICY: Levelling = Levelling {
 /// Whether a block is to get the coldest data.
 pub(super) fn migrate(wear: &Wear<'_>) -> Option<Verdict> {
     let below = wear.limits.migrate_below;
-    if !below.exceeds(wear.life, wear.lives, wear.blocks) {
+    if !below.exceeds(wear.remaining) {
         return None;
     }
     (wear.coldest)(below).map(Verdict::Migrate)

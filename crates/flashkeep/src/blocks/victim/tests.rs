@@ -5,13 +5,13 @@ use proptest::prelude::*;
 
 const FREE: u16 = 0xFFFF;
 
-fn candidates<'a>(valid: &'a [u16], sealed: &'a [u32], turn: u64) -> Candidates<'a> {
+fn candidates<'a>(valid: &'a [u16], closed_at: &'a [u32], turn: u64) -> Candidates<'a, u16> {
     let tuning = Tuning { choices: 3, window: 3 };
     let draws = Draws::stream(1, "test").turn(turn);
-    Candidates { valid, sealed, seals: 100, pages: 8, draws, tuning }
+    Candidates { valid, closed_at, closings: 100, pages: 8, first: 0, draws, tuning }
 }
 
-fn pick(name: &str, candidates: &Candidates<'_>) -> Option<u32> {
+fn pick(name: &str, candidates: &Candidates<'_, u16>) -> Option<u32> {
     (named(name).expect("a policy").pick)(candidates)
 }
 

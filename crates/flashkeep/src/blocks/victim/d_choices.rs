@@ -17,4 +17,5 @@ pub(super) const POLICY: Victim = Victim {
     source: include_str!("d_choices.rs"),
     keys: &["choices"],
     pick: |candidates| random::best_of(candidates, candidates.tuning.choices),
+    pick_wide: |candidates| random::best_of(candidates, candidates.tuning.choices),
 };

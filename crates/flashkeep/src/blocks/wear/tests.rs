@@ -9,7 +9,8 @@ fn judged(name: &str, life: u64, draw: u64, window: f64) -> Verdict {
         rate_limit_window: Share::of(window),
         migrate_below: Share::of(0.85),
     };
-    let wear = Wear { life, lives: 10_000, blocks: 10, draw, coldest: &|_| Some(7), limits };
+    let remaining = Remaining { left: u128::from(life) * 10, of: 10_000 };
+    let wear = Wear { remaining, draw, coldest: &|_| Some(7), limits };
     (named(name).expect("a policy").judge)(&wear)
 }
 
@@ -44,7 +45,8 @@ fn without_cold_data_both_limits_the_rate_and_migration_takes() {
         rate_limit_window: Share::of(0.8),
         migrate_below: Share::of(0.85),
     };
-    let wear = Wear { life: 1, lives: 10_000, blocks: 10, draw: u64::MAX, coldest: &|_| None, limits };
+    let remaining = Remaining { left: 10, of: 10_000 };
+    let wear = Wear { remaining, draw: u64::MAX, coldest: &|_| None, limits };
     assert_eq!((named("both").unwrap().judge)(&wear), Verdict::Pass);
     assert_eq!((named("migration").unwrap().judge)(&wear), Verdict::Take);
 }

@@ -9,7 +9,7 @@
 //! drives", SIGMETRICS 2013. MQSim calls it RANDOM_P. Under uniform random writes, with b pages per block and
 //! a share ρ of them in use: A = b / (b (1 − ρ) + ρ), see docs/wear.md.
 
-use super::{Candidates, Victim};
+use super::{Candidates, Score, Victim};
 
 /// Draws that may miss before blocks are counted.
 const TRIES: u32 = 16;
@@ -21,10 +21,11 @@ pub(super) const POLICY: Victim = Victim {
     source: include_str!("random.rs"),
     keys: &[],
     pick: |candidates| nth(candidates, 0),
+    pick_wide: |candidates| nth(candidates, 0),
 };
 
 /// The `n`th block drawn.
-pub(super) fn nth(candidates: &Candidates<'_>, n: u32) -> Option<u32> {
+pub(super) fn nth<S: Score>(candidates: &Candidates<'_, S>, n: u32) -> Option<u32> {
     let blocks = candidates.valid.len() as u32;
     let first = n * (TRIES + 1);
     let worth = |block: &u32| candidates.valid[*block as usize] < candidates.pages;
@@ -39,7 +40,7 @@ pub(super) fn nth(candidates: &Candidates<'_>, n: u32) -> Option<u32> {
 }
 
 /// Of `count` blocks drawn the one with the fewest valid pages, the first drawn of equals.
-pub(super) fn best_of(candidates: &Candidates<'_>, count: u32) -> Option<u32> {
+pub(super) fn best_of<S: Score>(candidates: &Candidates<'_, S>, count: u32) -> Option<u32> {
     let drawn = (0..count).map_while(|n| nth(candidates, n));
     drawn.min_by_key(|&block| candidates.valid[block as usize])
 }

@@ -1,0 +1,182 @@
+//! Which erase unit is reclaimed next: the victim policy proposes, wear leveling decides.
+
+use super::units::{EraseUnits, Score};
+use super::victim::{Candidates, Tuning, Victim};
+use super::wear::{Levelling, Limits, Remaining, Share, Verdict, Wear};
+use super::{Draws, victim, wear};
+
+/// Units that wear leveling looks at before it takes one as it is.
+const LIST: usize = 8;
+
+/// What a drive file says of victims and of wear.
+#[derive(Clone, Copy, Debug)]
+pub struct Policies {
+    /// Which unit is reclaimed.
+    pub victim: Victim,
+    /// What the user can choose about that.
+    pub tuning: Tuning,
+    /// How wear is spread.
+    pub levelling: Levelling,
+    /// What the user can choose about that.
+    pub limits: Limits,
+    /// Erases that a block stands; none where blocks last forever.
+    pub erase_budget: Option<u32>,
+}
+
+impl Default for Policies {
+    fn default() -> Self {
+        Policies {
+            victim: victim::VICTIMS[0],
+            tuning: Tuning { choices: 10, window: 64 },
+            levelling: wear::LEVELLINGS[0],
+            limits: Limits {
+                rate_limit_below: Share::of(0.8),
+                rate_limit_window: Share::of(0.8),
+                migrate_below: Share::of(0.85),
+            },
+            erase_budget: None,
+        }
+    }
+}
+
+/// What wear leveling has to do with the reclaiming of a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Levelled {
+    /// Nothing.
+    #[default]
+    No,
+    /// Another one was passed over, because it is worn.
+    Instead,
+    /// It is worn: when it has been erased, the data of this cold unit are moved into it.
+    Into(u32),
+    /// Its data are cold, and are being moved into a worn unit.
+    Out,
+}
+
+/// The policies, and the random numbers that they may read. Saved, it is the number of its decisions: another drive file may
+/// say other policies.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Chooser {
+    #[serde(skip)]
+    policies: Policies,
+    #[serde(skip)]
+    victim_draws: Draws,
+    #[serde(skip)]
+    wear_draws: Draws,
+    /// Decisions so far.
+    turn: u64,
+}
+
+impl Chooser {
+    /// A chooser that has decided nothing yet.
+    #[must_use]
+    pub fn new(policies: Policies) -> Self {
+        let [victim_draws, wear_draws] = [Draws::stream(0, ""); 2];
+        let mut this = Chooser { policies, victim_draws, wear_draws, turn: 0 };
+        this.seed(1);
+        this
+    }
+
+    /// The run's seed, from which the random numbers come.
+    pub fn seed(&mut self, seed: u64) {
+        self.victim_draws = Draws::stream(seed, "ftl.gc.victim");
+        self.wear_draws = Draws::stream(seed, "ftl.wear.levelling");
+    }
+
+    /// Whether wear leveling has a say.
+    #[must_use]
+    pub fn levels(&self) -> bool {
+        !self.policies.levelling.is_none()
+    }
+
+    /// Decisions so far: the place in the streams of random numbers.
+    #[must_use]
+    pub fn turn(&self) -> u64 {
+        self.turn
+    }
+
+    /// Goes on at that place.
+    pub fn set_turn(&mut self, turn: u64) {
+        self.turn = turn;
+    }
+
+    /// The unit that the victim policy would reclaim.
+    #[must_use]
+    pub fn proposed<U: EraseUnits>(&self, units: &U) -> Option<u32> {
+        self.proposed_of(units, units.scores())
+    }
+
+    fn proposed_of<U: EraseUnits>(&self, units: &U, valid: &[U::Score]) -> Option<u32> {
+        let candidates = Candidates {
+            valid,
+            closed_at: units.closed_at(),
+            closings: units.closings(),
+            pages: units.worth(),
+            first: units.first(),
+            draws: self.victim_draws.turn(self.turn),
+            tuning: self.policies.tuning,
+        };
+        U::Score::pick(&self.policies.victim)(&candidates)
+    }
+
+    /// The unit to reclaim, and what wear leveling has to do with it.
+    pub fn choose<U: EraseUnits>(&mut self, units: &U) -> Option<(u32, Levelled)> {
+        self.turn += 1;
+        if self.levels() {
+            return self.choose_levelled(units);
+        }
+        self.proposed(units).map(|unit| (unit, Levelled::No))
+    }
+
+    #[cold]
+    fn choose_levelled<U: EraseUnits>(&mut self, units: &U) -> Option<(u32, Levelled)> {
+        let mut left = units.scores().to_vec();
+        let mut chosen = None;
+        for passed in 0..LIST {
+            let Some(unit) = self.proposed_of(units, &left) else { break };
+            chosen = Some((unit, if passed == 0 { Levelled::No } else { Levelled::Instead }));
+            match self.judge(units, unit) {
+                Verdict::Take => break,
+                Verdict::Migrate(coldest) => {
+                    chosen = Some((unit, Levelled::Into(coldest)));
+                    break;
+                }
+                Verdict::Pass => left[unit as usize] = U::Score::NOT_CLOSED,
+            }
+            self.turn += 1;
+        }
+        chosen
+    }
+
+    fn judge<U: EraseUnits>(&self, units: &U, unit: u32) -> Verdict {
+        let Policies { levelling, limits, .. } = self.policies;
+        let coldest = |share: Share| {
+            let fresh = |other| other != unit && !share.exceeds(self.remaining(units, other));
+            units.coldest(|other| fresh(other) && would_rest(units, other, unit))
+        };
+        let draw = self.wear_draws.turn(self.turn).bits(0);
+        (levelling.judge)(&Wear { remaining: self.remaining(units, unit), draw, coldest: &coldest, limits })
+    }
+
+    /// What a unit has left, of what units have left in the mean: erases of its budget, or where there is no budget the mean
+    /// number of erases over its own.
+    fn remaining<U: EraseUnits>(&self, units: &U, unit: u32) -> Remaining {
+        let (erases, count) = (units.erases_of(unit), units.scores().len() as u64);
+        match self.policies.erase_budget {
+            Some(budget) => Remaining {
+                left: u128::from(budget.saturating_sub(erases)) * u128::from(count),
+                of: u128::from((u64::from(budget) * count).saturating_sub(units.erases())),
+            },
+            None => Remaining { left: units.erases().into(), of: u128::from(erases) * u128::from(count) },
+        }
+    }
+}
+
+/// Whether the worn unit would rest under another one's data for as long as a unit lives in the mean, which is while as
+/// many are closed as there are: if those go on as before, until it has as few valid pages as now.
+fn would_rest<U: EraseUnits>(units: &U, other: u32, worn: u32) -> bool {
+    let (valid, least) = (units.valid_in(other), units.valid_in(worn));
+    let age = u64::from(units.closings().saturating_sub(units.closed_at()[other as usize]));
+    let lost = u64::from(units.pages().saturating_sub(valid));
+    age * u64::from(valid.saturating_sub(least)) >= lost * units.scores().len() as u64 && valid > least
+}
