@@ -2,7 +2,7 @@
 
 use super::check::Check;
 use crate::error::DriveError;
-use crate::ftl::{Copyback, GcSpec};
+use crate::ftl::GcSpec;
 
 impl Check<'_> {
     pub(super) fn cleaning(&mut self) -> Result<(), DriveError> {

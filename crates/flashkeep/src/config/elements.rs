@@ -7,7 +7,6 @@ use crate::flash::{BusUse, Level, MultiPlane};
 use crate::ftl::allocation::Binding;
 use crate::ftl::{GcRun, PlaneChoice};
 use crate::host::{HostOrder, LateRequests};
-use crate::schemes::{self, Members};
 
 impl Check<'_> {
     pub(super) fn elements(&mut self, allocation: Binding) -> Result<(), DriveError> {
@@ -15,7 +14,6 @@ impl Check<'_> {
         self.rounds()?;
         self.packing()?;
         self.gathering();
-        self.summary()?;
         let within = |level: &&Level| matches!(level, Level::Die | Level::Plane);
         let by_address = allocation.levels().iter().any(|level| within(&level));
         if by_address && self.spec.ftl.plane_choice != PlaneChoice::InTurn {
@@ -61,33 +59,17 @@ impl Check<'_> {
         }
         let commands = &flash.commands;
         let joins = commands.multi_plane != MultiPlane::Off || commands.cache_program || commands.cache_read;
-        let scheme = schemes::named(&self.spec.redundancy.scheme);
         let refused = [
             (ftl.gc.run != GcRun::HoldChannel, "ftl.gc.run", "\"hold-channel\" is accepted with this"),
             (ftl.gc.soft_threshold.is_some(), "ftl.gc.soft_threshold", "it is not accepted with this"),
             (joins, "flash.commands", "multi-plane commands and cache registers are not accepted with this"),
             (self.maps_blocks(), "ftl.map", "\"page\" and \"dftl\" are accepted with this"),
-            (
-                scheme.is_some_and(|scheme| scheme.kind == Members::Raw),
-                "redundancy.scheme",
-                "log-structured schemes are not accepted with this",
-            ),
         ];
         let Some((_, key, accepted)) = refused.into_iter().find(|(refused, ..)| *refused) else {
             return Ok(());
         };
         let message = format!("rounds of one operation for each unit: of {key}, {accepted}");
         Err(self.wrong(&["flash.bus", key], message))
-    }
-
-    fn summary(&self) -> Result<(), DriveError> {
-        let raw =
-            schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw);
-        if raw && self.spec.flash.summary_page {
-            let message = "log-structured schemes have no summaries; only `false` is accepted";
-            return Err(self.wrong(&["flash.summary_page", "redundancy.scheme"], message));
-        }
-        Ok(())
     }
 
     fn units_on_a_channel(&self) -> u64 {

@@ -6,7 +6,7 @@ use super::packing::{block_pages, page_bytes};
 use crate::error::DriveError;
 use crate::flash::{Across, BusUse, BusyUnit, FlashSpec, MultiPlane, Pools};
 use crate::ftl::{Copyback, PlaneChoice, Pool};
-use crate::schemes::{self, Inside, Members};
+use crate::schemes::{self, Inside};
 
 fn pools(spec: &DriveSpec) -> Pools {
     let FlashSpec { chips_per_channel: chips, dies_per_chip: dies, planes_per_die: planes, .. } = spec.flash;
@@ -56,7 +56,6 @@ impl Check<'_> {
             return Ok(());
         }
         let scheme = schemes::named(&self.spec.redundancy.scheme);
-        let raw = scheme.is_some_and(|scheme| scheme.kind == Members::Raw);
         let across = self.spec.redundancy.read::<Inside>().across;
         let within = across == Across::Die || (pool == Pool::Gang && across == Across::Chip);
         let gang = pool == Pool::Gang;
@@ -93,11 +92,6 @@ impl Check<'_> {
                 self.maps_blocks(),
                 "ftl.map",
                 "block maps manage their own blocks; \"page\" and \"dftl\" are accepted with this",
-            ),
-            (
-                raw,
-                "redundancy.scheme",
-                "log-structured schemes have rows over all planes; \"plane\" is accepted with this",
             ),
             (
                 within && scheme.is_some_and(|scheme| !scheme.plain),

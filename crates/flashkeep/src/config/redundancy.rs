@@ -2,7 +2,7 @@
 
 use super::check::{Check, Resolved, product};
 use super::load::Given;
-use super::packing::{block_pages, page_bytes, spare_pages};
+use super::packing::{page_bytes, spare_pages};
 use super::pools::pooled;
 use super::wear::spare_blocks;
 use crate::error::DriveError;
@@ -89,10 +89,13 @@ impl Resolved {
         (redundancy.read::<NvramOptions>().nvram_mib * 1_048_576.0) as u64 / each
     }
 
-    /// Pages of each member that are erased as one: the same block of every plane of it.
+    /// Pages of each member that are erased as one: the same block of every plane of it, or of every pool of planes.
     #[must_use]
     pub fn group_pages(&self) -> u64 {
-        self.planes() / u64::from(self.parts()) * u64::from(self.block_pages())
+        let flash = self.pooled_flash();
+        let pools =
+            product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
+        pools / u64::from(self.parts()) * u64::from(self.block_pages())
     }
 
     /// A log cleans when no more groups are free.
@@ -215,8 +218,7 @@ impl Check<'_> {
             return Err(self.wrong(&[key, "redundancy.width", "redundancy.scheme"], message));
         }
         self.memory(scheme)?;
-        self.old_versions(scheme)?;
-        self.groups(scheme)
+        self.old_versions(scheme)
     }
 
     /// Each member is a box: whole channels, whole chips of one channel, or whole dies of one chip.
@@ -296,23 +298,6 @@ impl Check<'_> {
             return Err(self.wrong(&["redundancy.nvram_mib", "flash.page_kib"], message));
         }
         Ok(())
-    }
-
-    /// What a log erases as one can be named by one command.
-    fn groups(&self, scheme: &Entry) -> Result<(), DriveError> {
-        let flash = &self.spec.flash;
-        let planes =
-            product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
-        let group = planes / u64::from(parts(&self.spec.redundancy)) * u64::from(block_pages(&self.spec));
-        if scheme.kind != Members::Raw || group <= u64::from(u16::MAX) {
-            return Ok(());
-        }
-        let message = format!(
-            "{group} pages of a member would be erased together (a block of each of its planes); at most \
-             {} are accepted: more members, or smaller blocks",
-            u16::MAX
-        );
-        Err(self.wrong(&["redundancy.width", "redundancy.scheme", "flash.pages_per_block"], message))
     }
 
     /// Each member holds at least a page, and every plane keeps room to collect.

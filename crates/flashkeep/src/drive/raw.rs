@@ -14,7 +14,7 @@ use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> Drive<C> {
-    /// Pages of a raw leaf's groups; a command must be able to trim one, so they ought to be 65,535 at most.
+    /// Pages of a raw leaf's groups.
     ///
     /// # Panics
     /// With a leaf that is not raw.
@@ -96,6 +96,9 @@ impl<C: Contents> Drive<C> {
             self.ftl.blocks.validate(ppn);
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
             self.count_untimed(leaf, Kind::Program, command.cause, ppn);
+            if self.immediate.counting {
+                self.ends_block(leaf, ppn);
+            }
             self.immediate.counting = false;
             return self.answer(ticket, 1, now, Span::ZERO, C::default());
         }
@@ -152,11 +155,13 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- erases
 
-    /// Groups are erased: every block of them, each behind what its unit was given before.
+    /// Groups are erased: every block of them, each behind what its unit was given before. A group of more pages than a
+    /// command can name is trimmed in parts, and erased with the last one.
     pub(super) fn trim_raw(&mut self, now: SimTime, leaf: usize, command: &Command, ticket: Ticket) {
         let group = self.rows(leaf).group_pages();
         let whole = command.start.0.is_multiple_of(group) && u32::from(command.count).is_multiple_of(group);
-        assert!(whole, "whole groups are erased");
+        let in_parts = group > u32::from(u16::MAX);
+        assert!(whole || in_parts, "whole groups are erased");
         for page in command.start.0..command.end() {
             if let Entry::At(ppn) = self.ftl.maps.get(leaf, page) {
                 self.ftl.blocks.invalidate(ppn);
@@ -164,7 +169,9 @@ impl<C: Contents> Drive<C> {
             self.ftl.maps.set(leaf, page, Entry::Unmapped);
         }
         let width = self.rows(leaf).group_blocks();
-        let groups = (command.start.0..command.end()).step_by(group as usize);
+        let ends = command.end() / group * group;
+        let first = if in_parts { command.start.0 / group * group } else { command.start.0 };
+        let groups = (first..ends).step_by(group as usize);
         let firsts = groups.flat_map(|first| first..first + width);
         let blocks: Vec<(u32, Ppn)> = firsts.map(|page| (page, self.raw_ppn(leaf, page))).collect();
         let good = |(_, ppn): &(u32, Ppn)| !self.health.damaged || !self.is_in_failed_block(*ppn);

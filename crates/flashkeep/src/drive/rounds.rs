@@ -8,7 +8,7 @@
 
 use super::dies::{Channel, bits};
 use super::program::Full;
-use super::sources::{ByAge, Writes};
+use super::sources::{ByAge, Next, Writes};
 use super::{Drive, Kind, Op};
 use crate::engine::{Contents, Done, LeafId};
 use crate::flash::{Phases, Round, Target, UnitId};
@@ -31,6 +31,10 @@ impl<C: Contents> Drive<C> {
             end = self.write_in_rounds(now, end, channel);
         }
         if end == now {
+            // An erase may wait for what is still under way.
+            if let Next::NotBefore(at) = self.writes_later(now, channel) {
+                self.wake_slot(self.dies.units.len() + channel, at);
+            }
             return;
         }
         let state = &mut self.dies.channels[channel];

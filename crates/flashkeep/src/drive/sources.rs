@@ -231,7 +231,7 @@ impl<C: Contents> Drive<C> {
 
     /// Nothing can be written now: when that may change by itself.
     #[inline(never)]
-    fn writes_later(&self, now: SimTime, channel: usize) -> Next {
+    pub(super) fn writes_later(&self, now: SimTime, channel: usize) -> Next {
         let until = if self.ftl.physical {
             self.look_again_at(now)
         } else if self.packing.active {

@@ -272,7 +272,10 @@ impl<C: Contents> Drive<C> {
             self.prefetch_for(lane);
         }
         self.leave_rest_of(&pages, stream);
-        let summaries = self.summaries_of(usize::from(ftl), Some(stream), &pages);
+        let summaries = match self.ftl.physical {
+            true => u32::from(self.ends_block(usize::from(ftl), pages[pages.len() - 1].target.to)),
+            false => self.summaries_of(usize::from(ftl), Some(stream), &pages),
+        };
         let manner = Manner {
             cached: self.flash.commands.cache_program && !self.ftl.physical,
             ..Manner::program(summaries)
@@ -414,6 +417,16 @@ impl<C: Contents> Drive<C> {
         }
         let planes = (0..pages.len()).filter(|&at| at == 0 || pages[at - 1].plane != pages[at].plane);
         planes.map(|at| u32::from(self.seals(ftl, stream, pages[at].plane))).sum()
+    }
+
+    /// Whether a physical page is the last one of its block, so that the block's summary page follows.
+    pub(super) fn ends_block(&mut self, ftl: usize, ppn: Ppn) -> bool {
+        let geometry = &self.flash.geometry;
+        let ends = self.ftl.summaries && geometry.page_of(ppn) + 1 == geometry.pages;
+        if ends {
+            self.accounts.counters.count(ftl as u16, Kind::Program, Cause::Metadata);
+        }
+        ends
     }
 
     #[inline(never)]

@@ -491,9 +491,15 @@ impl Log {
         self.groups.erase(group);
         self.erasing += 1;
         let rows = self.groups.rows(group);
-        let all = Command::new(Verb::Trim, Page(rows.start), self.groups.pages() as u16).because(cause);
+        // In parts, if a command cannot name all of its pages.
+        let parts = rows.clone().step_by(usize::from(u16::MAX));
+        let trim = |first: u32| {
+            let count = (rows.end - first).min(u32::from(u16::MAX)) as u16;
+            Command::new(Verb::Trim, Page(first), count).because(cause)
+        };
+        let trims: Vec<Command> = parts.map(trim).collect();
         for member in 0..self.members {
-            plan.push(Step::new(Member(member), all, Step::NOWHERE));
+            plan.steps.extend(trims.iter().map(|trim| Step::new(Member(member), *trim, Step::NOWHERE)));
         }
         plan.hold = Some(Hold::Erase(group).key());
     }
