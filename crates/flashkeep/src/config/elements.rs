@@ -63,7 +63,6 @@ impl Check<'_> {
             (ftl.gc.run != GcRun::HoldChannel, "ftl.gc.run", "\"hold-channel\" is accepted with this"),
             (ftl.gc.soft_threshold.is_some(), "ftl.gc.soft_threshold", "it is not accepted with this"),
             (joins, "flash.commands", "multi-plane commands and cache registers are not accepted with this"),
-            (self.maps_blocks(), "ftl.map", "\"page\" and \"dftl\" are accepted with this"),
         ];
         let Some((_, key, accepted)) = refused.into_iter().find(|(refused, ..)| *refused) else {
             return Ok(());

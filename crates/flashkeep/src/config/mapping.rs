@@ -186,7 +186,7 @@ impl Check<'_> {
     }
 
     fn room_for_logs(&self, map: &Entry, scheme: &schemes::Entry) -> Result<(), DriveError> {
-        let flash = &self.spec.flash;
+        let flash = &pooled(&self.spec);
         let (least, what) = map.least_spare;
         if (scheme.follows_load)(&self.spec.redundancy) {
             let message =

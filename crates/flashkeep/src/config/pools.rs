@@ -1,6 +1,6 @@
 //! `ftl.pool`: planes that share an open block and are collected as one.
 
-use super::check::{Check, Resolved};
+use super::check::{Check, Resolved, product};
 use super::keys::DriveSpec;
 use super::packing::{block_pages, page_bytes};
 use crate::error::DriveError;
@@ -39,6 +39,13 @@ impl Resolved {
     #[must_use]
     pub fn pools(&self) -> Pools {
         pools(&self.spec)
+    }
+
+    /// Planes of the flash as its FTL sees it.
+    #[must_use]
+    pub fn pooled_planes(&self) -> u64 {
+        let flash = self.pooled_flash();
+        product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die])
     }
 
     /// The flash as its FTL sees it: each pool is a plane, and pages are those of the map.
@@ -87,11 +94,6 @@ impl Check<'_> {
                 "ftl.gc.copyback",
                 "the skipped page's successor is mostly in another plane; \"off\", \"on\" and \"parity\" \
                  are accepted with this",
-            ),
-            (
-                self.maps_blocks(),
-                "ftl.map",
-                "block maps manage their own blocks; \"page\" and \"dftl\" are accepted with this",
             ),
             (
                 within && scheme.is_some_and(|scheme| !scheme.plain),

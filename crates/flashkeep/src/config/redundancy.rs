@@ -92,10 +92,7 @@ impl Resolved {
     /// Pages of each member that are erased as one: the same block of every plane of it, or of every pool of planes.
     #[must_use]
     pub fn group_pages(&self) -> u64 {
-        let flash = self.pooled_flash();
-        let pools =
-            product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
-        pools / u64::from(self.parts()) * u64::from(self.block_pages())
+        self.pooled_planes() / u64::from(self.parts()) * u64::from(self.block_pages())
     }
 
     /// A log cleans when no more groups are free.

@@ -770,12 +770,10 @@ fn keys_of_elements_that_do_not_fit_are_refused() {
             vec!["flash.bus=rounds", "ftl.gc.run=hold-channel", "ftl.gc.soft_threshold=0.2"],
             "ftl.gc.soft_threshold",
         ),
-        (vec!["flash.bus=rounds", "ftl.gc.run=hold-channel", "ftl.map=block"], "ftl.map"),
         (vec!["ftl.pool=element", "flash.busy_unit=die"], "flash.busy_unit"),
         (vec!["ftl.pool=gang", "flash.bus=transfers"], "ftl.pool"),
         (vec!["ftl.pool=element", "flash.commands.multi_plane=match"], "flash.commands.multi_plane"),
         (vec!["ftl.pool=element", "ftl.gc.copyback=parity-skip"], "ftl.gc.copyback"),
-        (vec!["ftl.pool=element", "ftl.map=hybrid"], "ftl.map"),
         (vec!["ftl.pool=element", "redundancy.scheme=raid5", "redundancy.across=die"], "redundancy.across"),
         (vec!["host.link_us_per_sector=1", "host.late_requests=from-arrival"], "host.late_requests"),
     ] {
