@@ -7,6 +7,7 @@ use crate::flash::{BusUse, Level, MultiPlane};
 use crate::ftl::allocation::Binding;
 use crate::ftl::{GcRun, PlaneChoice};
 use crate::host::{HostOrder, LateRequests};
+use crate::schemes::{self, Members};
 
 impl Check<'_> {
     pub(super) fn elements(&mut self, allocation: Binding) -> Result<(), DriveError> {
@@ -59,9 +60,20 @@ impl Check<'_> {
         }
         let commands = &flash.commands;
         let joins = commands.multi_plane != MultiPlane::Off || commands.cache_program || commands.cache_read;
+        // What scheme or map collects are programs and erases like others.
+        let scheme = schemes::named(&self.spec.redundancy.scheme);
+        let collects = !self.maps_blocks() && scheme.is_none_or(|scheme| scheme.kind != Members::Raw);
         let refused = [
-            (ftl.gc.run != GcRun::HoldChannel, "ftl.gc.run", "\"hold-channel\" is accepted with this"),
-            (ftl.gc.soft_threshold.is_some(), "ftl.gc.soft_threshold", "it is not accepted with this"),
+            (
+                collects && ftl.gc.run != GcRun::HoldChannel,
+                "ftl.gc.run",
+                "\"hold-channel\" is accepted with this",
+            ),
+            (
+                collects && ftl.gc.soft_threshold.is_some(),
+                "ftl.gc.soft_threshold",
+                "it is not accepted with this",
+            ),
             (joins, "flash.commands", "multi-plane commands and cache registers are not accepted with this"),
         ];
         let Some((_, key, accepted)) = refused.into_iter().find(|(refused, ..)| *refused) else {

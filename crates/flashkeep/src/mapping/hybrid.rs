@@ -39,7 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
     below: Below::Blocks,
     least_spare: (4, "two logs, one for sequential writes, one to merge into"),
     own_victim: Some("fifo"),
-    build: |options| Some(Mapping::Hybrid(Hybrid::new(options))),
+    build: |options| Some(Mapping::Hybrid(Box::new(Hybrid::new(options)))),
 };
 
 /// What is in a slot of a log that holds nothing: its program was cut off, or what it held is elsewhere.

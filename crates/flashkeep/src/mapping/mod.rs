@@ -141,7 +141,7 @@ pub enum Mapping {
     /// See the file `block.rs`.
     Block(BlockMap),
     /// See the file `hybrid.rs`.
-    Hybrid(Hybrid),
+    Hybrid(Box<Hybrid>),
 }
 
 impl Mapping {
