@@ -158,8 +158,8 @@ impl Chooser {
         (levelling.judge)(&Wear { remaining: self.remaining(units, unit), draw, coldest: &coldest, limits })
     }
 
-    /// What a unit has left, of what units have left in the mean: erases of its budget, or where there is no budget the mean
-    /// number of erases over its own.
+    /// What a unit has left, over what units have left in the mean: of the budget, or, without one, of twice the mean erase
+    /// count. Without a budget a unit that is ahead of the mean by at most one erase is as good as any.
     fn remaining<U: EraseUnits>(&self, units: &U, unit: u32) -> Remaining {
         let (erases, count) = (units.erases_of(unit), units.scores().len() as u64);
         match self.policies.erase_budget {
@@ -167,7 +167,12 @@ impl Chooser {
                 left: u128::from(budget.saturating_sub(erases)) * u128::from(count),
                 of: u128::from((u64::from(budget) * count).saturating_sub(units.erases())),
             },
-            None => Remaining { left: units.erases().into(), of: u128::from(erases) * u128::from(count) },
+            None => {
+                let (total, own) = (units.erases(), u64::from(erases) * count);
+                let fresh = u64::from(erases).saturating_sub(1) * count <= total;
+                let left = if fresh { 2 * total } else { (2 * total).saturating_sub(own) };
+                Remaining { left: left.into(), of: total.into() }
+            }
         }
     }
 }

@@ -54,24 +54,3 @@ impl<C: Contents> Drive<C> {
         }
     }
 }
-
-/// What is left of a block's life: of its budget, or, without one, of twice the mean erase count of its plane. Without one
-/// it is counted in parts of an erase, as many as the plane has blocks, and a block that is ahead of the mean by an erase
-/// at most is as good as any.
-fn life(budget: Option<u32>, erases: u32, total: u64, blocks: u32) -> u64 {
-    let (erases, blocks) = (u64::from(erases), u64::from(blocks));
-    match budget {
-        Some(budget) => u64::from(budget).saturating_sub(erases),
-        None if erases.saturating_sub(1) * blocks <= total => 2 * total,
-        None => (2 * total).saturating_sub(erases * blocks),
-    }
-}
-
-/// What is left of the lives of all blocks of a plane, as [`life`] counts it.
-fn lives(budget: Option<u32>, total: u64, blocks: u32) -> u64 {
-    let blocks = u64::from(blocks);
-    match budget {
-        Some(budget) => (u64::from(budget) * blocks).saturating_sub(total),
-        None => total * blocks,
-    }
-}
