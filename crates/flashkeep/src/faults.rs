@@ -435,8 +435,8 @@ mod tests {
             ("chip:0.0@1s,transient,replace_after=1s", "exclude"),
             ("member:2@1s", "0 to 1"),
             ("nvram@1s", "no such memory"),
-            ("power@1s,transient", "comes back at once"),
-            ("power@1s,replace_after=1s", "comes back at once"),
+            ("power@1s,transient", "the power returns immediately"),
+            ("power@1s,replace_after=1s", "the power returns immediately"),
             ("power", "WHAT@WHEN"),
         ] {
             let message = from_option(text, &drive).expect_err(text);
