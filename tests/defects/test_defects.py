@@ -380,3 +380,56 @@ def test_trims_while_a_plane_of_spd_raid4_is_rebuilt_leave_no_wrong_read(bench: 
     options = ("--wrap", "--verify", "--time-scale", 0.001, "--fail", fail)
     _, summary = bench(array, "trims-spd-raid4.csv", *options)
     assert summary["integrity"]["wrong_reads"] == 0
+
+
+@expected("23")
+def test_a_power_loss_of_a_drive_that_wears_out_leaves_nothing_under_way(bench: Bench) -> None:
+    keys = {
+        "flash.channels": 4, "flash.chips_per_channel": 1, "flash.planes_per_die": 1, "flash.blocks_per_plane": 16,
+        "flash.pages_per_block": 8, "redundancy.scheme": "raid6", "ftl.wear.erase_budget": 3,
+    }  # fmt: skip
+    workload = "synth:random,requests=124,size=4096:0.7/32768:0.3,write=1,depth=1"
+    done, _ = bench.run("", workload, keys, "--fail", "power@7872us")
+    ended_well(done)
+
+
+@expected("24")
+def test_a_channel_of_a_member_behind_a_link_that_forgets_leaves_nothing_under_way(bench: Bench) -> None:
+    (bench.folder / "member.toml").write_text(
+        "flash.channels = 4\nflash.chips_per_channel = 1\nflash.planes_per_die = 4\nflash.blocks_per_plane = 16\n"
+        'ftl.over_provisioning = 0.5\nredundancy.scheme = "ppc"\nftl.map_memory = "mram"\nhost.link_us_per_sector = 2\n'
+    )
+    array = 'members = ["6 * ./member.toml"]\nredundancy.scheme = "raid5"\nhost.link_us_per_sector = 2\n'
+    workload = "synth:sequential,requests=40,size=4KiB,write=1,rate=200k"
+    fail = "member:0/member:1@37req,transient"
+    done, _ = bench(array, workload, "--existing", "all", "--fail", fail)
+    ended_well(done)
+
+
+@expected("25")
+def test_a_saved_log_structured_drive_has_no_wrong_reads_after_failures_and_a_power_loss(bench: Bench) -> None:
+    keys = {
+        "flash.channels": 8, "flash.chips_per_channel": 1, "flash.planes_per_die": 1, "flash.blocks_per_plane": 32,
+        "flash.pages_per_block": 6, "redundancy.scheme": "lifespan",
+    }  # fmt: skip
+    saved = bench.folder / "used"
+    use = "synth:random,requests=300,write=0.8,size=4KiB,depth=4"
+    bench.run("", use, keys, "--verify", "--untimed", "--save-aged", saved)
+    fails = ["plane:1.0.0.0@3042us", "plane:3.0.0.0@28req,replace_after=1ms", "power@17401us"]
+    options = [word for fail in fails for word in ("--fail", fail)]
+    workload = "synth:random,requests=29,size=1024,write=0.3,footprint=64KiB,depth=16"
+    _, summary = bench.run("", workload, keys, *options, "--verify", "--aged", saved)
+    assert summary["integrity"]["wrong_reads"] == 0
+
+
+@expected("26")
+def test_a_power_loss_with_late_requests_loses_nothing_that_was_durable(bench: Bench) -> None:
+    keys = {
+        "flash.channels": 5, "flash.chips_per_channel": 3, "flash.blocks_per_plane": 32,
+        "redundancy.scheme": "raid6", "host.queue_depth": 4, "host.late_requests": "from-arrival",
+        "start.existing": "none",
+    }  # fmt: skip
+    workload = "synth:sequential,requests=13,size=4096,write=0.5,footprint=64KiB,rate=2k"
+    options = ("--seed", 209, "--time-scale", 0.001, "--fail", "power@12req")
+    _, summary = bench.run("", workload, keys, *options)
+    assert summary["integrity"]["lost_pages"] == 0
