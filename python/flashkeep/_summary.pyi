@@ -90,6 +90,9 @@ class Summary(Node):
     def mapping(self) -> Mapping:
         """How logical pages were found; only with maps other than a page map in memory."""
     @property
+    def chained(self) -> Chained:
+        """What chained declustering did; only with the scheme `chained`."""
+    @property
     def backup(self) -> Backup:
         """What disks that back up SSDs have done; only with the scheme `backup`."""
     @property
@@ -804,6 +807,13 @@ class Mapping(Node):
     @property
     def full_merges(self) -> int | None:
         """Blocks put together from several. (merges, lower is better)"""
+
+class Chained(Node):
+    """What chained declustering did."""
+
+    @property
+    def second_copy_reads(self) -> int | None:
+        """Pages that the host read from their second copy. (pages)"""
 
 class Backup(Node):
     """What disks that back up SSDs have done."""
