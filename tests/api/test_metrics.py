@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 
 import flashkeep as fk
 import pytest
-from flashkeep import registry
+from flashkeep import _flashkeep, registry
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,6 +54,11 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "backup": run("t7-backup-8", "synth:hybrid-usr,requests=2k"),
         "array": run("t7-ssd-raid5", "synth:hybrid-usr,requests=2k"),
     }
+    # Schemes with a section of their own.
+    inside = json.loads(_flashkeep.schema())["$defs"]["RedundancySpec"]["properties"]["across"]["x-schemes"]
+    sections = {metric["path"].split(".")[0] for metric in registry.read()["metrics"]}
+    for scheme in sorted(sections.intersection(inside)):
+        kinds[scheme] = run(drive, "synth:random,requests=2k", f"redundancy.scheme={scheme}")
     return {name: result.to_dict() for name, result in kinds.items()}
 
 
