@@ -129,6 +129,23 @@ def test_an_array_is_drawn_with_its_members(flashkeep: Command, array: Path) -> 
     assert "any one member may fail" in out
 
 
+def test_a_width_over_drives_makes_groups(flashkeep: Command, array: Path) -> None:
+    members = f'members=["6 * {array.with_name("drive.toml")}"]'
+    raid50 = ("--set", members, "--set", "redundancy.width=3")
+    code, out, err = flashkeep("check", array, *raid50)
+    assert (code, err) == (0, "")
+    assert "members 0 to 1" in out
+    assert "raid5 of 3" in out
+    assert "any one member may fail" in out
+    fails = ("--fail", "member:0/member:2@30%", "--fail", "member:1/member:0@60%")
+    code, out, _ = flashkeep("run", array, RANDOM, *raid50, *fails, "--json", "--verify")
+    found = json.loads(out)
+    assert (code, found["integrity"]["lost_pages"], found["redundancy"]["scheme"]) == (0, 0, "raid5")
+    code, _, err = flashkeep("check", array, "--set", "redundancy.width=3")
+    assert code == 2
+    assert "groups of 3 of 5 members: every group takes the same number, so 3 must divide 5" in err
+
+
 def test_members_have_dram_and_links_of_their_own(flashkeep: Command, array: Path) -> None:
     def run(*more: str) -> dict[str, Any]:
         pairs = [argument for pair in more for argument in ("--set", f"member.{pair}")]

@@ -3,11 +3,11 @@
 use super::check::Resolved;
 use super::keys::DriveSpec;
 use super::load::{self, Given};
-use super::redundancy::unread;
+use super::redundancy::{STRIPE, unread};
 use crate::error::DriveError;
 use crate::ftl::ageing;
 use crate::mapping::Below;
-use crate::schemes::{self, MemberFacts, Striping, Sums};
+use crate::schemes::{self, Entry, Groups, Inside, MemberFacts, RedundancySpec, Striping, Sums};
 
 /// Arrays of arrays of arrays: deeper ones lead back to themselves.
 const DEEPEST: usize = 8;
@@ -160,6 +160,67 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
     spec.flash.page_kib = page as f64 / 1024.0;
     spec.flash.sector_bytes = first.spec.flash.sector_bytes;
     spec.flash.pin_bytes_per_sector = first.spec.flash.sector_bytes;
+    let scheme = schemes::named(&spec.redundancy.scheme).expect("one of the table, as its key demands");
+    let mut warnings = unread(scheme, &spec.redundancy, given, true);
+    let mut resolved = match width(scheme, &spec, members.len()).map_err(|why| wrong(WIDTH, why))? {
+        None => {
+            scheme.keep_options(&mut spec.redundancy, true);
+            over(spec, members, given)?
+        }
+        Some(width) => over_groups(spec, scheme, members, width, given)?,
+    };
+    warnings.append(&mut resolved.warnings);
+    resolved.warnings = warnings;
+    Ok(resolved)
+}
+
+const WIDTH: &[&str] = &["redundancy.width", "members"];
+
+/// Members of each group, if they form several.
+fn width(scheme: &Entry, spec: &DriveSpec, members: usize) -> Result<Option<usize>, String> {
+    let Groups { width } = spec.redundancy.read();
+    let Some(width) = width.filter(|_| scheme.has::<Inside>()).map(|width| width as usize) else {
+        return Ok(None);
+    };
+    if !members.is_multiple_of(width) {
+        return Err(format!(
+            "groups of {width} of {members} members: every group takes the same number, so {width} must divide {members}"
+        ));
+    }
+    Ok((width < members).then_some(width))
+}
+
+/// An array of groups of members that follow each other: each has the scheme, and stripes go over the groups.
+fn over_groups(
+    mut spec: DriveSpec,
+    scheme: &Entry,
+    members: Vec<Resolved>,
+    width: usize,
+    given: &Given,
+) -> Result<Resolved, DriveError> {
+    let Striping { stripe_kib } = spec.redundancy.read();
+    let mut redundancy = spec.redundancy.clone();
+    scheme.keep_options(&mut redundancy, true);
+    redundancy.set(STRIPE, stripe_kib);
+    let mut own = redundancy.clone();
+    scheme.keep_options(&mut own, true);
+    own.remove("width");
+    let name = format!("{} of {width}", scheme.name);
+    let group = DriveSpec { name, flash: spec.flash.clone(), redundancy: own, ..DriveSpec::default() };
+    let groups = members.chunks(width).map(|members| over(group.clone(), members.to_vec(), given));
+    let groups = groups.collect::<Result<Vec<_>, _>>()?;
+    // A stripe of a group is on one group.
+    let data = scheme.data_members.map_or(1, |data| data(width as u32, &redundancy));
+    spec.redundancy = RedundancySpec::of("none").with(STRIPE, stripe_kib * f64::from(data));
+    let array = over(spec, groups, given)?;
+    Ok(Resolved { grouped: Some(redundancy), ..array })
+}
+
+/// An array whose scheme runs over these members.
+fn over(spec: DriveSpec, members: Vec<Resolved>, given: &Given) -> Result<Resolved, DriveError> {
+    let wrong = |keys: &[&str], message: String| given.error(keys, message);
+    let scheme = schemes::named(&spec.redundancy.scheme).expect("one of the table, as its key demands");
+    let page = members[0].page_bytes();
     let mut warnings = Vec::new();
     for member in &members {
         for warning in &member.warnings {
@@ -169,9 +230,6 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
             }
         }
     }
-    let scheme = schemes::named(&spec.redundancy.scheme).expect("one of the table, as its key demands");
-    warnings.extend(unread(scheme, &spec.redundancy, given, true));
-    scheme.keep_options(&mut spec.redundancy, true);
     let resolved = Resolved { array: members, warnings, ..Resolved::plain(spec, given.drive()) };
     let Striping { stripe_kib } = resolved.spec.redundancy.read();
     if scheme.has::<Striping>() && stripe_kib * 1024.0 % page as f64 != 0.0 {

@@ -11,6 +11,7 @@ use crate::flash::{BusUse, BusyUnit, FlashEnergySpec, MultiPlane, PageTypes, Tim
 use crate::ftl::Pool;
 use crate::ftl::allocation::Binding;
 use crate::kernel::whole;
+use crate::schemes::RedundancySpec;
 use serde_json::Value;
 
 /// Page addresses have 32 bits, and the lowest stands for no page.
@@ -39,6 +40,9 @@ pub struct Resolved {
     pub page_types: PageTypes,
     /// The members of an array, each on its own; empty where it is no array.
     pub array: Vec<Resolved>,
+    /// Of an array whose members form groups (`redundancy.width`): the redundancy as the drive file has it. The members are
+    /// the groups then, and the array stripes over them.
+    pub grouped: Option<RedundancySpec>,
 }
 
 impl Resolved {
@@ -47,6 +51,9 @@ impl Resolved {
     pub fn to_json(&self) -> Value {
         let mut keys = serde_json::to_value(&self.spec).unwrap_or_default();
         if let Some(keys) = keys.as_object_mut() {
+            if let Some(redundancy) = &self.grouped {
+                keys.insert("redundancy".into(), serde_json::to_value(redundancy).unwrap_or_default());
+            }
             if self.is_array() {
                 keys.retain(|key, _| !super::array::OF_DRIVES.contains(&key.as_str()));
             } else {
@@ -67,6 +74,7 @@ impl Resolved {
             allocation: Binding::DYNAMIC,
             page_types,
             array: Vec::new(),
+            grouped: None,
         }
     }
 
@@ -192,6 +200,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
         timing,
         page_types,
         array: Vec::new(),
+        grouped: None,
     })
 }
 

@@ -8,7 +8,7 @@ use super::wear::spare_blocks;
 use crate::error::DriveError;
 use crate::flash::{Across, Geometry};
 use crate::kernel::whole;
-use crate::schemes::{self, Entry, Inside, Members, NvramOptions, OldVersions, RedundancySpec};
+use crate::schemes::{self, Entry, Groups, Inside, Members, NvramOptions, OldVersions, RedundancySpec};
 
 /// Logical pages (or sectors) of this many physical ones.
 pub(super) fn logical(physical: u64, over_provisioning: f64) -> u64 {
@@ -126,6 +126,9 @@ impl Resolved {
     /// How many of which unit may fail, one after the other, before anything is lost.
     #[must_use]
     pub fn survives(&self) -> (u32, &'static str) {
+        if self.grouped.is_some() {
+            return self.array[0].survives();
+        }
         let unit = if self.is_array() { "member" } else { level(self.inside().across) };
         ((self.scheme().survives)(self.members()), unit)
     }
@@ -148,6 +151,9 @@ pub(super) fn level(across: Across) -> &'static str {
     }
 }
 
+/// The chunk of stripes over drives.
+pub(super) const STRIPE: &str = "stripe_kib";
+
 /// Warnings about options that the user gave and this scheme does not have.
 pub(super) fn unread(
     scheme: &Entry,
@@ -155,7 +161,10 @@ pub(super) fn unread(
     given: &Given,
     over_drives: bool,
 ) -> Vec<String> {
-    let by_hand = |key: &&String| given.by_hand(&format!("redundancy.{key}"));
+    // Groups of members are striped over, whatever the scheme in them.
+    let is_of_groups =
+        |key: &str| over_drives && key == STRIPE && redundancy.read::<Groups>().width.is_some();
+    let by_hand = |key: &&String| given.by_hand(&format!("redundancy.{key}")) && !is_of_groups(key);
     let given: Vec<&String> = redundancy.given().map(|(key, _)| key).filter(by_hand).collect();
     // Names of keys come from schemas, which take longer to make than all else here.
     if given.is_empty() {

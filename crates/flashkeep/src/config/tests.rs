@@ -529,13 +529,14 @@ fn a_resolved_drive_holds_the_options_of_its_scheme_only() {
     );
     assert_eq!(options(&preset("8CM-64", &["redundancy.scheme=none"])), "scheme");
     // Over drives, what is said of members inside a drive has no effect, and is not held.
-    let text = "members = [\"3 * 2CM-128\"]\nredundancy = { scheme = \"raid5\", width = 3 }";
+    let text =
+        "members = [\"3 * 2CM-128\"]\nredundancy = { scheme = \"raid5\", width = 3, across = \"chip\" }";
     let array = load_text("a.toml", text, &[]).unwrap();
-    assert_eq!(options(&array), "scheme stripe_kib incomplete idle_ms xor_us rebuild_share");
+    assert_eq!(options(&array), "scheme stripe_kib incomplete idle_ms xor_us rebuild_share width");
     assert!(
         array
             .warnings
-            .contains(&"redundancy.width: no effect over drives: the drives are the members".into())
+            .contains(&"redundancy.across: no effect over drives: the drives are the members".into())
     );
 }
 

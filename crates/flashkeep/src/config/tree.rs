@@ -106,7 +106,8 @@ fn array(drive: &Resolved) -> Node {
     if drive.scheme().memory {
         children.push(memory(drive));
     }
-    Node::new(&drive.spec.redundancy.scheme, lines, children)
+    let title = if drive.grouped.is_some() { "groups" } else { &drive.spec.redundancy.scheme };
+    Node::new(title, lines, children)
 }
 
 fn memory(drive: &Resolved) -> Node {

@@ -608,7 +608,7 @@ fn mapping(map: &'static str, counts: &Counts) -> MappingFigures {
 fn redundancy(drive: &Resolved) -> Redundancy {
     let (survives, unit) = drive.survives();
     Redundancy {
-        scheme: drive.spec.redundancy.scheme.clone(),
+        scheme: drive.grouped.as_ref().unwrap_or(&drive.spec.redundancy).scheme.clone(),
         members: drive.members(),
         spares: drive.parts() - drive.members(),
         survives,

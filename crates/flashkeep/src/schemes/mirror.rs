@@ -52,7 +52,7 @@ pub(super) const ENTRY: Entry = Entry {
     formula: members::sum_of_members,
     tried_with: &[
         TriedWith { parts: 2, drives: 3, ..TriedWith::BASE },
-        TriedWith { parts: 3, drives: 2, set: &["redundancy.width=3"], ..TriedWith::BASE },
+        TriedWith { parts: 3, drives: 3, set: &["redundancy.width=3"], ..TriedWith::BASE },
     ],
     ..Entry::BASE
 };

@@ -56,8 +56,8 @@ pub use log::{Log, least_groups};
 pub use mirror::{Mirror, MirrorAcknowledge, ReadPolicy};
 pub use none::Plain;
 pub use options::{
-    DiskLog, Idle, Incomplete, Incompletes, Inside, NvramOptions, NvramPrice, OldVersions, Part, Rebuilds,
-    RedundancySpec, Striping, Sums,
+    DiskLog, Groups, Idle, Incomplete, Incompletes, Inside, NvramOptions, NvramPrice, OldVersions, Part,
+    Rebuilds, RedundancySpec, Striping, Sums,
 };
 pub use parity::{Fixed, Layout, Parity, Rotated, Split, Weighted};
 pub use ppc::Ppc;
@@ -317,9 +317,14 @@ impl Entry {
     /// Parts of its options that have a meaning over drives, or inside one.
     fn parts(&self, over_drives: bool) -> Vec<&'static Part> {
         let other = |part: &&Part| if over_drives { part.is::<Inside>() } else { part.is::<Striping>() };
-        self.options.iter().filter(|part| !other(part)).collect()
+        let parts = self.options.iter().filter(|part| !other(part));
+        // A scheme whose members inside a drive can be chosen has it over drives, too, in groups.
+        let groups = (over_drives && self.has::<Inside>()).then_some(&GROUPS);
+        parts.chain(groups).collect()
     }
 }
+
+const GROUPS: Part = Part::of::<Groups>();
 
 impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

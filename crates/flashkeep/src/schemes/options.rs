@@ -53,6 +53,13 @@ impl RedundancySpec {
         self.options[key] = serde_json::to_value(value).expect("an option");
     }
 
+    /// Takes an option away: its default holds.
+    pub fn remove(&mut self, key: &str) {
+        if let Some(options) = self.options.as_object_mut() {
+            options.remove(key);
+        }
+    }
+
     /// The same, for a row of them.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Serialize) -> Self {
@@ -154,7 +161,8 @@ fn values<T: Serialize + DeserializeOwned>(given: &Value) -> Map<String, Value> 
 pub struct Inside {
     /// What its members are made of: `channel`, `chip` or `die`.
     pub across: Across,
-    /// How many members; all of that level where left out (a mirror's groups: 2).
+    /// How many members; all of that level if left out (a mirror: 2). Over drives: the members form groups of this many,
+    /// each with the scheme, and stripes go over the groups (RAID-10, RAID-50, RAID-60).
     #[schemars(range(min = 2, max = 255))]
     pub width: Option<u32>,
     /// Units that are kept empty, each to stand in for a member that fails.
@@ -166,6 +174,15 @@ impl Default for Inside {
     fn default() -> Self {
         Inside { across: Across::Channel, width: None, spares: 0 }
     }
+}
+
+/// Groups of members over drives.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Groups {
+    /// Members of each group; one group of all members if left out.
+    #[schemars(range(min = 2, max = 255))]
+    pub width: Option<u32>,
 }
 
 /// Stripes over drives.

@@ -161,3 +161,34 @@ fn both_copies_forget() {
     assert_eq!(integrity(&run, "wrong_reads"), 0.0);
     assert!(integrity(&run, "lost_pages") > 100.0);
 }
+
+/// RAID-10, RAID-50 and RAID-60 from one drive file: groups of members are what arrays in an array are.
+#[test]
+fn a_width_makes_groups_of_members() {
+    let member = file("member.toml", MEMBER);
+    for (scheme, width, data) in [("mirror", 2, 1), ("raid5", 3, 2), ("raid6", 4, 2), ("chained", 3, 1)] {
+        let keys = format!("scheme = \"{scheme}\"\nstripe_kib = 8\nwidth = {width}");
+        let members = 2 * width;
+        let one = file("one.toml", &format!("members = [\"{members} * {member}\"]\n[redundancy]\n{keys}\n"));
+        let (below, above) = ("stripe_kib = 8", format!("stripe_kib = {}", 8 * data));
+        let below = if scheme == "mirror" { "" } else { below };
+        let levels = [(scheme, width, below), ("none", 2, above.as_str())];
+        for fail in ["", "member:1/member:0@40%,replace_after=1ms"] {
+            let mut by_hand = nested_job(&levels, RANDOM);
+            by_hand.fail.extend((!fail.is_empty()).then(|| fail.to_owned()));
+            let by_width = Job { drive: one.clone(), ..by_hand.clone() };
+            let [by_hand, by_width] = [by_hand, by_width].map(|job| summary(&job));
+            for key in ["response_us", "operations", "capacity_bytes", "phases"] {
+                assert_eq!(by_hand[key], by_width[key], "{scheme} {fail}: {key}");
+            }
+            assert_eq!((integrity(&by_width, "wrong_reads"), integrity(&by_width, "lost_pages")), (0.0, 0.0));
+            let told = &by_width["redundancy"];
+            let survives = u64::from(scheme == "raid6") + 1;
+            assert_eq!((&told["scheme"], &told["survives"]), (&scheme.into(), &survives.into()));
+            // What a summary carries is the drive again.
+            let again = flashkeep::config::from_json("again", &by_width["drive"], &[]).expect("a drive");
+            assert_eq!(again.to_json(), by_width["drive"]);
+            assert_eq!(again.array.len(), 2);
+        }
+    }
+}
