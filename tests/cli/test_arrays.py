@@ -96,7 +96,6 @@ def test_members_fail(flashkeep: Command, array: Path) -> None:
         (("--set", "members=[]"), "members"),
         (("--set", 'members=["5 * nosuch"]'), "nosuch"),
         (("--condition", *BASIC, "--existing", "reads"), "exclude each other"),
-        (BASIC, "--condition"),
         (("--timeline-window", "1s..2s"), "needs --timeline"),
     ],
 )
