@@ -216,10 +216,6 @@ fn member_not_recovered(array: &Resolved, numbered: bool) -> Option<String> {
     array.array.iter().find_map(|member| {
         let why = match () {
             () if member.is_disk() => return None,
-            () if member.buffer_bytes() > 0 => {
-                "its DRAM would lose data that the array was told is written; buffer.dram_mib = 0 is \
-                 accepted"
-            }
             () if member.is_array() && !member.scheme().recovers => {
                 "its scheme's state in memory cannot be recovered"
             }

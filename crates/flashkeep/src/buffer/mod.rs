@@ -285,15 +285,10 @@ impl<C: Contents> Buffer<C> {
 
     /// After a power cut a page is found to hold this, which may be older than what the host had been told.
     pub fn fall_back(&mut self, page: u32, contents: C) {
-        if contents == C::default() {
-            return self.port.pages_mut().set(page, 0);
+        if contents != C::default() {
+            self.oracle.fall_back(page, contents);
         }
-        self.oracle.fall_back(page, contents);
-        if self.port.pages().sectors(page) == 0 {
-            let whole = self.port.pages().whole();
-            self.port.pages_mut().set(page, whole);
-        }
-        self.port.set_stored(page, contents);
+        self.port.fall_back(page, contents);
     }
 
     /// Reads a page, whatever it holds, without time.

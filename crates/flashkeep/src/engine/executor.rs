@@ -170,7 +170,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.intact_place_below(NodeId::ROOT, page)
     }
 
-    fn intact_place_below(&self, node: NodeId, page: Page) -> Option<(LeafId, Page)> {
+    pub(super) fn intact_place_below(&self, node: NodeId, page: Page) -> Option<(LeafId, Page)> {
         let shape = &self.shape[node.index()];
         if !shape.alive || self.gaps.lacks(node, page.0) {
             return None;

@@ -113,13 +113,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.end_requests(self.now);
     }
 
+    /// Whether written pages may be in a write cache alone, of the device or of a member.
+    fn is_volatile(&self) -> bool {
+        self.buffer.has_cache() || self.engine.has_caches()
+    }
+
     /// Requests that wait for the link end when that lets them go; what they wrote is durable before or after that.
     fn hand_to_link(&mut self, finished: Vec<Finished>) {
         for finished in finished {
             let written = &self.in_flight[Id::new(finished.tag)].written;
-            if let (Some(ledger), Some(at)) = (&mut self.ledger, finished.durable)
-                && !self.buffer.has_cache()
-            {
+            if let (false, Some(ledger), Some(at)) = (self.is_volatile(), &mut self.ledger, finished.durable) {
                 ledger.await_durable(written, at);
             }
             self.finish(finished);
@@ -137,6 +140,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Requests that have ended by `now` are over.
     #[cold]
     pub(super) fn end_requests(&mut self, now: SimTime) {
+        let is_volatile = self.is_volatile();
         let Some(ledger) = &mut self.ledger else { return };
         let mut held = std::mem::take(&mut ledger.held);
         held.sort_by_key(|finished| finished.acknowledged);
@@ -145,7 +149,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let written = std::mem::take(&mut self.in_flight[Id::new(finished.tag)].written);
             if let Some(ledger) = &mut self.ledger {
                 // The DRAM may have it alone.
-                let durable = finished.durable.filter(|_| !self.buffer.has_cache());
+                let durable = finished.durable.filter(|_| !is_volatile);
                 ledger.acknowledge(&written);
                 durable.into_iter().for_each(|at| ledger.await_durable(&written, at));
             }
@@ -185,6 +189,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             link.cut(recovery.ready);
         }
         self.engine.recover(&mut self.drive, recovery.ready);
+        let drive = &self.drive;
+        self.engine.fall_back_ports(|leaf, page| drive.contents_of(leaf, page));
         let volatile_pages_lost = self.take_stock();
         let Some(ledger) = &mut self.ledger else { return };
         ledger.held.clear();
@@ -202,7 +208,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Looks at every page; how many are older than the host was told.
     fn take_stock(&mut self) -> u64 {
         let Some(mut ledger) = self.ledger.take() else { return 0 };
-        let rescued = self.engine.rescued();
+        let (rescued, is_volatile) = (self.engine.rescued(), self.engine.has_caches());
         let mut volatile = 0;
         for page in 0..self.buffer.pages().len() {
             let promise = ledger.promises[page as usize];
@@ -228,7 +234,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             } else if promise.acknowledged.is_some() && is_newer(promise.acknowledged, version) {
                 volatile += 1;
             }
-            let kept = Promise { acknowledged: version, durable: version, trimmed: promise.trimmed };
+            // A page that its stripe alone brings back is rebuilt into the write cache of its member first.
+            let is_durable = !is_volatile || self.engine.intact_place(Page(page)).is_some();
+            let durable = version.filter(|_| is_durable);
+            let kept = Promise { acknowledged: version, durable, trimmed: promise.trimmed };
             ledger.promises[page as usize] = kept;
             self.buffer.fall_back(page, contents);
         }

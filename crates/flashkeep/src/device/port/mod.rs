@@ -250,6 +250,17 @@ impl<C: Contents> Port<C> {
         }
     }
 
+    /// After a power cut a page is found to hold this behind the port. What is known of its sectors stays.
+    pub fn fall_back(&mut self, page: u32, contents: C) {
+        if contents == C::default() {
+            return self.pages.set(page, 0);
+        }
+        if self.pages.sectors(page) == 0 {
+            self.pages.set(page, self.pages.whole());
+        }
+        self.set_stored(page, contents);
+    }
+
     /// Another device, an empty one, is behind the port.
     pub fn forget(&mut self) {
         self.empty_cache();

@@ -21,7 +21,7 @@ use super::plan::Key;
 use super::requests::Join;
 use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
-use super::{Contents, Leaves};
+use super::{Contents, LeafId, Leaves};
 use crate::device::command::Sectors;
 use crate::device::port::{Fragment, Hits, Link, Pages, Parts, Port, PortOptions};
 use crate::kernel::{Arena, FixedMap, Id, SimTime, Span};
@@ -295,6 +295,31 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn keeps_pages(&self) -> bool {
         self.ports.all.iter().any(|this| this.port().holds_pages())
+    }
+
+    /// Whether any member has a cache: what is durable to the array may then be lost in a power cut.
+    #[must_use]
+    pub fn has_caches(&self) -> bool {
+        self.ports.all.iter().any(|this| this.port().has_cache())
+    }
+
+    /// After a power cut pages behind ports hold what their leaves have found again, which may be older than what was
+    /// written through the ports. Pages that are missing are written as a whole when they are rebuilt.
+    #[cold]
+    pub fn fall_back_ports(&mut self, contents: impl Fn(LeafId, Page) -> Option<C>) {
+        for at in 0..self.ports.all.len() {
+            let this = &self.ports.all[at];
+            if this.port().parts() == Parts::AsTheyAre {
+                continue;
+            }
+            let (node, pages) = (this.node, this.port().pages().len());
+            for page in 0..pages {
+                if let Some((leaf, place)) = self.intact_place_below(node, Page(page)) {
+                    let found = contents(leaf, place).unwrap_or_default();
+                    self.ports.all[at].port_mut().fall_back(page, found);
+                }
+            }
+        }
     }
 
     /// Whether commands go past links and caches of members from now on.

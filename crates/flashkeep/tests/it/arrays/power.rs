@@ -2,6 +2,7 @@
 
 use super::{DISK, MEMBER, RANDOM, array_job, integrity, run_error};
 use crate::common::{file, job, summary};
+use flashkeep::job::Job;
 use serde_json::Value;
 
 /// The power fails at every step of a random history: no durable page is lost, and what is there is what was written.
@@ -117,6 +118,53 @@ fn members_with_redundancy_of_their_own_come_back_one_level_after_the_other() {
     is_cut(&made_of(&[(2, pair("none"))], "mirror", &[]), 40);
     is_cut(&made_of(&[(4, pair("mirror"))], "raid5", &["redundancy.stripe_kib=8"]), 40);
     is_cut(&made_of(&[(2, pair("mirror"))], "none", &["redundancy.stripe_kib=8"]), 40);
+}
+
+/// DRAM for 16 pages.
+const DRAM: &str = "buffer.dram_mib=0.0625";
+
+/// Pages that only the DRAM of a member had are gone, and are reported as acknowledged pages: older versions are there.
+#[test]
+fn members_lose_what_only_their_dram_had() {
+    let drive = file("member.toml", MEMBER);
+    let mirrored = file("inner.toml", &format!("{MEMBER}[redundancy]\nscheme = \"mirror\"\n"));
+    let unit = "redundancy.stripe_kib=8";
+    for more in [DRAM, "buffer.dram_mib=0.0625,buffer.evict=stripe,host.link_us_per_sector=2"] {
+        for (scheme, members, key) in [
+            ("none", 3, unit),
+            ("mirror", 2, "redundancy.acknowledge=all"),
+            ("mirror", 3, "redundancy.acknowledge=first"),
+            ("raid4", 4, unit),
+            ("raid5", 4, unit),
+            ("raid6", 5, unit),
+        ] {
+            is_cut(&made_of(&[(members, format!("{drive},{more}"))], scheme, &[key]), 40);
+        }
+        is_cut(&made_of(&[(4, format!("{mirrored},{more}"))], "raid5", &[unit]), 20);
+        // Of a mirror, one copy may be behind the other.
+        is_cut(&made_of(&[(1, format!("{drive},{more}")), (1, drive.clone())], "mirror", &[]), 40);
+    }
+}
+
+/// What a cut costs the only member of an array is what it costs the drive alone.
+#[test]
+fn a_single_member_loses_what_it_loses_alone() {
+    let figures = ["power_cuts", "volatile_pages_lost", "interrupted_requests", "recovery_reads", "lost_pages"];
+    let losses = |mut job: Job, at: u64| {
+        (job.verify, job.fail) = (true, vec![format!("power@{}us", 300 + 700 * at)]);
+        let run = summary(&job);
+        assert_eq!(integrity(&run, "wrong_reads"), 0.0);
+        figures.map(|key| integrity(&run, key))
+    };
+    let mut volatile = 0.0;
+    for at in 0..12 {
+        let existing = "start.existing=\"all\"";
+        let alone = losses(job(MEMBER, HISTORY, &[DRAM, existing]), at);
+        let within = losses(array_job("none", 1, HISTORY, &[&format!("member.{DRAM}"), existing]), at);
+        assert_eq!(alone, within, "cut {at}");
+        volatile += alone[1];
+    }
+    assert!(volatile > 0.0, "the DRAM had something");
 }
 
 #[test]
