@@ -1,6 +1,6 @@
 //! Used drives at time 0: aged by construction, or written until writes are in a steady state.
 
-use super::{PREPARED, Simulation, Stop};
+use super::{Device, PREPARED, Simulation, Stop};
 use crate::buffer::{Below, Existing};
 use crate::devices::Body;
 use crate::engine::{Contents, LeafId, NodeId, Page, Scheme};
@@ -44,28 +44,28 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let start = &self.resolved.spec.start;
         let seed = self.job.seed.unwrap_or(1);
         let mut valid = false;
-        for (device, plot) in (0..).zip(&self.plots) {
+        for (device, plot) in (0..).zip(&self.device.plots) {
             let drive = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_shelf());
             if let Some((drive, (model, wish))) =
                 drive.and_then(|drive| Some((drive, drive.ageing(start.existing)?)))
             {
                 valid |= wish.valid_ppm > 0;
-                self.drive.begin_ageing(device, model, &wish, seed, drive.members() as u16);
+                self.device.body.begin_ageing(device, model, &wish, seed, drive.members() as u16);
             }
         }
         let scans = valid && start.scan && start.existing == Existing::Reads;
         let read = if scans { self.pages_read(tell)? } else { Bits::default() };
-        self.drive.set_untimed(true);
-        let grain = self.engine.scheme(NodeId::ROOT).map_or(1, Scheme::grain);
+        self.device.body.set_untimed(true);
+        let grain = self.device.engine.scheme(NodeId::ROOT).map_or(1, Scheme::grain);
         let unit = if grain == u32::MAX { 1 } else { grain };
-        let units = self.buffer.pages().len() / unit;
+        let units = self.device.buffer.pages().len() / unit;
         let straight = if C::KEEP { None } else { self.straight_flash() };
         // Within a drive one page of a stripe speaks for all.
         let asked = if self.resolved.is_array() { unit } else { 1 };
         let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
         if start.existing == Existing::All {
             for first in scattered(units, seed).map(|at| at * unit) {
-                if self.drive.slots() > 0 && (!bound || self.fits(first, asked)) {
+                if self.device.body.slots() > 0 && (!bound || self.fits(first, asked)) {
                     self.fill_slot(straight, first, unit);
                 }
             }
@@ -74,13 +74,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         let mut random = Random::stream(seed, "aged pages");
         let mut patience = PATIENCE * u64::from(units.max(64));
-        while self.drive.slots() > 0 {
+        while self.device.body.slots() > 0 {
             patience -= 1;
             if patience == 0 || units == 0 {
-                return Err(self.no_place(self.drive.slots()));
+                return Err(self.no_place(self.device.body.slots()));
             }
             let first = random.below(u64::from(units)) as u32 * unit;
-            let taken = |page: u32| self.buffer.pages().sectors(page) != 0 || read.has(page);
+            let taken = |page: u32| self.device.buffer.pages().sectors(page) != 0 || read.has(page);
             if (first..first + unit).any(taken) || (bound && !self.fits(first, asked)) {
                 continue;
             }
@@ -91,15 +91,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     fn end_ageing(&mut self) {
-        self.drive.end_ageing();
-        self.drive.set_untimed(self.untimed);
+        self.device.body.end_ageing();
+        self.device.body.set_untimed(self.clock.untimed);
     }
 
     /// Pages of the host fill valid places.
     fn fill_slot(&mut self, straight: Option<LeafId>, first: u32, count: u32) {
         if let Some(leaf) = straight {
             self.flash_mut().fill_slot(leaf, first, C::default());
-            self.buffer.set_written(&[first]);
+            self.device.buffer.set_written(&[first]);
         } else {
             self.create_run(first, count);
         }
@@ -107,13 +107,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Whether pages may lie in the valid places that are left.
     fn fits(&self, first: u32, count: u32) -> bool {
-        let mut places = (first..first + count).flat_map(|page| self.engine.places(Page(page)));
-        places.all(|(leaf, page)| self.drive.has_slot(leaf, page))
+        let mut places = (first..first + count).flat_map(|page| self.device.engine.places(Page(page)));
+        places.all(|(leaf, page)| self.device.body.has_slot(leaf, page))
     }
 
     /// The only leaf of a drive's flash, which whole pages can be given to without a detour.
     pub(super) fn straight_flash(&self) -> Option<LeafId> {
-        self.drive.flash().and_then(|_| self.engine.only_leaf())
+        self.device.body.flash().and_then(|_| self.device.engine.only_leaf())
     }
 
     fn no_place(&self, left: u64) -> Stop {
@@ -144,10 +144,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Writes the whole drive once in order, then random pages until the rounds show a steady state.
     pub(super) fn condition(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
-        self.drive.set_untimed(true);
-        self.engine.untimed = true;
-        self.engine.bypass_ports(true);
-        let pages = self.buffer.pages().len();
+        self.device.body.set_untimed(true);
+        self.device.engine.untimed = true;
+        self.device.engine.bypass_ports(true);
+        let pages = self.device.buffer.pages().len();
         for first in (0..pages).step_by(PREPARED) {
             self.write_run(first, (pages - first).min(PREPARED as u32));
         }
@@ -166,14 +166,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
         }
         self.rest();
-        self.engine.untimed = self.untimed;
-        self.engine.bypass_ports(false);
-        self.conditioned = Some(conditioned.conditioning());
+        self.device.engine.untimed = self.clock.untimed;
+        self.device.engine.bypass_ports(false);
+        self.accounts.conditioned = Some(conditioned.conditioning());
         Ok(())
     }
 
     fn programs(&self) -> u64 {
-        self.drive.counters().total(crate::drive::Kind::Program)
+        self.device.body.counters().total(crate::drive::Kind::Program)
     }
 
     /// Writes runs of `size` pages that start anywhere at a multiple of it.
@@ -184,9 +184,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         random: &mut Random,
         tell: Tell<'_>,
     ) -> Result<(), Stop> {
-        let places = u64::from(self.buffer.pages().len() / size);
+        let places = u64::from(self.device.buffer.pages().len() / size);
         let straight = if C::KEEP { None } else { self.straight_flash() };
-        let mut pages = std::mem::take(&mut self.pages);
+        let mut pages = std::mem::take(&mut self.host.pages);
         let mut left = writes;
         while left > 0 {
             pages.clear();
@@ -203,35 +203,36 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             left -= left.min(BATCH as u64);
             self.look(None, tell)?;
         }
-        self.pages = pages;
+        self.host.pages = pages;
         Ok(())
     }
 
     /// Writes a run of whole pages past the DRAM.
     fn write_run(&mut self, first: u32, count: u32) {
-        let request = self.engine.open(u32::MAX, 0);
-        let Simulation { engine, drive, buffer, now, .. } = self;
+        let request = self.device.engine.open(u32::MAX, 0);
+        let now = self.clock.now;
+        let Device { engine, body, buffer, .. } = &mut self.device;
         let mut nothing = Vec::new();
-        let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
+        let mut below = Below { engine, leaves: body, now, request, expected: &mut nothing };
         buffer.write_run(first, count, &mut below);
         self.end_preparation(request);
     }
 
     /// The drive is left alone until nothing is to be done any more; then it is time 0, and nothing has been counted.
     pub(super) fn rest(&mut self) {
-        let now = self.now;
-        self.engine.rest(&mut self.drive);
+        let now = self.clock.now;
+        self.device.engine.rest(&mut self.device.body);
         // A drive with worn-out blocks keeps pages in memory that a collection found no room for: its writes of these
         // take time even here.
-        while self.drive.next_event() < SimTime::NEVER {
+        while self.device.body.next_event() < SimTime::NEVER {
             self.happen(SimTime::NEVER);
-            self.engine.rest(&mut self.drive);
+            self.device.engine.rest(&mut self.device.body);
         }
-        self.now = now;
+        self.clock.now = now;
         self.end_finished();
-        self.drive.set_untimed(self.untimed);
-        self.drive.reset_counters();
-        self.erases_before = self.drive.erases();
+        self.device.body.set_untimed(self.clock.untimed);
+        self.device.body.reset_counters();
+        self.accounts.erases_before = self.device.body.erases();
     }
 
     /// Creates what the workload reads before time 0.
@@ -251,17 +252,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 continue;
             }
             let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
-            for at in 0..self.ranges.len() {
-                let crate::host::Range { offset, length } = self.ranges[at];
+            for at in 0..self.host.ranges.len() {
+                let crate::host::Range { offset, length } = self.host.ranges[at];
                 for fragment in
-                    crate::host::fragments(offset, length, sector_bytes, self.buffer.page_sectors())
+                    crate::host::fragments(offset, length, sector_bytes, self.device.buffer.page_sectors())
                 {
                     act(self, fragment);
                 }
             }
         }
-        self.addresses = self.addresses.rewound();
-        self.misplaced = 0;
+        self.host.addresses = self.host.addresses.rewound();
+        self.host.misplaced = 0;
         Ok(())
     }
 }

@@ -19,66 +19,66 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     ) -> Result<(), Stop> {
         let closed = self.workload.replay != Replay::Open;
         let straight = self.straight_leaf();
-        let mut next = if self.volumes.is_some() { None } else { self.next_placed(requests)? };
+        let mut next = if self.host.volumes.is_some() { None } else { self.next_placed(requests)? };
         loop {
-            let event = self.drive.next_event().min(self.engine.next_due());
-            let blow = self.blows.next_at;
+            let event = self.device.body.next_event().min(self.device.engine.next_due());
+            let blow = self.failures.blows.next_at;
             let admission = match &next {
-                None if self.volumes.is_some() => self.next_from_volumes(),
-                Some(_) if closed => self.window.room_at(self.now),
-                Some(request) if self.outside.is_none() => {
-                    self.window.room_at(SimTime(request.arrival_ns).max(self.now))
+                None if self.host.volumes.is_some() => self.next_from_volumes(),
+                Some(_) if closed => self.host.window.room_at(self.clock.now),
+                Some(request) if self.host.outside.is_none() => {
+                    self.host.window.room_at(SimTime(request.arrival_ns).max(self.clock.now))
                 }
-                None if self.outside.is_none() => SimTime::NEVER,
+                None if self.host.outside.is_none() => SimTime::NEVER,
                 _ => self.next_from_outside(next.as_ref()),
             };
-            let crossing = self.link.as_ref().map_or(SimTime::NEVER, Link::next_at);
+            let crossing = self.host.link.as_ref().map_or(SimTime::NEVER, Link::next_at);
             let limit = admission.min(blow).min(crossing);
             if event <= limit {
                 if event == SimTime::NEVER {
                     break;
                 }
-                if self.ledger.is_some() {
+                if self.failures.ledger.is_some() {
                     self.end_recovery();
                 }
                 // A drive that is to be saved is saved at rest.
-                if limit == SimTime::NEVER && self.engine.is_quiet() && self.job.save_aged.is_none() {
-                    self.drive.end_idling();
+                if limit == SimTime::NEVER && self.device.engine.is_quiet() && self.job.save_aged.is_none() {
+                    self.device.body.end_idling();
                 }
                 self.happen(limit);
             } else if crossing <= limit {
-                self.now = self.now.max(crossing);
+                self.clock.now = self.clock.now.max(crossing);
                 self.cross();
                 self.collect_finished();
             } else if blow <= admission {
                 // At the end, when nothing else is to come, nothing fails any more; what failed is still replaced.
-                let comes = next.is_some() || self.volumes.as_ref().is_some_and(Volumes::has_next);
+                let comes = next.is_some() || self.host.volumes.as_ref().is_some_and(Volumes::has_next);
                 let idle = event == SimTime::NEVER && crossing == SimTime::NEVER;
-                if !comes && idle && !self.blows.replaces_next() {
+                if !comes && idle && !self.failures.blows.replaces_next() {
                     break;
                 }
                 self.strike_by_time();
             } else {
-                self.now = admission;
-                if self.ledger.is_some() {
+                self.clock.now = admission;
+                if self.failures.ledger.is_some() {
                     self.end_recovery();
                 }
-                if self.admitted >= self.blows.next_count {
+                if self.host.admitted >= self.failures.blows.next_count {
                     self.strike_by_count();
                 }
                 self.watch_life();
-                if self.outside.is_some() {
+                if self.host.outside.is_some() {
                     if self.take_from_outside(&mut next) {
                         next = self.next_placed(requests)?;
                     }
                     continue;
                 }
-                if self.volumes.as_ref().is_some_and(Volumes::has_next) {
+                if self.host.volumes.as_ref().is_some_and(Volumes::has_next) {
                     if let Some(request) = self.take_from_volumes()? {
                         self.admit(&request, closed);
                     }
-                    if (self.admitted + self.door.turned_away).is_multiple_of(LOOK) {
-                        self.look(self.volumes.as_ref().and_then(Volumes::share_done), progress)?;
+                    if (self.host.admitted + self.failures.door.turned_away).is_multiple_of(LOOK) {
+                        self.look(self.host.volumes.as_ref().and_then(Volumes::share_done), progress)?;
                     }
                     continue;
                 }
@@ -91,7 +91,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                     continue;
                 }
                 self.admit(&request, closed);
-                if (self.admitted + self.door.turned_away).is_multiple_of(LOOK) {
+                if (self.host.admitted + self.failures.door.turned_away).is_multiple_of(LOOK) {
                     self.look(requests.share_done(), progress)?;
                 }
                 next = self.next_placed(requests)?;
@@ -99,7 +99,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.end_requests(SimTime::NEVER);
         self.end_recovery();
-        let quiet = self.engine.is_quiet() && self.link.as_ref().is_none_or(Link::is_quiet);
+        let quiet = self.device.engine.is_quiet() && self.host.link.as_ref().is_none_or(Link::is_quiet);
         assert!(next.is_none() && quiet, "everything that was asked is done at the end");
         Ok(())
     }
@@ -107,35 +107,35 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// When the next request of a volume comes in.
     #[inline(never)]
     pub(super) fn next_from_volumes(&mut self) -> SimTime {
-        let room = self.window.room_at(self.now);
-        let volumes = self.volumes.as_mut().expect("there are volumes");
-        volumes.next_at(self.now, room)
+        let room = self.host.window.room_at(self.clock.now);
+        let volumes = self.host.volumes.as_mut().expect("there are volumes");
+        volumes.next_at(self.clock.now, room)
     }
 
     /// The next instant at which a request arrives, or one that has arrived comes in.
     #[inline(never)]
     pub(super) fn next_from_outside(&self, next: Option<&Request>) -> SimTime {
-        let waits = self.outside.as_ref().is_some_and(|outside| !outside.is_empty());
-        let admission = if waits { self.window.room_at(self.now) } else { SimTime::NEVER };
-        let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(self.now));
+        let waits = self.host.outside.as_ref().is_some_and(|outside| !outside.is_empty());
+        let admission = if waits { self.host.window.room_at(self.clock.now) } else { SimTime::NEVER };
+        let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(self.clock.now));
         admission.min(arrival)
     }
 
     /// Lets in who comes next; whether the one that arrives next has been taken in, or waits outside.
     #[inline(never)]
     pub(super) fn take_from_outside(&mut self, next: &mut Option<Request>) -> bool {
-        let room = |this: &Self| this.window.room_at(this.now) <= this.now;
-        let outside = self.outside.as_mut().expect("requests wait outside");
-        let arrives = outside.is_empty() || self.window.room_at(self.now) > self.now;
+        let room = |this: &Self| this.host.window.room_at(this.clock.now) <= this.clock.now;
+        let outside = self.host.outside.as_mut().expect("requests wait outside");
+        let arrives = outside.is_empty() || self.host.window.room_at(self.clock.now) > self.clock.now;
         if arrives && let Some(request) = next.take() {
-            outside.arrive(request, std::mem::take(&mut self.ranges));
+            outside.arrive(request, std::mem::take(&mut self.host.ranges));
         }
         if room(self)
-            && let Some((request, mut ranges)) = self.outside.as_mut().and_then(Outside::next)
+            && let Some((request, mut ranges)) = self.host.outside.as_mut().and_then(Outside::next)
         {
-            std::mem::swap(&mut self.ranges, &mut ranges);
+            std::mem::swap(&mut self.host.ranges, &mut ranges);
             self.admit(&request, false);
-            std::mem::swap(&mut self.ranges, &mut ranges);
+            std::mem::swap(&mut self.host.ranges, &mut ranges);
         }
         arrives
     }
@@ -143,18 +143,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Lets the drive go on until something is done, or something else is next.
     #[inline]
     pub(super) fn happen(&mut self, admission: SimTime) {
-        let due = self.engine.next_due();
+        let due = self.device.engine.next_due();
         let until = admission.min(due);
-        while self.drive.done().is_empty() && self.drive.step(until) {}
-        if !self.drive.done().is_empty() {
-            self.now = self.drive.now();
-            self.engine.settle(&mut self.drive, self.now);
+        while self.device.body.done().is_empty() && self.device.body.step(until) {}
+        if !self.device.body.done().is_empty() {
+            self.clock.now = self.device.body.now();
+            self.device.engine.settle(&mut self.device.body, self.clock.now);
         } else if due <= admission && due < SimTime::NEVER {
-            self.now = due;
-            self.engine.advance(&mut self.drive, due);
+            self.clock.now = due;
+            self.device.engine.advance(&mut self.device.body, due);
         }
         self.collect_finished();
-        if !self.phases.is_empty() {
+        if !self.accounts.phases.is_empty() {
             self.watch_phase();
         }
     }
@@ -164,7 +164,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         share: Option<f64>,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
-        let report = Progress { requests: self.admitted, share, simulated_ns: self.now.0 };
+        let report = Progress { requests: self.host.admitted, share, simulated_ns: self.clock.now.0 };
         match progress(report) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Stop::Error(Error::Interrupted)),

@@ -1,6 +1,6 @@
 //! The end of a run: reads all pages back and builds the report.
 
-use super::{Plot, Simulation, Totals};
+use super::{Device, Plot, Simulation, Totals};
 use crate::buffer::Below;
 use crate::device::port::Hits;
 use crate::devices::Body;
@@ -17,33 +17,34 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Reads every page that there is, without time and without counting: what cannot be read is lost, whether
     /// anybody has asked for it or not.
     pub(super) fn read_everything(&mut self) {
-        for page in 0..self.buffer.pages().len() {
-            if !self.buffer.is_in_flash(page) {
+        for page in 0..self.device.buffer.pages().len() {
+            if !self.device.buffer.is_in_flash(page) {
                 continue;
             }
-            let request = self.engine.open(u32::MAX, 0);
+            let request = self.device.engine.open(u32::MAX, 0);
             let mut expected = Vec::new();
-            let Simulation { engine, drive, buffer, now, .. } = self;
-            let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut expected };
+            let now = self.clock.now;
+            let Device { engine, body, buffer, .. } = &mut self.device;
+            let mut below = Below { engine, leaves: body, now, request, expected: &mut expected };
             buffer.read_back(page, &mut below);
-            self.engine.close(&mut self.drive, self.now, request);
-            for finished in std::mem::take(self.engine.finished()) {
+            self.device.engine.close(&mut self.device.body, self.clock.now, request);
+            for finished in std::mem::take(self.device.engine.finished()) {
                 if C::KEEP && finished.lost == 0 {
-                    let pages = self.engine.pages(finished.join);
+                    let pages = self.device.engine.pages(finished.join);
                     let wrong = |expected: &&Expected<C>| {
-                        !self.buffer.accepts(expected, pages[expected.slot as usize], false)
+                        !self.device.buffer.accepts(expected, pages[expected.slot as usize], false)
                     };
-                    self.statistics.checked_reads += expected.len() as u64;
-                    self.statistics.wrong_reads += expected.iter().filter(wrong).count() as u64;
+                    self.accounts.statistics.checked_reads += expected.len() as u64;
+                    self.accounts.statistics.wrong_reads += expected.iter().filter(wrong).count() as u64;
                 }
-                self.engine.forget(finished.join);
+                self.device.engine.forget(finished.join);
             }
         }
     }
 
     /// What the maps of all members have done; none where they are the leaves' own.
     pub(super) fn mapping_counts(&self) -> Option<Counts> {
-        let maps = self.engine.schemes().filter_map(|scheme| match scheme {
+        let maps = self.device.engine.schemes().filter_map(|scheme| match scheme {
             Any::Mapped(map) => Some(map.counts()),
             _ => None,
         });
@@ -52,8 +53,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Erases of each block since time 0.
     pub(super) fn erases(&self) -> Vec<u32> {
-        let mut erases = self.drive.erases();
-        for (now, before) in erases.iter_mut().zip(&self.erases_before) {
+        let mut erases = self.device.body.erases();
+        for (now, before) in erases.iter_mut().zip(&self.accounts.erases_before) {
             *now = now.saturating_sub(*before);
         }
         erases
@@ -61,29 +62,29 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Sector hits and misses of a member's DRAM.
     fn hits_of(&self, plot: &Plot) -> Option<Hits> {
-        self.engine.hits(self.engine.descendant(&plot.path)?)
+        self.device.engine.hits(self.device.engine.descendant(&plot.path)?)
     }
 
     /// The same of all that has a place.
     pub(super) fn member_hits(&self) -> Vec<Option<Hits>> {
-        self.plots.iter().map(|plot| self.hits_of(plot)).collect()
+        self.device.plots.iter().map(|plot| self.hits_of(plot)).collect()
     }
 
     /// What each drive or disk of an array has done since counting began; memories have nothing to tell.
     fn member_facts(&self, totals: &Totals) -> Vec<MemberFacts<'_>> {
         let mut facts = Vec::new();
-        let mut before = self.baseline.devices.iter();
-        let span = totals.at.since(self.baseline.at);
-        let mut hits_before = self.baseline.member_hits.iter().copied();
-        let members = self.plots.iter().zip(totals.devices.iter().cloned()).zip(&totals.member_hits);
-        for (((plot, now), hits), marks) in members.zip(&self.ends) {
+        let mut before = self.accounts.baseline.devices.iter();
+        let span = totals.at.since(self.accounts.baseline.at);
+        let mut hits_before = self.accounts.baseline.member_hits.iter().copied();
+        let members = self.device.plots.iter().zip(totals.devices.iter().cloned()).zip(&totals.member_hits);
+        for (((plot, now), hits), marks) in members.zip(&self.accounts.ends) {
             let before = before.next().cloned().unwrap_or_default();
             let hits_before = hits_before.next().flatten().unwrap_or_default();
             let Some(drive) = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_array()) else {
                 continue;
             };
             let (first_death, first_refusal) = (marks.first_death, marks.first_refusal);
-            let end = self.last;
+            let end = self.clock.last;
             facts.push(MemberFacts {
                 path: &plot.path,
                 drive,
@@ -103,7 +104,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// From when counting began until the last request was answered, and whatever was granted by then was over: what is
     /// counted as busy lies within.
     fn busy_within(&self, totals: &Totals) -> Span {
-        self.last.max(totals.at_rest).since(self.busy_from)
+        self.clock.last.max(totals.at_rest).since(self.accounts.busy_from)
     }
 
     pub(super) fn summary(&self, totals: &Totals, tally: &Tally, warnings: Vec<String>) -> serde_json::Value {
@@ -111,14 +112,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let before = before.iter().copied().chain(std::iter::repeat(Span::ZERO));
             now.iter().zip(before).map(|(&now, before)| now - before).collect()
         };
-        let before = &self.baseline;
+        let before = &self.accounts.baseline;
         let [channels, units] = &totals.busy;
         let mapping = before.mapping.unwrap_or_default();
         summary(&Facts {
             drive: self.resolved,
             seed: self.job.seed.unwrap_or(1),
-            workload: &self.facts,
-            statistics: &self.statistics,
+            workload: &self.accounts.facts,
+            statistics: &self.accounts.statistics,
             counters: &totals.counters.since(&before.counters),
             work: totals
                 .work
@@ -126,24 +127,24 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 .map(|work| work.since(before.work.as_ref().unwrap_or(&Work::default()))),
             hits: totals.hits.since(before.hits),
             from: before.at,
-            until: self.last,
-            queue_max: self.window.most(),
+            until: self.clock.last,
+            queue_max: self.host.window.most(),
             busy: [since(channels, &before.busy[0]), since(units, &before.busy[1])],
             busy_within: self.busy_within(totals),
             wear: self.wear(),
             members: self.member_facts(totals),
             scheme: self.scheme_figures(),
-            conditioned: self.conditioned.clone(),
-            filled: self.drive.filled(),
-            lost_pages: self.engine.lost().count(),
+            conditioned: self.accounts.conditioned.clone(),
+            filled: self.device.body.filled(),
+            lost_pages: self.device.engine.lost().count(),
             reconstructed_reads: tally.reconstructed,
             unprotected_page_ns: (self.resolved.survives().0 > 0).then_some(tally.unprotected_page_ns),
-            untimed: self.untimed.then_some(self.workload.replay == Replay::Open),
-            phases: &self.phases,
+            untimed: self.clock.untimed.then_some(self.workload.replay == Replay::Open),
+            phases: &self.accounts.phases,
             mapping: totals
                 .mapping
                 .map(|counts| (self.resolved.map().name, counts.with(mapping, |now, before| now - before))),
-            power_cuts: self.ledger.as_ref().map_or(&[], |ledger| &ledger.cuts),
+            power_cuts: self.failures.ledger.as_ref().map_or(&[], |ledger| &ledger.cuts),
             warnings,
         })
     }

@@ -21,50 +21,50 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return Err(named(problem.into()));
         }
         self.restore(&mut image).map_err(named)?;
-        self.conditioned = image.conditioning.as_ref().and_then(Conditioning::from_json);
-        self.drive.set_untimed(self.untimed);
-        self.erases_before = self.drive.erases();
+        self.accounts.conditioned = image.conditioning.as_ref().and_then(Conditioning::from_json);
+        self.device.body.set_untimed(self.clock.untimed);
+        self.accounts.erases_before = self.device.body.erases();
         Ok(())
     }
 
     fn restore(&mut self, image: &mut Reader) -> Result<(), String> {
-        self.drive.load(image)?;
+        self.device.body.load(image)?;
         let mut schemes: Vec<(NodeId, Any)> = image.take()?;
         let carried = image.take()?;
         for (node, scheme) in &mut schemes {
-            if let Some(built) = self.engine.scheme(*node) {
+            if let Some(built) = self.device.engine.scheme(*node) {
                 scheme.go_on_as(built);
             }
         }
-        self.engine.take_over(schemes, carried);
-        self.engine.restore_ports(image.take()?);
-        self.buffer.load(image)
+        self.device.engine.take_over(schemes, carried);
+        self.device.engine.restore_ports(image.take()?);
+        self.device.buffer.load(image)
     }
 
     /// Saves the drive, once nothing is left to be done.
     pub(super) fn save(&mut self, path: &Path) -> Result<(), Error> {
         let refused = |why: &str| Err(Error::Option(format!("--save-aged: {}: {why}", path.display())));
-        if !self.engine.is_untroubled() || !self.drive.is_healthy() {
+        if !self.device.engine.is_untroubled() || !self.device.body.is_healthy() {
             return refused("a drive with failed parts cannot be saved");
         }
-        if self.buffer.holds_pages() {
+        if self.device.buffer.holds_pages() {
             return refused(
                 "the DRAM holds pages that are not on flash yet: --set buffer.dram_mib=0 while it is aged",
             );
         }
-        if self.engine.keeps_pages() {
+        if self.device.engine.keeps_pages() {
             return refused(
                 "members' DRAM holds pages that are not on flash yet: --set member.buffer.dram_mib=0 while they are aged",
             );
         }
         self.rest();
         let mut image = Writer::default();
-        self.drive.save(&mut image);
-        image.put(&self.engine.nodes().collect::<Vec<_>>());
-        image.put(&self.engine.carried());
-        image.put(&self.engine.port_pages());
-        self.buffer.save(&mut image);
-        let conditioned = self.conditioned.as_ref().map(Reported::to_json);
+        self.device.body.save(&mut image);
+        image.put(&self.device.engine.nodes().collect::<Vec<_>>());
+        image.put(&self.device.engine.carried());
+        image.put(&self.device.engine.port_pages());
+        self.device.buffer.save(&mut image);
+        let conditioned = self.accounts.conditioned.as_ref().map(Reported::to_json);
         let written = image.write(path, &self.resolved.identity(), C::KEEP, conditioned);
         written.map_err(|error| Error::Output(problem(&path.display().to_string(), &error)))
     }

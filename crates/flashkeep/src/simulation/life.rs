@@ -49,29 +49,30 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Notes what has happened since the last request came.
     #[inline]
     pub(super) fn watch_life(&mut self) {
-        if self.drive.life().expired > 0 && !self.door.is_shut() {
+        if self.device.body.life().expired > 0 && !self.failures.door.is_shut() {
             self.note_life();
         }
     }
 
     #[cold]
     fn note_life(&mut self) {
-        let bytes = self.facts.bytes[1];
-        self.marks.note(self.drive.life(), bytes);
+        let bytes = self.accounts.facts.bytes[1];
+        self.accounts.marks.note(self.device.body.life(), bytes);
         let array = self.resolved.is_array();
         if array && self.have_more_members_ended(bytes) && self.is_worn_out(self.resolved, &mut Vec::new()) {
-            self.door.shut = Some(((self.now, bytes), self.admitted));
+            self.failures.door.shut = Some(((self.clock.now, bytes), self.host.admitted));
         }
-        if !array && self.drive.life().has_ended() {
-            self.door.shut = self.marks.first_refusal.map(|mark| (mark, self.admitted));
+        if !array && self.device.body.life().has_ended() {
+            self.failures.door.shut =
+                self.accounts.marks.first_refusal.map(|mark| (mark, self.host.admitted));
         }
     }
 
     /// Notes the ends of members; they fail, if they are to. Whether there are any that were not known.
     fn have_more_members_ended(&mut self, bytes: u64) -> bool {
         let mut news = false;
-        for (device, marks) in (0..).zip(&mut self.ends) {
-            if let Some(life) = self.drive.drive(device).map(Drive::life) {
+        for (device, marks) in (0..).zip(&mut self.accounts.ends) {
+            if let Some(life) = self.device.body.drive(device).map(Drive::life) {
                 marks.note(life, bytes);
                 news |= std::mem::replace(&mut marks.ended, life.has_ended()) != life.has_ended();
             }
@@ -85,7 +86,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Whether more members of an array are at their ends than it survives, or a drive is at its own.
     fn is_worn_out(&self, drive: &Resolved, path: &mut Vec<u32>) -> bool {
         if !drive.is_array() {
-            let mut plots = self.plots.iter().zip(&self.ends);
+            let mut plots = self.device.plots.iter().zip(&self.accounts.ends);
             return plots.any(|(plot, marks)| marks.ended && plot.path == *path);
         }
         let mut worn = 0;
@@ -99,11 +100,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// What is said of a drive that was written to its end.
     pub(super) fn obituary(&self) -> Option<String> {
-        let (at, bytes) = self.marks.first_refusal?;
+        let (at, bytes) = self.accounts.marks.first_refusal?;
         if self.resolved.is_array() {
             return Some(self.obituaries());
         }
-        let life = self.drive.life();
+        let life = self.device.body.life();
         let seconds = |ns: u64| ns as f64 / 1e9;
         let death = life.first_death.map_or(0.0, |at| seconds(at.0));
         Some(format!(
@@ -111,15 +112,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
              written by the host: too few blocks are left for its data, and a write was refused; {} of {} \
              blocks have had their last erase, the first after {death:.3} s. {}",
             seconds(at.0),
-            self.door.shut.map_or(self.admitted, |(_, admitted)| admitted),
+            self.failures.door.shut.map_or(self.host.admitted, |(_, admitted)| admitted),
             life.expired,
-            self.drive.erases().len(),
+            self.device.body.erases().len(),
             self.refusals(),
         ))
     }
 
     fn refusals(&self) -> String {
-        format!("It is read-only from then on: {} writes and trims were refused", self.door.turned_away)
+        format!(
+            "It is read-only from then on: {} writes and trims were refused",
+            self.failures.door.turned_away
+        )
     }
 
     /// No request came before the end of its life.
@@ -132,21 +136,21 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 "the drive reached the end of its life before time 0, so all {} writes and trims were \
                  refused; accepted: more erases, or a shorter conditioning (condition.round, \
                  condition.most_rounds)",
-                self.door.turned_away
+                self.failures.door.turned_away
             ),
         })
     }
 
     /// The same of an array: which members came to their ends, and when.
     fn obituaries(&self) -> String {
-        let ends = self.plots.iter().zip(&self.ends);
+        let ends = self.device.plots.iter().zip(&self.accounts.ends);
         let mut ends: Vec<_> = ends.filter_map(|(plot, marks)| Some((marks.first_refusal?, plot))).collect();
         ends.sort_by_key(|&(end, _)| end);
         let told = ends.iter().map(|((at, bytes), plot)| {
             format!("member {} after {:.3} s and {bytes} bytes", called(&plot.path), at.0 as f64 / 1e9)
         });
         let told = told.collect::<Vec<_>>().join(", ");
-        let end = self.door.shut.map_or_else(String::new, |(_, admitted)| {
+        let end = self.failures.door.shut.map_or_else(String::new, |(_, admitted)| {
             format!(
                 ". The array does not survive that; it ended after {admitted} requests. {}",
                 self.refusals()
@@ -162,13 +166,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let wear = &self.resolved.spec.ftl.wear;
         WearFacts {
             erases: self.erases(),
-            before: self.erases_before.clone(),
+            before: self.accounts.erases_before.clone(),
             budget: wear.erase_budget,
-            expired: self.drive.life().expired,
-            first_death: self.marks.first_death,
-            first_refusal: self.marks.first_refusal,
-            refused_requests: Some(self.door.turned_away),
-            end: self.door.shut.map_or((self.last, self.facts.bytes[1]), |(mark, _)| mark),
+            expired: self.device.body.life().expired,
+            first_death: self.accounts.marks.first_death,
+            first_refusal: self.accounts.marks.first_refusal,
+            refused_requests: Some(self.failures.door.turned_away),
+            end: self
+                .failures
+                .door
+                .shut
+                .map_or((self.clock.last, self.accounts.facts.bytes[1]), |(mark, _)| mark),
             capacity: self.resolved.capacity_bytes(),
             warranty_years: wear.warranty_years,
         }

@@ -9,19 +9,19 @@ use flashkeep_trace::Op;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn link(&mut self) -> &mut Link {
-        self.link.as_mut().expect("whoever has a link")
+        self.host.link.as_mut().expect("whoever has a link")
     }
 
     /// The sectors of a request that does this, and nothing of one that does not.
     fn crossing(&self, id: Id<InFlight<C>>, op: Op) -> u64 {
-        let this = &self.in_flight[id];
+        let this = &self.host.in_flight[id];
         if this.op == Some(op) { this.sectors } else { 0 }
     }
 
     /// A request has been admitted: it waits for the link.
     #[inline(never)]
     pub(super) fn come(&mut self, id: Id<InFlight<C>>) {
-        let (now, sectors) = (self.now, self.crossing(id, Op::Write));
+        let (now, sectors) = (self.clock.now, self.crossing(id, Op::Write));
         let link = self.link();
         link.come(id.raw(), sectors);
         if link.is_free(now) {
@@ -35,23 +35,23 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let id = Id::new(finished.tag);
         let sectors = self.crossing(id, Op::Read);
         self.link().go(finished.tag, ready, sectors);
-        self.in_flight[id].finished = Some(finished);
+        self.host.in_flight[id].finished = Some(finished);
     }
 
     /// A request is over, as far as link and flash are concerned, at `end`.
     fn leave(&mut self, id: u32, end: SimTime) {
-        if self.ledger.is_some() {
-            self.window.leave(end);
+        if self.failures.ledger.is_some() {
+            self.host.window.leave(end);
             self.acknowledge(Id::new(id));
         }
-        let finished = self.in_flight[Id::new(id)].finished.expect("flash is done with it");
+        let finished = self.host.in_flight[Id::new(id)].finished.expect("flash is done with it");
         self.conclude(finished, end);
     }
 
     /// The link has done what it did: its next uses, until it is busy again or has nothing to do.
     #[inline(never)]
     pub(super) fn cross(&mut self) {
-        let (now, holds) = (self.now, self.ledger.is_some());
+        let (now, holds) = (self.clock.now, self.failures.ledger.is_some());
         while let Some(crossing) = self.link().next(now, holds) {
             match crossing {
                 Crossing::In(id) => self.submit(Id::new(id)),

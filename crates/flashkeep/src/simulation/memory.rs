@@ -47,7 +47,7 @@ impl Gauge {
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The backup that the array's scheme is, if it is one.
     fn backup(&self) -> Option<&Backup> {
-        match self.engine.scheme(NodeId::ROOT) {
+        match self.device.engine.scheme(NodeId::ROOT) {
             Some(Any::Backup(backup)) => Some(backup),
             _ => None,
         }
@@ -56,22 +56,22 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Looks at the memory.
     #[inline(never)]
     pub(super) fn look_at_memory(&mut self) {
-        let Some(mut gauge) = self.gauge.take() else { return };
+        let Some(mut gauge) = self.accounts.gauge.take() else { return };
         if let Some(backup) = self.backup() {
-            gauge.look(self.now, backup);
+            gauge.look(self.clock.now, backup);
         }
-        self.gauge = Some(gauge);
+        self.accounts.gauge = Some(gauge);
     }
 
     /// The section of the scheme in the summary: its key, and its figures.
     pub(super) fn scheme_figures(&self) -> Option<(&'static str, Value)> {
-        let own = || self.engine.scheme(NodeId::ROOT)?.figures();
+        let own = || self.device.engine.scheme(NodeId::ROOT)?.figures();
         Some((self.resolved.scheme().name, self.backup_figures().or_else(own)?))
     }
 
     /// What the backup has done, for the summary.
     fn backup_figures(&self) -> Option<Value> {
-        let (backup, gauge) = (self.backup()?, self.gauge.as_ref()?);
+        let (backup, gauge) = (self.backup()?, self.accounts.gauge.as_ref()?);
         let facts = backup.facts();
         let mib = |pages: f64| pages * self.resolved.page_bytes() as f64 / f64::from(1 << 20);
         let means = gauge.means();

@@ -191,14 +191,31 @@ struct Totals {
     member_hits: Vec<Option<Hits>>,
 }
 
-/// One run.
+/// One run: one device, one workload.
 struct Simulation<'a, C: Contents, H> {
     job: &'a Job,
     resolved: &'a Resolved,
     workload: &'a Workload<'a>,
-    drive: H,
+    device: Device<C, H>,
+    host: Host<C>,
+    failures: Failures,
+    clock: Clock,
+    accounts: Accounts,
+}
+
+/// A drive, a disk or an array: its port, the schemes, and what they run over.
+struct Device<C: Contents, H> {
+    /// Drives, disks and memories.
+    body: H,
     engine: Engine<schemes::Any, C>,
     buffer: Buffer<C>,
+    /// What each drive or disk is, in order of leaves.
+    plots: Vec<Plot>,
+    leaf_count: u16,
+}
+
+/// The host: which requests are outstanding, where they lie, and what waits.
+struct Host<C: Contents> {
     addresses: Addresses,
     window: Window,
     in_flight: Arena<InFlight<C>>,
@@ -206,55 +223,130 @@ struct Simulation<'a, C: Contents, H> {
     ranges: Vec<Range>,
     /// Kept for its memory.
     spread: Vec<Range>,
-    /// Those that wait for a place in the queue, if it is not simply their turn.
+    /// Requests that wait for a place in the queue, if they do not enter in order of arrival.
     outside: Option<Outside>,
     /// The volumes of an array that have a workload each.
     volumes: Option<Volumes>,
-    /// How units of an array become stripes.
+    /// How chunks of an array become stripes.
     interleave: Option<Interleave>,
-    /// How full a backup's memory is.
-    gauge: Option<Gauge>,
-    /// The link to the host, if it takes time.
+    /// The link to the device, if it takes time.
     link: Option<Link>,
-    /// What is still to happen to the drive.
+    warmup: u64,
+    admitted: u64,
+    misplaced: u64,
+    /// Pages on the short path of an untimed run, kept for their memory.
+    pages: Vec<u32>,
+    page_shift: Option<u32>,
+    /// Pages that are written as one.
+    logical_page: u32,
+    /// A write of a part of a page is one of all of it.
+    whole_pages: bool,
+}
+
+/// What fails during the run.
+struct Failures {
+    /// What is still to happen to the device.
     blows: Blows,
-    phases: Phases,
-    marks: Marks,
-    /// The same of each drive of an array, in order of leaves.
-    ends: Vec<Marks>,
-    door: Door,
-    /// What the host was promised, where the power is to fail.
+    /// What the host was promised, if the power is to fail.
     ledger: Option<Box<Ledger>>,
-    /// What each drive or disk is, in order of leaves.
-    plots: Vec<Plot>,
-    leaf_count: u16,
+    door: Door,
+}
+
+/// The time of the run.
+#[derive(Default)]
+struct Clock {
+    now: SimTime,
+    last: SimTime,
+    /// Work takes no time.
+    untimed: bool,
+}
+
+/// What is counted and reported.
+struct Accounts {
     statistics: Statistics,
     /// What there was when counting began.
     baseline: Totals,
     /// From when on dies and channels work for requests that are counted: earlier than the baseline if late requests
     /// are served from their arrival on.
     busy_from: SimTime,
+    phases: Phases,
+    marks: Marks,
+    /// The same of each drive of an array, in order of leaves.
+    ends: Vec<Marks>,
+    /// How full a backup's memory is.
+    gauge: Option<Gauge>,
     facts: WorkloadFacts,
     records: Vec<RequestRecord>,
-    warmup: u64,
-    admitted: u64,
-    misplaced: u64,
-    now: SimTime,
-    last: SimTime,
-    /// Everything is done at once when it is asked.
-    untimed: bool,
     resolved_bytes: u64,
-    /// Pages on the short way of an untimed run, kept for their memory.
-    pages: Vec<u32>,
-    /// What came of conditioning it.
+    /// The result of conditioning, if there was any.
     conditioned: Option<crate::metrics::Conditioning>,
-    /// Erases of each block before time 0; empty where there were none.
+    /// Erases of each block before time 0; empty if there were none.
     erases_before: Vec<u32>,
-    page_shift: Option<u32>,
-    /// Pages that are written as one.
-    logical_page: u32,
-    /// A write of a part of a page is one of all of it.
-    whole_pages: bool,
+}
+
+impl<C: Contents> Host<C> {
+    fn new(job: &Job, drive: &Resolved, workload: &Workload<'_>) -> Result<Self, Error> {
+        let depth = match workload.replay {
+            Replay::Open => drive.spec.host.queue_depth,
+            Replay::Closed(depth) => match drive.spec.host.queue_depth {
+                0 => depth,
+                bound => depth.min(bound),
+            },
+        };
+        let bytes = drive.page_bytes();
+        let [unit, data] = drive.units();
+        let sorts = workload.replay == Replay::Open && drive.spec.host.order == HostOrder::CLook;
+        Ok(Host {
+            outside: sorts.then(Outside::default),
+            volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,
+            interleave: Interleave::new(bytes, unit, data),
+            link: Link::new(ps_per_sector(drive.spec.host.link_us_per_sector)),
+            addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
+            // Each volume has a closed loop of its own.
+            window: match workload.volumes {
+                1 => Window::new(depth, workload.replay != Replay::Open),
+                _ if workload.replay != Replay::Open => Window::new(0, true),
+                _ => Window::new(depth, false),
+            },
+            in_flight: Arena::default(),
+            finished: Vec::new(),
+            ranges: Vec::new(),
+            spread: Vec::new(),
+            warmup: workload.warmup()?,
+            admitted: 0,
+            misplaced: 0,
+            pages: Vec::new(),
+            page_shift: bytes.is_power_of_two().then(|| bytes.trailing_zeros()),
+            logical_page: drive.logical_page(),
+            whole_pages: drive.spec.ftl.partial_writes == PartialWrites::Whole,
+        })
+    }
+}
+
+impl Accounts {
+    fn new(drive: &Resolved, counters: Counters, devices: usize) -> Self {
+        Accounts {
+            statistics: Statistics::default(),
+            baseline: Totals { counters, ..Totals::default() },
+            busy_from: SimTime::ZERO,
+            phases: Phases::default(),
+            marks: Marks::default(),
+            ends: vec![Marks::default(); devices],
+            gauge: drive.scheme().shows_occupancy.then(|| Gauge::new(drive.disks())),
+            facts: WorkloadFacts {
+                provenance: Provenance::default(),
+                requests: [0; 3],
+                bytes: [0; 2],
+                span: Span::ZERO,
+                skipped: 0,
+                overlapping: 0,
+            },
+            records: Vec::new(),
+            resolved_bytes: drive.capacity_bytes(),
+            conditioned: None,
+            erases_before: Vec::new(),
+        }
+    }
 }
 
 impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
@@ -277,13 +369,6 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         timeline::start::<C, H>(job, untimed, &mut hardware, &sites)?;
         let pages = u32::try_from(drive.logical_pages()).expect("checked when the drive was resolved");
         let sectors = u32::try_from(drive.page_sectors()).expect("at most 64");
-        let depth = match workload.replay {
-            Replay::Open => drive.spec.host.queue_depth,
-            Replay::Closed(depth) => match drive.spec.host.queue_depth {
-                0 => depth,
-                bound => depth.min(bound),
-            },
-        };
         hardware.seed(job.seed.unwrap_or(1));
         let counters = hardware.counters();
         let mut engine = Engine::new(tree);
@@ -297,66 +382,24 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             stripe,
         );
         let spares = drive.members() as u16..drive.parts() as u16;
-        let bytes = drive.page_bytes();
-        let [unit, data] = drive.units();
-        let whole_pages = drive.spec.ftl.partial_writes == PartialWrites::Whole;
+        let device = Device {
+            body: hardware,
+            engine,
+            buffer: Buffer::new(port, drive.spec.start.existing),
+            leaf_count,
+            plots,
+        };
+        let accounts = Accounts::new(drive, counters, device.plots.len());
+        let blows = Blows::new(job, drive, workload, spares)?;
         Ok(Simulation {
             job,
             resolved: drive,
             workload,
-            engine,
-            blows: Blows::new(job, drive, workload, spares)?,
-            phases: Phases::default(),
-            marks: Marks::default(),
-            ends: vec![Marks::default(); plots.len()],
-            door: Door::default(),
-            ledger: None,
-            plots,
-            leaf_count,
-            buffer: Buffer::new(port, drive.spec.start.existing),
-            outside: (workload.replay == Replay::Open && drive.spec.host.order == HostOrder::CLook)
-                .then(Outside::default),
-            volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,
-            gauge: drive.scheme().shows_occupancy.then(|| Gauge::new(drive.disks())),
-            interleave: Interleave::new(bytes, unit, data),
-            link: Link::new(ps_per_sector(drive.spec.host.link_us_per_sector)),
-            addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
-            // Each volume has a closed loop of its own.
-            window: match workload.volumes {
-                1 => Window::new(depth, workload.replay != Replay::Open),
-                _ if workload.replay != Replay::Open => Window::new(0, true),
-                _ => Window::new(depth, false),
-            },
-            in_flight: Arena::default(),
-            finished: Vec::new(),
-            ranges: Vec::new(),
-            spread: Vec::new(),
-            statistics: Statistics::default(),
-            baseline: Totals { counters, ..Totals::default() },
-            busy_from: SimTime::ZERO,
-            facts: WorkloadFacts {
-                provenance: Provenance::default(),
-                requests: [0; 3],
-                bytes: [0; 2],
-                span: Span::ZERO,
-                skipped: 0,
-                overlapping: 0,
-            },
-            records: Vec::new(),
-            warmup: workload.warmup()?,
-            admitted: 0,
-            misplaced: 0,
-            now: SimTime::ZERO,
-            last: SimTime::ZERO,
-            untimed,
-            resolved_bytes: drive.capacity_bytes(),
-            pages: Vec::new(),
-            conditioned: None,
-            erases_before: Vec::new(),
-            logical_page: drive.logical_page(),
-            whole_pages,
-            page_shift: bytes.is_power_of_two().then(|| bytes.trailing_zeros()),
-            drive: hardware,
+            device,
+            host: Host::new(job, drive, workload)?,
+            failures: Failures { blows, ledger: None, door: Door::default() },
+            clock: Clock { untimed, ..Clock::default() },
+            accounts,
         })
     }
 
@@ -366,64 +409,66 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, Stop> {
         let mut requests = self.workload.requests()?;
-        self.facts.provenance = requests.provenance.clone();
+        self.accounts.facts.provenance = requests.provenance.clone();
         let loses_power = C::KEEP && asks_for_power_cuts(self.job, self.resolved)?;
         // A drive that is saved with its contents is saved with its OOB areas: its power may fail later.
         if loses_power || (C::KEEP && self.job.save_aged.is_some()) {
-            self.drive.expect_power_cuts();
+            self.device.body.expect_power_cuts();
         }
         self.prepare(progress)?;
-        if self.erases_before.is_empty() {
+        if self.accounts.erases_before.is_empty() {
             // Pages that were created before time 0 may have needed GC.
-            self.erases_before = self.drive.erases();
+            self.accounts.erases_before = self.device.body.erases();
         }
         if loses_power {
-            let (buffer, pages) = (&self.buffer, self.buffer.pages());
+            let (buffer, pages) = (&self.device.buffer, self.device.buffer.pages());
             let version = |page| (pages.sectors(page) != 0).then(|| buffer.version(page));
-            self.ledger = Some(Box::new(Ledger::new(pages.len(), version)));
+            self.failures.ledger = Some(Box::new(Ledger::new(pages.len(), version)));
         }
         self.replay(&mut requests, progress)?;
-        if self.admitted == 0 && self.door.turned_away > 0 {
+        if self.host.admitted == 0 && self.failures.door.turned_away > 0 {
             return Err(Stop::Error(self.ended_before_time_0()));
         }
-        if self.admitted == 0 && !self.job.traces.is_empty() {
+        if self.host.admitted == 0 && !self.job.traces.is_empty() {
             let message = "has no request that the drive can serve".to_owned();
-            let path = self.facts.provenance.name.clone();
+            let path = self.accounts.facts.provenance.name.clone();
             return Err(Stop::Error(Error::Trace(flashkeep_trace::TraceError::new(&path, message))));
         }
-        if self.admitted <= self.warmup && self.warmup > 0 {
+        if self.host.admitted <= self.host.warmup && self.host.warmup > 0 {
             return Err(Stop::Error(Error::Option(format!(
                 "--warmup: {} requests are left out of every statistic, and the workload has only {}",
-                self.warmup, self.admitted
+                self.host.warmup, self.host.admitted
             ))));
         }
-        let totals = self.totals(self.now.max(self.last));
+        let totals = self.totals(self.clock.now.max(self.clock.last));
         let tally = self.tally();
-        if self.blows.struck || !self.engine.is_untroubled() {
+        if self.failures.blows.struck || !self.device.engine.is_untroubled() {
             self.read_everything();
         }
         // What the last look finds lost has been lost since the last event.
-        let tally = Tally { lost: self.engine.lost().count(), ..tally };
-        self.phases.end(self.now.max(self.last), tally.clone());
+        let tally = Tally { lost: self.device.engine.lost().count(), ..tally };
+        self.accounts.phases.end(self.clock.now.max(self.clock.last), tally.clone());
         if self.job.verify {
-            self.drive.audit();
+            self.device.body.audit();
         }
         if let Some(path) = &self.job.map {
-            let sites = sites::<C>(&self.drive, &self.plots);
-            output::map(path, &sites, self.buffer.pages().len(), &|page| self.copies(page))?;
+            let sites = sites::<C>(&self.device.body, &self.device.plots);
+            output::map(path, &sites, self.device.buffer.pages().len(), &|page| self.copies(page))?;
         }
-        let log_notes = self.drive.log_notes(self.last.max(self.now));
-        self.drive.close_log().map_err(Error::Output)?;
-        let volumes = self.volumes.as_ref();
-        self.facts.skipped = volumes.map_or_else(|| requests.skipped(), Volumes::skipped) + self.misplaced;
-        self.facts.overlapping = volumes.map_or_else(|| self.addresses.overlapping(), Volumes::overlapping);
+        let log_notes = self.device.body.log_notes(self.clock.last.max(self.clock.now));
+        self.device.body.close_log().map_err(Error::Output)?;
+        let volumes = self.host.volumes.as_ref();
+        self.accounts.facts.skipped =
+            volumes.map_or_else(|| requests.skipped(), Volumes::skipped) + self.host.misplaced;
+        self.accounts.facts.overlapping =
+            volumes.map_or_else(|| self.host.addresses.overlapping(), Volumes::overlapping);
         self.watch_life();
         let mut warnings = self.resolved.warnings.clone();
         warnings.extend(self.obituary());
         warnings.extend(notes.iter().cloned());
         warnings.extend(log_notes);
-        warnings.extend(self.volumes.as_ref().map_or_else(|| requests.warnings(), Volumes::warnings));
-        warnings.extend(self.conditioned.as_ref().filter(|found| !found.steady).map(|found| {
+        warnings.extend(self.host.volumes.as_ref().map_or_else(|| requests.warnings(), Volumes::warnings));
+        warnings.extend(self.accounts.conditioned.as_ref().filter(|found| !found.steady).map(|found| {
             format!(
                 "conditioning: no steady state after {} rounds; set condition.most_rounds for more, or \
                  condition.round for longer ones",
@@ -431,35 +476,38 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             )
         }));
         warnings.extend(
-            self.blows.left().map(|event| format!("--fail {event}: the run ended before it happened")),
+            self.failures
+                .blows
+                .left()
+                .map(|event| format!("--fail {event}: the run ended before it happened")),
         );
         let summary = self.summary(&totals, &tally, warnings);
         if let Some(path) = &self.job.save_aged {
             self.save(path)?;
         }
-        Ok(Outcome { summary, requests: self.records })
+        Ok(Outcome { summary, requests: self.accounts.records })
     }
 
     /// Where the copies of a page are on flash; nothing for those that are nowhere, or on something else.
     fn copies(&self, page: Page) -> Vec<Option<(u16, Ppn)>> {
         let find = |(leaf, page): (LeafId, Page)| {
-            let device = self.plots.iter().position(|plot| plot.leaves.contains(&leaf.0))?;
-            let within = LeafId(leaf.0 - self.plots[device].leaves.start);
-            match self.drive.drive(device as u16)?.lookup(within, page) {
+            let device = self.device.plots.iter().position(|plot| plot.leaves.contains(&leaf.0))?;
+            let within = LeafId(leaf.0 - self.device.plots[device].leaves.start);
+            match self.device.body.drive(device as u16)?.lookup(within, page) {
                 Entry::At(ppn) => Some((device as u16, ppn)),
                 _ => None,
             }
         };
-        self.engine.places(page).into_iter().map(find).collect()
+        self.device.engine.places(page).into_iter().map(find).collect()
     }
 
     /// How long arrays and pins of a lone drive worked, if the drive file says what they draw.
     fn work(&self) -> Option<&Work> {
-        self.drive.flash().and_then(Drive::work)
+        self.device.body.flash().and_then(Drive::work)
     }
 
     /// The flash of a drive alone, where somebody has found out that it is one.
     fn flash_mut(&mut self) -> &mut Drive<C> {
-        self.drive.flash_mut().expect("a drive, as was checked")
+        self.device.body.flash_mut().expect("a drive, as was checked")
     }
 }

@@ -4,7 +4,7 @@
 //! version of each page ([`Finished::durable`]). After a power loss it compares every page with both, without
 //! simulated time: a missing acknowledged version is counted, a missing durable one is lost.
 
-use super::{InFlight, Simulation};
+use super::{Device, InFlight, Simulation};
 use crate::buffer::Below;
 use crate::devices::Body;
 use crate::engine::{Contents, Finished, Page, Version};
@@ -98,31 +98,33 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Requests end when their time has come, so that a cut before that can still strike them.
     #[cold]
     pub(super) fn hold_finished(&mut self) {
-        let finished = std::mem::take(self.engine.finished());
-        if self.link.is_some() {
+        let finished = std::mem::take(self.device.engine.finished());
+        if self.host.link.is_some() {
             self.hand_to_link(finished);
-            return self.end_requests(self.now);
+            return self.end_requests(self.clock.now);
         }
-        let Some(ledger) = &mut self.ledger else { return };
+        let Some(ledger) = &mut self.failures.ledger else { return };
         for finished in finished {
-            let memory = self.in_flight[Id::new(finished.tag)].from_memory;
-            let wait = if memory { self.drive.memory_time() } else { crate::kernel::Span::ZERO };
-            self.window.leave(finished.acknowledged + wait);
+            let memory = self.host.in_flight[Id::new(finished.tag)].from_memory;
+            let wait = if memory { self.device.body.memory_time() } else { crate::kernel::Span::ZERO };
+            self.host.window.leave(finished.acknowledged + wait);
             ledger.held.push(finished);
         }
-        self.end_requests(self.now);
+        self.end_requests(self.clock.now);
     }
 
     /// Whether written pages may be in a write cache alone, of the device or of a member.
     fn is_volatile(&self) -> bool {
-        self.buffer.has_cache() || self.engine.has_caches()
+        self.device.buffer.has_cache() || self.device.engine.has_caches()
     }
 
     /// Requests that wait for the link end when that lets them go; what they wrote is durable before or after that.
     fn hand_to_link(&mut self, finished: Vec<Finished>) {
         for finished in finished {
-            let written = &self.in_flight[Id::new(finished.tag)].written;
-            if let (false, Some(ledger), Some(at)) = (self.is_volatile(), &mut self.ledger, finished.durable) {
+            let written = &self.host.in_flight[Id::new(finished.tag)].written;
+            if let (false, Some(ledger), Some(at)) =
+                (self.is_volatile(), &mut self.failures.ledger, finished.durable)
+            {
                 ledger.await_durable(written, at);
             }
             self.finish(finished);
@@ -131,8 +133,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The host is told that a request is over.
     pub(super) fn acknowledge(&mut self, id: Id<InFlight<C>>) {
-        let written = std::mem::take(&mut self.in_flight[id].written);
-        if let Some(ledger) = &mut self.ledger {
+        let written = std::mem::take(&mut self.host.in_flight[id].written);
+        if let Some(ledger) = &mut self.failures.ledger {
             ledger.acknowledge(&written);
         }
     }
@@ -141,13 +143,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[cold]
     pub(super) fn end_requests(&mut self, now: SimTime) {
         let is_volatile = self.is_volatile();
-        let Some(ledger) = &mut self.ledger else { return };
+        let Some(ledger) = &mut self.failures.ledger else { return };
         let mut held = std::mem::take(&mut ledger.held);
         held.sort_by_key(|finished| finished.acknowledged);
         let over = held.partition_point(|finished| finished.acknowledged <= now);
         for finished in held.drain(..over) {
-            let written = std::mem::take(&mut self.in_flight[Id::new(finished.tag)].written);
-            if let Some(ledger) = &mut self.ledger {
+            let written = std::mem::take(&mut self.host.in_flight[Id::new(finished.tag)].written);
+            if let Some(ledger) = &mut self.failures.ledger {
                 // The DRAM may have it alone.
                 let durable = finished.durable.filter(|_| !is_volatile);
                 ledger.acknowledge(&written);
@@ -155,7 +157,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             self.finish(finished);
         }
-        if let Some(ledger) = &mut self.ledger {
+        if let Some(ledger) = &mut self.failures.ledger {
             ledger.held = held;
             ledger.come(now);
         }
@@ -164,11 +166,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The next thing happens: if the drive was recovering, it no longer is.
     #[cold]
     pub(super) fn end_recovery(&mut self) {
-        let Some(ledger) = &mut self.ledger else { return };
+        let Some(ledger) = &mut self.failures.ledger else { return };
         if std::mem::take(&mut ledger.recovering) {
             let ready = ledger.ready;
             let tally = self.tally();
-            self.phases.begin(self.phase(), None, ready, tally);
+            self.accounts.phases.begin(self.phase(), None, ready, tally);
         }
     }
 
@@ -176,23 +178,23 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[cold]
     pub(super) fn cut_power(&mut self, event: &Event, at: SimTime) {
         self.end_requests(at);
-        let interrupted = self.in_flight.live() as u64;
-        self.in_flight = Arena::default();
-        self.window.empty();
-        self.buffer.forget();
+        let interrupted = self.host.in_flight.live() as u64;
+        self.host.in_flight = Arena::default();
+        self.host.window.empty();
+        self.device.buffer.forget();
         let tally = self.tally();
-        self.phases.begin("recovering", Some(&event.text), at, tally);
-        let recovery = self.drive.cut_power(at);
-        self.now = recovery.ready;
-        self.last = self.last.max(recovery.ready);
-        if let Some(link) = &mut self.link {
+        self.accounts.phases.begin("recovering", Some(&event.text), at, tally);
+        let recovery = self.device.body.cut_power(at);
+        self.clock.now = recovery.ready;
+        self.clock.last = self.clock.last.max(recovery.ready);
+        if let Some(link) = &mut self.host.link {
             link.cut(recovery.ready);
         }
-        self.engine.recover(&mut self.drive, recovery.ready);
-        let drive = &self.drive;
-        self.engine.fall_back_ports(|leaf, page| drive.contents_of(leaf, page));
+        self.device.engine.recover(&mut self.device.body, recovery.ready);
+        let drive = &self.device.body;
+        self.device.engine.fall_back_ports(|leaf, page| drive.contents_of(leaf, page));
         let volatile_pages_lost = self.take_stock();
-        let Some(ledger) = &mut self.ledger else { return };
+        let Some(ledger) = &mut self.failures.ledger else { return };
         ledger.held.clear();
         ledger.coming.clear();
         (ledger.ready, ledger.recovering) = (recovery.ready, true);
@@ -207,51 +209,51 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Looks at every page; how many are older than the host was told.
     fn take_stock(&mut self) -> u64 {
-        let Some(mut ledger) = self.ledger.take() else { return 0 };
-        let (rescued, is_volatile) = (self.engine.rescued(), self.engine.has_caches());
+        let Some(mut ledger) = self.failures.ledger.take() else { return 0 };
+        let (rescued, is_volatile) = (self.device.engine.rescued(), self.device.engine.has_caches());
         let mut volatile = 0;
-        for page in 0..self.buffer.pages().len() {
+        for page in 0..self.device.buffer.pages().len() {
             let promise = ledger.promises[page as usize];
             // What was being written is expected by whoever reads it later, though nobody was promised it.
-            let awaited =
-                self.buffer.pages().sectors(page) != 0 || promise.durable.or(promise.acknowledged).is_some();
+            let awaited = self.device.buffer.pages().sectors(page) != 0
+                || promise.durable.or(promise.acknowledged).is_some();
             let Some(contents) = self.look_at(page, awaited) else { continue };
             let version = match Version::of(contents.stamp()) {
                 Some(Version::Written(whose, version)) if whose == page => Some(version),
                 Some(Version::Before(whose)) if whose == page => None,
                 _ if contents == C::default() => None,
-                _ if self.engine.lose_if_poisoned(Page(page)) => {
-                    self.engine.lose_page(Page(page));
+                _ if self.device.engine.lose_if_poisoned(Page(page)) => {
+                    self.device.engine.lose_page(Page(page));
                     continue;
                 }
                 _ => {
-                    self.statistics.wrong_reads += 1;
+                    self.accounts.statistics.wrong_reads += 1;
                     None
                 }
             };
             if promise.durable.is_some() && is_newer(promise.durable, version) {
-                self.engine.lose_page(Page(page));
+                self.device.engine.lose_page(Page(page));
             } else if promise.acknowledged.is_some() && is_newer(promise.acknowledged, version) {
                 volatile += 1;
             }
             // A page that its stripe alone brings back is rebuilt into the write cache of its member first.
-            let is_durable = !is_volatile || self.engine.intact_place(Page(page)).is_some();
+            let is_durable = !is_volatile || self.device.engine.intact_place(Page(page)).is_some();
             let durable = version.filter(|_| is_durable);
             let kept = Promise { acknowledged: version, durable, trimmed: promise.trimmed };
             ledger.promises[page as usize] = kept;
-            self.buffer.fall_back(page, contents);
+            self.device.buffer.fall_back(page, contents);
         }
-        self.engine.set_rescued(rescued);
-        self.ledger = Some(ledger);
+        self.device.engine.set_rescued(rescued);
+        self.failures.ledger = Some(ledger);
         volatile
     }
 
     /// What a page holds, without time; none where nothing brings it back. What is not there where it ought to be is
     /// asked of its stripe, for the sake of whoever relies on it.
     fn look_at(&mut self, page: u32, awaited: bool) -> Option<C> {
-        let places = self.engine.places(Page(page));
-        if let Some((leaf, page)) = self.engine.intact_place(Page(page)) {
-            return Some(self.drive.contents_of(leaf, page).unwrap_or_default());
+        let places = self.device.engine.places(Page(page));
+        if let Some((leaf, page)) = self.device.engine.intact_place(Page(page)) {
+            return Some(self.device.body.contents_of(leaf, page).unwrap_or_default());
         }
         if places.is_empty() {
             return Some(C::default());
@@ -259,18 +261,19 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if !awaited {
             return None;
         }
-        let request = self.engine.open(u32::MAX, 0);
+        let request = self.device.engine.open(u32::MAX, 0);
         let mut nothing = Vec::new();
-        let Simulation { engine, drive, buffer, now, .. } = self;
-        let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
+        let now = self.clock.now;
+        let Device { engine, body, buffer, .. } = &mut self.device;
+        let mut below = Below { engine, leaves: body, now, request, expected: &mut nothing };
         buffer.look(page, &mut below);
-        self.engine.close(&mut self.drive, self.now, request);
+        self.device.engine.close(&mut self.device.body, self.clock.now, request);
         let mut found = None;
-        for finished in std::mem::take(self.engine.finished()) {
+        for finished in std::mem::take(self.device.engine.finished()) {
             if finished.lost == 0 {
-                found = self.engine.pages(finished.join).first().copied();
+                found = self.device.engine.pages(finished.join).first().copied();
             }
-            self.engine.forget(finished.join);
+            self.device.engine.forget(finished.join);
         }
         found
     }
@@ -278,15 +281,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Notes what a request writes or trims, once it has been submitted.
     pub(super) fn note_versions(&mut self, id: Id<InFlight<C>>, trims: bool) {
         let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
-        let page_sectors = self.buffer.page_sectors();
-        let Some(ledger) = &mut self.ledger else { return };
-        let written = &mut self.in_flight[id].written;
+        let page_sectors = self.device.buffer.page_sectors();
+        let Some(ledger) = &mut self.failures.ledger else { return };
+        let written = &mut self.host.in_flight[id].written;
         written.clear();
-        for &crate::host::Range { offset, length } in &self.ranges {
+        for &crate::host::Range { offset, length } in &self.host.ranges {
             for fragment in super::fragments(offset, length, sector_bytes, page_sectors) {
                 for page in fragment.page..fragment.page + fragment.count {
-                    let version = self.buffer.version(page);
-                    if trims && fragment.mask == self.buffer.pages().whole() {
+                    let version = self.device.buffer.version(page);
+                    if trims && fragment.mask == self.device.buffer.pages().whole() {
                         ledger.trim(page, version);
                     } else if !trims {
                         written.push((page, version));

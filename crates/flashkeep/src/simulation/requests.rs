@@ -1,6 +1,6 @@
 //! The path of a request, from its place on the drive to its completion.
 
-use super::{AHEAD, InFlight, Simulation, Stop, Totals};
+use super::{AHEAD, Device, InFlight, Simulation, Stop, Totals};
 use crate::buffer::{Below, Buffer};
 use crate::devices::Body;
 use crate::engine::{Contents, Finished, LeafId, NodeId, Page, Scheme, Ticket};
@@ -17,7 +17,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn next_placed(&mut self, requests: &mut Requests) -> Result<Option<Request>, Stop> {
         while let Some(request) = requests.next()? {
             self.prefetch(requests);
-            if self.locate(&request, self.admitted + self.misplaced + 1)? {
+            if self.locate(&request, self.host.admitted + self.host.misplaced + 1)? {
                 return Ok(Some(request));
             }
         }
@@ -26,17 +26,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     #[inline]
     pub(super) fn prefetch(&self, requests: &Requests) {
-        if let (Some(shift), Some(ahead)) = (self.page_shift, requests.ahead(AHEAD))
+        if let (Some(shift), Some(ahead)) = (self.host.page_shift, requests.ahead(AHEAD))
             && self.workload.placement == Placement::AsIs
         {
             let page = ahead.offset >> shift;
-            if self.drive.flash().is_none() {
+            if self.device.body.flash().is_none() {
                 return self.prefetch_in_array(page);
             }
             let page = Page(page as u32);
-            self.buffer.prefetch(page);
-            if let Some(scheme) = self.engine.scheme(NodeId::ROOT) {
-                scheme.prefetch(page, |member, page| self.drive.prefetch(LeafId(member.0.into()), page));
+            self.device.buffer.prefetch(page);
+            if let Some(scheme) = self.device.engine.scheme(NodeId::ROOT) {
+                scheme
+                    .prefetch(page, |member, page| self.device.body.prefetch(LeafId(member.0.into()), page));
             }
         }
     }
@@ -45,23 +46,25 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline(never)]
     fn prefetch_in_array(&self, page: u64) {
         // Nobody has looked yet where the request lies.
-        if page >= u64::from(self.buffer.pages().len()) {
+        if page >= u64::from(self.device.buffer.pages().len()) {
             return;
         }
-        let page = self.interleave.map_or(page, |interleave| interleave.place(page));
+        let page = self.host.interleave.map_or(page, |interleave| interleave.place(page));
         let page = Page(page as u32);
-        self.buffer.prefetch(page);
-        self.engine.prefetch(NodeId::ROOT, page, &mut |leaf, page| self.drive.prefetch(leaf, page));
+        self.device.buffer.prefetch(page);
+        self.device
+            .engine
+            .prefetch(NodeId::ROOT, page, &mut |leaf, page| self.device.body.prefetch(leaf, page));
     }
 
     /// Finds a request's place on the drive; false where it has none and is left out.
     #[inline]
     pub(super) fn locate(&mut self, request: &Request, number: u64) -> Result<bool, Stop> {
-        match self.addresses.place(request) {
+        match self.host.addresses.place(request) {
             Ok(ranges) => {
-                self.ranges.clear();
-                self.ranges.extend_from_slice(ranges);
-                if self.interleave.is_some() {
+                self.host.ranges.clear();
+                self.host.ranges.extend_from_slice(ranges);
+                if self.host.interleave.is_some() {
                     self.interleave();
                 }
                 Ok(true)
@@ -70,11 +73,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 Err(Stop::SecondDevice)
             }
             Err(_) if self.workload.skips_misplaced() => {
-                self.misplaced += 1;
+                self.host.misplaced += 1;
                 Ok(false)
             }
             Err(error) => {
-                let name = &self.facts.provenance.name;
+                let name = &self.accounts.facts.provenance.name;
                 Err(Stop::Error(self.workload.misplaced(error, number, request, name)))
             }
         }
@@ -83,103 +86,104 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Takes what was located to where the array's scheme has it.
     #[inline(never)]
     pub(super) fn interleave(&mut self) {
-        if let Some(interleave) = self.interleave {
-            interleave.spread(&mut self.ranges, &mut self.spread);
+        if let Some(interleave) = self.host.interleave {
+            interleave.spread(&mut self.host.ranges, &mut self.host.spread);
         }
     }
 
     pub(super) fn admit(&mut self, request: &Request, closed: bool) {
-        if self.door.is_shut() && request.op != Op::Read {
-            self.door.turned_away += 1;
+        if self.failures.door.is_shut() && request.op != Op::Read {
+            self.failures.door.turned_away += 1;
             return;
         }
-        if self.admitted == self.warmup {
-            self.begin_counting(if closed { self.now } else { SimTime(request.arrival_ns) });
+        if self.host.admitted == self.host.warmup {
+            self.begin_counting(if closed { self.clock.now } else { SimTime(request.arrival_ns) });
         }
-        if self.gauge.is_some() {
+        if self.accounts.gauge.is_some() {
             self.look_at_memory();
         }
-        let id = self.in_flight.claim();
-        let number = self.admitted;
-        self.admitted += 1;
-        let arrival = if closed { self.now } else { SimTime(request.arrival_ns) };
-        let admitted = self.now;
-        self.window.enter(arrival, admitted);
-        if let Some(volumes) = &mut self.volumes {
+        let id = self.host.in_flight.claim();
+        let number = self.host.admitted;
+        self.host.admitted += 1;
+        let arrival = if closed { self.clock.now } else { SimTime(request.arrival_ns) };
+        let admitted = self.clock.now;
+        self.host.window.enter(arrival, admitted);
+        if let Some(volumes) = &mut self.host.volumes {
             volumes.enter(admitted);
-            self.in_flight[id].volume = volumes.current as u32;
+            self.host.in_flight[id].volume = volumes.current as u32;
         }
         if self.resolved.spec.host.late_requests == LateRequests::FromArrival {
-            self.now = arrival.max(self.ledger.as_ref().map_or(SimTime::ZERO, |ledger| ledger.ready()));
+            self.clock.now =
+                arrival.max(self.failures.ledger.as_ref().map_or(SimTime::ZERO, |ledger| ledger.ready()));
         }
-        self.drive.admit(admitted, self.now);
-        self.facts.span = self.facts.span.max(arrival.since(SimTime::ZERO));
-        self.facts.requests[request.op as usize] += 1;
+        self.device.body.admit(admitted, self.clock.now);
+        self.accounts.facts.span = self.accounts.facts.span.max(arrival.since(SimTime::ZERO));
+        self.accounts.facts.requests[request.op as usize] += 1;
         if request.op != Op::Trim {
-            self.facts.bytes[request.op as usize] += u64::from(request.length);
+            self.accounts.facts.bytes[request.op as usize] += u64::from(request.length);
         }
-        let this = &mut self.in_flight[id];
+        let this = &mut self.host.in_flight[id];
         this.expected.clear();
         (this.number, this.arrival) = (number, arrival);
-        this.counted = number >= self.warmup;
+        this.counted = number >= self.host.warmup;
         this.record = RequestRecord {
             arrival_ns: arrival.0,
-            offset: self.ranges[0].offset,
+            offset: self.host.ranges[0].offset,
             length: request.length,
             op: request.op as u8,
             ..RequestRecord::default()
         };
-        if self.link.is_none() {
+        if self.host.link.is_none() {
             return self.ask(id, request.op);
         }
         this.op = Some(request.op);
         let sector = u64::from(self.resolved.spec.flash.sector_bytes);
         let sectors = |range: &Range| Sectors::of_bytes(range.offset, range.length, sector).count;
-        this.sectors = self.ranges.iter().map(sectors).sum();
-        this.ranges.clone_from(&self.ranges);
+        this.sectors = self.host.ranges.iter().map(sectors).sum();
+        this.ranges.clone_from(&self.host.ranges);
         self.come(id);
         self.collect_finished();
     }
 
     /// A request that the link has let in is given to the drive; the one that was located last stays so.
     pub(super) fn submit(&mut self, id: Id<InFlight<C>>) {
-        std::mem::swap(&mut self.ranges, &mut self.in_flight[id].ranges);
-        self.drive.admit(self.now, self.now);
-        let op = self.in_flight[id].op.expect("it came by the link");
+        std::mem::swap(&mut self.host.ranges, &mut self.host.in_flight[id].ranges);
+        self.device.body.admit(self.clock.now, self.clock.now);
+        let op = self.host.in_flight[id].op.expect("it came by the link");
         self.ask(id, op);
-        std::mem::swap(&mut self.ranges, &mut self.in_flight[id].ranges);
+        std::mem::swap(&mut self.host.ranges, &mut self.host.in_flight[id].ranges);
     }
 
     /// Asks the drive for what was located last.
     #[inline]
     pub(super) fn ask(&mut self, id: Id<InFlight<C>>, op: Op) {
-        let ticket = self.engine.open(id.raw(), 0);
+        let ticket = self.device.engine.open(id.raw(), 0);
         let mut pages = 0;
         let asked = match op {
             Op::Read => self.each_fragment(ticket, id, Buffer::read),
             Op::Write => {
-                if self.whole_pages {
+                if self.host.whole_pages {
                     self.widen();
                 }
                 let asked = self.each_fragment(ticket, id, |buffer, fragment, below| {
                     pages += u64::from(fragment.count);
                     buffer.write(fragment, below)
                 });
-                if self.logical_page > 1 && !self.buffer.has_cache() {
+                if self.host.logical_page > 1 && !self.device.buffer.has_cache() {
                     self.write_the_rest(ticket, id);
                 }
                 asked
             }
             Op::Trim => self.each_fragment(ticket, id, Buffer::trim),
         };
-        self.in_flight[id].from_memory = !asked;
-        if self.ledger.is_some() && op != Op::Read {
+        self.host.in_flight[id].from_memory = !asked;
+        if self.failures.ledger.is_some() && op != Op::Read {
             self.note_versions(id, op == Op::Trim);
         }
-        if self.in_flight[id].counted {
-            self.statistics.pages_written += pages;
+        if self.host.in_flight[id].counted {
+            self.accounts.statistics.pages_written += pages;
         }
-        self.engine.close(&mut self.drive, self.now, ticket);
+        self.device.engine.close(&mut self.device.body, self.clock.now, ticket);
         self.collect_finished();
     }
 
@@ -187,7 +191,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[cold]
     pub(super) fn widen(&mut self) {
         let page = self.resolved.page_bytes();
-        for range in &mut self.ranges {
+        for range in &mut self.host.ranges {
             let end = (range.offset + range.length).next_multiple_of(page);
             range.offset -= range.offset % page;
             range.length = end - range.offset;
@@ -197,17 +201,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The rest of each logical page that was written in part.
     #[cold]
     pub(super) fn write_the_rest(&mut self, request: Ticket, id: Id<InFlight<C>>) {
-        let (size, pages) = (u64::from(self.logical_page), u64::from(self.buffer.pages().len()));
-        for at in 0..self.ranges.len() {
-            let Range { offset, length } = self.ranges[at];
+        let (size, pages) = (u64::from(self.host.logical_page), u64::from(self.device.buffer.pages().len()));
+        for at in 0..self.host.ranges.len() {
+            let Range { offset, length } = self.host.ranges[at];
             let touched = Sectors::of_bytes(offset, length, self.resolved.page_bytes());
             let (first, last) = (touched.first, touched.first + touched.count);
             let before = first / size * size..first;
             let after = last..last.next_multiple_of(size).min(pages);
             for page in before.chain(after) {
-                let Simulation { engine, drive, buffer, now, in_flight, .. } = self;
-                let expected = &mut in_flight[id].expected;
-                let mut below = Below { engine, leaves: drive, now: *now, request, expected };
+                let now = self.clock.now;
+                let expected = &mut self.host.in_flight[id].expected;
+                let Device { engine, body, buffer, .. } = &mut self.device;
+                let mut below = Below { engine, leaves: body, now, request, expected };
                 buffer.rewrite(page as u32, &mut below);
             }
         }
@@ -226,14 +231,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         ) -> bool,
     ) -> bool {
         let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
-        let page_sectors = self.buffer.page_sectors();
+        let page_sectors = self.device.buffer.page_sectors();
         let mut asked = false;
-        for at in 0..self.ranges.len() {
-            let Range { offset, length } = self.ranges[at];
+        for at in 0..self.host.ranges.len() {
+            let Range { offset, length } = self.host.ranges[at];
             for fragment in fragments(offset, length, sector_bytes, page_sectors) {
-                let Simulation { engine, drive, buffer, now, in_flight, .. } = self;
-                let expected = &mut in_flight[id].expected;
-                let mut below = Below { engine, leaves: drive, now: *now, request, expected };
+                let now = self.clock.now;
+                let expected = &mut self.host.in_flight[id].expected;
+                let Device { engine, body, buffer, .. } = &mut self.device;
+                let mut below = Below { engine, leaves: body, now, request, expected };
                 asked |= act(buffer, fragment, &mut below);
             }
         }
@@ -242,64 +248,64 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Counting begins with the request that arrived then.
     pub(super) fn begin_counting(&mut self, arrival: SimTime) {
-        if !self.blows.is_empty() || !self.phases.is_empty() {
+        if !self.failures.blows.is_empty() || !self.accounts.phases.is_empty() {
             let tally = self.tally();
-            self.phases.count_from(self.now, tally);
+            self.accounts.phases.count_from(self.clock.now, tally);
         }
-        if let Some(gauge) = &mut self.gauge {
-            gauge.restart(self.now);
+        if let Some(gauge) = &mut self.accounts.gauge {
+            gauge.restart(self.clock.now);
         }
-        let at = if self.warmup == 0 { SimTime::ZERO } else { self.now };
-        self.baseline = Totals { at, ..self.totals(self.now) };
+        let at = if self.host.warmup == 0 { SimTime::ZERO } else { self.clock.now };
+        self.accounts.baseline = Totals { at, ..self.totals(self.clock.now) };
         let from_arrival = self.resolved.spec.host.late_requests == LateRequests::FromArrival;
-        self.busy_from = if from_arrival { at.min(arrival) } else { at };
+        self.accounts.busy_from = if from_arrival { at.min(arrival) } else { at };
     }
 
     /// What has been counted so far.
     pub(super) fn totals(&self, at: SimTime) -> Totals {
         Totals {
             at,
-            at_rest: self.drive.at_rest(),
-            counters: self.drive.counters(),
+            at_rest: self.device.body.at_rest(),
+            counters: self.device.body.counters(),
             work: self.work().cloned(),
-            hits: self.buffer.hits(),
+            hits: self.device.buffer.hits(),
             mapping: self.mapping_counts(),
-            busy: self.drive.busy(),
-            devices: self.drive.statistics(at),
+            busy: self.device.body.busy(),
+            devices: self.device.body.statistics(at),
             member_hits: self.member_hits(),
         }
     }
 
     #[inline(always)]
     pub(super) fn collect_finished(&mut self) {
-        if self.ledger.is_some() {
+        if self.failures.ledger.is_some() {
             return self.hold_finished();
         }
-        if !self.engine.finished().is_empty() {
+        if !self.device.engine.finished().is_empty() {
             self.finish_all();
         }
     }
 
     #[inline(never)]
     pub(super) fn finish_all(&mut self) {
-        std::mem::swap(self.engine.finished(), &mut self.finished);
-        for at in 0..self.finished.len() {
-            let finished = self.finished[at];
+        std::mem::swap(self.device.engine.finished(), &mut self.host.finished);
+        for at in 0..self.host.finished.len() {
+            let finished = self.host.finished[at];
             self.finish(finished);
         }
-        self.finished.clear();
+        self.host.finished.clear();
     }
 
     #[inline(always)]
     pub(super) fn finish(&mut self, mut finished: Finished) {
-        let this = &self.in_flight[Id::new(finished.tag)];
-        if self.untimed {
-            (finished.acknowledged, finished.service) = (self.now.max(this.arrival), Span::ZERO);
+        let this = &self.host.in_flight[Id::new(finished.tag)];
+        if self.clock.untimed {
+            (finished.acknowledged, finished.service) = (self.clock.now.max(this.arrival), Span::ZERO);
         } else if this.from_memory {
-            let memory = self.drive.memory_time();
+            let memory = self.device.body.memory_time();
             (finished.acknowledged, finished.service) = (finished.acknowledged + memory, memory);
         }
-        if self.link.is_some() {
+        if self.host.link.is_some() {
             return self.go(finished, finished.acknowledged);
         }
         self.conclude(finished, finished.acknowledged);
@@ -310,40 +316,40 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn conclude(&mut self, finished: Finished, acknowledged: SimTime) {
         let id = Id::new(finished.tag);
         let service = finished.service;
-        let this = &mut self.in_flight[id];
-        if self.ledger.is_none() {
-            self.window.leave(acknowledged);
+        let this = &mut self.host.in_flight[id];
+        if self.failures.ledger.is_none() {
+            self.host.window.leave(acknowledged);
         }
-        if let Some(volumes) = &mut self.volumes {
+        if let Some(volumes) = &mut self.host.volumes {
             volumes.leave(this.volume as usize, acknowledged);
         }
-        self.last = self.last.max(acknowledged);
+        self.clock.last = self.clock.last.max(acknowledged);
         let response = acknowledged.since(this.arrival);
         this.record.response_ns = response.0;
         this.record.service_ns = service.0;
-        let statistics = &mut self.statistics;
+        let statistics = &mut self.accounts.statistics;
         if C::KEEP && finished.lost == 0 {
-            let pages = self.engine.pages(finished.join);
+            let pages = self.device.engine.pages(finished.join);
             for expected in &this.expected {
                 let found = pages[expected.slot as usize];
                 statistics.checked_reads += 1;
                 statistics.wrong_reads +=
-                    u64::from(!self.buffer.accepts(expected, found, finished.may_be_newer));
+                    u64::from(!self.device.buffer.accepts(expected, found, finished.may_be_newer));
             }
         }
         if this.counted {
             statistics.digest.add(this.number, acknowledged.0, service.0);
-            if !self.phases.is_empty() && !self.untimed {
-                self.phases.add(this.record.op == Op::Read as u8, response);
+            if !self.accounts.phases.is_empty() && !self.clock.untimed {
+                self.accounts.phases.add(this.record.op == Op::Read as u8, response);
             }
             if this.record.op == Op::Read as u8 {
-                if !self.untimed {
+                if !self.clock.untimed {
                     statistics.read_response.add(response.0);
                     statistics.read_service.add(service.0);
                 }
                 statistics.bytes_read += u64::from(this.record.length);
             } else {
-                if !self.untimed {
+                if !self.clock.untimed {
                     statistics.write_response.add(response.0);
                     statistics.write_service.add(service.0);
                 }
@@ -353,17 +359,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         if self.job.keep_requests {
             let at = this.number as usize;
-            if self.records.len() <= at {
-                let more = at + 1 - self.records.len();
-                make_room(&mut self.records, more);
-                self.records.resize(at + 1, RequestRecord::default());
+            if self.accounts.records.len() <= at {
+                let more = at + 1 - self.accounts.records.len();
+                make_room(&mut self.accounts.records, more);
+                self.accounts.records.resize(at + 1, RequestRecord::default());
             }
-            self.records[at] = this.record;
+            self.accounts.records[at] = this.record;
         }
         if self.job.timeline.is_some() {
             self.tell_request(id, acknowledged);
         }
-        self.engine.forget(finished.join);
-        self.in_flight.release(id);
+        self.device.engine.forget(finished.join);
+        self.host.in_flight.release(id);
     }
 }

@@ -1,6 +1,6 @@
 //! Pages that exist before time 0.
 
-use super::{PREPARED, Simulation, Stop};
+use super::{Device, PREPARED, Simulation, Stop};
 use crate::buffer::{Below, Existing};
 use crate::devices::Body;
 use crate::engine::{Contents, Ticket};
@@ -32,10 +32,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     pub(super) fn create_all(&mut self) {
-        let pages = self.buffer.pages().len();
+        let pages = self.device.buffer.pages().len();
         let mut first = 0;
         while first < pages {
-            let lacks = |page: &u32| self.buffer.pages().sectors(*page) == 0;
+            let lacks = |page: &u32| self.device.buffer.pages().sectors(*page) == 0;
             let count = (first..pages.min(first + PREPARED as u32)).take_while(lacks).count() as u32;
             if count > 0 {
                 self.create_run(first, count);
@@ -45,10 +45,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     pub(super) fn create_run(&mut self, first: u32, count: u32) {
-        let request = self.engine.open(u32::MAX, 0);
-        let Simulation { engine, drive, buffer, now, .. } = self;
+        let request = self.device.engine.open(u32::MAX, 0);
+        let now = self.clock.now;
+        let Device { engine, body, buffer, .. } = &mut self.device;
         let mut nothing = Vec::new();
-        let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
+        let mut below = Below { engine, leaves: body, now, request, expected: &mut nothing };
         buffer.create_run(first, count, &mut below);
         self.end_preparation(request);
     }
@@ -56,25 +57,26 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Creates what the workload reads, sector by sector, as SSDSim does.
     pub(super) fn scan(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), Stop> {
         self.each_read(progress, |this, fragment| {
-            let request = this.engine.open(u32::MAX, 0);
-            let Simulation { engine, drive, buffer, now, .. } = this;
+            let request = this.device.engine.open(u32::MAX, 0);
+            let now = this.clock.now;
+            let Device { engine, body, buffer, .. } = &mut this.device;
             let mut nothing = Vec::new();
-            let mut below = Below { engine, leaves: drive, now: *now, request, expected: &mut nothing };
+            let mut below = Below { engine, leaves: body, now, request, expected: &mut nothing };
             buffer.create(fragment, &mut below);
             this.end_preparation(request);
         })
     }
 
     pub(super) fn end_preparation(&mut self, request: Ticket) {
-        self.engine.close(&mut self.drive, self.now, request);
+        self.device.engine.close(&mut self.device.body, self.clock.now, request);
         self.end_finished();
     }
 
     pub(super) fn end_finished(&mut self) {
-        for at in 0..self.engine.finished().len() {
-            let join = self.engine.finished()[at].join;
-            self.engine.forget(join);
+        for at in 0..self.device.engine.finished().len() {
+            let join = self.device.engine.finished()[at].join;
+            self.device.engine.forget(join);
         }
-        self.engine.finished().clear();
+        self.device.engine.finished().clear();
     }
 }

@@ -105,10 +105,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// What happens when so many requests have been admitted.
     #[cold]
     pub(super) fn strike_by_count(&mut self) {
-        while self.blows.next_count <= self.admitted
-            && let Some((_, event)) = self.blows.counted.pop_front()
+        while self.failures.blows.next_count <= self.host.admitted
+            && let Some((_, event)) = self.failures.blows.counted.pop_front()
         {
-            self.blows.look_ahead();
+            self.failures.blows.look_ahead();
             self.fail(&event);
         }
     }
@@ -116,14 +116,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// What happens next by time.
     #[cold]
     pub(super) fn strike_by_time(&mut self) {
-        let Some((at, blow)) = self.blows.timed.pop() else { return };
-        self.blows.look_ahead();
+        let Some((at, blow)) = self.failures.blows.timed.pop() else { return };
+        self.failures.blows.look_ahead();
         if let Blow::Fail(event) = &blow
             && event.what == What::Power
         {
             return self.cut_power(event, at);
         }
-        self.now = self.now.max(at);
+        self.clock.now = self.clock.now.max(at);
         match blow {
             Blow::Fail(event) => self.fail(&event),
             Blow::Renew(event) => self.renew(&event),
@@ -133,13 +133,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Members that have come to the end of their lives fail, if they are to.
     pub(super) fn strike_the_worn(&mut self) {
         let mut at = 0;
-        while at < self.blows.worn.len() {
-            let path = &self.blows.worn[at].path;
-            let mut devices = (0..).zip(&self.plots).filter(|(_, plot)| plot.path.starts_with(path));
-            let ended = devices
-                .any(|(device, _)| self.drive.drive(device).is_some_and(|drive| drive.life().has_ended()));
+        while at < self.failures.blows.worn.len() {
+            let path = &self.failures.blows.worn[at].path;
+            let mut devices = (0..).zip(&self.device.plots).filter(|(_, plot)| plot.path.starts_with(path));
+            let ended = devices.any(|(device, _)| {
+                self.device.body.drive(device).is_some_and(|drive| drive.life().has_ended())
+            });
             if ended {
-                let event = self.blows.worn.remove(at);
+                let event = self.failures.blows.worn.remove(at);
                 self.fail(&event);
             } else {
                 at += 1;
@@ -149,80 +150,81 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     fn fail(&mut self, event: &Event) {
         if event.what == What::Power {
-            return self.cut_power(event, self.now);
+            return self.cut_power(event, self.clock.now);
         }
-        let now = self.now;
+        let now = self.clock.now;
         // What the failure costs belongs to the phase that it begins.
         let tally = self.tally();
-        self.blows.struck = true;
-        let alive: Vec<_> = self.leaves().filter(|&leaf| !self.drive.is_dead(leaf)).collect();
+        self.failures.blows.struck = true;
+        let alive: Vec<_> = self.leaves().filter(|&leaf| !self.device.body.is_dead(leaf)).collect();
         for (device, fault) in self.faults(event, !event.transient) {
-            self.drive.fail(now, device, fault, !event.transient);
+            self.device.body.fail(now, device, fault, !event.transient);
         }
-        let dead: Vec<_> = alive.into_iter().filter(|&leaf| self.drive.is_dead(leaf)).collect();
+        let dead: Vec<_> = alive.into_iter().filter(|&leaf| self.device.body.is_dead(leaf)).collect();
         let subtree = self.subtree(event).filter(|_| !event.transient);
         for &leaf in &dead {
-            self.blows.spares.retain(|&spare| spare != leaf);
-            if let Some(node) = self.engine.node_of(leaf)
+            self.failures.blows.spares.retain(|&spare| spare != leaf);
+            if let Some(node) = self.device.engine.node_of(leaf)
                 && subtree.is_none()
             {
-                self.engine.change(&mut self.drive, now, node, Change::Failed);
+                self.device.engine.change(&mut self.device.body, now, node, Change::Failed);
             }
         }
         if let Some(node) = subtree {
-            self.engine.change(&mut self.drive, now, node, Change::Failed);
+            self.device.engine.change(&mut self.device.body, now, node, Change::Failed);
         }
-        self.engine.settle(&mut self.drive, now);
+        self.device.engine.settle(&mut self.device.body, now);
         for leaf in dead {
             self.stand_in(leaf);
         }
         self.collect_finished();
-        self.phases.begin(self.phase(), Some(&event.text), now, tally);
+        self.accounts.phases.begin(self.phase(), Some(&event.text), now, tally);
         if let Some(span) = event.replace_after {
-            self.blows.later(now + span, Blow::Renew(event.clone()));
+            self.failures.blows.later(now + span, Blow::Renew(event.clone()));
         }
     }
 
     /// A spare leaf takes a dead one's place, if there is one.
     fn stand_in(&mut self, dead: LeafId) {
-        let (Some(node), Some(spare)) = (self.engine.node_of(dead), self.blows.spares.front().copied())
+        let (Some(node), Some(spare)) =
+            (self.device.engine.node_of(dead), self.failures.blows.spares.front().copied())
         else {
             return;
         };
-        self.blows.spares.pop_front();
-        self.engine.replace(&mut self.drive, self.now, node, spare);
-        self.engine.settle(&mut self.drive, self.now);
+        self.failures.blows.spares.pop_front();
+        self.device.engine.replace(&mut self.device.body, self.clock.now, node, spare);
+        self.device.engine.settle(&mut self.device.body, self.clock.now);
     }
 
     /// Empty ones stand where something failed; a leaf that a spare has replaced becomes a spare itself.
     fn renew(&mut self, event: &Event) {
-        let now = self.now;
+        let now = self.clock.now;
         // What was under way in an array's member comes to its end first: on the dead one, soon.
-        if self.subtree(event).is_some_and(|node| self.engine.is_at_work(node)) {
-            let next = self.drive.next_event().min(self.engine.next_due());
+        if self.subtree(event).is_some_and(|node| self.device.engine.is_at_work(node)) {
+            let next = self.device.body.next_event().min(self.device.engine.next_due());
             assert!(next < SimTime::NEVER, "what is under way comes to an end");
-            return self.blows.later(SimTime(next.0.max(now.0) + 1), Blow::Renew(event.clone()));
+            return self.failures.blows.later(SimTime(next.0.max(now.0) + 1), Blow::Renew(event.clone()));
         }
-        let dead: Vec<_> = self.leaves().filter(|&leaf| self.drive.is_dead(leaf)).collect();
+        let dead: Vec<_> = self.leaves().filter(|&leaf| self.device.body.is_dead(leaf)).collect();
         for (device, fault) in self.faults(event, true) {
-            self.drive.renew(now, device, fault);
+            self.device.body.renew(now, device, fault);
         }
         if let Some(node) = self.subtree(event) {
             let fresh = build_array::<C>(self.resolved, 0);
-            self.engine.refresh(&mut self.drive, now, node, fresh.tree);
+            self.device.engine.refresh(&mut self.device.body, now, node, fresh.tree);
             return self.begin_anew(now);
         }
         for leaf in self.leaves().collect::<Vec<_>>() {
-            if self.drive.is_dead(leaf) {
+            if self.device.body.is_dead(leaf) {
                 continue;
             }
-            match self.engine.node_of(leaf) {
+            match self.device.engine.node_of(leaf) {
                 Some(node) if dead.contains(&leaf) => {
-                    self.engine.change(&mut self.drive, now, node, Change::Replaced);
+                    self.device.engine.change(&mut self.device.body, now, node, Change::Replaced);
                 }
                 // Some of it is new: what did not fit before may fit now.
-                Some(node) => self.engine.change(&mut self.drive, now, node, Change::Returned),
-                None if dead.contains(&leaf) => self.blows.spares.push_back(leaf),
+                Some(node) => self.device.engine.change(&mut self.device.body, now, node, Change::Returned),
+                None if dead.contains(&leaf) => self.failures.blows.spares.push_back(leaf),
                 None => {}
             }
         }
@@ -231,26 +233,26 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Something empty stands where something had failed.
     fn begin_anew(&mut self, now: SimTime) {
-        self.engine.settle(&mut self.drive, now);
+        self.device.engine.settle(&mut self.device.body, now);
         self.collect_finished();
-        self.phases.hope();
+        self.accounts.phases.hope();
         self.watch_phase();
     }
 
     fn leaves(&self) -> impl Iterator<Item = LeafId> + use<C, H> {
-        (0..self.leaf_count).map(LeafId)
+        (0..self.device.leaf_count).map(LeafId)
     }
 
     /// The node of an array's member that an event is about, all of it.
     fn subtree(&self, event: &Event) -> Option<NodeId> {
-        if event.what == What::Whole { self.engine.descendant(&event.path) } else { None }
+        if event.what == What::Whole { self.device.engine.descendant(&event.path) } else { None }
     }
 
     /// What of which drive or disk an event is about. A raw member that is to lose one of its planes for good is given
     /// up whole: what a log erases as one is the same block of every plane.
     fn faults(&self, event: &Event, lasting: bool) -> Vec<(u16, Fault)> {
         let mut faults = Vec::new();
-        for (device, plot) in (0..).zip(&self.plots) {
+        for (device, plot) in (0..).zip(&self.device.plots) {
             if event.what == What::Whole && plot.path.starts_with(&event.path) {
                 faults.extend(plot.whole.iter().map(|&fault| (device, fault)));
             } else if event.what != What::Whole && plot.path == event.path {
@@ -263,7 +265,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     fn faults_within(&self, device: u16, plot: &Plot, what: What, lasting: bool) -> Vec<Fault> {
         let memory = plot.whole.iter().copied().filter(|fault| matches!(fault, Fault::Nvram(_)));
-        let Some(geometry) = self.drive.drive(device).map(Drive::geometry) else {
+        let Some(geometry) = self.device.body.drive(device).map(Drive::geometry) else {
             return if what == What::Memory { memory.collect() } else { Vec::new() };
         };
         let whole = |domain: &Domain| {
@@ -290,7 +292,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The name of the phase that the drive is in, once something has failed.
     pub(super) fn phase(&self) -> &'static str {
-        match (self.engine.is_rebuilding(), self.engine.is_whole()) {
+        match (self.device.engine.is_rebuilding(), self.device.engine.is_whole()) {
             (true, _) => "rebuilding",
             (false, true) => "after",
             (false, false) => "degraded",
@@ -300,27 +302,33 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Notices where one phase ends and another begins.
     #[cold]
     pub(super) fn watch_phase(&mut self) {
-        if matches!(self.phases.name(), "" | "before" | "recovering") || self.engine.heals_in_passing() {
+        if matches!(self.accounts.phases.name(), "" | "before" | "recovering")
+            || self.device.engine.heals_in_passing()
+        {
             return;
         }
         let phase = self.phase();
-        if self.phases.is_news(phase) {
+        if self.accounts.phases.is_news(phase) {
             let tally = self.tally();
-            self.phases.begin(phase, None, self.now, tally);
+            self.accounts.phases.begin(phase, None, self.clock.now, tally);
         }
         if phase == "after" {
-            self.engine.forget_announced();
+            self.device.engine.forget_announced();
         }
     }
 
     /// What has been counted so far.
     pub(super) fn tally(&self) -> Tally {
         Tally {
-            counters: self.drive.counters(),
-            reconstructed: self.engine.rescued(),
-            lost: self.engine.lost().count(),
+            counters: self.device.body.counters(),
+            reconstructed: self.device.engine.rescued(),
+            lost: self.device.engine.lost().count(),
             // Page-seconds mean nothing in an untimed run.
-            unprotected_page_ns: if self.untimed { 0 } else { self.engine.unprotected_page_ns(self.now) },
+            unprotected_page_ns: if self.clock.untimed {
+                0
+            } else {
+                self.device.engine.unprotected_page_ns(self.clock.now)
+            },
         }
     }
 }

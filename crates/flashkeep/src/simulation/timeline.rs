@@ -54,7 +54,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// A request of the host is over at `end`.
     #[cold]
     pub(super) fn tell_request(&mut self, id: Id<InFlight<C>>, end: SimTime) {
-        let InFlight { number, record, .. } = self.in_flight[id];
+        let InFlight { number, record, .. } = self.host.in_flight[id];
         let op = match record.op {
             op if op == Op::Read as u8 => "read",
             op if op == Op::Write as u8 => "write",
@@ -62,7 +62,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         };
         let RequestRecord { arrival_ns, offset, length, .. } = record;
         let request = HostRequest { number, op, offset, length, start: SimTime(arrival_ns), end };
-        self.drive.tell_request(&request);
+        self.device.body.tell_request(&request);
     }
 }
 

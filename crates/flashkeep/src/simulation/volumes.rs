@@ -122,7 +122,7 @@ impl Volumes {
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Takes the next request of whichever volume has one; none where it has no place and is left out.
     pub(super) fn take_from_volumes(&mut self) -> Result<Option<Request>, Stop> {
-        let volumes = self.volumes.as_mut().expect("there are volumes");
+        let volumes = self.host.volumes.as_mut().expect("there are volumes");
         let at = volumes.first.expect("somebody comes next");
         volumes.left -= 1;
         volumes.current = at;
@@ -131,20 +131,20 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         volume.next = volume.requests.next()?;
         match volume.addresses.place(&request) {
             Ok(ranges) => {
-                self.ranges.clear();
-                self.ranges.extend_from_slice(ranges);
-                self.ranges.iter_mut().for_each(|range| range.offset += volume.offset);
+                self.host.ranges.clear();
+                self.host.ranges.extend_from_slice(ranges);
+                self.host.ranges.iter_mut().for_each(|range| range.offset += volume.offset);
                 self.interleave();
                 Ok(Some(request))
             }
             Err(crate::host::AddressError::SecondDevice) => Err(Stop::SecondDevice),
             Err(_) if self.workload.skips_misplaced() => {
-                self.misplaced += 1;
+                self.host.misplaced += 1;
                 Ok(None)
             }
             Err(error) => {
                 let name = &volume.requests.provenance.name;
-                let number = self.admitted + self.misplaced + 1;
+                let number = self.host.admitted + self.host.misplaced + 1;
                 Err(Stop::Error(self.workload.misplaced(error, number, &request, name)))
             }
         }

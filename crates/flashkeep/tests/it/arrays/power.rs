@@ -149,7 +149,8 @@ fn members_lose_what_only_their_dram_had() {
 /// What a cut costs the only member of an array is what it costs the drive alone.
 #[test]
 fn a_single_member_loses_what_it_loses_alone() {
-    let figures = ["power_cuts", "volatile_pages_lost", "interrupted_requests", "recovery_reads", "lost_pages"];
+    let figures =
+        ["power_cuts", "volatile_pages_lost", "interrupted_requests", "recovery_reads", "lost_pages"];
     let losses = |mut job: Job, at: u64| {
         (job.verify, job.fail) = (true, vec![format!("power@{}us", 300 + 700 * at)]);
         let run = summary(&job);
