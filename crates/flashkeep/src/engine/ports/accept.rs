@@ -321,8 +321,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let memory = if this.asked { Span::ZERO } else { self.memory_of(this.port) };
             let (ready, crosses) = (join.acknowledged + memory, !self.untimed && !this.is_before());
             let port = &mut self.ports.all[at];
-            let outward = this.commands.iter().map(|asked| port.sectors(&asked.command)).sum();
-            let outward = if this.verb() == Verb::Read { outward } else { 0 };
+            let reads = this.commands.iter().filter(|asked| asked.command.verb == Verb::Read);
+            let outward = reads.map(|asked| port.sectors(&asked.command)).sum();
             match &mut port.link {
                 Some(link) if crosses => {
                     link.go(id.raw(), ready, outward);
