@@ -136,7 +136,7 @@ def test_a_width_over_drives_makes_groups(flashkeep: Command, array: Path) -> No
     assert "members 0 to 1" in out
     assert "raid5 of 3" in out
     assert "any one member may fail" in out
-    fails = ("--fail", "member:0/member:2@30%", "--fail", "member:1/member:0@60%")
+    fails = ("--fail", "member:2@30%", "--fail", "member:3@60%")
     code, out, _ = flashkeep("run", array, RANDOM, *raid50, *fails, "--json", "--verify")
     found = json.loads(out)
     assert (code, found["integrity"]["lost_pages"], found["redundancy"]["scheme"]) == (0, 0, "raid5")

@@ -248,13 +248,15 @@ fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
                  member:0/chip:1.0"
             ));
         };
-        let Some(member) = drive.array.get(number as usize) else {
-            return Err(format!(
-                "found `{head}`; the members of this array are 0 to {}",
-                drive.array.len() - 1
-            ));
-        };
-        path.push(number);
+        // Members of groups are counted over all groups.
+        let group = drive.grouped.is_some().then(|| drive.array[0].array.len() as u32);
+        let count = drive.array.len() as u32 * group.unwrap_or(1);
+        if number >= count {
+            return Err(format!("found `{head}`; the members of this array are 0 to {}", count - 1));
+        }
+        let numbers = group.map_or(vec![number], |group| vec![number / group, number % group]);
+        let member = drive.descendant(&numbers).expect("a member");
+        path.extend(numbers);
         match rest {
             None => return Ok((path, What::Whole)),
             Some("power") => return Err("a power loss affects the whole array: use `power@WHEN`".into()),

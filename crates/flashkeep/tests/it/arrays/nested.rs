@@ -176,7 +176,9 @@ fn a_width_makes_groups_of_members() {
         for fail in ["", "member:1/member:0@40%,replace_after=1ms"] {
             let mut by_hand = nested_job(&levels, RANDOM);
             by_hand.fail.extend((!fail.is_empty()).then(|| fail.to_owned()));
-            let by_width = Job { drive: one.clone(), ..by_hand.clone() };
+            // Members are counted over all groups.
+            let flat = by_hand.fail.iter().map(|fail| fail.replace("1/member:0", &width.to_string()));
+            let by_width = Job { drive: one.clone(), fail: flat.collect(), ..by_hand.clone() };
             let [by_hand, by_width] = [by_hand, by_width].map(|job| summary(&job));
             for key in ["response_us", "operations", "capacity_bytes", "phases"] {
                 assert_eq!(by_hand[key], by_width[key], "{scheme} {fail}: {key}");
