@@ -96,8 +96,8 @@ impl<C: Contents> Drive<C> {
             self.ftl.blocks.validate(ppn);
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
             self.count_untimed(leaf, Kind::Program, command.cause, ppn);
-            if self.immediate.counting {
-                self.ends_block(leaf, ppn);
+            if self.immediate.counting && self.ends_block(leaf, ppn) {
+                self.tell_summary(now, now, ppn);
             }
             self.immediate.counting = false;
             return self.answer(ticket, 1, now, Span::ZERO, C::default());
