@@ -211,7 +211,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The unit is busy from `now` until `until`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn occupy_unit(&mut self, now: SimTime, unit: UnitId, until: SimTime) {
         let state = &mut self.dies.units[unit.0 as usize];
         state.phase = Phase::Free;

@@ -13,6 +13,7 @@ use crate::kernel::SimTime;
 
 impl<C: Contents> Drive<C> {
     /// A unit's event: its page is in the register, or it falls free and something waits for it.
+    #[inline(always)]
     pub(super) fn unit_wakes(&mut self, now: SimTime, unit: UnitId) {
         let state = &mut self.dies.units[unit.0 as usize];
         let (channel, bit) = (state.channel as usize, state.bit);
