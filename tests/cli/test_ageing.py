@@ -50,7 +50,7 @@ def test_a_saved_drive_goes_on(flashkeep: Command, drive: str, tmp_path: Path) -
     assert later["digest"] == at_once["digest"]
     other = flashkeep("run", drive, WORKLOAD, "--aged", file, "--set", "flash.channels=4")
     assert other.code == 2
-    assert "flash.channels is 2 there and 4 here" in other.err
+    assert "flash.channels is 2 in the file and 4 here" in other.err
     missing = flashkeep("run", drive, WORKLOAD, "--aged", file + "x")
     assert missing.code == 2
 

@@ -73,15 +73,15 @@ def disk_members(scheme: str) -> list[tuple[str, Keys]]:
 
 def logs_in_drives() -> Iterator[Combination]:
     more: dict[str, Keys] = {
-        "pools of elements": {"ftl__pool": "element"},
-        "pools of gangs": {"ftl__pool": "gang"},
+        "pools of elements": {"ftl__pool": "element", "flash__busy_unit": "chip"},
+        "pools of gangs": {"ftl__pool": "gang", "flash__busy_unit": "chip", "flash__bus": "operations"},
         "rounds": {"flash__bus": "rounds"},
         "rounds of gangs": {"flash__bus": "rounds", "flash__control_gang": 2},
         "summary pages": {"flash__summary_page": True},
         "streams": {"ftl__streams": 2},
         "separate streams": {"ftl__gc__separate": True},
         "migration": {"ftl__wear__levelling": "migration"},
-        "rate limit": {"ftl__wear__levelling": "rate-limit", "ftl__wear__erase_budget": 1000},
+        "rate limit": {"ftl__wear__levelling": "rate-limit"},
         "erase budget": {"ftl__wear__erase_budget": 1000, "ftl__wear__levelling": "both"},
         "soft threshold": {"ftl__gc__soft_threshold": 0.3},
         "basic ageing": {"ageing__model": "basic"},
@@ -121,8 +121,8 @@ def parity_with_old_versions() -> Iterator[Combination]:
 
 def maps() -> Iterator[Combination]:
     more: dict[str, Keys] = {
-        "pools of elements": {"ftl__pool": "element"},
-        "pools of gangs": {"ftl__pool": "gang"},
+        "pools of elements": {"ftl__pool": "element", "flash__busy_unit": "chip"},
+        "pools of gangs": {"ftl__pool": "gang", "flash__busy_unit": "chip", "flash__bus": "operations"},
         "rounds": {"flash__bus": "rounds"},
         "least-busy": {"redundancy__scheme": "mirror", "redundancy__read_policy": "least-busy"},
         "migration": {"ftl__wear__levelling": "migration"},

@@ -66,7 +66,8 @@ def finding(combination: Combination, place: Path) -> str | None:
     checked = call("check", path, "--json")
     if checked.code:
         return f"check: {checked.err.strip()}"
-    inert = [line for line in json.loads(checked.out).get("warnings", []) if "no effect" in line]
+    told = json.loads(checked.out).get("warnings", [])
+    inert = [line for line in told if "no effect" in line or "no block is retired" in line]
     if inert:
         return f"check: {inert[0]}"
     options = [str(place / option) if option in ("SAVED", "FILE") else option for option in combination.options]

@@ -86,8 +86,11 @@ mod tests {
         let wrong = |shares: Shares| shares.counts(3).expect_err("a refusal");
         assert_eq!(
             wrong(Shares::Each(vec![0.5, 0.5])),
-            "found 2 shares for 3 members; one for each is accepted"
+            "found 2 shares for 3 members; one per member is accepted"
         );
-        assert_eq!(wrong(Shares::Each(vec![0.5, 0.5, 0.5])), "the shares add up to 1.5; 1 is accepted");
+        assert_eq!(
+            wrong(Shares::Each(vec![0.5, 0.5, 0.5])),
+            "the shares add up to 1.5; they must add up to 1"
+        );
     }
 }

@@ -57,7 +57,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let read = if scans { self.pages_read(tell)? } else { Bits::default() };
         self.device.body.set_untimed(true);
         let grain = self.device.engine.scheme(NodeId::ROOT).map_or(1, Scheme::grain);
-        let unit = if grain == u32::MAX { 1 } else { grain };
+        // Schemes without stripes may cut commands at chunks, but fill valid places page by page.
+        let unit = if grain == u32::MAX || self.resolved.scheme().data_members.is_none() { 1 } else { grain };
         let units = self.device.buffer.pages().len() / unit;
         let straight = if C::KEEP { None } else { self.straight_flash() };
         // Within a drive one page of a stripe speaks for all.

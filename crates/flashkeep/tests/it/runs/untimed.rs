@@ -402,7 +402,7 @@ fn what_is_not_that_drive_as_it_was_saved_is_refused() {
     };
     done(&age);
     let with = |set: &[&str]| Job { aged: Some(path.clone()), ..job(SMALL, "0 0 0 8 0\n", set) };
-    assert!(failed(&with(&["flash.channels=2"])).contains("flash.channels is 4 there and 2 here"));
+    assert!(failed(&with(&["flash.channels=2"])).contains("flash.channels is 4 in the file and 2 here"));
     assert!(failed(&with(&["redundancy.scheme=raid5"])).contains("redundancy"));
     assert!(failed(&with(&["ftl.over_provisioning=0.6"])).contains("ftl.over_provisioning"));
     // What is no part of its state may differ.
