@@ -57,8 +57,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let read = if scans { self.pages_read(tell)? } else { Bits::default() };
         self.device.body.set_untimed(true);
         let grain = self.device.engine.scheme(NodeId::ROOT).map_or(1, Scheme::grain);
-        // Schemes without stripes may cut commands at chunks, but fill valid places page by page.
-        let unit = if grain == u32::MAX || self.resolved.scheme().data_members.is_none() { 1 } else { grain };
+        let unit = if self.resolved.scheme().data_members.is_none() {
+            self.row_of_copies()
+        } else if grain == u32::MAX {
+            1
+        } else {
+            grain
+        };
         let units = self.device.buffer.pages().len() / unit;
         let straight = if C::KEEP { None } else { self.straight_flash() };
         // Within a drive one page of a stripe speaks for all.
@@ -89,6 +94,24 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.end_ageing();
         Ok(())
+    }
+
+    /// Consecutive pages that put equally many copies on each backend of a drive, where a page has copies on some of
+    /// them only: drawn one by one, they would leave valid places that no page can take.
+    fn row_of_copies(&self) -> u32 {
+        let leaves = self.resolved.members() as usize;
+        let copies = |page: u32| self.device.engine.places(Page(page));
+        if self.resolved.is_array() || [1, leaves].contains(&copies(0).len()) {
+            return 1;
+        }
+        let mut on_each = vec![0_u32; leaves];
+        for page in 0..64 * leaves as u32 {
+            copies(page).into_iter().for_each(|(leaf, _)| on_each[usize::from(leaf.0)] += 1);
+            if on_each.iter().all(|&copies| copies == on_each[0]) {
+                return page + 1;
+            }
+        }
+        1
     }
 
     fn end_ageing(&mut self) {
