@@ -126,9 +126,10 @@ def _may_lose(case: Case, summary: Mapping[str, Any]) -> bool:
     """Whether the failures asked for may exceed what the redundancy survives."""
     events = [event for event in case.options.get("fail", ()) if not event.startswith("power")]
     survives = (summary.get("redundancy") or {}).get("survives") or 0
-    before = next(iter(summary["phases"]), {"unprotected_page_s": 0})["unprotected_page_s"]
+    first = next(iter(summary["phases"]), {"unprotected_page_s": 0, "from_s": 0, "until_s": 1})
     # A scheme that protects pages some time after it wrote them; without time, that instant is unknown.
-    late = (before > 0 and "power" not in case.tags) or {"untimed", "scheme=fra"} <= case.tags
+    late = first["unprotected_page_s"] > 0 and "power" not in case.tags
+    late |= "scheme=fra" in case.tags and ("untimed" in case.tags or first["from_s"] == first["until_s"])
     cut = "power" in case.tags and bool(events)  # a power cut while degraded: the write hole
     levels = ("die", "chip", "channel")
     unit = get(summary, "redundancy.unit")

@@ -64,7 +64,9 @@ def problems(operations: list[Operation], summary: Mapping[str, Any], tags: set[
         # Pages that exist at first touch are placed without a program, as are many while a drive is conditioned; maps
         # of blocks put pages where they belong.
         existing = summary["drive"]["start"]["existing"] != "none" or ftl["map"] != "page"
-        gaps = not existing and "faults" not in tags  # stripes leave out pages that have failed
+        # Stripes leave out pages that have failed, and logs of stripes a slot that is left over in a row.
+        stripes = summary["redundancy"] is not None and summary["redundancy"]["scheme"] in {"ds", "dvs", "lifespan"}
+        gaps = not existing and "faults" not in tags and not stripes
         yield from _order(operations, flash, gaps)
     if "power" not in tags:  # operations under way at a power cut end there
         yield from _units(operations, summary["drive"])

@@ -343,10 +343,12 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whether torn pages have left a plane too little to move what a victim holds: it waits until more of that is
-    /// garbage.
+    /// garbage. A degraded FTL evicts such pages instead, and a power loss may cost them.
     pub(super) fn lacks_room(&self, plane: PlaneId, victim: u32) -> bool {
         let free = self.ftl.blocks.plane(plane).free_pages;
-        self.room_to_move(self.ftl.blocks.valid_in(plane, victim)) > free && !self.ftl.blocks.has_held(plane)
+        self.ftl.leaves[self.ftl_of(plane)].limit.is_none()
+            && self.room_to_move(self.ftl.blocks.valid_in(plane, victim)) > free
+            && !self.ftl.blocks.has_held(plane)
     }
 
     /// Whether a plane has neither room nor anything that it could collect, because versions stay in it until their

@@ -107,6 +107,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.exposure.lost.set(page.0, true);
     }
 
+    /// A page that could not be read is missed by no command.
+    pub fn find_page(&mut self, page: Page) {
+        self.exposure.lost.set(page.0, false);
+    }
+
     /// What was read since is not counted.
     pub fn set_rescued(&mut self, rescued: u64) {
         self.exposure.rescued = rescued;

@@ -286,6 +286,8 @@ pub(super) trait Deeper {
     fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare>;
     /// Whether what stands before a node has a page; none where that does not know.
     fn held_before(&self, port: u16, page: Page) -> Option<bool>;
+    /// Whether what stands before a node has a write cache.
+    fn has_cache(&self, port: u16) -> bool;
     /// What is under way at the nodes.
     fn coming(&self) -> Coming<'_>;
 }
@@ -305,6 +307,10 @@ impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
 
     fn held_before(&self, port: u16, page: Page) -> Option<bool> {
         self.ports.holds(port, page)
+    }
+
+    fn has_cache(&self, port: u16) -> bool {
+        self.ports.has_cache(port)
     }
 
     fn coming(&self) -> Coming<'_> {
@@ -380,6 +386,19 @@ impl View<'_> {
     /// Where the scheme of a node below has what its parent calls this page.
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
         self.deeper.places(node, self.shape[node.index()].inner(page), tell);
+    }
+
+    /// Whether the member has a write cache, or a part of it: pages that were durable to the scheme may then be missing
+    /// after a power loss.
+    #[must_use]
+    pub fn is_cached(&self, member: Member) -> bool {
+        self.has_cache_below(self.child(member))
+    }
+
+    fn has_cache_below(&self, node: NodeId) -> bool {
+        let shape = &self.shape[node.index()];
+        shape.port.is_some_and(|port| self.deeper.has_cache(port))
+            || shape.children.iter().any(|&child| self.has_cache_below(child))
     }
 
     /// What a member's page says of itself on flash; none where nothing is there, or nothing that can be read. A member

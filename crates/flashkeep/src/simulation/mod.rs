@@ -425,6 +425,10 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             let version = |page| (pages.sectors(page) != 0).then(|| buffer.version(page));
             self.failures.ledger = Some(Box::new(Ledger::new(pages.len(), version)));
         }
+        if self.host.warmup == 0 {
+            // What the start has left to be done, such as GC of an aged drive, is done in time and counted.
+            self.begin_counting(SimTime::ZERO);
+        }
         self.replay(&mut requests, progress)?;
         if self.host.admitted == 0 && self.failures.door.turned_away > 0 {
             return Err(Stop::Error(self.ended_before_time_0()));

@@ -29,6 +29,9 @@ pub(super) struct Ledger {
     coming: Vec<(SimTime, u32, u16)>,
     /// Requests whose end is known and has not come.
     held: Vec<Finished>,
+    /// The latest instant up to which requests have ended. With `host.late_requests = "from-arrival"` the clock goes back
+    /// afterwards; the power does not fail before it.
+    reached: SimTime,
     /// When the drive is there again.
     ready: SimTime,
     recovering: bool,
@@ -87,6 +90,9 @@ impl Ledger {
     }
 
     fn come(&mut self, now: SimTime) {
+        if now < SimTime::NEVER {
+            self.reached = self.reached.max(now);
+        }
         for &(_, page, version) in self.coming.iter().filter(|&&(at, ..)| at <= now) {
             self.promises[page as usize].take(version, true);
         }
@@ -177,6 +183,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The power fails, and comes back at once.
     #[cold]
     pub(super) fn cut_power(&mut self, event: &Event, at: SimTime) {
+        let at = self.failures.ledger.as_ref().map_or(at, |ledger| at.max(ledger.reached));
         self.end_requests(at);
         let interrupted = self.host.in_flight.live() as u64;
         self.host.in_flight = Arena::default();
@@ -217,7 +224,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             // What was being written is expected by whoever reads it later, though nobody was promised it.
             let awaited = self.device.buffer.pages().sectors(page) != 0
                 || promise.durable.or(promise.acknowledged).is_some();
-            let Some(contents) = self.look_at(page, awaited) else { continue };
+            // A trim that was under way may have been cut off: its page may come back with what it held.
+            let was_lost = self.device.engine.lost().has(page);
+            let found = self.look_at(page, awaited || promise.trimmed.is_some());
+            if !awaited && !was_lost {
+                self.device.engine.find_page(Page(page));
+            }
+            let Some(contents) = found else { continue };
             let version = match Version::of(contents.stamp()) {
                 Some(Version::Written(whose, version)) if whose == page => Some(version),
                 Some(Version::Before(whose)) if whose == page => None,

@@ -96,7 +96,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.failures.door.turned_away += 1;
             return;
         }
-        if self.host.admitted == self.host.warmup {
+        if self.host.admitted == self.host.warmup && self.host.warmup > 0 {
             self.begin_counting(if closed { self.clock.now } else { SimTime(request.arrival_ns) });
         }
         if self.accounts.gauge.is_some() {

@@ -323,8 +323,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             counters: self.device.body.counters(),
             reconstructed: self.device.engine.rescued(),
             lost: self.device.engine.lost().count(),
-            // Page-seconds mean nothing in an untimed run.
-            unprotected_page_ns: if self.clock.untimed {
+            // Page-seconds mean nothing in an untimed run, nor where no failure is survived.
+            unprotected_page_ns: if self.clock.untimed || self.resolved.survives().0 == 0 {
                 0
             } else {
                 self.device.engine.unprotected_page_ns(self.clock.now)

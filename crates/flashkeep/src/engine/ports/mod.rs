@@ -125,6 +125,11 @@ impl<C: Contents> Ports<C> {
         awaited.or_else(|| this.newest(page).map(|_| true))
     }
 
+    /// Whether the port has a write cache.
+    pub(super) fn has_cache(&self, at: u16) -> bool {
+        self.all[usize::from(at)].port().has_cache()
+    }
+
     /// Whether port requests are under way below one of these nodes, or before it.
     pub(super) fn is_at_work(&self, nodes: &[NodeId]) -> bool {
         let here = |request: &PortRequest| nodes.contains(&self.all[usize::from(request.port)].node);

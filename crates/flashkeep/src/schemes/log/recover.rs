@@ -125,9 +125,14 @@ impl Log {
             view.spare(member, page)
         };
         let mut sum = Token::default();
-        let (mut absent, mut parity) = (Vec::new(), None);
+        let (mut absent, mut spoilt, mut parity) = (Vec::new(), Vec::new(), None);
         for &place in &units {
             match spare(self, place) {
+                // Nothing could be worked out when it was written: its page is lost.
+                Some(spare) if !self.is_sensible(place, spare.stamp) => {
+                    spoilt.push(place);
+                    absent.push(place);
+                }
                 Some(spare) => {
                     sum = sum.plus(1, Token(spare.stamp));
                     if self.places.is_parity(place) {
@@ -152,9 +157,10 @@ impl Log {
         let begun = absent.len() < units.len();
         let dead: Vec<bool> = absent.iter().map(|&place| !answers(place)).collect();
         for (&place, dead) in absent.iter().zip(dead) {
+            let is_lost = dead || spoilt.contains(&place);
             let is_data = !self.places.is_parity(place);
             let was_current = were_current[place.0 as usize / 64] >> (place.0 % 64) & 1 != 0;
-            if fits || begun && dead && is_data && was_current {
+            if fits || begun && is_lost && is_data && was_current {
                 self.health.missing.set(place.0, true);
                 let version = if fits { version_of(sum.0) } else { None };
                 if is_data {
@@ -172,6 +178,12 @@ impl Log {
         if let Some(parity) = parity.filter(|_| !fits) {
             self.places.vacate(parity);
         }
+    }
+
+    /// Whether a unit says of itself that it is its page, or is a parity.
+    fn is_sensible(&self, place: Place, stamp: u64) -> bool {
+        let page = || Version::of(stamp).map(Version::page);
+        self.places.is_parity(place) || page() == Some(self.places.owner(place))
     }
 
     /// Of all copies of a page the newest is the page; of several that are the same, the oldest copy, unless all of what

@@ -68,7 +68,12 @@ impl<L: Layout> Stripes<L> {
         let seats = self.seats(stripe);
         let mut remains = self.remains(seats, view);
         remains.absent.retain(|&index| !zeros.has(index));
-        let found = remains.settle(self.units(&logged.lost, stripe), self.units(&logged.owed, stripe));
+        // What is missing on a member with a write cache may never have left that.
+        let mut owed = self.units(&logged.owed, stripe);
+        for &index in remains.absent.iter().filter(|&&index| view.is_cached(seats.data(index))) {
+            owed = owed.without(Units::range(index, index + 1));
+        }
+        let found = remains.settle(self.units(&logged.lost, stripe), owed);
         let written = found.written(&remains);
         Self::mark(&mut self.written, remains.stripe_first, written, true);
         for index in remains.absent.iter().copied().filter(|&index| written.has(index)) {
