@@ -17,7 +17,7 @@ impl<C: Contents> BlockDevice<C> for DeviceSet<C> {
     }
 
     fn step(&mut self, until: SimTime) -> bool {
-        let Some((now, at)) = self.agenda.first(until) else { return false };
+        let Some((now, at)) = self.agenda.pop_due(until) else { return false };
         self.now = now;
         match &mut self.places[at].device {
             Device::Flash(drive) => drive.step(now),

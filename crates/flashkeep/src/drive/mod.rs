@@ -186,17 +186,14 @@ impl<C: Contents> Drive<C> {
     /// Does what is due next, if it is due by `until`; false where nothing is.
     #[inline(always)]
     pub fn step(&mut self, until: SimTime) -> bool {
-        let Some((now, slot)) = self.dies.agenda.first(until) else { return false };
+        let Some((now, slot)) = self.dies.agenda.pop_due(until) else { return false };
         self.now = now;
         let units = self.dies.units.len();
-        self.dies.agenda.begin(slot);
         if slot < units {
             self.unit_wakes(now, UnitId(slot as u32));
         } else {
             self.visit(now, slot - units);
         }
-        // Most events are followed by the next one of the same resource, which may be due at once.
-        self.dies.agenda.end(slot);
         true
     }
 

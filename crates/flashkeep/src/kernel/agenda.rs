@@ -1,8 +1,8 @@
 //! What happens next.
 //!
 //! [`Agenda`]: every resource has one slot, which holds the instant of its one pending event or
-//! [`SimTime::NEVER`]. Setting a slot is a store and a walk up a tree of minima; the next event is at its
-//! root. Equal instants are served in order of slot number, so the order is total.
+//! [`SimTime::NEVER`]. Events are kept in a few sorted runs, so that most are appended, and taken from the front.
+//! Equal instants are served in order of slot number, so the order is total.
 //!
 //! [`Deadlines`]: a small queue for what has no slot of its own (a plan's next stage, a request that leaves),
 //! in order of instant and then of insertion.
@@ -11,108 +11,170 @@ use super::SimTime;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Children of each node of the tree.
-const FAN: usize = 4;
+/// Runs of events that an agenda keeps. Events of the same kind come in order of time: the ends of programs, those of
+/// reads, those of erases.
+const RUNS: usize = 3;
+
+/// An event: its instant, and below it the number of its slot plus one, so that no event is 0. Comparing single numbers takes
+/// no branch.
+type Event = u128;
+
+/// Later than any event.
+const NONE: Event = Event::MAX;
 
 /// One pending instant a slot, and the earliest of them all.
+///
+/// An event is appended to the first run that it does not precede, and goes to a heap if it precedes the end of each.
+/// An event whose slot was given another instant meanwhile stays where it is, and is skipped when its turn comes.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// A complete tree in which each node is the minimum of its four children; the leaves come last.
-    tree: Vec<[u64; FAN]>,
-    /// Where the leaves begin, in groups of four.
-    leaves: usize,
-    /// The minimum of them all.
-    next: SimTime,
+    /// What is pending for each slot.
+    at: Vec<SimTime>,
+    runs: [VecDeque<Event>; RUNS],
+    heap: BinaryHeap<Reverse<Event>>,
+    /// The first event of each run, then that of the heap; [`NONE`] if there is none.
+    firsts: [Event; RUNS + 1],
+    /// The last event of each run; 0 if it is empty.
+    lasts: [Event; RUNS],
+    /// The next event of all, which is pending.
+    next: Event,
 }
 
 impl Agenda {
     /// An agenda with `slots` empty slots.
     #[must_use]
     pub fn new(slots: usize) -> Self {
-        let (mut groups, mut inner) = (1, 0);
-        while groups * FAN < slots {
-            inner += groups;
-            groups *= FAN;
+        Agenda {
+            at: vec![SimTime::NEVER; slots],
+            runs: Default::default(),
+            heap: BinaryHeap::new(),
+            firsts: [NONE; RUNS + 1],
+            lasts: [0; RUNS],
+            next: NONE,
         }
-        Agenda { tree: vec![[u64::MAX; FAN]; inner + groups], leaves: inner, next: SimTime::NEVER }
     }
 
     /// Puts the slot's event at `at`, in place of what it held.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, slot: usize, at: SimTime) {
-        let tree = self.tree.as_mut_slice();
-        let mut group = self.leaves + slot / FAN;
-        let mut four = &mut tree[group];
-        four[slot % FAN] = at.0;
-        while group > 0 {
-            let least = least(four);
-            let place = (group - 1) % FAN;
-            group = (group - 1) / FAN;
-            four = &mut tree[group];
-            if four[place] == least {
-                return;
-            }
-            four[place] = least;
+        let old = std::mem::replace(&mut self.at[slot], at);
+        if old != SimTime::NEVER || at == SimTime::NEVER {
+            return self.replace(slot, old, at);
         }
-        self.next = SimTime(least(four));
+        let event = event(slot, at);
+        if self.lasts[0] <= event {
+            self.append(0, event);
+        } else {
+            self.insert(event);
+        }
+    }
+
+    /// [`Agenda::set`] of a slot that has an event.
+    #[inline(never)]
+    fn replace(&mut self, slot: usize, old: SimTime, at: SimTime) {
+        if old == at {
+            return;
+        }
+        if at != SimTime::NEVER {
+            self.insert(event(slot, at));
+        }
+        if event(slot, old) == self.next {
+            self.find_next();
+        }
+    }
+
+    #[inline(always)]
+    fn append(&mut self, run: usize, event: Event) {
+        if self.lasts[run] == 0 {
+            self.firsts[run] = event;
+            self.next = self.next.min(event);
+        }
+        self.lasts[run] = event;
+        self.runs[run].push_back(event);
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, event: Event) {
+        match self.lasts.iter().position(|&last| last <= event) {
+            Some(run) => self.append(run, event),
+            None => {
+                self.heap.push(Reverse(event));
+                self.firsts[RUNS] = self.firsts[RUNS].min(event);
+                self.next = self.next.min(event);
+            }
+        }
     }
 
     /// When the slot's event is.
     #[must_use]
     #[inline]
     pub fn at(&self, slot: usize) -> SimTime {
-        SimTime(self.tree[self.leaves + slot / FAN][slot % FAN])
+        self.at[slot]
     }
 
-    /// The instant of the next event, [`SimTime::NEVER`] where there is none.
+    /// The instant of the next event, [`SimTime::NEVER`] if there is none.
     #[must_use]
     #[inline]
     pub fn next(&self) -> SimTime {
-        self.next
+        SimTime((self.next >> 32) as u64)
     }
 
-    /// The slot's event is being handled: the slot is empty from now on, although [`Agenda::next`] still counts it.
-    /// [`Agenda::end`] must be called before the next event is asked for.
-    #[inline]
-    pub fn begin(&mut self, slot: usize) {
-        self.tree[self.leaves + slot / FAN][slot % FAN] = u64::MAX;
-    }
-
-    /// The slot's event has been handled. A slot that got another one meanwhile, be it at the same instant, keeps it.
-    #[inline]
-    pub fn end(&mut self, slot: usize) {
-        if self.at(slot) == SimTime::NEVER {
-            self.set(slot, SimTime::NEVER);
-        }
-    }
-
-    /// The instant of the next event, if it is due by `until`, and its slot: the lowest of those at that instant.
+    /// Takes out the next event, if it is due by `until`: its instant and its slot, the lowest of those at that instant.
     #[must_use]
-    #[inline]
-    pub fn first(&self, until: SimTime) -> Option<(SimTime, usize)> {
-        let SimTime(earliest) = self.next;
-        if earliest > until.0 || earliest == u64::MAX {
+    #[inline(always)]
+    pub fn pop_due(&mut self, until: SimTime) -> Option<(SimTime, usize)> {
+        let at = self.next();
+        if at > until || at == SimTime::NEVER {
             return None;
         }
-        let mut group = 0;
+        let slot = slot_of(self.next);
+        self.at[slot] = SimTime::NEVER;
+        self.drop_first();
+        self.find_next();
+        Some((at, slot))
+    }
+
+    /// Drops events that are not pending any more until the first one is.
+    #[inline(always)]
+    fn find_next(&mut self) {
         loop {
-            let four = &self.tree[group];
-            // The first of the four that is it, without a branch to guess: one is.
-            let not_first = four[0] != earliest;
-            let not_second = not_first & (four[1] != earliest);
-            let not_third = not_second & (four[2] != earliest);
-            let place = usize::from(not_first) + usize::from(not_second) + usize::from(not_third);
-            if group >= self.leaves {
-                return Some((SimTime(earliest), (group - self.leaves) * FAN + place));
+            let [mut next, ..] = self.firsts;
+            for first in &self.firsts[1..] {
+                next = next.min(*first);
             }
-            group = group * FAN + 1 + place;
+            self.next = next;
+            if next == NONE || self.at[slot_of(next)] == self.next() {
+                return;
+            }
+            self.drop_first();
         }
+    }
+
+    /// Drops the earliest event of all.
+    #[inline(always)]
+    fn drop_first(&mut self) {
+        for run in 0..RUNS {
+            if self.firsts[run] == self.next {
+                self.runs[run].pop_front();
+                return match self.runs[run].front() {
+                    Some(&first) => self.firsts[run] = first,
+                    None => (self.firsts[run], self.lasts[run]) = (NONE, 0),
+                };
+            }
+        }
+        self.heap.pop();
+        self.firsts[RUNS] = self.heap.peek().map_or(NONE, |&Reverse(first)| first);
     }
 }
 
-#[inline]
-fn least(four: &[u64; FAN]) -> u64 {
-    four[0].min(four[1]).min(four[2].min(four[3]))
+#[inline(always)]
+fn event(slot: usize, at: SimTime) -> Event {
+    Event::from(at.0) << 32 | (slot as Event + 1)
+}
+
+#[inline(always)]
+fn slot_of(event: Event) -> usize {
+    (event as u32 - 1) as usize
 }
 
 /// Things due at an instant, in order of instant and then of insertion. What is inserted in order, as most is, goes to
@@ -185,10 +247,9 @@ mod tests {
     /// Takes out everything that is due by `until`, in order.
     fn drain(agenda: &mut Agenda, until: u64) -> Vec<(u64, usize)> {
         let mut taken = Vec::new();
-        while let Some((at, slot)) = agenda.first(SimTime(until)) {
-            assert_eq!(at, agenda.next());
+        while let Some((at, slot)) = agenda.pop_due(SimTime(until)) {
+            assert!(at <= agenda.next() && agenda.at(slot) == SimTime::NEVER);
             taken.push((at.0, slot));
-            agenda.set(slot, SimTime::NEVER);
         }
         taken
     }
@@ -214,13 +275,11 @@ mod tests {
                 agenda.set(slot, SimTime(3));
             }
             let handle = |agenda: &mut Agenda, again: Option<u64>| {
-                let (now, slot) = agenda.first(SimTime(9)).expect("one is due");
-                agenda.begin(slot);
+                let (now, slot) = agenda.pop_due(SimTime(9)).expect("one is due");
                 assert_eq!(agenda.at(slot), SimTime::NEVER);
                 if let Some(at) = again {
                     agenda.set(slot, SimTime(at));
                 }
-                agenda.end(slot);
                 (now.0, slot)
             };
             assert_eq!(handle(&mut agenda, Some(3)), (3, 0));
