@@ -25,7 +25,7 @@ pub(crate) fn arrow_stream(
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
-/// A column that looks into Python's memory, and keeps it.
+/// A column that refers to Python's memory, and keeps it alive.
 fn array(kind: &str, memory: PyBackedBytes) -> PyResult<ArrayRef> {
     let buffer = Buffer::from(Bytes::from_owner(memory));
     Ok(match kind {

@@ -1,7 +1,7 @@
-//! The extension module `flashkeep._flashkeep`: conversion and the GIL, nothing else.
+//! The extension module `flashkeep._flashkeep`: it converts values and handles the GIL.
 //!
-//! Structured things cross as JSON text, which both sides can print, and columns as `bytes`, which NumPy and
-//! `memoryview` look into without copying. The Python package `flashkeep` gives them a face.
+//! Structured values are passed as JSON text, columns as `bytes`, which NumPy and `memoryview` read without copying.
+//! The Python package `flashkeep` wraps these functions.
 #![forbid(unsafe_code)]
 
 mod arrow;

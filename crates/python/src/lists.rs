@@ -1,4 +1,4 @@
-//! What there is: presets, schemes, formats, the schema; and one drive, checked.
+//! Lists of presets, schemes, policies and formats, the schema, and the check of a drive.
 
 use crate::errors::{OptionError, raise_drive};
 use flashkeep::config;
@@ -23,7 +23,7 @@ pub(crate) fn drives() -> String {
     listed(presets.iter().map(|preset| (preset.name, preset.description.as_str())))
 }
 
-/// A preset's file, whole.
+/// The text of a preset's file.
 #[pyfunction]
 pub(crate) fn drive_text(py: Python<'_>, name: &str) -> PyResult<&'static str> {
     match config::preset_text(name) {
@@ -66,7 +66,7 @@ pub(crate) fn table_rows() -> String {
     flashkeep::metrics::rows().to_string()
 }
 
-/// `[{"name", "key", "description"}, …]`: the policies that a drive file may name, but for schemes.
+/// `[{"name", "key", "description"}, …]`: the policies that a drive file may name, except schemes.
 #[pyfunction]
 pub(crate) fn policies() -> String {
     let all = config::policies().into_iter();
@@ -76,7 +76,7 @@ pub(crate) fn policies() -> String {
     json!(entries).to_string()
 }
 
-/// The manual pages of the policies of that name, one or several, under what a drive file says.
+/// The manual pages of all policies of that name, each under its key in a drive file.
 #[pyfunction]
 pub(crate) fn policy_text(name: &str) -> PyResult<String> {
     let all = config::policies();

@@ -1,4 +1,4 @@
-//! A run: its job in JSON, its summary in JSON, its requests in columns.
+//! Runs a job: the job comes in JSON; the summary is returned in JSON, the requests in columns.
 
 use crate::errors::{OptionError, detached, raise};
 use crate::tables::write_tables;
@@ -9,11 +9,11 @@ use pyo3::types::{PyBytes, PyTuple};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// How often Python is told how far a run is.
+/// The interval at which progress is reported to Python.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
-/// Simulates a job; `progress(requests, share, simulated_ns)` is called about every tenth of a second, and `tables`
-/// are the files for the requests and for their sums a second at a time.
+/// Simulates a job; `progress(requests, share, simulated_ns)` is called about every tenth of a second, and `tables` are
+/// the files for the requests and for their sums per second.
 #[pyfunction]
 #[pyo3(signature = (job, progress=None, tables=None, /))]
 pub(crate) fn run<'py>(
@@ -54,7 +54,7 @@ pub(crate) fn run<'py>(
     Ok((outcome.summary.to_string(), columns))
 }
 
-/// Tells Python how far the run is, and hears signals there; what either raises ends the run.
+/// Reports progress to Python and handles signals there; an exception of either ends the run.
 fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult<()> {
     py.check_signals()?;
     if let Some(progress) = progress {
@@ -76,7 +76,7 @@ fn columns<'py>(py: Python<'py>, requests: &[RequestRecord]) -> PyResult<Bound<'
     PyTuple::new(py, columns)
 }
 
-/// One column, written straight into Python's memory.
+/// One column, written directly into Python's memory.
 fn column<'py, const WIDTH: usize>(
     py: Python<'py>,
     requests: &[RequestRecord],

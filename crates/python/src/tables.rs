@@ -1,4 +1,4 @@
-//! The tables that `--out` leaves: every request, and a line a second of them.
+//! The tables that `--out` writes: every request, and one line per second.
 
 use flashkeep::job::RequestRecord;
 use flate2::Compression;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-/// What one simulated second brought, by arrival.
+/// The requests that arrived in one simulated second.
 #[derive(Default)]
 struct Second {
     requests: u64,
@@ -60,7 +60,7 @@ fn write_seconds(records: &[RequestRecord], path: &str) -> io::Result<()> {
     finish(out)
 }
 
-/// A compressed file. Its head holds no time, so equal runs leave equal files.
+/// A compressed file. Its header holds no time, so equal runs write equal files.
 fn compressed(path: &str) -> io::Result<BufWriter<GzEncoder<File>>> {
     Ok(BufWriter::with_capacity(1 << 16, GzEncoder::new(File::create(path)?, Compression::fast())))
 }

@@ -1,4 +1,4 @@
-//! Traces without a drive to run on: what is in one, and making one.
+//! Traces without a drive: their statistics, conversion and generation.
 
 use crate::errors::{OptionError, detached, raise_drive, raise_trace};
 use flashkeep::config;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// What is in a trace: the keys of `trace info --json`.
+/// The statistics of a trace: the keys of `trace info --json`.
 #[pyfunction]
 #[pyo3(signature = (
     trace, *, format=None, sector_bytes=None, columns=None, bad_records=None, limit=None, seed=None, drive=None,
@@ -95,7 +95,7 @@ pub(crate) fn trace_convert(
     .to_string())
 }
 
-/// Writes a source to a file, which is there only if all of it is.
+/// Writes a source to a file, which exists only if it is complete.
 fn write_out(
     py: Python<'_>,
     source: &mut Heard,
@@ -113,7 +113,7 @@ fn write_out(
     written.and_then(|written| output.finish().map(|()| written)).map_err(unwritable)
 }
 
-/// Makes a workload and writes it as a trace: `{"requests", "format"}`, and `"lost"` where something was.
+/// Generates a workload and writes it as a trace: `{"requests", "format"}`, and `"lost"` if information was lost.
 #[pyfunction]
 #[pyo3(signature = (workload, out, *, to=None, seed=None, drive=None, set=Vec::new()))]
 pub(crate) fn trace_synth(
@@ -135,7 +135,7 @@ pub(crate) fn trace_synth(
     Ok(made.to_string())
 }
 
-/// The format to write: as asked, else by the ending of the file's name (that of a compression apart).
+/// The format to write: the given one, else by the ending of the file's name (without that of a compression).
 fn format_of(out: &str, to: Option<&str>) -> PyResult<Format> {
     if let Some(name) = to {
         return Format::parse(name).map_err(OptionError::new_err);
@@ -151,7 +151,7 @@ fn format_of(out: &str, to: Option<&str>) -> PyResult<Format> {
     })
 }
 
-/// A synthetic workload for the drive that is named.
+/// A synthetic workload for the given drive.
 fn workload(
     py: Python<'_>,
     text: &str,
@@ -167,7 +167,7 @@ fn workload(
             let drive = config::load(drive, set).map_err(|error| raise_drive(py, &error))?;
             DriveSize { capacity_bytes: drive.capacity_bytes(), page_bytes: drive.page_bytes() as u32 }
         }
-        // The workload says itself how far it goes.
+        // The workload determines its footprint itself.
         None if has_footprint(text) => DriveSize { capacity_bytes: 1 << 60, page_bytes: 4096 },
         None => {
             return Err(OptionError::new_err(format!(
@@ -179,7 +179,7 @@ fn workload(
     Ok(Heard::new(source))
 }
 
-/// A source that hears signals between batches, so that Ctrl-C ends what reads it.
+/// A source that handles signals between batches, so that Ctrl-C ends its reader.
 struct Heard {
     source: Box<dyn Source>,
     last: Instant,
@@ -191,7 +191,7 @@ impl Heard {
         Heard { source, last: Instant::now(), raised: None }
     }
 
-    /// Does something with the source, without the GIL.
+    /// Calls a function with the source, without the GIL.
     fn read<T: Send>(
         &mut self,
         py: Python<'_>,
@@ -238,7 +238,7 @@ impl Source for Heard {
     }
 }
 
-/// Whether a synthetic workload says itself how many bytes it spreads over.
+/// Whether a synthetic workload determines its footprint itself.
 #[pyfunction]
 pub(crate) fn has_footprint(workload: &str) -> bool {
     flashkeep_trace::has_footprint(workload)

@@ -1,4 +1,4 @@
-//! Devices as numbers 0, 1, … for the names that a trace gives them.
+//! Numbers the devices of a trace 0, 1, … by name.
 
 use std::collections::HashMap;
 
@@ -8,11 +8,11 @@ use crate::hasher::FixedState;
 /// Numbers devices in order of first appearance.
 pub(crate) struct Devices {
     count: u32,
-    /// The device with a small number, plus 1; 0 where it has not appeared.
+    /// For each device number of the trace that is small: our number plus 1, or 0 if the device has not appeared.
     small: [u32; Devices::SMALL],
     numbered: HashMap<u64, u32, FixedState>,
     named: HashMap<Box<[u8]>, u32, FixedState>,
-    /// The last named one, because most traces stay with a device.
+    /// The last device that was looked up by name: consecutive requests are mostly for the same device.
     last: (Box<[u8]>, u32),
 }
 

@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-/// A trace that cannot be read or a workload that makes no sense: one message, naming where.
+/// A trace that cannot be read, or an invalid workload: one message that says where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceError {
     /// The file, `-` for standard input, or the workload as the user wrote it.
     pub path: String,
     /// The line of a text trace or the record of a binary one, counted from 1.
     pub line: Option<u64>,
-    /// The column or key.
+    /// The column of the trace or the key of the workload.
     pub field: Option<String>,
-    /// What was found, what is accepted, and what to do.
+    /// States the value found, the values accepted, and what to do.
     pub message: String,
 }
 
@@ -22,14 +22,14 @@ impl TraceError {
         TraceError { path: path.into(), message: message.into(), ..Self::default() }
     }
 
-    /// The same error at a line or record.
+    /// Adds the line or record.
     #[must_use]
     pub fn at(mut self, line: u64) -> Self {
         self.line = Some(line);
         self
     }
 
-    /// The same error at a column or key.
+    /// Adds the column or key.
     #[must_use]
     pub fn field(mut self, field: &str) -> Self {
         self.field = Some(field.into());

@@ -1,17 +1,17 @@
-//! Cuts a trace's bytes into records: lines of a text, or pieces of fixed length, in constant memory.
+//! Cuts a trace's bytes into records, in constant memory: lines of text, or binary records of fixed length.
 
 use std::ops::Range;
 
 use crate::TraceError;
 use crate::input::Input;
 
-/// The longest line; no format has a longer record.
+/// The longest line that is accepted; records of all formats are shorter.
 pub(crate) const LINE_MAX: usize = 64 * 1024;
 
-/// How much is looked at to find the format.
+/// How many bytes the detection of the format looks at.
 const SAMPLE: usize = 64 * 1024;
 
-/// How much is read at once: large against a line, small against a cache.
+/// How many bytes are read at once: many lines, but less than a processor cache.
 const BUFFER: usize = 256 * 1024;
 
 /// One record's place in the buffer, or why there is none.
@@ -20,7 +20,7 @@ pub(crate) enum Frame {
     Whole(Range<usize>),
     /// A line of more than [`LINE_MAX`] bytes.
     Overlong,
-    /// The last record of a binary trace, cut short after this many bytes.
+    /// The last record of a binary trace, which ends after this many bytes.
     Partial(usize),
 }
 
@@ -52,7 +52,7 @@ impl Frames {
         &self.buffer[range]
     }
 
-    /// The head of the trace, read but not consumed. A damaged trace shows what could be read of it.
+    /// The head of the trace, read but not consumed. Of a damaged trace it is the part that could be read.
     pub(crate) fn sample(&mut self) -> Result<&[u8], TraceError> {
         while self.end < SAMPLE && !self.ended {
             if let Err(error) = self.refill() {
@@ -104,7 +104,7 @@ impl Frames {
         Ok(Some(Frame::Whole(start..start + length)))
     }
 
-    /// Drops everything up to and with the next line end.
+    /// Drops everything up to and including the next line end.
     fn skip_line(&mut self) -> Result<(), TraceError> {
         loop {
             if let Some(length) = memchr::memchr(b'\n', &self.buffer[self.start..self.end]) {
@@ -119,7 +119,8 @@ impl Frames {
         }
     }
 
-    /// Moves what waits to the front and reads more behind it. Waiting bytes are always fewer than the buffer.
+    /// Moves the unread bytes to the front of the buffer and reads more behind them. There are always fewer unread
+    /// bytes than the buffer has.
     fn refill(&mut self) -> Result<(), TraceError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());

@@ -7,7 +7,7 @@ use crate::random::mix;
 /// Builds [`FixedHasher`]s.
 pub(crate) type FixedState = BuildHasherDefault<FixedHasher>;
 
-/// Mixes words into one another; made for integers.
+/// Mixes each word into the state; made for integers.
 #[derive(Default)]
 pub(crate) struct FixedHasher(u64);
 

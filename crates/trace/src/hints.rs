@@ -4,20 +4,19 @@
 //! time unit differs from the format's.
 //!
 //! *Op codes.* SSDSim writes with 0, others with 1, and a trace that was converted with inverted codes is
-//! read without an error. Two habits of real hosts reveal it: a place that is read is often written soon
-//! after (read, modify, write), while a place that was just written is seldom read soon after, because the
-//! host's cache still holds it; and for the same reason a place is rewritten soon more often than reread
-//! soon. Within 64 requests of the same first byte, every public trace looked at that has such pairs at all
-//! (CloudPhysics, Exchange, Financial1, Tencent) does the first 1.8 to 16 times and the second 2 to 44 times
-//! as often as its opposite; random synthetic workloads do neither. So: 200 places or more read soon after a
-//! write, at least half again as often as the other way round, and more rereads than rewrites, make a
-//! warning. A warning and no more: traces without such pairs tell nothing, and a job that reads again and
-//! again what it wrote looks alike.
+//! read without an error. Two properties of real workloads reveal it: a place that is read is often written soon after
+//! (read, modify, write), while a place that was just written is seldom read soon after, because the host's cache still
+//! holds it; and for the same reason a place is rewritten soon more often than reread soon. Within 64 requests of the
+//! same first byte, the public traces that have such pairs (CloudPhysics, Exchange, Financial1, Tencent) show the first
+//! pattern 1.8 to 16 times as often as its opposite, and the second 2 to 44 times; random synthetic workloads show
+//! neither. A warning is given if 200 places or more are read soon after a write, at least 1.5 times as often as they
+//! are written soon after a read, and if there are more rereads than rewrites. It is not an error: traces without such
+//! pairs decide nothing, and a job that repeatedly reads the data it wrote looks the same.
 
 use crate::random::mix;
 use crate::{Op, Request};
 
-/// Fewer requests prove nothing.
+/// With fewer requests no warning is given.
 const ENOUGH_REQUESTS: u64 = 1000;
 
 /// More requests a second than any device takes.
@@ -26,23 +25,23 @@ const REQUESTS_PER_SECOND_MAX: u128 = 10_000_000;
 /// Longer than any real recording.
 const SPAN_NS_MAX: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
-/// The step of the coarsest clock that any format has.
+/// The resolution of the coarsest clock of all formats.
 const COARSE_NS: u64 = 1_000_000_000;
 
-/// How many requests "soon" is.
+/// "Soon" means within this many requests.
 const SOON: u64 = 64;
 
-/// How many requests of a trace are looked at for op codes.
+/// How many requests of a trace the check of op codes looks at.
 const LOOKED_AT: u64 = 1_000_000;
 
-/// Fewer pairs prove nothing.
+/// With fewer pairs no warning is given.
 const ENOUGH_PAIRS: u64 = 200;
 
-/// What has been seen of a trace.
+/// Statistics of the requests seen so far.
 pub(crate) struct Hints {
     requests: u64,
     last_ns: u64,
-    /// Where ops have codes: how they follow one another.
+    /// For formats with op codes: which op follows which.
     pairs: Option<Box<Pairs>>,
 }
 
@@ -57,7 +56,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// Many more than are recent, so that few push one another out.
+    /// Many more slots than recent requests, so that few of them collide.
     const SLOTS: usize = 1024;
 
     fn new() -> Self {
@@ -120,7 +119,7 @@ impl Hints {
         }
     }
 
-    /// What looks wrong. Where the clock is `coarse`, that many requests share an instant is known and no wonder.
+    /// Lists the warnings. If the clock is `coarse`, many requests share an instant, which is no reason for a warning.
     pub(crate) fn warnings(&self, coarse: bool) -> Vec<String> {
         let inverted = self.pairs.as_ref().and_then(|pairs| pairs.warning());
         let unit = if coarse && self.last_ns <= COARSE_NS { None } else { self.unit_warning() };
@@ -144,7 +143,7 @@ impl Hints {
     }
 }
 
-/// A time in the unit that suits it.
+/// A time in a suitable unit.
 pub(crate) fn time(ns: u64) -> String {
     const UNITS: [(u64, &str); 4] = [
         (365 * 86_400_000_000_000, "years"),

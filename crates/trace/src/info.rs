@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::hasher::FixedState;
 use crate::{Op, Request, Source, TraceError};
 
-/// What is in a trace. A figure without a value is `None`.
+/// Statistics of a trace. A figure without a value is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Info {
     /// The format's name.
@@ -46,11 +46,11 @@ pub struct Info {
     pub write_sequences: u64,
     /// The mean length of a sequence of writes in KiB.
     pub mean_write_sequence_kib: Option<f64>,
-    /// What looks wrong.
+    /// Warnings about implausible contents.
     pub warnings: Vec<String>,
 }
 
-/// Reads `source` to its end, or to its first `limit` requests, and says what is in it.
+/// Reads `source` to its end, or its first `limit` requests, and returns their statistics.
 ///
 /// Memory grows with the footprint: some 40 bytes for each 32 KiB of the trace's space that is touched.
 ///
@@ -83,7 +83,7 @@ struct Tally {
     footprint: Footprint,
     sequences: [u64; 3],
     unbroken: u64,
-    /// Of each device and op.
+    /// For each device and op.
     ends: Vec<[Ends; 3]>,
 }
 
@@ -139,7 +139,7 @@ impl Tally {
     }
 }
 
-/// Most requests of the same device and op between two of a sequence.
+/// At most this many requests of the same device and op may lie between two requests of a sequence.
 ///
 /// The hybrid backup (Fan) restores sequences in three free segments of 2 MiB at a time: 219 requests of 7 pages.
 const WINDOW: usize = 256;
@@ -154,11 +154,11 @@ struct Ends {
     last: Option<u64>,
 }
 
-/// No request starts here.
+/// An address at which no request starts.
 const TAKEN: u64 = u64::MAX;
 
 impl Ends {
-    /// Takes in a request; whether it goes on with a sequence, and whether with that of the request before it.
+    /// Adds a request. Returns whether it continues a sequence, and whether it continues that of the request before it.
     fn follow(&mut self, start: u64, end: u64) -> (bool, bool) {
         let unbroken = self.last.replace(end) == Some(start);
         let found = self.recent.iter().position(|&recent| recent == start);
@@ -177,7 +177,7 @@ impl Ends {
 
 const SECTOR: u64 = 512;
 
-/// Which sectors have been touched: a bit each, 64 of them to a word.
+/// The sectors that requests have touched: one bit each, 64 to a word.
 #[derive(Default)]
 struct Footprint {
     words: HashMap<(u32, u64), u64, FixedState>,

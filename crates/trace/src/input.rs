@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::TraceError;
 
-/// The longest window a zstd frame may ask for: what `zstd --long=31` writes.
+/// The longest window that a zstd frame may need: that of `zstd --long=31`.
 const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
 /// A trace's bytes, decompressed, and how far the reading has come.
@@ -26,7 +26,7 @@ enum Compression {
     Gzip,
 }
 
-/// Counts what goes through it, so that progress is told in bytes of the file as it lies on the disk.
+/// Counts the bytes read through it, so that progress refers to the bytes of the compressed file.
 struct Counting<R> {
     inner: R,
     bytes_read: Arc<AtomicU64>,
@@ -52,7 +52,7 @@ impl Input {
         if metadata.is_dir() {
             return Err(TraceError::new(path, "this is a directory; a trace is one file, or `-`"));
         }
-        // A pipe's length says nothing.
+        // The length of a pipe is not known.
         let bytes_total = metadata.is_file().then_some(metadata.len());
         Input::new(path, Box::new(file), bytes_total)
     }
@@ -129,7 +129,7 @@ fn cannot_open(error: &io::Error) -> String {
     }
 }
 
-/// What the first bytes say about the compression.
+/// Detects the compression from the first bytes.
 fn compression_of(head: &[u8]) -> Result<Compression, String> {
     let unknown =
         |name| Err(format!("compressed with {name}, which is not read here; accepted: zstd, gzip or plain"));

@@ -1,6 +1,6 @@
-//! Takes a line of a text trace apart, byte by byte, with exact integers only.
+//! Parses a line of a text trace, byte by byte, with exact integers only.
 
-/// What is wrong with a record: the field and a message. Boxed, because it is rare and results must be small.
+/// An error in a record: the field and a message. Boxed, because errors are rare and `Result`s must be small.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Flaw {
     pub(crate) field: Option<&'static str>,
@@ -26,7 +26,7 @@ impl Flaw {
     }
 }
 
-/// Bytes of a file as they can be shown in a message: short, printable, in backquotes.
+/// Formats bytes of a file for a message: shortened, printable, in backquotes.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
     const SHOWN: usize = 40;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]).escape_debug().to_string();
@@ -39,8 +39,8 @@ pub(crate) const BLANKS: u8 = b' ';
 /// Between fields: one comma, with blanks around it allowed.
 pub(crate) const COMMA: u8 = b',';
 
-/// A cursor over one line whose fields are parted by `SEPARATOR`. What every field of every line goes through is
-/// inlined by force: the compiler would otherwise keep the cursor in memory, at a tenth of the speed of reading.
+/// A cursor over one line whose fields are separated by `SEPARATOR`. The functions that every field needs are always
+/// inlined: otherwise the compiler keeps the cursor in memory, and reading takes ten times as long.
 pub(crate) struct Line<'a, const SEPARATOR: u8> {
     bytes: &'a [u8],
     at: usize,
@@ -52,7 +52,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         Line { bytes, at: 0 }
     }
 
-    /// How many bytes of the line have been taken.
+    /// How many bytes of the line have been parsed.
     #[inline]
     pub(crate) fn position(&self) -> usize {
         self.at
@@ -70,8 +70,8 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         Ok(value)
     }
 
-    /// A decimal number of a unit that is `10^UNIT_LOG10` ns, as whole ns; what is finer than 1 ns is cut off,
-    /// which keeps the order of any two.
+    /// A decimal number of a unit that is `10^UNIT_LOG10` ns, as whole ns; digits below 1 ns are cut off, which keeps
+    /// the order of times.
     #[inline]
     pub(crate) fn decimal<const UNIT_LOG10: u32>(&mut self, field: &'static str) -> Result<u64, Box<Flaw>> {
         let start = self.begin();
@@ -122,7 +122,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         self.finish();
     }
 
-    /// Nothing may follow.
+    /// Checks that the line ends here.
     #[inline(always)]
     pub(crate) fn end(&mut self, fields: &str) -> Result<(), Box<Flaw>> {
         if self.at < self.bytes.len() {
@@ -147,7 +147,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         (digit <= 9).then_some(u64::from(digit))
     }
 
-    /// The digits here as a number; meaningless where there are more than 19.
+    /// The digits at the cursor as a number; meaningless if there are more than 19.
     #[inline(always)]
     fn digits(&mut self) -> u64 {
         let mut value = 0_u64;
@@ -158,7 +158,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         value
     }
 
-    /// Steps over the end of a field; false where the field goes on.
+    /// Steps over the end of a field; returns false if the field goes on.
     #[inline(always)]
     fn finish(&mut self) -> bool {
         while matches!(self.bytes.get(self.at), Some(b' ' | b'\t')) {
@@ -170,7 +170,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
                 self.at += usize::from(byte == COMMA);
                 byte == COMMA
             }
-            // A blank has been stepped over if there was one.
+            // A blank that separates the fields is stepped over already.
             Some(_) => self.at > 0 && matches!(self.bytes[self.at - 1], b' ' | b'\t'),
         }
     }
@@ -186,7 +186,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         rest[..length].trim_ascii_end()
     }
 
-    /// The rare integers: of 20 digits, or none at all.
+    /// Handles the rare cases: 20 digits, or no digit.
     #[cold]
     fn long_integer(&mut self, field: &'static str, start: usize) -> Result<u64, Box<Flaw>> {
         let word = self.word_from(start);

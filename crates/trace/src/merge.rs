@@ -1,4 +1,4 @@
-//! Several streams as one, in order of arrival.
+//! Merges several streams in order of arrival.
 
 use crate::{BATCH, Provenance, Request, Source, TraceError};
 
@@ -18,13 +18,13 @@ struct Merged {
     failed: Option<TraceError>,
 }
 
-/// One of the streams, with what has been read of it and not yet handed on.
+/// One of the streams, and the requests that have been read from it but not handed on.
 struct Input {
     source: Box<dyn Source>,
     batch: Vec<Request>,
     next: usize,
     ended: bool,
-    /// The merged stream's number of each of its devices, where that has appeared.
+    /// For each of its devices that has appeared, the device's number in the merged stream.
     devices: Vec<Option<u32>>,
 }
 
@@ -114,7 +114,8 @@ impl Source for Merged {
         self.inputs.iter().flat_map(of).collect()
     }
 
-    /// Names and formats joined; synthetic where any source is; no depth, as a loop over several has no meaning.
+    /// Names and formats are joined. The result is synthetic if one source is, and has no depth: a closed loop over
+    /// several sources has no meaning.
     fn provenance(&self) -> Provenance {
         let all: Vec<Provenance> = self.inputs.iter().map(|input| input.source.provenance()).collect();
         let mut formats: Vec<&str> = all.iter().map(|each| each.format.as_str()).collect();

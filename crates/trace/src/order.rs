@@ -1,19 +1,19 @@
-//! Puts requests in order of arrival whose records are nearly so, in constant memory.
+//! Sorts requests by arrival, in constant memory, if their records are nearly in order.
 
 use crate::Request;
 
-/// How many records of disorder are undone.
+/// A record may be this many records away from its place in the order.
 pub(crate) const WINDOW: usize = 1 << 16;
 
-/// Requests that wait until no earlier one can come: twice the window is filled and sorted, stably, and all but the
-/// window's length handed out. Their times are as the records have them.
+/// Requests that wait until no earlier one can come. The buffer has twice the window's length; when it is full, it is
+/// sorted (stably), and all but one window's length is handed out. The times are those of the records.
 #[derive(Default)]
 pub(crate) struct Window {
     waiting: Vec<Request>,
     /// How many have been handed out, and how many may be.
     next: usize,
     ready: usize,
-    /// The numbers of devices in the order in which they are handed out, plus 1; 0 where they have not been.
+    /// For each device, its number in the order of handing out, plus 1; 0 if it has not been handed out.
     devices: Vec<u32>,
     numbered: u32,
     ended: bool,
@@ -57,7 +57,7 @@ impl Window {
         failed
     }
 
-    /// Devices are numbered in order of first appearance, which is another one after sorting.
+    /// Devices are numbered in order of first appearance, and sorting changes that order.
     #[inline]
     fn number(&mut self, device: u32) -> u32 {
         let device = device as usize;

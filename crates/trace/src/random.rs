@@ -19,7 +19,7 @@ pub const fn mix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// What was mixed: [`mix`] loses nothing.
+/// The inverse of [`mix`].
 #[must_use]
 pub const fn unmix(mixed: u64) -> u64 {
     let mut z = mixed ^ (mixed >> 31) ^ (mixed >> 62);
@@ -32,7 +32,7 @@ impl Random {
     /// The stream `name` of a run with `seed`.
     #[must_use]
     pub fn stream(seed: u64, name: &str) -> Self {
-        // FNV-1a over the name, so that streams differ by name only.
+        // FNV-1a over the name: streams of one seed differ by name only.
         let mut key = name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
         });

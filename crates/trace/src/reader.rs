@@ -1,4 +1,5 @@
-//! Reads a trace in a known format: records to requests, with times from the first request on and devices numbered.
+//! Reads a trace in a known format: turns records into requests, counts times from the first request on, and numbers
+//! devices.
 
 use crate::devices::Devices;
 use crate::formats::{Columns, Format, Framing, Layout, content};
@@ -12,10 +13,10 @@ use crate::{BATCH, Provenance, Request, Source, TraceError};
 /// What to do with records that cannot be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BadRecords {
-    /// The first one is an error.
+    /// The first such record ends the run with an error.
     #[default]
     Refuse,
-    /// They are left out and counted.
+    /// Such records are left out and counted.
     Skip,
 }
 
@@ -99,13 +100,13 @@ pub(crate) struct Trace<L> {
     /// Lines or records so far.
     line: u64,
     skipped: u64,
-    /// What was wrong with the first record that was skipped.
+    /// The error of the first record that was skipped.
     first_skipped: Option<TraceError>,
-    /// Sound records that are no requests.
+    /// Valid records that are not requests.
     passed_over: u64,
-    /// Why the records that are being sorted end early.
+    /// The error that ended reading while requests are still being sorted.
     unsorted: Option<Box<TraceError>>,
-    /// Why reading has ended early; repeated at each further call.
+    /// The error that ended reading; repeated at each further call.
     failed: Option<Box<TraceError>>,
 }
 
@@ -143,7 +144,7 @@ impl<L: Layout> Trace<L> {
         Ok(Some(request))
     }
 
-    /// The next request of a sorted format. What could be read before an error is handed out first.
+    /// The next request of a sorted format. Requests read before an error are handed out first.
     fn next_sorted(&mut self) -> Result<Option<Request>, Box<TraceError>> {
         loop {
             if let Some(request) = self.window.pop() {
@@ -158,7 +159,7 @@ impl<L: Layout> Trace<L> {
         }
     }
 
-    /// The next request as it stands in the trace, its time included, past records that are none.
+    /// The next request as the trace has it, its time included; records that are not requests are skipped.
     #[inline]
     fn next_record(&mut self) -> Result<Option<Request>, Box<TraceError>> {
         loop {
@@ -199,7 +200,7 @@ impl<L: Layout> Trace<L> {
         }
     }
 
-    /// A record that cannot be read: an error, or one more to count.
+    /// Handles a record that cannot be read: returns an error, or counts it.
     #[cold]
     fn bad(&mut self, flaw: Flaw) -> Result<(), Box<TraceError>> {
         let refuse = self.bad_records == BadRecords::Refuse;
@@ -217,7 +218,7 @@ impl<L: Layout> Trace<L> {
         Ok(())
     }
 
-    /// A file that breaks off says after which record.
+    /// For a file that ends early, the error says after which record.
     #[cold]
     fn broken(&self, error: TraceError) -> Box<TraceError> {
         Box::new(error.at(self.line + 1))
@@ -257,7 +258,7 @@ impl<L: Layout> Source for Trace<L> {
                 Ok(Some(request)) => batch.push(request),
                 Ok(None) => break,
                 Err(error) => {
-                    // What was read before is handed over first: it may be all that is asked for.
+                    // The requests read before are handed over first: the caller may need no more than these.
                     let nothing_before = batch.len() == before;
                     let failed = self.failed.insert(error);
                     if nothing_before {

@@ -1,17 +1,17 @@
-//! What every trace becomes: a stream of requests.
+//! A request: every trace becomes a stream of these.
 
-/// What a request asks for.
+/// The operation that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Data go to the host.
     Read,
     /// Data come from the host.
     Write,
-    /// The host gives a range up.
+    /// The host discards a range.
     Trim,
 }
 
-/// One request of a host, as the trace has it: bytes on a device at an instant.
+/// One request of a host: a range of bytes on a device, at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Arrival in ns since the first request of the trace; 0 throughout where the source is a closed loop.
@@ -22,6 +22,6 @@ pub struct Request {
     pub length: u32,
     /// The device, numbered 0, 1, … in order of first appearance in the trace.
     pub device: u32,
-    /// Which way the data go.
+    /// The operation.
     pub op: Op,
 }

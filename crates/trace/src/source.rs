@@ -2,7 +2,7 @@
 
 use crate::{Request, TraceError};
 
-/// How many requests a source hands over at most at once.
+/// A source hands over at most this many requests at once.
 pub const BATCH: usize = 1024;
 
 /// A stream of requests in order of arrival.
@@ -13,12 +13,12 @@ pub trait Source: Send {
     /// A record that cannot be read, unless bad records are to be skipped.
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<usize, TraceError>;
 
-    /// The number of requests in the whole stream, where that is known beforehand (a synthetic workload).
+    /// The number of requests in the whole stream, if it is known beforehand (a synthetic workload).
     fn total(&self) -> Option<u64> {
         None
     }
 
-    /// The share of the stream that has been handed over, 0 to 1, where that can be told (bytes of a file).
+    /// The share of the stream that has been handed over, 0 to 1, if it is known (from the bytes of a file).
     fn share_done(&self) -> Option<f64> {
         None
     }
@@ -28,23 +28,23 @@ pub trait Source: Send {
         0
     }
 
-    /// What the user should be told about the stream so far: units that look wrong, op codes that look inverted.
+    /// Warnings for the user about the stream so far: implausible units, op codes that seem inverted.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What the stream is, for the report.
+    /// Describes the stream for the report.
     fn provenance(&self) -> Provenance;
 }
 
-/// What a stream is: its name, its format, whether it was made up, and how it is to be replayed.
+/// Describes a stream: its name, its format, whether it is synthetic, and how it is to be replayed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
     /// The path, or `synth:…` as the user wrote it.
     pub name: String,
     /// The format's name, `synthetic` for a synthetic workload.
     pub format: String,
-    /// Made up, not recorded.
+    /// Generated, not recorded.
     pub synthetic: bool,
     /// A synthetic workload with `depth`: replay as a closed loop with that many outstanding.
     pub depth: Option<u32>,

@@ -1,12 +1,12 @@
-//! "Did you mean": the nearest of a list of names.
+//! Suggestions for misspelt names: the nearest of a list.
 
-/// The message for an unknown name of some kind: what was found, what may have been meant, what there is.
+/// The message for an unknown name: the name found, the nearest known name, and all known names.
 pub(crate) fn unknown(kind: &str, found: &str, known: &[&str]) -> String {
     let guess = nearest(found, known).map_or(";".into(), |name| format!("; did you mean `{name}`?"));
     format!("unknown {kind} `{found}`{guess} accepted: {}", known.join(", "))
 }
 
-/// The name that is nearest to what was found, where one is near at all.
+/// The known name nearest to the one found, if one is near.
 fn nearest<'a>(found: &str, known: &[&'a str]) -> Option<&'a str> {
     let lower = found.to_ascii_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&lower, &name.to_ascii_lowercase());

@@ -1,4 +1,4 @@
-//! Makes a trace of a stream of requests.
+//! Writes a stream of requests as a trace.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -10,9 +10,9 @@ use crate::{BadRecords, Format, Op, Request, Source, TraceError};
 /// Why a trace could not be written.
 #[derive(Debug)]
 pub enum WriteError {
-    /// The requests cannot be read, or cannot be said in this format.
+    /// The requests cannot be read, or this format cannot represent them.
     Trace(TraceError),
-    /// The output takes nothing more.
+    /// Writing to the output failed.
     Output(io::Error),
 }
 
@@ -30,24 +30,24 @@ impl std::error::Error for WriteError {}
 /// How a trace is to be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// What to do with requests that the format has no way to say (a trim, half a sector).
+    /// Handling of requests that the format cannot represent (a trim, half a sector).
     pub unsayable: BadRecords,
-    /// Lay all devices over each other.
+    /// Write the requests of all devices as those of one device.
     pub merge_devices: bool,
     /// Most requests to write.
     pub limit: Option<u64>,
 }
 
-/// What has been written.
+/// The result of writing a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Requests written.
     pub requests: u64,
-    /// What the source had and the trace has not, a line each.
+    /// Information of the source that the trace lacks, a line each.
     pub lost: Vec<String>,
 }
 
-/// Writes all of `source` to `out` in a format; how many requests there were.
+/// Writes all of `source` to `out` in a format; returns the number of requests.
 ///
 /// # Errors
 /// As [`convert`].
@@ -55,11 +55,11 @@ pub fn write(source: &mut dyn Source, format: Format, out: &mut dyn Write) -> Re
     convert(source, format, &WriteOptions::default(), out).map(|written| written.requests)
 }
 
-/// Writes `source` to `out` in a format, and says what was lost on the way.
+/// Writes `source` to `out` in a format; the result says which information was lost.
 ///
 /// # Errors
-/// A record that cannot be read; a request that the format has no way to say (a trim, half a sector, a second
-/// device), unless such ones are to be skipped; an output that takes nothing more.
+/// A record that cannot be read; a request that the format cannot represent (a trim, half a sector, a second device),
+/// unless such requests are to be skipped; a failed write to the output.
 pub fn convert(
     source: &mut dyn Source,
     format: Format,
@@ -109,13 +109,13 @@ pub fn convert(
 
 fn unsayable(source: &dyn Source, format: Format, number: u64, message: &str) -> WriteError {
     let provenance = source.provenance();
-    // A workload is written with other sizes instead.
+    // `--bad-records` does not apply to a synthetic workload, whose sizes the user can choose.
     let hint = if provenance.synthetic { "" } else { "; --bad-records skip leaves such requests out" };
     let message = format!("cannot be written as {format}: {message}{hint}");
     WriteError::Trace(TraceError::new(&provenance.name, message).at(number))
 }
 
-/// What gets lost on the way into a format.
+/// Counts the information that a format cannot represent.
 #[derive(Default)]
 struct Losses {
     written: u64,
@@ -171,11 +171,11 @@ impl Losses {
     }
 }
 
-/// A file being written, compressed as its name's ending says (`.zst`, `.gz`, else plain). It has its name only once
-/// [`Output::finish`] has succeeded; dropped before, it leaves nothing behind.
+/// A file being written, compressed as its name's ending says (`.zst`, `.gz`, else plain). The file gets its name when
+/// [`Output::finish`] succeeds; an output dropped before that leaves no file.
 pub struct Output {
     encoder: Option<Encoder>,
-    /// `None` where the bytes go straight there (a pipe, standard output).
+    /// `None` if the bytes are written directly (to a pipe, to standard output).
     place: Place,
 }
 
@@ -199,7 +199,7 @@ pub fn create(path: &str) -> io::Result<Output> {
     Ok(Output { encoder: Some(encoder), place })
 }
 
-/// As [`create`], for bytes that are written as they are, with any ending of the name.
+/// As [`create`], but the bytes are written as they are, whichever ending the name has.
 ///
 /// # Errors
 /// The file cannot be made.
@@ -208,11 +208,11 @@ pub fn create_plain(path: &str) -> io::Result<Output> {
     Ok(Output { encoder: Some(Encoder::Plain(BufWriter::new(raw))), place })
 }
 
-/// Where the bytes are until they are whole, and where they belong.
+/// The temporary file until it is complete, and its final name.
 type Place = Option<(PathBuf, PathBuf)>;
 
-/// Opens what is written to: beside its place, or where nothing can stand beside it (a pipe, a device) that itself. A
-/// link stays, and leads to the new file.
+/// Opens a temporary file in the same folder, or, for a pipe or a device, the target itself. A symbolic link is kept
+/// and leads to the new file.
 fn begin(path: &str) -> io::Result<(Place, Box<dyn Write + Send>)> {
     if path == "-" {
         return Ok((None, Box::new(io::stdout())));
@@ -229,10 +229,10 @@ fn begin(path: &str) -> io::Result<(Place, Box<dyn Write + Send>)> {
 }
 
 impl Output {
-    /// Writes what is left and gives the file its name.
+    /// Writes the remaining bytes and gives the file its name.
     ///
     /// # Errors
-    /// The output takes nothing more, or cannot be renamed.
+    /// The output cannot be written to or renamed.
     pub fn finish(mut self) -> io::Result<()> {
         match self.encoder.take() {
             Some(Encoder::Plain(mut writer)) => writer.flush()?,
@@ -269,7 +269,7 @@ impl Write for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if let Some((partial, _)) = &self.place {
-            // It is in the way only if it stays; nothing more can be done about it here.
+            // If removing fails, the temporary file stays; there is no way to report it here.
             let _ = fs::remove_file(partial);
         }
     }

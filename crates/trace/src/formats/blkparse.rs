@@ -64,12 +64,12 @@ impl Layout for Reader {
         Ok(Some(Record { time_ns, device: Device::Name(device), offset, length, op }))
     }
 
-    /// Other events and the summary are what every such text has.
+    /// Every such text has other events and a summary.
     fn is_expected(&self, _record: &[u8]) -> bool {
         true
     }
 
-    /// All on processor 0, in process 0, as numbers 1, which are not counted here.
+    /// Events are written for processor 0, process 0 and sequence number 1: flashkeep does not record these.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         let (sector, sectors) = sectors_of(request)?;
         let kind = match request.op {
@@ -87,7 +87,7 @@ impl Layout for Reader {
         Ok(())
     }
 
-    /// Only events tell: a summary looks like any prose.
+    /// Only events identify the format: the summary looks like any text.
     fn score(sample: &[u8]) -> Score {
         score(sample_lines(sample).take(SCORED), |line| {
             line.first().is_some_and(u8::is_ascii_digit) && Reader.parse(line).is_ok()
@@ -120,7 +120,7 @@ fn op(kind: &[u8]) -> Option<Op> {
     }
 }
 
-/// A line that is no event: what blkparse says before and after them, or rubbish.
+/// A line that is not an event: blkparse's text before and after the events, or an invalid line.
 #[cold]
 fn summary<'a>(record: &[u8]) -> Result<Option<Record<'a>>, Box<Flaw>> {
     let known = record.contains(&b':')

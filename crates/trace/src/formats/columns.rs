@@ -3,7 +3,7 @@
 use crate::Op;
 use crate::suggest::unknown;
 
-/// Which column of a comma-separated trace says what, and in which unit.
+/// Which column of a comma-separated trace holds which field, and in which unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// The places, in the order of [`FIELDS`]; the last one may be left out.
@@ -20,7 +20,7 @@ pub struct Columns {
 pub(super) enum Place {
     /// Counted from 0.
     Index(usize),
-    /// As the first line calls it.
+    /// By its name in the first line.
     Name(String),
 }
 
@@ -49,15 +49,15 @@ pub(super) const OFFSET: usize = 2;
 pub(super) const SIZE: usize = 3;
 pub(super) const DEVICE: usize = 4;
 
-/// What a column can say.
+/// The fields that a column can hold.
 pub(super) const FIELDS: [&str; 5] = ["time", "op", "offset", "size", "device"];
 
-/// A larger index is a slip of the finger.
+/// A larger index is taken as a typing error.
 pub(super) const INDEX_MAX: usize = 255;
 
 pub(super) const EXAMPLE: &str = "time=0:us,op=3,offset=1:sectors,size=2:B,device=4";
 
-/// What everybody understands. Digits are not among it: which one writes differs between tools.
+/// Spellings that need no mapping. Digits are not among them: tools differ in which digit is a write.
 const SPELLINGS: [(&str, Op); 9] = [
     ("R", Op::Read),
     ("Read", Op::Read),
@@ -75,7 +75,7 @@ impl Columns {
     /// from 0, or its name in the first line, and its unit; for `op` how each is spelt (`op=3:read=0/write=1`).
     ///
     /// # Errors
-    /// A message that names the part that cannot be meant.
+    /// A message that names the invalid part.
     pub fn parse(text: &str) -> Result<Columns, String> {
         let mut columns = Columns {
             places: Default::default(),

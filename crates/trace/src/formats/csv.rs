@@ -47,7 +47,7 @@ pub(crate) struct Reader {
     size_bytes: u64,
     has_device: bool,
     spellings: Vec<(String, Op)>,
-    /// The line that names the columns, where there is one.
+    /// The line with the names of the columns, if there is one.
     header: Option<Box<[u8]>>,
 }
 

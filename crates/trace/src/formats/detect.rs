@@ -27,7 +27,7 @@ pub(super) fn score<'a>(records: impl Iterator<Item = &'a [u8]>, fits: impl Fn(&
     })
 }
 
-/// The sample's lines that hold something, without its last one where that may be cut short.
+/// The sample's lines that are not empty, without the last one if it may be incomplete.
 pub(super) fn sample_lines(sample: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = match memchr::memrchr(b'\n', sample) {
         Some(end) if sample.len() > SAMPLE_SURELY_WHOLE => &sample[..end],
@@ -36,15 +36,15 @@ pub(super) fn sample_lines(sample: &[u8]) -> impl Iterator<Item = &[u8]> {
     whole.split(|&byte| byte == b'\n').map(content).filter(|line| !line.is_empty())
 }
 
-/// A sample shorter than this is the whole trace, so its last line is not cut short.
+/// A shorter sample is the whole trace, so its last line is complete.
 const SAMPLE_SURELY_WHOLE: usize = 32 * 1024;
 
 impl Format {
-    /// The format that `sample`, the head of a trace, is in.
+    /// Detects the format of `sample`, the head of a trace.
     ///
-    /// The one that reads the most of the first 200 records, and at least a quarter of them. A text of five columns
-    /// of integers with op codes of 0 and 1 is SSDSim's (MQSim's are the same) unless its times make no sense as
-    /// nanoseconds: then it may be DiskSim's in whole milliseconds, and only the user can tell.
+    /// It is the format that reads most of the first 200 records, and at least a quarter of them. A text of five
+    /// columns of integers with op codes of 0 and 1 is SSDSim's (MQSim's are the same) unless its times make no sense
+    /// as nanoseconds: then it may be DiskSim's in whole milliseconds, and only the user can tell.
     pub(crate) fn detect(path: &str, sample: &[u8]) -> Result<Format, TraceError> {
         let mut best: Option<(Format, Score)> = None;
         let mut equal = None;
@@ -82,8 +82,8 @@ impl Format {
     }
 }
 
-/// Where no record can be read: the format that the first one has the shape of, whose reader then says what is wrong
-/// with which field. A negative time or a size of 0 is no reason not to know a format.
+/// If no record can be read: the format whose shape the first record has; its reader then reports the invalid field. So
+/// a format is recognised even if a time is negative or a size is 0.
 fn by_shape(sample: &[u8]) -> Option<Format> {
     let first = std::str::from_utf8(sample_lines(sample).next()?).ok()?;
     let is_number = |field: &str| field.parse::<f64>().is_ok();
@@ -103,7 +103,7 @@ fn by_shape(sample: &[u8]) -> Option<Format> {
     }
 }
 
-/// The message for a trace that no format reads.
+/// The message for a trace of unknown format.
 fn none_fits(sample: &[u8]) -> String {
     let Some(first) = sample_lines(sample).next() else {
         return "no requests: nothing but blank lines and comments at its head; \

@@ -59,7 +59,8 @@ impl Layout for Reader {
         Ok(())
     }
 
-    /// Whole milliseconds are SSDSim's nanoseconds where they can be: a bad op code there would be flags here.
+    /// Whole milliseconds are taken as SSDSim's nanoseconds if possible: otherwise a bad op code of SSDSim would be
+    /// read as flags here.
     fn score(sample: &[u8]) -> Score {
         let layout = Reader { sector_bytes: SECTOR };
         let score = score(sample_lines(sample).take(SCORED), |line| layout.parse(line).is_ok());
@@ -74,13 +75,13 @@ impl Layout for Reader {
 
 const FLAGS: &str = "hexadecimal flags: bit 0 set for a read, clear for a write";
 
-/// The op that flags mean; their last digit tells.
+/// The op in the flags: bit 0 of their last digit.
 #[inline]
 fn op(flags: &[u8]) -> Result<Op, Box<Flaw>> {
     let digits = flags.strip_prefix(b"0x").unwrap_or(flags);
     match digits.last() {
         Some(last) if digits.iter().all(u8::is_ascii_hexdigit) => {
-            // The odd digits of both kinds have odd codes, but for letters: `b` (11) is 0x62.
+            // Odd decimal digits have odd character codes, but odd letters have even ones: `b` (11) is 0x62.
             let odd = if last.is_ascii_digit() { last & 1 == 1 } else { last & 1 == 0 };
             Ok(if odd { Op::Read } else { Op::Write })
         }

@@ -7,7 +7,7 @@ use crate::{Op, Request};
 /// The usual sector.
 pub(super) const SECTOR: u64 = 512;
 
-/// The bytes that a run of sectors covers.
+/// The bytes of a run of sectors.
 #[inline]
 pub(super) fn extent(
     sector: u64,
@@ -29,7 +29,7 @@ pub(super) fn extent(
     }
 }
 
-/// The bytes of a request that counts bytes, checked alike.
+/// The bytes of a request whose trace counts bytes, with the same checks.
 #[inline]
 pub(super) fn extent_of_bytes(
     offset: u64,
@@ -57,7 +57,7 @@ pub(super) fn microseconds(field: &'static str, us: u64) -> Result<u64, Box<Flaw
     })
 }
 
-/// The sectors that a request covers, where it covers whole ones.
+/// The sectors of a request, if it covers whole ones.
 pub(super) fn sectors_of(request: &Request) -> Result<(u64, u64), String> {
     let length = u64::from(request.length);
     if !request.offset.is_multiple_of(SECTOR) || length % SECTOR != 0 {

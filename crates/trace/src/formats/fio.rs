@@ -90,7 +90,7 @@ impl Layout for Reader {
         Ok(Some(Record { time_ns, device: Device::Name(file), offset, length, op }))
     }
 
-    /// All but syncs.
+    /// All actions but syncs.
     fn is_expected(&self, record: &[u8]) -> bool {
         is_header(record) || !record.split(u8::is_ascii_whitespace).any(|word| SYNCS.contains(&word))
     }
@@ -125,7 +125,7 @@ impl Layout for Reader {
 }
 
 impl Reader {
-    /// Time goes on.
+    /// A wait advances the time.
     #[cold]
     fn wait<'a>(&self, line: &mut Line<'_, BLANKS>) -> Result<Option<Record<'a>>, Box<Flaw>> {
         let Version::Two(waited_us) = &self.version else {

@@ -27,7 +27,7 @@ pub use columns::Columns;
 use detect::{SCORED, Score, sample_lines, score};
 use extent::{SECTOR, beyond, extent, extent_of_bytes, microseconds, read_or_write, sectors_of};
 
-/// One record, as a format reads it: time not yet counted from the first request, device not yet numbered.
+/// One record, as a format reads it: its time is not yet counted from the first request, its device not yet numbered.
 pub(crate) struct Record<'a> {
     pub(crate) time_ns: u64,
     pub(crate) device: Device<'a>,
@@ -36,7 +36,7 @@ pub(crate) struct Record<'a> {
     pub(crate) op: Op,
 }
 
-/// What a trace calls a device.
+/// The name or number that a trace gives a device.
 #[derive(Clone, Copy)]
 pub(crate) enum Device<'a> {
     Number(u64),
@@ -52,7 +52,7 @@ pub(crate) enum Framing {
     Fixed(usize),
 }
 
-/// What the user says about the units and columns of a trace, and its first bytes.
+/// The user's options for units and columns of a trace, and the trace's first bytes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Context<'a> {
     pub(crate) sector_bytes: Option<u32>,
@@ -61,12 +61,12 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The bytes in a sector: as the user says, else 512.
+    /// The bytes in a sector: the user's option, else 512.
     fn sector_bytes(&self) -> u64 {
         self.sector_bytes.map_or(SECTOR, u64::from)
     }
 
-    /// A format that leaves no choice of sectors, and what it counts instead.
+    /// Refuses `--sector-bytes` for a format that does not count sectors; the message says what it counts instead.
     fn counts_its_own_units(&self, format: &str, units: &str) -> Result<(), String> {
         match self.sector_bytes {
             None => Ok(()),
@@ -77,39 +77,39 @@ impl Context<'_> {
     }
 }
 
-/// A format: reads and writes one record. The seam between a format and everything else.
+/// A format reads and writes one record. The rest of the crate uses formats through this trait only.
 pub(crate) trait Layout: Send + Sized + 'static {
-    /// Digits of an op code whose meaning differs between tools.
+    /// Whether the format's op codes are digits, whose meaning differs between tools.
     const OP_CODED: bool = false;
 
-    /// The step of the clock of what is written; what is finer is cut off.
+    /// The clock resolution of a written trace, ns; finer times are cut off.
     const TICK_NS: u64 = 1;
 
-    /// Records stand in another order than that of time, and are sorted.
+    /// Whether records are not in order of time, so that they are sorted.
     const UNORDERED: bool = false;
 
-    /// What a written trace begins with.
+    /// The head of a written trace.
     const HEADER: &'static str = "";
 
-    /// What records are called that are sound but no requests.
+    /// The name for valid records that are not requests.
     const PASSED_OVER: &'static str = "commands that move no data";
 
-    /// A reader of a trace that begins with the context's sample, or why it cannot be one.
+    /// A reader for a trace that begins with the context's sample, or the reason why the trace is not in this format.
     fn new(context: &Context<'_>) -> Result<Self, String>;
 
     fn framing(&self) -> Framing {
         Framing::Lines
     }
 
-    /// One record; `None` where it is sound but no request (a SCSI command that moves no data).
+    /// Parses one record; `None` for a valid record that is not a request (a SCSI command that moves no data).
     fn parse<'a>(&self, record: &'a [u8]) -> Result<Option<Record<'a>>, Box<Flaw>>;
 
-    /// Whether a record that is no request is part of the format's form, such as a header, which needs no warning.
+    /// Whether a record that is not a request belongs to the format, such as a header, and needs no warning.
     fn is_expected(&self, _record: &[u8]) -> bool {
         false
     }
 
-    /// What the user should know about the times that have been read, where they are none or coarse.
+    /// A note for the user if the trace has no times, or coarse ones.
     fn clock_note(&self) -> Option<&'static str> {
         None
     }
@@ -117,7 +117,7 @@ pub(crate) trait Layout: Send + Sized + 'static {
     /// Appends what must stand before the first request of a device.
     fn introduce(_request: &Request, _out: &mut Vec<u8>) {}
 
-    /// Appends `request` to `out` as a record that [`Layout::parse`] reads back, or says why it cannot.
+    /// Appends `request` to `out` as a record that [`Layout::parse`] reads back, or returns why it cannot.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String>;
 
     /// How many of the sample's first records this format reads, and how many there are.
@@ -137,8 +137,7 @@ pub(crate) trait Layout: Send + Sized + 'static {
     }
 }
 
-/// What a line says: nothing where it is blank or a comment, else what stands in it, without a byte-order mark
-/// or the carriage return that some systems end lines with.
+/// The contents of a line, without a byte-order mark and carriage return; `None` for blank lines and comments.
 #[inline]
 pub(crate) fn content(line: &[u8]) -> &[u8] {
     let line = match line {
@@ -167,7 +166,7 @@ macro_rules! formats {
                 match self { $(Format::$variant => $name,)+ }
             }
 
-            /// One line on what it is.
+            /// A description in one line.
             #[must_use]
             pub const fn summary(self) -> &'static str {
                 match self { $(Format::$variant => $summary,)+ }
@@ -181,13 +180,13 @@ macro_rules! formats {
                 match self { $(Format::$variant => $module::Reader::score(sample),)+ }
             }
 
-            /// The step of its clock where it is written; what is finer is cut off.
+            /// The clock resolution of a written trace, ns; finer times are cut off.
             #[must_use]
             pub const fn tick_ns(self) -> u64 {
                 match self { $(Format::$variant => $module::Reader::TICK_NS,)+ }
             }
 
-            /// What a trace begins with.
+            /// The head of a written trace.
             pub(crate) const fn header(self) -> &'static str {
                 match self { $(Format::$variant => $module::Reader::HEADER,)+ }
             }
@@ -277,7 +276,7 @@ mod tests {
         L::new(&Context::default()).unwrap()
     }
 
-    /// The request that a record holds, its device 0 where it has a name.
+    /// The request in a record; its device is 0 if the record names the device.
     pub(super) fn record<L: Layout>(bytes: &[u8]) -> Request {
         let layout = plain::<L>();
         let Record { time_ns, device, offset, length, op } = layout.parse(bytes).unwrap().unwrap();
@@ -288,7 +287,7 @@ mod tests {
         Request { arrival_ns: time_ns, offset, length, device, op }
     }
 
-    /// What is wrong with a record, as the user reads it.
+    /// The error message for a record.
     pub(super) fn flaw<L: Layout>(bytes: &[u8]) -> String {
         let layout = plain::<L>();
         let flaw = layout.parse(bytes).err().expect("a bad record");
@@ -302,7 +301,7 @@ mod tests {
         assert_eq!(record::<L>(out.strip_suffix(b"\n").unwrap_or(&out)), request);
     }
 
-    /// The format refuses to write these.
+    /// Checks that the format refuses these requests.
     pub(super) fn flaws_of<L: Layout>(what: &[&str]) {
         for &what in what {
             let mut request = Request { arrival_ns: 0, offset: 0, length: 512, device: 0, op: Op::Read };

@@ -39,7 +39,7 @@ impl Layout for Reader {
         ssdsim::Reader::write(request, out)
     }
 
-    /// What fits here fits `ssdsim`, which answers for both.
+    /// Every sample of this format is one of `ssdsim` too, so `ssdsim` is detected for both.
     fn score(_sample: &[u8]) -> Score {
         Score::default()
     }

@@ -43,7 +43,7 @@ impl Layout for Reader {
         let start = line.position();
         line.word("host", "a name")?;
         line.integer("disk")?;
-        // Host and disk together, as they stand in the line, name the device.
+        // The text of host and disk in the line is the device's name.
         let device = record[start..line.position()].trim_ascii();
         let op = match line.word("op", OPS)? {
             word if word.eq_ignore_ascii_case(b"read") => Op::Read,

@@ -60,8 +60,8 @@ impl Layout for Reader {
 
 const OPS: &str = "0 (write) or 1 (read)";
 
-/// Whether the times of a sample make no sense as nanoseconds: requests so close that they would come
-/// faster than 10 million a second, which whole milliseconds read as nanoseconds do.
+/// Whether the times of a sample are implausible as nanoseconds: more than 10 million requests per second, as if whole
+/// milliseconds were read as nanoseconds.
 pub(super) fn times_look_like_ms(sample: &[u8]) -> bool {
     let layout = Reader { sector_bytes: super::SECTOR };
     let times = sample_lines(sample)
@@ -74,7 +74,7 @@ pub(super) fn times_look_like_ms(sample: &[u8]) -> bool {
     count >= ENOUGH && last > first && last - first < 100 * count
 }
 
-/// Fewer requests than this prove nothing about a rate.
+/// With fewer requests the rate is not checked.
 const ENOUGH: u64 = 100;
 
 #[cfg(test)]

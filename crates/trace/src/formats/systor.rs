@@ -83,7 +83,7 @@ fn request(record: &[u8]) -> Result<Record<'_>, Box<Flaw>> {
 
 const OPS: &str = "R or W";
 
-/// Whether it has the six fields, and one that a request needs is empty.
+/// Whether the line has six fields, and a field that a request needs is empty.
 #[cold]
 fn has_empty_fields(record: &[u8]) -> bool {
     let fields: Vec<&[u8]> = record.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).collect();

@@ -39,7 +39,7 @@ pub(crate) struct Reader {
     sector_bytes: u64,
 }
 
-/// Where a version keeps what.
+/// The offsets of a version's fields.
 #[derive(Clone, Copy)]
 struct Version {
     number: u8,
@@ -57,7 +57,7 @@ const VERSION_1: Version = Version { number: 1, record: 32, bytes: 4, command: 1
 const VERSION_2: Version = Version { number: 2, record: 40, bytes: 8, command: 0, version: 2 };
 
 impl Version {
-    /// Whether the records at the head of `sample` say that they are of this version.
+    /// Whether the version fields of the records at the head of `sample` are of this version.
     fn fits(self, sample: &[u8]) -> bool {
         let mut records = sample.chunks_exact(self.record).take(4).peekable();
         records.peek().is_some() && records.all(|record| self.claimed_by(record))
@@ -125,7 +125,7 @@ impl Layout for Reader {
             return Err("this format has one device, and the request is for another".into());
         }
         let (block, _) = sectors_of(request)?;
-        // The 16-byte commands reach every block.
+        // The 16-byte commands can address every block.
         let command: u16 = if request.op == Op::Trim { 0x42 } else { read_or_write(request.op, 0x88, 0x8A)? };
         for word in [0, request.length, 1, u32::from(command) | 0x0100 << 16] {
             out.extend_from_slice(&word.to_le_bytes());

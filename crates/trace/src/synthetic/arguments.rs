@@ -1,4 +1,4 @@
-//! What `synth:NAME[,key=value…]` says, checked.
+//! The parameters of `synth:NAME[,key=value…]`, checked.
 
 use super::draw::Bursts;
 use super::number::{count, decimal, size};
@@ -12,13 +12,13 @@ pub(super) const PREFIX: &str = "synth:";
 const KEYS: &[&str] =
     &["requests", "write", "size", "footprint", "offset", "align", "theta", "rate", "bursts", "depth"];
 
-/// The steepest Zipf that is of any use: beyond it nearly all requests go to one place.
+/// The largest Zipf exponent accepted: beyond it nearly all requests go to one place.
 const THETA_MAX: f64 = 5.0;
 
-/// One a nanosecond.
+/// One request per nanosecond.
 const RATE_MAX: f64 = 1e9;
 
-/// A size and its weight among the others.
+/// A size and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Size {
     pub(super) bytes: u32,
@@ -34,7 +34,7 @@ pub(super) enum Pace {
     Depth(u32),
 }
 
-/// A workload's parameters, every one in range and all fitting together.
+/// A workload's parameters, each in range and consistent with the others.
 pub(super) struct Arguments {
     pub(super) text: String,
     pub(super) recipe: &'static Recipe,
@@ -100,7 +100,7 @@ impl<'a> Given<'a> {
         TraceError::new(self.text, message).field(key)
     }
 
-    /// A key's value through `parse`, which says what it accepts where it does not.
+    /// Parses a key's value with `parse`, whose error says which values are accepted.
     fn parsed<T>(
         &self,
         key: &str,

@@ -1,10 +1,10 @@
 //! Requests as DiskSim's generator draws them, number by number: `drand48`, seeded once before the first request and
 //! again after it.
 //!
-//! For each request: whether it goes on where the last one ended (it then keeps size and kind), the time since the
-//! last one, and if it does not go on a device, a place and a size (again until both fit), and whether it reads; then
-//! a draw for a class that nothing here uses. Times are uniform up to twice their mean, sizes exponential with a mean
-//! of 8 sectors, cut to whole sectors and rounded up to pages of 8; none is empty.
+//! Draws for each request: whether it continues where the last one ended (it then keeps size and kind); the time since
+//! the last one; for a request that does not continue, a device, a place and a size (again until both fit) and whether
+//! it reads; finally a class, which flashkeep does not use. Times are uniform up to twice their mean, sizes exponential
+//! with a mean of 8 sectors, cut to whole sectors and rounded up to pages of 8; none is empty.
 //!
 //! *Source*: DiskSim 4.0 (Bucy, Schindler, Schlosser, Ganger, 2008), its synthetic generator and its `drand48`; the
 //! parameters are those of the validation runs of the SSD extension (Agrawal et al., USENIX ATC 2008).
@@ -15,7 +15,7 @@ use crate::{BATCH, Op, Provenance, Request, Source, TraceError};
 const PAGE_BYTES: u64 = 4096;
 const MEAN_SECTORS: f64 = 8.0;
 const PAGE_SECTORS: u64 = 8;
-/// Seeds with which the extension's results were made; another seed counts on from them.
+/// The seeds of the extension's results; `--seed N` adds N − 1 to them.
 const FIRST: u64 = 42;
 const REST: u64 = 1_000_003;
 
@@ -33,7 +33,7 @@ impl Drand48 {
     }
 }
 
-/// The stream.
+/// The stream of a seed.
 pub(super) struct Disksim {
     name: String,
     requests: u64,

@@ -1,4 +1,4 @@
-//! Draws that are the same on every machine: integer thresholds, and a logarithm in pure Rust.
+//! Random draws that are equal on every machine: integer thresholds, and a logarithm in pure Rust.
 
 use super::Size;
 use crate::random::Random;
@@ -8,7 +8,7 @@ const WHOLE: f64 = 18_446_744_073_709_551_616.0;
 
 /// Something that happens with a fixed probability.
 pub(super) struct Chance {
-    /// Happens where 64 random bits are below it.
+    /// The event happens if 64 random bits are below this.
     threshold: u128,
 }
 
@@ -64,9 +64,9 @@ pub(super) struct Bursts {
     pub(super) speedup: f64,
 }
 
-/// How long the next gap is on average.
+/// The mean of the next gap.
 pub(super) enum Gaps {
-    /// As long as every other: Poisson arrivals.
+    /// The same for all gaps: Poisson arrivals.
     Even { mean_ns: f64 },
     /// Short within a burst, long between two.
     Bursts { within_ns: f64, pause_ns: f64, pauses: Chance, stream: Random },
@@ -77,7 +77,7 @@ impl Gaps {
         let mean_ns = 1e9 / per_second;
         let Some(Bursts { pauses, speedup }) = bursts else { return Gaps::Even { mean_ns } };
         let within_ns = mean_ns / speedup;
-        // What is left of the mean, so that the rate is kept.
+        // The mean of the other gaps, so that the rate is kept.
         let pause_ns = (mean_ns - (1.0 - pauses) * within_ns) / pauses;
         Gaps::Bursts {
             within_ns,
@@ -110,7 +110,7 @@ pub(super) enum Arrivals {
     Timed {
         gaps: Gaps,
         now_ns: u64,
-        /// The next gap and what is left of the one before below 1 ns, so that no rate drifts by rounding.
+        /// The next gap, plus the fraction of 1 ns left from the gap before, so that rounding does not change the rate.
         waiting_ns: f64,
         stream: Random,
     },

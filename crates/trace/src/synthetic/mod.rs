@@ -57,7 +57,7 @@ use places::{Place, Runs};
 use crate::random::Random;
 use crate::{BATCH, Op, Provenance, Request, Source, TraceError};
 
-/// What a workload's defaults need to know of the drive.
+/// The properties of a drive that a workload's defaults depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriveSize {
     /// Bytes that the host can address.
@@ -66,7 +66,7 @@ pub struct DriveSize {
     pub page_bytes: u32,
 }
 
-/// A workload's name and what it does where no key says otherwise.
+/// A workload: its name and the defaults of its keys.
 struct Recipe {
     name: &'static str,
     /// One line on what it is.
@@ -74,20 +74,21 @@ struct Recipe {
     places: Places,
     requests: u64,
     write: f64,
-    /// As the key `size` takes it; `None` for a page.
+    /// The default of `size`; `None` for a page.
     size: Option<&'static str>,
-    /// As the key `footprint` takes it; cut to the drive where that is smaller. `None` for the whole drive.
+    /// The default of `footprint`, at most the drive's size; `None` for the whole drive.
     footprint: Option<&'static str>,
     /// Requests a second; `None` for a closed loop.
     rate: Option<f64>,
-    /// Where `rate` is the mean of bursts and pauses; `None` for Poisson arrivals.
+    /// The bursts and pauses whose mean rate is `rate`; `None` for Poisson arrivals.
     bursts: Option<Bursts>,
     theta: f64,
-    /// The share of requests that go on where the one before ended; of `Threads`, where one of their thread did.
+    /// The share of requests that continue where the one before ended; with `Threads`, where the one before of their
+    /// thread ended.
     continued: f64,
 }
 
-/// Where requests go.
+/// How places are chosen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Places {
     Sequential,
@@ -99,7 +100,7 @@ enum Places {
     Disksim,
 }
 
-/// What a recipe says nothing about.
+/// The defaults of a recipe's fields.
 const PLAIN: Recipe = Recipe {
     name: "",
     summary: "",
@@ -160,7 +161,7 @@ pub fn is_synthetic(text: &str) -> bool {
     text.starts_with(arguments::PREFIX)
 }
 
-/// Whether the workload says itself how many bytes it spreads over, so that no drive need be named.
+/// Whether the workload determines its footprint itself, so that no drive need be given.
 #[must_use]
 pub fn has_footprint(text: &str) -> bool {
     let name = text.trim_start_matches(arguments::PREFIX).split(',').next().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Exact parsing of numbers and sizes.
 
-/// Digits, perhaps with a decimal point among them, and what follows.
+/// Splits digits, which may include a decimal point, from the text that follows.
 fn split_unit(text: &str) -> (&str, &str) {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
     text.split_at(end)
@@ -16,7 +16,7 @@ fn multiplier(unit: &str) -> Option<u64> {
     }
 }
 
-/// `digits` times `factor`, where that is a whole number of 64 bits.
+/// `digits` times `factor`, if that is a whole number of 64 bits.
 fn exact(digits: &str, factor: u64) -> Option<u64> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

@@ -26,7 +26,7 @@ pub(super) trait Place: Send {
     fn next(&mut self, length: u32, op: Op) -> u64;
 }
 
-/// Another way, but some requests go on where the one before ended.
+/// Places chosen by another rule, but some requests continue where the one before ended.
 pub(super) struct Runs<P> {
     places: P,
     footprint: Footprint,

@@ -16,7 +16,7 @@ pub(super) const RECIPE: Recipe = Recipe {
 pub(super) struct Uniform {
     footprint: Footprint,
     stream: Random,
-    /// The length asked for last, and its number of slots: most workloads have few lengths, and division is slow.
+    /// The last length and its number of slots: most workloads have few lengths, and division is slow.
     slots: (u32, u64),
 }
 

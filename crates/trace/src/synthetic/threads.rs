@@ -5,12 +5,13 @@ use super::places::{Footprint, Place};
 use crate::Op;
 use crate::random::Random;
 
-/// Threads of the reads, and as many of the writes.
+/// The number of threads that read, and of threads that write.
 const THREADS: usize = 4;
-/// Requests of a thread's sequence, in the mean.
+/// The mean number of requests in a thread's sequence.
 const LONG: f64 = 32.0;
 
-/// Places by `P`, but some requests go on where one of several threads is. Reads and writes have threads of their own.
+/// Places by `P`, but some requests continue where the last one of a thread ended. Reads and writes have threads of
+/// their own.
 pub(super) struct Threads<P> {
     places: P,
     footprint: Footprint,
@@ -22,7 +23,7 @@ pub(super) struct Threads<P> {
 }
 
 impl<P> Threads<P> {
-    /// A share `continued` of all requests goes on with a sequence, up to 1 − 1/32.
+    /// A share `continued` of all requests continues a sequence, at most 1 − 1/32.
     pub(super) fn new(places: P, footprint: Footprint, continued: f64, stream: Random) -> Self {
         let goes_on = 1.0 - 1.0 / LONG;
         assert!(continued <= goes_on, "no sequence is longer than a thread's");

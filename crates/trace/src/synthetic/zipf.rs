@@ -96,7 +96,7 @@ fn over(function: fn(f64) -> f64, x: f64) -> f64 {
     if x.abs() > 1e-8 { function(x) / x } else { 1.0 }
 }
 
-/// A bijection of 0 to n − 1 that leaves nothing where it was.
+/// A bijection of 0 to n − 1 that scatters neighbours.
 struct Scatter {
     count: u64,
     high: u64,
@@ -122,7 +122,7 @@ impl Scatter {
         }
     }
 
-    /// A bijection of `high × low`, hardly more than n.
+    /// A bijection of 0 to `high × low` − 1; the product is slightly more than n.
     fn once(&self, value: u64) -> u64 {
         let (mut high, mut low) = (value / self.low, value % self.low);
         for round in 0..2 {
