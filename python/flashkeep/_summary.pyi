@@ -52,7 +52,7 @@ class Summary(Node):
         """Pages programmed for each page that the host wrote."""
     @property
     def buffer(self) -> BufferHits:
-        """How the DRAM served the host."""
+        """Hits and misses of the DRAM write cache."""
     @property
     def wear(self) -> Wear:
         """How the flash has worn; none for a disk."""
@@ -112,10 +112,10 @@ class Summary(Node):
         """How far apart members wear out; only for arrays whose members have erase budgets."""
     @property
     def disk(self) -> DiskActivity:
-        """What a disk did with its time; only for a lone disk."""
+        """Operations of a disk, and its time by activity; only for a lone disk."""
     @property
     def run(self) -> Machine:
-        """What the run took of this machine: the only section that differs between equal runs."""
+        """Time and memory that the run took on this machine: the only section that differs between equal runs."""
 
 class Workload(Node):
     """The workload."""
@@ -312,14 +312,14 @@ class WriteAmplification(Node):
         """Places left empty in flash pages that hold several logical pages. (ratio, lower is better)"""
 
 class BufferHits(Node):
-    """How the DRAM served the host, in sectors."""
+    """Hits and misses of the DRAM write cache, in sectors."""
 
     @property
     def read_hits(self) -> int | None:
         """Sectors of reads that the DRAM held. (sectors, higher is better)"""
     @property
     def read_misses(self) -> int | None:
-        """Sectors of reads that had to come from the media. (sectors, lower is better)"""
+        """Sectors of reads that had to be read from the media. (sectors, lower is better)"""
     @property
     def write_hits(self) -> int | None:
         """Sectors of writes whose old version the DRAM still held. (sectors, higher is better)"""
@@ -328,7 +328,7 @@ class BufferHits(Node):
         """Sectors of writes that were new to the DRAM. (sectors, lower is better)"""
 
 class Wear(Node):
-    """How the flash has worn, and how long it lasts under this workload."""
+    """Wear of the flash, and its life under this workload."""
 
     @property
     def erases_total(self) -> int | None:
@@ -421,7 +421,7 @@ class Utilization(Node):
         """The share of the time that the busiest die was busy. (share)"""
 
 class Member(Node):
-    """What a member of an array has done, or a part of a drive that redundancy works across (operations only)."""
+    """Statistics of a member of an array, or of a part of a drive that redundancy works across (operations only)."""
 
     @property
     def member(self) -> str | None:
@@ -434,7 +434,7 @@ class Member(Node):
         """Its operations."""
     @property
     def write_amplification(self) -> WriteAmplification:
-        """Its own write amplification, over what it was given to write."""
+        """Its own write amplification, relative to the pages that it was given to write."""
     @property
     def wear(self) -> Wear:
         """Its wear; none for a disk."""
@@ -446,19 +446,19 @@ class Member(Node):
         """Pages that it was given to write. (pages, lower is better)"""
     @property
     def written_mib_s(self) -> float | None:
-        """Rate at which it was written. (MiB/s)"""
+        """Rate of writes to it. (MiB/s)"""
     @property
     def buffer(self) -> BufferHits:
-        """How its DRAM served the array."""
+        """Hits and misses of its DRAM."""
     @property
     def energy(self) -> Energy:
         """Energy of a disk."""
     @property
     def disk(self) -> DiskActivity:
-        """What a disk did with its time."""
+        """Operations of a disk, and its time by activity."""
 
 class Energy(Node):
-    """Energy, where the drive file gives currents or powers."""
+    """Energy, if the drive file gives currents or powers."""
 
     @property
     def total_j(self) -> float | None:
@@ -483,7 +483,7 @@ class Energy(Node):
         """Energy of a disk."""
 
 class FlashEnergy(Node):
-    """The energy of the flash by what it did."""
+    """The energy of the flash, by activity."""
 
     @property
     def total(self) -> float | None:
@@ -558,7 +558,7 @@ class EnergyByCause(Node):
         """Energy of reads for the tables of the drive. (J, lower is better)"""
 
 class DiskEnergy(Node):
-    """The energy of a disk by what it did."""
+    """The energy of a disk, by activity."""
 
     @property
     def total(self) -> float | None:
@@ -583,7 +583,7 @@ class DiskEnergy(Node):
         """Energy of spinning up. (J, lower is better)"""
 
 class DiskActivity(Node):
-    """What a disk did with its time."""
+    """Operations of a disk, and its time by activity."""
 
     @property
     def operations(self) -> int | None:
@@ -636,7 +636,7 @@ class Integrity(Node):
         """Pages lost, each counted once. (pages, lower is better)"""
     @property
     def reconstructed_reads(self) -> int:
-        """Page reads that a failed part would have served, and another copy or parity did. (pages, lower is better)"""
+        """Page reads of a failed part that another copy or parity served. (pages, lower is better)"""
     @property
     def unprotected_page_s(self) -> float | None:
         """Pages that one more failure would have cost, times how long; none without redundancy. (page·s, lower is better)"""
@@ -657,7 +657,7 @@ class Integrity(Node):
         """Time from each power cut until requests were accepted again. (µs, lower is better)"""
     @property
     def recovery_reads(self) -> int:
-        """Pages read to find the map again. (pages, lower is better)"""
+        """Pages read to restore the map. (pages, lower is better)"""
     @property
     def recovery_erases(self) -> int:
         """Blocks whose erase was started again. (erases, lower is better)"""
@@ -695,7 +695,7 @@ class Phase(Node):
         """The fault event that began the phase."""
     @property
     def from_s(self) -> float:
-        """Begin of the phase. (s)"""
+        """Start of the phase. (s)"""
     @property
     def until_s(self) -> float:
         """End of the phase. (s)"""
@@ -707,7 +707,7 @@ class Phase(Node):
         """Operations in the phase."""
     @property
     def reconstructed_reads(self) -> int:
-        """Page reads that a failed part would have served, and another copy or parity did. (pages, lower is better)"""
+        """Page reads of a failed part that another copy or parity served. (pages, lower is better)"""
     @property
     def lost_pages(self) -> int:
         """Pages lost in the phase. (pages, lower is better)"""
@@ -806,7 +806,7 @@ class Mapping(Node):
         """Log blocks that became data blocks after the rest was copied. (merges, lower is better)"""
     @property
     def full_merges(self) -> int | None:
-        """Blocks put together from several. (merges, lower is better)"""
+        """Blocks merged from several blocks. (merges, lower is better)"""
 
 class Chained(Node):
     """What chained declustering did."""
@@ -992,7 +992,7 @@ class MemberEnd(Node):
         """Bytes that the host had written to the array by then. (bytes, higher is better)"""
 
 class Machine(Node):
-    """What the run took of this machine."""
+    """Time and memory that the run took on this machine."""
 
     @property
     def wall_s(self) -> float | None:

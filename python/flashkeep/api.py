@@ -1,6 +1,6 @@
-"""The Python face of the simulator: drives, traces, runs and their results.
+"""The Python interface of the simulator: drives, traces, runs and their results.
 
-No third-party module is imported until a result's columns are asked for.
+It imports third-party modules only when a caller asks for a result's columns.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 
 from . import _flashkeep
 
-TYPE_CHECKING = False  # `typing` costs milliseconds that every start of the command line would pay
+TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Literal
@@ -32,7 +32,7 @@ class Node:
 
     def __init__(self, values: Mapping[str, Any], path: str = "") -> None:
         self._values = values
-        self._path = path  # where it stands in a summary
+        self._path = path  # its path in a summary
 
     def __getitem__(self, name: str) -> Any:
         return _wrap(self._values[name], _below(self._path, name))
@@ -67,7 +67,7 @@ class Node:
 
 
 class Figures(Node):
-    """A group of figures whose types are not known beforehand, as of a drive file."""
+    """A group of figures whose types are not known beforehand, such as those of a drive file."""
 
     __slots__ = ()
 
@@ -86,7 +86,8 @@ if TYPE_CHECKING:
 else:
 
     class Summary(Node):
-        """A group of figures of a run. Those that the run does not have are None, groups of them are empty (false)."""
+        """A group of figures of a run. A figure that the run does not have is None, a group that it does not have is
+        empty (false)."""
 
         __slots__ = ()
 
@@ -112,11 +113,11 @@ def _wrap(value: Any, path: str, kind: type[Node] = Figures) -> Any:
     return value
 
 
-_known: dict[str, Any] = {}  # what stands at each path of a summary; read when it is first asked for
+_known: dict[str, Any] = {}  # the shape of the value at each path of a summary; read at first use
 
 
 def _missing(path: str, values: Mapping[str, Any]) -> Any:
-    """What stands for a figure that a run does not have."""
+    """The value of a figure that a run does not have."""
     if not _known:
         for metric in json.loads(_flashkeep.metrics())["metrics"]:
             keys = metric["path"].split(".")
@@ -147,7 +148,7 @@ def _suggested(name: str, known: Iterable[str]) -> str:
 
 
 class Drive:
-    """A drive, read and checked. Immutable: `replace` makes another one."""
+    """A drive, read and checked. Immutable: `replace` returns another one."""
 
     __slots__ = ("name", "overrides", "resolved", "warnings")
 
@@ -201,7 +202,7 @@ def _toml(value: object) -> str:
 
 
 def _whole(option: str, found: int | None, least: int, bits: int) -> int | None:
-    """A number of requests, bytes or the like: said here what is wrong with it, where its name is known."""
+    """Checks a number of requests, bytes or the like here, where the argument's name is known for the message."""
     if found is not None:
         try:
             number = operator.index(found)  # NumPy's integers too
@@ -222,11 +223,11 @@ def _factor(option: str, found: float | None) -> float | None:
 
 
 READING = ("format", "sector_bytes", "columns", "bad_records", "limit")
-"""The options of a trace that say how its file is read; the others say how it is laid on a drive."""
+"""The options of a trace that control how its file is read; the others control how it is placed on a drive."""
 
 
 class Trace:
-    """A workload: trace files or `synth:…`, and how they are to be read."""
+    """A workload: trace files or `synth:…`, and the options for reading them."""
 
     __slots__ = ("options", "paths")
 
@@ -235,7 +236,7 @@ class Trace:
         self.options = {key: value for key, value in options.items() if value is not None and value is not False}
 
     def info(self) -> Figures:
-        """Its contents: requests, span, write share, sizes, footprint, warnings."""
+        """Statistics of the workload: requests, span, write share, sizes, footprint, warnings."""
         (path,) = self.paths
         options: dict[str, Any] = {key: self.options[key] for key in READING if key in self.options}
         return Figures(json.loads(_flashkeep.trace_info(path, **options)))
@@ -265,7 +266,7 @@ COLUMNS: tuple[tuple[str, Literal["Q", "I", "B"], str], ...] = (
 
 
 class Requests:
-    """Every request of a run, a column a figure, in order of arrival; nothing is copied to look at it."""
+    """Every request of a run in order of arrival, with a column for each figure; columns are read without copying."""
 
     __slots__ = ("_buffers",)
 
@@ -302,7 +303,7 @@ class Requests:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The columns as an Arrow stream: `polars.DataFrame(requests)`, `pyarrow.table(requests)`, DuckDB."""
-        del requested_schema  # a producer may offer its own types, and leave conversion to who asked
+        del requested_schema  # a producer may offer its own types, and leave the conversion to the consumer
         return _flashkeep.arrow_stream([(name, dtype, self._buffers[name]) for name, _, dtype in COLUMNS])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -339,13 +340,14 @@ class Result(Summary):
 def simulate(
     job: Mapping[str, object], progress: Progress | None = None, tables: tuple[str, str] | None = None
 ) -> tuple[dict[str, Any], tuple[bytes, ...]]:
-    """Runs a job: its summary, what it took of this machine included, and its columns of requests."""
+    """Runs a job. Returns its summary, with the time and memory that it took on this machine, and its columns of
+    requests."""
     started = time.perf_counter()
     text, columns = _flashkeep.run(json.dumps(job), progress, tables)
     wall_s = time.perf_counter() - started
     summary: dict[str, Any] = json.loads(text)
     operations = sum(sum(summary["operations"][kind].values()) for kind in ("read", "program", "copyback"))
-    # Kilobytes, except where Darwin counts bytes.
+    # In kilobytes, but in bytes on Darwin.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
     summary["run"] = {
         "wall_s": wall_s,
@@ -379,8 +381,8 @@ def trace(
 ) -> Trace:
     """A workload: trace files (several are merged by time), or `synth:random,requests=1M,…`.
 
-    `columns="time=0:us,op=3,offset=1:sectors,size=2"`, or the same as a mapping, says which column of a comma-separated
-    trace is which (`flashkeep formats csv`).
+    `columns="time=0:us,op=3,offset=1:sectors,size=2"`, or the same as a mapping, assigns the columns of a
+    comma-separated trace (`flashkeep formats csv`).
     """
     if not paths:
         raise TypeError("a trace needs at least one path or synth:… workload")
@@ -433,15 +435,14 @@ def run(
     requests: bool = True,
     progress: Progress | None = None,
 ) -> Result:
-    """Simulates one drive under one workload: the same arguments, the same result, to the byte.
+    """Simulates one drive under one workload. Equal arguments give equal results, to the byte.
 
     `progress(requests, share, simulated_ns)` is called about every tenth of a second; raising in it ends the run.
-    `fail="chip:3.0@10s"` (or several) lets parts of the drive fail; a `scenario` file holds many such events.
-    `untimed=True` skips timing: counts, wear and integrity only, without times and requests.
-    `condition=True` first writes the drive until random writes are in a steady state; `aged` begins with a drive that
-    `save_aged`, or `flashkeep age`, has saved.
-    `timeline` is a file for what each channel and unit did when, of `timeline_window="10s..12s"`.
-    `requests=False` does not keep every request's times (48 bytes each).
+    `fail="chip:3.0@10s"` (or several) injects failures of parts of the drive; a `scenario` file holds many such events.
+    `untimed=True` skips timing: counts, wear and integrity only, without times and requests. `condition=True` first
+    writes the drive until random writes are in a steady state; `aged` starts with a drive that `save_aged`, or
+    `flashkeep age`, has saved. `timeline` is a file for the busy periods of each channel and unit, within
+    `timeline_window="10s..12s"`. `requests=False` does not keep every request's times (48 bytes each).
     """
     checked, workload = _as_drive(drive), _as_trace(trace)
     job = {

@@ -1,4 +1,4 @@
-"""The command `flashkeep`: what was typed becomes jobs, what comes back becomes a table or JSON, and an exit code."""
+"""The command `flashkeep`: turns its arguments into jobs, and their results into a table or JSON and an exit code."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ JOB_KEYS = (
 """The options that a job has under the same names."""
 
 FILES = ("operations", "timeline", "map", "save_aged")
-"""Those of `run` that name a file to be written."""
+"""The options of `run` that name a file to be written."""
 
 
 class Terminated(BaseException):
-    """SIGTERM came."""
+    """The process received SIGTERM."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command and returns its exit code; every way to fail ends here."""
+    """Runs a command and returns its exit code; handles all errors."""
     try:
         code = _main(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
@@ -42,7 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     except (UsageError, DriveError, TraceError, OptionError) as error:
         return _fail(WRONG_INPUT, str(error))
     except BrokenPipeError:
-        # The reader has closed the pipe. Python would complain once more when it closes standard output.
+        # The reader has closed the pipe. Without this, Python would report it again when it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
@@ -78,14 +78,14 @@ def _main(argv: list[str]) -> int:
         return DONE
     try:
         command, arguments = parse(argv)
-    except SystemExit:  # argparse has printed the help that was asked for
+    except SystemExit:  # argparse has printed the help
         return DONE
     handler = HANDLERS[command.name]
     return handler(arguments)
 
 
 def _say(text: str) -> None:
-    """Prints, in plainer letters where the terminal or file has no others."""
+    """Prints text; replaces characters that the terminal or file cannot encode."""
     encoding = sys.stdout.encoding or "utf-8"
     try:
         text.encode(encoding)
@@ -113,7 +113,7 @@ def _print_json(value: object) -> None:
 
 
 def _page() -> Page:
-    """Standard output: in colour, and so wide, where it is a terminal."""
+    """Standard output; a terminal has colours and a width."""
     if not sys.stdout.isatty():
         return Page()
     colour = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
@@ -147,7 +147,7 @@ def _run(arguments: dict[str, Any]) -> int:
 
 
 def _check_file(option: str, path: str | None) -> None:
-    """A file to be written beside what goes to standard output."""
+    """A file to be written in addition to standard output."""
     if path == "-":
         raise UsageError(f"{option}: standard output is for the summary; name a file")
     if os.path.isdir(path or ""):
@@ -179,7 +179,7 @@ def _compare(arguments: dict[str, Any]) -> int:
 
 
 def _verdict(summaries: Sequence[dict[str, Any]]) -> int:
-    """The exit code reports pages that were lost or returned wrong, also if a failure was requested."""
+    """The exit code reports lost pages and wrong reads, also if the job injects a failure."""
     lost = any(
         (summary.get("integrity") or {}).get(figure)
         for summary in summaries
@@ -189,7 +189,7 @@ def _verdict(summaries: Sequence[dict[str, Any]]) -> int:
 
 
 def _simulate(arguments: dict[str, Any], drives: Sequence[str], traces: Sequence[str]) -> list[dict[str, Any]]:
-    """Runs the workload on each drive, two at a time, and leaves what `--out` asks for."""
+    """Runs the workload on each drive, two at a time, and writes the files of `--out`."""
     from .outdir import Outputs
     from .progress import Line
     from .runner import run_jobs
@@ -197,9 +197,9 @@ def _simulate(arguments: dict[str, Any], drives: Sequence[str], traces: Sequence
     _hear_termination()
     line = Line(arguments["quiet"])
     with Outputs(arguments, drives) as outputs:
-        wanted = (*FILES, "timeline_window")  # which of these a command has differs
+        wanted = (*FILES, "timeline_window")  # commands differ in which of these they have
         files = {key: arguments[key] for key in wanted if arguments.get(key)}
-        timed = not arguments["untimed"]  # requests without times make no table
+        timed = not arguments["untimed"]  # an untimed run has no table of requests
         jobs = [
             (_job(arguments, drive, traces, files), outputs.tables(at) if timed else None)
             for at, drive in enumerate(drives)
@@ -269,7 +269,7 @@ def _list_or_show(arguments: dict[str, Any], what: str, entries: Any, text_of: A
 
 
 def _set_by(entry: dict[str, str]) -> str:
-    """A name, or what `--set` takes where it is the value of a key."""
+    """A name, or the argument of `--set` if it is the value of a key."""
     return f"{entry['key']}={entry['name']}" if "key" in entry else entry["name"]
 
 
@@ -309,7 +309,7 @@ def _trace_convert(arguments: dict[str, Any]) -> int:
 
 
 def _tell(lines: list[str], out: str) -> None:
-    """Says what was written, on standard error where the trace itself is on standard output."""
+    """Reports the written trace, on standard error if the trace itself goes to standard output."""
     if out == "-":
         sys.stderr.writelines(f"flashkeep: {line}\n" for line in lines)
     else:

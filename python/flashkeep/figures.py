@@ -1,8 +1,8 @@
-"""Figures: drawn once, as SVG whose colours follow the page (light or dark), and as PNG.
+"""Draws figures, as SVG whose colours follow the page (light or dark), and as PNG.
 
-matplotlib is imported when the first figure is drawn. What it draws for SVG is in placeholder colours, which then
-become variables of the style sheet; so one drawing serves both. Series differ in hatch, marker and dash as well as in
-colour: figures are to be read in black and white.
+matplotlib is imported when the first figure is drawn. It draws SVG in placeholder colours, which are then replaced by
+variables of the style sheet, so that one drawing serves both. Series differ in hatch, marker and dash as well as in
+colour, so that figures can be read in black and white.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMES = ("ink", "grid", "paper", "s1", "s2", "s3", "s4", "s5", "s6")
-"""The colours of a figure: its text and axes, its grid, what is behind it, and its series."""
+"""The colours of a figure: its text and axes, its grid, its background, and its series."""
 
 LIGHT = dict(zip(NAMES, (
     "#1c2733", "#d5dbe1", "#ffffff", "#1f6fb4", "#e8a33d", "#2f8f6b", "#c65d8f", "#7fb8de", "#a4461f",
@@ -52,7 +52,7 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure to be drawn: its file's name, its caption, its size in inches, and what draws it."""
+    """A figure to be drawn: its file's name, its caption, its size in inches, and the function that draws it."""
 
     name: str
     caption: str
@@ -62,7 +62,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A figure as it is written to disk, and as it stands in a page."""
+    """A figure as files, and as a part of a page."""
 
     name: str
     caption: str
@@ -72,7 +72,7 @@ class Drawn:
 
 
 def draw(picture: Picture) -> Drawn:
-    """Draws a figure, for both grounds."""
+    """Draws a figure for light and dark pages."""
     import matplotlib as mpl
 
     with mpl.rc_context(_settings(picture.name, _PLACEHOLDERS)):
@@ -99,9 +99,9 @@ def style_sheet(dark: str = "@media (prefers-color-scheme: dark)") -> str:
     return f":root{{{variables(LIGHT)}}}{dark}{{:root{{{variables(DARK)}}}}}"
 
 
-def _settings(salt: str, colours: Mapping[str, str]) -> Any:  # matplotlib's type names every key
+def _settings(salt: str, colours: Mapping[str, str]) -> Any:  # matplotlib's type lists every key
     return {
-        "svg.fonttype": "none",  # letters stay letters: small, searchable, in the reader's font
+        "svg.fonttype": "none",  # text stays text: small, searchable, in the reader's font
         "svg.hashsalt": salt,
         "font.family": "DejaVu Sans",
         "font.size": 9,
@@ -136,12 +136,12 @@ def _figure(picture: Picture, style: Style) -> Figure:
 
 
 def _follow_page(svg: str, picture: Picture) -> str:
-    """An SVG element without a head, its placeholder colours as variables, its names its own."""
+    """An SVG element without a head, with variables for placeholder colours and ids that are unique in the page."""
     body = svg[svg.index("<svg") :]
     for name, placeholder in _PLACEHOLDERS.items():
         body = body.replace(placeholder, f"var(--{name})")
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
-    body = re.sub(r'<(g|text) id="[^"]*"', r"<\1", body)  # several figures stand in one page
+    body = re.sub(r'<(g|text) id="[^"]*"', r"<\1", body)  # a page has several figures
     body = body.replace("'DejaVu Sans'", "system-ui, 'DejaVu Sans', sans-serif")
     body = re.sub(r'(<svg[^>]*?) width="[^"]*pt"', r"\1", re.sub(r'(<svg[^>]*?) height="[^"]*pt"', r"\1", body))
     title = picture.caption.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
@@ -159,7 +159,7 @@ class Series:
 
 
 def bars(axes: Axes, style: Style, groups: tuple[str, ...], series: tuple[Series, ...], unit: str) -> None:
-    """Groups of bars, one of each series; a number that is missing leaves its place empty."""
+    """Groups of bars, one for each series; the place of a missing number stays empty."""
     wide = 0.84 / len(series)
     for at, one in enumerate(series):
         places = [group + (at - (len(series) - 1) / 2) * wide for group in range(len(groups))]
@@ -176,7 +176,7 @@ def bars(axes: Axes, style: Style, groups: tuple[str, ...], series: tuple[Series
 
 
 def stacks(axes: Axes, style: Style, groups: tuple[str, ...], series: tuple[Series, ...], unit: str) -> None:
-    """A bar each group, the series on top of each other."""
+    """One bar for each group, with the series on top of each other."""
     below = [0.0] * len(groups)
     for one in series:
         heights = [value if value is not None else 0.0 for value in one.values]
@@ -204,7 +204,7 @@ def lines(axes: Axes, style: Style, places: tuple[float, ...], series: tuple[Ser
 
 
 def pairs(axes: Axes, style: Style, groups: tuple[str, ...], published: Series, simulated: Series, unit: str) -> None:
-    """Published and simulated one above the other, joined by a line: how far they are apart."""
+    """Published and simulated numbers one above the other, joined by a line that shows their distance."""
     for at, (theirs, ours) in enumerate(zip(published.values, simulated.values, strict=True)):
         if theirs is not None and ours is not None:
             axes.plot([at, at], [theirs, ours], color=style["ink"], linewidth=0.9, zorder=1)
@@ -217,7 +217,7 @@ def pairs(axes: Axes, style: Style, groups: tuple[str, ...], published: Series, 
     axes.set_xticks(range(len(groups)), groups)
     axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.axhline(0, color=style["ink"], linewidth=0.8, zorder=0)
-    axes.margins(y=0.12)  # markers stay whole
+    axes.margins(y=0.12)  # markers are not clipped
     axes.set_ylabel(unit)
 
 

@@ -1,4 +1,4 @@
-"""The results that lie in a folder."""
+"""Finds the results in a folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Found:
-    """A run that was found: its summary, and its requests where they were kept."""
+    """A run that was found: its summary, and its requests if they were kept."""
 
     summary: Summary
     folder: str | None
@@ -69,7 +69,7 @@ def _read(path: str) -> Iterator[Found]:
 
 
 def name_apart(runs: Sequence[Found]) -> None:
-    """Gives each run a label by which it can be told from the others of its workload."""
+    """Gives each run a label that distinguishes it from the others of its workload."""
     for workload in workloads(runs):
         alike: dict[str, list[Found]] = {}
         for run in runs:

@@ -1,4 +1,4 @@
-"""Lists for a person: names and what they are, figures of a trace, the keys of a drive."""
+"""Printed lists: names with descriptions, figures of a trace, the keys of a drive."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def listing(rows: Iterable[tuple[str, str]], page: Page) -> str:
-    """Names with their descriptions, one on a line."""
+    """Names with their descriptions, one per line."""
     pairs = list(rows)
     wide = max((len(left) for left, _ in pairs), default=0)
     return "\n".join(f"{page.paint(f'{left:{wide}}', BOLD)}  {right}".rstrip() for left, right in pairs)
 
 
 def figures(info: dict[str, Any], page: Page) -> str:
-    """`trace info` for a person: a line a figure, then its warnings."""
+    """The printed form of `trace info`: one line for each figure, then the warnings."""
     lines = [(key.replace("_", " "), _figure(key, value)) for key, value in info.items() if key != "warnings"]
     return "\n".join([listing(lines, page), *(f"note: {warning}" for warning in info["warnings"])])
 
@@ -45,7 +45,7 @@ def size(value: float) -> str:
 
 
 def toml(values: dict[str, Any], prefix: str = "") -> str:
-    """A resolved drive as the file that it could have been written as."""
+    """A resolved drive in the form of a drive file."""
     own = [f"{key} = {_toml_value(value)}" for key, value in values.items()
            if not isinstance(value, dict) and value is not None]  # fmt: skip
     parts = ["\n".join(([f"[{prefix}]"] if prefix and own else []) + own)] if own else []
@@ -58,4 +58,4 @@ def toml(values: dict[str, Any], prefix: str = "") -> str:
 def _toml_value(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml_value, value))}]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML forbids it, JSON does not
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML does not allow it, JSON does

@@ -1,4 +1,4 @@
-"""The command line's one table of commands and options, and how what was typed is read against it."""
+"""The table of all commands and options of the command line, and the parser that uses it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class UsageError(Exception):
-    """The command line makes no sense: one message, exit code 2."""
+    """The command line is invalid: one message, exit code 2."""
 
 
 class Option:
-    """One option: its flag, what it takes, and what it is for. `key` is its field of `Job` where that differs."""
+    """One option: its flag, its argument, and its purpose. `key` is its field of `Job` if that differs."""
 
     __slots__ = ("flag", "help", "metavar", "read", "repeat", "short")
 
@@ -46,7 +46,7 @@ class Option:
 
 
 class Command:
-    """A command: its words, what it does, what it is given, and its options."""
+    """A command: its words, its purpose, its arguments, and its options."""
 
     __slots__ = ("help", "name", "options", "places")
 
@@ -71,7 +71,7 @@ def whole(least: int, bits: int = 64) -> Callable[[str], int]:
             digits, factor = text[:-1], {"k": 10**3, "M": 10**6, "G": 10**9}[text[-1]]
         if not digits.isascii() or not all(part.isdigit() for part in digits.split("_")):
             _refuse(f"a whole number, {least} or more (10k, 5M)", text)
-        # More digits than these are not even read: Python refuses thousands of them.
+        # Longer numbers are refused before conversion: Python refuses thousands of digits.
         number = int(digits) * factor if len(digits) < 100 else 2**bits
         if not least <= number < 2**bits:
             _refuse(f"a whole number, {least} or more and below 2^{bits}", text)
@@ -115,7 +115,7 @@ def warmup(text: str) -> str:
 
 
 def assignment(text: str) -> str:
-    """Reads `key=value`; what the keys are, the drive's own types know."""
+    """Reads `key=value`; the model checks the keys."""
     key, equals, _ = text.partition("=")
     if not equals or not key.strip():
         _refuse("KEY=VALUE, such as redundancy.scheme=mirror", text)
@@ -123,14 +123,14 @@ def assignment(text: str) -> str:
 
 
 def filled(text: str) -> str:
-    """Reads anything but nothing."""
+    """Reads any text that is not empty."""
     if not text:
         _refuse("a name", text)
     return text
 
 
 def share(text: str) -> float:
-    """Reads a share of a whole: above 0, up to 1."""
+    """Reads a share: above 0, up to 1."""
     number = factor(text)
     if number > 1:
         _refuse("a share above 0 and up to 1, such as 0.1", text)
@@ -250,28 +250,28 @@ flashkeep COMMAND --help shows a command's options; --version the version.
 
 
 def overview() -> str:
-    """What `flashkeep --help` prints."""
+    """The text of `flashkeep --help`."""
     wide = max(len(command.usage) for command in COMMANDS)
     return OVERVIEW.format(commands="\n".join(f"  {c.usage:{wide}}  {c.help}" for c in COMMANDS))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'run'?` where a known word is near, else nothing."""
-    import difflib  # 4 ms, and only for those who mistype
+    """`; did you mean 'run'?` if a known word is near, else empty."""
+    import difflib  # the import takes 4 ms and is needed for mistyped words only
 
     near = difflib.get_close_matches(word, list(known), 1, 0.6)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse, with its complaints as one `UsageError`."""
+    """argparse, with its errors as `UsageError`."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message.removeprefix("argument "))
 
 
 def parse(argv: list[str]) -> tuple[Command, dict[str, Any]]:
-    """The command that was typed, and its arguments by key."""
+    """The command, and its arguments by key."""
     command, rest = _find_command(argv)
     parser = _Parser(
         prog=f"flashkeep {command.name}",

@@ -1,4 +1,4 @@
-"""What `--out` leaves: written in a folder of its own, and moved to its place when all of it is whole."""
+"""Writes the results of `--out`: into a temporary folder, which is moved to its place when it is complete."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
 STAGING = ".unfinished"
-"""Where a run writes until it is done, inside the directory that was asked for: on the same file system."""
+"""The temporary folder of a run, inside the output directory, so that it is on the same file system."""
 
 
 class Outputs:
-    """The results of a `run` or `compare`, kept when the `with` block ends well; without `--out`, nothing."""
+    """The results of a `run` or `compare`, kept if the `with` block ends without an error; without `--out`, none."""
 
     __slots__ = ("_folders", "_new", "_path", "_staging")
 
@@ -33,11 +33,11 @@ class Outputs:
         if not (self._new or arguments["force"]) and any(entry != STAGING for entry in os.listdir(self._path)):
             raise UsageError(f"flashkeep: --out: {self._path} is not empty; name another directory, or "
                              "add --force")  # fmt: skip
-        _remove(self._staging)  # left by a run that was killed
-        os.makedirs(self._staging)  # unwritable: said before the run, not after it
+        _remove(self._staging)  # left over by a run that was killed
+        os.makedirs(self._staging)  # reports a folder that cannot be written before the run, not after it
 
     def tables(self, run: int) -> tuple[str, str] | None:
-        """Where a run writes its requests, and their sums a second at a time."""
+        """The files for a run's requests, and for their sums per second."""
         if self._path is None:
             return None
         folder = self._folders[run]
@@ -82,7 +82,7 @@ class Outputs:
             for folder, _, files in os.walk(self._staging)
             for file in files
         ]
-        # The summary last: where it stands, everything does.
+        # The summary is moved last: if it exists, the results are complete.
         for relative in sorted(whole, key=lambda name: (name == "summary.json", name)):
             target = os.path.join(path, relative)
             os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -90,13 +90,13 @@ class Outputs:
 
 
 def _remove(folder: str) -> None:
-    import shutil  # 3 ms, which only --out pays
+    import shutil  # the import takes 3 ms and is needed for --out only
 
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _folders(drives: Sequence[str]) -> list[str]:
-    """Where under `--out` each drive's results go: there itself for one, numbered folders for several."""
+    """The folder of each drive's results: that of `--out` for one drive, numbered folders in it for several."""
     if len(drives) == 1:
         return [""]
     return [f"{at:02}-{os.path.basename(drive).removesuffix('.toml')}" for at, drive in enumerate(drives, 1)]

@@ -1,4 +1,4 @@
-"""How far it has come, on a terminal: the share done, requests a second, time left."""
+"""The progress line on a terminal: the share done, requests per second, time left."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ERASE = "\r\033[K"
 
 
 class State:
-    """How far one run has come; the run writes it, the screen reads it."""
+    """The progress of one run: the run writes it, the display reads it."""
 
     __slots__ = ("requests", "share")
 
@@ -23,7 +23,7 @@ class State:
 
 
 class Line:
-    """One line on standard error, drawn over and over, and gone at the end."""
+    """One line on standard error, redrawn repeatedly and cleared at the end."""
 
     __slots__ = ("_drawn", "_started", "_wanted")
 
@@ -34,7 +34,7 @@ class Line:
 
     def draw(self, states: Sequence[State]) -> None:
         elapsed = time.monotonic() - self._started
-        if self._wanted and elapsed > 0.3:  # a short run needs no line that flickers
+        if self._wanted and elapsed > 0.3:  # for a short run the line would only flicker
             sys.stderr.write(ERASE + line(states, elapsed))
             sys.stderr.flush()
             self._drawn = True
@@ -47,7 +47,7 @@ class Line:
 
 
 def line(states: Sequence[State], elapsed: float) -> str:
-    """` 42 %  1.2 M requests/s  3 s left`; without a share where the stream's length is unknown."""
+    """` 42 % 1.2 M requests/s 3 s left`; without a share if the stream's length is unknown."""
     requests = sum(state.requests for state in states)
     rate = requests / elapsed if elapsed > 0 else 0.0
     shares = [state.share for state in states]

@@ -1,6 +1,6 @@
-"""What the registry of figures says, as documentation, as types for Python, as a JSON Schema, and as a list.
+"""Writes the registry of figures as documentation, as types for Python, as a JSON Schema, and as a list.
 
-`python -m flashkeep.registry` writes docs/metrics.md and python/flashkeep/_summary.pyi anew.
+`python -m flashkeep.registry` rewrites docs/metrics.md and python/flashkeep/_summary.pyi.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def read() -> dict[str, Any]:
 
 
 def rows(start: str = "") -> list[tuple[str, str]]:
-    """Paths that begin with `start`, and what they are."""
+    """Paths that begin with `start`, and their descriptions."""
     found = [metric for metric in read()["metrics"] if metric["path"].startswith(start)]
     return [(metric["path"], _in_words(metric)) for metric in found]
 
@@ -79,14 +79,14 @@ def stubs() -> str:
         lines += ["", f"class {name}(Node):", f'    """{of["about"]}"""', ""]
         for field in of["fields"]:
             if keyword.iskeyword(field["name"]):
-                continue  # it can only be had as an item
+                continue  # it is accessible as an item only
             lines += ["    @property", f"    def {field['name']}(self) -> {_python(field, of['absent'])}:",
                       f'        """{_in_words(field)}"""']  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
 def _python(field: dict[str, Any], absent: bool) -> str:
-    """A field's type in Python: a group is always there, if empty, and so is a list; what it lacks is None."""
+    """A field's type in Python. Groups and lists always exist, but may be empty; a missing figure is None."""
     of = PYTHON.get(field["type"], field["type"])
     single = field["type"] in PYTHON and field["type"] != "open"
     if field["list"]:
@@ -127,7 +127,7 @@ def _schema(field: dict[str, Any]) -> dict[str, Any]:
 
 
 def paths(summary: object, at: str = "") -> Iterator[str]:
-    """Where the figures of a summary stand, as the registry writes it."""
+    """The paths of a summary's figures, as the registry writes them."""
     if isinstance(summary, dict) and at != "drive":
         for key, value in summary.items():
             yield from paths(value, f"{at}.{key}" if at else key)

@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     Summary = dict[str, Any]
 
 AT_MOST = 6
-"""Runs in a figure, and workloads with figures: more cannot be told apart, and would make pages without end."""
+"""The largest number of runs in a figure, and of workloads with figures: more runs could not be distinguished, and more
+workloads would make the page too long."""
 IN_DETAIL = 4
-"""Runs of which every figure is shown side by side."""
+"""The largest number of runs whose figures are shown side by side."""
 
 
 @dataclass(slots=True)
 class Group:
-    """The runs of one workload: its figures, its numbers, and what is missing."""
+    """The runs of one workload: figures, numbers, and notes on what is missing."""
 
     workload: str
     runs: list[Found]
@@ -38,7 +39,7 @@ class Group:
 
 
 def report(folder: str, out: str) -> str:
-    """Writes the page of a folder of results, and says what is in it."""
+    """Writes the page for a folder of results; returns a description of its contents."""
     runs = find(folder)
     name_apart(runs)
     groups = [Group(workload, [run for run in runs if run.workload == workload]) for workload in workloads(runs)]
@@ -55,7 +56,7 @@ def report(folder: str, out: str) -> str:
         "results.html.jinja", folder=os.path.basename(os.path.abspath(folder)), groups=groups, missing=missing,
         provenance=_provenance(runs), overview=OVERVIEW,
     )  # fmt: skip
-    place = os.path.realpath(out)  # a link stays, and nothing takes the place of a pipe or device
+    place = os.path.realpath(out)  # a symbolic link is kept; a pipe or device is written to directly
     beside = f"{place}.unfinished" if os.path.isfile(place) or not os.path.exists(place) else place
     with open(beside, "w", encoding="utf-8") as file:
         file.write(page)
@@ -100,7 +101,7 @@ OVERVIEW = (
     ("blocks erased", "wear.erases_total"),
     ("dies busy", "utilization.die_mean"),
 )
-"""The columns of the comparison of runs, and which figures they are."""
+"""The columns of the comparison of runs, and their figures."""
 
 
 def _overview(runs: Sequence[Found]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
@@ -118,7 +119,7 @@ def _overview(runs: Sequence[Found]) -> Iterator[tuple[str, list[tuple[str, str]
 
 
 def _provenance(runs: Sequence[Found]) -> list[str]:
-    """A line a workload: what it is, of which seed and version, and the digests of the results."""
+    """One line for each workload: its name, seed and version, and the digests of the results."""
     lines = []
     for workload in workloads(runs):
         group = [run.summary for run in runs if run.workload == workload]

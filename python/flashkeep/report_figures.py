@@ -1,4 +1,4 @@
-"""The figures of `report`: each makes a picture of runs, or says why there is none."""
+"""The figures of `report`: each function draws a figure of runs, or returns why it cannot."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ CAUSES = (
     ("metadata", "metadata"),
     ("rebuild", "rebuild"),
 )
-"""The parts of write amplification, and what they are called; the host's own pages and the buffer besides."""
+"""The parts of write amplification and their labels; in addition the host's own pages and the buffer."""
 POINTS = (("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999),
           ("p99_99", 0.9999), ("max", 1.0))  # fmt: skip
 
 
 def distributions(runs: Sequence[Found], prefix: str) -> Made:
-    """Distributions of response times, whole and their tails."""
+    """Distributions of response times, and their tails."""
     curves = {kind: [_distribution(run, kind) for run in runs] for kind in ("reads", "writes")}
     kinds = [kind for kind, found in curves.items() if any(found)]
     if not kinds:
@@ -110,7 +110,7 @@ def amplification(runs: Sequence[Found], prefix: str) -> Made:
     def draw(figure: Figure, style: Style) -> None:
         axes = figure.subplots()
         parts = [run.summary["write_amplification"] for run in kept]
-        # What the buffer saves comes off the host's own pages.
+        # Programs that the buffer saves are subtracted from the host's own pages.
         rows = [("host", [1 + (part["buffer"] or 0) for part in parts])]
         rows += [(words, [part[cause] or 0 for part in parts]) for cause, words in CAUSES]
         ends = [0.0] * len(kept)
@@ -135,7 +135,7 @@ def amplification(runs: Sequence[Found], prefix: str) -> Made:
 
 
 def utilization(runs: Sequence[Found], prefix: str) -> Made:
-    """How busy channels and dies are."""
+    """The utilization of channels and dies."""
     kept = [run for run in runs if run.summary["utilization"]["channel"]]
     if not kept:
         return None, "No utilisation: the runs are untimed."
@@ -162,7 +162,7 @@ def utilization(runs: Sequence[Found], prefix: str) -> Made:
 
 
 def wear(runs: Sequence[Found], prefix: str) -> Made:
-    """How many blocks were erased how often."""
+    """The distribution of erase counts over blocks."""
     kept = [run for run in runs if run.summary["wear"].get("erases_histogram") and run.summary["wear"]["erases_total"]]
     if not kept:
         if any(run.summary["wear"]["erases_total"] for run in runs):

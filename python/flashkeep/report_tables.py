@@ -1,4 +1,4 @@
-"""What `report` reads of a run's requests: response times by operation, and by time."""
+"""Reads a run's requests for `report`: response times by operation, and over time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Times = NDArray[np.int64]
 
 SHARES = (0.0, *(at / 200 for at in range(1, 200)), 0.997, 0.998, 0.999, 0.9995, 0.9999, 0.99999, 1.0)
-"""Where a distribution is drawn: evenly, and closer at its end."""
+"""The shares at which a distribution is drawn: evenly spaced, and closer at its end."""
 OVER_TIME = (50.0, 95.0, 99.0)
 BINS = 80
 
@@ -27,19 +27,19 @@ class Requests:
     kinds: dict[str, NDArray[np.bool_]]
 
     def distribution(self, kind: str) -> tuple[list[float], list[float]] | None:
-        """Response times, µs, and the share of requests that took no longer; none where there are none."""
+        """Response times, µs, and the share of requests that took no longer; empty without requests."""
         import numpy as np
 
         times = self.response_ns[self.kinds[kind]]
         if not times.size:
             return None
-        # The last requests are single ones: a share finer than one request says nothing.
+        # Shares finer than one request have no meaning.
         shares = [share for share in SHARES if share in (0.0, 1.0) or (1 - share) * times.size >= 1]
         found = np.quantile(times, shares, method="inverted_cdf") / 1000
         return found.tolist(), shares
 
     def over_time(self) -> tuple[list[float], dict[str, list[float]]]:
-        """The middle of each stretch of time, s, and percentiles of the requests that arrived in it, µs."""
+        """The middle of each interval, s, and percentiles of the requests that arrived in it, µs."""
         import numpy as np
 
         edges = np.linspace(self.arrival_ns[0], self.arrival_ns[-1] + 1, BINS + 1)
@@ -56,7 +56,7 @@ class Requests:
 
 
 def read_requests(folder: str | None) -> Requests | None:
-    """The requests of a run's folder; none where there is no table, or nothing in it."""
+    """The requests of a run's folder; none if there is no table, or if it is empty."""
     import numpy as np
 
     path = os.path.join(folder or "", "requests.csv.gz")

@@ -1,6 +1,6 @@
-"""The figures of a summary that a table shows: where each stands, how it is written, which way it is better.
+"""The figures of a summary that a table shows: path, format and better direction of each.
 
-The registry of figures (crates/flashkeep/src/metrics) says which ones these are.
+They are declared in the registry of figures (crates/flashkeep/src/metrics).
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     Summary = dict[str, Any]
 
 LOWER, HIGHER, NEITHER = -1, 1, 0
-"""Which way a figure is better."""
+"""The better direction of a figure."""
 
 
 class Row:
-    """A figure of a summary: where it stands, how it is written, which way it is better."""
+    """A figure of a summary: its path, its format, its better direction."""
 
     __slots__ = ("always", "better", "label", "path", "write")
 
     def __init__(self, label: str, path: str, write: Callable[[float], str], better: int, always: bool = False) -> None:
         self.label, self.path, self.write, self.better = label, path.split("."), write, better
-        self.always = always  # shown even where it is zero
+        self.always = always  # shown even if it is zero
 
     def value(self, summary: Summary) -> float | None:
-        """The figure, a list's mean, or None where the run has no such thing (no reads, say)."""
+        """The figure, the mean of a list, or None if the run has no value (without reads, for example)."""
         node: Any = summary
         for key in self.path:
             node = node.get(key) if isinstance(node, dict) else None
@@ -40,7 +40,7 @@ class Row:
 
 
 def micros(value: float) -> str:
-    """Four significant digits, and all of those before the point."""
+    """Four significant digits, and all digits before the decimal point."""
     for limit, digits in ((10, 3), (100, 2), (1000, 1)):
         if abs(value) < limit:
             return f"{value:.{digits}f}"
@@ -60,14 +60,14 @@ def share(value: float) -> str:
 
 
 def _written_as(kind: str, unit: str) -> Callable[[float], str]:
-    """How a figure of this unit is written."""
+    """The format of figures in this unit."""
     if kind == "count":
         return count
     return {"share": share, "ratio": ratio, "1/day": ratio, "USD/GB": ratio}.get(unit, micros)
 
 
 class Sections:
-    """The rows of the tables by heading, from the registry of figures; read when a table is first drawn."""
+    """The rows of the tables by heading, from the registry of figures; read at first use."""
 
     __slots__ = ("_all",)
 

@@ -1,7 +1,7 @@
-"""Runs jobs in threads, a few at once, while the main thread watches: it draws progress and takes signals.
+"""Runs jobs in threads, a few at once, while the main thread draws progress and handles signals.
 
-The simulator gives the GIL up, so threads really run side by side; and the main thread stays awake for Ctrl-C even
-where a run waits for standard input.
+The simulator releases the GIL, so threads run in parallel, and the main thread handles Ctrl-C even while a run waits
+for standard input.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """The keys of a job, and the files for its tables."""
 
 GRACE_S = 1.0
-"""How long interrupted runs may take to stop by themselves."""
+"""The time that interrupted runs have to stop by themselves."""
 
 
 class StoppedError(Exception):
@@ -52,7 +52,7 @@ def run_jobs(jobs: Sequence[Job], at_once: int, line: Line) -> list[Summary]:
 
 
 def run_call(call: Callable[[], T]) -> T:
-    """Runs one call in a thread, so that Ctrl-C is heard meanwhile."""
+    """Runs one call in a thread, so that the main thread can handle Ctrl-C."""
     result: T = Threads(lambda _: call(), 1).run(1, lambda: None)[0]
     return result
 
@@ -66,11 +66,12 @@ class Threads:
         self._waiting = list(range(count))[::-1]  # popping is atomic
         self._results: dict[int, Any] = {}
         self._failures: dict[int, BaseException] = {}
-        # Waits in one piece: a signal that is raised within a semaphore's own code may leave its lock undone.
+        # `SimpleQueue` waits in C code. A signal raised within the Python code of a semaphore could leave its lock
+        # held.
         self._ended: SimpleQueue[None] = SimpleQueue()
 
     def run(self, at_once: int, tick: Callable[[], None]) -> list[Any]:
-        """All results in order; `tick` is called every tenth of a second. What fails first ends the others."""
+        """All results in order; `tick` is called every tenth of a second. The first failure ends the others."""
         count = len(self._waiting)
         threads = [threading.Thread(target=self._worker, daemon=True) for _ in range(min(at_once, count))]
         for thread in threads:

@@ -1,4 +1,4 @@
-"""Reports for people: the figures of a run in a table, several drives side by side, and a comparison in words."""
+"""Printed reports: the figures of a run in a table, several drives side by side, and a comparison in words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def age_report(file: str, summary: Summary) -> str:
 
 
 def _phases(summary: Summary, page: Page) -> list[str]:
-    """The run before, during and after each failure: a line for each phase."""
+    """The phases of a run before, during and after each failure, one per line."""
     phases = summary["phases"]
     if not phases:
         return []
@@ -55,7 +55,7 @@ def _phases(summary: Summary, page: Page) -> list[str]:
 
 
 def compare_report(summaries: Sequence[Summary], page: Page) -> str:
-    """Several drives under one workload, and what that shows."""
+    """Several drives under one workload, and the comparison in words."""
     lines = [_headline(summaries, page), ""]
     for block in _blocks(summaries, page):
         lines += [*_table(block, page), ""]
@@ -87,7 +87,7 @@ def _span(seconds: float) -> str:
 
 
 def _blocks(summaries: Sequence[Summary], page: Page) -> Iterable[list[Summary]]:
-    """As many drives side by side as the page is wide; the first in every block, for it is what Δ is against."""
+    """As many drives side by side as fit the page; every block has the first drive, because Δ refers to it."""
     first, others = summaries[0], list(summaries[1:])
     fit = len(others) or 1
     if page.width is not None:
@@ -100,7 +100,7 @@ def _blocks(summaries: Sequence[Summary], page: Page) -> Iterable[list[Summary]]
 
 
 def _table(summaries: Sequence[Summary], page: Page) -> list[str]:
-    """Label, the first drive, then each other drive with its change, then which way is better."""
+    """Label, the first drive, then each other drive with its change, then the better direction."""
     rows = [(title, [row for row in rows if _worth_a_line(row, summaries)]) for title, rows in SECTIONS]
     rows = [(title, kept) for title, kept in rows if kept]
     label_width = max(len(row.label) for _, kept in rows for row in kept) + 2
@@ -139,7 +139,7 @@ def _written(row: Row, summary: Summary) -> str:
 
 def _change(row: Row, first: Summary, other: Summary, page: Page) -> str:
     before, after = row.value(first), row.value(other)
-    if before is None or after is None or before <= 0:  # no share of nothing, nor of a saving
+    if before is None or after is None or before <= 0:  # no percentage of zero, nor of a saving
         return " " * 11
     change = 100 * (after - before) / before
     text = "=" if abs(change) < 0.05 else f"{change:+.1f} %".replace("-", "−")
@@ -154,7 +154,7 @@ def compared(
     summaries: Sequence[Summary],
 ) -> list[tuple[str, list[tuple[str, list[tuple[str, str, int]], int]]]]:
     """Figures side by side, by section: label, each run's figure with its change against the first and whether that is
-    for the better (1), the worse (−1) or neither, and which way is better."""
+    better (1), worse (−1) or neither (0), and the better direction."""
     return [
         (title, [
             (row.label, [
@@ -177,7 +177,7 @@ def _way(row: Row, first: Summary, other: Summary) -> int:
 
 
 def _closing(summaries: Sequence[Summary], page: Page) -> list[str]:
-    """Warnings once each, with the drives that they are about."""
+    """Each warning once, with the drives that it is about."""
     about: dict[str, list[str]] = {}
     for summary in summaries:
         for warning in summary["warnings"]:
@@ -194,7 +194,7 @@ def _closing(summaries: Sequence[Summary], page: Page) -> list[str]:
 
 
 def _unlike(summaries: Sequence[Summary]) -> list[str]:
-    """Where the columns of a table are not under the same workload after all."""
+    """Warns if the columns of a table are not of the same workload."""
     workload = summaries[0]["workload"]
     capacities = {summary["capacity_bytes"] for summary in summaries}
     if len(capacities) == 1 or not workload["synthetic"] or _flashkeep.has_footprint(workload["name"]):

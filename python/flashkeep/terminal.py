@@ -6,7 +6,7 @@ GREEN, RED, DIM, BOLD, PLAIN = "\033[32m", "\033[31m", "\033[2m", "\033[1m", "\0
 
 
 class Page:
-    """Where text goes: its width, and whether it takes colour."""
+    """The destination of text: its width, and whether it shows colours."""
 
     __slots__ = ("colour", "width")
 

@@ -40,7 +40,7 @@ def in_words(first: Summary, other: Summary) -> str:
 
 
 def _pages(first: Summary, other: Summary) -> str:
-    """Compares untimed runs: how many pages are programmed."""
+    """Compares untimed runs by the pages that they program."""
     before, after = (summary["write_amplification"]["total"] or 0 for summary in (first, other))
     percent = 100 * (after - before) / before if before else 0
     if abs(percent) < 0.5:
@@ -53,7 +53,7 @@ def _than(pace: str, whom: str) -> str:
 
 
 def _programmed(first: Summary, other: Summary) -> str:
-    """What the other drive's redundancy programs, where the first does not do so as well."""
+    """The pages that the other drive's redundancy programs, if the first drive does not program them as well."""
     copies, parity = _copies(other), other["write_amplification"]["parity"] or 0
     told = []
     if copies > _copies(first):
@@ -65,7 +65,7 @@ def _programmed(first: Summary, other: Summary) -> str:
 
 
 def _copies(summary: Summary) -> float:
-    """How often a page is programmed that the host wrote, collection apart."""
+    """How often each host page is programmed, without garbage collection."""
     program = summary["operations"]["program"]
     once: int = program["host"] + program.get("update", 0)
     return 1 + program.get("mirror", 0) / once if once else 1.0

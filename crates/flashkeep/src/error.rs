@@ -3,7 +3,7 @@
 use flashkeep_trace::TraceError;
 use std::fmt;
 
-/// A drive description that cannot be meant.
+/// An error in a drive file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriveError {
     /// The file, or the preset's name.
@@ -12,7 +12,7 @@ pub struct DriveError {
     pub line: Option<u64>,
     /// The key, dotted: `flash.channels`.
     pub field: Option<String>,
-    /// What was found, what is accepted, and what to do.
+    /// States the value found, the values accepted, and what to do.
     pub message: String,
 }
 
@@ -38,9 +38,9 @@ pub enum Error {
     Trace(TraceError),
     /// An option is wrong (exit code 2): the option, and what to do.
     Option(String),
-    /// An output could not be written (exit code 1): the path and the system's words.
+    /// An output could not be written (exit code 1): the path and the system's message.
     Output(String),
-    /// The caller asked to stop (exit codes 130 and 143).
+    /// The caller interrupted the command (exit codes 130 and 143).
     Interrupted,
 }
 
@@ -70,14 +70,14 @@ impl From<TraceError> for Error {
     }
 }
 
-/// `; did you mean …?`, or nothing where no name is near.
+/// `; did you mean …?`, or empty if no name is near.
 #[must_use]
 pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(found, names).map_or(String::new(), |(name, _)| format!("; did you mean `{name}`?"))
 }
 
-/// The name nearest to what was found, and how near: 1 is the same but for upper and lower case. What was cut
-/// short (`read` for `read_us`) is near too.
+/// The name nearest to the one found, and their similarity: 1 if they differ by case only. An abbreviation (`read` for
+/// `read_us`) is near too.
 #[must_use]
 pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, f64)> {
     let found = found.to_lowercase();
@@ -86,7 +86,7 @@ pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         let lower = name.to_lowercase();
         let cut = found.len() > 2 && lower.starts_with(&found);
         let near = strsim::normalized_damerau_levenshtein(&found, &lower).max(if cut { 0.75 } else { 0.0 });
-        // Among equals the one that begins alike: few people mistype the first letter.
+        // Of equally near names, the one with the same first letter: few people mistype the first letter.
         let alike = found.chars().zip(lower.chars()).take_while(|(a, b)| a == b).count();
         let near = near + alike as f64 * 1e-3;
         if near >= 0.6 && best.is_none_or(|(_, nearest)| near > nearest) {

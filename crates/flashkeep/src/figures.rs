@@ -8,10 +8,10 @@
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Which way a figure is better.
+/// Which direction of a figure is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Better {
-    /// It describes; neither more nor less is better.
+    /// Neither: the figure only describes.
     #[default]
     Neither,
     /// Less is better.
@@ -20,37 +20,37 @@ pub enum Better {
     Higher,
 }
 
-/// Whether a figure is a row of the tables that people read.
+/// Whether a figure is a row of the printed tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Row {
-    /// It is in the summary only.
+    /// It is only in the summary.
     #[default]
     No,
-    /// It is a row where its value is not zero.
+    /// It is a row if its value is not zero.
     UnlessZero,
-    /// It is a row even where it is zero.
+    /// It is a row even if its value is zero.
     Always,
 }
 
-/// What a declaration says about a figure, or about a group of figures, besides its name, type and description.
+/// The properties of a figure, or of a group of figures, besides its name, type and description.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figure {
     /// Its unit; empty for text, flags and groups.
     pub unit: &'static str,
-    /// What tables call it; its key where this is empty. In a group that occurs more than once, `{}` stands for the
-    /// label of the group. Two spaces in front indent a row below the one before it.
+    /// Its label in tables; empty to use its key. In a group that occurs more than once, `{}` stands for the label of
+    /// the group. Two spaces in front indent a row below the one before it.
     pub label: &'static str,
-    /// Which way is better.
+    /// Which direction is better.
     pub better: Better,
     /// Whether tables show it.
     pub row: Row,
     /// Whether tables show only the rows of this group that are not indented.
     pub brief: bool,
-    /// The heading of the tables' section that a group begins or continues.
+    /// The heading of the table section to which the rows of a group belong.
     pub heading: &'static str,
-    /// Whether the digest leaves it out: what follows from other figures, or from the drive file alone.
+    /// Whether the digest leaves it out, because it follows from other figures or from the drive file alone.
     pub derived: bool,
-    /// The stable name where the path has changed since the figure was first reported; empty where it has not.
+    /// The stable name, if the path has changed since the figure was first reported; otherwise empty.
     pub id: &'static str,
 }
 
@@ -82,7 +82,7 @@ impl Figure {
         self
     }
 
-    /// What it is called where it is no row of a table, or what the rows of a group are about.
+    /// Its label if it is not a row of a table, or the label of a group.
     #[must_use]
     pub const fn label(mut self, label: &'static str) -> Figure {
         self.label = label;
@@ -110,7 +110,7 @@ impl Figure {
         self
     }
 
-    /// The rows of this group stand under this heading.
+    /// Puts the rows of this group under this heading.
     #[must_use]
     pub const fn heading(mut self, heading: &'static str) -> Figure {
         self.heading = heading;
@@ -124,7 +124,7 @@ impl Figure {
         self
     }
 
-    /// Its name before its path changed.
+    /// Its path before it was changed.
     #[must_use]
     pub const fn id(mut self, id: &'static str) -> Figure {
         self.id = id;
@@ -132,7 +132,7 @@ impl Figure {
     }
 }
 
-/// What values a figure has.
+/// The type of a figure's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number.
@@ -141,41 +141,41 @@ pub enum Kind {
     Number,
     /// True or false.
     Flag,
-    /// Words.
+    /// Text.
     Text,
-    /// Anything: the drive as it was resolved.
+    /// Any JSON: the resolved drive.
     Open,
 }
 
-/// What stands behind a key of the summary.
+/// The shape of a value in the summary.
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// One figure.
     Figure(Kind),
-    /// Figures under names of their own.
+    /// Named figures.
     Group(Group),
-    /// Any number of them.
+    /// A list.
     List(Box<Shape>),
-    /// One that may have no value: null.
+    /// A value that may be null.
     Nullable(Box<Shape>),
-    /// One that is left out where the run has no such thing.
+    /// A value that runs leave out if it does not apply.
     Optional(Box<Shape>),
 }
 
 impl Shape {
-    /// The same, left out by runs that have no such thing.
+    /// The same, but left out by runs to which it does not apply.
     #[must_use]
     pub fn optional(self) -> Shape {
         Shape::Optional(Box::new(self))
     }
 }
 
-/// Figures that stand together.
+/// A group of figures.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What the Python package calls its type.
+    /// The name of its type in the Python package.
     pub name: &'static str,
-    /// What it holds, in a sentence.
+    /// Its description, in a sentence.
     pub about: &'static str,
     /// The keys, in order.
     pub entries: Vec<Entry>,
@@ -186,23 +186,23 @@ pub struct Group {
 pub struct Entry {
     /// The key.
     pub name: Cow<'static, str>,
-    /// What it says, in a sentence.
+    /// Its description, in a sentence.
     pub about: Cow<'static, str>,
-    /// What its declaration says besides.
+    /// Its other properties.
     pub figure: Figure,
-    /// What stands there.
+    /// The shape of its value.
     pub shape: Shape,
 }
 
-/// What can stand in the summary.
+/// A value that the summary can hold.
 pub trait Reported {
-    /// Its value; none where the key is left out.
+    /// Its value; none if the key is left out.
     fn told(&self) -> Option<Value>;
 
-    /// What its values look like.
+    /// The shape of its values.
     fn shape() -> Shape;
 
-    /// Its value; null where its key would be left out.
+    /// Its value; null if its key would be left out.
     fn to_json(&self) -> Value {
         self.told().unwrap_or_default()
     }
@@ -247,7 +247,7 @@ impl<T: Reported> Reported for Vec<T> {
     }
 }
 
-/// A figure or group that only some runs have; the others leave out its key.
+/// A figure or group that only some runs have; other runs leave out its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IfAny<T>(pub Option<T>);
 
@@ -261,7 +261,7 @@ impl<T: Reported> Reported for IfAny<T> {
     }
 }
 
-/// Declares a struct of reported figures, or (`impl`) the figures that a struct has already. See
+/// Declares a struct of reported figures, or (`impl`) the figures of an existing struct. See
 /// [`figures`](mod@crate::figures).
 #[macro_export]
 macro_rules! figures {

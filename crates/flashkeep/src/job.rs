@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Everything that decides a run. Field names are the options of the command line.
+/// All inputs of a run. Field names are the options of the command line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Job {
@@ -13,13 +13,13 @@ pub struct Job {
     pub set: Vec<String>,
     /// Trace files (`-` for standard input) or `synth:…` workloads; several are merged by time.
     pub traces: Vec<String>,
-    /// The format of the trace files, detected where left out.
+    /// The format of the trace files; detected if left out.
     pub format: Option<String>,
-    /// Bytes in a sector of the trace file, where it is not 512.
+    /// Bytes in a sector of the trace file, if not 512.
     pub sector_bytes: Option<u32>,
-    /// Which column of a comma-separated trace is which: `time=0:us,op=3,offset=1:sectors,size=2`.
+    /// The columns of a comma-separated trace: `time=0:us,op=3,offset=1:sectors,size=2`.
     pub columns: Option<String>,
-    /// The run's seed (1 where left out).
+    /// The run's seed (1 if left out).
     pub seed: Option<u64>,
     /// The largest number of requests.
     pub limit: Option<u64>,
@@ -29,17 +29,17 @@ pub struct Job {
     pub depth: Option<u32>,
     /// Arrival times are multiplied by this.
     pub time_scale: Option<f64>,
-    /// Place 1 MiB extents at first touch, devices kept apart.
+    /// Place extents of 1 MiB at first touch, and keep devices apart.
     pub compact: bool,
-    /// Addresses modulo the capacity.
+    /// Take addresses modulo the capacity.
     pub wrap: bool,
-    /// Lay the devices over each other.
+    /// Treat all devices of the trace as one.
     pub merge_devices: bool,
     /// `refuse` or `skip` records that cannot be read.
     pub bad_records: Option<String>,
-    /// `reads`, `all` or `none`; the drive file's `start.existing` where left out.
+    /// `reads`, `all` or `none`; the drive file's `start.existing` if left out.
     pub existing: Option<String>,
-    /// The first requests that count in no statistic: a number, or a percentage such as `10%`.
+    /// The number of first requests that statistics leave out, or a percentage such as `10%`.
     pub warmup: Option<String>,
     /// What fails, and when: `chip:3.0@10s`, `page:0.0.0.0.7.5@5000req,transient`.
     pub fail: Vec<String>,
@@ -47,17 +47,17 @@ pub struct Job {
     pub scenario: Option<PathBuf>,
     /// Write the drive before time 0 until it is in a steady state (`condition` in the drive file).
     pub condition: bool,
-    /// Begin with the drive that was saved in this file.
+    /// Start with the drive that was saved in this file.
     pub aged: Option<PathBuf>,
-    /// Save the drive as it is at the end in this file; of an untimed run, or of one without any trace.
+    /// Save the drive's final state in this file; only for an untimed run, or one without a trace.
     pub save_aged: Option<PathBuf>,
-    /// Everything is done at once when it is asked: counts, and no times.
+    /// Skip timing: report counts, wear and integrity only.
     pub untimed: bool,
-    /// Contents as tokens, every read checked.
+    /// Keep page contents as tokens and check every read.
     pub verify: bool,
-    /// Write each flash operation to this file (CSV: when, where, what, why).
+    /// Write each flash operation to this file (CSV: time, place, kind, cause).
     pub operations: Option<PathBuf>,
-    /// Write what each channel and unit did when to this file, as trace events in JSON.
+    /// Write the busy periods of each channel and unit to this file, as trace events in JSON.
     pub timeline: Option<PathBuf>,
     /// The part of the run that the timeline shows: `10s..12s`.
     pub timeline_window: Option<String>,
@@ -72,13 +72,13 @@ pub struct Job {
 pub struct Progress {
     /// Requests finished.
     pub requests: u64,
-    /// The share of the workload that is done, 0 to 1, where it can be told.
+    /// The share of the workload that is done, 0 to 1, if it is known.
     pub share: Option<f64>,
     /// Simulated time, ns.
     pub simulated_ns: u64,
 }
 
-/// One finished request, kept where [`Job::keep_requests`] asks.
+/// One finished request, kept if [`Job::keep_requests`] is set.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestRecord {
     /// Arrival, simulated ns.
@@ -95,11 +95,11 @@ pub struct RequestRecord {
     pub op: u8,
 }
 
-/// What a run brings back.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// `summary.json`, as `interface.md` fixes it.
+    /// The contents of `summary.json` (docs/metrics.md).
     pub summary: serde_json::Value,
-    /// Every request, where asked.
+    /// Every request, if [`Job::keep_requests`] is set.
     pub requests: Vec<RequestRecord>,
 }

@@ -7,21 +7,21 @@ use crate::flash::{Geometry, Pools, Ppn};
 use std::io::Write;
 use std::path::Path;
 
-/// The flash of a drive, as files name its places.
+/// The geometry of a drive, for the names of places in files.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Which member of an array it is; empty where it stands alone.
+    /// The number of the member in an array; empty for a lone drive.
     pub member: String,
     /// Its geometry.
     pub geometry: Geometry,
-    /// What of it works as one.
+    /// The unit that is busy as a whole (chip, die or plane).
     pub pools: Pools,
 }
 
-/// The drives of an array by the numbers of its devices, nothing where those are something else; or a drive alone.
+/// The drives of an array by device number, none for devices of other kinds; or a lone drive.
 pub type Sites = Vec<Option<Site>>;
 
-/// Whether they are an array's.
+/// Whether they belong to an array.
 pub(crate) fn are_members(sites: &Sites) -> bool {
     sites.iter().flatten().any(|site| !site.member.is_empty())
 }
@@ -35,19 +35,19 @@ struct OperationLog {
     failed: Option<String>,
 }
 
-/// What is said of a file that takes no more.
+/// The message for a file that cannot be written.
 pub(crate) fn problem(path: &str, error: &std::io::Error) -> String {
     format!("{path}: cannot be written: {error}")
 }
 
-/// Starts a file; also its name, for messages.
+/// Creates a file; also returns its name, for messages.
 pub(crate) fn open(path: &Path) -> Result<(flashkeep_trace::Output, String), Error> {
     let name = path.display().to_string();
     let out = flashkeep_trace::create(&name).map_err(|error| Error::Output(problem(&name, &error)))?;
     Ok((out, name))
 }
 
-/// A log of flash operations: when, where (in an array, of which member), what, why.
+/// A log of flash operations: time, place (in an array, also the member), kind, cause.
 ///
 /// # Errors
 /// A file that cannot be written.
@@ -61,7 +61,7 @@ pub fn operations(path: &Path, sites: Sites) -> Result<Box<dyn Logs>, Error> {
 }
 
 impl Logs for OperationLog {
-    /// The first failure is kept for the end.
+    /// The first error is kept and reported at the end.
     fn add(&mut self, device: u16, operation: &Operation) {
         let Some(site) = self.sites[usize::from(device)].as_ref().filter(|_| self.failed.is_none()) else {
             return;
@@ -75,7 +75,7 @@ impl Logs for OperationLog {
         }
     }
 
-    /// Puts the file under its name.
+    /// Gives the file its final name.
     fn close(self: Box<Self>) -> Result<(), String> {
         match self.failed {
             Some(failed) => Err(failed),
@@ -85,7 +85,7 @@ impl Logs for OperationLog {
 }
 
 impl Site {
-    /// Where an operation was. A summary page follows the data pages of its block.
+    /// The place of an operation. A summary page follows the data pages of its block.
     fn place_of(&self, operation: &Operation) -> String {
         let (at, block) = self.pools.place(&self.geometry, operation.ppn);
         let page = self.geometry.page_of(operation.ppn);
@@ -101,8 +101,8 @@ impl Site {
     }
 }
 
-/// The logical-to-physical map, a column for each copy; in an array each is named after its member. Pages that are
-/// nowhere are left out.
+/// The logical-to-physical map, a column for each copy; in an array each is named after its member. Unmapped pages are
+/// left out.
 ///
 /// # Errors
 /// A file that cannot be written.

@@ -24,9 +24,9 @@ pub const MOST: u64 = 1_000_000;
 /// The part of a run that a timeline shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// It begins here.
+    /// Its start.
     pub from: SimTime,
-    /// It ends here.
+    /// Its end.
     pub until: SimTime,
 }
 
@@ -41,7 +41,7 @@ struct Timeline {
     shown: Vec<Option<Shown>>,
     window: Option<Window>,
     slices: u64,
-    /// Where the first slice stood that was one too many.
+    /// The time of the first slice beyond the limit.
     full_at: Option<SimTime>,
 }
 
@@ -51,7 +51,7 @@ struct Shown {
     /// Its first channel's process, and the first number of a thread.
     process: u32,
     thread: u32,
-    /// The last time that each unit, and then each channel, is in use: what comes next may cut it off.
+    /// The last busy period of each unit, and then of each channel: a later report may shorten it.
     last: Vec<Option<Hold>>,
 }
 
@@ -124,7 +124,7 @@ impl Shown {
     }
 }
 
-/// A unit as users name it: `chip 3`, `die 3.0`, `plane 3.0.1`, of its channel.
+/// The name of a unit within its channel: `chip 3`, `die 3.0`, `plane 3.0.1`.
 fn unit_name(geometry: &Geometry, unit: UnitId) -> String {
     let at = geometry.place(geometry.plane_of(geometry.first_page(unit)));
     match geometry.planes_per_unit {
@@ -135,7 +135,7 @@ fn unit_name(geometry: &Geometry, unit: UnitId) -> String {
     }
 }
 
-/// Colours that `chrome://tracing` knows, a cause each.
+/// Colours of `chrome://tracing`, one for each cause.
 fn colour(cause: Cause) -> &'static str {
     match cause {
         Cause::Host => "thread_state_running",
@@ -162,7 +162,7 @@ impl fmt::Display for Micros {
 }
 
 impl Timeline {
-    /// What of a time lies in the window, ns; nothing where the file is full.
+    /// The part of a period that lies in the window, ns; none if the file is full.
     fn within(&mut self, start: SimTime, end: SimTime) -> Option<(u64, u64)> {
         let (start, end) =
             self.window.map_or((start, end), |window| (start.max(window.from), end.min(window.until)));
@@ -239,7 +239,7 @@ impl Logs for Timeline {
         ))
     }
 
-    /// Puts the file under its name.
+    /// Gives the file its final name.
     fn close(mut self: Box<Self>) -> Result<(), String> {
         for mut shown in std::mem::take(&mut self.shown).into_iter().flatten() {
             for last in std::mem::take(&mut shown.last).into_iter().flatten() {

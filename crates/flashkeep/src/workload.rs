@@ -12,9 +12,9 @@ use flashkeep_trace::{
 /// How requests are admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replay {
-    /// When their time comes.
+    /// At their arrival time.
     Open,
-    /// The next as soon as fewer than this many are outstanding.
+    /// The next one as soon as fewer than this many are outstanding.
     Closed(u32),
 }
 
@@ -29,7 +29,7 @@ pub struct Workload<'a> {
     pub replay: Replay,
     /// How addresses are placed.
     pub placement: Placement,
-    /// Volumes that each have a workload of their own; 1 where all are one.
+    /// The number of volumes with a workload of their own; 1 if there is one workload.
     pub volumes: usize,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Workload<'a> {
     /// The workload of a job, its options checked.
     ///
     /// # Errors
-    /// An option that makes no sense, or does not fit another.
+    /// An invalid option, or one that contradicts another.
     pub fn new(job: &'a Job, drive: &Resolved) -> Result<Self, Error> {
         if job.traces.is_empty() && job.save_aged.is_none() {
             return Err(Error::Option(
@@ -91,7 +91,7 @@ impl<'a> Workload<'a> {
         Ok(this)
     }
 
-    /// Several workloads go to the volumes of an array in order; one has the whole array.
+    /// Several workloads are assigned to the volumes of an array in order; a single workload has the whole array.
     fn find_volumes(&self, drive: &Resolved) -> Result<usize, Error> {
         let (traces, volumes) = (self.job.traces.len(), drive.volumes() as usize);
         if traces < 2 || volumes < 2 {
@@ -111,7 +111,7 @@ impl<'a> Workload<'a> {
         Ok(volumes)
     }
 
-    /// Each volume's requests from the beginning, unlimited.
+    /// Each volume's requests from the beginning, without `--limit`.
     ///
     /// # Errors
     /// A trace that cannot be opened.
@@ -125,7 +125,7 @@ impl<'a> Workload<'a> {
     fn find_replay(&self) -> Result<Replay, Error> {
         let implied = match &self.job.traces[..] {
             [only] if is_synthetic(only) => self.open()?.provenance().depth,
-            // Volumes turn in closed loops of their own, all as deep.
+            // Each volume has a closed loop of its own; all have the same depth.
             several if self.volumes > 1 && several.iter().all(|trace| is_synthetic(trace)) => {
                 let streams = self.streams()?;
                 let depth = streams[0].provenance.depth;
@@ -161,7 +161,7 @@ impl<'a> Workload<'a> {
     pub fn open(&self) -> Result<Box<dyn Source>, Error> {
         let mut sources = Vec::with_capacity(self.job.traces.len());
         for (at, trace) in self.job.traces.iter().enumerate() {
-            // Volumes with the same synthetic workload are not to do the same thing at the same time.
+            // Volumes with the same synthetic workload get different seeds, so that they do not send the same requests.
             let seed = if self.volumes > 1 { self.seed.wrapping_add(at as u64) } else { self.seed };
             sources.push(self.open_one(trace, seed)?);
         }
@@ -197,7 +197,7 @@ impl<'a> Workload<'a> {
         }
     }
 
-    /// Requests of all streams together; [`u64::MAX`] for no bound.
+    /// The largest number of requests of all streams together; [`u64::MAX`] for no limit.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.job.limit.unwrap_or(u64::MAX)
@@ -206,7 +206,7 @@ impl<'a> Workload<'a> {
     /// Places a request on the drive.
     ///
     /// # Errors
-    /// One beyond the drive, or of a second device.
+    /// A request beyond the drive, or of a second device.
     pub fn misplaced(&self, error: AddressError, number: u64, request: &Request, name: &str) -> Error {
         let capacity = self.size.capacity_bytes;
         let message = match error {
@@ -234,7 +234,7 @@ impl<'a> Workload<'a> {
         self.options.bad_records == BadRecords::Skip
     }
 
-    /// The first requests that count in no statistic.
+    /// The number of first requests that statistics leave out.
     ///
     /// # Errors
     /// Neither a number nor a percentage, or a percentage of a stream whose length is unknown.
@@ -256,10 +256,10 @@ impl<'a> Workload<'a> {
         Ok((self.length("warmup")? as f64 * share / 100.0) as u64)
     }
 
-    /// How many requests there are.
+    /// The number of requests.
     ///
     /// # Errors
-    /// A stream, which option `why` cannot ask; a record that cannot be read.
+    /// Standard input, which cannot be read twice, as option `why` needs; a record that cannot be read.
     pub fn length(&self, why: &str) -> Result<u64, Error> {
         if self.is_stream() {
             return Err(option(why, "a percentage needs a trace of known length, not standard input"));
@@ -273,10 +273,10 @@ impl<'a> Workload<'a> {
     }
 }
 
-/// The latest arrival: beyond it is room for what a run adds.
+/// The latest arrival accepted, so that times computed in a run do not overflow.
 const LATEST_NS: u64 = u64::MAX / 2;
 
-/// A stream of requests, a batch ahead.
+/// A stream of requests that is read a batch ahead.
 pub struct Requests {
     source: Box<dyn Source>,
     batch: Vec<Request>,
@@ -284,7 +284,7 @@ pub struct Requests {
     read: u64,
     limit: u64,
     scale: f64,
-    /// What the stream is.
+    /// Describes the stream.
     pub provenance: Provenance,
 }
 
@@ -304,20 +304,20 @@ impl Requests {
         Ok(Some(request))
     }
 
-    /// The next request, as far as it has been read.
+    /// The next request, if it has been read.
     #[inline]
     #[must_use]
     pub fn peek(&self) -> Option<&Request> {
         self.batch.get(self.next)
     }
 
-    /// Passes over the request that [`Requests::peek`] shows.
+    /// Skips the request that [`Requests::peek`] shows.
     #[inline]
     pub fn skip(&mut self) {
         self.next += 1;
     }
 
-    /// The request some places after the next, as far as it has been read.
+    /// The request `ahead` places after the next, if it has been read.
     #[inline]
     #[must_use]
     pub fn ahead(&self, places: usize) -> Option<&Request> {
@@ -338,7 +338,7 @@ impl Requests {
                 request.arrival_ns = (request.arrival_ns as f64 * self.scale).ceil() as u64;
             }
         }
-        // None arrives before the one that it follows.
+        // No request arrives before the one that it follows.
         if self.batch.last().is_some_and(|last| last.arrival_ns > LATEST_NS) {
             return Err(self.too_late());
         }
@@ -359,7 +359,7 @@ impl Requests {
         Error::Trace(TraceError::new(&self.provenance.name, message))
     }
 
-    /// The share handed out, where it can be told.
+    /// The share of the stream handed out, if it is known.
     #[must_use]
     pub fn share_done(&self) -> Option<f64> {
         let total = self.source.total().map(|total| total.min(self.limit));
@@ -374,7 +374,7 @@ impl Requests {
         self.source.skipped()
     }
 
-    /// What the user should be told about the stream.
+    /// Warnings for the user about the stream.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         self.source.warnings()

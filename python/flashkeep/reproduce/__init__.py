@@ -1,7 +1,7 @@
-"""`flashkeep reproduce`: a paper's experiments, simulated beside published.
+"""`flashkeep reproduce`: simulates a paper's experiments and compares them with the published results.
 
-A paper is a file of this folder (which runs, which cells follow from them, which figures), a data file of what it has
-published (`data/NAME.csv`), and a line in this table.
+A paper is a file of this folder (runs, cells of tables, figures), a data file with its published numbers
+(`data/NAME.csv`), and a line in this table.
 """
 
 from __future__ import annotations

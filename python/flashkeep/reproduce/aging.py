@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PUBLISHED = Published("aging")
 REQUESTS = 200_000
-"""A run at full scale: the drive's free pages are long used up by then, and collection has its pace."""
+"""Requests of a run at full scale: enough to use up the drive's free pages early and to collect at a steady rate."""
 WORKLOADS = tuple(
     Workload(name, title, REQUESTS)
     for name, title in (
@@ -45,17 +45,17 @@ AGEINGS = {
 FIGURES = {"Fig. 4": "response_us.write.mean", "Fig. 5": "wear.erases_total"}
 ABLATED_THRESHOLD = 0.10
 GROWTH = ("approach2 (0.1)", "approach2 (0.3)")
-"""From which valid ratio to which the paper tells the growth."""
+"""The valid ratios between which the paper gives the growth."""
 SLOW = ("src2_0", "ts_0", "wdev_0")
 """Workloads whose requests are half a second apart."""
 
 
 CLOSER = {"as recorded": 1.0, "10 times closer": 0.1, "50 times closer": 0.02}
-"""How close requests come; at 50 times those of the three slow workloads are as close as financial1's."""
+"""Factors by which requests arrive closer; with 50, those of the three slow workloads are as close as financial1's."""
 
 
 def run(ageing: str, workload: str, threshold: float | None = None, closer: float = 1.0) -> Run:
-    """A workload on the drive, aged."""
+    """A workload on the aged drive."""
     model, valid = AGEINGS[ageing]
     aged = PUBLISHED.value("2", "aged ratio", "value")
     values: tuple[str, ...] = (f"ageing.model={model}", f"ageing.aged_ratio={aged:g}", f"ageing.valid_ratio={valid:g}")
@@ -87,7 +87,7 @@ def find(results: Results) -> Findings:
 
 
 def table_1(results: Results) -> Table:
-    """What the workloads are."""
+    """The properties of the workloads."""
 
     def simulate(cell: Cell) -> float:
         workload: dict[str, float] = results[run("basic", BY_TITLE[cell.row])]["workload"]
@@ -104,7 +104,7 @@ def table_1(results: Results) -> Table:
 
 
 def claims(results: Results) -> list[Table]:
-    """What the text says of the two figures, whose numbers are not printed."""
+    """The text's claims about the two figures, whose numbers are not printed."""
 
     def growth(cell: Cell) -> float | None:
         workload = BY_TITLE[cell.row]
@@ -147,7 +147,7 @@ def bars_as_tables(results: Results) -> list[Table]:
 
 
 def closer(results: Results) -> Table:
-    """The growth of the response time, if requests came closer."""
+    """The growth of the response time if requests arrive closer."""
 
     def growth(title: str, factor: float) -> float | None:
         low, high = (results.figure(run(ageing, BY_TITLE[title], None, factor), FIGURES["Fig. 4"]) for ageing in GROWTH)
@@ -172,7 +172,7 @@ def pictures(results: Results) -> list[Picture]:
 
 
 def draw(results: Results, which: str, unit: str, figure: Figure, style: Style) -> None:
-    """A group a workload, a bar a way of ageing."""
+    """One group for each workload, one bar for each way of ageing."""
     axes = figure.subplots()
     series = tuple(
         Series(ageing, tuple(relative(results, which, workload, ageing) for workload in BY_TITLE.values()), at, at)

@@ -1,4 +1,4 @@
-"""All results of a run of `reproduce all` in one small file, which documents are made from: `docs/validation.json`."""
+"""Collects the results of `reproduce all` in one small file, `docs/validation.json`, from which documents are made."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 DIGITS = 6
-"""Of simulated numbers: a document shows three or four."""
+"""Significant digits of simulated numbers: documents show three or four."""
 
 
 def collect(folder: str) -> dict[str, Any]:
-    """What `PAPER.json` of every paper says, without what can be had from elsewhere."""
+    """The contents of every paper's `PAPER.json`, without data that other files have."""
     papers = {name: _shorten(_read(os.path.join(folder, f"{name}.json"))) for name in PAPERS}
     first, *others = papers.values()
     for key in ("flashkeep", "seed", "scale"):
@@ -31,7 +31,7 @@ def collect(folder: str) -> dict[str, Any]:
 
 
 def read(path: str) -> dict[str, Any]:
-    """What `collect` has found, from a folder or from the file that `dump` has made of it."""
+    """The result of `collect`, from a folder or from the file that `dump` wrote."""
     if os.path.isdir(path):
         return collect(path)
     found = _read(path)
@@ -53,7 +53,7 @@ def _read(path: str) -> Any:
 
 
 def dump(results: dict[str, Any]) -> str:
-    """As JSON, a line a cell: so that two runs can be compared line by line."""
+    """JSON with one line for each cell, so that two runs can be compared line by line."""
     text = json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False)
     return "".join(_joined(text.splitlines(keepends=True)))
 
@@ -104,7 +104,7 @@ def _short(cell: dict[str, Any], table: str) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A table of a paper as it stands in the file."""
+    """A table of a paper in the file."""
 
     name: str
     title: str
@@ -112,15 +112,15 @@ class Judged:
     is_input: bool
     cells: tuple[Number, ...]
     notes: tuple[str, ...]
-    """One a cell, mostly empty."""
+    """One for each cell, mostly empty."""
 
     @property
     def verdicts(self) -> dict[str, int]:
-        """How many cells have each verdict."""
+        """The number of cells with each verdict."""
         return {verdict: sum(cell.verdict == verdict for cell in self.cells) for verdict in VERDICTS}
 
     def deviations(self, points: bool) -> list[tuple[float, Number]]:
-        """How far cells are off: shares in points, other numbers in per cent of what is published."""
+        """The deviations of cells: shares in points, other numbers in per cent of the published ones."""
         found = []
         for cell in self.cells:
             if cell.published is None or cell.simulated is None or cell.unit in ("trend", "holds"):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def reproduce(arguments: dict[str, Any], say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Runs a paper, or all, and returns what stands in their JSON files."""
+    """Runs a paper, or all, and returns the contents of their JSON files."""
     word = arguments["paper"]
     if word != "all" and word not in PAPERS:
         hint = did_you_mean(word, [*PAPERS, "all"]) or f"; there are {', '.join(PAPERS)} and all"
@@ -35,7 +35,7 @@ def reproduce(arguments: dict[str, Any], say: Callable[[str], None]) -> list[dic
         setup = Setup(each, arguments["scale"] or 1.0, _seed(arguments), real, reading)
         farm = Farm(setup, store, arguments["workers"] or _cores(), arguments["quiet"])
         findings = each.find(farm.run())
-        from .write import write  # after the runs: what it draws with takes its time to load
+        from .write import write  # after the runs, because matplotlib takes time to load
 
         written = write(setup, findings, farm.took, folder)
         say(_report(written, os.path.join(folder, f"{each.name}.html"), farm))
@@ -44,14 +44,14 @@ def reproduce(arguments: dict[str, Any], say: Callable[[str], None]) -> list[dic
 
 
 def need_libraries(command: str) -> None:
-    """Refuses where what pages and figures are made with is not installed."""
+    """Raises an error if the packages for pages and figures are not installed."""
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
     if missing:
         raise UsageError(f"flashkeep {command}: {' and '.join(missing)} missing; install flashkeep[reports]")
 
 
 def _cores() -> int:
-    """The cores that this process may use, where the system tells, else all."""
+    """The number of cores that this process may use; all cores if the system does not tell."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .paper import Results
 
 LEVEL = 0.02
-"""Two means that are no further apart count as equal."""
+"""Two means that differ by no more than this count as equal."""
 
 NEGLIGIBLE = 0.01
 
@@ -53,7 +53,7 @@ def find(results: Results) -> Findings:
 
 
 def inputs(results: Results) -> list[Table]:
-    """What the drive and the workloads are."""
+    """The properties of the drive and of the workloads."""
     summary = results[run("Financial", "DVS")]
     drive, flash = summary["drive"], summary["drive"]["flash"]
     page_bytes = 1024 * flash["page_kib"]
@@ -87,7 +87,7 @@ def inputs(results: Results) -> list[Table]:
 
 
 def figure_4(results: Results) -> list[Table]:
-    """What the text says of response times, cleaning times and erases; their numbers are not printed."""
+    """The text's claims about response times, cleaning times and erases, whose numbers are not printed."""
     close = PUBLISHED.value("text", "Postmark", "response")
 
     def judge(of: Callable[[Results, Run], float | None], cell: Cell) -> float | None:
@@ -127,7 +127,7 @@ def figure_4(results: Results) -> list[Table]:
 
 
 def figure_5(results: Results) -> Table:
-    """What the text says of the parts of the overhead."""
+    """The text's claims about the parts of the overhead."""
 
     def simulate(cell: Cell) -> float | None:
         pages = {scheme: {name: part(results, run(cell.row, scheme), name) for name in PARTS} for scheme in SCHEMES}
@@ -188,7 +188,7 @@ def bars_as_tables(results: Results) -> list[Table]:
 
 
 def lives(results: Results) -> Table:
-    """How evenly erases fall, and what RAID-5 erases more than DVS."""
+    """The distribution of erases, and the erases of RAID-5 beyond those of DVS."""
 
     def erased(title: str, scheme: str) -> list[float]:
         members = results[run(title, scheme)].get("members") or []
@@ -217,7 +217,8 @@ def lives(results: Results) -> Table:
 
 
 def ablations(results: Results) -> list[Table]:
-    """What the paper leaves open: how collection meets requests, and what the drive holds at first."""
+    """The points that the paper leaves open: how collection interacts with requests, and the initial contents of the
+    drive."""
     notes = (f"At most {ABLATED:,} requests; before collection and empty at most {UNCOLLECTED:,} (Postmark "
              f"{BEFORE['Postmark']}).",)  # fmt: skip
     return [

@@ -40,7 +40,7 @@ def pictures(results: Results) -> list[Picture]:
 
 
 def draw_4(results: Results, figure: Figure, style: Style) -> None:
-    """A panel each, a group a workload, a bar a scheme."""
+    """One panel for each figure, one group for each workload, one bar for each scheme."""
     units = {"(a) mean response, ms": (response, 1e3), "(b) cleaning, s of chip time": (cleaning_s, 1.0),
              "(c) blocks erased, thousands": (erases, 1e3)}  # fmt: skip
     every = list(panels(figure, len(units)))
@@ -60,7 +60,7 @@ def draw_4(results: Results, figure: Figure, style: Style) -> None:
 
 
 def draw_5(results: Results, figure: Figure, style: Style) -> None:
-    """A stack a scheme, its parts from below."""
+    """One stack for each scheme, with its parts from below."""
     above, below = panels(figure, 2)
     for axes, schemes in ((above, ("RAID-5", "DS", "DVS")), (below, ("DS", "DVS"))):
         at = [(title, scheme) for title in TITLES for scheme in schemes]
@@ -78,7 +78,7 @@ def draw_5(results: Results, figure: Figure, style: Style) -> None:
 
 
 def draw_gain(results: Results, figure: Figure, style: Style) -> None:
-    """A group a workload, a bar a circumstance, a dash where the paper prints a number."""
+    """One group for each workload, one bar for each circumstance, a dash at a number that the paper prints."""
     axes = figure.subplots()
     series = tuple(
         Series(name, tuple(faster(results, title, ablated) for title in TITLES), at, at)

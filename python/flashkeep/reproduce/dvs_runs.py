@@ -1,4 +1,4 @@
-"""What is run for DVS-RAID: an experiment, a function that makes its run; and what is made of a run."""
+"""The runs for DVS-RAID, one function for each experiment, and the figures computed from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WRITES = {"Sequential": 1.0, "Random": 1.0, "Postmark": 1.0, "Financial": 0.768}
 
 
 def requests(title: str) -> int:
-    """As many as write the volume of Table 2."""
+    """The number of requests that write the volume of Table 2."""
     written_gb, mean_kb = (PUBLISHED.value("2", title, column) for column in ("written", "mean write"))
     return round(written_gb * 2**20 / mean_kb / WRITES[title])
 
@@ -35,10 +35,10 @@ SCHEMES = {"RAID-0": "none", "RAID-5": "raid5", "DS": "ds", "DVS": "dvs"}
 BEFORE = {"Postmark": 300}
 
 UNCOLLECTED = 20_000
-"""Requests that fit into the spare space of every scheme: nothing is collected."""
+"""The number of requests that fit into the spare space of every scheme, so that nothing is collected."""
 
 ABLATED = 200_000
-"""Requests of an ablation at most: every scheme collects long before."""
+"""The largest number of requests of an ablation; every scheme collects long before."""
 
 KEEP_BACK = ("redundancy.incomplete=wait", "redundancy.idle_ms=1000")
 
@@ -56,7 +56,7 @@ def uncollected(title: str, scheme: str) -> Run:
 
 
 def shorter(title: str, scheme: str) -> Run:
-    """As it is, but no longer than an ablation: what those are to be compared with."""
+    """The unchanged run, as long as an ablation, for comparison with ablations."""
     return run(title, scheme, at_most=ABLATED)
 
 
@@ -77,7 +77,7 @@ ABLATIONS = {
     "collected sooner": sooner,
     "empty, RAID-5 holds back": held_back,
 }
-"""Circumstances that the paper leaves open, and what runs under them."""
+"""Circumstances that the paper leaves open, and their runs."""
 
 
 def schemes(ablation: str) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ def erases(results: Results, one: Run) -> float | None:
 
 
 def cleaning_s(results: Results, one: Run) -> float | None:
-    """What collection has kept chips busy for, added up: moves over the bus, parities of what is moved, erases."""
+    """The total time for which collection kept chips busy: moves over the bus, parities of moved pages, erases."""
     done = results[one]["operations"]
     read, write, erase, transfer = (
         PUBLISHED.value("1", row, "value")
@@ -128,12 +128,12 @@ def part(results: Results, one: Run, name: str) -> float:
 
 
 def faster(results: Results, title: str, of: Callable[[str, str], Run] = run) -> float | None:
-    """By how much DVS answers faster than RAID-5, %."""
+    """How much faster DVS responds than RAID-5, %."""
     five, dvs = (response(results, of(title, scheme)) for scheme in ("RAID-5", "DVS"))
     return 100 * (five - dvs) / five if five and dvs is not None else None
 
 
 def longer(results: Results, title: str) -> float | None:
-    """By how much more blocks RAID-5 erases than DVS, %: a drive lives as much longer."""
+    """How many more blocks RAID-5 erases than DVS, %: with DVS a drive lasts that much longer."""
     five, dvs = (erases(results, run(title, scheme)) for scheme in ("RAID-5", "DVS"))
     return 100 * (five / dvs - 1) if five is not None and dvs else None

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .paper import Results
 
 LENGTH_KIB = 4
-"""A page of the paper's tables, as the stand-ins have it."""
+"""The page size of the paper's tables, as the stand-ins use it."""
 
 
 def find(results: Results) -> Findings:
@@ -54,7 +54,7 @@ def find(results: Results) -> Findings:
 
 
 def table_1(results: Results) -> Table:
-    """Latency on idle arrays in the SSD's own, capacity that is paid for, and pages that SSDs write."""
+    """Latency of idle arrays relative to the SSD's, the capacity that is paid for, and pages that SSDs write."""
     reads, writes = (
         float(results[idle("intel-320-160", write=share)]["response_us"][kind]["mean"])
         for share, kind in ((0.0, "read"), (1.0, "write"))
@@ -152,7 +152,7 @@ def table_3(results: Results) -> Table:
 
 
 def table_4(results: Results) -> list[Table]:
-    """The memory that each trace takes."""
+    """The memory that each trace needs."""
     keys = {"max": "backup.nvram_most_mib", "mean": "backup.nvram_mean_mib"}
     cells = PUBLISHED.cells("4", lambda cell: results.figure(alone(cell.row), keys[cell.column]))
     rule = Near(0.25, 0.0, lambda cell: cell.column, "the traces", relative=True)
@@ -174,7 +174,7 @@ def table_4(results: Results) -> list[Table]:
 
 
 def table_5(results: Results) -> list[Table]:
-    """Reorganisation: lengths and ratios, and the volume against what f makes of it."""
+    """Reorganisation: lengths and ratios, and the volume compared with the one predicted from f."""
     figures = {title: moved(results, alone(title)) for title in BY_TITLE}
     lengths = [
         cell
@@ -196,7 +196,7 @@ def table_5(results: Results) -> list[Table]:
 
 
 def table_6(results: Results) -> Table:
-    """Three disks, the memory that each takes."""
+    """Three disks: the memory that each needs."""
 
     def simulate(cell: Cell) -> float:
         what, _, disk = cell.column.partition(", disk ")
@@ -211,7 +211,7 @@ def table_6(results: Results) -> Table:
 
 
 def table_7(results: Results) -> list[Table]:
-    """Requests a second, as multiples of the first column, and in which order."""
+    """Requests per second as multiples of the first column, and their order."""
     plain = PUBLISHED.cells("7", lambda cell: iops(results, group_run(cell.column, cell.row)))
     shares = PUBLISHED.cells("7 relative", lambda cell: relative(results, cell.column, cell.row))
     order = []

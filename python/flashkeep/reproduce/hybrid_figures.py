@@ -36,7 +36,7 @@ def pictures(results: Results) -> list[Picture]:
 
 
 def draw_table_7(results: Results, figure: Figure, style: Style) -> None:
-    """A panel a group, a pair of bars a system."""
+    """One panel for each group, one pair of bars for each system."""
     panels = figure.subplots(len(GROUPS), 1, sharex=True)
     for axes, group in zip(panels, GROUPS, strict=True):
         theirs = tuple(PUBLISHED.value("7 relative", group, system) for system in SYSTEMS)
@@ -54,7 +54,7 @@ def draw_table_7(results: Results, figure: Figure, style: Style) -> None:
 
 
 def draw_feasibility(results: Results, figure: Figure, style: Style) -> None:
-    """The ratio, and where the formula has its bound."""
+    """The ratio, and the bound by the formula."""
     axes = figure.subplots()
     points = feasible(results)
     ratios = tuple(array / ssd for _, ssd, array in points)
@@ -68,7 +68,7 @@ def draw_feasibility(results: Results, figure: Figure, style: Style) -> None:
 
 
 def draw_memory(results: Results, figure: Figure, style: Style) -> None:
-    """A line a group."""
+    """One line for each group."""
     axes = figure.subplots()
     series = tuple(
         Series(group, tuple(iops(results, swept_memory(group, mib)) for mib in MEMORIES_MIB), at, at)

@@ -1,4 +1,5 @@
-"""The hybrid-backup paper's third argument: SSDs that share their writes wear alike, and reach their ends together."""
+"""The hybrid-backup paper's third argument: SSDs that share their writes wear equally, and reach their ends of life
+together."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ SSD = (
     "intel-320-160,flash.channels=1,flash.chips_per_channel=1,flash.planes_per_die=1,flash.blocks_per_plane=64,"
     "flash.pages_per_block=16,ftl.over_provisioning=0.3,ftl.wear.erase_budget=20"
 )
-"""A small part of one that stands few erases, so that lives are short."""
+"""A small part of the SSD with a small erase budget, so that lives are short."""
 PAGE = 4096
 WRITES = 40_000
 """Of a page; enough for every array here."""
 DISKS = ("redundancy.segment_kib=64", "redundancy.free_every=4", "redundancy.nvram_mib=0.25")
-"""Segments and a memory that are as small beside the SSD as those of Table 7 are beside theirs."""
+"""Segments and a memory in the same proportion to the SSD as in Table 7."""
 
 
 class System(NamedTuple):
@@ -30,11 +31,11 @@ class System(NamedTuple):
     disk: bool = False
     set: tuple[str, ...] = ()
     share: float | None = None
-    """Of the parities, the first drive's."""
+    """The share of parities on the first drive."""
 
 
 def parity(*values: str) -> tuple[str, ...]:
-    """In units of a page."""
+    """With units of one page."""
     return ("redundancy.stripe_kib=4", *values)
 
 
@@ -67,13 +68,13 @@ LIVES = {name: life(system) for name, system in ARRAYS.items()}
 
 
 def ageing(share: float, drives: int = 5) -> float:
-    """r0 / r1 - 1 (Balakrishnan et al. 2010): how much longer the others last than the one with that share."""
+    """r0 / r1 - 1 (Balakrishnan et al. 2010): how much longer the other drives last than the one with that share."""
     rates = [one + (1 - one) / (drives - 1) for one in (share, (1 - share) / (drives - 1))]
     return rates[0] / rates[1] - 1
 
 
 def lives(results: Results) -> Table:
-    """When the first drive and the second were worn out, and what was lost."""
+    """When the first and the second drive were worn out, and the pages lost."""
     cells = []
     for name, system in ARRAYS.items():
         summary = results[LIVES[name]]

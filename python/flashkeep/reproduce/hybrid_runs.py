@@ -1,4 +1,4 @@
-"""What is run for the hybrid backup: an experiment, a function that makes its run; and what is made of a run."""
+"""The runs for the hybrid backup, one function for each experiment, and the figures computed from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PUBLISHED = Published("hybrid")
 
 REQUESTS = 40_000
-"""A run at full scale; of four volumes, all together. HPDA's log makes longer ones slow."""
+"""Requests of a run at full scale, of all four volumes together. HPDA's log makes longer runs slow."""
 
 BY_TITLE = {
     "USR": "hybrid-usr",
@@ -56,7 +56,7 @@ SYSTEMS = {
 CLOSED = (("replay", "closed"), ("depth", 1))
 
 AMPLE = ("redundancy.nvram_mib=512",)
-"""More memory than any of the stand-ins fills: what is used is what is needed."""
+"""More memory than any stand-in fills, so that the memory used is the memory needed."""
 
 ABLATED = 10_000
 
@@ -72,11 +72,11 @@ TABLE_1 = {
     "RAID6 (SSD)": ("t7-ssd-raid5", ("redundancy.scheme=raid6", 'members=["6 * intel-320-160"]'), 6, 4),
     "SSD+disk": ("t7-backup-64", (), 4, 4),
 }
-"""The drive, what is set of it, its SSDs, and how many of them hold data."""
+"""The drive, its changed values, its number of SSDs, and how many of them hold data."""
 
 
 def group_run(system: str, group: str, *values: str, at_most: int | None = None) -> Run:
-    """Four traces in closed loop, one a volume."""
+    """Four traces in closed loops, one for each volume."""
     first, *others = GROUPS[group]
     return Run(SYSTEMS[system], first, values, options=CLOSED, at_most=at_most, beside=tuple(others))
 
@@ -94,14 +94,14 @@ def dram() -> str:
 
 
 def cached_pair(name: str) -> Run:
-    """A volume of the RAID-1 of SSDs and disks, by itself, its disk's write cache on."""
+    """A single volume of the RAID-1 of SSDs and disks, with its disk's write cache on."""
     cache = PUBLISHED.value("parameters", "disk", "cache")
     members = f'members=["intel-320-160","st3500630a,disk.write_cache_mib={cache:g}"]'
     return Run("t7-hybrid-mirror-base", name, (members,), options=CLOSED, at_most=ABLATED)
 
 
 def ablations(group: str) -> dict[str, tuple[Run, ...]]:
-    """What is changed one at a time; volumes that know nothing of each other may run by themselves."""
+    """The ablations, one change each; independent volumes may run separately."""
     few = partial(group_run, group=group, at_most=ABLATED)
     return {
         "SSD RAID1, as it is": (few("SSD RAID1"),),
@@ -121,10 +121,10 @@ def ablations(group: str) -> dict[str, tuple[Run, ...]]:
 
 
 def idle(drive: str, *values: str, write: float = 1.0) -> Run:
-    """One page at a time on an idle drive or array that is full: at that rate none waits for another."""
+    """One page at a time on a full, idle drive or array: at that rate no request waits for another."""
     blocks = "flash.blocks_per_plane=64" if drive == "intel-320-160" else "member.flash.blocks_per_plane=64"
     if "disk" in drive or "backup" in drive:
-        # `member.` would mean the disk, too.
+        # `member.` would change the disk as well.
         blocks = 'members=["4 * intel-320-160,flash.blocks_per_plane=64","st3500630a"]'
     elif any(value.startswith("members") for value in values):
         values = tuple(value.replace("320-160", "320-160,flash.blocks_per_plane=64") for value in values)
@@ -148,18 +148,18 @@ def together(group: str) -> Run:
 
 
 BURSTS = {"short": "bursts=0.1:100", "as they are": "", "long": "bursts=0.0001:10000"}
-"""How requests come: a pause in ten gaps, in a thousand as the stand-ins have it, in ten thousand."""
+"""Burstiness: one pause in ten gaps, in a thousand (as in the stand-ins), in ten thousand."""
 FOOTPRINTS = {"as it is": "", "128 MiB": "footprint=128MiB", "64 MiB": "footprint=64MiB"}
-"""What a trace spreads over: 128 GiB in the stand-ins."""
+"""The footprint of a trace: 128 GiB in the stand-ins."""
 
 
 def changed(run: Run, synth: str) -> Run:
-    """A run whose requests come otherwise, in time or place."""
+    """A run with other arrivals or another footprint."""
     return replace(run, synth=synth)
 
 
 def contents(title: str) -> Run:
-    """What is in a trace."""
+    """The statistics of a trace."""
     return Run("intel-320-160", BY_TITLE[title], info=True)
 
 
@@ -169,7 +169,7 @@ def swept_share(drive: str, share: float) -> Run:
 
 
 def swept_memory(group: str, mib: int) -> Run:
-    """One disk behind four SSDs with so much memory."""
+    """One disk behind four SSDs with this much memory."""
     return group_run("64 MB", group, f"redundancy.nvram_mib={mib}")
 
 
@@ -192,7 +192,7 @@ def runs() -> Iterator[Run]:
 
 
 PHASES = ("in_place", "staged", "recalled", "destaged")
-"""What is written to a disk after reorganisation."""
+"""The volume written to a disk after reorganisation."""
 
 
 def moved(results: Results, run: Run) -> dict[str, float]:
@@ -213,7 +213,7 @@ def moved(results: Results, run: Run) -> dict[str, float]:
 
 
 def iops(results: Results, *several: Run) -> float:
-    """Requests a second, of all."""
+    """Requests per second, all volumes together."""
     return sum(float(results[run]["throughput"]["iops"]) for run in several)
 
 

@@ -1,4 +1,4 @@
-"""The share of writes and the size of the memory, swept to where the disk behind falls back: what the paper lacks."""
+"""Sweeps of write share and memory size up to the point where the disk cannot keep up; the paper has none."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from .paper import Results
 
 FEASIBLE = 0.98
-"""An array this near to its SSD alone does not feel its disk (ours)."""
+"""An array this close to its SSD alone counts as not slowed by its disk (our threshold)."""
 
 
 def feasible(results: Results) -> list[tuple[float, float, float]]:
-    """Share of writes, requests a second of the lone SSD, and of the array."""
+    """Share of writes, requests per second of the lone SSD, and of the array."""
     ssd, array = (partial(swept_share, drive) for drive in ("intel-320-160", SYSTEMS["8 MB"]))
     return [(share, iops(results, ssd(share)), iops(results, array(share))) for share in SHARES]
 
 
 def knee(points: list[tuple[float, float, float]]) -> float:
-    """The share of writes from which on the array falls behind its SSD, between two points by a straight line."""
+    """The share of writes from which the array is slower than its SSD, interpolated linearly between two points."""
     before = (points[0][0], 1.0)
     for share, ssd, array in points:
         ratio = array / ssd
@@ -94,7 +94,7 @@ def memory_knee(results: Results) -> Table:
 
 
 def bursts(results: Results) -> Table:
-    """The memory that traces take, if their requests came in shorter bursts or in longer ones."""
+    """The memory that traces need with shorter or longer bursts."""
     keys = {"max": "backup.nvram_most_mib", "mean": "backup.nvram_mean_mib"}
     several = {title: alone(title) for title in BY_TITLE} | {f"{group}, all four": together(group) for group in GROUPS}
     cells = [
@@ -109,7 +109,7 @@ def bursts(results: Results) -> Table:
 
 
 def locality(results: Results) -> Table:
-    """The share that is staged, if traces spread over less."""
+    """The share that is staged with smaller footprints."""
     cells = [
         Cell("ablation: locality", title, where, None, moved(results, changed(alone(title), synth))["share staged f"],
              "share")

@@ -1,4 +1,4 @@
-"""What a paper is made of: workloads, runs, tables with cells, notes, figures. No run is carried out here."""
+"""The parts of a paper: workloads, runs, tables with cells, notes, figures. Nothing is simulated here."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Workload:
 
     name: str
     title: str
-    """As the paper calls it."""
+    """The paper's name for it."""
     requests: int
-    """At full scale."""
+    """The number of requests at full scale."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One simulation: a drive, a workload, and what is special about it."""
+    """One simulation: a drive, a workload, and changed values and options."""
 
     drive: str
     workload: str
@@ -39,13 +39,13 @@ class Run:
     options: tuple[tuple[str, object], ...] = ()
     """Keys of a job: `("time_scale", 0.1)`."""
     at_most: int | None = None
-    """More requests than these are not needed at any scale."""
+    """The largest number of requests at any scale."""
     at_least: int = 0
-    """Fewer show nothing at any scale."""
+    """The smallest number of requests at any scale: fewer give no result."""
     beside: tuple[str, ...] = ()
-    """The workloads of an array's other volumes; the requests are those of all together."""
+    """The workloads of an array's other volumes; the number of requests is for all volumes together."""
     info: bool = False
-    """Nothing is simulated: what is in the workload, as `trace info` tells it."""
+    """No simulation: the statistics of the workload, as in `trace info`."""
 
 
 class Results:
@@ -65,7 +65,7 @@ class Results:
         return run in self._summaries
 
     def figure(self, run: Run, path: str) -> float | None:
-        """A figure of a run by its path, `response_us.read.mean`; none where the run has none."""
+        """A figure of a run by its path, `response_us.read.mean`; none if the run does not have it."""
         value: Any = self._summaries[run]
         for key in path.split("."):
             if value is None:
@@ -76,7 +76,7 @@ class Results:
 
 @dataclass(slots=True)
 class Cell:
-    """A number of the paper and ours. `published` is none in what the paper lacks, such as an ablation."""
+    """A published and a simulated number. `published` is none if the paper has no such number, as for ablations."""
 
     table: str
     row: str
@@ -94,24 +94,24 @@ class Cell:
 
     @property
     def number(self) -> Number:
-        """What a reason needs to know of it."""
+        """The data about the cell that a reason needs."""
         return Number(self.table, self.row, self.column, self.published, self.simulated, self.unit, self.verdict)
 
 
 class Rule(Protocol):
-    """How the cells of one table are judged."""
+    """The rule by which the cells of a table are judged."""
 
     @property
     def text(self) -> str:
         """The rule in words."""
 
     def judge(self, cells: Sequence[Cell]) -> list[str | None]:
-        """A verdict a cell; none where one of the two numbers is missing."""
+        """A verdict for each cell; none if one of the two numbers is missing."""
 
 
 @dataclass(slots=True)
 class Table:
-    """Cells that belong together, the rule by which they are judged, and what must be said about them."""
+    """Cells that belong together, the rule by which they are judged, and notes about them."""
 
     name: str
     title: str
@@ -119,7 +119,7 @@ class Table:
     rule: Rule | None = None
     notes: Sequence[str] = ()
     is_input: bool = False
-    """Whether it is what went in: that it agrees is no evidence, and its verdicts are counted by themselves."""
+    """Whether the cells are inputs: their agreement is no evidence, and their verdicts are counted separately."""
 
     @property
     def called(self) -> str:
@@ -129,7 +129,7 @@ class Table:
 
 @dataclass(slots=True)
 class Findings:
-    """What the runs of a paper say."""
+    """The results of a paper's runs."""
 
     tables: list[Table]
     pictures: list[Picture] = field(default_factory=list)
@@ -137,7 +137,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper: what it is, what is run for it, and what is made of the runs."""
+    """A paper: its description, its runs, and the evaluation of the runs."""
 
     name: str
     title: str
@@ -146,13 +146,13 @@ class Paper:
     runs: Callable[[], Iterable[Run]]
     find: Callable[[Results], Findings]
     stand_ins: str
-    """What the synthetic workloads are, in a sentence."""
+    """A description of the synthetic workloads, in a sentence."""
     misprints: tuple[str, ...]
     """Misprints and ambiguities of the paper, where they matter."""
     reasons: tuple[Reason, ...]
-    """Why cells are off."""
+    """Reasons for deviations."""
     trace_options: tuple[tuple[str, object], ...] = ()
-    """How the paper lays a real trace on its drives."""
+    """How the paper maps addresses of a real trace to its drives."""
 
 
 def described(
@@ -163,7 +163,7 @@ def described(
     trace_options: tuple[tuple[str, object], ...],
     **numbers: int,
 ) -> Paper:
-    """A paper whose words are those of `data/NAME.toml`; `numbers` fill the gaps in what it says of stand-ins."""
+    """A paper with the texts of `data/NAME.toml`; `numbers` fill the placeholders in its description of stand-ins."""
     told = tomllib.loads(files(__package__).joinpath("data", f"{name}.toml").read_text(encoding="utf-8"))
     return Paper(
         name, _line(told["title"]), told["citation"], workloads, runs, find,

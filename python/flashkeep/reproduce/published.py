@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Published:
-    """All that a paper has published."""
+    """All published numbers of a paper."""
 
     __slots__ = ("_cells",)
 
@@ -34,7 +34,7 @@ class Published:
         return value
 
     def cells(self, table: str, simulate: Callable[[Cell], float | None]) -> list[Cell]:
-        """The cells of a table, each with what `simulate` says of it."""
+        """The cells of a table, each with the simulated number that `simulate` returns."""
         found = [cell for cell in self._cells.values() if cell.table == table]
         if not found:
             raise KeyError(table)

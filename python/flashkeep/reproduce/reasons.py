@@ -1,4 +1,5 @@
-"""Why cells are off: paragraphs of `data/PAPER.toml`, the cells that each explains, and the cells that show it."""
+"""Reasons for deviations: paragraphs of `data/PAPER.toml`, the cells that each explains, and the cells that are
+evidence for it."""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ if TYPE_CHECKING:
 
 AGREES, SAME_SHAPE, DIFFERS = "agrees", "same shape", "differs"
 VERDICTS = (AGREES, SAME_SHAPE, DIFFERS)
-"""What is said of a cell: the rules are in `verdicts`."""
+"""The verdicts of a cell; `verdicts` has the rules."""
 
 FAR = 10.0
-"""Points: what is further off needs a reason under every verdict."""
+"""In points: a share that is off by more needs a reason under every verdict."""
 
 
 class Number(NamedTuple):
-    """What a reason needs to know of a cell."""
+    """The data about a cell that a reason needs."""
 
     table: str
     row: str
@@ -30,7 +31,7 @@ class Number(NamedTuple):
 
     @property
     def is_off(self) -> bool:
-        """Whether it wants a reason: it does not agree, or is a share that is off by more than ten points."""
+        """Whether it needs a reason: it does not agree, or it is a share that is off by more than ten points."""
         if self.verdict is None or self.published is None or self.simulated is None:
             return False
         return self.verdict != AGREES or (self.unit == "%" and abs(self.simulated - self.published) > FAR)
@@ -48,7 +49,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """A paragraph on why cells are off, those cells, and the runs that show it."""
+    """A paragraph that explains deviations, the cells that deviate, and the runs that are evidence."""
 
     title: str
     text: str
@@ -75,7 +76,7 @@ class Reason:
 
 
 def explain(reasons: Sequence[Reason], cells: Sequence[Number]) -> list[Why]:
-    """The paragraphs that the cells call for, in the order of the file, and the remarks."""
+    """The paragraphs for these cells, in the order of the file, and the remarks."""
     groups: dict[str, list[Number]] = {reason.title: [] for reason in reasons}
     for cell in cells:
         found = reason_for(reasons, cell) if cell.is_off else None
@@ -98,7 +99,7 @@ def _like(cell: Number, pattern: tuple[str, str, str]) -> bool:
 
 
 def _grids(reason: Reason, off: Sequence[Number], every: Sequence[Number]) -> Iterator[Grid]:
-    """The cells that are off, each beside its own ablations; then the ablations that are about several."""
+    """The cells that deviate, each beside its own ablations; then the ablations for several cells."""
     own = [pattern for pattern in reason.shown if "{row}" in pattern]
     if off:
         yield _beside(off, own, every)
@@ -126,7 +127,7 @@ def _beside(off: Sequence[Number], own: Sequence[tuple[str, str, str]], every: S
 
 
 def by_place(table: str, cells: Sequence[Number]) -> Grid:
-    """Cells by row and column, whichever there is more of down the page."""
+    """Cells by row and column; the dimension with more values goes down the page."""
     rows, columns = (tuple(dict.fromkeys(names)) for names in zip(*(cell[1:3] for cell in cells), strict=True))
     known = {(cell.row, cell.column): (cell.simulated, cell.unit) for cell in cells}
     if len(columns) > len(rows):

@@ -1,4 +1,4 @@
-"""Carries a paper's runs out: side by side, each kept as soon as it is done, none done twice."""
+"""Carries out a paper's runs: in parallel, each result stored when it is done, equal runs only once."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from .paper import Paper, Workload
 
 LEAST_REQUESTS = 1000
-"""Fewer say nothing about a mean, however small the scale."""
+"""The smallest number of requests at any scale: fewer give no useful mean."""
 
 READING = ("format", "sector_bytes", "columns", "bad_records")
-"""The options of `run` that say how the file of a trace is read."""
+"""The options of `run` for reading a trace file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +46,19 @@ class Setup:
     seed: int
     real: Mapping[str, Real]
     reading: Mapping[str, Any] = field(default_factory=dict)
-    """How the files of real traces are to be read, as `run` is told: `format`, `sector_bytes`, …"""
+    """The options of `run` for reading the real traces: `format`, `sector_bytes`, …"""
 
     def workload(self, name: str) -> Workload:
         return next(known for known in self.paper.workloads if known.name == name)
 
     def requests(self, run: Run) -> int:
-        """How many requests a run has."""
+        """The number of requests of a run."""
         real = self.real.get(run.workload)
         whole = real.requests if real else self.workload(run.workload).requests
         return min(whole, run.at_most or whole, max(LEAST_REQUESTS, run.at_least, round(self.scale * whole)))
 
     def job(self, run: Run) -> dict[str, object]:
-        """What the simulator is asked."""
+        """The arguments for the simulator."""
         job: dict[str, object] = {"drive": run.drive, "set": run.set, "seed": self.seed, "keep_requests": False}
         names, requests = (run.workload, *run.beside), self.requests(run)
         job["traces"] = self.traces(run)
@@ -75,7 +75,7 @@ class Setup:
         return [self.real[name].path if name in self.real else f"synth:{name},{more}" for name in names]
 
     def info(self, run: Run) -> dict[str, Any]:
-        """What is in a run's workload."""
+        """The statistics of a run's workload."""
         (trace,), limit = self.traces(run), self.requests(run)
         if run.workload in self.real:
             text = _flashkeep.trace_info(trace, limit=limit, **self.reading)
@@ -85,7 +85,8 @@ class Setup:
         return found
 
     def digest(self, run: Run) -> str:
-        """What a run's result depends on, in 64 letters: drive, workload, options, version."""
+        """A hash (64 hexadecimal digits) of everything that a run's result depends on: drive, workload, options,
+        version."""
         job = self.job(run)
         del job["drive"], job["set"]
         if any(name in self.real for name in (run.workload, *run.beside)):
@@ -98,7 +99,7 @@ class Setup:
 
 
 def drive_digest(run: Run) -> str:
-    """The drive of a run with every default filled in, in 64 letters."""
+    """A hash of a run's drive with every default filled in."""
     return _drive_digest(run.drive, run.set)
 
 
@@ -117,7 +118,7 @@ _builds: list[str] = []
 
 
 def _build() -> str:
-    """The simulator itself: while it is being worked on, its version says too little."""
+    """A hash of the simulator itself: during development its version number does not change."""
     if not _builds:
         _builds.append(file_digest(_flashkeep.__file__))
     return _builds[0]
@@ -128,7 +129,7 @@ def _sha256(data: bytes) -> str:
 
 
 def file_digest(path: str) -> str:
-    """A file's contents, in 64 letters."""
+    """A hash of a file's contents."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -145,7 +146,7 @@ def real_traces(paper: Paper, given: Iterable[str], reading: Mapping[str, Any]) 
 
 
 class Store:
-    """Finished runs, a file each, named by what they depend on."""
+    """Finished runs, one file each, named by the hash of their inputs."""
 
     __slots__ = ("_folder",)
 
@@ -174,7 +175,7 @@ class Store:
 
 
 class Farm:
-    """The runs that are to be done, in threads: the simulator gives the GIL up."""
+    """Carries out runs in threads; the simulator releases the GIL."""
 
     def __init__(self, setup: Setup, store: Store, workers: int, quiet: bool) -> None:
         self._setup, self._store, self._workers = setup, store, workers
@@ -182,13 +183,13 @@ class Farm:
         self.reused = 0
         self.done = 0
         self.took: dict[str, float] = {}
-        """What the runs have cost, whenever they were done: seconds of a core, and on the clock, added up."""
+        """The total cost of the runs, including stored ones: seconds of processor time, and of wall-clock time."""
 
     def run(self) -> Results:
-        """Every run of the paper, from the store where it is there."""
+        """The results of every run of the paper, from the store if it has them."""
         wanted = {run: self._setup.digest(run) for run in dict.fromkeys(self._setup.paper.runs())}
         summaries = {digest: self._store.get(digest) for digest in wanted.values()}
-        # The longest first, so that no core is left alone with one at the end; equal ones once.
+        # The longest runs start first, so that cores finish at about the same time; equal runs are done once.
         missing = {digest: run for run, digest in wanted.items() if summaries[digest] is None}
         order = sorted(missing, key=lambda digest: -self._setup.requests(missing[digest]))
         self.reused = len(summaries) - len(order)

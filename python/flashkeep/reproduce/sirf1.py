@@ -43,7 +43,7 @@ def find(results: Results) -> Findings:
 
 
 def table_3(results: Results) -> Table:
-    """What the workloads are: for synthetic ones, what went in."""
+    """The properties of the workloads; for synthetic ones, their parameters."""
 
     def simulate(cell: Cell) -> float:
         workload: dict[str, float] = results[pair("TP1", BY_TITLE[cell.row])[0]]["workload"]
@@ -64,7 +64,7 @@ def table_3(results: Results) -> Table:
 
 
 def table_5(results: Results) -> Table:
-    """What the drives are."""
+    """The properties of the drives."""
 
     def simulate(cell: Cell) -> float:
         name, printed = cell.row.split("/")
@@ -117,7 +117,7 @@ def tables_6_and_7(results: Results) -> list[Table]:
 
 
 def text(results: Results) -> Table:
-    """What the conclusions say in numbers."""
+    """The numbers in the conclusions."""
     gains = {
         (name, title): gain(results, pair(name, workload), "dMRT")
         for name in PAIRS
@@ -134,7 +134,7 @@ def text(results: Results) -> Table:
 
 
 def trends(results: Results) -> list[Table]:
-    """What the text says of the three figures, whose numbers are not printed."""
+    """The text's claims about the three figures, whose numbers are not printed."""
 
     def mean(drive: str, workload: str) -> float | None:
         return results.figure(Run(drive, workload), "response_us.all.mean")
@@ -173,7 +173,7 @@ def ablations(results: Results) -> list[Table]:
         Table(f"ablation: {name}", titles[name], [
             Cell(f"ablation: {name}", f"{at}/{title}", mean, None, gain(results, ablated(at, workload), mean), "%")
             for title, workload in BY_TITLE.items()
-            if not (workload in results.real and "bursts" in name)  # it has those it was recorded with
+            if not (workload in results.real and "bursts" in name)  # a real trace has its recorded arrivals
             for at in ablated_pairs(name)
             for mean in MEANS
         ], notes=(f"At most {ABLATED:,} requests a run.",))
@@ -182,4 +182,4 @@ def ablations(results: Results) -> list[Table]:
 
 
 PAPER = described("sirf1", WORKLOADS, runs, find, (("merge_devices", True), ("wrap", True)))
-"""Its traces are laid on a drive as SSDSim lays them."""
+"""Addresses of its traces are mapped to a drive as in SSDSim."""

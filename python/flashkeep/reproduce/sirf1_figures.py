@@ -47,7 +47,7 @@ def pictures(results: Results, cells: dict[tuple[str, str], Cell]) -> list[Pictu
 
 
 def means(results: Results, figure: Figure, style: Style, names: tuple[str, ...]) -> None:
-    """Mean response times: a group a workload, two bars a test pair."""
+    """Mean response times: one group for each workload, two bars for each test pair."""
     axes = figure.subplots()
     series = tuple(
         Series(f"{name} {drive}", tuple(
@@ -86,7 +86,7 @@ def page_sizes(results: Results, figure: Figure, style: Style) -> None:
 
 
 def side_by_side(cells: dict[tuple[str, str], Cell], figure: Figure, style: Style, names: tuple[str, ...]) -> None:
-    """Published and simulated gains, a panel a column of the table."""
+    """Published and simulated gains, one panel for each column of the table."""
     rows = [(title, name) for title in TITLES for name in names]
     every = list(panels(figure, len(MEANS), sharex=True))
     for mean, axes in zip(MEANS, every, strict=True):

@@ -1,4 +1,4 @@
-"""What is run for SIRF-1: an experiment, a function that makes its run; and what is made of a run."""
+"""The runs for SIRF-1, one function for each experiment, and the figures computed from them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ GREEK = {"dMRT": "ΔMRT", "dMRRT": "ΔMRRT", "dMWRT": "ΔMWRT"}
 PAGES_KIB = (2, 4, 8)
 
 ABLATED = 500_000
-"""Requests of an ablation at most: enough for the DRAM to fill and for means that stand to a per cent."""
+"""The largest number of requests of an ablation: enough to fill the DRAM and for means exact to one per cent."""
 
 BURSTS = "bursts=0.1:100"
 """One gap in ten is a pause, the others are a hundredth of the mean gap."""
@@ -70,7 +70,7 @@ def equal_dram(name: str, workload: str) -> tuple[Run, Run]:
 
 
 def least_busy(name: str, workload: str) -> tuple[Run, Run]:
-    """Reads from the copy that will be ready first, not from each in turn."""
+    """Reads go to the copy that will be ready first, not to each in turn."""
     return pair(name, workload, mirror=("redundancy.read_policy=least-busy",))
 
 
@@ -91,7 +91,7 @@ def page_size(kib: int, workload: str) -> tuple[Run, Run]:
 
 
 def as_it_is(name: str, workload: str) -> tuple[Run, Run]:
-    """Nothing changed but the number of requests: what the ablations are to be compared with."""
+    """The unchanged run with fewer requests, for comparison with the ablations."""
     plain, mirrored = PAIRS[name]
     return Run(plain, workload, at_most=ABLATED), Run(mirrored, workload, at_most=ABLATED)
 
@@ -106,7 +106,7 @@ ABLATIONS = {
 
 
 def ablated_pairs(ablation: str) -> tuple[str, ...]:
-    """The test pairs of an ablation: the choice of the copy hardly matters, and three of them say so."""
+    """The test pairs of an ablation; for the choice of the copy, which hardly matters, three are enough."""
     return CHANNELS if ablation == "least busy" else tuple(PAIRS)
 
 
@@ -123,6 +123,6 @@ def runs() -> Iterator[Run]:
 
 
 def gain(results: Results, two: tuple[Run, Run], mean: str) -> float | None:
-    """By how much the mirrored drive is faster, % of the plain one: 100 · (plain − mirrored) / plain."""
+    """How much faster the mirrored drive is, % of the plain one: 100 · (plain − mirrored) / plain."""
     plain, mirrored = (results.figure(run, f"response_us.{MEANS[mean]}.mean") for run in two)
     return None if plain is None or mirrored is None else 100.0 * (plain - mirrored) / plain

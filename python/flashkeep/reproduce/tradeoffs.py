@@ -61,7 +61,7 @@ def mean(results: Results, run: Run) -> float | None:
 
 
 def micro_figure(results: Results, cell: Cell, run: Run | None = None) -> float | None:
-    """The element's own time for a page, with what cleaning takes of it; or pages a second."""
+    """The element's own time for a page, with its share of cleaning; or pages per second."""
     run = run or micro(cell.row)
     rate = results.figure(run, "throughput.iops")
     if cell.column == "rate" or not rate:
@@ -73,7 +73,7 @@ def micro_figure(results: Results, cell: Cell, run: Run | None = None) -> float 
 
 
 def cleaned(results: Results, run: Run, column: str) -> float | None:
-    """What cleaning a block has taken, how much of it was free to be had, how many were cleaned."""
+    """The time of cleaning a block, the share of free pages in it, and the number of cleaned blocks."""
     summary = results[run]
     done, flash = summary["operations"], summary["drive"]["flash"]
     blocks = done["erase"]["gc"]
@@ -99,7 +99,7 @@ def find(results: Results) -> Findings:
 
 
 def flash(results: Results) -> Table:
-    """What a package is."""
+    """The properties of a package."""
     told = results[package("reads")]["drive"]["flash"]
     page = told["page_kib"] * 1024
     figures = {
@@ -179,7 +179,7 @@ def sizes(results: Results) -> list[Table]:
 
     def by_place(_: Cell) -> float | None:
         if NAMED["TPC-C"] in results.real:
-            return None  # its requests begin where they begin
+            return None  # requests of a real trace keep their start addresses
         before, after = (mean(results, aligned(4, align)) for align in (ALIGNED, UNALIGNED))
         return trend(before, after, 0.001 * (before or 0.0))
 
@@ -194,7 +194,7 @@ def sizes(results: Results) -> list[Table]:
 
 
 def cleanings(results: Results) -> list[Table]:
-    """What it takes to clean a block."""
+    """The cost of cleaning a block."""
     every = PUBLISHED.cells("cleaning", lambda cell: cleaned(results, cleaning(cell.row), cell.column))
     blocks = PUBLISHED.cells("blocks", lambda cell: cleaned(results, cleaning(cell.row), cell.column))
 
@@ -234,7 +234,7 @@ def wear(results: Results) -> list[Table]:
 
 
 def industry(results: Results) -> Table:
-    """What is sold, beside modelled drives of its kind."""
+    """Products, beside modelled drives of the same kind."""
 
     def reach(cell: Cell) -> float | None:
         run = device(cell.row, cell.column)
@@ -257,7 +257,7 @@ def industry(results: Results) -> Table:
 
 
 def lacking(results: Results) -> list[Table]:
-    """Experiments whose numbers are not printed, or that the paper has only in words."""
+    """Experiments whose numbers are not printed, or that the paper describes in words only."""
 
     def cell(table: str, row: str, column: str, run: Run, path: str = "response_us.all.mean", unit: str = "µs") -> Cell:
         return Cell(table, row, column, None, results.figure(run, path), unit)

@@ -47,7 +47,7 @@ def pictures(results: Results, tables: list[Table]) -> list[Picture]:
 
 
 def draw_interleaving(results: Results, figure: Figure, style: Style) -> None:
-    """Response above, queue below; a column a workload."""
+    """Response above, queue below; one column for each workload."""
     every = list(panels(figure, 2, 2))
     words = (("response_us.all.mean", "mean response, µs"), ("queue.mean", "requests in the drive"))
     for at, axes in enumerate(every):
@@ -73,7 +73,7 @@ def draw_interleaving(results: Results, figure: Figure, style: Style) -> None:
 
 
 def draw_micro(cells: Cells, figure: Figure, style: Style) -> None:
-    """Latency above, rate below; a place a benchmark."""
+    """Latency above, rate below; one place for each benchmark."""
     rows = PUBLISHED.rows("micro")
     every = list(panels(figure, 2))
     names = tuple(row.replace(" ", "\n", 1).replace(", ", ",\n") for row in rows)
@@ -88,7 +88,7 @@ def draw_micro(cells: Cells, figure: Figure, style: Style) -> None:
 
 
 def draw_pages(results: Results, cells: Cells, figure: Figure, style: Style) -> None:
-    """A line over page sizes, the two published numbers beside."""
+    """A line over page sizes, with the two published numbers."""
     axes = figure.subplots()
     values = tuple(results.figure(paged(kib), "response_us.all.mean") for kib in PAGES_KIB)
     lines(axes, style, tuple(float(at) for at in range(len(PAGES_KIB))), (Series("simulated", values, 0, 0),), "µs")
@@ -133,7 +133,7 @@ def draw_wear(cells: Cells, figure: Figure, style: Style) -> None:
 
 
 def draw_industry(cells: Cells, figure: Figure, style: Style) -> None:
-    """A panel a test, a place a product."""
+    """One panel for each test, one place for each product."""
     every = list(panels(figure, 2, 2))
     tests = dict.fromkeys(column for _, column in cells)
     for axes, test in zip(every, tests, strict=True):

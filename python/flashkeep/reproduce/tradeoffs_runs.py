@@ -1,4 +1,4 @@
-"""What is run for Design Tradeoffs for SSD Performance: an experiment, a function that makes its run."""
+"""The runs for Design Tradeoffs for SSD Performance, one function for each experiment."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ WORKLOADS = (
 )
 NAMED = {"TPC-C": "atc08-tpcc", "Exchange": "atc08-exchange", "IOzone": "atc08-iozone", "Postmark": "atc08-postmark"}
 SHORT = 20_000
-"""Requests that a mean response needs where nothing is cleaned."""
+"""The number of requests for a mean response without cleaning."""
 
 EIGHTH = "flash.blocks_per_plane=256"
-"""An eighth of the drive's blocks, where they do not matter: it is sooner full."""
+"""An eighth of the drive's blocks, for runs in which their number does not matter: the drive fills sooner."""
 FOOTPRINT = {"TPC-C": "footprint=2GiB", "Exchange": "footprint=2GiB"}
-"""What fits into that drive."""
+"""The footprint that fits that drive."""
 MICRO_PLACES = "footprint=3593678848"
 """An eighth of the drive's logical pages, as in the validation runs; with cleaning."""
 CLEANED_PLACES = "footprint=3800MiB"
-"""TPC-C's locality is not published. With this one a cleaned block is as empty as the paper's."""
+"""TPC-C's locality is not published. With this one, a cleaned block has as few valid pages as in the paper."""
 
 
 def named(drive: str, title: str, *values: str, at_most: int = SHORT, faster: float = 1.0, synth: str = "") -> Run:
@@ -43,7 +43,7 @@ def named(drive: str, title: str, *values: str, at_most: int = SHORT, faster: fl
 
 
 def micro(row: str) -> Run:
-    """A microbenchmark. Random ones have enough requests waiting for no element to be idle."""
+    """A microbenchmark. Random ones have enough outstanding requests to keep all elements busy."""
     places, kind = row.partition(",")[0].split(" ")
     queue, values = ("depth=512", ("host.queue_depth=0",)) if places == "random" else ("depth=16", ())
     keys = f"write={int(kind == 'write')},size=4KiB,{queue}"
@@ -59,7 +59,7 @@ def extension(row: str) -> Run:
 
 
 def package(row: str) -> Run:
-    """One package, busy all the time; shorter than what its spare room takes."""
+    """One package, always busy; the run writes less than its spare space."""
     drive, keys = {
         "reads": ("atc08-ideal", "write=0,depth=1"),
         "reads, interleaved": ("atc08-interleaved", "write=0,depth=128"),
@@ -88,17 +88,17 @@ ALIGNED, UNALIGNED = "align=8KiB", "align=512"
 
 
 def paged(kib: int, faster: float = 1.0) -> Run:
-    """TPC-C with logical pages of a size; no more of it than the spare room takes at the largest."""
+    """TPC-C with logical pages of a size; the run is limited to what the spare space holds with the largest size."""
     return named("atc08-32gb", "TPC-C", f"ftl.logical_page_kib={kib}", at_most=4_000, faster=faster)
 
 
 def aligned(kib: int, align: str) -> Run:
-    """TPC-C, its requests beginning anywhere or not; parts of pages are merged with what is there."""
+    """TPC-C, with aligned or unaligned requests; parts of pages are merged with the rest of the page."""
     return named("atc08-32gb", "TPC-C", f"ftl.logical_page_kib={kib}", "ftl.partial_writes=merge", synth=align)
 
 
 def cleaning(row: str) -> Run:
-    """A workload that goes on for as many cleaned blocks as the paper's."""
+    """A workload that is long enough to clean as many blocks as the paper's."""
     title, _, how = row.partition(", ")
     drive = "atc08-interplane" if how == "inter-plane" else "atc08-32gb"
     if title == "TPC-C":
@@ -115,21 +115,21 @@ def wear_of(row: str) -> tuple[str, ...]:
 
 
 def worn(row: str, footprint: str = "") -> Run:
-    """IOzone, with a way of levelling; a smaller file on an eighth of the drive for the ablation."""
+    """IOzone with a method of wear leveling; the ablation uses a smaller file on an eighth of the drive."""
     if not footprint:
         return Run("atc08-32gb", NAMED["IOzone"], wear_of(row))
     return Run("atc08-32gb", NAMED["IOzone"], (EIGHTH, *wear_of(row)), f"footprint={footprint}", at_most=73_000)
 
 
 FILES = {"512MiB": "4 GiB", "256MiB": "2 GiB", "192MiB": "1.5 GiB"}
-"""The file on an eighth of the drive, and what it is on the whole."""
+"""The size of the file on an eighth of the drive, and on the whole drive."""
 
 UNITS = {"none": "chip", "two dies": "die", "four pairs of planes": "plane-pair", "eight planes": "plane"}
 FASTER = (1.0, 10.0, 20.0, 30.0)
 
 
 def interleaved(title: str, unit: str, faster: float) -> Run:
-    """A workload whose requests come faster, on packages whose parts overlap."""
+    """A workload with a higher rate, on packages whose parts overlap."""
     return named("atc08-ideal", title, f"flash.busy_unit={UNITS[unit]}", faster=faster)
 
 
@@ -141,17 +141,17 @@ BACKGROUND = {
 
 
 CLEANED = {"TPC-C": ("475MiB", 300_000), "IOzone": ("512MiB", 20_000), "Postmark": ("256MiB", 20_000)}
-"""Workloads that an eighth of a drive cleans for: their footprint there, and how many requests it takes."""
+"""Workloads for cleaning on an eighth of a drive: their footprint there, and the number of requests."""
 
 
 def cleaned_for(drive: str, title: str, *values: str) -> Run:
-    """A workload that an eighth of a drive cleans for."""
+    """A workload for cleaning on an eighth of a drive."""
     footprint, at_most = CLEANED[title]
     return Run(drive, NAMED[title], (EIGHTH, *values), f"footprint={footprint}", at_most=at_most)
 
 
 def background(title: str, how: str) -> Run:
-    """A workload that is cleaned for when a request waits, when none does, or ahead of the need."""
+    """A workload with cleaning when a request waits, when none waits, or ahead of need."""
     return cleaned_for("atc08-32gb", title, BACKGROUND[how])
 
 
@@ -160,17 +160,17 @@ POOLS = {
     "a plane, over the pins": "atc08-interplane",
     "a package": "atc08-element",
 }
-"""What has an open block, a threshold and victims of its own; how its pages move; and the drive of that kind."""
+"""The unit with an open block, a threshold and victims of its own; how its pages move; and the drive."""
 
 
 def pooled_micro(row: str, pool: str) -> Run:
-    """A microbenchmark with cleaning, which the paper does not say the pools of."""
+    """A microbenchmark with cleaning; the paper does not name its block pools."""
     run = micro(row)
     return Run(POOLS[pool], run.workload, run.set, run.synth)
 
 
 _OVERLAP = ("flash.bus=transfers", "ftl.read_in_flight=memory")
-"""The pins are free while a part works."""
+"""The pins are free while a part is busy."""
 TURNS = {
     "a package as one": ("atc08-32gb",),
     "two dies": ("atc08-32gb", "flash.busy_unit=die", *_OVERLAP),
@@ -178,12 +178,13 @@ TURNS = {
     "four pairs of planes": ("atc08-32gb", "flash.busy_unit=plane-pair", *_OVERLAP),
     "four pairs of planes, rounds": ("atc08-rounds", "flash.busy_unit=plane-pair"),
 }
-"""What works side by side in a package, and whether it takes requests as they come or in rounds, as the extension."""
+"""The parts of a package that work in parallel, and whether they take requests as they arrive or in rounds, like the
+extension."""
 IN_TURN_FASTER = (1.0, 10.0, 20.0)
 
 
 def in_turn(title: str, how: str, faster: float) -> Run:
-    """A workload whose requests come faster, on packages whose parts work side by side or in rounds."""
+    """A workload with a higher rate, on packages whose parts work in parallel or in rounds."""
     drive, *values = TURNS[how]
     return named(drive, title, *values, faster=faster)
 
@@ -192,7 +193,7 @@ RESERVE = (0.08, 0.10, 0.15, 0.20, 0.30, 0.40)
 
 
 def reserved(title: str, share: float) -> Run:
-    """A workload on a drive that keeps a share of its blocks back."""
+    """A workload on a drive that reserves a share of its blocks."""
     blocks = int(share * 256)
     return named("atc08-32gb", title, f"ftl.over_provisioning={blocks / (256 - blocks):.12g}", at_most=1_000_000)
 
@@ -205,7 +206,8 @@ DEVICES: Mapping[str, tuple[str, tuple[str, ...], str, int]] = {
     "Zeus": ("atc08-32gb", ("host.link_us_per_sector=1.28", "host.queue_depth=0", EIGHTH), "256KiB", 32),
     "FusionIO": ("atc08-interleaved", ("flash.channels=24", "host.link_us_per_sector=0.512", EIGHTH), "1MiB", 32),
 }  # fmt: skip
-"""A drive of each kind: the preset, what is special, the size of sequential requests, random requests at once."""
+"""A drive of each kind: the preset, its changed values, the size of sequential requests, and the number of outstanding
+random requests."""
 KINDS = (
     "USB: one package, a map of blocks, USB 2 (60 MB/s), one request at a time.",
     "MTron: eight packages, a map of stripes of 512 KiB, SATA 1 (150 MB/s), one request at a time.",
@@ -215,7 +217,7 @@ KINDS = (
 
 
 def device(row: str, test: str) -> Run:
-    """A test of a drive of a kind. Where a request moves whole stripes, fewer are needed."""
+    """A test of a drive of a kind. If requests move whole stripes, fewer are needed."""
     drive, values, large, depth = DEVICES[row]
     places, kind = test.split(" ")
     size, waiting, at_most = (large, max(depth, 8), SHORT) if places == "sequential" else ("4KiB", depth, SHORT)

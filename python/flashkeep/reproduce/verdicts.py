@@ -1,6 +1,6 @@
-"""*agrees*, *same shape*, *differs*: the rules by which a simulated number is set beside a published one.
+"""*agrees*, *same shape*, *differs*: the rules that compare a simulated number with a published one.
 
-A rule is stated once, in words, beside what carries it out; the report prints the words.
+Each rule is stated once, in words, beside its code; the report prints the words.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def own_group(cell: Cell) -> str:
-    """Every cell by itself: there is no order to keep."""
+    """Each cell is a group of its own: no order is compared."""
     return f"{cell.row}/{cell.column}"
 
 
 @dataclass(frozen=True)
 class Near:
-    """Near enough, or at least of the same sign and in the same order as its neighbours.
+    """The number is near enough, or at least of the same sign and in the same order as its neighbours.
 
     `within` is what may be off, in the cell's own unit, or as a share of the published number where `relative`;
     `level` is how much two numbers must differ to be in any order (and a number from 0, to have a sign).
@@ -33,7 +33,7 @@ class Near:
     level: float
     group: Callable[[Cell], str]
     order: str
-    """What a group is, in words: "the three test pairs of a workload"."""
+    """A group, in words: "the three test pairs of a workload"."""
     relative: bool = False
 
     @property
@@ -72,7 +72,7 @@ class Near:
         return SAME_SHAPE if same_sign and ordered and len(group) > 1 else DIFFERS
 
     def _alike(self, published: float, other: float, simulated: float, ours: float) -> bool:
-        """Whether what is published to be greater is so, too, where simulated."""
+        """Whether numbers that are greater in the paper are greater in the simulation as well."""
         apart = published - other
         level = self._scaled(self.level, max(abs(published), abs(other)))
         return abs(apart) <= level or (simulated - ours) * apart > 0
@@ -100,7 +100,7 @@ class Same:
 
 
 def trend(before: float | None, after: float | None, level: float) -> float | None:
-    """1 where a number rises by more than `level`, −1 where it falls, 0 where it stays; none where one is missing."""
+    """1 if a number rises by more than `level`, −1 if it falls, 0 if it stays; none if one is missing."""
     if before is None or after is None:
         return None
     change = after - before

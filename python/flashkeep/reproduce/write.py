@@ -1,4 +1,4 @@
-"""What `reproduce` leaves: PAPER.json, PAPER.csv, PAPER.html, and figures as SVG and PNG."""
+"""Writes the results of `reproduce`: PAPER.json, PAPER.csv, PAPER.html, and figures as SVG and PNG."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = ("table", "row", "column", "published", "simulated", "unit", "verdict"
 
 
 def write(setup: Setup, findings: Findings, took: dict[str, float], folder: str) -> dict[str, Any]:
-    """Writes a paper's results and returns what stands in its JSON file; `took` is what its runs have cost."""
+    """Writes a paper's results and returns the contents of its JSON file; `took` is the cost of its runs."""
     for table in findings.tables:
         if table.rule is not None:
             for cell, verdict in zip(table.cells, table.rule.judge(table.cells), strict=True):
@@ -42,7 +42,7 @@ def write(setup: Setup, findings: Findings, took: dict[str, float], folder: str)
     )
     _put(folder, f"{name}.html", page.encode())
     text = json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False)
-    _put(folder, f"{name}.json", f"{text}\n".encode())  # last: where it stands, everything does
+    _put(folder, f"{name}.json", f"{text}\n".encode())  # last: if it exists, the results are complete
     return results
 
 
@@ -103,7 +103,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
 
 
 def _provenance(results: dict[str, Any]) -> str:
-    """Where the numbers come from, in a line."""
+    """The source of the numbers, in a line."""
     from hashlib import sha256
 
     real = [workload["name"] for workload in results["workloads"] if not workload["synthetic"]]

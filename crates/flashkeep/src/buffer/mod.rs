@@ -1,5 +1,5 @@
-//! The host's side of a port: what each page ought to hold, which pages existed before time 0, and the requests that
-//! the port makes of the tree below.
+//! The host's side of a port: the expected contents of each page, the pages that existed before time 0, and the port's
+//! requests to the tree below.
 
 mod options;
 
@@ -17,23 +17,23 @@ use crate::kernel::SimTime;
 pub struct Buffer<C> {
     port: Port<C>,
     existing: Existing,
-    /// What each page ought to hold.
+    /// The expected contents of each page.
     oracle: Oracle<C>,
-    /// Pages that were read, having been neither written nor there before time 0.
+    /// Pages that were read although they had not been written and did not exist before time 0.
     pub first_touches: u64,
 }
 
-/// What the port works through: the tree below, and the request above.
+/// The context of a port's work: the tree below, and the request above.
 pub struct Below<'a, S, C, L> {
     /// The executor.
     pub engine: &'a mut Engine<S, C>,
-    /// The leaves.
+    /// The backends.
     pub leaves: &'a mut L,
     /// The instant.
     pub now: SimTime,
     /// The request.
     pub request: Ticket,
-    /// What its reads must return.
+    /// The expected results of its reads.
     pub expected: &'a mut Vec<Expected<C>>,
 }
 
@@ -52,7 +52,7 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
         }
     }
 
-    /// Notes what pages must be read as.
+    /// Records the expected contents of pages that are read.
     #[inline]
     fn expect(&mut self, oracle: &Oracle<C>, page: u32, count: u32, contents: impl Fn(u32) -> C) {
         if C::KEEP {
@@ -68,7 +68,7 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
     }
 }
 
-/// What is behind the host's port, and what the host knows of it.
+/// The tree behind the host's port, and the contents that the host expects.
 struct Tree<'a, 'b, S, C, L> {
     below: &'a mut Below<'b, S, C, L>,
     oracle: &'a Oracle<C>,
@@ -109,7 +109,7 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Behind<C> for Tree<'_, '_, S, C, L> {
 }
 
 impl<C: Contents> Buffer<C> {
-    /// The buffer of a drive or array behind this port.
+    /// The buffer for a drive or array behind this port.
     #[must_use]
     pub fn new(port: Port<C>, existing: Existing) -> Self {
         let oracle = Oracle::new(port.pages().len());
@@ -128,16 +128,16 @@ impl<C: Contents> Buffer<C> {
         self.port.hits().unwrap_or_default()
     }
 
-    /// Adds which pages there are, and what they ought to hold.
+    /// Adds to a snapshot which pages exist, and their expected contents.
     pub fn save(&self, image: &mut Writer) {
         image.put(self.port.pages());
         image.put(self.oracle.versions());
     }
 
-    /// Takes over which pages there are.
+    /// Takes over from a snapshot which pages exist.
     ///
     /// # Errors
-    /// In words: it is not the state of such a drive.
+    /// A message, if the state is not that of such a drive.
     pub fn load(&mut self, image: &mut Reader) -> Result<(), String> {
         *self.port.pages_mut() = image.take()?;
         let versions = image.take()?;
@@ -150,12 +150,12 @@ impl<C: Contents> Buffer<C> {
         Ok(())
     }
 
-    /// Whole pages have been written by a way that does not lead through here.
+    /// Records that whole pages were written without this port.
     pub fn set_written(&mut self, pages: &[u32]) {
         self.port.pages_mut().set_all(pages);
     }
 
-    /// Asks for a page's bit before it is wanted.
+    /// Prefetches a page's bit.
     #[inline]
     pub fn prefetch(&self, page: Page) {
         self.port.pages().prefetch(page.0);
@@ -167,16 +167,16 @@ impl<C: Contents> Buffer<C> {
         self.port.pages().page_sectors()
     }
 
-    /// Which sectors of each page exist behind the port.
+    /// The sectors of each page that exist behind the port.
     #[must_use]
     pub fn pages(&self) -> &Pages {
         self.port.pages()
     }
 
-    /// Pages come to exist before time 0 (or, at first touch, as if they had been there).
+    /// Creates pages before time 0 (or, at first touch, as if they had existed).
     pub fn create<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) {
         for page in fragment.page..fragment.page + fragment.count {
-            // Not what the cache holds for it meanwhile.
+            // Without the contents that the cache holds meanwhile.
             let cached = C::KEEP && self.port.newest(page).is_some();
             let contents = if cached { self.oracle.before(page) } else { self.oracle.current(page) };
             let mut tree = Tree { below, oracle: &self.oracle };
@@ -184,7 +184,7 @@ impl<C: Contents> Buffer<C> {
         }
     }
 
-    /// A run of whole pages comes to exist before time 0, none of which did.
+    /// Creates a run of whole pages before time 0, none of which existed.
     pub fn create_run<S: Scheme, L: Leaves<C>>(
         &mut self,
         first: u32,
@@ -195,7 +195,7 @@ impl<C: Contents> Buffer<C> {
         self.port.create_run(first, count, 0, |page| oracle.current(page), &mut Tree { below, oracle });
     }
 
-    /// The host writes pages: they are another version from now on.
+    /// The host writes pages: counts a new version of each.
     #[inline]
     fn count_versions(&mut self, first: u32, count: u32) {
         if C::KEEP {
@@ -236,8 +236,8 @@ impl<C: Contents> Buffer<C> {
         self.port.rewrite(page, &mut Tree { below, oracle: &self.oracle });
     }
 
-    /// The pages are zeros from now on; a part of a page that is trimmed stays as it is. False if that takes no more
-    /// than the memory's time.
+    /// Trims whole pages, which are zeros from now on; a page that is trimmed in part stays as it is. False if that
+    /// takes only the controller's memory time.
     pub fn trim<S: Scheme, L: Leaves<C>>(
         &mut self,
         fragment: Fragment,
@@ -260,30 +260,30 @@ impl<C: Contents> Buffer<C> {
         self.port.read(fragment, 0, &mut Tree { below, oracle: &self.oracle })
     }
 
-    /// Whether there is a cache, which may have the newest version of a page alone.
+    /// Whether there is a cache, which may hold the only newest version of a page.
     #[must_use]
     pub fn has_cache(&self) -> bool {
         self.port.has_cache()
     }
 
-    /// Whether a read returned what it must ([`Oracle::accepts`]).
+    /// Whether a read returned the right contents ([`Oracle::accepts`]).
     #[must_use]
     pub fn accepts(&self, expected: &Expected<C>, found: C, may_be_newer: bool) -> bool {
         self.oracle.accepts(expected, found, may_be_newer)
     }
 
-    /// How often a page has been written (modulo 2¹⁶); only where contents are something.
+    /// The number of writes of a page, modulo 2¹⁶; only if contents are kept.
     #[must_use]
     pub fn version(&self, page: u32) -> u16 {
         self.oracle.version(page)
     }
 
-    /// The power fails: the cache is empty.
+    /// The power fails: the cache loses its contents.
     pub fn forget(&mut self) {
         self.port.empty_cache();
     }
 
-    /// After a power cut a page is found to hold this, which may be older than what the host had been told.
+    /// After a power cut, a page is found to hold this version, which may be older than the last one acknowledged.
     pub fn fall_back(&mut self, page: u32, contents: C) {
         if contents != C::default() {
             self.oracle.fall_back(page, contents);
@@ -291,12 +291,12 @@ impl<C: Contents> Buffer<C> {
         self.port.fall_back(page, contents);
     }
 
-    /// Reads a page, whatever it holds, without time.
+    /// Reads a page without time, whether or not it exists.
     pub fn look<S: Scheme, L: Leaves<C>>(&self, page: u32, below: &mut Below<'_, S, C, L>) {
         below.look(page);
     }
 
-    /// Whether a page exists behind the port, and the cache holds nothing newer of it.
+    /// Whether a page exists behind the port, and the cache holds no newer sectors of it.
     #[must_use]
     pub fn is_in_flash(&self, page: u32) -> bool {
         self.port.pages().sectors(page) != 0 && self.port.cached(page) == 0
@@ -308,7 +308,7 @@ impl<C: Contents> Buffer<C> {
         below.look(page);
     }
 
-    /// A page that is read for the first time may have been there before time 0.
+    /// A page that is read for the first time may have existed before time 0.
     #[inline]
     fn touch<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) {
         if self.existing != Existing::Reads {

@@ -1,4 +1,4 @@
-//! Which pages exist before time 0, and what is done about parts of pages.
+//! Options: which pages exist before time 0, and how writes of parts of pages are handled.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Existing {
-    /// Those that the workload reads.
+    /// The pages that the workload reads.
     Reads,
     /// All of the drive.
     All,
-    /// None; a read of nothing costs no flash time and is counted.
+    /// None; a read of a page that does not exist costs no flash time and is counted.
     None,
 }
 
-/// What a write of a part of a page does about the rest.
+/// How a write of a part of a page handles the rest of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartialWrites {
-    /// It is read, and written together with the new part.
+    /// The rest is read, and written together with the new part.
     Merge,
-    /// Nothing: the page is programmed as if all of it were new.
+    /// The rest is ignored: the page is programmed as if all of it were new.
     Whole,
 }

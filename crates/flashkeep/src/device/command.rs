@@ -1,4 +1,4 @@
-//! What travels down the tree: a verb over a run of pages, and why.
+//! Commands, which travel down the tree: a verb over a run of pages, and its cause.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Page(pub u32);
 
 impl Page {
-    /// The page `n` pages on.
+    /// The page `n` pages later.
     #[must_use]
     #[inline]
     pub fn plus(self, n: u32) -> Page {
@@ -17,38 +17,38 @@ impl Page {
     }
 }
 
-/// What is to be done with the pages.
+/// The operation that a command asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verb {
-    /// Bring their contents up.
+    /// Read the pages.
     #[default]
     Read,
-    /// Give them new contents.
+    /// Write the pages.
     Write,
-    /// Forget them: from now on they are known zeros.
+    /// Discard the pages: from now on they are known zeros.
     Trim,
-    /// Give their contents another address ([`Command::to`]); metadata only, costs no flash time.
+    /// Move their contents to another address ([`Command::to`]); changes the map only and takes no flash time.
     Rename,
 }
 
-/// Why a flash operation happens. Every one is accounted to exactly one cause.
+/// The cause of a flash operation. Every operation has exactly one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The host asked for it.
+    /// A request of the host.
     #[default]
     Host,
-    /// A second or later copy.
+    /// The second or a later copy of a page.
     Mirror,
-    /// The old part of a page that is written in part.
+    /// The merge of a page that is written in part.
     Update,
-    /// Collection.
+    /// Garbage collection.
     Gc,
-    /// Wear levelling.
+    /// Wear leveling and migration.
     Wear,
     /// Parity, and what is read to compute it.
     Parity,
-    /// Parity written anew by a collection.
+    /// Parity that garbage collection writes again.
     ParityGc,
     /// Parity of a stripe that is not full.
     PartialParity,
@@ -61,7 +61,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// All of them, in order.
+    /// All causes, in order.
     pub const ALL: [Cause; 11] = [
         Cause::Host,
         Cause::Mirror,
@@ -95,36 +95,36 @@ impl Cause {
     }
 }
 
-/// Marks on a command.
+/// Flags of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
 impl Flags {
-    /// No mark.
+    /// No flag.
     pub const NONE: Flags = Flags(0);
-    /// The writer has just read the old contents: parity need not read them again, but takes them from the
-    /// caller's hand ([`super::Step::in_hand`]).
+    /// The caller has just read the old contents: for parity they need not be read again, but are taken from the
+    /// caller's buffer ([`super::Step::in_hand`]).
     pub const OLD_IN_HAND: Flags = Flags(1);
-    /// No request waits for it.
+    /// No request waits for the command.
     pub const BACKGROUND: Flags = Flags(2);
-    /// It happened before time 0: no time passes and nothing is counted.
+    /// The command is executed before time 0: it takes no time and is not counted.
     pub const BEFORE: Flags = Flags(4);
-    /// The next command continues this one at the sector after its last: a port takes both in as one request.
+    /// The next command continues this one at the following sector: a port treats both as one request.
     pub const CONTINUES: Flags = Flags(8);
 
-    /// These marks and those.
+    /// The flags of both.
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
 
-    /// These marks without those.
+    /// These flags without the others.
     #[must_use]
     pub const fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)
     }
 
-    /// The marks that a plan's steps have from the command that they are for; the others are each step's own.
+    /// The flags that the steps of a plan inherit from its command; each step has its own other flags.
     #[must_use]
     #[inline]
     pub(crate) const fn inherited(self) -> Flags {
@@ -142,17 +142,17 @@ impl Flags {
 /// Consecutive sectors of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sectors {
-    /// The first.
+    /// The first sector.
     pub first: u8,
-    /// How many; 0 for all of the page.
+    /// The number of sectors; 0 for the whole page.
     pub count: u16,
 }
 
 impl Sectors {
-    /// All of the page.
+    /// The whole page.
     pub const ALL: Sectors = Sectors { first: 0, count: 0 };
 
-    /// So many sectors, wherever they are; 0 for all.
+    /// This many sectors, at any offset; 0 for the whole page.
     #[must_use]
     #[inline]
     pub fn first(count: u16) -> Sectors {
@@ -165,20 +165,20 @@ impl Sectors {
 pub struct Command {
     /// The first page.
     pub start: Page,
-    /// Where `Rename` puts the first page; the others follow. Of a `Write` to bare flash, what is written beside the
-    /// first page, in its spare area; likewise.
+    /// For `Rename`, the new address of the first page; the others follow. For a `Write` to physical pages, the OOB
+    /// metadata of the first page; those of the others follow.
     pub to: Page,
-    /// How many pages.
+    /// The number of pages.
     pub count: u16,
-    /// Sectors that really travel of a one-page command; 0 for all of the page.
+    /// For a command of one page, the number of sectors transferred; 0 for the whole page.
     pub sectors: u16,
-    /// The first of those; only ports look at it.
+    /// The first of these sectors; only ports use it.
     pub first: u8,
-    /// What to do.
+    /// The operation.
     pub verb: Verb,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// Marks.
+    /// The flags.
     pub flags: Flags,
 }
 
@@ -195,21 +195,21 @@ impl Command {
         Command { cause, ..self }
     }
 
-    /// The same for these sectors of its only page.
+    /// The same command for these sectors of its only page.
     #[must_use]
     #[inline]
     pub fn of(self, sectors: Sectors) -> Self {
         Command { sectors: sectors.count, first: sectors.first, ..self }
     }
 
-    /// Which sectors of its only page it is for.
+    /// The sectors of its only page that it is for.
     #[must_use]
     #[inline]
     pub fn part_of_page(&self) -> Sectors {
         Sectors { first: self.first, count: self.sectors }
     }
 
-    /// The same for whoever carries it out later than what it is a part of.
+    /// The same command, for a caller that submits it later and apart from the commands after it.
     #[must_use]
     pub fn alone(self) -> Self {
         Command { flags: self.flags.without(Flags::CONTINUES), ..self }
@@ -221,7 +221,7 @@ impl Command {
         Command { start, count, ..self }
     }
 
-    /// Its `count` pages from the `from`th on, and where a `Rename` puts those.
+    /// The part of the command that covers `count` pages from its page number `from` on.
     #[must_use]
     #[inline]
     pub fn part(self, from: u32, count: u16) -> Self {

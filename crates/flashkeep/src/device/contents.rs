@@ -1,12 +1,12 @@
-//! What a page holds: nothing at all (speed), or a 64-bit token on which XOR and GF(2⁸) work as they do on
-//! pages, so that reconstruction is really done and a wrong one is seen.
+//! The contents of a page: none (for speed), or a 64-bit token. XOR and GF(2⁸) work on tokens as on pages, so that
+//! reconstruction is really carried out, and errors in it are detected.
 
 use flashkeep_trace::random::{mix, unmix};
 use std::fmt::Debug;
 
-/// What a page holds.
+/// The contents of a page.
 pub trait Contents: Copy + Default + PartialEq + Debug + Send + 'static {
-    /// Whether there is anything to keep; where there is not, the arithmetic compiles away.
+    /// Whether contents are kept; if not, the arithmetic compiles away.
     const KEEP: bool;
 
     /// `self ⊕ factor · other` in GF(2⁸), byte by byte.
@@ -17,18 +17,18 @@ pub trait Contents: Copy + Default + PartialEq + Debug + Send + 'static {
     #[must_use]
     fn token(token: u64) -> Self;
 
-    /// The token that it stands for; 0 where contents are nothing.
+    /// The token of these contents; 0 if contents are not kept.
     #[must_use]
     fn stamp(self) -> u64;
 }
 
-/// Which version of which page some contents are, as a page's spare area says it of itself. A parity covers spare
-/// areas like everything else, so that what it brings back says it, too.
+/// The page and version of some contents, as stored in the OOB area of a flash page. Parity covers OOB areas as well,
+/// so reconstructed contents also have a stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// What it was written with at this write of it, counted modulo 2¹⁶; 0 is what was there before time 0.
+    /// The contents of this write of the page, counted modulo 2¹⁶; 0 for the contents before time 0.
     Written(u32, u16),
-    /// What turned out to have been there before it was written for the first time.
+    /// Contents before the first write that became known later.
     Before(u32),
 }
 
@@ -42,7 +42,7 @@ impl Version {
         }
     }
 
-    /// What a token stands for; none where it is no page's.
+    /// The stamp of a token; none if it is not a page's.
     #[must_use]
     pub fn of(stamp: u64) -> Option<Version> {
         let plain = unmix(stamp);
@@ -65,7 +65,7 @@ impl Version {
         }
     }
 
-    /// Whose it is.
+    /// The page.
     #[must_use]
     pub fn page(self) -> u32 {
         match self {
@@ -83,7 +83,7 @@ impl Contents for () {
     }
 }
 
-/// A page's contents as 64 bits: eight symbols of GF(2⁸).
+/// The contents of a page as 64 bits: eight symbols of GF(2⁸).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Token(pub u64);
 
@@ -109,7 +109,7 @@ impl Contents for Token {
 
 /// The field of RAID-6: GF(2⁸) with x⁸+x⁴+x³+x²+1, generator 2 (Anvin, "The mathematics of RAID-6", 2004).
 pub mod gf {
-    /// The generator's powers, twice over, so that the sum of two logarithms needs no remainder.
+    /// The powers of the generator, repeated once, so that the sum of two logarithms needs no modulo.
     static POWERS: [u8; 510] = powers();
     /// The logarithms of 1 … 255.
     static LOGARITHMS: [u8; 256] = logarithms();
@@ -143,17 +143,17 @@ pub mod gf {
         POWERS[usize::from(LOGARITHMS[usize::from(a)]) + usize::from(LOGARITHMS[usize::from(b)])]
     }
 
-    /// The coefficient of data page `index` in Q: 2 to that power.
+    /// The coefficient of data page `index` in Q: 2 to the power `index`.
     #[must_use]
     #[inline]
     pub fn coefficient(index: u8) -> u8 {
         POWERS[usize::from(index)]
     }
 
-    /// What times `a` makes 1.
+    /// The multiplicative inverse of `a`.
     ///
     /// # Panics
-    /// With 0, which has no inverse.
+    /// If `a` is 0, which has no inverse.
     #[must_use]
     pub fn inverse(a: u8) -> u8 {
         assert!(a != 0, "0 has no inverse");
@@ -165,7 +165,7 @@ pub mod gf {
 mod tests {
     use super::*;
 
-    /// The product as the definition has it: shift, add, and reduce by the polynomial.
+    /// The product by its definition: shift, add, and reduce by the polynomial.
     fn by_definition(mut a: u8, mut b: u8) -> u8 {
         let mut product = 0;
         while b != 0 {
@@ -186,7 +186,7 @@ mod tests {
             }
             assert_eq!(Version::of(Version::Before(page).stamp()), Some(Version::Before(page)));
         }
-        // The sum of two tokens belongs to no page, nor does zero.
+        // The sum of two tokens is not a page's token, and neither is zero.
         let two = [3, 4].map(|page| Version::Written(page, 1).stamp());
         assert_eq!((Version::of(two[0] ^ two[1]), Version::of(0)), (None, None));
     }

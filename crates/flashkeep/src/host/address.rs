@@ -6,34 +6,34 @@ use flashkeep_trace::Request;
 /// Extents that [`Placement::Compact`] places.
 const EXTENT: u64 = 1 << 20;
 
-/// Bytes of the drive.
+/// A range of bytes of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The first.
+    /// The first byte.
     pub offset: u64,
-    /// How many.
+    /// Their number.
     pub length: u64,
 }
 
 /// How addresses of the trace become addresses of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// As they are; beyond the end is a mistake, and so is a second device.
+    /// Addresses are used unchanged; a request beyond the end or of a second device is an error.
     AsIs,
-    /// Modulo the capacity, as old simulators do.
+    /// Addresses are taken modulo the capacity, as older simulators do.
     Wrap,
-    /// 1 MiB extents, placed at first touch, devices kept apart.
+    /// Extents of 1 MiB are placed at first touch; devices are kept apart.
     Compact,
 }
 
-/// Why a request has no place on the drive.
+/// The reason why a request has no place on the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressError {
-    /// It ends beyond the drive: its end.
+    /// The request ends beyond the drive, at this byte.
     Beyond(u64),
-    /// A second device, and nothing says where it lies.
+    /// The request is of a second device, and no option says where that is placed.
     SecondDevice,
-    /// More extents were touched than the drive has.
+    /// The workload touches more extents than the drive has.
     Full,
 }
 
@@ -71,7 +71,7 @@ impl Addresses {
         self.overlapping
     }
 
-    /// The same places, nothing counted: for reading the workload again.
+    /// The same places with all counts at zero: for reading the workload again.
     #[must_use]
     pub fn rewound(&mut self) -> Addresses {
         let extents = std::mem::take(&mut self.extents);
@@ -79,10 +79,10 @@ impl Addresses {
         Addresses { extents, placed: self.placed, ..fresh }
     }
 
-    /// Where a request lies on the drive: one range, or several where that is in pieces.
+    /// Where a request lies on the drive: one range, or several if its extents are not adjacent.
     ///
     /// # Errors
-    /// [`AddressError`] where it has no place.
+    /// [`AddressError`] if it has no place.
     #[inline]
     pub fn place(&mut self, request: &Request) -> Result<&[Range], AddressError> {
         self.ranges.clear();

@@ -13,21 +13,21 @@ pub struct Interleave {
 }
 
 impl Interleave {
-    /// Units of `unit` pages of `page` bytes over `data` members; none where nothing moves.
+    /// Units of `unit` pages of `page` bytes over `data` members; none if the permutation is the identity.
     #[must_use]
     pub fn new(page: u64, unit: u32, data: u32) -> Option<Interleave> {
         Some(Interleave { page, units: Units::new(unit, data)? })
     }
 
-    /// The scheme's page that a page of the host's is.
+    /// The page of the scheme for a page of the host.
     #[must_use]
     #[inline]
     pub fn place(&self, page: u64) -> u64 {
         u64::from(self.units.inner(Page(page as u32)).0)
     }
 
-    /// Takes ranges of the host's to where the scheme has them, in order of its addresses; `scratch` is kept for its
-    /// memory.
+    /// Maps ranges of the host to ranges of the scheme, in order of the scheme's addresses; `scratch` is kept to reuse
+    /// its memory.
     pub fn spread(&self, ranges: &mut Vec<Range>, scratch: &mut Vec<Range>) {
         scratch.clear();
         for range in ranges.iter() {

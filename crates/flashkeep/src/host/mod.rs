@@ -1,4 +1,4 @@
-//! Between the workload and the drive: addresses, logical pages, the queue, the oracle.
+//! The host interface, between the workload and the drive: addresses, logical pages, the queue, the oracle.
 
 mod address;
 mod interleave;

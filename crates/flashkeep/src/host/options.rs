@@ -7,21 +7,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostSpec {
-    /// Requests in the drive at once; later ones wait outside (their response time runs from arrival). 0: no
-    /// bound.
+    /// The queue depth: at most this many requests are in the drive, and later ones wait in the host (their response
+    /// time counts from arrival). 0: no limit.
     #[schemars(range(max = 1_048_576))]
     pub queue_depth: u32,
-    /// From when a request is served that had to wait for a place in the queue.
+    /// The instant from which a request that waited for a place in the queue is served.
     pub late_requests: LateRequests,
-    /// Who comes in next of those that wait outside: by `arrival`, or `c-look` (the next one upwards by address).
+    /// The order in which waiting requests are admitted: by `arrival`, or `c-look` (the next higher address first).
     pub order: HostOrder,
-    /// What a sector takes on the link to the host, µs: in before a write's pages go to flash, out after a read's have
-    /// come, one request at a time. Part of response times, not of service times. 0: nothing.
+    /// Transfer time of a sector on the link to the host, µs: data of a write cross it before its pages are programmed,
+    /// data of a read after its pages are read, one request at a time. Part of response times, not of service times. 0:
+    /// no link.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub link_us_per_sector: f64,
 }
 
-/// From when a request is served that had to wait for a place in the queue.
+/// The instant from which a request that waited for a place in the queue is served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LateRequests {
@@ -33,13 +34,14 @@ pub enum LateRequests {
     FromArrival,
 }
 
-/// Who comes in next of the requests that wait outside the queue.
+/// Which of the requests that wait outside the queue is admitted next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostOrder {
     /// The one that arrived first.
     #[default]
     Arrival,
-    /// The one at the lowest address that is not below that of the last one, or else at the lowest of all.
+    /// The request at the lowest address that is not below that of the last one; if there is none, the one at the
+    /// lowest address.
     CLook,
 }

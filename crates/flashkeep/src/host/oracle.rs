@@ -1,28 +1,28 @@
-//! The expected contents of every logical page: a version, from which its contents follow.
+//! The expected contents of every logical page: the page's version determines its contents.
 //!
 //! Two bytes per page; the token of a version repeats after 65,536 writes of the same page.
 
 use crate::engine::{Contents, FixedMap, Version};
 use std::marker::PhantomData;
 
-/// What a read must return.
+/// The expected result of a read.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<C> {
-    /// Which page of its request.
+    /// The page's place in its request.
     pub slot: u32,
     page: u32,
     contents: C,
-    /// Where the page was a known zero: the newest version that it had been trimmed of.
+    /// If the page was a known zero: the newest version that a trim discarded.
     trimmed: Option<u16>,
 }
 
-/// The expected contents of every page; nothing at all where contents are nothing.
+/// The expected contents of every page; empty if contents are not kept.
 #[derive(Clone, Debug)]
 pub struct Oracle<C> {
     versions: Vec<u16>,
-    /// The newest version of each page that has been trimmed, as it was when that was done last.
+    /// For each page that has been trimmed, its version at the last trim.
     trimmed: FixedMap<u32, u16>,
-    /// Pages that hold something other than their latest version: a power cut has cost them that.
+    /// Pages that hold other contents than their latest version, because of a power cut.
     fallen_back: FixedMap<u32, C>,
     contents: PhantomData<C>,
 }
@@ -34,20 +34,20 @@ impl<C: Contents> Oracle<C> {
         Oracle::restored(vec![0; if C::KEEP { pages as usize } else { 0 }])
     }
 
-    /// How often each page has been written.
+    /// The number of writes of each page.
     #[must_use]
     pub fn versions(&self) -> &[u16] {
         &self.versions
     }
 
-    /// Pages that have been written so often.
+    /// An oracle with these numbers of writes.
     #[must_use]
     pub fn restored(versions: Vec<u16>) -> Self {
         let (trimmed, fallen_back) = (FixedMap::default(), FixedMap::default());
         Oracle { versions, trimmed, fallen_back, contents: PhantomData }
     }
 
-    /// What a page holds that exists.
+    /// The contents of a page that exists.
     #[must_use]
     #[inline]
     pub fn current(&self, page: u32) -> C {
@@ -62,14 +62,14 @@ impl<C: Contents> Oracle<C> {
         C::token(Version::Written(page, self.version(page)).stamp())
     }
 
-    /// How often a page has been written (modulo 2¹⁶); only where contents are something.
+    /// The number of writes of a page, modulo 2¹⁶; only if contents are kept.
     #[must_use]
     #[inline]
     pub fn version(&self, page: u32) -> u16 {
         self.versions[page as usize]
     }
 
-    /// The page holds this from now on, until it is written.
+    /// Until it is written, the page is expected to hold this.
     pub fn fall_back(&mut self, page: u32, contents: C) {
         self.fallen_back.remove(&page);
         if contents != self.current(page) {
@@ -77,28 +77,28 @@ impl<C: Contents> Oracle<C> {
         }
     }
 
-    /// What a page held before it was written for the first time, where that turns out later.
+    /// Sets the contents of a page before its first write, if they become known later.
     #[must_use]
     pub fn before(&self, page: u32) -> C {
         C::token(Version::Before(page).stamp())
     }
 
-    /// The page is a known zero from now on, until it is written.
+    /// Until it is written, the page is expected to be a known zero.
     pub fn trim(&mut self, page: u32) {
         if C::KEEP {
             self.trimmed.insert(page, self.version(page));
         }
     }
 
-    /// What a read that is submitted now must return.
+    /// The expected result of a read that is submitted now.
     #[must_use]
     pub fn expect(&self, slot: u32, page: u32, contents: C) -> Expected<C> {
         let trimmed = if contents == C::default() { self.trimmed.get(&page).copied() } else { None };
         Expected { slot, page, contents, trimmed }
     }
 
-    /// Whether a read returned what it must. If a repair took part in it, or a scheme redirected it (`may_be_newer`), it may
-    /// return what the page has been written with, or trimmed to, since the read was submitted.
+    /// Whether the contents returned by a read are right. A read that involved a repair or that a scheme redirected
+    /// (`may_be_newer`) may also return the contents of writes and trims since the read was submitted.
     #[must_use]
     pub fn accepts(&self, expected: &Expected<C>, found: C, may_be_newer: bool) -> bool {
         found == expected.contents || may_be_newer && self.is_newer(expected, found)
@@ -119,7 +119,7 @@ impl<C: Contents> Oracle<C> {
         Version::of(found.stamp()).is_some_and(|found| found.is_newer_than(than))
     }
 
-    /// The page is written: what it holds from now on.
+    /// Counts a write of the page and returns the page's new contents.
     #[inline]
     pub fn write(&mut self, page: u32) -> C {
         if C::KEEP {

@@ -1,19 +1,19 @@
-//! Splits a request's sectors into logical pages: at most a partial page, a run of whole ones, a partial
-//! page.
+//! Splits a request's sectors into logical pages: a partial page, a run of whole pages and a partial page, each of
+//! which may be missing.
 
 use crate::device::port::{Fragment, whole};
 
-/// Sectors of the drive.
+/// A range of sectors of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The first.
     pub first: u64,
-    /// How many, at least one.
+    /// Their number, at least one.
     pub count: u64,
 }
 
 impl Span {
-    /// The sectors that bytes touch.
+    /// The sectors that a range of bytes touches.
     #[must_use]
     pub fn of_bytes(offset: u64, length: u64, sector_bytes: u64) -> Span {
         let first = offset / sector_bytes;
@@ -21,11 +21,11 @@ impl Span {
     }
 }
 
-/// The pages that bytes touch, in order.
+/// The pages that a range of sectors touches, in order.
 #[inline]
 pub fn fragments(offset: u64, length: u64, sector_bytes: u64, page_sectors: u32) -> Fragments {
     let bytes = sector_bytes * u64::from(page_sectors);
-    // Most requests are whole pages of a power of two: those are cut without a division.
+    // Most requests are whole pages whose size is a power of two: these are split without a division.
     if length > 0 && bytes.is_power_of_two() && (offset | length) & (bytes - 1) == 0 {
         let shift = bytes.trailing_zeros();
         let (page, count) = ((offset >> shift) as u32, (length >> shift) as u32);
@@ -36,7 +36,7 @@ pub fn fragments(offset: u64, length: u64, sector_bytes: u64, page_sectors: u32)
     Fragments { whole: None, at: first, end: first + count, page_sectors }
 }
 
-/// What [`fragments`] cuts.
+/// The iterator that [`fragments`] returns.
 #[derive(Clone, Debug)]
 pub struct Fragments {
     /// All there is.

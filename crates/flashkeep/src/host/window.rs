@@ -1,4 +1,4 @@
-//! The number of requests in the drive, and when they leave.
+//! The host queue: the number of requests in the drive, and when they leave.
 
 use crate::kernel::SimTime;
 use std::cmp::Reverse;
@@ -9,19 +9,19 @@ use std::collections::BinaryHeap;
 pub struct Window {
     depth: usize,
     inside: usize,
-    /// The most that had arrived and were not done, the one that arrives included.
+    /// The largest number of requests that had arrived and were not done, including the one that arrives.
     most: usize,
     /// Whether requests may have arrived before they come in.
     waits_outside: bool,
-    /// If so, when those leave that were not done when the last one arrived.
+    /// If so, when the requests leave that were not done when the last one arrived.
     since_arrival: BinaryHeap<Reverse<u64>>,
     entered: usize,
-    /// When those leave that are known to; the end of a granted operation is known before it comes.
+    /// When requests leave whose end is known; the end of a granted operation is known in advance.
     departures: BinaryHeap<Reverse<u64>>,
 }
 
 impl Window {
-    /// A queue of `depth` requests; 0 for no bound. In a closed loop requests arrive when there is room.
+    /// A queue of `depth` requests; 0 for no limit. In a closed loop requests arrive when there is room.
     #[must_use]
     pub fn new(depth: u32, closed: bool) -> Self {
         let waits_outside = depth > 0 && !closed;
@@ -29,8 +29,7 @@ impl Window {
         Window { depth, waits_outside, ..Window::default() }
     }
 
-    /// The first instant, not before `earliest`, at which there is room; [`SimTime::NEVER`] where that is not
-    /// known yet.
+    /// The first instant, not before `earliest`, at which there is room; [`SimTime::NEVER`] if that is not known yet.
     #[must_use]
     #[inline]
     pub fn room_at(&self, earliest: SimTime) -> SimTime {
@@ -40,7 +39,7 @@ impl Window {
         self.departures.peek().map_or(SimTime::NEVER, |Reverse(at)| SimTime((*at).max(earliest.0)))
     }
 
-    /// A request that arrived at `arrival` comes in; those that have left by now are gone.
+    /// Admits a request that arrived at `arrival`, and removes those that have left by now.
     #[inline]
     pub fn enter(&mut self, arrival: SimTime, now: SimTime) {
         self.inside -= left_by(&mut self.departures, now);
@@ -54,7 +53,7 @@ impl Window {
         self.most = self.most.max(present);
     }
 
-    /// A request is known to leave at `at`.
+    /// Records that a request leaves at `at`.
     #[inline]
     pub fn leave(&mut self, at: SimTime) {
         self.departures.push(Reverse(at.0));
@@ -63,20 +62,20 @@ impl Window {
         }
     }
 
-    /// All that were inside are gone.
+    /// Removes all requests.
     pub fn empty(&mut self) {
         let Window { depth, most, waits_outside, .. } = *self;
         *self = Window { depth, most, waits_outside, ..Window::default() };
     }
 
-    /// The most there have been at once, those outside included.
+    /// The largest number of requests at once, including those that wait outside.
     #[must_use]
     pub fn most(&self) -> usize {
         self.most
     }
 }
 
-/// Takes out those that have left by `now`; how many.
+/// Removes the requests that have left by `now`; returns their number.
 #[inline]
 fn left_by(departures: &mut BinaryHeap<Reverse<u64>>, now: SimTime) -> usize {
     let mut left = 0;
@@ -102,7 +101,7 @@ mod tests {
         window.leave(SimTime(7));
         assert_eq!(window.room_at(SimTime(4)), SimTime(7));
         window.enter(SimTime(4), SimTime(7));
-        // The third came at 4, when the first two were still there.
+        // The third arrived at 4, when the first two were not done.
         assert_eq!((window.room_at(SimTime(7)), window.most()), (SimTime(9), 3));
     }
 }

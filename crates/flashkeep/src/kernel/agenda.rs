@@ -1,11 +1,11 @@
-//! What happens next.
+//! Pending events.
 //!
 //! [`Agenda`]: every resource has one slot, which holds the instant of its one pending event or
 //! [`SimTime::NEVER`]. Events are kept in a few sorted runs, so that most are appended, and taken from the front.
 //! Equal instants are served in order of slot number, so the order is total.
 //!
-//! [`Deadlines`]: a small queue for what has no slot of its own (a plan's next stage, a request that leaves),
-//! in order of instant and then of insertion.
+//! [`Deadlines`]: a small queue for events without a slot (a plan's next stage, a request that leaves), in order of
+//! instant and then of insertion.
 
 use super::SimTime;
 use std::cmp::Reverse;
@@ -22,7 +22,7 @@ type Event = u128;
 /// Later than any event.
 const NONE: Event = Event::MAX;
 
-/// One pending instant a slot, and the earliest of them all.
+/// One pending instant per slot, and the earliest of them.
 ///
 /// An event is appended to the first run that it does not precede, and goes to a heap if it precedes the end of each.
 /// An event whose slot was given another instant meanwhile stays where it is, and is skipped when its turn comes.
@@ -54,7 +54,7 @@ impl Agenda {
         }
     }
 
-    /// Puts the slot's event at `at`, in place of what it held.
+    /// Sets the slot's event to `at`; replaces an earlier one.
     #[inline(always)]
     pub fn set(&mut self, slot: usize, at: SimTime) {
         let old = std::mem::replace(&mut self.at[slot], at);
@@ -105,7 +105,7 @@ impl Agenda {
         }
     }
 
-    /// When the slot's event is.
+    /// The instant of the slot's event.
     #[must_use]
     #[inline]
     pub fn at(&self, slot: usize) -> SimTime {
@@ -177,8 +177,8 @@ fn slot_of(event: Event) -> usize {
     (event as u32 - 1) as usize
 }
 
-/// Things due at an instant, in order of instant and then of insertion. What is inserted in order, as most is, goes to
-/// the end of a list; only the rest needs a heap.
+/// Items due at an instant, in order of instant and then of insertion. Items that are inserted in order (most are) go
+/// to the end of a list; only the others need a heap.
 #[derive(Clone, Debug)]
 pub struct Deadlines<T> {
     next: SimTime,
@@ -206,14 +206,14 @@ impl<T: Ord + Copy> Deadlines<T> {
         }
     }
 
-    /// When the next one is due, [`SimTime::NEVER`] where there is none.
+    /// When the next item is due, [`SimTime::NEVER`] if there is none.
     #[must_use]
     #[inline]
     pub fn next(&self) -> SimTime {
         self.next
     }
 
-    /// Takes out the next one that is due by `now`.
+    /// Removes and returns the next item that is due by `now`.
     #[inline(always)]
     pub fn pop_due(&mut self, now: SimTime) -> Option<T> {
         if self.next > now { None } else { self.pop() }
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Takes out everything that is due by `until`, in order.
+    /// Removes and returns everything that is due by `until`, in order.
     fn drain(agenda: &mut Agenda, until: u64) -> Vec<(u64, usize)> {
         let mut taken = Vec::new();
         while let Some((at, slot)) = agenda.pop_due(SimTime(until)) {

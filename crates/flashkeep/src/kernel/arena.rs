@@ -1,13 +1,13 @@
-//! Objects by id: nothing is allocated once the arena has grown to its working size.
+//! Objects by id. An arena that has grown to its working size allocates no more memory.
 
 use super::make_room;
 use std::marker::PhantomData;
 
-/// The place of a `T` in its [`Arena`]. 0 is never handed out, so an absent id costs nothing.
+/// The place of a `T` in its [`Arena`]. 0 is never used, so that an absent id needs no extra space.
 pub struct Id<T>(u32, PhantomData<fn() -> T>);
 
 impl<T> Id<T> {
-    /// No thing at all.
+    /// No object.
     pub const NONE: Id<T> = Id(0, PhantomData);
 
     /// The id with this number.
@@ -30,7 +30,7 @@ impl<T> Id<T> {
         self.0 as usize
     }
 
-    /// Whether it names anything.
+    /// Whether it names an object.
     #[must_use]
     #[inline]
     pub fn is_some(self) -> bool {
@@ -61,7 +61,7 @@ impl<T> std::fmt::Debug for Id<T> {
     }
 }
 
-/// An arena of `T`: freed places are used again, last freed first.
+/// An arena of `T`: freed places are reused, the last freed one first.
 #[derive(Clone, Debug)]
 pub struct Arena<T> {
     items: Vec<T>,
@@ -75,7 +75,7 @@ impl<T: Default> Default for Arena<T> {
 }
 
 impl<T: Default> Arena<T> {
-    /// A place for a thing; what stood there before is still there, for its buffers to be used again.
+    /// A place for an object. The former object is still there, so that its buffers can be reused.
     #[inline]
     pub fn claim(&mut self) -> Id<T> {
         let raw = self.free.pop().unwrap_or_else(|| {
@@ -86,19 +86,19 @@ impl<T: Default> Arena<T> {
         Id::new(raw)
     }
 
-    /// Gives a place back.
+    /// Frees a place.
     #[inline]
     pub fn release(&mut self, id: Id<T>) {
         debug_assert!(id.is_some(), "a place that was handed out");
         self.free.push(id.raw());
     }
 
-    /// All places, and what stood last in those that are free.
+    /// All places; free ones still hold their last object.
     pub fn places(&self) -> impl Iterator<Item = &T> {
         self.items.iter()
     }
 
-    /// How many things there are.
+    /// The number of objects.
     #[must_use]
     pub fn live(&self) -> usize {
         self.items.len() - 1 - self.free.len()

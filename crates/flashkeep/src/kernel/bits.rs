@@ -15,13 +15,13 @@ impl Bits {
         self.words.get(number as usize / 64).is_some_and(|word| word >> (number % 64) & 1 != 0)
     }
 
-    /// Asks for the number's bit before it is wanted.
+    /// Prefetches the number's bit.
     #[inline]
     pub fn prefetch(&self, number: u32) {
         super::prefetch(&self.words, number as usize / 64);
     }
 
-    /// Takes the number in, or out; whether that changed anything.
+    /// Adds or removes the number; returns whether that changed the set.
     #[inline]
     pub fn set(&mut self, number: u32, present: bool) -> bool {
         let (word, bit) = (number as usize / 64, 1 << (number % 64));
@@ -39,7 +39,7 @@ impl Bits {
         changed
     }
 
-    /// How many numbers it has.
+    /// The number of its elements.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count

@@ -1,6 +1,6 @@
-//! Hints to the processor and the system. They change nothing but speed.
+//! Hints to the processor and the operating system. They affect speed only.
 
-/// Asks for an entry of a table before it is wanted; nothing where there is none.
+/// Prefetches an entry of a table; does nothing if the table has no such entry.
 #[inline]
 pub fn prefetch<T>(table: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -11,7 +11,7 @@ pub fn prefetch<T>(table: &[T], at: usize) {
     let _ = (table, at);
 }
 
-/// It reads nothing and cannot fault.
+/// A prefetch cannot fault.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 #[inline]
@@ -21,14 +21,14 @@ fn load<T>(entry: &T) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) }
 }
 
-/// The size of a large page where this hint has an effect.
+/// The size of a large page on systems where the hint has an effect.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// Above this, a run that touches a few places here and there would spend more on clearing large pages than it saves.
+/// For larger tables, a run that touches few places would spend more time on clearing large pages than it saves.
 const MOST: usize = 64 << 20;
 
-/// Asks the system to back a new table that is read here and there with large pages: a table of tens of MiB has more
-/// small ones than the processor remembers the places of.
+/// Asks the system to back a new table that is read at random with large pages: a table of tens of MiB has more small
+/// pages than the processor's TLB has entries.
 pub fn in_large_pages<T>(table: &[T]) {
     #[cfg(target_os = "linux")]
     if (LARGE_PAGE..=MOST).contains(&std::mem::size_of_val(table)) {
@@ -38,7 +38,7 @@ pub fn in_large_pages<T>(table: &[T]) {
     let _ = (table, LARGE_PAGE, MOST);
 }
 
-/// It may be refused, in vain then.
+/// The system may refuse; then the hint has no effect.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn advise<T>(table: &[T]) {
@@ -47,6 +47,6 @@ fn advise<T>(table: &[T]) {
     let first = range.start.addr().next_multiple_of(SMALL_PAGE);
     let length = (range.end.addr() - first) / SMALL_PAGE * SMALL_PAGE;
     let start = table.as_ptr().with_addr(first).cast_mut().cast();
-    // SAFETY: the pages lie within a live table, and the advice leaves what they hold as it is.
+    // SAFETY: the pages lie within a live table, and the advice does not change their contents.
     unsafe { libc::madvise(start, length, libc::MADV_HUGEPAGE) };
 }

@@ -1,10 +1,10 @@
-//! Tables that grow with a run: if memory is lacking, the run ends with [`OutOfMemory`]. A failed allocation
-//! anywhere else ends the process, so large tables grow through [`make_room`].
+//! Memory for tables that grow with a run: if it is not available, the run ends with [`OutOfMemory`]. A failed
+//! allocation anywhere else ends the process, so large tables grow through [`make_room`].
 
 /// The payload of the panic of a run that is out of memory; the caller of the run turns it into an error.
 #[derive(Clone, Copy, Debug)]
 pub struct OutOfMemory {
-    /// What could not be had.
+    /// The size that was asked for, in bytes.
     pub bytes: u64,
 }
 
@@ -17,7 +17,7 @@ impl std::fmt::Display for OutOfMemory {
 /// Ends a run that needs `bytes` more than are available.
 ///
 /// # Panics
-/// Always: that is how it ends.
+/// Always, with [`OutOfMemory`].
 #[cold]
 #[inline(never)]
 fn end_without_memory(bytes: u64) -> ! {

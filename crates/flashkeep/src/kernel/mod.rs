@@ -1,4 +1,4 @@
-//! Time, identifiers, events, arenas. Knows no flash.
+//! Time, identifiers, events, arenas and bit sets: nothing specific to flash.
 
 mod agenda;
 mod arena;

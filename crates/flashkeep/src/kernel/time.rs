@@ -14,8 +14,8 @@ pub struct SimTime(pub u64);
 )]
 pub struct Span(pub u64);
 
-/// A number that is whole but for the binary form of its decimal (16.1 µs are 16100.000000000002 ns) made
-/// whole.
+/// Rounds a number that differs from a whole one only by the binary form of its decimals (16.1 µs are
+/// 16100.000000000002 ns).
 #[must_use]
 pub fn whole(number: f64) -> f64 {
     let near = number.round();
@@ -25,10 +25,10 @@ pub fn whole(number: f64) -> f64 {
 impl SimTime {
     /// The start of the run.
     pub const ZERO: SimTime = SimTime(0);
-    /// Later than anything that happens: a slot with nothing pending.
+    /// Later than every event: a slot without a pending event.
     pub const NEVER: SimTime = SimTime(u64::MAX);
 
-    /// The span since `earlier`, nothing where that is in fact later.
+    /// The span since `earlier`, 0 if that is later than `self`.
     #[must_use]
     pub fn since(self, earlier: SimTime) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -36,7 +36,7 @@ impl SimTime {
 }
 
 impl Span {
-    /// No time at all.
+    /// A span of 0.
     pub const ZERO: Span = Span(0);
 }
 

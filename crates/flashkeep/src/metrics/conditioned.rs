@@ -1,4 +1,4 @@
-//! The steady-state rule of conditioning: SNIA's rule over five rounds.
+//! The test for a steady state during conditioning: SNIA's rule over five rounds.
 
 use super::{figures, plain, unit};
 use serde_json::Value;
@@ -8,10 +8,10 @@ const WINDOW: usize = 5;
 
 /// Pages programmed in each round of random writes, all of them of the same length.
 ///
-/// The last five rounds are steady where the largest and the smallest differ by 20 % of their average at most, and the
-/// line fitted to them by least squares rises or falls by 10 % of it at most from the first to the last (SNIA, *Solid
-/// State Storage Performance Test Specification*, "steady state"; there of throughput, here of write amplification,
-/// since nothing takes time).
+/// The last five rounds are steady if the largest and the smallest differ by at most 20 % of their average, and the
+/// line fitted by least squares rises or falls by at most 10 % of the average from the first to the last (SNIA, *Solid
+/// State Storage Performance Test Specification*, "steady state"). SNIA applies the rule to throughput; here it applies
+/// to write amplification, because conditioning takes no time.
 #[derive(Clone, Debug)]
 pub struct Conditioned {
     host_pages: u64,
@@ -19,13 +19,13 @@ pub struct Conditioned {
 }
 
 impl Conditioned {
-    /// Before the first round, of `host_pages` each.
+    /// No round is over yet; the host writes `host_pages` pages in each.
     #[must_use]
     pub fn new(host_pages: u64) -> Self {
         Conditioned { host_pages, programs: Vec::new() }
     }
 
-    /// A round is over that programmed `programs` pages.
+    /// Records a round that programmed `programs` pages.
     pub fn add(&mut self, programs: u64) {
         self.programs.push(programs);
     }
@@ -37,12 +37,12 @@ impl Conditioned {
         let sum = a + b + c + d + e;
         let most = a.max(b).max(c).max(d).max(e);
         let least = a.min(b).min(c).min(d).min(e);
-        // The slope is (2e + d − b − 2a) / 10 a round, and there are four rounds from the first to the last.
+        // The slope is (2e + d − b − 2a) / 10 per round, and there are four steps from the first round to the last.
         let rise = (2 * e + d).abs_diff(2 * a + b);
         25 * (most - least) <= sum && 20 * rise <= sum
     }
 
-    /// For the summary.
+    /// The section of the summary.
     #[must_use]
     pub fn conditioning(&self) -> Conditioning {
         let last = self.programs.iter().rev().take(WINDOW).sum::<u64>() as f64;
@@ -71,7 +71,7 @@ figures! {
 }
 
 impl Conditioning {
-    /// What [`Reported::to_json`](super::Reported::to_json) made; none of anything else.
+    /// Reads back the output of [`Reported::to_json`](super::Reported::to_json); none for any other value.
     #[must_use]
     pub fn from_json(found: &Value) -> Option<Self> {
         Some(Conditioning {
@@ -102,7 +102,7 @@ mod tests {
         assert!(!steady(&[1000, 901, 1102, 900, 1097]));
         // A line that rises by 10 % from the first to the last: 950 to 1050; and a page more.
         assert!(steady(&[950, 975, 1000, 1025, 1050]) && !steady(&[949, 975, 1000, 1025, 1051]));
-        // What was before the last five does not matter.
+        // Rounds before the last five do not matter.
         assert!(steady(&[1, 50_000, 1000, 1000, 1000, 1000, 1000]));
     }
 }

@@ -13,11 +13,11 @@ pub(super) fn per(part: f64, whole: f64) -> Option<f64> {
 }
 
 figures! {
-    /// How the DRAM served the host, in sectors.
+    /// Hits and misses of the DRAM write cache, in sectors.
     pub struct BufferHits {
         /// Sectors of reads that the DRAM held.
         read_hits: u64 => unit("sectors").higher(),
-        /// Sectors of reads that had to come from the media.
+        /// Sectors of reads that had to be read from the media.
         read_misses: u64 => unit("sectors").lower(),
         /// Sectors of writes whose old version the DRAM still held.
         write_hits: u64 => unit("sectors").higher(),
@@ -33,8 +33,8 @@ impl BufferHits {
     }
 }
 
-/// A value for each kind of operation and each cause. Every cause that any scheme can have is there, so that scripts
-/// need not ask.
+/// A value for each kind of operation and each cause. Causes that do not occur under the drive's scheme are included as
+/// well, so that scripts can rely on the keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operations<T = u64>([[T; Cause::ALL.len()]; Kind::ALL.len()]);
 
@@ -53,7 +53,7 @@ impl<T> Operations<T> {
     }
 }
 
-/// The entries of [`Operations`]: `what(kind)` is what a figure counts.
+/// The entries of [`Operations`]; `what(kind)` describes a figure of that kind.
 fn by_kind_and_cause(
     [name, of_a_kind]: [&'static str; 2],
     [about, about_kind]: [&'static str; 2],
@@ -160,7 +160,7 @@ figures! {
 }
 
 impl WriteAmplification {
-    /// `places`: logical pages that a page of the flash holds.
+    /// `places`: logical pages per flash page.
     pub(super) fn new(counters: &Counters, places: u32, host_pages: u64) -> Self {
         let programs =
             |causes: &[Cause]| causes.iter().map(|&cause| programs_for(counters, cause)).sum::<u64>();
@@ -210,7 +210,7 @@ impl Utilization {
         }
     }
 
-    /// Of a run in which nothing took time.
+    /// The figures of an untimed run.
     pub(super) fn untimed() -> Self {
         Utilization { channel: Vec::new(), die_mean: None, die_max: None }
     }

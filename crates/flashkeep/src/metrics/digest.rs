@@ -6,22 +6,22 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
 
-/// A running mix of every request's times; ends as SHA-256 over it and the figures.
+/// A running hash of every request's times; the digest is SHA-256 over it and the figures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Digest(u64);
 
 impl Digest {
-    /// Takes a request in: which one, and its times. The order of calls is part of what is digested.
+    /// Adds a request: its number and its times. The order of calls matters.
     #[inline]
     pub fn add(&mut self, request: u64, acknowledged: u64, service: u64) {
         self.0 = mix(self.0 ^ request.rotate_left(40) ^ acknowledged.rotate_left(16) ^ service);
     }
 
-    /// 64 hexadecimal digits over all requests and the figures of the summary so far.
+    /// The digest, as 64 hexadecimal digits, of all requests and of the figures in `summary`.
     ///
     /// The figures are pairs of id and value, sorted by id, so that neither their order nor a new name changes the
-    /// digest. Text is left out (names may change), and so are figures that are zero or have no value: a new counter
-    /// leaves the digest of each run in which it counts nothing as it was.
+    /// digest. Text is left out (names may change), and so are figures that are zero or have no value: so a new counter
+    /// does not change the digests of runs in which it stays zero.
     #[must_use]
     pub fn finish(self, summary: &Value) -> String {
         let mut hash = Sha256::new();
@@ -40,8 +40,8 @@ impl Digest {
     }
 }
 
-/// The digested figures of a summary: ids and values, sorted. `ids` has the paths whose id is another; `derived` the
-/// figures that the digest leaves out.
+/// The digested figures of a summary: ids and values, sorted. `ids` has the paths whose id differs from the path,
+/// `derived` the figures that the digest leaves out.
 fn pairs(summary: &Value, ids: &[(String, String)], derived: &BTreeSet<&str>) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for (key, value) in summary.as_object().into_iter().flatten() {
@@ -59,7 +59,7 @@ fn pairs(summary: &Value, ids: &[(String, String)], derived: &BTreeSet<&str>) ->
     pairs
 }
 
-/// The path of a figure as the registry has it: `[]` instead of places in lists.
+/// The path of a figure as in the registry: `[]` instead of indices of lists.
 fn declared(path: &str) -> String {
     let mut declared = String::new();
     for part in path.split('.') {
@@ -89,7 +89,7 @@ fn collect(value: &Value, path: &mut String, pairs: &mut Vec<(String, String)>) 
         }
         Value::Bool(true) => pairs.push((path.clone(), "1".to_owned())),
         Value::Number(number) if number.as_f64() != Some(0.0) => {
-            // A whole number is written alike whether it was counted or computed.
+            // A whole number is written in the same way whether it was counted or computed.
             let text = number.to_string();
             pairs.push((path.clone(), text.strip_suffix(".0").map_or(text.clone(), str::to_owned)));
         }
@@ -97,7 +97,7 @@ fn collect(value: &Value, path: &mut String, pairs: &mut Vec<(String, String)>) 
     }
 }
 
-/// The id of the figure at `path` if `now` is the pattern of its path; places in lists are taken over in turn.
+/// The id of the figure at `path` if `now` is the pattern of its path; list indices are copied from the path.
 fn renamed(path: &str, now: &str, id: &str) -> Option<String> {
     let mut places = Vec::new();
     let mut parts = path.split('.');

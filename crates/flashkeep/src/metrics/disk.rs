@@ -45,7 +45,7 @@ pub fn disk_energy(
 }
 
 figures! {
-    /// The energy of a disk by what it did.
+    /// The energy of a disk, by activity.
     pub struct DiskEnergy {
         /// Energy of the disk.
         total: f64 => unit("J").lower(),
@@ -65,7 +65,7 @@ figures! {
 }
 
 figures! {
-    /// What a disk did with its time.
+    /// Operations of a disk, and its time by activity.
     pub struct DiskActivity {
         /// Operations of the disk.
         operations: u64 => unit("operations").lower(),

@@ -5,7 +5,7 @@ use super::{Facts, IfAny, MemberFacts, figures, plain, unit};
 use crate::config::Resolved;
 use crate::schemes::{MemberTerms, Terms};
 
-/// What a drive, a disk or an array takes, by the rows of table 1; none where no row says so. Each scheme declares its row.
+/// What table 1 says about a drive, a disk or an array; none if it has no row for it. Each scheme declares its row.
 ///
 /// | solution | cost | lifespan |
 /// |---|---|---|
@@ -14,7 +14,7 @@ use crate::schemes::{MemberTerms, Terms};
 /// | RAID-6 | (N + 2) Cs / N | (N + 2) Ls / 3N |
 /// | SSD + disk | Cs + Ch | Ls |
 ///
-/// By the same reasoning (ours): mirrors of any members have all that is mirrored, `none` has what its members have.
+/// By the same reasoning (ours): a mirror has the cost of all its members, and `none` the cost of its members.
 fn terms(drive: &Resolved) -> Option<Terms> {
     if drive.is_disk() {
         return Some(Terms { ssd: 0.0, disk: 1.0, life: 1.0 });
@@ -27,7 +27,7 @@ fn terms(drive: &Resolved) -> Option<Terms> {
     (drive.scheme().formula)(&members)
 }
 
-/// The mean price of a GB of the drives, or of the disks, of an array; none where there are none, or one has no price.
+/// The mean price of a GB of the drives, or of the disks, of an array; none if there are none, or if one has no price.
 fn price(drive: &Resolved, disks: bool) -> Option<f64> {
     fn leaves<'a>(drive: &'a Resolved, all: &mut Vec<&'a Resolved>) {
         if drive.is_array() {
@@ -75,7 +75,7 @@ figures! {
     }
 }
 
-/// The section of an array, and of a drive or disk with a price.
+/// The section of the summary for an array, and for a drive or disk with a price.
 pub(super) fn economy(facts: &Facts<'_>) -> Option<Economy> {
     let drive = facts.drive;
     let (cost_usd, cost_per_gb) = (drive.cost_usd(), drive.cost_per_gb());
@@ -115,17 +115,17 @@ pub(super) fn economy(facts: &Facts<'_>) -> Option<Economy> {
     })
 }
 
-/// How long the drives of an array last under a workload, over how long they would if each page written were written
-/// once.
+/// The life of an array's drives under a workload, divided by their life if each page that the host writes were
+/// programmed once.
 struct Life {
     mean: f64,
-    /// Of the drive that is written most for its size.
+    /// The same for the drive that is written most for its size.
     least: f64,
     erases_per_gib: f64,
 }
 
 impl Life {
-    /// None where nothing was written.
+    /// None if the host wrote nothing.
     fn new(facts: &Facts<'_>, terms: Option<Terms>) -> Option<Life> {
         let flash = || facts.members.iter().filter(|member| !member.drive.is_disk());
         let bytes = |member: &MemberFacts<'_>| member.drive.capacity_bytes() as f64;
@@ -136,7 +136,7 @@ impl Life {
         if pages == 0.0 || given == 0.0 {
             return None;
         }
-        // SSDs that are there for each one's worth of data.
+        // SSDs in the array for each SSD's worth of data.
         let ssds = terms.map_or(capacity / facts.drive.capacity_bytes() as f64, |terms| terms.ssd);
         let mean = ssds * pages / given;
         let erases: f64 = flash().map(|member| member.erases().map(f64::from).sum::<f64>()).sum();

@@ -8,7 +8,7 @@ use crate::engine::Cause;
 use crate::flash::nanowatts;
 
 figures! {
-    /// Energy, where the drive file gives currents or powers.
+    /// Energy, if the drive file gives currents or powers.
     pub struct Energy {
         /// Energy of the run.
         total_j: Option<f64> => unit("J").lower().row("in all, J"),
@@ -28,7 +28,7 @@ figures! {
 }
 
 figures! {
-    /// The energy of the flash by what it did.
+    /// The energy of the flash, by activity.
     pub struct FlashEnergy {
         /// Energy of the flash.
         total: Option<f64> => unit("J").lower(),
@@ -73,14 +73,14 @@ fn joules(attojoules: u128) -> f64 {
     attojoules as f64 / 1e18
 }
 
-/// What is given of some parts; none where none is.
+/// The sum of the values that are given; none if none is.
 fn sum(parts: impl IntoIterator<Item = Option<u128>>) -> Option<u128> {
     parts.into_iter().flatten().reduce(|all, part| all + part)
 }
 
 struct Flash<'a> {
     work: &'a Work,
-    /// By kind, what arrays draw, and what the pins draw, nW.
+    /// By kind of operation: the power of the array, and of the pins, nW.
     array_nw: [Option<u128>; Kind::ALL.len()],
     pins_nw: Option<u128>,
     standby: Option<u128>,
@@ -123,7 +123,7 @@ impl<'a> Flash<'a> {
         FlashEnergy { total: total.map(joules), read, program, erase, transfer, standby }
     }
 
-    /// By kind and cause, array and pins together; none where the array's current is not given.
+    /// By kind and cause, array and pins together; none if the array's current is not given.
     fn operations(&self) -> Operations<Option<f64>> {
         let whole = |kind, cause| Some(self.array(kind, cause)? + self.pins(kind, cause).unwrap_or_default());
         Operations::new(|kind, cause| whole(kind, cause).map(joules))
@@ -134,7 +134,8 @@ fn pairs() -> impl Iterator<Item = (Kind, Cause)> {
     Kind::ALL.into_iter().flat_map(|kind| Cause::ALL.into_iter().map(move |cause| (kind, cause)))
 }
 
-/// Standby and refresh all the time; active while sectors go in or out. A sector that a write adds also leaves.
+/// Standby and refresh draw power all the time; active power is drawn while sectors are written or read. Each sector
+/// that a write adds is read once when it leaves.
 fn dram(facts: &Facts<'_>) -> Option<u128> {
     let energy = &facts.drive.spec.buffer.energy;
     let power = |current| nanowatts(current, energy.voltage_v);

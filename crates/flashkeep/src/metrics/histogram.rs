@@ -2,7 +2,7 @@
 
 use super::{figures, plain, unit};
 
-/// Samples that are kept as they are.
+/// The largest number of samples that are kept exactly.
 const EXACT: usize = 100_000;
 
 /// Buckets for each power of two: 1/1024 is 0.098 %.
@@ -61,7 +61,7 @@ impl Histogram {
         }
     }
 
-    /// From now on in buckets.
+    /// Changes to buckets.
     #[inline]
     fn spread(&mut self) {
         if self.buckets.is_empty() {
@@ -80,7 +80,7 @@ impl Histogram {
         self.buckets[at] += times;
     }
 
-    /// The same with its samples in order: several such put together are in order quickly.
+    /// The same with its samples sorted: the sort of several sorted histograms together is quick.
     #[must_use]
     pub fn sorted(&self) -> Histogram {
         let mut sorted = self.clone();
@@ -88,7 +88,7 @@ impl Histogram {
         sorted
     }
 
-    /// Both together.
+    /// The samples of both.
     #[must_use]
     pub fn with(&self, other: &Histogram) -> Histogram {
         let mut sum = self.clone();
@@ -151,12 +151,12 @@ impl Histogram {
         self.max as f64
     }
 
-    /// As the summary has it: none without samples, and no p99.99 of fewer than 10,000.
+    /// The section of the summary: none without samples, and no p99.99 of fewer than 10,000.
     #[must_use]
     pub fn times(&self) -> Option<Times> {
         let mean = self.mean_us()?;
         let mut sorted = self.samples.clone();
-        // Which finds and merges what is in order already.
+        // The stable sort finds sorted runs and merges them.
         sorted.sort();
         let at = |share| self.percentile(&sorted, share) / 1000.0;
         Some(Times {

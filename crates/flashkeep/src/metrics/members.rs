@@ -12,33 +12,33 @@ use crate::drive::{Counters, Kind};
 use crate::engine::Cause;
 use crate::kernel::{SimTime, Span};
 
-/// What a member of an array has done while requests were counted.
+/// Statistics of a member of an array while requests were counted.
 #[derive(Clone, Debug)]
 pub struct MemberFacts<'a> {
-    /// Which member, from the root downwards.
+    /// The member's place in the tree, from the root downwards.
     pub path: &'a [u32],
-    /// What it is.
+    /// Its drive.
     pub drive: &'a Resolved,
-    /// By the end.
+    /// Its statistics at the end.
     pub now: DeviceStatistics,
-    /// When counting began.
+    /// Its statistics when counting began.
     pub before: DeviceStatistics,
     /// The end of the last request.
     pub end: SimTime,
-    /// What its DRAM in the array had of what was asked for, where it has any.
+    /// Hits and misses of its DRAM in the array, if it has any.
     pub hits: Option<Hits>,
-    /// From where counting began until nothing was under way any more: disks go on after the host.
+    /// From the start of counting until all operations had ended: disks may go on after the last request.
     pub span: Span,
-    /// The time that what is counted as busy is a part of.
+    /// The time of which busy times are a share.
     pub busy_within: Span,
-    /// When its first block had had its last erase, with the bytes that the host had written to the array.
+    /// When its first block reached the erase budget, and the bytes that the host had written to the array by then.
     pub first_death: Option<Mark>,
-    /// When it first refused a write, which is its end.
+    /// When it first refused a write, which is the end of its life.
     pub first_refusal: Option<Mark>,
 }
 
 figures! {
-    /// What a member of an array has done, or a part of a drive that redundancy works across (operations only).
+    /// Statistics of a member of an array, or of a part of a drive that redundancy works across (operations only).
     pub struct Member {
         /// Its place: `2`, or `2/0` in an array of arrays.
         member: IfAny<String> => plain(),
@@ -46,7 +46,7 @@ figures! {
         name: IfAny<String> => plain(),
         /// Its operations.
         operations: Operations => plain(),
-        /// Its own write amplification, over what it was given to write.
+        /// Its own write amplification, relative to the pages that it was given to write.
         write_amplification: IfAny<WriteAmplification> => plain(),
         /// Its wear; none for a disk.
         wear: IfAny<Option<Wear>> => plain(),
@@ -54,13 +54,13 @@ figures! {
         utilization: IfAny<Option<Utilization>> => plain(),
         /// Pages that it was given to write.
         host_pages_written: IfAny<u64> => unit("pages").lower(),
-        /// Rate at which it was written.
+        /// Rate of writes to it.
         written_mib_s: IfAny<Option<f64>> => unit("MiB/s"),
-        /// How its DRAM served the array.
+        /// Hits and misses of its DRAM.
         buffer: IfAny<BufferHits> => plain(),
         /// Energy of a disk.
         energy: IfAny<Option<Energy>> => plain(),
-        /// What a disk did with its time.
+        /// Operations of a disk, and its time by activity.
         disk: IfAny<DiskActivity> => plain(),
     }
 }
@@ -88,14 +88,14 @@ pub(super) fn of_array(members: &[MemberFacts<'_>], seconds: f64) -> Vec<Member>
     members.iter().map(|member| member.figures(seconds)).collect()
 }
 
-/// A member's place in words: `2`, or `2/0` in an array of arrays.
+/// A member's place as text: `2`, or `2/0` in an array of arrays.
 #[must_use]
 pub fn called(path: &[u32]) -> String {
     path.iter().map(u32::to_string).collect::<Vec<_>>().join("/")
 }
 
 impl MemberFacts<'_> {
-    /// Its place in words.
+    /// Its place as text.
     pub(super) fn called(&self) -> String {
         called(self.path)
     }
@@ -136,7 +136,7 @@ impl MemberFacts<'_> {
             let energy = disk_energy(&disk.power, &did, self.span.0, given * self.drive.page_bytes());
             (energy, DiskActivity::new(&did, self.span.0 as f64 / 1e9))
         });
-        // A disk has neither blocks nor channels.
+        // A disk has no blocks or channels.
         let flash = disk.is_none();
         let (energy, activity) = disk.unzip();
         Member {
@@ -160,7 +160,7 @@ impl MemberFacts<'_> {
     }
 }
 
-/// Pages that a member was given to write: what it programmed for reasons other than its own.
+/// Pages that a member was given to write: its programs for causes other than its own work.
 fn given(counters: &Counters) -> u64 {
     let own = [Cause::Gc, Cause::Wear, Cause::Migrate, Cause::Metadata, Cause::ParityGc];
     let causes = Cause::ALL.into_iter().filter(|cause| !own.contains(cause));

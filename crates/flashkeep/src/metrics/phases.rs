@@ -7,7 +7,7 @@ use super::{figures, plain, unit};
 use crate::drive::Counters;
 use crate::kernel::{SimTime, Span};
 
-/// What has been counted by some instant.
+/// Counters at an instant.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Flash operations.
@@ -20,7 +20,7 @@ pub struct Tally {
     pub unprotected_page_ns: u128,
 }
 
-/// A stretch of a run.
+/// A phase of a run.
 #[derive(Clone, Debug)]
 struct Phase {
     name: &'static str,
@@ -34,32 +34,32 @@ struct Phase {
     write: Histogram,
 }
 
-/// The phases of a run; none where nothing was asked to fail.
+/// The phases of a run; none if the job has no failures.
 #[derive(Clone, Debug, Default)]
 pub struct Phases {
     all: Vec<Phase>,
-    /// When everything was last as redundant as it was meant to be, after some event.
+    /// When full redundancy was last reached after an event.
     whole_at: Option<SimTime>,
-    /// A rebuild has ended that could not bring everything back: what it tries again does not begin a phase.
+    /// A rebuild has ended that could not restore everything: further attempts do not begin a phase.
     in_vain: bool,
     struck_at: Option<SimTime>,
 }
 
 impl Phases {
-    /// Whether there are any.
+    /// Whether the run has phases.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// The name of the one that is under way.
+    /// The name of the current phase.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.all.last().map_or("", |phase| phase.name)
     }
 
-    /// The phase under way ends, and another begins.
+    /// Ends the current phase and begins another.
     pub fn begin(&mut self, name: &'static str, event: Option<&str>, now: SimTime, tally: Tally) {
         self.end(now, tally.clone());
         self.in_vain = event.is_none() && (self.in_vain || (self.name(), name) == ("rebuilding", "degraded"));
@@ -69,31 +69,31 @@ impl Phases {
         if name == "after" {
             self.whole_at = Some(now);
         }
-        // No redundancy is known to be missing, but that is not yet the end of what the failure did.
+        // No redundancy is known to be missing, but effects of the failure may still show.
         let name = if name == "after" && event.is_some() { "latent" } else { name };
         self.all.push(Phase::new(name, event.map(str::to_owned), now, tally));
     }
 
-    /// Counting begins: what was before is left out, and the phase under way, or `before` any event, begins anew.
+    /// Counting begins: earlier figures are left out, and the current phase, or `before`, begins anew.
     pub fn count_from(&mut self, now: SimTime, tally: Tally) {
         let (name, event) = self.all.pop().map_or(("before", None), |phase| (phase.name, phase.event));
         self.all.clear();
         self.all.push(Phase::new(name, event, now, tally));
     }
 
-    /// Something has been replaced: a rebuild may do now what it could not do before.
+    /// A part has been replaced: a rebuild may now succeed where it failed before.
     pub fn hope(&mut self) {
         self.in_vain = false;
     }
 
-    /// Whether another phase begins where the drive is in the state `name`.
+    /// Whether another phase begins if the drive is in the state `name`.
     #[must_use]
     pub fn is_news(&self, name: &str) -> bool {
         let same = name == self.name() || (self.name(), name) == ("latent", "after");
         !(same || self.in_vain && name == "rebuilding")
     }
 
-    /// The phase under way is over.
+    /// Ends the current phase.
     pub fn end(&mut self, now: SimTime, tally: Tally) {
         if let Some(phase) = self.all.last_mut() {
             (phase.until, phase.after) = (phase.from.max(now), tally);
@@ -108,13 +108,13 @@ impl Phases {
         }
     }
 
-    /// From the last event until everything was redundant again; none where that never came.
+    /// From the last event until full redundancy; none if it was not reached.
     #[must_use]
     pub fn recovery(&self) -> Option<Span> {
         Some(self.whole_at?.since(self.struck_at?))
     }
 
-    /// For the summary.
+    /// The section of the summary.
     #[must_use]
     pub fn figures(&self) -> Vec<PhaseFigures> {
         self.all.iter().map(Phase::figures).collect()
@@ -153,7 +153,7 @@ figures! {
         phase: &'static str => plain(),
         /// The fault event that began the phase.
         event: Option<String> => plain(),
-        /// Begin of the phase.
+        /// Start of the phase.
         from_s: f64 => unit("s"),
         /// End of the phase.
         until_s: f64 => unit("s"),
@@ -161,7 +161,7 @@ figures! {
         response_us: TimesByOperation => plain(),
         /// Operations in the phase.
         operations: Operations => plain(),
-        /// Page reads that a failed part would have served, and another copy or parity did.
+        /// Page reads of a failed part that another copy or parity served.
         reconstructed_reads: u64 => unit("pages").lower(),
         /// Pages lost in the phase.
         lost_pages: u64 => unit("pages").lower(),

@@ -11,21 +11,21 @@ use std::collections::BTreeSet;
 pub struct Metric {
     /// Its stable name: its path when it was first reported.
     pub id: String,
-    /// Where it stands in the summary: keys joined by dots, `[]` behind those of lists of groups.
+    /// Its path in the summary: keys joined by dots, `[]` behind those of lists of groups.
     pub path: String,
-    /// What values it has.
+    /// The type of its values.
     pub kind: Kind,
-    /// Whether it is a list of such values.
+    /// Whether it is a list of values.
     pub list: bool,
     /// Its unit.
     pub unit: &'static str,
-    /// What tables call it.
+    /// Its label in tables.
     pub label: String,
-    /// Which way is better.
+    /// Which direction is better.
     pub better: Better,
     /// Whether it is part of the digest.
     pub digest: bool,
-    /// What it says, in a sentence.
+    /// Its description, in a sentence.
     pub about: String,
     /// The heading of its section in tables; empty where tables do not show it.
     pub heading: &'static str,
@@ -33,7 +33,7 @@ pub struct Metric {
     pub row: Row,
 }
 
-/// What a figure has from the groups that it stands in.
+/// Properties that a figure inherits from its groups.
 #[derive(Clone, Copy)]
 struct Within<'a> {
     path: &'a str,
@@ -71,7 +71,7 @@ impl Within<'_> {
             Shape::Group(group) => {
                 let mark = if list { "[]" } else { "" };
                 let (path, id) = (format!("{path}{mark}"), format!("{id}{mark}"));
-                // Tables have no room for the members of a list.
+                // Tables do not show the members of a list.
                 let heading = if list { "" } else { heading };
                 let within =
                     Within { path: &path, id: &id, label: &label, heading, brief: figure.brief, derived };
@@ -98,7 +98,7 @@ impl Within<'_> {
     }
 }
 
-/// The group or figure of a shape, and whether there is a list of them.
+/// The group or figure of a shape, and whether it is a list.
 fn inner(shape: &Shape) -> (&Shape, bool) {
     match shape {
         Shape::List(of) => (inner(of).0, true),
@@ -107,7 +107,7 @@ fn inner(shape: &Shape) -> (&Shape, bool) {
     }
 }
 
-/// Headings of the tables in their order. Others, of schemes, stand before the last one.
+/// The headings of tables, in order. Other headings, of schemes, come before the last one.
 const HEADINGS: [&str; 11] = [
     "Response time, µs",
     "Throughput",
@@ -203,14 +203,14 @@ fn add_type(group: &Group, types: &mut Map<String, Value>) {
     types[name] = json!({ "about": group.about, "absent": false, "fields": fields });
 }
 
-/// Groups that stand somewhere where a run may have none.
+/// Groups that some runs do not have.
 fn find_absent(group: &Group, absent: bool, found: &mut BTreeSet<&'static str>) {
     if absent {
         found.insert(type_name(group));
     }
     for entry in &group.entries {
         if let (Shape::Group(group), list) = inner(&entry.shape) {
-            // A list may be empty; its groups are there.
+            // A list may be empty, but its key exists.
             let outer = if list { false } else { absent || !matches!(entry.shape, Shape::Group(_)) };
             find_absent(group, outer, found);
         }

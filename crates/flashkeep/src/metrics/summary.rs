@@ -22,7 +22,7 @@ use crate::schemes;
 use flashkeep_trace::Provenance;
 use serde_json::{Value, json};
 
-/// What is counted request by request.
+/// Statistics that every request adds to.
 #[derive(Clone, Debug, Default)]
 pub struct Statistics {
     /// Response times of reads.
@@ -39,20 +39,20 @@ pub struct Statistics {
     pub bytes_written: u64,
     /// Logical pages that writes touched, whole or in part.
     pub pages_written: u64,
-    /// Reads that were compared with what they ought to bring.
+    /// Reads whose contents were compared with the expected ones.
     pub checked_reads: u64,
-    /// Reads that brought something else.
+    /// Reads that returned other contents.
     pub wrong_reads: u64,
-    /// Everything, as one number.
+    /// The digest.
     pub digest: Digest,
 }
 
-/// What there was in the workload.
+/// Statistics of the workload.
 #[derive(Clone, Debug)]
 pub struct WorkloadFacts {
-    /// What it is.
+    /// Its name and format.
     pub provenance: Provenance,
-    /// Requests that read, write, trim.
+    /// Numbers of reads, writes and trims.
     pub requests: [u64; 3],
     /// Bytes read and written, warm-up included.
     pub bytes: [u64; 2],
@@ -64,22 +64,22 @@ pub struct WorkloadFacts {
     pub overlapping: u64,
 }
 
-/// What a power cut did, and what its recovery took.
+/// The effects of a power cut, and the costs of the recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PowerCut {
-    /// From the cut until requests were taken again.
+    /// From the cut until requests were accepted again.
     pub recovery: Span,
-    /// Requests under way, which were not acknowledged.
+    /// Requests under way that were not acknowledged.
     pub interrupted: u64,
-    /// Pages whose newest acknowledged version was not on flash.
+    /// Pages whose newest acknowledged version was in volatile memory.
     pub volatile_pages_lost: u64,
-    /// Pages read to find the map again.
+    /// Pages read to restore the map.
     pub reads: u64,
-    /// Blocks whose erase was begun anew.
+    /// Blocks whose erase was started again.
     pub erases: u64,
 }
 
-/// Everything that a summary is made from.
+/// The inputs of a summary.
 pub struct Facts<'a> {
     /// The drive.
     pub drive: &'a Resolved,
@@ -89,52 +89,52 @@ pub struct Facts<'a> {
     pub workload: &'a WorkloadFacts,
     /// What was counted request by request.
     pub statistics: &'a Statistics,
-    /// What the flash did for the counted requests.
+    /// Flash operations for the counted requests.
     pub counters: &'a Counters,
-    /// How long arrays and pins worked for them, where the drive says what they draw.
+    /// Busy times of arrays and pins for them, if the drive file gives their currents.
     pub work: Option<Work>,
-    /// What the DRAM had.
+    /// Hits and misses of the DRAM.
     pub hits: Hits,
-    /// From where counting began.
+    /// When counting began.
     pub from: SimTime,
-    /// The end.
+    /// The end of the run.
     pub until: SimTime,
-    /// Most requests at once that had arrived and were not done.
+    /// The largest number of requests that had arrived and were not done.
     pub queue_max: usize,
-    /// Time each channel was in use, and each unit busy, while counting.
+    /// The time that each channel was in use, and that each unit was busy, while requests were counted.
     pub busy: [Vec<Span>; 2],
-    /// The time that this is a part of.
+    /// The time of which these are a share.
     pub busy_within: Span,
-    /// How the flash has worn.
+    /// The wear of the flash.
     pub wear: WearFacts,
-    /// The section of the scheme, where it has figures of its own: its key, and the figures.
+    /// The section of the scheme, if it has figures of its own: its key and the figures.
     pub scheme: Option<(&'static str, Value)>,
     /// The members of an array.
     pub members: Vec<MemberFacts<'a>>,
-    /// Valid pages at the end, and pages there are.
+    /// Valid pages at the end, and all pages.
     pub filled: (u64, u64),
-    /// Pages that nothing could bring back, each once.
+    /// Unrecoverable pages, each counted once.
     pub lost_pages: u64,
-    /// Page reads that a failed unit would have served, and another copy or parity did.
+    /// Page reads of a failed unit that another copy or parity served.
     pub reconstructed_reads: u64,
-    /// Page-nanoseconds that one more failure would have cost; none where nothing is protected to begin with.
+    /// Page-nanoseconds that one more failure would have cost; none without redundancy.
     pub unprotected_page_ns: Option<u128>,
-    /// Nothing took time; whether requests had arrival times.
+    /// For untimed runs: whether requests had arrival times.
     pub untimed: Option<bool>,
-    /// What came of conditioning the drive.
+    /// The result of conditioning the drive.
     pub conditioned: Option<Conditioning>,
-    /// Before, during and after what failed.
+    /// The phases before, during and after failures.
     pub phases: &'a Phases,
-    /// What the map did, where it is not a page map: its name, and its counts.
+    /// The map's name and counts, unless it is a page map in memory.
     pub mapping: Option<(&'static str, Counts)>,
-    /// What the power did.
+    /// Power cuts and recoveries.
     pub power_cuts: &'a [PowerCut],
-    /// What is to be said besides.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
 figures! {
-    /// What a run reports: `summary.json`.
+    /// The report of a run: `summary.json`.
     pub struct Summary {
         /// Version of this format.
         schema: u64 => plain().derived(),
@@ -166,7 +166,7 @@ figures! {
         operations: Operations => plain(),
         /// Pages programmed for each page that the host wrote.
         write_amplification: WriteAmplification => plain().heading("Pages programmed for each page written"),
-        /// How the DRAM served the host.
+        /// Hits and misses of the DRAM write cache.
         buffer: BufferHits => plain(),
         /// How the flash has worn; none for a disk.
         wear: Option<Wear> => plain().heading("Wear and use"),
@@ -208,9 +208,9 @@ figures! {
         economy: IfAny<Economy> => plain().derived().heading("Money and life"),
         /// How far apart members wear out; only for arrays whose members have erase budgets.
         wear_out: IfAny<WearOut> => plain().derived().heading("Wear and use"),
-        /// What a disk did with its time; only for a lone disk.
+        /// Operations of a disk, and its time by activity; only for a lone disk.
         disk: IfAny<DiskActivity> => plain().derived(),
-        /// What the run took of this machine: the only section that differs between equal runs.
+        /// Time and memory that the run took on this machine: the only section that differs between equal runs.
         run: IfAny<Machine> => plain().derived(),
     }
 }
@@ -276,7 +276,7 @@ figures! {
         wrong_reads: u64 => unit("reads").lower().row("reads wrong"),
         /// Pages lost, each counted once.
         lost_pages: u64 => unit("pages").lower().row("pages lost"),
-        /// Page reads that a failed part would have served, and another copy or parity did.
+        /// Page reads of a failed part that another copy or parity served.
         reconstructed_reads: u64 => unit("pages").lower().row("reads reconstructed"),
         /// Pages that one more failure would have cost, times how long; none without redundancy.
         unprotected_page_s: Option<f64> => unit("page·s").lower().row("unprotected page-seconds"),
@@ -290,7 +290,7 @@ figures! {
         volatile_pages_lost: u64 => unit("pages").lower().row("pages lost that were volatile"),
         /// Time from each power cut until requests were accepted again.
         recovery_us: Vec<f64> => unit("µs").lower().row("  until requests were accepted again, µs"),
-        /// Pages read to find the map again.
+        /// Pages read to restore the map.
         recovery_reads: u64 => unit("pages").lower().row("  pages read to find the map"),
         /// Blocks whose erase was started again.
         recovery_erases: u64 => unit("erases").lower(),
@@ -392,13 +392,13 @@ figures! {
         switch_merges: u64 => unit("merges").row("switch merges"),
         /// Log blocks that became data blocks after the rest was copied.
         partial_merges: u64 => unit("merges").lower().row("partial merges"),
-        /// Blocks put together from several.
+        /// Blocks merged from several blocks.
         full_merges: u64 => unit("merges").lower().row("full merges"),
     }
 }
 
 figures! {
-    /// What the run took of this machine.
+    /// Time and memory that the run took on this machine.
     pub struct Machine {
         /// Time on the wall clock.
         wall_s: f64 => unit("s").lower(),
@@ -413,7 +413,7 @@ figures! {
     }
 }
 
-/// All that a summary can hold, those of all schemes included.
+/// The shape of every possible summary, with the sections of all schemes.
 pub(super) fn shape() -> Vec<Entry> {
     let of = |shape| if let Shape::Group(group) = shape { group.entries } else { Vec::new() };
     [of(Summary::shape()), schemes::figures(), of(Rest::shape())].concat()
@@ -457,7 +457,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
 /// The sections before those of the scheme.
 fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
     let (statistics, drive, counters) = (facts.statistics, facts.drive, facts.counters);
-    // Without arrival times no time passes in an untimed run.
+    // An untimed run without arrival times has no simulated time.
     let passes = facts.untimed != Some(false);
     let hits = BufferHits::new(facts.hits);
     Summary {
@@ -496,7 +496,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         packing: IfAny(
             (drive.places() > 1 && facts.untimed.is_none()).then(|| packing(counters, drive.places())),
         ),
-        // A page map in memory does nothing that would have to be counted.
+        // A page map in memory has no counts.
         mapping: IfAny(facts.mapping.map(|(name, counts)| mapping(name, &counts))),
     }
 }
@@ -617,7 +617,7 @@ fn redundancy(drive: &Resolved) -> Redundancy {
     }
 }
 
-/// What would mislead if it were not said.
+/// Remarks on figures that could mislead.
 fn warnings(facts: &Facts<'_>) -> Vec<String> {
     let mut all = facts.warnings.clone();
     let programs = facts.counters.total(Kind::Program);
@@ -650,7 +650,7 @@ fn warnings(facts: &Facts<'_>) -> Vec<String> {
     all
 }
 
-/// A trace that the drive cannot keep up with: requests wait longer and longer, and means say nothing.
+/// Warns if the drive cannot keep up with the trace: waiting times then grow without bound, and means have no meaning.
 fn saturation(facts: &Facts<'_>, count: u64) -> Option<String> {
     let arrivals = facts.workload.span;
     let overtime = facts.until.since(facts.from).0.saturating_sub(arrivals.0);

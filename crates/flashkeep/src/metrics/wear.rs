@@ -6,35 +6,35 @@ use crate::kernel::SimTime;
 /// An instant, and the bytes that the host had written by then.
 pub type Mark = (SimTime, u64);
 
-/// Everything that the summary's section on wear is made from.
+/// The inputs of the summary's section on wear.
 #[derive(Clone, Debug, Default)]
 pub struct WearFacts {
     /// Erases of every block in this run.
     pub erases: Vec<u32>,
-    /// Erases of every block before the run; none of a new drive.
+    /// Erases of every block before the run; none for a new drive.
     pub before: Vec<u32>,
-    /// Erases that a block stands, if any number.
+    /// The erase budget of a block, if there is one.
     pub budget: Option<u32>,
-    /// Blocks that have had them all.
+    /// Blocks that have reached the budget.
     pub expired: u32,
-    /// When the first one had.
+    /// When the first block reached it.
     pub first_death: Option<Mark>,
     /// When the first write was refused.
     pub first_refusal: Option<Mark>,
-    /// Writes and trims that were turned away after that; none of a member, which refuses no requests.
+    /// Writes and trims that were refused after that; none for a member, which refuses no requests.
     pub refused_requests: Option<u64>,
-    /// The end of the run, or of the drive, and the bytes that the host has written.
+    /// The end of the run, or of the drive's life, and the bytes that the host had written by then.
     pub end: Mark,
-    /// Bytes that the host sees.
+    /// The capacity that the host sees, in bytes.
     pub capacity: u64,
-    /// Years that drive writes a day are told for.
+    /// The warranty, in years, to which drive writes per day refer.
     pub warranty_years: f64,
 }
 
-/// Bars of a histogram of erases.
+/// The largest number of bars in the histogram of erases.
 const BARS: u32 = 50;
 
-/// What one pass over some numbers finds.
+/// Total, least and most of some numbers, found in one pass.
 #[derive(Clone, Copy, Debug)]
 struct Spread {
     total: u64,
@@ -43,7 +43,7 @@ struct Spread {
 }
 
 impl Spread {
-    /// Of no numbers, the least is more than the most.
+    /// Without numbers, the least is more than the most.
     fn of(values: impl Iterator<Item = u32>) -> Spread {
         let none = Spread { total: 0, least: u32::MAX, most: 0 };
         values.fold(none, |all, value| Spread {
@@ -57,7 +57,7 @@ impl Spread {
         self.least > self.most
     }
 
-    /// The mean of those `count` numbers and how they deviate from it: of equal ones, as on a new drive, not at all.
+    /// Mean and standard deviation of `count` numbers; the deviation of equal numbers, as on a new drive, is exactly 0.
     fn mean_and_deviation(self, values: impl Iterator<Item = u32>, count: f64) -> (f64, f64) {
         let mean = self.total as f64 / count;
         if self.least == self.most {
@@ -96,7 +96,7 @@ impl WearFacts {
         Spread::of(self.erases.iter().copied())
     }
 
-    /// For the summary, without the histogram.
+    /// The section of the summary, without the histogram.
     #[must_use]
     pub fn wear(&self) -> Wear {
         let count = self.erases.len() as f64;
@@ -109,7 +109,8 @@ impl WearFacts {
         let life = |budget: u32| blocks().map(move |(now, before)| budget.saturating_sub(now + before));
         let lives =
             self.budget.map(|budget| Spread::of(life(budget)).mean_and_deviation(life(budget), count));
-        // How many times as long as this run until the first block has had its erases, and until all have.
+        // How many runs like this one it takes until the first block reaches the erase budget, and until all blocks
+        // have.
         let until = |left: f64, worn: f64| if worn > 0.0 { left / worn } else { f64::INFINITY };
         let finite = |times: f64| Some(times).filter(|times| times.is_finite());
         let by_most = self.budget.and_then(|budget| {
@@ -156,7 +157,7 @@ impl WearFacts {
 }
 
 figures! {
-    /// How the flash has worn, and how long it lasts under this workload.
+    /// Wear of the flash, and its life under this workload.
     pub struct Wear {
         /// Blocks erased.
         erases_total: u64 => unit("erases").lower().row_always("blocks erased"),

@@ -1,9 +1,9 @@
-//! The distance between the ends of life of an array's members, which determines the value of the redundancy
-//! at that time.
+//! The distance between the ends of life of an array's members: if members wear out at the same time, redundancy does
+//! not help.
 
 use super::{Mark, MemberFacts, figures, plain, unit};
 
-/// One member's end.
+/// The end of life of a member.
 struct End {
     member: String,
     at: Mark,
@@ -15,9 +15,9 @@ impl End {
     }
 }
 
-/// The section of an array with members that wear out; none where nothing does. Instants and bytes written by the host
-/// are those at which a member refused its first write; apart: from the first member to the second, also as a share of
-/// what the first one bore.
+/// The section of the summary for an array whose members wear out; none for other arrays. Instants and bytes written by
+/// the host refer to a member's first refused write. The distance is from the first member to the second, also as a
+/// share of the bytes written until the first.
 pub(super) fn wear_out(members: &[MemberFacts<'_>], lost_pages: u64) -> Option<WearOut> {
     let wearing = || members.iter().filter(|member| member.drive.spec.ftl.wear.erase_budget.is_some());
     wearing().next()?;
@@ -76,8 +76,8 @@ figures! {
     }
 }
 
-/// The same share if all went on as in this run until all blocks of a member had their erases: (n₂ − n₁) / n₁, with n
-/// times as long a run for a member's last erase.
+/// The same share if this workload continued until all blocks of a member reached the erase budget: (n₂ − n₁) / n₁,
+/// where n is the length of that run in lengths of this one.
 fn expected<'a>(members: impl Iterator<Item = &'a MemberFacts<'a>>) -> Option<f64> {
     let times = |member: &MemberFacts<'_>| {
         let budget = f64::from(member.drive.spec.ftl.wear.erase_budget?);

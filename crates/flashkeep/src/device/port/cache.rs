@@ -1,9 +1,9 @@
-//! The write cache: sectors that have been written and are not behind the port yet. It evicts the page that was used
-//! longest ago, or with it the rest of its stripe.
+//! The write cache: sectors that have been written but not yet passed to the device behind the port. It evicts the
+//! least recently used page, or that page with the rest of its stripe.
 
 use super::lru::{Held, Lru, Slot};
 
-/// How often the cache had what was asked for, in sectors.
+/// Hits and misses of the cache, in sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hits {
     /// Sectors read from the cache.
@@ -17,7 +17,7 @@ pub struct Hits {
 }
 
 impl Hits {
-    /// Those since `before`.
+    /// The difference since `before`.
     #[must_use]
     pub fn since(self, before: Hits) -> Hits {
         Hits {
@@ -29,54 +29,54 @@ impl Hits {
     }
 }
 
-/// The cache; of each page it holds also a `T`.
+/// The cache; it holds a `T` for each page.
 #[derive(Clone, Debug)]
 pub struct Cache<T> {
     lru: Lru<T>,
     /// The pages of a stripe, which are evicted together; none if each page is evicted alone.
     stripe: Option<u32>,
-    /// Pages on their way out, kept for their memory.
+    /// Pages that are being evicted; the list is kept to reuse its memory.
     leaving: Vec<(u32, Held<T>)>,
     /// Sector hits and misses.
     pub hits: Hits,
 }
 
 impl<T: Copy + Default> Cache<T> {
-    /// A cache for so many sectors, if there is any, which evicts stripes of so many pages together, if it does.
+    /// A cache for this many sectors, none for 0; it evicts stripes of this many pages together, if given.
     #[must_use]
     pub fn new(sectors: u64, stripe: Option<u32>) -> Option<Self> {
         let cache = || Cache { lru: Lru::new(sectors), stripe, leaving: Vec::new(), hits: Hits::default() };
         (sectors > 0).then(cache)
     }
 
-    /// Whether it holds nothing.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lru.is_empty()
     }
 
-    /// What it holds of a page.
+    /// The sectors that it holds of a page.
     #[must_use]
     pub fn get(&self, page: u32) -> Option<Held<T>> {
         self.lru.get(page)
     }
 
-    /// What is known of a page that it holds.
+    /// The `T` of a page that it holds.
     pub fn set(&mut self, page: u32, what: T) {
         self.lru.set(page, what);
     }
 
-    /// Forgets a page.
+    /// Removes a page.
     pub fn remove(&mut self, page: u32) {
         self.lru.remove(page);
     }
 
-    /// Forgets everything.
+    /// Removes all pages.
     pub fn clear(&mut self) {
         self.lru.clear();
     }
 
-    /// Sectors of a page are read: what it holds of the page, and which of them it does not have.
+    /// Reads sectors of a page: returns what the cache holds of the page, and the sectors that it lacks.
     pub fn read(&mut self, page: u32, mask: u64) -> (Option<Held<T>>, u64) {
         let held = self.lru.touch(page);
         let hit = held.map_or(0, |held| held.sectors) & mask;
@@ -86,8 +86,8 @@ impl<T: Copy + Default> Cache<T> {
         (held, missing)
     }
 
-    /// Sectors of a page come in, of which `what` is known where it does not hold the page yet: those that it has no
-    /// place for, to be [added](Cache::add) to its slot once there is [room](Cache::make_room).
+    /// Writes sectors of a page, with `what` if the cache does not hold the page yet. Returns the page's slot and the
+    /// sectors that the cache does not hold yet; the caller makes [room](Cache::make_room) and [adds](Cache::add) them.
     pub fn open(&mut self, page: u32, mask: u64, what: T) -> (Slot, u64) {
         let slot = self.lru.touch_slot(page);
         let hit = slot.map_or(0, |slot| self.lru.at(slot).sectors) & mask;
@@ -97,9 +97,9 @@ impl<T: Copy + Default> Cache<T> {
         (slot.unwrap_or_else(|| self.lru.insert(page, Held { sectors: 0, what })), needed)
     }
 
-    /// Gives up what was used longest ago, but for the page `kept`, where sectors have no room; whether it did. Who asks
-    /// takes what leaves, and asks again. The page itself was just used, so it would be given up last, and there is
-    /// room for a page.
+    /// If there is no room for the sectors, evicts the least recently used page or stripe, except the page `kept`;
+    /// returns whether it did. The caller handles the evicted pages and calls again. `kept` was just used, so it would
+    /// be evicted last, and there is room for one page.
     pub fn make_room(&mut self, sectors: u64, kept: u32) -> bool {
         if self.lru.free() >= u64::from(sectors.count_ones()) {
             return false;
@@ -117,25 +117,25 @@ impl<T: Copy + Default> Cache<T> {
         true
     }
 
-    /// What leaves, in order of pages; it is [given back](Cache::gone) for its memory.
+    /// The evicted pages in order; the caller [returns](Cache::gone) the list so that its memory is reused.
     #[must_use]
     pub fn leaving(&mut self) -> Vec<(u32, Held<T>)> {
         std::mem::take(&mut self.leaving)
     }
 
-    /// What left has left.
+    /// Takes back the list of evicted pages.
     pub fn gone(&mut self, mut leaving: Vec<(u32, Held<T>)>) {
         leaving.clear();
         self.leaving = leaving;
     }
 
-    /// Sectors for which there is room now, and what is known of their page from now on.
+    /// Adds sectors for which there is room now, and sets the `T` of their page.
     pub fn add(&mut self, slot: Slot, sectors: u64, what: T) {
         self.lru.add(slot, sectors, what);
     }
 }
 
-/// How many of these pages, from the first on, are whole ones that lie side by side.
+/// How many of these pages, from the first on, are whole and consecutive.
 #[must_use]
 pub(super) fn side_by_side<T>(pages: &[(u32, Held<T>)], whole: u64) -> usize {
     let first = pages[0].0;

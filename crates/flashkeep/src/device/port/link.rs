@@ -1,45 +1,45 @@
-//! The link between a drive and whoever asks it: a write's data come in before its pages go to flash, a read's go out
-//! after they have come, one request at a time. What has been done goes before what is to be done.
+//! The link between a device and its user: data of a write cross it before its pages are programmed, data of a read
+//! after its pages are read, one request at a time. Data of completed reads go first.
 
 use crate::kernel::{SimTime, Span};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// What crosses the link, or waits for it, by the numbers of whoever owns it.
+/// The requests that cross the link or wait for it, by their owner's numbers.
 #[derive(Clone, Debug)]
 pub struct Link {
     ps_per_sector: u64,
-    /// When it has done what it does.
+    /// When the current transfer ends.
     free_at: SimTime,
-    /// Requests that have been admitted, and the sectors of those that bring data.
+    /// Requests that have been admitted, and the sectors of those that are writes.
     coming: VecDeque<(u32, u64)>,
-    /// The write whose data are crossing; they are in when the link is free.
+    /// The write whose data are crossing; they have arrived when the link is free.
     inward: Option<u32>,
-    /// Where an end may not be told before it has come: the read whose data are crossing.
+    /// If ends are not reported in advance: the read whose data are crossing.
     outward: Option<u32>,
-    /// Requests that the drive is done with, or will be: when, in which order that was known, which, and the sectors
-    /// that they take out.
+    /// Requests that the device has completed or will complete: the instant, the order in which this became known, the
+    /// request, and its sectors to transfer.
     going: BinaryHeap<Reverse<(u64, u64, u32, u64)>>,
     known: u64,
 }
 
-/// What the link has let through.
+/// An event of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crossing {
-    /// A request is with the drive, and with it what it brings.
+    /// A request, with its data, has reached the device.
     In(u32),
-    /// A request is over, at this instant.
+    /// A request ends at this instant.
     Out(u32, SimTime),
 }
 
-/// What a sector takes on a link, in ps, from µs as users say it.
+/// The transfer time of a sector in ps, from the option in µs.
 #[must_use]
 pub fn ps_per_sector(us_per_sector: f64) -> u64 {
     (us_per_sector * 1e6).round() as u64
 }
 
 impl Link {
-    /// A link that takes so many ps a sector; none where it takes nothing.
+    /// A link that takes this many ps per sector; none for 0.
     #[must_use]
     pub fn new(ps_per_sector: u64) -> Option<Link> {
         (ps_per_sector > 0).then(|| Link {
@@ -53,7 +53,7 @@ impl Link {
         })
     }
 
-    /// When it has something to do.
+    /// The instant of its next event.
     #[must_use]
     pub fn next_at(&self) -> SimTime {
         if self.inward.is_some() || self.outward.is_some() || !self.coming.is_empty() {
@@ -62,25 +62,25 @@ impl Link {
         self.going.peek().map_or(SimTime::NEVER, |Reverse((at, ..))| SimTime(*at).max(self.free_at))
     }
 
-    /// Whether nobody uses it or will.
+    /// Whether it has no requests.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.next_at() == SimTime::NEVER
     }
 
-    /// Whether nothing is crossing at `now`.
+    /// Whether no data are crossing at `now`.
     #[must_use]
     pub fn is_free(&self, now: SimTime) -> bool {
         self.inward.is_none() && self.outward.is_none() && self.free_at <= now
     }
 
-    /// Whether somebody waits to come in, or is coming.
+    /// Whether a request waits to cross to the device, or is crossing.
     #[must_use]
     pub fn is_awaited(&self) -> bool {
         self.inward.is_some() || !self.coming.is_empty()
     }
 
-    /// Nobody uses it before `ready`: those who did are cut off.
+    /// Drops all requests and blocks the link until `ready`.
     pub fn cut(&mut self, ready: SimTime) {
         self.coming.clear();
         (self.inward, self.outward) = (None, None);
@@ -88,8 +88,8 @@ impl Link {
         self.free_at = ready;
     }
 
-    /// Those who wait or are crossing, as they came, and those whom the drive is done with, with their instants: nobody
-    /// uses it any more.
+    /// Removes all requests: returns those that wait or are crossing, in order of arrival, and those that the device
+    /// has completed, with their instants.
     pub fn abandon(&mut self, now: SimTime) -> (Vec<u32>, Vec<(u32, SimTime)>) {
         let coming = self.inward.into_iter().chain(self.coming.iter().map(|&(id, _)| id)).collect();
         let mut going = Vec::with_capacity(self.going.len());
@@ -104,19 +104,19 @@ impl Link {
         Span((sectors * self.ps_per_sector).div_ceil(1000))
     }
 
-    /// A request wants to come in, with so many sectors.
+    /// Queues a request with this many sectors of data.
     pub fn come(&mut self, id: u32, sectors: u64) {
         self.coming.push_back((id, sectors));
     }
 
-    /// The drive is done with a request, or will be at `ready`; so many sectors go out with it.
+    /// Queues the result of a request, with this many sectors, which the device completes at `ready`.
     pub fn go(&mut self, id: u32, ready: SimTime, sectors: u64) {
         self.known += 1;
         self.going.push(Reverse((ready.0, self.known, id, sectors)));
     }
 
-    /// What it lets through next at `now`; none where it is in use, or has nothing to do. Where it `holds` them, reads
-    /// are told when their data are out, and not when that is known.
+    /// The next event at `now`; none if the link is in use or has no request. If it `holds` them, reads are reported
+    /// when their data have been transferred, not as soon as that instant is known.
     pub fn next(&mut self, now: SimTime, holds: bool) -> Option<Crossing> {
         if self.free_at > now {
             return None;
@@ -158,7 +158,7 @@ mod tests {
         link.come(2, 0);
         link.come(3, 2);
         assert!(link.is_free(start) && link.is_awaited());
-        // The first one's data come in; a read asks nothing of the link, but waits its turn.
+        // The data of the first request cross; a read has no data yet, but keeps its place in the order.
         assert_eq!((link.next(start, false), link.next_at()), (None, us(4)));
         assert_eq!(link.next(us(3), false), None);
         assert_eq!(link.next(us(4), false), Some(Crossing::In(1)));
@@ -166,7 +166,7 @@ mod tests {
         link.go(8, us(2), 1);
         assert_eq!(link.next(us(4), false), Some(Crossing::Out(8, us(5))));
         assert_eq!((link.next(us(4), false), link.next_at()), (None, us(5)));
-        // Where ends are not told beforehand.
+        // From here on the link holds reads: their ends are not reported in advance.
         assert_eq!((link.next(us(5), true), link.next_at()), (None, us(8)));
         assert_eq!(link.next(us(8), true), Some(Crossing::Out(9, us(8))));
         assert_eq!(link.next(us(8), false), Some(Crossing::In(2)));

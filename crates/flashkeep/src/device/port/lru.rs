@@ -2,16 +2,16 @@
 
 use crate::kernel::FixedMap;
 
-/// What the cache holds of a page.
+/// The part of a page that the cache holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held<T> {
-    /// Its sectors, all of them newer than those in flash.
+    /// The sectors, all newer than those behind the port.
     pub sectors: u64,
-    /// What is known of the page.
+    /// The owner's data about the page.
     pub what: T,
 }
 
-/// Where a page stands as long as the cache holds it.
+/// A page's place while the cache holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(u32);
 
@@ -23,7 +23,7 @@ struct Node<T> {
     older: u32,
 }
 
-/// A list in order of use, and where each page stands in it. Node 0 is both ends.
+/// A list in order of use, and each page's place in it. Node 0 is both ends.
 #[derive(Clone, Debug)]
 pub struct Lru<T> {
     nodes: Vec<Node<T>>,
@@ -40,13 +40,13 @@ impl<T: Copy + Default> Lru<T> {
         Lru { nodes: vec![ends], spare: Vec::new(), place: FixedMap::default(), free: sectors }
     }
 
-    /// Whether it holds nothing.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.place.is_empty()
     }
 
-    /// Sectors that it could still take.
+    /// Free room, in sectors.
     #[must_use]
     pub fn free(&self) -> u64 {
         self.free
@@ -58,12 +58,12 @@ impl<T: Copy + Default> Lru<T> {
         self.place.get(&page).map(|&at| self.nodes[at as usize].held)
     }
 
-    /// What it holds of a page, which is used now.
+    /// The same, and marks the page as used now.
     pub fn touch(&mut self, page: u32) -> Option<Held<T>> {
         self.touch_slot(page).map(|slot| self.at(slot))
     }
 
-    /// Where a page stands, which is used now.
+    /// A page's place; marks the page as used now.
     #[inline]
     pub fn touch_slot(&mut self, page: u32) -> Option<Slot> {
         let at = *self.place.get(&page)?;
@@ -72,14 +72,14 @@ impl<T: Copy + Default> Lru<T> {
         Some(Slot(at))
     }
 
-    /// What it holds of the page in a slot.
+    /// The part that it holds of the page in a slot.
     #[inline]
     #[must_use]
     pub fn at(&self, Slot(at): Slot) -> Held<T> {
         self.nodes[at as usize].held
     }
 
-    /// Takes a page, the most recently used one.
+    /// Adds a page as the most recently used one.
     pub fn insert(&mut self, page: u32, held: Held<T>) -> Slot {
         let node = Node { page, held, newer: 0, older: 0 };
         let at = if let Some(at) = self.spare.pop() {
@@ -95,7 +95,7 @@ impl<T: Copy + Default> Lru<T> {
         Slot(at)
     }
 
-    /// More sectors of a page that it holds, and what is known of the page from now on.
+    /// Adds sectors to a page that it holds, and sets the owner's data.
     pub fn add(&mut self, Slot(at): Slot, sectors: u64, what: T) {
         let held = &mut self.nodes[at as usize].held;
         self.free -= u64::from((sectors & !held.sectors).count_ones());
@@ -103,13 +103,13 @@ impl<T: Copy + Default> Lru<T> {
         held.what = what;
     }
 
-    /// What is known of a page that it holds.
+    /// The owner's data about a page that it holds.
     pub fn set(&mut self, page: u32, what: T) {
         let at = self.place[&page];
         self.nodes[at as usize].held.what = what;
     }
 
-    /// Gives up the page that was used longest ago.
+    /// Removes the least recently used page.
     pub fn evict(&mut self) -> Option<(u32, Held<T>)> {
         let oldest = self.nodes[0].newer;
         (oldest != 0).then(|| {
@@ -119,12 +119,12 @@ impl<T: Copy + Default> Lru<T> {
         })
     }
 
-    /// Forgets everything.
+    /// Removes all pages.
     pub fn clear(&mut self) {
         while self.evict().is_some() {}
     }
 
-    /// Forgets a page.
+    /// Removes a page.
     pub fn remove(&mut self, page: u32) -> Option<Held<T>> {
         let at = self.place.remove(&page)?;
         self.unlink(at);

@@ -22,12 +22,12 @@ use super::contents::Contents;
 use crate::kernel::Span;
 use cache::side_by_side;
 
-/// A run of pages of each of which the same sectors are meant.
+/// A run of pages, and the sectors that are meant in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
     /// The first page.
     pub page: u32,
-    /// How many pages; 1 if only a part of the page is meant.
+    /// The number of pages; 1 if only a part of the page is meant.
     pub count: u32,
     /// The sectors of each page, a bit each.
     pub mask: u64,
@@ -35,12 +35,12 @@ pub struct Fragment {
     pub continues: bool,
 }
 
-/// What the port of a member of an array has.
+/// The options of the port of an array's member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortOptions {
-    /// The time of a sector on its link, ps; 0 for no link.
+    /// The transfer time of a sector on its link, ps; 0 for no link.
     pub link_ps_per_sector: u64,
-    /// Sectors that its cache has room for; 0 for none.
+    /// The capacity of its cache in sectors; 0 for no cache.
     pub cache_sectors: u64,
     /// Pages of a stripe, which the cache evicts together; none if each page is evicted alone.
     pub stripe: Option<u32>,
@@ -48,14 +48,14 @@ pub struct PortOptions {
     pub pages: u32,
     /// Sectors in a page.
     pub page_sectors: u32,
-    /// The time in which the controller's memory serves a request alone.
+    /// The time of a request that the controller's memory serves.
     pub memory: Span,
     /// Whether requests may cover parts of pages.
     pub parts: Parts,
 }
 
 impl PortOptions {
-    /// The options, unless such a port does nothing.
+    /// The options, or none if such a port would do nothing.
     #[must_use]
     pub fn if_any(self) -> Option<PortOptions> {
         let any = self.link_ps_per_sector > 0 || self.cache_sectors > 0 || self.parts != Parts::AsTheyAre;
@@ -66,7 +66,7 @@ impl PortOptions {
 /// What a port does with a request for a part of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parts {
-    /// There are none: whoever asks has merged pages, and brings all that they have.
+    /// There are no such requests: the caller has merged the pages.
     #[default]
     AsTheyAre,
     /// The port merges the part with the rest of the page.
@@ -75,23 +75,25 @@ pub enum Parts {
     PassOn,
 }
 
-/// What is behind a port: it carries out what the port asks for, as parts of the request that the port is handed.
-/// `at` is the place of the first page among the pages of that request.
+/// The backend of a port: executes the port's operations as parts of the request that the port is handling. `at` is the
+/// index of the first page among the pages of that request.
 pub trait Behind<C> {
-    /// Reads pages. `stored` is what each ought to hold behind the port, `newest` what the cache holds of the only page.
+    /// Reads pages. `stored` returns the expected contents of each behind the port; `newest` is what the cache holds of
+    /// the page, if the run has only one.
     fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u32) -> C, newest: Option<C>);
-    /// The cache has all that is wanted of a page.
+    /// The cache served all sectors of a page.
     fn hit(&mut self, at: u32, newest: C);
     /// Writes pages; `at` unless they come from the cache.
     fn write(&mut self, pages: Run, cause: Cause, at: Option<u32>, contents: impl Fn(u32) -> C);
-    /// Reads the old part of a page and writes it together with the new one. The contents are handed in as their
-    /// difference to what is expected to be read.
+    /// Reads the old part of a page and writes it together with the new part. `difference` is the new contents minus
+    /// the contents that the read is expected to return.
     fn merge(&mut self, merge: Merge, difference: C);
     /// Forgets pages.
     fn trim(&mut self, pages: Run, at: u32);
     /// Creates pages before time 0, without time.
     fn create(&mut self, pages: Run, at: u32, contents: impl Fn(u32) -> C);
-    /// Whether parts of pages can be handed on now: not while a device behind lacks pages, which it could not merge.
+    /// Whether parts of pages can be handed on now. They cannot while a device behind the port lacks pages, which it
+    /// could not merge.
     fn takes_parts(&self) -> bool;
 }
 
@@ -100,11 +102,11 @@ pub trait Behind<C> {
 pub struct Run {
     /// The first page.
     pub page: u32,
-    /// How many.
+    /// Their number.
     pub count: u32,
-    /// Which sectors of the only page.
+    /// The sectors of the page, if there is only one.
     pub sectors: Sectors,
-    /// The next run continues it: the port behind takes both in as one request.
+    /// The next run continues this one: a port behind this port treats both as one request.
     pub continues: bool,
 }
 
@@ -124,16 +126,16 @@ impl Run {
     }
 }
 
-/// A page that is written in part.
+/// The merge of a page that is written in part.
 #[derive(Clone, Copy, Debug)]
 pub struct Merge {
-    /// Which page.
+    /// The page.
     pub page: u32,
-    /// How many of its sectors must be read, 0 for all.
+    /// The number of its sectors to read, 0 for all.
     pub old_sectors: u16,
-    /// How many sectors are then written, 0 for all.
+    /// The number of sectors to write after that, 0 for all.
     pub all_sectors: u16,
-    /// Why it is written.
+    /// The cause of the write.
     pub cause: Cause,
 }
 
@@ -141,19 +143,20 @@ pub struct Merge {
 #[derive(Clone, Copy, Debug, Default)]
 struct Kept<C> {
     newest: C,
-    /// Why it was written last.
+    /// The cause of its last write.
     cause: Cause,
 }
 
-/// What a port knows of the pages behind it, and its cache. The link stands beside that.
+/// A port: its cache, and which pages exist behind it. The owner keeps the link.
 #[derive(Clone, Debug)]
 pub struct Port<C> {
     parts: Parts,
     pages: Pages,
     cache: Option<Cache<Kept<C>>>,
-    /// Pages that are written as one: they leave the cache together, and the rest is then rewritten as it is.
+    /// Pages that are written as one logical page: they leave the cache together, and those that are not in the cache
+    /// are rewritten unchanged.
     logical_page: u32,
-    /// What each page holds behind the port; empty if contents are nothing.
+    /// The contents of each page behind the port; empty if contents are not kept.
     stored: Vec<C>,
 }
 
@@ -162,7 +165,7 @@ impl<C: Contents> Port<C> {
     /// stripes of so many pages together, if it does.
     #[must_use]
     pub fn new(pages: u32, page_sectors: u32, cache_sectors: u64, stripe: Option<u32>, parts: Parts) -> Self {
-        // Nobody asks for sectors of pages that come as they are.
+        // Requests for pages as they are never ask for single sectors.
         let known = if parts == Parts::AsTheyAre { 0 } else { pages };
         Port {
             parts,
@@ -173,7 +176,7 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// The same, of a device that writes so many pages as one.
+    /// The same for a device that writes this many pages as one.
     #[must_use]
     pub fn with_logical_pages(self, logical_page: u32, cache_sectors: u64, stripe: Option<u32>) -> Self {
         let alone = (logical_page > 1).then_some(logical_page);
@@ -199,27 +202,27 @@ impl<C: Contents> Port<C> {
         &self.pages
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     #[inline]
     pub fn pages_mut(&mut self) -> &mut Pages {
         &mut self.pages
     }
 
-    /// What it does with parts of pages.
+    /// How it handles parts of pages.
     #[must_use]
     #[inline]
     pub fn parts(&self) -> Parts {
         self.parts
     }
 
-    /// Whether there is a cache, which may have the newest version of a page alone.
+    /// Whether there is a cache, which may hold the only newest version of a page.
     #[must_use]
     #[inline]
     pub fn has_cache(&self) -> bool {
         self.cache.is_some()
     }
 
-    /// Whether the cache holds anything.
+    /// Whether the cache holds pages.
     #[must_use]
     pub fn holds_pages(&self) -> bool {
         self.cache.as_ref().is_some_and(|cache| !cache.is_empty())
@@ -231,7 +234,7 @@ impl<C: Contents> Port<C> {
         self.cache.as_ref().map(|cache| cache.hits)
     }
 
-    /// What the cache holds of a page.
+    /// The newest contents of a page that is in the cache.
     #[must_use]
     pub fn newest(&self, page: u32) -> Option<C> {
         self.cache.as_ref()?.get(page).map(|held| held.what.newest)
@@ -243,14 +246,14 @@ impl<C: Contents> Port<C> {
         self.cache.as_ref().and_then(|cache| cache.get(page)).map_or(0, |held| held.sectors)
     }
 
-    /// The power failed, or the device: what the cache held is gone.
+    /// The power or the device failed: the cache loses its contents.
     pub fn empty_cache(&mut self) {
         if let Some(cache) = &mut self.cache {
             cache.clear();
         }
     }
 
-    /// After a power cut a page is found to hold this behind the port. What is known of its sectors stays.
+    /// After a power cut, a page is found to hold this behind the port. Its sectors stay as recorded.
     pub fn fall_back(&mut self, page: u32, contents: C) {
         if contents == C::default() {
             return self.pages.set(page, 0);
@@ -261,20 +264,20 @@ impl<C: Contents> Port<C> {
         self.set_stored(page, contents);
     }
 
-    /// Another device, an empty one, is behind the port.
+    /// The device behind the port is replaced by an empty one.
     pub fn forget(&mut self) {
         self.empty_cache();
         self.pages = Pages::new(self.pages.len(), self.pages.page_sectors());
         self.stored.fill(C::default());
     }
 
-    /// Which sectors exist behind the port, and what pages hold there, as tokens.
+    /// The sectors that exist behind the port, and the contents of its pages as tokens.
     #[must_use]
     pub fn state(&self) -> (&Pages, Vec<u64>) {
         (&self.pages, self.stored.iter().map(|contents| contents.stamp()).collect())
     }
 
-    /// The port stands as another run has left it.
+    /// Restores the state that another run saved.
     pub fn restore(&mut self, pages: Pages, stored: Vec<u64>) {
         self.pages = pages;
         if C::KEEP {
@@ -282,14 +285,14 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// What a page holds behind the port: nothing, if it does not exist.
+    /// The contents of a page behind the port; the default if it does not exist.
     #[must_use]
     #[inline]
     pub fn stored(&self, page: u32) -> C {
         stored(&self.pages, &self.stored, page)
     }
 
-    /// A page is found to hold this behind the port.
+    /// Sets the contents of a page behind the port.
     #[inline]
     pub fn set_stored(&mut self, page: u32, contents: C) {
         if C::KEEP
@@ -322,7 +325,7 @@ impl<C: Contents> Port<C> {
         let mut page = fragment.page;
         let end = fragment.page + fragment.count;
         while page < end {
-            // Without a cache whole pages come, or what exists of them; whole ones as one run.
+            // Without a cache, whole pages are read, or the part of them that exists; whole pages as one run.
             let run = (page..end).take_while(|&page| pages.is_whole(page)).count() as u32;
             let sectors = if run > 0 { Sectors::ALL } else { Sectors::first(pages.count(page)) };
             let run = Run { page, count: run.max(1), sectors, continues: false };
@@ -341,7 +344,7 @@ impl<C: Contents> Port<C> {
         }
         let sectors = match self.parts {
             Parts::Merge => Sectors::first(self.pages.sectors_of(missing)),
-            // Whoever asks for pages as they are asks for all that exists of them.
+            // A request for pages as they are asks for all that exists of them.
             Parts::AsTheyAre => Sectors::first(self.pages.sectors_of(mask)),
             Parts::PassOn => self.pages.part(missing).unwrap_or(Sectors::ALL),
         };
@@ -394,7 +397,7 @@ impl<C: Contents> Port<C> {
         behind.write(Run::whole(first, count), cause, at, contents);
     }
 
-    /// Whole pages are written behind the port from now on.
+    /// Records that whole pages are written behind the port.
     #[inline]
     fn note_run(&mut self, first: u32, count: u32, contents: &impl Fn(u32) -> C) {
         if self.parts == Parts::AsTheyAre {
@@ -406,7 +409,7 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// The sectors of a page go behind the port, together with those that are there already.
+    /// Writes the sectors of a page behind the port, merged with those that are there already.
     fn store(&mut self, page: u32, mask: u64, kept: Kept<C>, continues: bool, behind: &mut impl Behind<C>) {
         let Kept { newest, cause } = kept;
         if self.parts == Parts::AsTheyAre {
@@ -422,7 +425,7 @@ impl<C: Contents> Port<C> {
             let run = Run { continues, ..Run::part(page, sectors) };
             return behind.write(run, cause, None, |_| newest);
         }
-        // Devices that merge themselves take a number of sectors for the first ones of a page: they are given all.
+        // A device that merges by itself treats a number of sectors as the first ones of a page: it is given all.
         let count = |mask| if self.parts == Parts::PassOn { 0 } else { self.pages.sectors_of(mask) };
         if old & !mask == 0 {
             let run = Run::part(page, Sectors::first(count(all)));
@@ -432,7 +435,7 @@ impl<C: Contents> Port<C> {
         behind.merge(merge, newest.plus(1, was));
     }
 
-    /// Writes a page again as it is: it belongs to a logical page of which another one is written.
+    /// Rewrites a page unchanged, because another page of the same logical page is written.
     pub fn rewrite(&mut self, page: u32, behind: &mut impl Behind<C>) {
         let exists = self.pages.sectors(page);
         if exists != 0 {
@@ -442,7 +445,7 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// The cache takes sectors of a page, and evicts what was used longest ago if it has no room.
+    /// Writes sectors of a page to the cache, which evicts the least recently used pages if it has no room.
     fn hold(&mut self, page: u32, mask: u64, kept: Kept<C>, behind: &mut impl Behind<C>) -> bool {
         let (slot, needed) = self.cache.as_mut().expect("there is a cache").open(page, mask, kept);
         let mut evicted = false;
@@ -454,8 +457,7 @@ impl<C: Contents> Port<C> {
         evicted
     }
 
-    /// What leaves the cache goes behind the port: whole pages that lie side by side and were written for the same
-    /// reason as one run.
+    /// Writes evicted pages behind the port: consecutive whole pages with the same cause as one run.
     fn evict(&mut self, behind: &mut impl Behind<C>) {
         let leaving = self.cache.as_mut().expect("there is a cache").leaving();
         let mut rest = &leaving[..];
@@ -477,7 +479,7 @@ impl<C: Contents> Port<C> {
         self.cache.as_mut().expect("there is a cache").gone(leaving);
     }
 
-    /// A logical page of which a part has left the cache is written as a whole: its other pages as they are.
+    /// A logical page is written as a whole if a part of it leaves the cache: its other pages are rewritten unchanged.
     #[cold]
     fn rewrite_the_rest(&mut self, leaving: &[(u32, Held<Kept<C>>)], behind: &mut impl Behind<C>) {
         let logical = self.logical_page;
@@ -494,8 +496,8 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// The pages are zeros from now on; a part of a page that is trimmed stays as it is. False if that takes no more
-    /// than the memory's time: devices behind that have ports of their own take theirs.
+    /// Trims whole pages, which are zeros from now on; a page that is trimmed in part stays as it is. False if that
+    /// takes only the controller's memory time; a device with a port of its own behind this one takes its time.
     #[inline]
     pub fn trim(&mut self, fragment: Fragment, at: u32, behind: &mut impl Behind<C>) -> bool {
         let Fragment { page: first, count, mask, continues } = fragment;
@@ -524,7 +526,7 @@ impl<C: Contents> Port<C> {
 
     // ---------------------------------------------------------------- without time
 
-    /// Reads pages, whatever the cache holds of them being all of them.
+    /// Reads pages. The cache serves pages of which it holds sectors, as if it held them whole.
     pub fn peek(&mut self, first: u32, count: u32, at: u32, behind: &mut impl Behind<C>) {
         if !self.holds_pages() {
             let (pages, contents) = (&self.pages, &self.stored);
@@ -540,7 +542,7 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// A part of a page comes to exist before time 0, or, at first touch, as if it had existed.
+    /// Creates a part of a page before time 0 or, at first touch, as if it had existed.
     pub fn create(&mut self, page: u32, mask: u64, at: u32, contents: C, behind: &mut impl Behind<C>) {
         let old = self.pages.sectors(page);
         let contents = if old == 0 { contents } else { self.stored(page) };
@@ -555,8 +557,7 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// Whole pages come to exist before time 0, or are written without time: what the cache holds of a page is what is
-    /// written, and stays there.
+    /// Creates whole pages before time 0, or writes them without time. A page in the cache is changed there only.
     pub fn create_run(
         &mut self,
         first: u32,
@@ -582,7 +583,7 @@ impl<C: Contents> Port<C> {
     }
 }
 
-/// What a page holds behind a port.
+/// The contents of a page behind a port.
 #[inline]
 fn stored<C: Contents>(pages: &Pages, contents: &[C], page: u32) -> C {
     if C::KEEP && !contents.is_empty() && pages.sectors(page) != 0 {

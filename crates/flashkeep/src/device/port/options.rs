@@ -1,4 +1,4 @@
-//! `[buffer]`: the DRAM write buffer, and what it draws.
+//! `[buffer]`: the DRAM write buffer, and its power.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,26 +10,26 @@ pub struct BufferSpec {
     /// Its size in MiB; 0 for none.
     #[schemars(range(min = 0.0, max = 1_048_576.0))]
     pub dram_mib: f64,
-    /// What a request takes that the controller's memory serves alone, µs.
+    /// Time of a request that the controller's memory serves, µs.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub hit_us: f64,
-    /// What is given up when it is full: the `page` used longest ago, or with it the rest of its `stripe`.
+    /// What a full buffer evicts: the least recently used `page`, or that page with the rest of its `stripe`.
     pub evict: Evict,
-    /// What it draws.
+    /// Its power.
     pub energy: DramEnergySpec,
 }
 
-/// What the write buffer gives up when it is full.
+/// What a full write buffer evicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evict {
-    /// The page used longest ago.
+    /// The least recently used page.
     Page,
-    /// That page, and what the buffer holds of the same stripe.
+    /// That page, and the rest of its stripe in the buffer.
     Stripe,
 }
 
-/// What the DRAM draws.
+/// The power of the DRAM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DramEnergySpec {
@@ -37,19 +37,19 @@ pub struct DramEnergySpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub voltage_v: Option<f64>,
-    /// While sectors go in or out, on top of standby, mA.
+    /// Current while sectors are written or read, in addition to standby, mA.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub active_ma: Option<f64>,
-    /// All the time, mA.
+    /// Standby current, mA.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub standby_ma: Option<f64>,
-    /// All the time, for refreshing, mA.
+    /// Current for refreshing, mA.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub refresh_ma: Option<f64>,
-    /// How long a byte that goes in or out keeps it active, ns.
+    /// Active time per byte written or read, ns.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub active_ns_per_byte: f64,
 }

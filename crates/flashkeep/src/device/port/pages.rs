@@ -1,9 +1,9 @@
-//! Which sectors of each page there are in flash: a bit a page, and a mask for those that are there in part.
+//! The sectors of each page that exist behind the port: one bit per page, and a mask for pages that exist in part.
 
 use super::super::command::Sectors;
 use crate::kernel::prefetch;
 
-/// How many pages of a list ahead their bits are asked for.
+/// The distance of prefetches in a list of pages.
 const AHEAD: usize = 24;
 
 /// The mask of a whole page.
@@ -17,10 +17,10 @@ pub fn whole(page_sectors: u32) -> u64 {
 pub struct Pages {
     len: u32,
     page_sectors: u32,
-    /// A bit a page: some of it exists.
+    /// One bit per page: whether some of it exists.
     exists: Vec<u64>,
-    /// Sectors missing of a page that exists, by page, in bytes as narrow as a page's mask; memory is touched only
-    /// where pages exist in part.
+    /// The missing sectors of each page that exists, in the narrowest integers that hold a page's mask; memory is
+    /// touched only for pages that exist in part.
     missing: Missing,
     /// Whether any page exists in part.
     partial: bool,
@@ -68,7 +68,7 @@ impl Pages {
         Pages { len, page_sectors, exists: vec![0; count.div_ceil(64)], missing, partial: false }
     }
 
-    /// How many pages there are.
+    /// The number of pages.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.len
@@ -97,7 +97,7 @@ impl Pages {
         self.exists[page as usize / 64] >> (page % 64) & 1 == 1
     }
 
-    /// Asks for a page's bit before it is wanted.
+    /// Prefetches a page's bit.
     #[inline]
     pub fn prefetch(&self, page: u32) {
         prefetch(&self.exists, page as usize / 64);
@@ -121,14 +121,14 @@ impl Pages {
         self.sectors(page) == self.whole()
     }
 
-    /// How many sectors a mask has, in the form commands carry it: 0 for a whole page.
+    /// The number of sectors in a mask, as in commands: 0 for a whole page.
     #[must_use]
     #[inline]
     pub fn sectors_of(&self, mask: u64) -> u16 {
         if mask == self.whole() { 0 } else { mask.count_ones() as u16 }
     }
 
-    /// Sectors that lie side by side, in the form commands carry them; none if there are others between them.
+    /// Consecutive sectors as in commands; none if the mask has gaps.
     #[must_use]
     pub fn part(&self, mask: u64) -> Option<Sectors> {
         if mask == self.whole() {
@@ -140,7 +140,7 @@ impl Pages {
         consecutive.then_some(Sectors { first: first as u8, count: count as u16 })
     }
 
-    /// The parts that a mask consists of.
+    /// The runs of consecutive sectors in a mask.
     pub fn runs(&self, mask: u64) -> impl Iterator<Item = Sectors> {
         let page = self.whole();
         let mut rest = mask;
@@ -166,14 +166,14 @@ impl Pages {
         }
     }
 
-    /// How many sectors of a page exist, in the form commands carry it; a page of which nothing exists is asked for
-    /// as a whole, whoever holds it knows better.
+    /// The number of sectors of a page that exist, as in commands. A page of which nothing exists is read as a whole:
+    /// the device below handles that.
     #[must_use]
     pub fn count(&self, page: u32) -> u16 {
         self.sectors_of(self.sectors(page))
     }
 
-    /// From now on these sectors of a page exist.
+    /// Records that these sectors of a page exist.
     pub fn set(&mut self, page: u32, sectors: u64) {
         let bit = 1 << (page % 64);
         let word = &mut self.exists[page as usize / 64];
@@ -185,7 +185,7 @@ impl Pages {
         }
     }
 
-    /// From now on all of each of these pages exists.
+    /// Records that these pages exist as a whole.
     pub fn set_all(&mut self, pages: &[u32]) {
         for (at, &page) in pages.iter().enumerate() {
             if let Some(&ahead) = pages.get(at + AHEAD) {
@@ -195,7 +195,7 @@ impl Pages {
         }
     }
 
-    /// From now on all of a run of pages exists.
+    /// Records that a run of pages exists as a whole.
     #[inline]
     pub fn set_run(&mut self, first: u32, count: u32) {
         if !self.partial {
