@@ -100,11 +100,12 @@ impl<C: Contents> Drive<C> {
     #[inline]
     fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
         let first = self.dies.channels[channel].first_unit as usize;
-        if self.dies.per_channel == 1 {
-            return u64::from(self.dies.free_at[first] <= now);
-        }
         let units = &self.dies.free_at[first..first + self.dies.per_channel];
-        units.iter().rev().fold(0, |mask, &free_at| mask << 1 | u64::from(free_at <= now))
+        let mut idle = 0;
+        for (bit, &free_at) in units.iter().enumerate() {
+            idle |= u64::from(free_at <= now) << bit;
+        }
+        idle
     }
 
     #[inline(always)]

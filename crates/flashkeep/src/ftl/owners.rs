@@ -3,6 +3,9 @@
 use crate::flash::{Geometry, PlaneId, Ppn};
 use crate::kernel::prefetch;
 
+/// Entries in a line of the processor's cache.
+const LINE: usize = 16;
+
 /// A number for each physical page: a block's pages side by side, and after them those of the block that the next plane
 /// comes to in the same round. Planes are filled at the same pace, so that what all of them are programming lies
 /// together, and not each in a page of memory of its own.
@@ -57,6 +60,8 @@ impl Owners {
     pub(super) fn set(&mut self, plane: PlaneId, ppn: Ppn, lpn: u32) {
         let at = self.index(plane, ppn);
         self.entries[at] = lpn;
+        // Many blocks are filled side by side, more than the processor follows by itself.
+        prefetch(&self.entries, at + LINE);
     }
 
     /// Those of this many pages of a block.
