@@ -6,7 +6,6 @@ use crate::drive::Fault;
 use crate::error::Error;
 use crate::flash::{Geometry, Level, Place};
 use crate::kernel::{SimTime, Span};
-use crate::mapping::Below;
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -68,13 +67,6 @@ pub fn events(fail: &[String], scenario: Option<&Path>, drive: &Resolved) -> Res
     }
     if let Some(path) = scenario {
         events.extend(from_file(path, drive)?);
-    }
-    if drive.map().below != Below::Itself && events.iter().any(|event| event.what != What::Power) {
-        return Err(Error::Option(format!(
-            "{}: ftl.map = \"{}\" cannot continue after a failure; `page` is accepted",
-            if fail.is_empty() { "--scenario" } else { "--fail" },
-            drive.spec.ftl.map
-        )));
     }
     Ok(events)
 }

@@ -112,6 +112,9 @@ impl Flags {
     /// The next command continues this one at the following sector: a port treats both as one request.
     pub const CONTINUES: Flags = Flags(8);
 
+    /// The map that was asked lacks the page: nothing is read, and the page is repaired above.
+    pub const MISSING: Flags = Flags(16);
+
     /// The flags of both.
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {
@@ -128,7 +131,7 @@ impl Flags {
     #[must_use]
     #[inline]
     pub(crate) const fn inherited(self) -> Flags {
-        self.without(Flags::OLD_IN_HAND)
+        self.without(Flags::OLD_IN_HAND.with(Flags::MISSING))
     }
 
     /// Whether all of `other` are set.

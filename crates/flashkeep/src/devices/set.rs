@@ -241,6 +241,13 @@ impl<C: Contents> Below for DeviceSet<C> {
             (Device::Disk(_) | Device::Memory(_), _) => false,
         }
     }
+
+    fn has_failed(&self, leaf: LeafId, page: Page) -> bool {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.has_failed(leaf, page),
+            (Device::Disk(_) | Device::Memory(_), _) => false,
+        }
+    }
 }
 
 impl<C: Contents> Leaves<C> for DeviceSet<C> {
@@ -288,6 +295,12 @@ impl<C: Contents> Leaves<C> for DeviceSet<C> {
             (Device::Flash(drive), leaf) => drive.spoil(leaf, page),
             (Device::Disk(disk), leaf) => disk.spoil(leaf, page),
             (Device::Memory(_), _) => {}
+        }
+    }
+
+    fn note_refusal(&mut self, now: SimTime, leaf: LeafId) {
+        if let (Device::Flash(drive), leaf) = self.find_mut(leaf) {
+            drive.note_refusal(now, leaf);
         }
     }
 

@@ -166,6 +166,7 @@ impl<C: Contents> Drive<C> {
                 self.bury(now, leaf);
             } else if self.ftl.leaves[leaf].rows.is_some() {
                 self.void_raw(now, leaf, what);
+                self.tell_retired(leaf, what);
             } else {
                 self.set_limit(now, leaf);
             }
@@ -323,6 +324,21 @@ impl<C: Contents> Drive<C> {
                 }
             }
         }
+    }
+
+    /// The map above a leaf of blocks is told of each that it cannot go on with.
+    fn tell_retired(&mut self, leaf: usize, what: Fault) {
+        let Some(rows) = self.ftl.leaves[leaf].rows.as_ref().filter(|rows| rows.is_by_block()) else {
+            return;
+        };
+        let geometry = &self.flash.geometry;
+        let struck = |ppn: Ppn| match what {
+            Fault::Page(page) => geometry.block_index_of(page) == geometry.block_index_of(ppn),
+            _ => what.strikes(geometry, ppn),
+        };
+        let firsts = (0..rows.groups()).map(|block| block * rows.group_pages());
+        let firsts: Vec<u32> = firsts.filter(|&first| struck(rows.ppn(geometry, first))).collect();
+        self.done.extend(firsts.into_iter().map(|first| Done::retired(LeafId(leaf as u16), Page(first))));
     }
 
     /// A whole leaf is dead: what it was to write is void, and it holds nothing.

@@ -148,6 +148,10 @@ impl<C: Contents> Below for Drive<C> {
         self.ftl.next_pages[self.flash.geometry.block_index_of(ppn)] <= self.flash.geometry.page_of(ppn)
     }
 
+    fn has_failed(&self, leaf: LeafId, page: Page) -> bool {
+        self.health.damaged && self.ftl.blocks.is_failed(self.raw_place(leaf, page))
+    }
+
     fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool {
         match self.entry(usize::from(leaf.0), page.0) {
             Some(Entry::At(ppn)) => self.health.damaged && self.ftl.blocks.is_unreadable(ppn),

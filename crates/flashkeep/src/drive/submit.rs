@@ -134,6 +134,10 @@ impl<C: Contents> Leaves<C> for Drive<C> {
         }
     }
 
+    fn note_refusal(&mut self, now: SimTime, _: LeafId) {
+        self.health.life.refuse(now);
+    }
+
     fn done(&mut self) -> &mut Vec<Done<C>> {
         &mut self.done
     }

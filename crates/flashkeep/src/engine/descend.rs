@@ -228,6 +228,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let goes = self.plan(leaves, node, &piece, &mut plan);
         if goes {
             self.exposure.rescued += u64::from(plan.rescued);
+            if plan.refuses {
+                self.refuse(leaves, now, node, &piece);
+            }
             if piece.verb != Verb::Read {
                 self.note_change(now, node);
             }

@@ -271,7 +271,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         (self.troubled, self.announced) = (true, true);
         self.shape[node.index()].alive = change != Change::Failed;
         if change == Change::Replaced {
-            self.gaps.all(node);
+            if self.is_below_map(node) {
+                self.gaps.none(node);
+            } else {
+                self.gaps.all(node);
+            }
         }
         self.close_ports(leaves, now, node, change);
         self.tell_parent(leaves, now, node, change);
@@ -353,6 +357,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.close_gaps_of_zeros(leaves, parent);
         }
         self.consult(leaves, parent, |scheme, view| scheme.member(member, change, view));
+        if self.is_below_map(node) {
+            self.pass_up(leaves, now, parent, change);
+        }
         self.note_exposure(now, parent);
         self.press(leaves, now, parent);
         self.begin_rebuild(now, parent);
@@ -371,6 +378,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if let Some((parent, member)) = self.shape[node.index()].parent {
                 self.ask(leaves, now, parent, why(member, page));
             }
+        } else if part == Part::Retired {
+            self.tell_parent(leaves, now, node, Change::Retired(page));
         } else if !self.is_before(node, page) && !leaves.holds(leaf, page) {
             // What has been written there since is there.
             (self.troubled, self.announced) = (true, true);

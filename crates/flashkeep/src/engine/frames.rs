@@ -70,7 +70,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             let frame = &self.frames[id];
             let step = frame.steps[at];
-            if step.travels() {
+            if step.is_missing() {
+                let places = frame.bases[at]..frame.bases[at] + u32::from(step.command.count);
+                self.frames[id].lost.extend(places);
+            } else if step.travels() {
                 let ticket = Ticket::at(join, frame.bases[at], frame.caller.age);
                 let flags = step.command.flags.with(frame.command.flags.inherited());
                 let (target, command) = (self.target(id, step.member), Command { flags, ..step.command });

@@ -69,6 +69,8 @@ pub enum Part {
     Leaving,
     /// Unasked: collection has moved the page that [`Done::failed`] names.
     Moved,
+    /// Unasked: the block of the page that [`Done::failed`] names cannot be programmed any more.
+    Retired,
 }
 
 /// Pages are done. The instants may lie ahead: the end of a granted operation is known when it is granted.
@@ -144,6 +146,11 @@ pub trait Below {
         let _ = (leaf, page);
         false
     }
+    /// Whether a page of raw flash can never be programmed again.
+    fn has_failed(&self, leaf: LeafId, page: Page) -> bool {
+        let _ = (leaf, page);
+        false
+    }
 }
 
 /// What carries commands out at the end of the tree.
@@ -167,6 +174,11 @@ pub trait Leaves<C: Contents>: Below {
     /// power cut.
     fn spoil(&mut self, leaf: LeafId, page: Page) {
         let _ = (leaf, page);
+    }
+
+    /// The map above a leaf of physical pages has no place for a page that was written.
+    fn note_refusal(&mut self, now: SimTime, leaf: LeafId) {
+        let _ = (now, leaf);
     }
 
     /// What has been done since the last call, in order.
@@ -197,6 +209,12 @@ impl<C: Contents> Done<C> {
     #[must_use]
     pub fn moved(leaf: LeafId, page: Page) -> Self {
         Done { part: Part::Moved, ..Done::gone(leaf, page) }
+    }
+
+    /// Unasked: a block of a leaf, which begins with this page, cannot be programmed any more.
+    #[must_use]
+    pub fn retired(leaf: LeafId, page: Page) -> Self {
+        Done { part: Part::Retired, ..Done::gone(leaf, page) }
     }
 
     /// This many pages are done at `now`, without any service.

@@ -22,6 +22,7 @@ mod frames;
 mod gaps;
 mod leaves;
 mod locks;
+mod maps;
 mod plan;
 mod ports;
 mod rebuild;

@@ -110,6 +110,12 @@ impl Step {
         Step { role, ..Step::new(member, command, at) }
     }
 
+    /// The caller's page `at` is one that the member's map lacks.
+    #[must_use]
+    pub fn missing(member: Member, command: Command, at: u16) -> Self {
+        Step::new(member, Command { flags: Flags::MISSING, ..command }, at)
+    }
+
     /// The same with a role.
     #[must_use]
     pub fn role(self, role: Role) -> Self {
@@ -139,6 +145,11 @@ impl Step {
         self.command.verb == Verb::Read && self.command.flags.has(Flags::OLD_IN_HAND)
     }
 
+    /// Whether its pages are known to be missing.
+    pub(super) fn is_missing(&self) -> bool {
+        self.command.flags.has(Flags::MISSING)
+    }
+
     /// Whether its pages are what the sums come to.
     pub(super) fn is_from_sums(&self) -> bool {
         let parity = matches!(self.role, Role::P | Role::Q) && self.command.verb == Verb::Write;
@@ -152,7 +163,7 @@ impl Step {
 
     /// Whether the member below has anything to do for it.
     pub(super) fn travels(&self) -> bool {
-        self.command.verb != Verb::Read || !(self.role.is_lost() || self.is_in_hand())
+        self.command.verb != Verb::Read || !(self.role.is_lost() || self.is_in_hand() || self.is_missing())
     }
 
     /// Whether its places include `place`.
@@ -212,6 +223,11 @@ pub struct Plan {
     ///
     /// [`Scheme::pressed`]: super::Scheme::pressed
     pub presses: bool,
+    /// The command's pages have no place any more: they are missing from now on, and the node above is told
+    /// ([`Change::Refused`]). What the plan does besides is done.
+    ///
+    /// [`Change::Refused`]: super::Change::Refused
+    pub refuses: bool,
 }
 
 impl Plan {
@@ -226,6 +242,7 @@ impl Plan {
         self.peek = None;
         self.rescued = 0;
         self.presses = false;
+        self.refuses = false;
         self.keeps_frame = false;
     }
 

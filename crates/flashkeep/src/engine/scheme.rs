@@ -41,6 +41,9 @@ pub enum Change {
     /// It did not take this page: it has lost too much of itself. To write it once more is in vain until the member
     /// has changed again.
     Refused(Page),
+    /// The block of this page, of a member of physical pages, cannot be programmed any more: all of it has failed, or a
+    /// page of it ([`View::has_failed`]), or it has had its last erase. Only a map is told.
+    Retired(Page),
 }
 
 impl Change {
@@ -48,11 +51,24 @@ impl Change {
     #[must_use]
     pub fn page(self) -> Option<Page> {
         match self {
-            Change::Failed | Change::Replaced | Change::Returned => None,
+            Change::Failed | Change::Replaced | Change::Returned | Change::Retired(_) => None,
             Change::Damaged(page)
             | Change::Unreadable(page)
             | Change::Lacking(page)
             | Change::Refused(page) => Some(page),
+        }
+    }
+
+    /// The same of another page.
+    #[must_use]
+    pub fn over(self, page: Page) -> Change {
+        match self {
+            Change::Failed | Change::Replaced | Change::Returned => self,
+            Change::Damaged(_) => Change::Damaged(page),
+            Change::Unreadable(_) => Change::Unreadable(page),
+            Change::Lacking(_) => Change::Lacking(page),
+            Change::Refused(_) => Change::Refused(page),
+            Change::Retired(_) => Change::Retired(page),
         }
     }
 }
@@ -96,6 +112,18 @@ pub trait Scheme {
     /// Whether it has one member, and every page is that member's page of the same number.
     fn is_transparent(&self) -> bool {
         false
+    }
+
+    /// Whether it only says where pages of its one member are: when that fails, is replaced or comes back, so does this
+    /// node.
+    fn is_map(&self) -> bool {
+        false
+    }
+
+    /// What the member's last change has cost a map: which of its own pages are not there any more, each as the node
+    /// above is to be told. Asked once after each change.
+    fn losses(&mut self) -> Vec<Change> {
+        Vec::new()
     }
 
     /// Where a page is, each copy of it; nowhere where it has no place yet: what is nowhere is a known zero to the
@@ -425,6 +453,13 @@ impl View<'_> {
     pub fn is_erased(&self, member: Member, page: Page) -> bool {
         let leaf = self.shape[self.child(member).index()].leaf;
         !self.alive(member) || leaf.is_some_and(|leaf| self.below.is_erased(leaf, page))
+    }
+
+    /// Whether a page of a raw member can never be programmed again.
+    #[must_use]
+    pub fn has_failed(&self, member: Member, page: Page) -> bool {
+        let leaf = self.shape[self.child(member).index()].leaf;
+        leaf.is_some_and(|leaf| self.below.has_failed(leaf, page))
     }
 
     /// How long a read of the member's page would wait at least. A member that is a tree itself answers with

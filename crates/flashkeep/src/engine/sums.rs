@@ -356,8 +356,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 if let Some(leaf) = self.shape[target.index()].raw() {
                     leaves.spoil(leaf, page);
                 }
-                if self.frames[id].node == NodeId::HOST && target != NodeId::ROOT {
-                    // A member that merged: the others have the page.
+                let merged = self.frames[id].node == NodeId::HOST && target != NodeId::ROOT;
+                if merged || self.is_below_map(target) {
+                    // Of a member that merged, the others have the page; a map knows which page it was.
                     self.tell_parent(leaves, now, target, Change::Damaged(page));
                 }
             }

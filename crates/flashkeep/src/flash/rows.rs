@@ -38,6 +38,12 @@ impl Rows {
         Rows { groups: self.groups * self.width.by, by_block: true, ..self }
     }
 
+    /// Whether a group is a single block.
+    #[must_use]
+    pub fn is_by_block(&self) -> bool {
+        self.by_block
+    }
+
     /// Blocks of a group.
     #[must_use]
     pub fn group_blocks(&self) -> u32 {

@@ -2,12 +2,16 @@
 //! each plane has its own free blocks. A plan that changes a plane holds the plane exclusively, so it may
 //! rely on the state that it finds.
 
+use super::damage::Damage;
 use super::remains::Disorder;
 use super::work::Work;
 use super::{Counts, LEAF, Options};
 use crate::engine::{Command, Key, Lock, Page, Plan, Step, Verb, View};
 use crate::kernel::Bits;
 use std::collections::{BTreeMap, VecDeque};
+
+/// Most logical blocks that a plan puts together besides what it was made for: each takes two of 256 stages.
+const MOST_JOINED: usize = 16;
 
 /// No block; blocks are stored plus one, so that zero is the empty state.
 pub(super) const NONE: u32 = 0;
@@ -22,8 +26,10 @@ pub(super) struct Base {
     /// Logical pages that hold something.
     pub(super) valid: Bits,
     /// Erased blocks, plane by plane, the one erased longest ago first.
-    free: Vec<VecDeque<u32>>,
+    pub(super) free: Vec<VecDeque<u32>>,
     pub(super) counts: Counts,
+    /// What of the flash is of no use any more.
+    pub(super) damage: Damage,
     /// Where the power is to fail: of each page that was trimmed, the number of the last write before that. It is
     /// logged; the log itself is not modelled.
     #[serde(skip)]
@@ -36,7 +42,6 @@ pub(super) struct Base {
 impl Base {
     pub(super) fn new(options: &Options) -> Self {
         let Options { pages, planes, blocks, block_pages, .. } = *options;
-        let free = (0..planes).map(|plane| (0..blocks).map(|block| block * planes + plane).collect());
         let logical = pages.div_ceil(block_pages).div_ceil(planes);
         Base {
             pages,
@@ -44,11 +49,23 @@ impl Base {
             block_pages,
             spare: blocks - logical,
             valid: Bits::default(),
-            free: free.collect(),
+            free: Self::all_blocks(planes, blocks),
             counts: Counts::default(),
+            damage: Damage::default(),
             trims: BTreeMap::new(),
             disorder: Disorder::default(),
         }
+    }
+
+    fn all_blocks(planes: u32, blocks: u32) -> Vec<VecDeque<u32>> {
+        (0..planes).map(|plane| (0..blocks).map(|block| block * planes + plane).collect()).collect()
+    }
+
+    /// A new member, erased, stands in the place of the old one.
+    pub(super) fn renew(&mut self) {
+        self.free = Self::all_blocks(self.planes, self.blocks() / self.planes);
+        (self.valid, self.damage) = (Bits::default(), Damage::default());
+        (self.trims, self.disorder) = Default::default();
     }
 
     /// Blocks in all.
@@ -66,12 +83,17 @@ impl Base {
     }
 
     /// The logical block of a page, and the page's place in it.
-    pub(super) fn split(&self, page: u32) -> (u32, u32) {
+    pub(super) fn split_page(&self, page: u32) -> (u32, u32) {
         (page / self.block_pages, page % self.block_pages)
     }
 
     pub(super) fn plane_of(&self, logical: u32) -> usize {
-        (logical % self.planes) as usize
+        self.damage.moved_to(logical).unwrap_or((logical % self.planes) as usize)
+    }
+
+    /// The plane of a block that is stored plus one.
+    pub(super) fn plane_of_block(&self, stored: u32) -> usize {
+        ((stored - 1) % self.planes) as usize
     }
 
     /// A page of a block that is stored plus one.
@@ -81,7 +103,7 @@ impl Base {
 
     /// Changes have the plane to themselves until all of them are submitted.
     pub(super) fn lock(&self, command: &Command) -> Lock {
-        let key = Key(self.plane_of(self.split(command.start.0).0) as u64);
+        let key = Key(self.plane_of(self.split_page(command.start.0).0) as u64);
         if command.verb == Verb::Read { Lock::Pass(key) } else { Lock::Hold(key) }
     }
 
@@ -90,8 +112,17 @@ impl Base {
         1 + self.free[plane].pop_front().expect("as many spare blocks as the map needs")
     }
 
-    /// A block is being erased.
-    pub(super) fn give(&mut self, plane: usize, stored: u32) {
+    /// A block holds nothing any more: it is erased, unless it is of no use.
+    pub(super) fn release(&mut self, stored: u32, work: &mut Work<'_>) {
+        if stored != NONE && !self.damage.is_retired(stored) {
+            work.erase(stored);
+            self.give(stored);
+        }
+    }
+
+    /// A block is being erased, or was.
+    pub(super) fn give(&mut self, stored: u32) {
+        let plane = self.plane_of_block(stored);
         self.free[plane].push_back(stored - 1);
     }
 
@@ -101,6 +132,9 @@ impl Base {
 
     pub(super) fn set_page(&mut self, page: u32, valid: bool) {
         self.valid.set(page, valid);
+        if self.damage.lost.count() > 0 {
+            self.damage.lost.set(page, false);
+        }
     }
 
     /// Pages are forgotten, which is logged where the power is to fail.
@@ -115,34 +149,35 @@ impl Base {
     pub(super) fn restart(&mut self, erased: &[u32]) {
         self.valid = Bits::default();
         self.disorder = Disorder::default();
+        self.damage.urgent.clear();
         self.free.iter_mut().for_each(VecDeque::clear);
-        for &stored in erased {
-            self.give(((stored - 1) % self.planes) as usize, stored);
-        }
+        let erased = erased.iter().filter(|&&stored| !self.damage.is_retired(stored));
+        erased.copied().collect::<Vec<_>>().into_iter().for_each(|stored| self.give(stored));
     }
 
-    /// Blocks of a plane that a power cut has left useless are erased; its logical blocks that are to be put together.
-    pub(super) fn tidy(&mut self, plane: usize, work: &mut Work<'_>) -> Vec<(u32, Vec<u32>)> {
-        let planes = self.planes;
-        let is_here = |number: u32| (number % planes) as usize == plane;
-        let (here, elsewhere) =
-            std::mem::take(&mut self.disorder.useless).into_iter().partition(|stored| is_here(stored - 1));
+    /// Blocks of a plane that a power cut or a failure has left useless are erased.
+    pub(super) fn erase_useless(&mut self, plane: usize, work: &mut Work<'_>) {
+        let useless = std::mem::take(&mut self.disorder.useless);
+        let is_here = |stored: &u32| self.plane_of_block(*stored) == plane;
+        let (here, elsewhere): (Vec<u32>, Vec<u32>) = useless.into_iter().partition(is_here);
         self.disorder.useless = elsewhere;
-        let here: Vec<u32> = here;
-        for stored in here {
-            work.erase(stored);
-            self.give(plane, stored);
+        here.into_iter().for_each(|stored| self.release(stored, work));
+    }
+
+    /// Logical blocks of a plane that are to be put together, as many as one plan takes: `wanted` if it is one of them.
+    pub(super) fn to_be_joined(&self, plane: usize, wanted: u32) -> Vec<u32> {
+        let split = self.disorder.split.keys().copied();
+        let mut here: Vec<u32> =
+            split.filter(|&logical| self.plane_of(logical) == plane).take(MOST_JOINED).collect();
+        if self.disorder.split.contains_key(&wanted) && !here.contains(&wanted) {
+            here.insert(0, wanted);
         }
-        let (here, elsewhere) =
-            std::mem::take(&mut self.disorder.split).into_iter().partition(|&(logical, _)| is_here(logical));
-        self.disorder.split = elsewhere;
-        let here: BTreeMap<u32, Vec<u32>> = here;
-        here.into_iter().collect()
+        here
     }
 
     pub(super) fn set_valid(&mut self, command: &Command, valid: bool) {
         for page in command.start.0..command.end() {
-            self.valid.set(page, valid);
+            self.set_page(page, valid);
         }
     }
 
@@ -151,12 +186,18 @@ impl Base {
         offsets.any(|offset| self.valid.has(logical * self.block_pages + offset))
     }
 
-    /// Reads pages from where they are, neighbours together; one that is nowhere is a known zero. Which page was meant by
-    /// a place cannot be told later, when the place may have been erased.
-    pub(super) fn read(command: &Command, plan: &mut Plan, find: impl Fn(u32) -> Option<u32>) {
+    /// Reads pages from where they are, neighbours together; one that is nowhere is a known zero, unless it was lost.
+    /// Which page was meant by a place cannot be told later, when the place may have been erased.
+    pub(super) fn read(&self, command: &Command, plan: &mut Plan, find: impl Fn(u32) -> Option<u32>) {
         plan.keeps_frame = true;
         for n in 0..command.count {
-            let Some(place) = find(command.start.0 + u32::from(n)) else { continue };
+            let page = command.start.0 + u32::from(n);
+            let Some(place) = find(page) else {
+                if self.damage.lost.has(page) {
+                    plan.push(Step::missing(LEAF, command.over(Page(page), 1), n));
+                }
+                continue;
+            };
             match plan.steps.last_mut() {
                 Some(Step { command: last, at, .. }) if last.end() == place && *at + last.count == n => {
                     last.count += 1

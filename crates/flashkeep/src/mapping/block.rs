@@ -21,10 +21,11 @@
 //! stay in their plane; a plane performs one such change at a time.
 
 use super::base::{Base, NONE};
+use super::damage::Seat;
 use super::remains::{Remains, go_together};
 use super::work::Work;
-use super::{Below, Entry, Mapping, Options};
-use crate::engine::{Command, Plan, Verb, View};
+use super::{Below, Entry, LEAF, Mapping, Options};
+use crate::engine::{Change, Command, Page, Plan, Verb, Verdict, View};
 use std::collections::VecDeque;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -36,6 +37,9 @@ pub(super) const ENTRY: Entry = Entry {
     own_victim: None,
     build: |options| Some(Mapping::Block(BlockMap::new(options))),
 };
+
+/// Blocks of a plane that new logical blocks leave to replacements.
+const KEPT: usize = 1;
 
 /// A logical block. Blocks are stored plus one; up to `next` a block cannot be programmed any more.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -78,28 +82,54 @@ impl BlockMap {
         if let Some(&place) = self.base.disorder.astray.get(&page) {
             return Some(place);
         }
-        let (logical, offset) = self.base.split(page);
+        let (logical, offset) = self.base.split_page(page);
         let block = &self.blocks[logical as usize];
         let replaced = block.replacement != NONE && offset < block.replacement_next;
         let stored = if replaced { block.replacement } else { block.data };
         self.base.valid.has(page).then(|| self.base.address(stored, offset))
     }
 
-    pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) {
+    pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
         match command.verb {
-            Verb::Read => Base::read(command, plan, |page| self.find(page)),
-            Verb::Write => {
-                let mut work = Work::new(plan, command, self.base.block_pages);
-                self.tidy(command, &mut work);
-                self.write(command, &mut work);
-                work.end();
-            }
+            Verb::Read => self.base.read(command, plan, |page| self.find(page)),
+            Verb::Write => return self.plan_write(command, view, plan),
             Verb::Trim | Verb::Rename => self.forget(command, view),
         }
+        Verdict::Go
+    }
+
+    fn plan_write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        let (logical, _) = self.base.split_page(command.start.0);
+        let mut seat = Seat::Nowhere;
+        if self.base.damage.is_any() {
+            let uses = |stored| self.blocks.iter().any(|b| b.data == stored || b.replacement == stored);
+            self.base.take_back(view, uses);
+            if !self.has_room_at_home(logical) {
+                seat = self.base.find_seat(logical, KEPT + 1, view);
+            }
+        }
+        if seat == Seat::Later {
+            return Verdict::Wait;
+        }
+        let mut work = Work::new(plan, command, self.base.block_pages);
+        // The plane that it has moved to may be changed by others as soon as this is submitted.
+        if seat != Seat::Moved {
+            self.tidy(logical, &mut work);
+        }
+        let fits = !self.base.damage.is_any() || self.make_room(logical, command, &mut work);
+        if fits {
+            self.write(command, &mut work);
+        }
+        work.end();
+        if !fits {
+            self.forget(command, view);
+            self.base.give_up(command, plan);
+        }
+        Verdict::Go
     }
 
     fn write(&mut self, command: &Command, work: &mut Work<'_>) {
-        let (logical, offset) = self.base.split(command.start.0);
+        let (logical, offset) = self.base.split_page(command.start.0);
         let end = offset + u32::from(command.count);
         let at = logical as usize;
         if self.blocks[at].replacement != NONE && offset < self.blocks[at].replacement_next {
@@ -173,8 +203,7 @@ impl BlockMap {
         self.blocks[logical as usize] = Block { data: replacement, data_next: next, ..Block::default() };
         let plane = self.base.plane_of(logical);
         self.open[plane].retain(|&open| open != logical);
-        work.erase(data);
-        self.base.give(plane, data);
+        self.base.release(data, work);
     }
 
     // ---------------------------------------------------------------- after a power cut
@@ -214,31 +243,174 @@ impl BlockMap {
         for (_, logical) in open {
             self.open[self.base.plane_of(logical)].push_back(logical);
         }
+        for block in self.base.damage.all_retired(self.base.blocks()) {
+            self.retire(block, view);
+        }
     }
 
-    /// What a power cut has left to be done in the plane is done first.
-    fn tidy(&mut self, command: &Command, work: &mut Work<'_>) {
+    /// What a power cut or a failure has left to be done in the plane is done first.
+    fn tidy(&mut self, logical: u32, work: &mut Work<'_>) {
         if self.base.disorder.is_empty() {
             return;
         }
-        let plane = self.base.plane_of(self.base.split(command.start.0).0);
-        for (logical, blocks) in self.base.tidy(plane, work) {
-            let whole = self.base.take(plane);
-            let mut next = 0;
-            for offset in 0..self.base.block_pages {
-                let page = logical * self.base.block_pages + offset;
-                if let Some(from) = self.base.disorder.astray.remove(&page) {
-                    work.copy(page, from, self.base.address(whole, offset));
-                    next = offset + 1;
+        let plane = self.base.plane_of(logical);
+        self.base.erase_useless(plane, work);
+        for logical in self.base.to_be_joined(plane, logical) {
+            if self.has_room_to_join(logical) {
+                self.join(logical, work);
+            }
+        }
+    }
+
+    /// A logical block that lies in several blocks is copied into one.
+    fn join(&mut self, logical: u32, work: &mut Work<'_>) {
+        let plane = self.base.plane_of(logical);
+        self.free_one(plane, logical, work);
+        let whole = self.base.take(plane);
+        let mut next = 0;
+        for offset in 0..self.base.block_pages {
+            let page = logical * self.base.block_pages + offset;
+            if let Some(from) = self.base.disorder.astray.remove(&page) {
+                work.copy(page, from, self.base.address(whole, offset));
+                next = offset + 1;
+            }
+        }
+        work.copied();
+        self.base.counts.full_merges += 1;
+        for block in self.base.unsplit(logical) {
+            self.base.release(block, work);
+        }
+        self.blocks[logical as usize] = Block { data: whole, data_next: next, ..Block::default() };
+    }
+
+    // ---------------------------------------------------------------- with fewer blocks
+
+    /// Blocks of a plane that are free, or will be once replacements are ended.
+    fn room(&self, plane: usize) -> usize {
+        let frees = |&&open: &&u32| !self.base.damage.is_retired(self.blocks[open as usize].data);
+        self.base.free[plane].len() + self.open[plane].iter().filter(frees).count()
+    }
+
+    /// Whether a logical block has a block, or its plane one to spare.
+    fn has_room_at_home(&self, logical: u32) -> bool {
+        let has_block = self.blocks[logical as usize].data != NONE;
+        has_block
+            || self.base.disorder.split.contains_key(&logical)
+            || self.room(self.base.plane_of(logical)) > KEPT
+    }
+
+    fn has_room_to_join(&self, logical: u32) -> bool {
+        let room = self.room(self.base.plane_of(logical));
+        room > KEPT || room > 0 && self.base.has_good_part(logical)
+    }
+
+    /// Ends replacements of others until a block of the plane is free; false where that does not help.
+    fn free_one(&mut self, plane: usize, logical: u32, work: &mut Work<'_>) -> bool {
+        while self.base.free[plane].is_empty() {
+            let Some(&other) = self.open[plane].iter().find(|&&other| other != logical) else { return false };
+            self.finish(other, work);
+        }
+        true
+    }
+
+    /// Whether a write finds the block that it needs; ends replacements for that.
+    fn make_room(&mut self, logical: u32, command: &Command, work: &mut Work<'_>) -> bool {
+        let plane = self.base.plane_of(logical);
+        let Block { data, data_next, replacement, replacement_next, .. } = self.blocks[logical as usize];
+        let (_, offset) = self.base.split_page(command.start.0);
+        if self.base.disorder.split.contains_key(&logical) {
+            return false;
+        }
+        if data == NONE {
+            return self.room(plane) > KEPT && self.free_one(plane, logical, work);
+        }
+        let goes_on = replacement != NONE && offset >= replacement_next;
+        let is_clean = replacement == NONE && offset >= data_next;
+        // A replacement that ends makes room for the next one.
+        let ends = replacement != NONE && !goes_on;
+        goes_on || is_clean || ends || self.free_one(plane, logical, work)
+    }
+
+    /// What has become of the member's pages and blocks.
+    pub(super) fn member(&mut self, change: Change, view: &View<'_>) {
+        match change {
+            Change::Replaced => {
+                self.base.renew();
+                self.blocks.fill(Block::default());
+                self.open.iter_mut().for_each(VecDeque::clear);
+            }
+            Change::Returned => self.base.damage.expect_blocks(self.base.planes),
+            Change::Retired(page) => self.retire(page.0 / self.base.block_pages, view),
+            Change::Damaged(page) | Change::Refused(page) => self.lose(page, Change::Damaged, view),
+            Change::Unreadable(page) => self.lose(page, Change::Unreadable, view),
+            Change::Failed | Change::Lacking(_) => {}
+        }
+    }
+
+    /// The logical blocks that lie in a block, stored plus one, or in parts there.
+    fn those_in(&self, stored: u32) -> Vec<u32> {
+        let is_in = |block: &Block| block.data == stored || block.replacement == stored;
+        let whole = (0..).zip(&self.blocks).filter(|(_, block)| is_in(block)).map(|(logical, _)| logical);
+        let split = &self.base.disorder.split;
+        let in_parts = split.iter().filter(|(_, parts)| parts.contains(&stored)).map(|(&logical, _)| logical);
+        whole.chain(in_parts).collect()
+    }
+
+    /// Nothing brings a page of the member back. What is about a page that has failed is said with its block.
+    fn lose(&mut self, place: Page, why: fn(Page) -> Change, view: &View<'_>) {
+        if view.has_failed(LEAF, place) {
+            return;
+        }
+        for logical in self.those_in(place.0 / self.base.block_pages + 1) {
+            let page = logical * self.base.block_pages + place.0 % self.base.block_pages;
+            if page < self.base.pages && self.find(page) == Some(place.0) {
+                self.base.lose(page, why, view);
+            }
+        }
+    }
+
+    /// A block cannot be programmed any more. Its logical block is put together anew, from what there is.
+    fn retire(&mut self, block: u32, view: &View<'_>) {
+        self.base.retire(block);
+        for logical in self.those_in(block + 1) {
+            let first = logical * self.base.block_pages;
+            let pages = first..self.base.pages.min(first + self.base.block_pages);
+            let mut left = Vec::new();
+            for page in pages {
+                match self.find(page) {
+                    Some(place) if view.has_failed(LEAF, Page(place)) => {
+                        self.base.lose(page, Change::Damaged, view);
+                    }
+                    Some(place) => left.push((page, place)),
+                    None => {}
                 }
             }
-            work.copied();
-            self.base.counts.full_merges += 1;
-            for block in blocks {
-                work.erase(block);
-                self.base.give(plane, block);
+            let Block { data, replacement, .. } = std::mem::take(&mut self.blocks[logical as usize]);
+            let plane = self.base.plane_of(logical);
+            self.open[plane].retain(|&open| open != logical);
+            self.base.split(logical, [data, replacement]);
+            if left.is_empty() {
+                let parts = self.base.unsplit(logical);
+                self.base.disorder.useless.extend(parts);
             }
-            self.blocks[logical as usize] = Block { data: whole, data_next: next, ..Block::default() };
+            self.base.disorder.astray.extend(left);
         }
+    }
+
+    /// Whether a logical block is put together without waiting for a write.
+    pub(super) fn pressed(&self) -> bool {
+        !self.base.damage.urgent.is_empty()
+    }
+
+    pub(super) fn background(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
+        let Some(logical) = self.base.urgent(view, |logical| self.has_room_to_join(logical)) else {
+            return false;
+        };
+        let plane = self.base.plane_of(logical);
+        let mut work = Work::background(plan, plane, self.base.block_pages);
+        self.base.erase_useless(plane, &mut work);
+        self.join(logical, &mut work);
+        work.end();
+        true
     }
 }

@@ -15,6 +15,9 @@
 //! write takes at most one more read and program. The pages of the map come out of the over-provisioned ones,
 //! of which every plane reserves two more blocks.
 //!
+//! A translation page that cannot be read is rebuilt before it is needed again: the FTL reads the OOB areas of
+//! all pages that it maps, and writes it anew (cause `metadata`). Pages of data that are lost are missing.
+//!
 //! After a power loss the recovery finds the directory from the OOB areas of all pages, like a page map.
 //! Translation pages that lack entries of the cache, or later writes, are updated behind writes in the same
 //! way.
@@ -24,11 +27,13 @@
 //! page-level address mappings", ASPLOS 2009: data and translation pages in separate blocks, collected
 //! separately (cause `metadata`), here with an open block of each kind in every plane. Ours: one read serves
 //! neighbouring pages of one command (at most 64, within 64 aligned pages), and updates after GC are
-//! deferred; the paper updates them with each victim.
+//! deferred; the paper updates them with each victim. Also ours: what a lost translation page costs. A read of
+//! an OOB area takes as long as a read of its page, and the controller knows which blocks to look at.
 
 use super::cache::Cache;
 use super::{Below, Counts, Entry, LEAF, Mapping, Options};
-use crate::engine::{Cause, Command, Flags, Key, Lock, Page, Plan, Release, Role, Step, Verb, View, Why};
+use crate::engine::{Cause, Change, Command, Flags, Key, Lock, Outcome, Page, Plan, Release, Role, Step};
+use crate::engine::{Verb, View, Why};
 use crate::kernel::Bits;
 use std::collections::VecDeque;
 
@@ -74,6 +79,9 @@ pub struct Dftl {
     is_due: bool,
     /// Translation pages to be written back; empty between plans.
     leaving: Vec<u32>,
+    /// Pages that the member's last change has cost.
+    #[serde(skip)]
+    losses: Vec<Change>,
     pub(super) counts: Counts,
 }
 
@@ -94,6 +102,7 @@ impl Dftl {
             is_stale: Bits::default(),
             is_due: false,
             leaving: Vec::new(),
+            losses: Vec::new(),
             counts: Counts::default(),
         }
     }
@@ -138,8 +147,7 @@ impl Dftl {
         let leaving = std::mem::take(&mut self.leaving);
         let mut stage = self.rewrite(&leaving, view, plan);
         if self.exists(wanted, view) && !leaving.contains(&wanted) {
-            plan.push(self.fetch(wanted, stage));
-            stage += 1;
+            stage = self.look_up(wanted, stage, view, plan);
         }
         self.leaving = leaving;
         self.leaving.clear();
@@ -234,7 +242,11 @@ impl Dftl {
     /// Reads and writes translation pages; the stage after that.
     fn rewrite(&self, translations: &[u32], view: &View<'_>, plan: &mut Plan) -> u8 {
         for &translation in translations.iter().filter(|&&translation| self.exists(translation, view)) {
-            plan.push(self.fetch(translation, 0));
+            if view.has(LEAF, self.page_of(translation)) {
+                plan.push(self.fetch(translation, 0));
+            } else {
+                self.read_spares(translation, view, plan);
+            }
         }
         let stage = u8::from(!plan.steps.is_empty());
         for &translation in translations {
@@ -243,13 +255,69 @@ impl Dftl {
         stage + u8::from(!translations.is_empty())
     }
 
+    /// Reads a translation page, or works it out and writes it anew; the stage after that.
+    fn look_up(&self, translation: u32, stage: u8, view: &View<'_>, plan: &mut Plan) -> u8 {
+        if view.has(LEAF, self.page_of(translation)) {
+            plan.push(self.fetch(translation, stage));
+            return stage + 1;
+        }
+        let read = plan.steps.len();
+        self.read_spares(translation, view, plan);
+        plan.steps[read..].iter_mut().for_each(|step| step.stage = stage);
+        let next = stage + u8::from(plan.steps.len() > read);
+        plan.push(self.store(translation, next));
+        next + 1
+    }
+
+    /// Reads the OOB areas of all pages that a translation page maps and that can be read.
+    fn read_spares(&self, translation: u32, view: &View<'_>, plan: &mut Plan) {
+        let first = translation * self.per_page;
+        let pages = first..self.pages.min(first + self.per_page);
+        for page in pages.map(Page).filter(|&page| view.holds(LEAF, page) && view.has(LEAF, page)) {
+            let stage = plan.steps.last().map_or(0, |step| step.stage);
+            plan.push(Step::fetch(LEAF, page, Role::Plain, Cause::Metadata).stage(stage));
+        }
+    }
+
+    // ---------------------------------------------------------------- failures
+
+    /// A translation page cannot be read: the OOB areas of its pages say the same.
+    pub(super) fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+        let page = failed[failed.len() - 1].command.start.0;
+        let Some(translation) = page.checked_sub(self.pages) else { return Outcome::Lost };
+        self.read_spares(translation, view, plan);
+        let stage = u8::from(!plan.steps.is_empty());
+        plan.push(self.store(translation, stage));
+        Outcome::Planned
+    }
+
+    /// What has become of the member's pages: those of data are this map's own; translation pages that cannot be read are
+    /// rebuilt behind writes, if no command needs them before. A new member has nothing.
+    pub(super) fn member(&mut self, change: Change) {
+        if change == Change::Replaced {
+            self.cache.empty();
+            self.stale.clear();
+            self.is_stale = Bits::default();
+        }
+        let Some(page) = change.page() else { return };
+        let Some(translation) = page.0.checked_sub(self.pages) else { return self.losses.push(change) };
+        if !matches!(change, Change::Refused(_)) && self.is_stale.set(translation, true) {
+            self.stale.push_back(translation);
+        }
+    }
+
+    pub(super) fn losses(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.losses)
+    }
+
     fn page_of(&self, translation: u32) -> Page {
         Page(self.pages + translation)
     }
 
     /// One that was never written says that its pages are nowhere.
     fn exists(&self, translation: u32, view: &View<'_>) -> bool {
-        view.holds(LEAF, self.page_of(translation))
+        let page = self.page_of(translation);
+        view.holds(LEAF, page) || !view.has(LEAF, page)
     }
 
     fn fetch(&self, translation: u32, stage: u8) -> Step {

@@ -24,12 +24,14 @@
 //! are spread over the writes that fill the next one, as late as possible.
 
 use super::base::{Base, NONE};
+use super::damage::Seat;
 use super::work::Work;
 use super::{Below, Entry, LEAF, Mapping, Options};
 use crate::blocks::{Chooser, EraseUnits, Policies};
-use crate::engine::{Command, Plan, Verb, View};
+use crate::engine::{Command, Plan, Verb, Verdict, View};
 use std::collections::VecDeque;
 
+mod failures;
 mod recover;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -126,30 +128,48 @@ impl Hybrid {
         if let Some(place) = self.in_log[page as usize].checked_sub(1) {
             return Some(place);
         }
-        let (logical, offset) = self.base.split(page);
+        let (logical, offset) = self.base.split_page(page);
         let Ordered { block, logical: whose, next } = self.logs[self.base.plane_of(logical)].ordered;
         let is_ordered = block != NONE && whose == logical && offset < next;
         Some(self.base.address(if is_ordered { block } else { self.data[logical as usize].0 }, offset))
     }
 
-    pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) {
+    pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
         match command.verb {
-            Verb::Read => Base::read(command, plan, |page| self.find(page)),
-            Verb::Write => {
-                let mut work = Work::new(plan, command, self.base.block_pages);
-                self.tidy(command, &mut work);
-                self.write(command, view.last_write(LEAF).is_some(), &mut work);
-                work.end();
-            }
+            Verb::Read => self.base.read(command, plan, |page| self.find(page)),
+            Verb::Write => return self.plan_write(command, view, plan),
             Verb::Trim | Verb::Rename => {
                 self.forget(command, view);
             }
         }
+        Verdict::Go
     }
 
-    /// With a power cut to come, what is written again must stay until that is durable.
-    fn write(&mut self, command: &Command, keeps: bool, work: &mut Work<'_>) {
-        let (logical, offset) = self.base.split(command.start.0);
+    fn plan_write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        let (logical, _) = self.base.split_page(command.start.0);
+        let seat = if self.base.damage.is_any() { self.look_for_room(logical, view) } else { Seat::Nowhere };
+        if seat == Seat::Later {
+            return Verdict::Wait;
+        }
+        let mut work = Work::new(plan, command, self.base.block_pages);
+        // The plane that it has moved to may be changed by others as soon as this is submitted.
+        if seat != Seat::Moved {
+            self.tidy(logical, &mut work);
+        }
+        let fits = !self.base.damage.is_any() || self.has_place(logical, &mut work);
+        let fits = fits && self.write(command, view.last_write(LEAF).is_some(), &mut work);
+        work.end();
+        if !fits {
+            self.forget(command, view);
+            self.base.give_up(command, plan);
+        }
+        Verdict::Go
+    }
+
+    /// With a power cut to come, what is written again must stay until that is durable. False where the plane has too few
+    /// blocks left for it.
+    fn write(&mut self, command: &Command, keeps: bool, work: &mut Work<'_>) -> bool {
+        let (logical, offset) = self.base.split_page(command.start.0);
         let (plane, at) = (self.base.plane_of(logical), logical as usize);
         let Ordered { block, logical: whose, next } = self.logs[plane].ordered;
         let own = block != NONE && whose == logical;
@@ -162,16 +182,17 @@ impl Hybrid {
             (command.start.0..command.end()).for_each(|page| self.leave_log(page));
             work.write(0, command.count, self.base.address(self.data[at].0, offset));
             self.data[at].1 = offset + u32::from(command.count);
-        } else if offset == 0 {
+        } else if offset == 0 && self.can_begin_ordered(plane) {
             self.end_ordered(plane, work);
             let block = self.base.take(plane);
             self.logs[plane].ordered = Ordered { block, logical, next: 0 };
             self.write_ordered(command, logical, 0, work);
-        } else {
-            self.write_log(command, plane, keeps, work);
+        } else if !self.write_log(command, plane, keeps, work) {
+            return false;
         }
         self.base.set_valid(command, true);
         self.drop_empty(plane, work);
+        true
     }
 
     // ---------------------------------------------------------------- what is written in order
@@ -199,7 +220,7 @@ impl Hybrid {
         self.base.counts.switch_merges += u64::from(copied.is_none());
         self.data[logical as usize] = (block, copied.unwrap_or(next));
         self.logs[plane].ordered = Ordered::default();
-        self.release(plane, old, work);
+        self.base.release(old, work);
     }
 
     /// Copies a logical block's pages from `first` on into a block, wherever they are; the place behind the last one.
@@ -222,22 +243,17 @@ impl Hybrid {
         if page < self.base.pages { self.find(page) } else { None }
     }
 
-    fn release(&mut self, plane: usize, block: u32, work: &mut Work<'_>) {
-        if block != NONE {
-            work.erase(block);
-            self.base.give(plane, block);
-        }
-    }
-
     // ---------------------------------------------------------------- logs
 
-    fn write_log(&mut self, command: &Command, plane: usize, keeps: bool, work: &mut Work<'_>) {
+    fn write_log(&mut self, command: &Command, plane: usize, keeps: bool, work: &mut Work<'_>) -> bool {
         if !keeps {
             // What is written again need not be merged.
             (command.start.0..command.end()).for_each(|page| self.leave_log(page));
             self.base.set_valid(command, false);
         }
-        self.make_room(plane, u32::from(command.count), work);
+        if !self.make_room(plane, u32::from(command.count), work) {
+            return false;
+        }
         if keeps {
             (command.start.0..command.end()).for_each(|page| self.leave_log(page));
         }
@@ -262,6 +278,7 @@ impl Hybrid {
             }
             n += count;
         }
+        true
     }
 
     /// Slots left in the log block that is being filled.
@@ -277,17 +294,27 @@ impl Hybrid {
         logs.blocks.push_back(LogBlock { block, pages, live: 0 });
     }
 
-    /// Merges until what is left in the victim can be merged by the writes that fill the last log block.
-    fn make_room(&mut self, plane: usize, pages: u32, work: &mut Work<'_>) {
+    /// Merges until what is left in the victim can be merged by the writes that fill the last log block; false where blocks
+    /// have failed that this would need.
+    fn make_room(&mut self, plane: usize, pages: u32, work: &mut Work<'_>) -> bool {
         self.drop_empty(plane, work);
-        while self.logs[plane].blocks.len() >= self.most {
+        while self.logs[plane].blocks.len() >= self.most_logs(plane) {
             let victim = self.victim(plane);
             if self.logs[plane].blocks[victim].live <= self.room(plane).saturating_sub(pages) {
-                return;
+                break;
+            }
+            if self.base.free[plane].is_empty() {
+                // What this merges may have been all that was left in the victim.
+                if !self.free_one(plane, work) {
+                    return false;
+                }
+                self.drop_empty(plane, work);
+                continue;
             }
             self.merge_first_of(victim, plane, work);
             self.drop_empty(plane, work);
         }
+        self.room(plane) >= pages || self.can_open(plane, work)
     }
 
     /// The log block that is being emptied, or is to be from now on. The one that is being filled is the oldest where there
@@ -322,16 +349,19 @@ impl Hybrid {
         let slots = (self.base.address(log.block, 0)..).zip(&log.pages);
         let is_live = |page: u32, place| self.in_log.get(page as usize) == Some(&(place + 1));
         let mut live = slots.filter(|&(place, &page)| is_live(page, place));
-        let (logical, _) = self.base.split(*live.next().expect("a page that is left").1);
+        let (logical, _) = self.base.split_page(*live.next().expect("a page that is left").1);
         let block = self.base.take(plane);
         let end = self.gather(logical, 0, block, work);
         let (old, _) = std::mem::replace(&mut self.data[logical as usize], (block, end.unwrap_or(0)));
         self.base.counts.full_merges += 1;
-        self.release(plane, old, work);
+        self.base.release(old, work);
+        for part in self.base.unsplit(logical) {
+            self.base.release(part, work);
+        }
         let ordered = &mut self.logs[plane].ordered;
         if ordered.block != NONE && ordered.logical == logical {
             let block = std::mem::take(ordered).block;
-            self.release(plane, block, work);
+            self.base.release(block, work);
         }
     }
 
@@ -339,7 +369,7 @@ impl Hybrid {
     fn leave_log(&mut self, page: u32) {
         let Some(place) = std::mem::take(&mut self.in_log[page as usize]).checked_sub(1) else { return };
         let block = place / self.base.block_pages + 1;
-        let plane = self.base.plane_of(self.base.split(page).0);
+        let plane = self.base.plane_of(self.base.split_page(page).0);
         // What a power cut has left may be in a block that is none of the plane's logs.
         if let Some(log) = self.logs[plane].blocks.iter_mut().find(|log| log.block == block) {
             log.live -= 1;
@@ -366,7 +396,7 @@ impl Hybrid {
         let Some(mut log) = self.logs[plane].blocks.remove(at) else { return false };
         log.pages.clear();
         self.logs[plane].lists.push(log.pages);
-        self.release(plane, log.block, work);
+        self.base.release(log.block, work);
         true
     }
 }

@@ -8,15 +8,19 @@
 //! |---|---|
 //! | `cache` | entries of a map that are in memory: segmented LRU, dirty ones by translation page |
 //! | `base` | what maps of blocks share: which pages hold data, free blocks plane by plane |
+//! | `damage` | how these go on when blocks fail |
 //! | `remains` | what a power cut has left of a map of blocks |
 //! | `work` | a plan over blocks in the making: copies, erases, the host's own pages |
 
 use crate::blocks::Policies;
-use crate::engine::{Command, Lock, Member, Page, Plan, Scheme, Verb, Verdict, View, Why};
+use crate::engine::{
+    Change, Command, Lock, Member, Outcome, Page, Plan, Scheme, Step, Verb, Verdict, View, Why,
+};
 
 mod base;
 mod block;
 mod cache;
+mod damage;
 mod dftl;
 mod hybrid;
 mod page;
@@ -183,6 +187,18 @@ impl Scheme for Mapping {
         }
     }
 
+    fn is_map(&self) -> bool {
+        true
+    }
+
+    fn losses(&mut self) -> Vec<Change> {
+        match self {
+            Mapping::Dftl(map) => map.losses(),
+            Mapping::Block(map) => map.base.damage.losses(),
+            Mapping::Hybrid(map) => map.base.damage.losses(),
+        }
+    }
+
     fn is_transparent(&self) -> bool {
         matches!(self, Mapping::Dftl(_))
     }
@@ -210,11 +226,13 @@ impl Scheme for Mapping {
     #[inline(never)]
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
         match self {
-            Mapping::Dftl(map) => map.plan(command, view, plan),
+            Mapping::Dftl(map) => {
+                map.plan(command, view, plan);
+                Verdict::Go
+            }
             Mapping::Block(map) => map.plan(command, view, plan),
             Mapping::Hybrid(map) => map.plan(command, view, plan),
         }
-        Verdict::Go
     }
 
     /// Other maps' reads keep their frames.
@@ -229,7 +247,23 @@ impl Scheme for Mapping {
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         match self {
             Mapping::Dftl(map) => map.hear(why, view, plan),
-            Mapping::Block(_) | Mapping::Hybrid(_) => false,
+            Mapping::Block(map) => why == Why::Pressed && map.background(view, plan),
+            Mapping::Hybrid(map) => why == Why::Pressed && map.background(view, plan),
+        }
+    }
+
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+        match self {
+            Mapping::Dftl(map) => map.repair(failed, view, plan),
+            Mapping::Block(_) | Mapping::Hybrid(_) => Outcome::Lost,
+        }
+    }
+
+    fn member(&mut self, _: Member, change: Change, view: &View<'_>) {
+        match self {
+            Mapping::Dftl(map) => map.member(change),
+            Mapping::Block(map) => map.member(change, view),
+            Mapping::Hybrid(map) => map.member(change, view),
         }
     }
 
@@ -253,7 +287,8 @@ impl Scheme for Mapping {
     fn pressed(&self) -> bool {
         match self {
             Mapping::Dftl(map) => map.pressed(),
-            Mapping::Block(_) | Mapping::Hybrid(_) => false,
+            Mapping::Block(map) => map.pressed(),
+            Mapping::Hybrid(map) => map.pressed(),
         }
     }
 }

@@ -128,7 +128,8 @@ impl Remains {
             } else if kept.is_log {
                 remains.logs.push(kept);
             } else {
-                let (logical, _) = base.split(*kept.pages.values().next().expect("one that is nowhere else"));
+                let (logical, _) =
+                    base.split_page(*kept.pages.values().next().expect("one that is nowhere else"));
                 remains.in_place.entry(logical).or_default().push(kept);
             }
         }

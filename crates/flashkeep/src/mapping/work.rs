@@ -4,7 +4,7 @@
 
 use super::LEAF;
 use super::remains::IN_LOG;
-use crate::engine::{Cause, Command, Page, Plan, Release, Step, Verb};
+use crate::engine::{Cause, Command, Key, Page, Plan, Release, Step, Verb};
 
 pub(super) struct Work<'a> {
     plan: &'a mut Plan,
@@ -20,6 +20,12 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
+    /// A plan of the map's own, which has a plane to itself.
+    pub(super) fn background(plan: &'a mut Plan, plane: usize, block_pages: u32) -> Self {
+        plan.hold = Some(Key(plane as u64));
+        Work::new(plan, &Command::default(), block_pages)
+    }
+
     pub(super) fn new(plan: &'a mut Plan, command: &Command, block_pages: u32) -> Self {
         plan.release = Release::Submitted;
         let (writes, erases, at) = (Vec::new(), Vec::new(), command.count);

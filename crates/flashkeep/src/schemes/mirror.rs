@@ -437,7 +437,7 @@ impl Scheme for Mirror {
                     .into_iter()
                     .for_each(|doubt| *doubt = Doubt::default());
             }
-            Change::Damaged(_) | Change::Lacking(_) | Change::Refused(_) => {}
+            Change::Damaged(_) | Change::Lacking(_) | Change::Refused(_) | Change::Retired(_) => {}
         }
         let pages = change.page().map_or(0..self.pages as u32, |page| page.0..page.0 + 1);
         for page in pages.clone() {

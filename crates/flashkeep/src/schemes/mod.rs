@@ -423,6 +423,8 @@ macro_rules! schemes {
             fn is_transparent(&self) -> bool {
                 match self { $(Any::$variant(s) => s.is_transparent(),)* Any::Mapped(s) => s.is_transparent() }
             }
+            fn is_map(&self) -> bool { match self { $(Any::$variant(s) => s.is_map(),)* Any::Mapped(s) => s.is_map() } }
+            fn losses(&mut self) -> Vec<Change> { match self { $(Any::$variant(s) => s.losses(),)* Any::Mapped(s) => s.losses() } }
             #[inline(always)]
             fn read_grain(&self) -> u32 { match self { $(Any::$variant(s) => s.read_grain(),)* Any::Mapped(s) => s.read_grain() } }
             fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {

@@ -20,6 +20,8 @@ enum Blow {
     Fail(Event),
     /// An empty one stands in its place.
     Renew(Event),
+    /// A spare leaf takes a dead one's place.
+    StandIn(LeafId),
 }
 
 /// What is still to happen, and when.
@@ -76,7 +78,7 @@ impl Blows {
 
     /// Whether what happens next by time is a replacement.
     pub(super) fn replaces_next(&self) -> bool {
-        matches!(self.timed.last(), Some((_, Blow::Renew(_))))
+        matches!(self.timed.last(), Some((_, Blow::Renew(_) | Blow::StandIn(_))))
     }
 
     /// Whether there is nothing left to happen.
@@ -86,9 +88,9 @@ impl Blows {
 
     /// What has not happened by the end.
     pub(super) fn left(&self) -> impl Iterator<Item = &str> {
-        let failing = |blow: &Blow| matches!(blow, Blow::Fail(_));
-        let timed = self.timed.iter().filter(move |(_, blow)| failing(blow)).map(|(_, blow)| match blow {
-            Blow::Fail(event) | Blow::Renew(event) => event.text.as_str(),
+        let timed = self.timed.iter().filter_map(|(_, blow)| match blow {
+            Blow::Fail(event) => Some(event.text.as_str()),
+            Blow::Renew(_) | Blow::StandIn(_) => None,
         });
         let others = self.counted.iter().map(|(_, event)| event).chain(&self.worn);
         timed.chain(others.map(|event| event.text.as_str()))
@@ -127,6 +129,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         match blow {
             Blow::Fail(event) => self.fail(&event),
             Blow::Renew(event) => self.renew(&event),
+            Blow::StandIn(leaf) => self.stand_in(leaf),
         }
     }
 
@@ -191,6 +194,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         else {
             return;
         };
+        if self.device.engine.is_map_at_work(dead) {
+            return self.try_again(Blow::StandIn(dead));
+        }
         self.failures.blows.spares.pop_front();
         self.device.engine.replace(&mut self.device.body, self.clock.now, node, spare);
         self.device.engine.settle(&mut self.device.body, self.clock.now);
@@ -200,12 +206,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn renew(&mut self, event: &Event) {
         let now = self.clock.now;
         // What was under way in an array's member comes to its end first: on the dead one, soon.
-        if self.subtree(event).is_some_and(|node| self.device.engine.is_at_work(node)) {
-            let next = self.device.body.next_event().min(self.device.engine.next_due());
-            assert!(next < SimTime::NEVER, "what is under way comes to an end");
-            return self.failures.blows.later(SimTime(next.0.max(now.0) + 1), Blow::Renew(event.clone()));
-        }
         let dead: Vec<_> = self.leaves().filter(|&leaf| self.device.body.is_dead(leaf)).collect();
+        let engine = &self.device.engine;
+        if self.subtree(event).is_some_and(|node| engine.is_at_work(node))
+            || dead.iter().any(|&leaf| engine.is_map_at_work(leaf))
+        {
+            return self.try_again(Blow::Renew(event.clone()));
+        }
         for (device, fault) in self.faults(event, true) {
             self.device.body.renew(now, device, fault);
         }
@@ -229,6 +236,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
         }
         self.begin_anew(now);
+    }
+
+    /// Something is still under way that must come to its end first: on to when that may be so.
+    fn try_again(&mut self, blow: Blow) {
+        let next = self.device.body.next_event().min(self.device.engine.next_due());
+        assert!(next < SimTime::NEVER, "what is under way comes to an end");
+        self.failures.blows.later(SimTime(next.0.max(self.clock.now.0) + 1), blow);
     }
 
     /// Something empty stands where something had failed.

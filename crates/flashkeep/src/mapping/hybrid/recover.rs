@@ -34,6 +34,9 @@ impl Hybrid {
             let plane = ((kept.block - 1) % self.base.planes) as usize;
             self.recover_log(plane, kept, std::mem::take(&mut last[plane]));
         }
+        for block in self.base.damage.all_retired(self.base.blocks()) {
+            self.retire(block, view);
+        }
     }
 
     fn recover_block(&mut self, logical: u32, blocks: &[Kept]) {
@@ -75,19 +78,31 @@ impl Hybrid {
         self.logs[plane].blocks.push_front(LogBlock { block: kept.block, pages, live });
     }
 
-    /// What a power cut has left to be done in the plane is done first.
-    pub(super) fn tidy(&mut self, command: &Command, work: &mut Work<'_>) {
+    /// What a power cut or a failure has left to be done in the plane is done first.
+    pub(super) fn tidy(&mut self, logical: u32, work: &mut Work<'_>) {
         if self.base.disorder.is_empty() {
             return;
         }
-        let plane = self.base.plane_of(self.base.split(command.start.0).0);
-        for (logical, blocks) in self.base.tidy(plane, work) {
-            let whole = self.base.take(plane);
-            let end = self.gather(logical, 0, whole, work);
-            self.data[logical as usize] = (whole, end.unwrap_or(0));
-            self.base.counts.full_merges += 1;
-            blocks.into_iter().for_each(|block| self.release(plane, block, work));
+        let plane = self.base.plane_of(logical);
+        self.base.erase_useless(plane, work);
+        for logical in self.base.to_be_joined(plane, logical) {
+            if self.has_room_to_join(logical) {
+                self.join(logical, work);
+            }
         }
         self.drop_empty(plane, work);
+    }
+
+    /// A logical block that lies in several blocks is copied into one.
+    pub(super) fn join(&mut self, logical: u32, work: &mut Work<'_>) {
+        let plane = self.base.plane_of(logical);
+        self.free_one(plane, work);
+        let whole = self.base.take(plane);
+        let end = self.gather(logical, 0, whole, work);
+        self.data[logical as usize] = (whole, end.unwrap_or(0));
+        self.base.counts.full_merges += 1;
+        for part in self.base.unsplit(logical) {
+            self.base.release(part, work);
+        }
     }
 }

@@ -33,7 +33,7 @@ impl Log {
             Change::Replaced => self.replace(member.0),
             Change::Returned => self.bring_in(member, view),
             // Seen to when the power came back.
-            Change::Lacking(_) => {}
+            Change::Lacking(_) | Change::Retired(_) => {}
             Change::Unreadable(page) => self.lose_place(self.places.at(page.0, member.0)),
             Change::Damaged(page) => self.damage(self.places.at(page.0, member.0)),
             Change::Refused(page) => {

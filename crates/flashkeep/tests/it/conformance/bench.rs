@@ -290,6 +290,11 @@ impl Bench {
         self.planes_of(0, member)
     }
 
+    /// A physical page of a block.
+    pub(crate) fn physical(&self, plane: PlaneId, block: u32, page: u32) -> Ppn {
+        self.flash.geometry().ppn(plane, block, page)
+    }
+
     /// The physical page of a leaf's page.
     pub(crate) fn ppn(&self, (leaf, page): (LeafId, Page)) -> Option<Ppn> {
         match self.flash.lookup(leaf, page) {

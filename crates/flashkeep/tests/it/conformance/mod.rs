@@ -3,6 +3,7 @@
 mod arrays;
 mod bed;
 mod bench;
+mod maps;
 mod power;
 
 use bed::Bed;
@@ -10,8 +11,7 @@ use bench::Bench;
 use flashkeep::drive::Fault;
 use flashkeep::engine::{Hazard, Verb};
 use flashkeep::kernel::Random;
-use flashkeep::mapping::{Below, MAPS};
-use flashkeep::schemes::{Entry, Members, TriedWith, for_drives, named};
+use flashkeep::schemes::{Entry, TriedWith, for_drives, named};
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 use std::ops::Deref;
@@ -480,27 +480,6 @@ fn pages_that_share_a_flash_page_serve_every_scheme() {
             let lost = check_losses(&mut bench, &exposed, &before, &format!("{scheme}, seed {seed}"));
             assert!(bench.is_whole() || !lost.is_empty(), "{scheme}, seed {seed}: rebuilt");
             bench.audit();
-        }
-    }
-}
-
-/// A map is a node between a scheme and its member: under every scheme, every read returns what was written.
-#[test]
-fn every_map_serves_every_scheme_over_mapped_members() {
-    let maps = MAPS.iter().filter(|map| map.below != Below::Itself);
-    for (map, scheme) in maps.flat_map(|map| picked().map(move |entry| (map, Tried::first(entry)))) {
-        if scheme.kind != Members::Mapped {
-            continue;
-        }
-        for seed in 0..12 {
-            let channels = scheme.with.parts;
-            let map = format!("ftl.map=\"{}\"", map.name);
-            let more = [map.as_str(), "ftl.cache_kib=0.03125"];
-            let mut bench = Bench::new(&text(channels, 1 + seed as u32 % 2), &scheme.set(false, &more));
-            history(&mut bench, seed, 150, u32::MAX);
-            bench.run();
-            bench.audit();
-            assert!(bench.read_all().is_empty(), "{map} under {scheme}: a page is lost");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Bed, Bench, Dead, Request};
 use flashkeep::drive::{Drive, Fault, Kind};
-use flashkeep::engine::{Change, Command, Flags, NodeId, Page, Verb};
+use flashkeep::engine::{Change, Command, Flags, NodeId, Page, Scheme, Verb};
 use flashkeep::flash::PlaneId;
 use flashkeep::kernel::SimTime;
 use std::collections::BTreeSet;
@@ -44,6 +44,10 @@ impl<H: Bed> Bench<H> {
             Some(_) => self.planes_of(device, last).into_iter().map(|first| (device, plane(first))).collect(),
             None => plot.whole.iter().map(|&fault| (device, fault)).collect(),
         };
+        // What fails is the flash below a map.
+        let flash = [path, &[0]].concat();
+        let is_map = self.engine.scheme(node).is_some_and(Scheme::is_map);
+        let node = if is_map { self.engine.descendant(&flash).expect("a map has a member") } else { node };
         Part { node, faults, in_array: false }
     }
 
@@ -111,7 +115,7 @@ impl<H: Bed> Bench<H> {
     pub(crate) fn replace_parts(&mut self, paths: &[Vec<u32>]) {
         for path in paths {
             let part = self.part(path);
-            while part.in_array && self.engine.is_at_work(part.node) {
+            while part.in_array && self.engine.is_at_work(part.node) || self.is_map_at_work(&part) {
                 assert!(self.step(), "what is under way comes to an end");
             }
             for &(device, fault) in &part.faults {
@@ -136,6 +140,10 @@ impl<H: Bed> Bench<H> {
             }
         }
         self.settle();
+    }
+
+    fn is_map_at_work(&self, part: &Part) -> bool {
+        self.engine.leaf_at(part.node).is_some_and(|leaf| self.engine.is_map_at_work(leaf))
     }
 
     /// Pages that requests under way write, and those within a stripe's length of them.

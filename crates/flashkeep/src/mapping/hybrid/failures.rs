@@ -1,0 +1,216 @@
+//! The log-block map with fewer blocks: those that have failed give way, and what is left is shared by logs and data.
+
+use super::super::base::NONE;
+use super::super::damage::Seat;
+use super::super::work::Work;
+use super::{Hybrid, LEAF, Logs, Ordered};
+use crate::engine::{Change, Page, Plan, View};
+
+/// Blocks of a plane that new logical blocks leave to logs: one log, and one to merge into.
+const KEPT: usize = 2;
+
+impl Hybrid {
+    /// Blocks of a plane that hold no logical block as a whole.
+    fn others(&self, plane: usize) -> usize {
+        let Logs { blocks, ordered, .. } = &self.logs[plane];
+        self.base.free[plane].len() + blocks.len() + usize::from(ordered.block != NONE)
+    }
+
+    /// Log blocks of a plane: with fewer blocks, fewer.
+    pub(super) fn most_logs(&self, plane: usize) -> usize {
+        if !self.base.damage.is_any() {
+            return self.most;
+        }
+        self.most.min(self.others(plane).saturating_sub(KEPT)).max(1)
+    }
+
+    /// Before a write: new flash is used, and a logical block without a block finds one.
+    pub(super) fn look_for_room(&mut self, logical: u32, view: &View<'_>) -> Seat {
+        let (data, logs) = (&self.data, &self.logs);
+        let uses = |stored: u32| {
+            let in_logs = |logs: &Logs| {
+                logs.ordered.block == stored || logs.blocks.iter().any(|log| log.block == stored)
+            };
+            data.iter().any(|&(block, _)| block == stored) || logs.iter().any(in_logs)
+        };
+        self.base.take_back(view, uses);
+        let at_home = self.data[logical as usize].0 != NONE
+            || self.base.disorder.split.contains_key(&logical)
+            || self.others(self.base.plane_of(logical)) > KEPT;
+        if at_home { Seat::Nowhere } else { self.base.find_seat(logical, KEPT + 1, view) }
+    }
+
+    /// Whether a logical block has a block to which it can be written, or gets one.
+    pub(super) fn has_place(&mut self, logical: u32, work: &mut Work<'_>) -> bool {
+        let plane = self.base.plane_of(logical);
+        let has_data = self.data[logical as usize].0 != NONE;
+        let is_split = self.base.disorder.split.contains_key(&logical);
+        !is_split && (has_data || self.others(plane) > KEPT && self.free_one(plane, work))
+    }
+
+    /// Whether a block is left to merge into once another log block is reserved for what is written in order.
+    pub(super) fn can_begin_ordered(&self, plane: usize) -> bool {
+        if !self.base.damage.is_any() {
+            return true;
+        }
+        let Ordered { block, logical, .. } = self.logs[plane].ordered;
+        let frees = block != NONE && self.is_good(self.data[logical as usize].0);
+        self.base.free[plane].len() + usize::from(frees) > 1
+    }
+
+    fn is_good(&self, stored: u32) -> bool {
+        stored != NONE && !self.base.damage.is_retired(stored)
+    }
+
+    /// Has a block of the plane free; what is written in order is ended for that. False where it does not help.
+    pub(super) fn free_one(&mut self, plane: usize, work: &mut Work<'_>) -> bool {
+        if self.base.free[plane].is_empty() {
+            self.end_ordered(plane, work);
+        }
+        !self.base.free[plane].is_empty()
+    }
+
+    /// Whether another log block can be begun, and a block is left to merge into.
+    pub(super) fn can_open(&mut self, plane: usize, work: &mut Work<'_>) -> bool {
+        if self.base.damage.is_any() && self.base.free[plane].len() < KEPT {
+            self.end_ordered(plane, work);
+            return self.base.free[plane].len() >= KEPT;
+        }
+        true
+    }
+
+    pub(super) fn has_room_to_join(&self, logical: u32) -> bool {
+        let plane = self.base.plane_of(logical);
+        let Ordered { block, logical: whose, .. } = self.logs[plane].ordered;
+        let frees = block != NONE && self.is_good(self.data[whose as usize].0);
+        let is_free = frees || !self.base.free[plane].is_empty();
+        is_free && (self.others(plane) > KEPT || self.base.has_good_part(logical))
+    }
+
+    /// What has become of the member's pages and blocks.
+    pub(in super::super) fn member(&mut self, change: Change, view: &View<'_>) {
+        match change {
+            Change::Replaced => {
+                self.base.renew();
+                self.data.fill((NONE, 0));
+                self.in_log.fill(0);
+                self.logs.iter_mut().for_each(|logs| *logs = Logs::default());
+            }
+            Change::Returned => self.base.damage.expect_blocks(self.base.planes),
+            Change::Retired(page) => self.retire(page.0 / self.base.block_pages, view),
+            Change::Damaged(page) | Change::Refused(page) => self.lose_place(page, Change::Damaged, view),
+            Change::Unreadable(page) => self.lose_place(page, Change::Unreadable, view),
+            Change::Failed | Change::Lacking(_) => {}
+        }
+    }
+
+    fn lose(&mut self, page: u32, why: fn(Page) -> Change, view: &View<'_>) {
+        self.leave_log(page);
+        self.base.lose(page, why, view);
+    }
+
+    /// Nothing brings a page of the member back. What is about a page that has failed is said with its block.
+    fn lose_place(&mut self, place: Page, why: fn(Page) -> Change, view: &View<'_>) {
+        if view.has_failed(LEAF, place) {
+            return;
+        }
+        let stored = place.0 / self.base.block_pages + 1;
+        for logical in self.those_in(stored) {
+            for page in self.pages_of(logical) {
+                if self.find(page) == Some(place.0) {
+                    self.lose(page, why, view);
+                }
+            }
+        }
+    }
+
+    fn pages_of(&self, logical: u32) -> std::ops::Range<u32> {
+        let first = logical * self.base.block_pages;
+        first..self.base.pages.min(first + self.base.block_pages)
+    }
+
+    /// The logical blocks of which a page is in a block, stored plus one, or that have it as theirs; each once.
+    fn those_in(&self, stored: u32) -> Vec<u32> {
+        let logs = &self.logs[self.base.plane_of_block(stored)];
+        let mut those: Vec<u32> =
+            (0..).zip(&self.data).filter(|(_, data)| data.0 == stored).map(|d| d.0).collect();
+        if logs.ordered.block == stored {
+            those.push(logs.ordered.logical);
+        }
+        let log = logs.blocks.iter().find(|log| log.block == stored);
+        let pages = log.map_or(&[][..], |log| &log.pages);
+        let known = pages.iter().filter(|&&page| page < self.base.pages);
+        those.extend(known.map(|&page| self.base.split_page(page).0));
+        // Of those that are to be put together, pages may be in blocks that are nobody's.
+        those.extend(self.base.disorder.split.keys());
+        those.sort_unstable();
+        those.dedup();
+        those
+    }
+
+    /// A block cannot be programmed any more. The logical blocks of which pages are left in it are put together anew.
+    pub(super) fn retire(&mut self, block: u32, view: &View<'_>) {
+        self.base.retire(block);
+        let stored = block + 1;
+        for logical in self.those_in(stored) {
+            let mut is_left = false;
+            for page in self.pages_of(logical) {
+                let Some(place) = self.find(page).filter(|place| place / self.base.block_pages == block)
+                else {
+                    continue;
+                };
+                if view.has_failed(LEAF, Page(place)) {
+                    self.lose(page, Change::Damaged, view);
+                } else {
+                    is_left = true;
+                }
+            }
+            let ordered = self.logs[self.base.plane_of(logical)].ordered;
+            let was_its = ordered.block == stored && ordered.logical == logical;
+            if is_left || was_its || self.data[logical as usize].0 == stored {
+                self.take_apart(logical);
+            }
+        }
+        let plane = self.base.plane_of_block(stored);
+        self.logs[plane].blocks.retain(|log| log.block != stored);
+    }
+
+    /// A logical block gives up its own blocks: its pages are found like any in a log until they are put together.
+    fn take_apart(&mut self, logical: u32) {
+        let mut is_any = false;
+        for page in self.pages_of(logical) {
+            if let Some(place) = self.find(page) {
+                is_any = true;
+                self.in_log[page as usize] = place + 1;
+            }
+        }
+        let (data, _) = std::mem::take(&mut self.data[logical as usize]);
+        let plane = self.base.plane_of(logical);
+        let ordered = &mut self.logs[plane].ordered;
+        let is_its = ordered.block != NONE && ordered.logical == logical;
+        let ordered = if is_its { std::mem::take(ordered).block } else { NONE };
+        self.base.split(logical, [data, ordered]);
+        if !is_any {
+            let parts = self.base.unsplit(logical);
+            self.base.disorder.useless.extend(parts);
+        }
+    }
+
+    /// Whether a logical block is put together without waiting for a write.
+    pub(in super::super) fn pressed(&self) -> bool {
+        !self.base.damage.urgent.is_empty()
+    }
+
+    pub(in super::super) fn background(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
+        let Some(logical) = self.base.urgent(view, |logical| self.has_room_to_join(logical)) else {
+            return false;
+        };
+        let plane = self.base.plane_of(logical);
+        let mut work = Work::background(plan, plane, self.base.block_pages);
+        self.base.erase_useless(plane, &mut work);
+        self.join(logical, &mut work);
+        self.drop_empty(plane, &mut work);
+        work.end();
+        true
+    }
+}

@@ -1,0 +1,145 @@
+//! Maps are nodes between a scheme and its members: they keep every promise of the schemes.
+
+use super::{Bench, Tried, check_losses, history, history_seen, picked, sets, text};
+use flashkeep::drive::Fault;
+use flashkeep::engine::{Hazard, Verb};
+use flashkeep::mapping::{self, Below, MAPS};
+use flashkeep::schemes::Members;
+
+/// Each map that is a node, under each scheme that has mapped members.
+fn mapped() -> impl Iterator<Item = (&'static mapping::Entry, Tried)> {
+    let maps = MAPS.iter().filter(|map| map.below != Below::Itself);
+    let schemes = || picked().filter(|scheme| scheme.kind == Members::Mapped);
+    maps.flat_map(move |map| schemes().map(move |entry| (map, Tried::first(entry))))
+}
+
+/// The same, of those that survive failures, and how many.
+fn survivors() -> impl Iterator<Item = (&'static mapping::Entry, Tried, u32)> {
+    mapped().filter_map(|(map, scheme)| {
+        let survives = (scheme.survives)(scheme.with.parts);
+        (survives > 0).then_some((map, scheme, survives))
+    })
+}
+
+fn bench(map: &mapping::Entry, scheme: &Tried, planes: u32) -> Bench {
+    let map = format!("ftl.map=\"{}\"", map.name);
+    let more = [map.as_str(), "ftl.cache_kib=0.03125"];
+    Bench::new(&text(scheme.with.parts, planes), &scheme.set(false, &more))
+}
+
+#[test]
+fn every_map_serves_every_scheme_over_mapped_members() {
+    for (map, scheme) in mapped() {
+        for seed in 0..12 {
+            let mut bench = bench(map, &scheme, 1 + seed as u32 % 2);
+            history(&mut bench, seed, 150, u32::MAX);
+            bench.run();
+            bench.audit();
+            assert!(bench.read_all().is_empty(), "{} under {scheme}: a page is lost", map.name);
+        }
+    }
+}
+
+#[test]
+fn members_with_maps_fail_at_every_step() {
+    for (map, scheme, survives) in survivors() {
+        let mut whole = bench(map, &scheme, 1);
+        let sets = sets(whole.members(), survives);
+        history_seen(&mut whole, 1, 60, u32::MAX, |bench| {
+            let step = bench.steps;
+            let failing = &sets[step as usize % sets.len()];
+            let mut bench = bench.copy();
+            let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+            bench.fail(failing);
+            for page in [1, 7, 30] {
+                bench.submit(Verb::Write, page, 3);
+            }
+            let what = format!("{} under {scheme}, {failing:?} at step {step}", map.name);
+            check_losses(&mut bench, &exposed, &before, &what);
+            bench.audit();
+        });
+    }
+}
+
+#[test]
+fn members_with_maps_are_rebuilt_and_the_next_may_fail() {
+    for (map, scheme, survives) in survivors() {
+        for seed in 0..12 {
+            let what = format!("{} under {scheme}, seed {seed}", map.name);
+            let mut bench = bench(map, &scheme, 1 + seed as u32 % 2);
+            history(&mut bench, seed, 60, 50 + 17 * seed as u32);
+            let members = bench.members();
+            let failing = |from: u32| (0..survives).map(|n| (seed as u32 + from + n) % members).collect();
+            let first: Vec<u32> = failing(0);
+            let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+            bench.fail(&first);
+            history(&mut bench, seed + 100, 25, u32::MAX);
+            bench.replace(&first);
+            history(&mut bench, seed + 200, 25, u32::MAX);
+            let lost = check_losses(&mut bench, &exposed, &before, &what);
+            assert!(bench.is_whole() || !lost.is_empty(), "{what}: rebuilt");
+            bench.audit();
+            let before = bench.versions();
+            let exposed = bench.exposed(Hazard::Unit).union(&lost).copied().collect();
+            let next: Vec<u32> = failing(1);
+            bench.fail(&next);
+            check_losses(&mut bench, &exposed, &before, &what);
+        }
+    }
+}
+
+/// A plane, a block or a page of a member fails, or cannot be read; then, if that was brought back, another member.
+#[test]
+fn parts_of_members_with_maps_fail() {
+    for (map, scheme, _) in survivors() {
+        for seed in 0..24_u32 {
+            let mut bench = bench(map, &scheme, 2);
+            history(&mut bench, u64::from(seed), 80, 60 + 23 * seed);
+            let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+            let member = seed % scheme.with.parts;
+            let plane = bench.planes(member)[seed as usize / 5 % 2];
+            let fault = match seed % 4 {
+                0 => Fault::Planes { first: plane, count: 1 },
+                1 => Fault::Page(bench.physical(plane, seed % 12, seed % 3)),
+                _ => Fault::Block(plane, seed % 12),
+            };
+            bench.damage(fault, seed % 8 < 5);
+            history(&mut bench, u64::from(seed) + 50, 60, u32::MAX);
+            let what = format!("{} under {scheme}, seed {seed}, {fault:?}", map.name);
+            let lost = check_losses(&mut bench, &exposed, &before, &what);
+            // Reads that the failure of a plane cuts off come to no end.
+            if !matches!(fault, Fault::Planes { .. }) {
+                bench.audit();
+            }
+            if !bench.is_whole() {
+                continue;
+            }
+            let before = bench.versions();
+            let exposed = bench.exposed(Hazard::Unit).union(&lost).copied().collect();
+            bench.fail(&[(member + 1) % bench.members()]);
+            check_losses(&mut bench, &exposed, &before, &what);
+        }
+    }
+}
+
+/// Blocks fail one after the other until nothing is left: what is lost is said to be lost, and nothing is read wrong.
+#[test]
+fn maps_go_on_with_fewer_and_fewer_blocks() {
+    for map in MAPS.iter().filter(|map| map.below != Below::Itself) {
+        for seed in 0..12 {
+            let scheme = Tried::named("none");
+            let mut bench = bench(map, &scheme, 2);
+            history(&mut bench, seed, 60, u32::MAX);
+            for block in 0..12 {
+                for member in 0..bench.members() {
+                    let plane = bench.planes(member)[seed as usize % 2];
+                    bench.damage(Fault::Block(plane, (block + seed as u32) % 12), true);
+                    history(&mut bench, seed + u64::from(block), 12, u32::MAX);
+                }
+            }
+            bench.run();
+            bench.read_all();
+            bench.audit();
+        }
+    }
+}
