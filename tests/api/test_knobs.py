@@ -272,6 +272,8 @@ OF_ARRAYS = {
     "redundancy.parity_drives",
     "redundancy.shares",
     "redundancy.stripe_kib",
+    "redundancy.extent_kib",
+    "redundancy.log_over_provisioning",
     "redundancy.segment_kib",
     "redundancy.free_every",
     "redundancy.recall_segments",

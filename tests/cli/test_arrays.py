@@ -92,7 +92,7 @@ def test_members_fail(flashkeep: Command, array: Path) -> None:
         (("--fail", "member:9@1s"), "0 to 4"),
         (("--fail", "chip:0.0@1s"), "member:M"),
         (("--set", "flash.channels=4"), "belongs to the members"),
-        (("--set", "redundancy.scheme=dvs"), "a log-structured scheme is an FTL of its own"),
+        (("--set", "redundancy.scheme=dvs", "--set", "redundancy.extent_kib=4"), "at least 2 are accepted"),
         (("--set", "members=[]"), "members"),
         (("--set", 'members=["5 * nosuch"]'), "nosuch"),
         (("--condition", *BASIC, "--existing", "reads"), "exclude each other"),

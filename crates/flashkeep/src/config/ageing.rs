@@ -6,14 +6,19 @@ use crate::buffer::Existing;
 use crate::error::DriveError;
 use crate::ftl::ageing::{self, Model, Wish};
 use crate::mapping::{self, Below};
-use crate::schemes::{self, Members};
 
 impl Resolved {
+    /// The model by which flash is aged; none where it is new.
+    #[must_use]
+    pub fn ageing_model(&self) -> Option<Model> {
+        ageing::named(&self.spec.ageing.model)
+    }
+
     /// How each plane is aged; none where the flash is new. If all pages exist, as many are valid as the drive holds.
     #[must_use]
     pub fn ageing(&self, existing: Existing) -> Option<(Model, Wish)> {
         let (flash, keys) = (self.pooled_flash(), &self.spec.ageing);
-        let model = ageing::named(&keys.model)?;
+        let model = self.ageing_model()?;
         let plane = f64::from(flash.blocks_per_plane) * f64::from(flash.pages_per_block);
         let wish = Wish {
             pages: flash.pages_per_block,
@@ -46,14 +51,6 @@ impl Check<'_> {
         let (flash, keys) = (&pooled(&self.spec), &self.spec.ageing);
         let plane = self.spec.ftl.pool.noun();
         let Some(model) = ageing::named(&keys.model) else { return Ok(()) };
-        if schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw) {
-            let message = format!(
-                "{}: log-structured schemes place pages themselves, and no ageing model covers them; age \
-                 such a drive with `--condition`",
-                keys.model
-            );
-            return Err(self.wrong(&["ageing.model", "redundancy.scheme"], message));
-        }
         let map = &self.spec.ftl.map;
         if mapping::named(map).is_some_and(|map| map.below == Below::Blocks) {
             let message = format!(

@@ -7,7 +7,7 @@ use super::redundancy::{STRIPE, unread};
 use crate::error::DriveError;
 use crate::ftl::ageing;
 use crate::mapping::Below;
-use crate::schemes::{self, Entry, Groups, Inside, MemberFacts, RedundancySpec, Striping, Sums};
+use crate::schemes::{self, Entry, Groups, Inside, MemberFacts, Members, RedundancySpec, Striping, Sums};
 
 /// Arrays of arrays of arrays: deeper ones lead back to themselves.
 const DEEPEST: usize = 8;
@@ -287,11 +287,12 @@ fn check_ageing(array: &Resolved) -> Result<(), String> {
         return Ok(());
     }
     let scheme = array.scheme();
-    if !scheme.is_for_drives() || array.array.iter().any(Resolved::has_sums) {
+    let placed = scheme.is_for_drives() && scheme.kind != Members::Raw;
+    if !placed || array.array.iter().any(Resolved::has_sums) {
         return Err(format!(
             "their ageing.model says how each plane looks, not what {} has written there; drives that nothing but \
              mirrors, in an array with {}, can be aged so, others by `--condition`",
-            if scheme.is_for_drives() { "a parity within a member" } else { scheme.name },
+            if placed { "a parity within a member" } else { scheme.name },
             schemes::anywhere()
         ));
     }

@@ -199,6 +199,13 @@ impl<C: Contents> Below for DeviceSet<C> {
         }
     }
 
+    fn erase_blocks(&self, leaf: LeafId) -> u64 {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.erase_blocks(leaf),
+            (Device::Disk(_) | Device::Memory(_), _) => 0,
+        }
+    }
+
     fn room(&self, leaf: LeafId) -> u64 {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.room(leaf),

@@ -126,6 +126,12 @@ impl<C: Contents> Below for Drive<C> {
         self.ftl.leaves.get(usize::from(leaf.0)).map_or(0, |ftl| ftl.erases)
     }
 
+    fn erase_blocks(&self, leaf: LeafId) -> u64 {
+        let Some(ftl) = self.ftl.leaves.get(usize::from(leaf.0)) else { return 0 };
+        let planes: usize = self.queues.lanes[ftl.lanes_range()].iter().map(|lane| lane.planes.len()).sum();
+        planes as u64 * u64::from(self.flash.geometry.blocks)
+    }
+
     fn room(&self, leaf: LeafId) -> u64 {
         let Some(ftl) = self.ftl.leaves.get(usize::from(leaf.0)).filter(|ftl| ftl.rows.is_none()) else {
             return u64::MAX;

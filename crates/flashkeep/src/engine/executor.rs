@@ -397,7 +397,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     // ---------------------------------------------------------------- small things
 
-    pub(super) fn scheme_mut(&mut self, node: NodeId) -> &mut S {
+    /// The scheme of a node that has one.
+    ///
+    /// # Panics
+    /// Where the node is a leaf.
+    pub fn scheme_mut(&mut self, node: NodeId) -> &mut S {
         self.schemes[node.index()].as_mut().expect("an inner node has a scheme")
     }
 

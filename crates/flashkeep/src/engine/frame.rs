@@ -49,6 +49,8 @@ pub(super) struct Frame {
     /// Whether the plan needs the second sum.
     pub(super) second: bool,
     pub(super) keep: Option<Key>,
+    /// What it is under way under.
+    pub(super) under: Option<Key>,
     /// What it is to bring, where that could not be read.
     pub(super) repair: Option<Box<Repair>>,
     /// Places that nothing below could bring; how many of them the caller has been told of.
@@ -95,6 +97,7 @@ impl Frame {
         self.adding = false;
         self.peeked = plan.peek.is_some();
         self.keep = plan.keep;
+        self.under = plan.under;
         self.repair = start.repair;
         self.lost.clear();
         self.lost_told = 0;

@@ -9,6 +9,7 @@ use super::contents::Contents;
 use super::executor::{Due, Engine};
 use super::frame::{Frame, Start, summed};
 use super::leaves::{Done, Leaves, Part, Ticket};
+use super::locks::Mode;
 use super::plan::{Member, Plan, Release, Step, Tell};
 use super::repair::FailedPage;
 use super::requests::Join;
@@ -31,6 +32,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             plan.steps.first().map_or(start.command, |step| step.command).flags.with(start.command.flags);
         let xor = self.controller_of(start.node).xor;
         let takes_time = xor > Span::ZERO && !self.untimed && !flags.has(Flags::BEFORE);
+        if let Some(key) = plan.under {
+            self.locks.take(start.node, key, Mode::Share);
+        }
         let id = self.frames.claim();
         let frame = &mut self.frames[id];
         let places = frame.begin(start, plan);
@@ -321,6 +325,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.unlock(leaves, now, node, key);
             }
         }
+        let under = self.frames[id].under;
+        if let Some(key) = under {
+            self.locks.release(node, key);
+        }
         if node != NodeId::HOST && (key.is_some() || background) {
             self.note_exposure(now, node);
         }
@@ -330,7 +338,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if let Some(since) = rebuilds {
                 self.rebuilt(now, node, since);
             }
-        } else if self.troubled && key.is_some() && node != NodeId::HOST {
+        } else if under.is_some() || self.troubled && key.is_some() && node != NodeId::HOST {
             self.press(leaves, now, node);
         }
         self.bury(id);

@@ -124,6 +124,11 @@ pub trait Below {
     fn backlog(&self, leaf: LeafId, page: Page) -> Span;
     /// Erases so far.
     fn wear(&self, leaf: LeafId) -> u64;
+    /// Blocks that are erased; none of what is no flash.
+    fn erase_blocks(&self, leaf: LeafId) -> u64 {
+        let _ = leaf;
+        0
+    }
     /// Pages that can be written before it must collect.
     fn room(&self, leaf: LeafId) -> u64;
     /// Whether the leaf has been given the page: if not, it is a known zero.

@@ -212,6 +212,10 @@ pub struct Plan {
     pub keep: Option<Key>,
     /// Row 0 starts from what is kept under this key, which stays there: a repair that needs the running parity.
     pub peek: Option<Key>,
+    /// The plan is under way under this key until it is durable ([`View::held`]); others may be, too, and nothing waits for that.
+    ///
+    /// [`View::held`]: super::View::held
+    pub under: Option<Key>,
     /// Pages of the command that are read elsewhere than they would have been, had no unit failed.
     pub rescued: u16,
     /// The executor remembers the plan until it is over, even if it is one plain stage: the scheme cannot tell afterwards
@@ -240,6 +244,7 @@ impl Plan {
         self.carry = None;
         self.keep = None;
         self.peek = None;
+        self.under = None;
         self.rescued = 0;
         self.presses = false;
         self.refuses = false;
@@ -263,7 +268,11 @@ impl Plan {
             s.stage == 0 && (s.role == Role::Plain || data(s)) && !s.later && s.at != Step::NOWHERE
         };
         let sums = C::KEEP && self.keep.is_some();
-        self.tell == Tell::All && !sums && !self.keeps_frame && self.steps.iter().all(plain)
+        self.tell == Tell::All
+            && !sums
+            && !self.keeps_frame
+            && self.under.is_none()
+            && self.steps.iter().all(plain)
     }
 }
 

@@ -492,6 +492,26 @@ impl View<'_> {
         self.least(self.child(member), &|leaf| self.below.wear(leaf)).unwrap_or(0)
     }
 
+    /// How often a block of the member has been erased on average; 0 of one that does not answer.
+    #[must_use]
+    pub fn mean_erases(&self, member: Member) -> u32 {
+        let (erases, blocks) = self.erases_below(self.child(member));
+        erases.checked_div(blocks).unwrap_or(0).min(u64::from(u32::MAX)) as u32
+    }
+
+    /// Erases of all that is below a node, and its blocks.
+    fn erases_below(&self, node: NodeId) -> (u64, u64) {
+        let shape = &self.shape[node.index()];
+        match shape.leaf {
+            _ if !shape.alive => (0, 0),
+            Some(leaf) => (self.below.wear(leaf), self.below.erase_blocks(leaf)),
+            None => {
+                let parts = shape.children.iter().map(|&child| self.erases_below(child));
+                parts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
+            }
+        }
+    }
+
     /// Pages that the member can still take before it must collect, the least of its parts.
     #[must_use]
     pub fn room(&self, member: Member) -> u64 {

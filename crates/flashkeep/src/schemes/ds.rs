@@ -6,6 +6,9 @@
 //! until GC reclaims its superblock (the same block of every member): GC copies the valid pages into new
 //! stripes of a reserved superblock, then erases the victim. The scheme is its own translation layer.
 //!
+//! Over drives a superblock is an extent of `redundancy.extent_kib` on each of them, erased by a TRIM, and every write
+//! also writes a page of a journal, which is read after a power loss.
+//!
 //! # What it costs
 //! One member's worth of capacity. One parity page per N − 1 data pages, and no reads: N/(N − 1) programs per
 //! page, for random and sequential writes. GC works on the blocks of all members at a time. Until a row is
@@ -25,23 +28,27 @@
 //! left, or one, and the host uses the rest of the superblock that GC copied to.
 
 use super::log::{self, Log, Policy, Widths};
-use super::{Entry, Inside, Members, Options, Part, Rebuilds, Sums, members};
+use super::{Entry, Extents, Inside, Members, Options, Part, Rebuilds, RedundancySpec, Sums};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ds",
     summary: "DS-RAID: stripes in arrival order, parity when a row is full",
     source: include_str!("ds.rs"),
-    options: &[Part::of::<Inside>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
+    options: &[Part::of::<Inside>(), Part::of::<Extents>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
     members: log::members,
-    data_members: Some(|members, _| members - 1),
+    data_members: Some(data_in_row),
     survives: |_| 1,
     kind: Members::Raw,
-    over_drives: members::in_the_log,
+    over_drives: |members, redundancy| log::over_drives(members, redundancy, data_in_row),
     ..Entry::BASE
 };
 
 /// Dynamic striping.
 pub type Ds = Log;
+
+fn data_in_row(members: u32, _: &RedundancySpec) -> u32 {
+    members - 1
+}
 
 pub(super) fn build(options: &Options<'_>) -> Ds {
     let policy = Policy { timeout: None, widths: Widths::all(options.members) };

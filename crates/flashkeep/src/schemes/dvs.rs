@@ -5,6 +5,9 @@
 //! is left at the timeout, this slot is wasted. With a timeout of 0, every request that leaves a stripe open
 //! closes it.
 //!
+//! Over drives a superblock is an extent of `redundancy.extent_kib` on each of them, erased by a TRIM, and every write
+//! also writes a page of a journal, which is read after a power loss.
+//!
 //! # What it costs
 //! One member's worth of capacity. No reads; (k + 1)/k programs per page in a stripe of k data pages, N/(N −
 //! 1) if the host is busy. More parities leave more garbage, but GC drops them and writes full stripes.
@@ -26,7 +29,7 @@
 //! slot, or the data of the next stripe would have none.
 
 use super::log::{self, Log, Policy, Widths};
-use super::{Entry, Inside, Members, Options, Part, Rebuilds, Sums, members};
+use super::{Entry, Extents, Inside, Members, Options, Part, Rebuilds, RedundancySpec, Sums};
 use crate::kernel::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,12 +38,18 @@ pub(super) const ENTRY: Entry = Entry {
     name: "dvs",
     summary: "DVS-RAID: stripes in arrival order, closed early if no more data arrive",
     source: include_str!("dvs.rs"),
-    options: &[Part::of::<Inside>(), Part::of::<DvsOptions>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
+    options: &[
+        Part::of::<Inside>(),
+        Part::of::<Extents>(),
+        Part::of::<DvsOptions>(),
+        Part::of::<Sums>(),
+        Part::of::<Rebuilds>(),
+    ],
     members: log::members,
-    data_members: Some(|members, _| members - 1),
+    data_members: Some(data_in_row),
     survives: |_| 1,
     kind: Members::Raw,
-    over_drives: members::in_the_log,
+    over_drives: |members, redundancy| log::over_drives(members, redundancy, data_in_row),
     ..Entry::BASE
 };
 
@@ -62,6 +71,10 @@ impl Default for DvsOptions {
 
 /// Dynamic and variable-size striping.
 pub type Dvs = Log;
+
+fn data_in_row(members: u32, _: &RedundancySpec) -> u32 {
+    members - 1
+}
 
 pub(super) fn build(options: &Options<'_>) -> Dvs {
     let timeout = Span((options.redundancy.read::<DvsOptions>().timeout_ms * 1e6).ceil() as u64);

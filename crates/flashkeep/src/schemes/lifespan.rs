@@ -6,6 +6,9 @@
 //! rate, which grows with the superblock's erases from `rber_new` through `rber_worn` at `rber_cycles`, and
 //! from the code, which corrects `ecc_bits` of each 512 bytes.
 //!
+//! Over drives a superblock is an extent of `redundancy.extent_kib` on each of them, erased by a TRIM, and every write
+//! also writes a page of a journal, which is read after a power loss.
+//!
 //! # What it costs
 //! Capacity as with the narrowest stripes: the additional room of wider ones serves as over-provisioning as
 //! long as it lasts. n/(n − 1) programs per page, no reads.
@@ -23,7 +26,7 @@
 //! arrival order, are ours.
 
 use super::log::{self, Log, Policy, Reliability, Widths};
-use super::{Entry, Inside, Members, Options, Part, Rebuilds, Sums, members};
+use super::{Entry, Extents, Inside, Members, Options, Part, Rebuilds, RedundancySpec, Sums};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,17 +36,16 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("lifespan.rs"),
     options: &[
         Part::of::<Inside>(),
+        Part::of::<Extents>(),
         Part::of::<LifespanOptions>(),
         Part::of::<Sums>(),
         Part::of::<Rebuilds>(),
     ],
     members: log::members,
-    data_members: Some(|members, redundancy| {
-        log::data_in_row(members, redundancy.read::<LifespanOptions>().narrowest)
-    }),
+    data_members: Some(data_in_row),
     survives: |_| 1,
     kind: Members::Raw,
-    over_drives: members::in_the_log,
+    over_drives: |members, redundancy| log::over_drives(members, redundancy, data_in_row),
     ..Entry::BASE
 };
 
@@ -86,6 +88,10 @@ impl Default for LifespanOptions {
 
 /// Stripes that get narrower with wear.
 pub type Lifespan = Log;
+
+fn data_in_row(members: u32, redundancy: &RedundancySpec) -> u32 {
+    log::data_in_row(members, redundancy.read::<LifespanOptions>().narrowest)
+}
 
 pub(super) fn build(options: &Options<'_>) -> Lifespan {
     let reliability = Reliability::new(&options.redundancy.read(), options.page_bytes);

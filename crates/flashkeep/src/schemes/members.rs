@@ -110,14 +110,6 @@ pub(super) fn listed(schemes: impl Iterator<Item = &'static Entry>, quote: &str,
     if names.is_empty() { last } else { format!("{} {word} {last}", names.join(", ")) }
 }
 
-/// Schemes that stripe in the order of arrival.
-pub(super) fn in_the_log(_: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
-    Err(format!(
-        "a log-structured scheme is an FTL of its own, but drives have their own; {} run over drives",
-        listed(anywhere(), "`", "and")
-    ))
-}
-
 /// Schemes that keep old versions in their members.
 pub(super) fn with_old_versions(_: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
     Err(format!(

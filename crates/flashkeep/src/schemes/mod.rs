@@ -56,8 +56,8 @@ pub use log::{Log, least_groups};
 pub use mirror::{Mirror, MirrorAcknowledge, ReadPolicy};
 pub use none::Plain;
 pub use options::{
-    DiskLog, Groups, Idle, Incomplete, Incompletes, Inside, NvramOptions, NvramPrice, OldVersions, Part,
-    Rebuilds, RedundancySpec, Striping, Sums,
+    DiskLog, Extents, Groups, Idle, Incomplete, Incompletes, Inside, NvramOptions, NvramPrice, OldVersions,
+    Part, Rebuilds, RedundancySpec, Striping, Sums,
 };
 pub use parity::{Fixed, Layout, Parity, Rotated, Split, Weighted};
 pub use ppc::Ppc;
@@ -316,7 +316,10 @@ impl Entry {
 
     /// Parts of its options that have a meaning over drives, or inside one.
     fn parts(&self, over_drives: bool) -> Vec<&'static Part> {
-        let other = |part: &&Part| if over_drives { part.is::<Inside>() } else { part.is::<Striping>() };
+        let other = |part: &&Part| match over_drives {
+            true => part.is::<Inside>(),
+            false => part.is::<Striping>() || part.is::<Extents>(),
+        };
         let parts = self.options.iter().filter(|part| !other(part));
         // A scheme whose members inside a drive can be chosen has it over drives, too, in groups.
         let groups = (over_drives && self.has::<Inside>()).then_some(&GROUPS);
@@ -383,12 +386,25 @@ impl Any {
         if let (Any::Mapped(map), Any::Mapped(built)) = (&mut *self, built) {
             return map.go_on_as(built);
         }
-        if let (
-            Any::Ds(log) | Any::Dvs(log) | Any::Lifespan(log),
-            Any::Ds(built) | Any::Dvs(built) | Any::Lifespan(built),
-        ) = (self, built)
-        {
+        if let (Some(log), Some(built)) = (self.log_mut(), built.log()) {
             log.go_on_as(built);
+        }
+    }
+
+    /// The log that it is, if it is one.
+    #[must_use]
+    pub fn log(&self) -> Option<&Log> {
+        match self {
+            Any::Ds(log) | Any::Dvs(log) | Any::Lifespan(log) => Some(log),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn log_mut(&mut self) -> Option<&mut Log> {
+        match self {
+            Any::Ds(log) | Any::Dvs(log) | Any::Lifespan(log) => Some(log),
+            _ => None,
         }
     }
 }

@@ -201,6 +201,26 @@ impl Default for Striping {
     }
 }
 
+/// Superblocks over drives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Extents {
+    /// In an array: a superblock of a log-structured scheme is an extent of this many KiB of each member, which is trimmed
+    /// as a whole.
+    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0), extend("examples" = [16, 32]))]
+    pub extent_kib: f64,
+    /// In an array: what is left for GC of a log-structured scheme, as a share of the capacity that it offers; at least
+    /// a superblock.
+    #[schemars(range(min = 0.0, max = 100.0), extend("examples" = [0.5, 1]))]
+    pub log_over_provisioning: f64,
+}
+
+impl Default for Extents {
+    fn default() -> Self {
+        Extents { extent_kib: 256.0, log_over_provisioning: 0.1 }
+    }
+}
+
 /// Stripes that have never been written in full.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

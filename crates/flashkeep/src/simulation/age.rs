@@ -13,15 +13,15 @@ use flashkeep_trace::random::Random;
 use std::ops::ControlFlow;
 
 /// Draws for each page of the drive that may be in vain before there is held to be no place left.
-const PATIENCE: u64 = 64;
+pub(super) const PATIENCE: u64 = 64;
 
 /// Random writes between two looks at whether to stop.
 const BATCH: usize = 4096;
 
-type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+pub(super) type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// All numbers below a limit, in an order that looks random.
-fn scattered(limit: u32, seed: u64) -> impl Iterator<Item = u32> {
+pub(super) fn scattered(limit: u32, seed: u64) -> impl Iterator<Item = u32> {
     let bits = (limit.max(2) - 1).ilog2() + 1;
     let mask = ((1_u64 << bits) - 1) as u32;
     let mut random = Random::stream(seed, "aged pages");
@@ -41,6 +41,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// that the workload is known to read: they are created afterwards. Under parity whole stripes are drawn, which
     /// puts one page on each member.
     pub(super) fn age(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
+        if self.ages_log() {
+            return self.age_log(tell);
+        }
         let start = &self.resolved.spec.start;
         let seed = self.job.seed.unwrap_or(1);
         let mut valid = false;
@@ -140,7 +143,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.body.flash().and_then(|_| self.device.engine.only_leaf())
     }
 
-    fn no_place(&self, left: u64) -> Stop {
+    pub(super) fn no_place(&self, left: u64) -> Stop {
         Stop::Error(Error::Drive(DriveError {
             path: self.resolved.path.clone(),
             line: None,
@@ -154,7 +157,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// The pages that the workload reads.
-    fn pages_read(&mut self, tell: Tell<'_>) -> Result<Bits, Stop> {
+    pub(super) fn pages_read(&mut self, tell: Tell<'_>) -> Result<Bits, Stop> {
         let mut read = Bits::default();
         self.each_read(tell, |_, fragment| {
             for page in fragment.page..fragment.page + fragment.count {

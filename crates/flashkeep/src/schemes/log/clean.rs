@@ -124,7 +124,7 @@ impl Log {
 
     /// Whether little is left that the host can be given.
     fn is_low(&self) -> bool {
-        self.groups.free() + self.erasing + self.rests.len() <= self.clean_below
+        self.aside.is_none() && self.groups.free() + self.erasing + self.rests.len() <= self.clean_below
     }
 
     /// The next step towards room for the host.
@@ -144,7 +144,7 @@ impl Log {
         if reason && self.clean_one(false, plan) {
             return true;
         }
-        self.wants_room = false;
+        self.wants_room &= self.guard.is_waiting();
         false
     }
 
@@ -166,8 +166,11 @@ impl Log {
             self.migration = Some(Migration { worn: victim, coldest });
         }
         if self.groups.current(victim) == 0 {
-            self.erase(victim, cause, plan);
-            return true;
+            let may = self.may_erase(victim);
+            if may {
+                self.erase(victim, cause, plan);
+            }
+            return may;
         }
         let (only_lacking, into) = (false, None);
         self.begin_cleaning(&Begin { victim, cause, only_lacking, rests: 0, groups: 1, into, is_soft });
@@ -328,6 +331,10 @@ impl Log {
             }
             return self.cleaning.is_some() && self.go_on(plan);
         }
+        if !self.may_erase(cleaning.victim) {
+            self.cleaning = Some(cleaning);
+            return false;
+        }
         self.erase(cleaning.victim, cleaning.cause, plan);
         true
     }
@@ -366,6 +373,8 @@ impl Log {
             self.copy_parity(cleaning, piece);
         }
         plan.steps.extend_from_slice(&piece.writes);
+        let rows = piece.written.iter().map(|&place| self.places.row(place));
+        self.record(rows, true, 1, plan);
     }
 
     fn copy_page(&mut self, cleaning: &mut Cleaning, piece: &mut Piece, from: Place, plan: &mut Plan) {
@@ -490,7 +499,7 @@ impl Log {
     pub(super) fn erase(&mut self, group: u32, cause: Cause, plan: &mut Plan) {
         self.groups.erase(group);
         self.erasing += 1;
-        let rows = self.groups.rows(group);
+        let rows = self.groups.extent(group);
         // In parts, if a command cannot name all of its pages.
         let parts = rows.clone().step_by(usize::from(u16::MAX));
         let trim = |first: u32| {
@@ -508,7 +517,8 @@ impl Log {
     pub(super) fn erased(&mut self, group: u32) {
         let places = self.places_of(group);
         self.places.erase(places.clone());
-        self.health.erased(group, places);
+        self.health.erased(group, places, self.medium.erases_first);
+        self.erase_records(group);
         self.groups.erased(group);
         self.erasing -= 1;
         self.wants_room = true;

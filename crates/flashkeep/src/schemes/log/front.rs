@@ -2,7 +2,7 @@
 
 use super::Log;
 use super::places::MOST_STRIPES;
-use crate::engine::Key;
+use crate::engine::{Key, Member, View};
 use std::ops::Range;
 
 /// No group.
@@ -143,8 +143,27 @@ impl Log {
 
     /// A group that has just been opened, from its first row on.
     pub(super) fn front_of(&self, group: u32) -> Front {
-        let widest = self.policy.widths.after(self.groups.erases(group));
+        let widest = match self.medium.oob {
+            true => self.policy.widths.after(self.groups.erases(group)),
+            false => self.members,
+        };
         Front::new(group, self.groups.rows(group), widest)
+    }
+
+    /// Over devices, which level their wear themselves: looks how worn each of them is.
+    #[inline]
+    pub(super) fn note_wear(&mut self, view: &View<'_>) {
+        for (member, worn) in (0..).zip(&mut self.worn) {
+            *worn = view.mean_erases(Member(member));
+        }
+    }
+
+    /// Stripes of a row are as wide as the most worn of its members allows, where members wear and not superblocks.
+    fn narrow_row(&self, front: &mut Front) {
+        let members = front.slots.iter().chain([&front.parity]);
+        let widths = members.filter_map(|&member| self.worn.get(usize::from(member)));
+        let widest = widths.map(|&worn| self.policy.widths.after(worn)).min();
+        front.width = front.width.min(widest.unwrap_or(front.width));
     }
 
     /// Opens a front's next row: over all members, or, where there is room for that, over those that can take it.
@@ -152,12 +171,13 @@ impl Log {
         let row = front.next;
         let members = (0..self.members).rev();
         if !self.health.troubled {
-            return front.open_row(members);
+            front.open_row(members);
+        } else if !roomy {
+            front.open_row(members.filter(|&member| !self.health.is_barred(member)));
+        } else {
+            front.open_row(members.filter(|&member| self.health.takes(self.places.at(row, member), member)));
         }
-        if !roomy {
-            return front.open_row(members.filter(|&member| !self.health.is_barred(member)));
-        }
-        front.open_row(members.filter(|&member| self.health.takes(self.places.at(row, member), member)));
+        self.narrow_row(front);
     }
 
     /// Makes the host's next slot ready; false where there is none.

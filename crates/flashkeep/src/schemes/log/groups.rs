@@ -21,8 +21,9 @@ const BUSY: u32 = 1 << 31;
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Groups {
-    /// Rows of a group.
+    /// Rows of a group, and the first ones, which are not for data.
     pages: u32,
+    head: u32,
     /// Current pages of each group, and whether it must be left alone: what victims are chosen by.
     scores: Vec<u32>,
     states: Vec<State>,
@@ -39,10 +40,11 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    pub(super) fn new(groups: u32, pages: u32) -> Self {
-        assert!(pages > 0, "a group has pages");
+    pub(super) fn new(groups: u32, pages: u32, head: u32) -> Self {
+        assert!(pages > head, "a group has pages");
         Groups {
             pages,
+            head,
             scores: vec![BUSY; groups as usize],
             states: vec![State::Free; groups as usize],
             erases: vec![0; groups as usize],
@@ -85,9 +87,9 @@ impl Groups {
         self.states.len() as u32
     }
 
-    /// Rows of each.
+    /// Rows of each that take data.
     pub(super) fn pages(&self) -> u32 {
-        self.pages
+        self.pages - self.head
     }
 
     #[inline]
@@ -95,7 +97,13 @@ impl Groups {
         row / self.pages
     }
 
+    /// The rows of a group that take data.
     pub(super) fn rows(&self, group: u32) -> std::ops::Range<u32> {
+        group * self.pages + self.head..(group + 1) * self.pages
+    }
+
+    /// All of its rows, which are erased as one.
+    pub(super) fn extent(&self, group: u32) -> std::ops::Range<u32> {
         group * self.pages..(group + 1) * self.pages
     }
 

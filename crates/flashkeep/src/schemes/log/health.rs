@@ -161,8 +161,9 @@ impl Health {
         condition.fresh = fresh;
     }
 
-    /// The group's places are erased, where their member answers.
-    pub(super) fn erased(&mut self, group: u32, places: Range<u32>) {
+    /// The group's places are erased, where their member answers; one that does not cannot be written to before it has been
+    /// erased, if its medium is so.
+    pub(super) fn erased(&mut self, group: u32, places: Range<u32>, erases_first: bool) {
         if !self.troubled {
             return;
         }
@@ -172,7 +173,7 @@ impl Health {
         self.to_be_moved.set(group, false);
         self.mended.set(group, false);
         for condition in self.members.iter_mut().filter(|condition| !condition.alive) {
-            condition.stale = true;
+            condition.stale |= erases_first;
         }
     }
 }

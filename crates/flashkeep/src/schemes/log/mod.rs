@@ -17,7 +17,10 @@
 //! | `repair` | a page that cannot be read, had from the rest of its stripe |
 //! | `rebuild` | members that fail and are replaced, stripes made whole in place or elsewhere |
 //! | `recover` | what is left after a power cut |
+//! | `medium` | what the log lies on: physical pages, or devices |
+//! | `journal`, `guard` | over devices: what says where pages are, and when a superblock may be erased |
 //! | `wear` | how wide a stripe may be, by wear |
+//! | `age` | superblocks that were filled before time 0 |
 //!
 //! # Room
 //! The host is never given the last empty group: cleaning needs it. A write that finds no slot waits, and then the
@@ -35,16 +38,24 @@ use crate::kernel::Span;
 use clean::{Cleaning, Migration, Piece};
 use front::Front;
 use groups::Groups;
+use guard::Guard;
 use health::Health;
+use journal::Journal;
+use medium::Medium;
+pub(super) use medium::over_drives;
 use places::{Place, Places};
 use rebuild::Mend;
 use std::collections::VecDeque;
 pub(super) use wear::{Reliability, Widths};
 
+mod age;
 mod clean;
 mod front;
 mod groups;
+mod guard;
 mod health;
+mod journal;
+mod medium;
 mod places;
 mod rebuild;
 mod recover;
@@ -74,6 +85,10 @@ enum Hold {
     Erase(u32),
     /// A piece of a group that is made whole in place.
     Mend(u32),
+    /// Commands under way, of one of two kinds.
+    Order(u32),
+    /// Pages of the journal that are read after a power loss.
+    Journal,
 }
 
 impl Hold {
@@ -83,6 +98,8 @@ impl Hold {
             Hold::Piece => (1, 0),
             Hold::Erase(group) => (2, group),
             Hold::Mend(group) => (3, group),
+            Hold::Order(turn) => (4, turn),
+            Hold::Journal => (5, 0),
         };
         Key(kind << 32 | u64::from(group))
     }
@@ -93,7 +110,9 @@ impl Hold {
             0 => Hold::Open,
             1 => Hold::Piece,
             2 => Hold::Erase(group),
-            _ => Hold::Mend(group),
+            3 => Hold::Mend(group),
+            4 => Hold::Order(group),
+            _ => Hold::Journal,
         }
     }
 }
@@ -103,6 +122,7 @@ impl Hold {
 pub struct Log {
     pages: u64,
     members: u8,
+    medium: Medium,
     policy: Policy,
     /// Cleaning begins when no more groups than this are left.
     clean_below: usize,
@@ -117,6 +137,9 @@ pub struct Log {
     /// The group that the host fills, and those that it will go on with.
     front: Front,
     rests: VecDeque<Front>,
+    /// While superblocks are aged by construction: those that were filled in part.
+    #[serde(skip)]
+    aside: Option<VecDeque<Front>>,
     cleaning: Option<Cleaning>,
     migration: Option<Migration>,
     /// The piece of a cleaning that is under way, and whether one is.
@@ -130,6 +153,10 @@ pub struct Log {
     /// The last command happened before time 0, and so does what follows from it.
     before: bool,
     health: Health,
+    journal: Journal,
+    guard: Guard,
+    /// How often a block of each member has been erased on average, where superblocks do not wear by themselves.
+    worn: Vec<u32>,
     /// Places written in the background and not examined since.
     unchecked: Vec<Place>,
     #[serde(skip)]
@@ -142,23 +169,27 @@ impl Log {
     pub(super) fn new(options: &Options<'_>, policy: Policy) -> Self {
         let members = options.members;
         let row = data_in_row(u32::from(members), u32::from(policy.widths.narrowest()));
-        let pages = options.member_pages * u64::from(row);
-        let rows = options.group_pages * options.groups;
+        let medium = Medium::of(options);
+        let pages = medium.offered * u64::from(row);
+        let rows = medium.pages * medium.superblocks;
+        let section = medium::section_rows(options.page_bytes.max(1), members.into());
         let mut chooser = Chooser::new(options.policies);
         chooser.seed(options.seed);
         let clean_below = options.clean_below.max(1) as usize;
         Log {
             pages,
             members,
+            medium,
             policy,
             clean_below,
             soft_below: options.soft_below as usize,
             chooser,
             adds_slowly: options.redundancy.read::<Sums>().xor_us > 0.0,
-            places: Places::new(members, rows, pages),
-            groups: Groups::new(options.groups, options.group_pages),
+            places: Places::new(members, rows, pages + 1),
+            groups: Groups::new(medium.superblocks, medium.pages, medium.journal_pages),
             front: Front::none(),
             rests: VecDeque::new(),
+            aside: None,
             cleaning: None,
             migration: None,
             piece: Piece::default(),
@@ -167,6 +198,9 @@ impl Log {
             wants_room: false,
             before: false,
             health: Health::new(members),
+            journal: Journal::new(section),
+            guard: Guard::default(),
+            worn: if medium.oob { Vec::new() } else { vec![0; members.into()] },
             unchecked: Vec::new(),
             mends: Vec::new(),
             restarted: false,
@@ -300,17 +334,25 @@ impl Scheme for Log {
     }
 
     #[inline]
-    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+        if self.is_reading() && !command.flags.has(Flags::BEFORE) {
+            return Verdict::Wait;
+        }
         match command.verb {
             Verb::Read => self.read(command, plan),
-            Verb::Write => return self.write(command, plan),
+            Verb::Write => return self.write(command, view, plan),
             Verb::Trim | Verb::Rename => self.forget(command),
         }
         Verdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        if self.is_reading() {
+            return why == Why::Pressed && self.read_journal(plan);
+        }
         self.look_back(view);
+        self.watch_order(view);
+        self.note_wear(view);
         // What pages that were there before time 0 make necessary takes no time either; a rebuild does.
         self.before &= why != Why::Rebuild;
         let begun = match why {
@@ -330,7 +372,7 @@ impl Scheme for Log {
 
     #[inline]
     fn pressed(&self) -> bool {
-        !self.unchecked.is_empty() || self.is_stuck() || self.wants_to_clean()
+        self.wants_to_read() || !self.unchecked.is_empty() || self.is_stuck() || self.wants_to_clean()
     }
 
     fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
@@ -348,7 +390,8 @@ impl Scheme for Log {
 
     fn settled(&mut self, key: Key, _: &View<'_>) {
         match Hold::of(key) {
-            Hold::Open => {}
+            Hold::Open | Hold::Order(_) => {}
+            Hold::Journal => self.journal_read(),
             Hold::Piece => self.moved(),
             Hold::Erase(group) => self.erased(group),
             Hold::Mend(group) => self.mended(group),
@@ -360,11 +403,14 @@ impl Scheme for Log {
     }
 
     fn is_whole(&self) -> bool {
-        self.health.lacking == 0
+        self.health.lacking == 0 && !self.lacks_records()
     }
 
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.restart(view, lacks);
+        if !self.medium.oob {
+            self.lose_journal(view);
+        }
     }
 
     fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {

@@ -5,7 +5,7 @@ use super::clean::Begin;
 use super::groups::State;
 use super::places::Place;
 use super::{Hold, Log};
-use crate::engine::{Cause, Change, Member, Plan, Role, Step, View};
+use crate::engine::{Cause, Change, Member, Page, Plan, Role, Step, View};
 
 /// Groups that are made whole in place at a time, and stripes of each piece of that.
 const MENDS: usize = 8;
@@ -28,6 +28,12 @@ impl Log {
 
     pub(super) fn change(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.health.trouble(self.groups.count());
+        if let Some(page) = change.page().filter(|page| self.is_journal(page.0)) {
+            if !matches!(change, Change::Refused(_)) {
+                self.lose_record(member.0, page.0);
+            }
+            return;
+        }
         match change {
             Change::Failed => self.fail(member.0),
             Change::Replaced => self.replace(member.0),
@@ -64,6 +70,7 @@ impl Log {
     fn replace(&mut self, member: u8) {
         self.health.stand_in(member, true);
         self.lose_all(member);
+        self.lose_records(member, |_| true);
         let bad: Vec<u32> = self.health.bad.iter().collect();
         for place in bad.into_iter().filter(|&place| self.places.member(Place(place)) == member) {
             self.health.bad.set(place, false);
@@ -81,6 +88,7 @@ impl Log {
         if !self.health.alive(member.0) {
             return;
         }
+        self.lose_records(member.0, |page| !view.has(member, Page(page)));
         for place in self.programmed(member.0) {
             let lacks = !view.has(member, self.address(place).1);
             self.set_missing(place, lacks);
@@ -91,8 +99,12 @@ impl Log {
     }
 
     fn damage(&mut self, place: Place) {
-        self.health.bad.set(place.0, true);
         self.lose_place(place);
+        if !self.medium.erases_first && !self.health.bad.has(place.0) {
+            // Its device takes it again, elsewhere.
+            return;
+        }
+        self.health.bad.set(place.0, true);
         if let Some(cleaning) = &mut self.cleaning {
             cleaning.waste_slot();
         }
@@ -115,7 +127,8 @@ impl Log {
     pub(super) fn can_rebuild(&self) -> bool {
         let moving = |cleaning: &super::Cleaning| cleaning.cause == Cause::Rebuild && !cleaning.is_over;
         let busy = self.cleaning.is_some() || self.erasing > 0;
-        self.mends.iter().any(|mend| mend.flying)
+        self.lacks_records()
+            || self.mends.iter().any(|mend| mend.flying)
             || self.cleaning.as_ref().is_some_and(moving)
             || self.pending_lacks()
             || self.piece_lacks()
@@ -128,6 +141,9 @@ impl Log {
 
     /// The next piece.
     pub(super) fn rebuild(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
+        if self.lacks_records() {
+            return self.store_records(plan);
+        }
         if self.pending_lacks() {
             return self.close_early(plan);
         }

@@ -15,7 +15,7 @@ use super::Log;
 use super::clean::Begin;
 use super::front::Front;
 use super::places::Place;
-use crate::engine::{Cause, Contents, Member, Page, Token, Version, View};
+use crate::engine::{Cause, Contents, Member, Page, Spare, Token, Version, View};
 use std::collections::VecDeque;
 
 /// A place that holds a page.
@@ -69,7 +69,9 @@ impl Log {
         let rows = self.groups.rows(group);
         let erased = |row: &u32| {
             let nothing = self.places.of_row(*row).all(|place| self.places.stripe(place) == 0);
-            nothing && (0..self.members).all(|member| view.is_erased(Member(member), Page(*row)))
+            nothing
+                && (!self.medium.erases_first
+                    || (0..self.members).all(|member| view.is_erased(Member(member), Page(*row))))
         };
         let first = rows.clone().rev().take_while(erased).last().unwrap_or(rows.end);
         if rows.start < first && first < rows.end {
@@ -122,7 +124,7 @@ impl Log {
         let units: Vec<Place> = self.places.units(stripe).collect();
         let spare = |this: &Self, place: Place| {
             let (member, page) = this.address(place);
-            view.spare(member, page)
+            view.spare(member, page).filter(|spare| this.is_of(place, spare))
         };
         let mut sum = Token::default();
         let (mut absent, mut spoilt, mut parity) = (Vec::new(), Vec::new(), None);
@@ -137,7 +139,7 @@ impl Log {
                     sum = sum.plus(1, Token(spare.stamp));
                     if self.places.is_parity(place) {
                         parity = Some(place);
-                    } else {
+                    } else if u64::from(self.places.owner(place)) < self.pages {
                         let (page, version) = (self.places.owner(place), version_of(spare.stamp));
                         copies.push(Copy { page, version, sequence: spare.sequence, place, lost: false });
                     }
@@ -180,10 +182,16 @@ impl Log {
         }
     }
 
-    /// Whether a unit says of itself that it is its page, or is a parity.
+    /// Whether a unit says of itself that it is its page, or is a parity or a slot that was never used.
     fn is_sensible(&self, place: Place, stamp: u64) -> bool {
-        let page = || Version::of(stamp).map(Version::page);
-        self.places.is_parity(place) || page() == Some(self.places.owner(place))
+        let page = self.places.owner(place);
+        let has_none = self.places.is_parity(place) || u64::from(page) >= self.pages;
+        has_none || Version::of(stamp).map(Version::page) == Some(page)
+    }
+
+    /// Whether a place holds what it was written with last: over devices an earlier use of it may come back.
+    fn is_of(&self, place: Place, spare: &Spare) -> bool {
+        self.medium.oob || self.is_sensible(place, spare.stamp)
     }
 
     /// Of all copies of a page the newest is the page; of several that are the same, the oldest copy, unless all of what

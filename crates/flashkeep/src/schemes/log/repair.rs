@@ -16,6 +16,12 @@ impl Log {
     /// A plan that brings back what the last of `failed` should have read.
     pub(super) fn bring_back(&self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
         let wanted = &failed[failed.len() - 1];
+        if self.is_journal(wanted.command.start.0) {
+            let tried = |member: u8| failed.iter().any(|step| step.member.0 == member);
+            let other = self.other_record(wanted, &tried, view);
+            plan.steps.extend(other);
+            return if other.is_some() { Outcome::Planned } else { Outcome::Lost };
+        }
         let place = self.places.at(wanted.command.start.0, wanted.member.0);
         let tried = |place: Place| {
             let (member, page) = self.address(place);

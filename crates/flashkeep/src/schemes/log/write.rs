@@ -2,11 +2,14 @@
 
 use super::places::Place;
 use super::{Hold, Log};
-use crate::engine::{Cause, Command, Flags, Lock, Member, Page, Plan, Release, Role, Step, Verb, Verdict};
+use crate::engine::{
+    Cause, Command, Flags, Lock, Member, Page, Plan, Release, Role, Step, Verb, Verdict, View,
+};
 
 impl Log {
     /// Every page from its current place. A page without one is a known zero.
     pub(super) fn read(&self, command: &Command, plan: &mut Plan) {
+        plan.under = self.order_key();
         for n in 0..command.count {
             if let Some(place) = self.places.find(command.start.0 + u32::from(n)) {
                 let (member, page) = self.address(place);
@@ -18,8 +21,11 @@ impl Log {
     /// The page goes to the next slot, and with it what it adds to the stripe's parity; the last of a stripe brings
     /// the parity along, for which the host does not wait.
     #[inline]
-    pub(super) fn write(&mut self, command: &Command, plan: &mut Plan) -> Verdict {
+    pub(super) fn write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
         self.before = command.flags.has(Flags::BEFORE);
+        if self.front.slots.is_empty() {
+            self.note_wear(view);
+        }
         if !self.has_slot() {
             return Verdict::Wait;
         }
@@ -32,11 +38,14 @@ impl Log {
         self.release(page);
         self.occupy(place, self.front.stripe, page);
         self.take(page, place);
-        if self.front.is_complete() {
+        let (row, closes) = (self.front.row, self.front.is_complete());
+        if closes {
             self.write_parity(Cause::Parity, plan);
         } else {
             plan.keep = Some(self.front.sum());
         }
+        self.record(std::iter::once(row), closes, 0, plan);
+        plan.under = self.order_key();
         if self.adds_slowly {
             plan.release = Release::Submitted;
         }
@@ -76,7 +85,9 @@ impl Log {
             return false;
         }
         plan.carry = Some(self.front.sum());
+        let row = self.front.row;
         self.write_parity(Cause::PartialParity, plan);
+        self.record(std::iter::once(row), true, 0, plan);
         true
     }
 

@@ -5,6 +5,7 @@ mod economy;
 mod equal_wear;
 mod fronts;
 mod hybrids;
+mod logs;
 mod nested;
 mod power;
 mod told;
@@ -247,8 +248,8 @@ fn what_makes_no_array_is_refused() {
         (vec![of("2 * MEMBER"), "flash.channels=2".into()], "belongs to the members"),
         (vec![of("2 * MEMBER"), "redundancy.scheme=raid5".into()], "raid5: a stripe over 2 members"),
         (
-            vec![of("8 * MEMBER"), "redundancy.scheme=dvs".into()],
-            "a log-structured scheme is an FTL of its own",
+            vec![of("2 * MEMBER"), "redundancy.scheme=dvs".into()],
+            "stripes over 2 members: at least 3 members",
         ),
         (vec![of("8 * MEMBER"), "redundancy.scheme=fra".into()], "old versions"),
         (vec![of("2 * MEMBER"), "redundancy.stripe_kib=6".into()], "not a whole number of pages"),

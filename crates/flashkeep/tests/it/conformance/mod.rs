@@ -75,10 +75,15 @@ impl Display for Tried {
     }
 }
 
-/// The schemes that drives can have; of those, the one that the variable `FLASHKEEP_SCHEME` names, if it is set.
+/// The schemes that drives can have.
 fn picked() -> impl Iterator<Item = &'static Entry> {
+    wanted(for_drives())
+}
+
+/// Of these schemes the one that the variable `FLASHKEEP_SCHEME` names, if it is set.
+fn wanted(entries: impl Iterator<Item = &'static Entry>) -> impl Iterator<Item = &'static Entry> {
     let only = std::env::var("FLASHKEEP_SCHEME").ok();
-    for_drives().filter(move |entry| only.as_ref().is_none_or(|name| name == entry.name))
+    entries.filter(move |entry| only.as_ref().is_none_or(|name| name == entry.name))
 }
 
 /// Each of them with all that it declares.

@@ -1,0 +1,187 @@
+//! The journal of a log over devices, which have no OOB area: for each place of a superblock its logical page, version and
+//! stripe.
+//!
+//! Its pages are the first of a superblock, each for a *section* of rows, and are written again with every write to
+//! that section: on one member with every write, which is durable when both are; on a second member when a stripe is
+//! closed, as long as which a page is protected by the controller's memory alone anyway. The controller's memory has the
+//! map: the journal is read after a power loss only, before the first command. A record that was being written then counts
+//! as written if its page has been.
+
+use super::{Hold, Log};
+use crate::engine::{Cause, Command, Member, Page, Plan, Role, Step, Verb, View};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Pages of the journal that a plan reads, or writes anew.
+const BATCH: usize = 64;
+
+/// The journal of a log.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Journal {
+    /// Rows whose records a page has.
+    section: u32,
+    /// Pages that members lack which have been replaced, or came back.
+    lacking: VecDeque<(u8, u32)>,
+    /// After a power loss: pages that have not been read, and whether some are being read.
+    #[serde(skip)]
+    unread: VecDeque<(u8, u32)>,
+    #[serde(skip)]
+    reading: bool,
+}
+
+impl Journal {
+    pub(super) fn new(section: u32) -> Self {
+        Journal { section, ..Journal::default() }
+    }
+}
+
+impl Log {
+    /// Whether a row has pages of the journal.
+    pub(super) fn is_journal(&self, row: u32) -> bool {
+        row % self.medium.pages < self.medium.journal_pages
+    }
+
+    /// The page of the journal that has a row's records.
+    fn record_of(&self, row: u32) -> u32 {
+        let (first, at) = (row / self.medium.pages * self.medium.pages, row % self.medium.pages);
+        first + (at - self.medium.journal_pages) / self.journal.section
+    }
+
+    /// The members that have a page of the journal.
+    fn copies(&self, page: u32) -> [u8; 2] {
+        let (group, section) = (page / self.medium.pages, page % self.medium.pages);
+        let first = (group + section) % u32::from(self.members);
+        [first, (first + 1) % u32::from(self.members)].map(|member| member as u8)
+    }
+
+    /// Writes what is new in these rows, which ascend, to the journal: to one copy, and if stripes of them are
+    /// `closed`, to both.
+    pub(super) fn record(&self, rows: impl Iterator<Item = u32>, closed: bool, stage: u8, plan: &mut Plan) {
+        if self.medium.oob {
+            return;
+        }
+        let mut last = None;
+        for page in rows.map(|row| self.record_of(row)) {
+            if last.replace(page) == Some(page) {
+                continue;
+            }
+            let [first, second] = self.copies(page);
+            let store =
+                |member| Step::store(Member(member), Page(page), Role::Plain, Cause::Metadata).stage(stage);
+            let (one, other) = if self.health.alive(first) { (first, second) } else { (second, first) };
+            plan.push(store(one));
+            if closed {
+                plan.push(store(other).later());
+            }
+        }
+    }
+
+    /// Pages of the journal in superblocks that are not free.
+    fn journal_pages(&self) -> impl Iterator<Item = (u8, u32)> + '_ {
+        let groups = (0..self.groups.count()).filter(|&group| !self.groups.is_free(group));
+        let pages = groups.flat_map(|group| {
+            let first = group * self.medium.pages;
+            first..first + self.medium.journal_pages
+        });
+        pages.flat_map(|page| self.copies(page).map(|member| (member, page)))
+    }
+
+    // ---------------------------------------------------------------- after a power loss
+
+    /// The journal is to be read before anything else.
+    pub(super) fn lose_journal(&mut self, view: &View<'_>) {
+        let readable = |&(member, page): &(u8, u32)| {
+            view.has(Member(member), Page(page)) && view.holds(Member(member), Page(page))
+        };
+        let unread = self.journal_pages().filter(readable).collect();
+        self.journal.unread = unread;
+        self.journal.reading = false;
+    }
+
+    /// Whether the log does not know yet what is where.
+    #[inline]
+    pub(super) fn is_reading(&self) -> bool {
+        self.journal.reading || !self.journal.unread.is_empty()
+    }
+
+    pub(super) fn wants_to_read(&self) -> bool {
+        !self.journal.reading && !self.journal.unread.is_empty()
+    }
+
+    /// Reads the next pages of the journal.
+    pub(super) fn read_journal(&mut self, plan: &mut Plan) -> bool {
+        if !self.wants_to_read() {
+            return false;
+        }
+        let count = self.journal.unread.len().min(BATCH);
+        for (member, page) in self.journal.unread.drain(..count) {
+            plan.push(Step::fetch(Member(member), Page(page), Role::Plain, Cause::Metadata));
+        }
+        plan.hold = Some(Hold::Journal.key());
+        self.journal.reading = true;
+        true
+    }
+
+    pub(super) fn journal_read(&mut self) {
+        self.journal.reading = false;
+    }
+
+    // ---------------------------------------------------------------- after a failure
+
+    /// A member lacks this page of the journal.
+    pub(super) fn lose_record(&mut self, member: u8, page: u32) {
+        let is_copy = self.copies(page).contains(&member);
+        if is_copy
+            && !self.groups.is_free(page / self.medium.pages)
+            && !self.journal.lacking.contains(&(member, page))
+        {
+            self.journal.lacking.push_back((member, page));
+        }
+    }
+
+    /// An empty member stands in, or one is back that lacks pages.
+    pub(super) fn lose_records(&mut self, member: u8, lacks: impl Fn(u32) -> bool) {
+        let lost: Vec<(u8, u32)> =
+            self.journal_pages().filter(|&(of, page)| of == member && lacks(page)).collect();
+        lost.into_iter().for_each(|(member, page)| self.lose_record(member, page));
+    }
+
+    /// The group's journal has gone with it.
+    pub(super) fn erase_records(&mut self, group: u32) {
+        self.journal.lacking.retain(|&(_, page)| page / self.medium.pages != group);
+    }
+
+    /// Whether members that answer lack pages of the journal.
+    pub(super) fn lacks_records(&self) -> bool {
+        self.journal.lacking.iter().any(|&(member, _)| self.health.alive(member))
+    }
+
+    /// Writes pages of the journal that members lack anew: the controller's memory has them.
+    pub(super) fn store_records(&mut self, plan: &mut Plan) -> bool {
+        let mut kept = VecDeque::new();
+        while plan.steps.len() < BATCH
+            && let Some((member, page)) = self.journal.lacking.pop_front()
+        {
+            if self.health.alive(member) {
+                plan.push(Step::store(Member(member), Page(page), Role::Plain, Cause::Rebuild));
+            } else {
+                kept.push_back((member, page));
+            }
+        }
+        self.journal.lacking.append(&mut kept);
+        !plan.steps.is_empty()
+    }
+
+    /// Another copy of a page of the journal that could not be read.
+    pub(super) fn other_record(
+        &self,
+        wanted: &Step,
+        tried: &dyn Fn(u8) -> bool,
+        view: &View<'_>,
+    ) -> Option<Step> {
+        let page = wanted.command.start;
+        let mut others = self.copies(page.0).into_iter();
+        let other = others.find(|&member| !tried(member) && view.has(Member(member), page))?;
+        Some(Step::new(Member(other), Command { verb: Verb::Read, ..wanted.command.over(page, 1) }, 0))
+    }
+}

@@ -1,0 +1,104 @@
+//! What a log lies on: physical pages, or devices that map pages themselves. The log asks for nothing else about it.
+
+use crate::schemes::{Extents, MemberFacts, Options, RedundancySpec, least_groups, members};
+use serde::{Deserialize, Serialize};
+
+/// What the level below the log can do, and how it is divided into superblocks.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Medium {
+    /// Superblocks.
+    pub(super) superblocks: u32,
+    /// Pages of each member in a superblock, which are erased as one.
+    pub(super) pages: u32,
+    /// The first pages of these, which have the journal.
+    pub(super) journal_pages: u32,
+    /// Pages of each member that the log offers.
+    pub(super) offered: u64,
+    /// Pages must be erased before they are programmed, in order: a page that turned out bad, or that missed an erase, cannot be
+    /// written as it is.
+    pub(super) erases_first: bool,
+    /// Every page has an OOB area that says what it is, and an erase waits for programs that were submitted before it. Otherwise
+    /// the log writes a journal, and waits itself.
+    pub(super) oob: bool,
+}
+
+/// Bytes of a journal's record: logical page, version, member and stripe of a place.
+const RECORD_BYTES: u64 = 16;
+
+/// The fewest superblocks of a log over devices: one being written, one to collect into, and one to gain space from.
+const LEAST_EXTENTS: u64 = 3;
+
+impl Medium {
+    /// What a scheme is made over.
+    pub(super) fn of(options: &Options<'_>) -> Medium {
+        if options.array.is_empty() {
+            return Medium {
+                superblocks: options.groups,
+                pages: options.group_pages,
+                journal_pages: 0,
+                offered: options.member_pages,
+                erases_first: true,
+                oob: true,
+            };
+        }
+        Medium::over_drives(options.array, options.redundancy).expect("checked when the array was resolved")
+    }
+
+    /// Superblocks that are extents of drives.
+    fn over_drives(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<Medium, String> {
+        let Extents { extent_kib, log_over_provisioning } = redundancy.read();
+        let page_bytes = members[0].page_bytes;
+        let common = members::common_pages(members);
+        let pages = ((extent_kib * 1024.0) as u64 / page_bytes).min(u64::from(u32::MAX));
+        let superblocks = common.checked_div(pages).unwrap_or(0);
+        let section = u64::from(section_rows(page_bytes, members.len()));
+        let journal_pages = (1..pages).find(|head| (pages - head) <= head * section);
+        let Some(journal_pages) = journal_pages else {
+            return Err(format!(
+                "redundancy.extent_kib = {extent_kib}: {pages} pages of {page_bytes} bytes; for data and the journal \
+                 at least 2 are accepted"
+            ));
+        };
+        let rows = pages - journal_pages;
+        // One superblock is kept empty, and another must have a page to spare.
+        let most = (superblocks.saturating_sub(1) * rows).saturating_sub(1);
+        let offered = ((superblocks * rows) as f64 / (1.0 + log_over_provisioning)) as u64;
+        let offered = offered.min(most);
+        if superblocks < LEAST_EXTENTS || offered == 0 {
+            return Err(format!(
+                "members of {common} pages hold {superblocks} superblocks of redundancy.extent_kib = {extent_kib}; GC needs \
+                 {LEAST_EXTENTS}: one being written, one to collect into, and one to gain space from"
+            ));
+        }
+        debug_assert!(superblocks >= least_groups(offered, rows as u32));
+        Ok(Medium {
+            superblocks: superblocks as u32,
+            pages: pages as u32,
+            journal_pages: journal_pages as u32,
+            offered,
+            erases_first: false,
+            oob: false,
+        })
+    }
+}
+
+/// Rows whose records a page of the journal has.
+pub(super) fn section_rows(page_bytes: u64, members: usize) -> u32 {
+    (page_bytes / RECORD_BYTES / members as u64).max(1) as u32
+}
+
+/// Pages that a log over these drives offers, with so many data pages in a row; or why it cannot be had over them.
+pub(in crate::schemes) fn over_drives(
+    members: &[MemberFacts],
+    redundancy: &RedundancySpec,
+    data_in_row: fn(members: u32, redundancy: &RedundancySpec) -> u32,
+) -> Result<u64, String> {
+    let number = super::members(members.len() as u64, None, "member")?;
+    if members.iter().any(|member| member.disk) {
+        return Err("a log-structured scheme over disks: they write in place at no cost, and reading a log back would \
+                    cost a seek for each page; only drives are accepted"
+            .into());
+    }
+    let medium = Medium::over_drives(members, redundancy)?;
+    Ok(medium.offered * u64::from(data_in_row(number, redundancy)))
+}
