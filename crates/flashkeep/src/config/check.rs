@@ -340,9 +340,14 @@ impl Check<'_> {
             let text = "flash.commands.multi_plane: no effect if a busy unit has only one plane per die";
             self.warnings.push(text.into());
         }
-        if (flash.commands.cache_program || flash.commands.cache_read) && flash.bus == BusUse::Operations {
-            let text = "flash.commands: cache registers have no effect with flash.bus = \"operations\"";
-            self.warnings.push(text.into());
+        let held = match flash.bus {
+            BusUse::Transfers => return,
+            BusUse::Operations => "operations",
+            BusUse::Rounds => "rounds",
+        };
+        if flash.commands.cache_program || flash.commands.cache_read {
+            let text = format!("flash.commands: cache registers have no effect with flash.bus = \"{held}\"");
+            self.warnings.push(text);
         }
     }
 }

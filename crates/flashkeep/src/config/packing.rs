@@ -1,12 +1,10 @@
-//! Logical pages smaller than a flash page: their number per flash page, and the combinations that they do
-//! not support.
+//! Logical pages smaller than a flash page: their number per flash page.
 
 use super::check::{Check, Resolved};
 use super::keys::DriveSpec;
 use super::wear::{spare_blocks, streams};
 use crate::error::DriveError;
-use crate::flash::{BusUse, FlashSpec};
-use crate::ftl::Copyback;
+use crate::flash::FlashSpec;
 use crate::kernel::whole;
 use crate::schemes::{self, Members};
 
@@ -135,30 +133,5 @@ impl Check<'_> {
             return;
         };
         self.warnings.push(format!("ftl.gather_us: no effect {why}"));
-    }
-
-    /// What knows one page for each program only.
-    pub(super) fn packing(&self) -> Result<(), DriveError> {
-        if places(&self.spec) == 1 {
-            return Ok(());
-        }
-        let (flash, ftl) = (&self.spec.flash, &self.spec.ftl);
-        let refused = [
-            (
-                flash.bus == BusUse::Rounds,
-                "flash.bus",
-                "\"transfers\" and \"operations\" are accepted with this: a round has one page for each unit",
-            ),
-            (
-                ftl.gc.copyback != Copyback::Off,
-                "ftl.gc.copyback",
-                "\"off\" is accepted with this: copyback moves a whole flash page, including invalid slots",
-            ),
-        ];
-        let Some((_, key, message)) = refused.into_iter().find(|(refused, ..)| *refused) else {
-            return Ok(());
-        };
-        let what = format!("pages of {} KiB in flash pages of {} KiB", ftl.logical_page_kib, flash.page_kib);
-        Err(self.wrong(&["ftl.logical_page_kib", key], format!("{what}: of {key}, {message}")))
     }
 }

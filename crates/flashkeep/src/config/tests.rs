@@ -757,20 +757,10 @@ fn the_drive_of_2008_as_its_parameter_file_says() {
 fn keys_of_elements_that_do_not_fit_are_refused() {
     for (set, field) in [
         (vec!["flash.control_gang=3"], "flash.control_gang"),
-        (vec!["flash.control_gang=2"], "flash.control_gang"),
         (vec!["ftl.logical_page_kib=6"], "ftl.logical_page_kib"),
         (vec!["ftl.gc.soft_threshold=0.01"], "ftl.gc.soft_threshold"),
         (vec!["flash.planes_per_die=3", "flash.busy_unit=plane-pair"], "flash.busy_unit"),
         (vec!["host.order=c-look", "host.late_requests=from-arrival"], "host.late_requests"),
-        (vec!["flash.bus=rounds"], "flash.bus"),
-        (
-            vec!["flash.bus=rounds", "ftl.gc.run=hold-channel", "flash.commands.cache_read=true"],
-            "flash.commands",
-        ),
-        (
-            vec!["flash.bus=rounds", "ftl.gc.run=hold-channel", "ftl.gc.soft_threshold=0.2"],
-            "ftl.gc.soft_threshold",
-        ),
         (vec!["ftl.pool=element", "flash.busy_unit=die"], "flash.busy_unit"),
         (vec!["ftl.pool=gang", "flash.bus=transfers"], "ftl.pool"),
         (vec!["ftl.pool=element", "flash.commands.multi_plane=match"], "flash.commands.multi_plane"),
@@ -785,6 +775,9 @@ fn keys_of_elements_that_do_not_fit_are_refused() {
     assert_eq!(unread.warnings.len(), 1, "{:?}", unread.warnings);
     let rows = load_text("d", "ftl.gc.soft_threshold = 0.5\nftl.map = 'hybrid'", &[]).unwrap();
     assert!(rows.warnings.iter().any(|text| text.starts_with("ftl.gc.soft_threshold: no effect")));
+    let cached = load_text("d", "flash.bus = 'rounds'\nflash.commands.cache_read = true", &[]).unwrap();
+    let text = "flash.commands: cache registers have no effect with flash.bus = \"rounds\"";
+    assert_eq!(cached.warnings, [text]);
     let alone = load_text("d", "host.order = 'c-look'", &[]).unwrap();
     assert!(alone.warnings[0].starts_with("host.order: no effect"), "{:?}", alone.warnings);
 }
@@ -818,8 +811,6 @@ fn pages_that_share_a_flash_page() {
             "not a whole number of sectors of 512 bytes",
         ),
         (vec!["ftl.logical_page_kib=2", "flash.pages_per_block=32768"], "at most 32768 are accepted"),
-        (vec!["ftl.logical_page_kib=2", "ftl.gc.copyback=on"], "ftl.gc.copyback"),
-        (vec!["ftl.logical_page_kib=2", "flash.bus=rounds", "ftl.gc.run=hold-channel"], "flash.bus"),
         (vec!["flash.page_kib=64"], "at most 64 are accepted"),
     ] {
         let error = refused_set(&set).to_string();

@@ -72,6 +72,7 @@ impl<C: Contents> Drive<C> {
             && !self.flash.commands.cache_program
             && self.flash.timing.is_uniform()
             && self.flash.bus == BusUse::Transfers
+            && self.dies.gangs.size == 1
             && !self.ftl.summaries
             && !self.reads.behind
             && self.placement.plane_choice == PlaneChoice::InTurn

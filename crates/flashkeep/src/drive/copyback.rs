@@ -3,6 +3,10 @@
 //! On chips with the parity restriction, copyback joins odd pages to odd ones and even pages to even ones. A
 //! page whose destination has the other parity crosses the pins, or its plane skips that destination.
 //!
+//! If logical pages share flash pages, a flash page is copied back if all of its places are valid and go to the same
+//! open block, whose next flash page is empty. Other pages are read and programmed: copyback would also move what is
+//! invalid.
+//!
 //! Source: SSDSim has the restriction and both alternatives (Hu et al., ICS 2011, and its public code).
 
 use super::{Collection, Drive};
@@ -17,16 +21,36 @@ impl<C: Contents> Drive<C> {
     pub(super) fn copies_back(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
         match self.gc.copyback {
             Copyback::Off => false,
-            Copyback::On => self.flash.pools == Pools::PLANES || self.stays(plane, lpn, from),
+            Copyback::On if self.flash.pools == Pools::PLANES && !self.packing.active => true,
+            Copyback::On => self.stays(plane, lpn, from),
             Copyback::Parity => self.parity_fits(plane, lpn, from) && self.stays(plane, lpn, from),
             Copyback::ParitySkip => self.make_parity_fit(plane, lpn, from),
         }
     }
 
+    /// Whether all places of a page's flash page, of which it is the first, are valid and go to the same open block.
+    #[inline]
+    pub(super) fn fills_its_page(&self, plane: PlaneId, lpn: u32, first: Ppn) -> bool {
+        !self.packing.active || (self.gc.copyback != Copyback::Off && self.is_full_page(plane, lpn, first))
+    }
+
+    #[inline(never)]
+    fn is_full_page(&self, plane: PlaneId, lpn: u32, first: Ppn) -> bool {
+        let (geometry, stream) = (&self.flash.geometry, self.stream_of_move(plane, lpn));
+        geometry.page_of(first).is_multiple_of(geometry.places)
+            && (first.0..first.0 + geometry.places).map(Ppn).all(|ppn| {
+                let lpn = self.ftl.blocks.owner(ppn);
+                self.is_current(plane, lpn, ppn)
+                    && self.stream_of_move(plane, lpn) == stream
+                    && !(self.health.damaged && self.ftl.blocks.is_unreadable(ppn))
+            })
+    }
+
     #[inline(never)]
     fn parity_fits(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
         let to = self.next_of_move(plane, lpn);
-        to.is_some_and(|to| (self.flash.geometry.page_of(from) ^ self.flash.geometry.page_of(to)) & 1 == 0)
+        let number = |ppn| self.flash.geometry.flash_page_of(ppn);
+        to.is_some_and(|to| (number(from) ^ number(to)) & 1 == 0)
     }
 
     /// Whether a page of a pool goes to the plane of the flash where it is.
@@ -36,14 +60,17 @@ impl<C: Contents> Drive<C> {
         to.is_some_and(|to| self.flash.pools.share_a_plane(&self.flash.geometry, from, to))
     }
 
-    /// Where a page that is moved now will be.
+    /// Where a flash page that is moved now will be; none if the next one has been programmed in part.
     fn next_of_move(&mut self, plane: PlaneId, lpn: u32) -> Option<Ppn> {
-        match self.stream_of_move(plane, lpn) {
+        let stream = self.stream_of_move(plane, lpn);
+        let next = match stream {
             // Where nothing is free the page will be lifted.
             Some(_) if self.ftl.blocks.plane(plane).free_pages == 0 => None,
             Some(stream) => Some(self.ftl.blocks.next_in(stream, plane)),
             None => self.ftl.blocks.next_held(plane),
-        }
+        };
+        let places = self.flash.geometry.places;
+        next.filter(|_| places == 1 || self.ftl.blocks.places_left(stream, plane) == places)
     }
 
     /// Leaves out what stands in the way, as long as the plane has room for the host and the victim's erase brings more
@@ -53,27 +80,39 @@ impl<C: Contents> Drive<C> {
         let mut fits = self.parity_fits(plane, lpn, from);
         while !fits && self.may_leave_out(plane) {
             let Some(stream) = self.stream_of_move(plane, lpn) else { break };
-            self.ftl.blocks.leave_out_in(stream, plane);
-            self.gc.collections[plane.0 as usize].spent += 1;
-            let counts = !self.immediate.active || self.immediate.counting;
-            self.accounts.counters.wasted_pages += u64::from(counts);
-            if counts && self.seals(self.ftl_of(plane), Some(stream), plane) {
-                self.gc.collections[plane.0 as usize].summaries += 1;
-            }
+            self.leave_out_flash_page(plane, stream);
             fits = self.parity_fits(plane, lpn, from);
         }
-        self.gc.collections[plane.0 as usize].spent += 1;
+        // What crosses the pins into a flash page of its own is counted there.
+        if fits || !self.packing.active {
+            self.gc.collections[plane.0 as usize].spent += self.flash.geometry.places;
+        }
         fits
+    }
+
+    /// The rest of the flash page that a stream programs next stays empty.
+    fn leave_out_flash_page(&mut self, plane: PlaneId, stream: u8) {
+        let counts = !self.immediate.active || self.immediate.counting;
+        for _ in 0..self.ftl.blocks.places_left(Some(stream), plane) {
+            let left_out = self.ftl.blocks.leave_empty(Some(stream), plane);
+            self.note_spare(left_out, 0, 0);
+            self.gc.collections[plane.0 as usize].spent += 1;
+            self.accounts.counters.wasted_pages += u64::from(counts);
+        }
+        if counts && self.seals(self.ftl_of(plane), Some(stream), plane) {
+            self.gc.collections[plane.0 as usize].summaries += 1;
+        }
     }
 
     fn may_leave_out(&self, plane: PlaneId) -> bool {
         let Collection { victim: Some(victim), spent, .. } = self.gc.collections[plane.0 as usize] else {
             return false;
         };
-        let still = self.ftl.blocks.valid_in(plane, victim);
+        let still = self.room_to_move(self.ftl.blocks.valid_in(plane, victim));
+        let places = self.flash.geometry.places;
         !self.health.damaged
             && self.ftl.blocks.has_room(plane)
-            && spent + 1 + still < self.flash.geometry.pages
+            && spent + places + still < self.flash.geometry.pages
     }
 
     /// The stream in whose open block a page will be; none for the held block.

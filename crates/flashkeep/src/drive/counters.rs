@@ -10,13 +10,13 @@ pub struct Counters {
     /// Reads of pages that hold nothing: no flash was asked.
     pub reads_of_nothing: u64,
     /// Commands of more than one plane, by kind.
-    pub multi_plane: [u64; 3],
+    pub multi_plane: [u64; Kind::ALL.len()],
     /// Reads and programs that overlapped with the one before by a cache register, by kind.
-    pub cache: [u64; 3],
+    pub cache: [u64; Kind::ALL.len()],
     /// Pages that planes left out to program together with others.
     pub wasted_pages: u64,
     /// Pages that were read or programmed together with another one of the same page of the flash, by kind.
-    pub along: [u64; 3],
+    pub along: [u64; Kind::ALL.len()],
     /// Places of programmed pages of the flash that stayed empty.
     pub empty_places: u64,
     /// Reads served from the controller's memory, because the page was on its way to flash or already on its way up.

@@ -1,8 +1,10 @@
 //! State of channels and busy units: until when each is busy, and what waits for it.
 
+use super::gangs::Gangs;
+use super::rounds::InStep;
 use super::{Drive, Op, Parameters, Queue, Scheduler};
 use crate::engine::{Cause, Contents};
-use crate::flash::{Geometry, PlaneId, Ppn, Round, UnitId};
+use crate::flash::{Geometry, PlaneId, Ppn, UnitId};
 use crate::kernel::{Agenda, Id, SimTime, Span};
 
 use super::Kind;
@@ -82,22 +84,6 @@ pub struct Operation {
     pub summary: bool,
 }
 
-/// Channels that share their control lines: all operations of such a gang begin together.
-#[derive(Clone, Debug)]
-pub(super) struct Gangs {
-    /// Channels of a gang; 1 where each has control lines of its own.
-    pub(super) size: usize,
-    /// What each gang does.
-    pub(super) rounds: Vec<GangRound>,
-}
-
-/// Operations of a gang that have begun together.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct GangRound {
-    pub(super) begun: SimTime,
-    pub(super) end: SimTime,
-}
-
 /// The state of dies and channels, and the events that they wait for.
 #[derive(Clone, Debug)]
 pub(super) struct Dies {
@@ -117,7 +103,7 @@ pub(super) struct Dies {
     pub(super) minded: bool,
     pub(super) gangs: Gangs,
     /// Where units work in rounds: the one that is being put together.
-    pub(super) in_step: Round,
+    pub(super) in_step: InStep,
     /// A slot for each unit, then one for each channel.
     pub(super) agenda: Agenda,
 }
@@ -126,8 +112,6 @@ impl Dies {
     /// All of them free.
     pub(super) fn new(drive: &Parameters, geometry: &Geometry, minded: bool) -> Dies {
         let units = geometry.unit_count() as usize;
-        let gang = drive.flash.control_gang;
-        let rounds = vec![GangRound::default(); (geometry.channels / gang) as usize];
         Dies {
             scheduler: drive.scheduler,
             units: self::units(geometry),
@@ -137,8 +121,8 @@ impl Dies {
             per_channel: geometry.units_per_channel() as usize,
             of_plane: (0..geometry.plane_count()).map(|plane| geometry.unit_of(PlaneId(plane))).collect(),
             minded,
-            gangs: Gangs { size: gang as usize, rounds },
-            in_step: Round::default(),
+            gangs: Gangs::new(drive.flash.control_gang, geometry.channels),
+            in_step: InStep::default(),
             agenda: Agenda::new(units + geometry.channels as usize),
         }
     }
@@ -147,7 +131,7 @@ impl Dies {
     pub(super) fn reset(&mut self) {
         self.free_at.fill(SimTime::ZERO);
         self.accepts_at.fill(SimTime::ZERO);
-        self.gangs.rounds.fill(GangRound::default());
+        self.gangs.reset();
         for unit in &mut self.units {
             (unit.programs, unit.busy) = (None, Span::ZERO);
         }

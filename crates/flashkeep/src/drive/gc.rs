@@ -10,7 +10,7 @@ use super::program::{Full, Manner, PageWrite};
 use super::{Drive, Fault, Kind, LeafKind, Parameters};
 use crate::blocks::{Chooser, Levelled};
 use crate::engine::Contents;
-use crate::flash::{Geometry, PlaneId, Ppn, Target, UnitId};
+use crate::flash::{BusUse, Geometry, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Copyback, GcRun};
 use crate::kernel::{SimTime, Span};
 
@@ -172,14 +172,14 @@ impl<C: Contents> Drive<C> {
         pace: Pace,
     ) -> GcStep {
         let (lpn, first) = self.next_valid(plane, victim).expect("a valid page that has not been read");
-        if pace == Pace::Timed && self.copies_back(plane, lpn, first) {
+        if pace == Pace::Timed
+            && self.fills_its_page(plane, lpn, first)
+            && self.copies_back(plane, lpn, first)
+        {
             if self.health.damaged && self.cannot_move(now, plane, lpn, first) {
                 return GcStep::Again;
             }
-            let stream = self.stream_of_move(plane, lpn);
-            let mut pages = std::mem::take(&mut self.scratch.pages);
-            pages.push(self.move_one(unit, plane, lpn, first, pace));
-            return self.moved(plane, Kind::Copyback, stream, pages, pace);
+            return self.copy_back(unit, plane, lpn, first);
         }
         let places = if pace == Pace::Immediate { 1 } else { self.flash.geometry.places };
         let number = self.flash.geometry.page_of(first);
@@ -194,6 +194,20 @@ impl<C: Contents> Drive<C> {
         }
         self.gc.collections[plane.0 as usize].cursor = end;
         GcStep::Read(first, (hand.len() - before) as u16)
+    }
+
+    /// Copies a flash page back: all of its places hold pages that stay together.
+    fn copy_back(&mut self, unit: UnitId, plane: PlaneId, lpn: u32, first: Ppn) -> GcStep {
+        let stream = self.stream_of_move(plane, lpn);
+        let mut pages = std::mem::take(&mut self.scratch.pages);
+        for from in (first.0..first.0 + self.flash.geometry.places).map(Ppn) {
+            let mut page = self.move_one(unit, plane, self.ftl.blocks.owner(from), from, Pace::Timed);
+            page.target.along = from != first;
+            pages.push(page);
+        }
+        let next = self.flash.geometry.page_of(first) + self.flash.geometry.places;
+        self.gc.collections[plane.0 as usize].cursor = next;
+        self.moved(plane, Kind::Copyback, stream, pages, Pace::Timed)
     }
 
     /// Moves what is in hand for a stream to the next flash page of it, in the order in which it was read: the pages that
@@ -216,7 +230,8 @@ impl<C: Contents> Drive<C> {
                 return true;
             }
             if !(self.health.damaged && self.cannot_move(now, plane, lpn, from)) {
-                if pace == Pace::Immediate && self.gc.copyback == Copyback::ParitySkip {
+                let leaves_out = self.gc.copyback == Copyback::ParitySkip && !self.packing.active;
+                if pace == Pace::Immediate && leaves_out {
                     self.copies_back(plane, lpn, from);
                 }
                 let page = self.move_one(unit, plane, lpn, from, pace);
@@ -228,6 +243,7 @@ impl<C: Contents> Drive<C> {
             self.share_flash_pages(&mut pages);
             if let Some(first) = pages.first() {
                 self.leave_rest(stream, plane, first.target.to);
+                self.gc.collections[plane.0 as usize].spent += self.flash.geometry.places;
             }
         }
         pages
@@ -296,9 +312,13 @@ impl<C: Contents> Drive<C> {
                 return Some(self.collect_whole(now, channel, unit, plane, victim));
             }
             match self.gc_step(now, unit, plane, victim, Pace::Timed) {
+                GcStep::Read(first, pages) if self.flash.bus == BusUse::Rounds => {
+                    let times = self.read_in_round(unit, first, pages * self.packing.page);
+                    self.account_reads(times, plane, first, pages);
+                }
                 GcStep::Read(first, pages) => {
                     self.dies.units[unit.0 as usize].carries = pages * self.packing.page;
-                    self.account_reads(now, plane, first, pages);
+                    self.account_reads((now, now + self.time_of_reads(first, pages)), plane, first, pages);
                     let cause = self.moves_because(plane);
                     self.start_array_read(now, channel, unit, first, 1, cause);
                 }
@@ -313,21 +333,23 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A flash page is read for so many pages, those that came in hand last; how long that takes.
-    fn account_reads(&mut self, start: SimTime, plane: PlaneId, first: Ppn, pages: u16) -> Span {
+    /// How long a flash page is read for so many pages, if nothing else is done meanwhile.
+    fn time_of_reads(&self, first: Ppn, pages: u16) -> Span {
+        let target = Target::sectors(first, pages * self.packing.page);
+        self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target).whole()
+    }
+
+    /// A flash page is read for so many pages, those that came in hand last.
+    fn account_reads(&mut self, (start, end): (SimTime, SimTime), plane: PlaneId, first: Ppn, pages: u16) {
         let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
-        let sectors = pages * self.packing.page;
-        let target = Target::sectors(first, sectors);
-        let whole = self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target).whole();
         self.accounts.counters.add(ftl, Kind::Read, cause, u64::from(pages));
-        self.tell(start, start + whole, first, Kind::Read, cause, sectors);
+        self.tell(start, end, first, Kind::Read, cause, pages * self.packing.page);
         let hand = self.gc.hands[plane.0 as usize].len();
         for at in hand + 1 - usize::from(pages)..hand {
             let ppn = self.gc.hands[plane.0 as usize][at];
             self.accounts.counters.along[Kind::Read as usize] += 1;
-            self.tell_along(start, start + whole, ppn, Kind::Read, cause, Span::ZERO);
+            self.tell_along(start, end, ppn, Kind::Read, cause, Span::ZERO);
         }
-        whole
     }
 
     // ---------------------------------------------------------------- a whole block
@@ -354,7 +376,8 @@ impl<C: Contents> Drive<C> {
             let start = now + held;
             let kind = match self.gc_step(now, unit, plane, victim, Pace::Timed) {
                 GcStep::Read(first, pages) => {
-                    held += self.account_reads(start, plane, first, pages);
+                    held += self.time_of_reads(first, pages);
+                    self.account_reads((start, now + held), plane, first, pages);
                     Kind::Read
                 }
                 GcStep::Move(manner, pages) => {

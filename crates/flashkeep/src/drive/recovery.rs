@@ -5,7 +5,7 @@ use super::dies::Phase;
 use super::{Collection, Drive, Kind, Queue, Resource};
 use crate::engine::{Cause, Contents};
 use crate::flash::{Phases, PlaneId, Ppn, Target, UnitId};
-use crate::ftl::{Entry, Maps};
+use crate::ftl::{Entry, GcRun, Maps};
 use crate::kernel::{Arena, Id, SimTime, Span};
 use std::collections::BTreeMap;
 
@@ -48,7 +48,8 @@ impl<C: Contents> Drive<C> {
         for flight in flights.into_iter().filter(|flight| flight.end > now) {
             let erase =
                 self.flash.timing.cost_of(&self.flash.geometry, Kind::Erase, Target::page(flight.ppn));
-            let begun = now + erase.busy() >= flight.end;
+            // Taken in steps, an erase is granted when all that it follows is on flash.
+            let begun = self.gc.run == GcRun::Steps || now + erase.busy() >= flight.end;
             let (plane, block) =
                 (self.flash.geometry.plane_of(flight.ppn), self.flash.geometry.block_of(flight.ppn));
             match flight.kind {

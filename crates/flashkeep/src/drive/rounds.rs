@@ -2,7 +2,14 @@
 //! reads first, then writes, at most [`BATCH`] of each. A round has one operation per unit. All of them start
 //! together; the k-th is done when its array operation has ended and k transfers have passed; the next round
 //! starts when the last one of this round is done. Later operations wait until the channel has completed the
-//! batch. Collections of several units run in parallel, and the channel waits for the longest.
+//! batch. Channels that share their control lines take one batch together, whose rounds have an operation for each of
+//! their units; transfers follow each other on each channel.
+//!
+//! Collection (`ftl.gc.run`): with `hold-channel`, all units that are short of pages collect a block each, side by side,
+//! and the channel waits for the longest. With `steps`, each such unit takes one step (a page's read, its program or
+//! copyback, the block's erase) in the first round of a batch, if the scheduler's rule does not prefer a read of that
+//! unit. So a step begins when the steps before it are over. Below the soft threshold, units take a step each in a round
+//! of their own when nothing else waits.
 //!
 //! Source: the parallel units of the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
@@ -11,87 +18,240 @@ use super::program::Full;
 use super::sources::{ByAge, Next, Writes};
 use super::{Drive, Kind, Op};
 use crate::engine::{Contents, Done, LeafId};
-use crate::flash::{Phases, Round, Target, UnitId};
-use crate::kernel::SimTime;
+use crate::flash::scheduler::Class;
+use crate::flash::{FlashOp, Phases, Ppn, Round, Target, UnitId};
+use crate::ftl::GcRun;
+use crate::kernel::{Id, SimTime, Span};
+use std::iter::repeat_n;
+use std::ops::Range;
 
-/// Reads, or writes, that a channel takes at once.
-const BATCH: u32 = 100;
+/// Reads, or writes, that each channel takes at once.
+const BATCH: usize = 100;
+
+/// The round that is being put together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InStep {
+    /// Its part on each channel of the gang.
+    parts: Vec<Round>,
+    /// The channel of a gang, counted from its first, that takes the next write.
+    turn: usize,
+}
+
+impl InStep {
+    fn start(&mut self, begun: SimTime, channels: usize) {
+        self.parts.clear();
+        self.parts.resize(channels, Round::at(begun));
+    }
+
+    /// When the last operation so far is done.
+    fn end(&self) -> SimTime {
+        self.parts.iter().map(|part| part.end).max().unwrap_or_default()
+    }
+}
+
+/// Units of the channels of a gang that take steps of collections in the first round of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Steps {
+    /// They have taken theirs, or collections are not taken in steps.
+    Taken,
+    /// They come before reads of the same units.
+    BeforeReads,
+    /// Units read first.
+    BehindReads,
+}
 
 impl<C: Contents> Drive<C> {
-    /// A channel that is free takes what waits for it.
+    /// A gang of channels that is free takes what waits for it.
     #[inline(never)]
     pub(super) fn visit_in_rounds(&mut self, now: SimTime, channel: usize) {
-        let Channel { free_at, first_unit, busy, .. } = self.dies.channels[channel];
+        let gang = self.dies.gangs.of(channel);
+        let free_at = gang.clone().map(|channel| self.dies.channels[channel].free_at).max().unwrap_or(now);
         if free_at > now {
-            return self.arm_channel(channel);
+            return self.dies.agenda.set(self.dies.units.len() + channel, free_at);
         }
-        let mut end = self.collect_side_by_side(now, channel);
+        let mut end = now;
+        let mut steps = Steps::Taken;
+        match self.gc.run {
+            GcRun::HoldChannel => end = self.collect_side_by_side(now, &gang),
+            GcRun::Steps => steps = self.steps_in_turn(),
+        }
         if end == now {
-            end = self.read_in_rounds(now, channel);
-            end = self.write_in_rounds(now, end, channel);
+            end = self.read_in_rounds(now, &gang, &mut steps);
+            end = self.write_in_rounds(now, end, &gang, steps);
+        }
+        if end == now && self.gc.is_soft() {
+            end = self.collect_softly_in_step(now, &gang);
         }
         if end == now {
             // An erase may wait for what is still under way.
-            if let Next::NotBefore(at) = self.writes_later(now, channel) {
-                self.wake_slot(self.dies.units.len() + channel, at);
+            for channel in gang {
+                if let Next::NotBefore(at) = self.writes_later(now, channel) {
+                    self.wake_slot(self.dies.units.len() + channel, at);
+                }
             }
             return;
         }
-        let state = &mut self.dies.channels[channel];
-        (state.free_at, state.busy) = (end, busy + end.since(now));
-        let first = first_unit as usize;
-        self.dies.free_at[first..first + self.dies.per_channel].fill(end);
-        let Channel { waiting, collecting, .. } = self.dies.channels[channel];
-        if waiting | collecting != 0 || self.queues.waiting > 0 {
+        self.occupy_gang(now, end, channel);
+    }
+
+    /// The channels of a gang and their units are busy until the batch is over; then they look for more.
+    fn occupy_gang(&mut self, now: SimTime, end: SimTime, channel: usize) {
+        let mut more = self.queues.waiting > 0;
+        for channel in self.dies.gangs.of(channel) {
+            let state = &mut self.dies.channels[channel];
+            state.free_at = end;
+            state.busy += end.since(now);
+            more |= state.waiting | state.collecting != 0;
+            let first = state.first_unit as usize;
+            self.dies.free_at[first..first + self.dies.per_channel].fill(end);
+            let units = &self.dies.units[first..first + self.dies.per_channel];
+            more |= self.gc.is_soft() && units.iter().any(|unit| unit.soft);
+        }
+        if more {
             self.arm_channel(channel);
         }
     }
 
+    // ---------------------------------------------------------------- collection
+
+    /// The units of a channel that are to collect, a bit each: where planes are not collected in the background, all that
+    /// are short of pages as soon as anything waits for the gang, so that it pauses for them once.
+    fn collecting_in_step(&self, gang: &Range<usize>, channel: usize) -> u64 {
+        let wanted = || gang.clone().any(|channel| self.wanted_units(channel) != 0);
+        let collecting = self.dies.channels[channel].collecting;
+        if collecting != 0 && (self.gc.background || wanted()) { collecting } else { 0 }
+    }
+
     /// A block of each unit that is short of pages, one beside the other; until when, or `now` where there is none.
-    fn collect_side_by_side(&mut self, now: SimTime, channel: usize) -> SimTime {
-        let Channel { collecting, first_unit, .. } = self.dies.channels[channel];
-        let wanted = if self.gc.background { collecting } else { collecting & self.wanted_units(channel) };
+    fn collect_side_by_side(&mut self, now: SimTime, gang: &Range<usize>) -> SimTime {
         let mut end = now;
-        for unit in bits(wanted).map(|bit| UnitId(first_unit + bit)) {
-            self.dies.channels[channel].free_at = now;
-            if self.collect(now, channel, unit) {
-                end = end.max(self.dies.free_at[unit.0 as usize]);
+        for channel in gang.clone() {
+            let first_unit = self.dies.channels[channel].first_unit;
+            for unit in bits(self.collecting_in_step(gang, channel)).map(|bit| UnitId(first_unit + bit)) {
+                // The channel is in use for the batch, which is accounted for at its end.
+                let busy = self.dies.channels[channel].busy;
+                if self.collect(now, channel, unit) {
+                    end = end.max(self.dies.free_at[unit.0 as usize]);
+                }
+                let state = &mut self.dies.channels[channel];
+                (state.free_at, state.busy) = (now, busy);
             }
         }
         end
     }
 
-    fn read_in_rounds(&mut self, mut begun: SimTime, channel: usize) -> SimTime {
-        let mut left = BATCH;
+    fn steps_in_turn(&self) -> Steps {
+        let place = |class| self.dies.scheduler.order.iter().position(|&other| other == class);
+        let before = place(Class::Collect) < place(Class::Read);
+        if before { Steps::BeforeReads } else { Steps::BehindReads }
+    }
+
+    /// Units of a channel, of those in `idle`, take the next steps of their collections in this round: which ones.
+    fn collect_in_step(&mut self, now: SimTime, gang: &Range<usize>, channel: usize, idle: u64) -> u64 {
+        let first_unit = self.dies.channels[channel].first_unit;
+        let mut taken = 0;
+        for bit in bits(self.collecting_in_step(gang, channel) & idle) {
+            if self.collect(now, channel, UnitId(first_unit + bit)) {
+                taken |= 1 << bit;
+            }
+        }
+        taken
+    }
+
+    /// Nothing waits: a step of each unit below the soft threshold.
+    fn collect_softly_in_step(&mut self, now: SimTime, gang: &Range<usize>) -> SimTime {
+        self.dies.in_step.start(now, gang.len());
+        for channel in gang.clone() {
+            let first = self.dies.channels[channel].first_unit;
+            for unit in (first..first + self.dies.per_channel as u32).map(UnitId) {
+                if self.dies.units[unit.0 as usize].soft && self.collect_softly(now, channel, unit).is_none()
+                {
+                    self.dies.units[unit.0 as usize].soft = false;
+                }
+            }
+        }
+        self.dies.in_step.end()
+    }
+
+    /// A collection reads a flash page: when, and until when.
+    pub(super) fn read_in_round(&mut self, unit: UnitId, first: Ppn, sectors: u16) -> (SimTime, SimTime) {
+        let target = Target::sectors(first, sectors);
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target);
+        self.dies.units[unit.0 as usize].programs = None;
+        let (_, end) = self.join_round(unit, &phases);
+        (self.round_of(unit).begun, end)
+    }
+
+    // ---------------------------------------------------------------- reads
+
+    fn read_in_rounds(&mut self, mut begun: SimTime, gang: &Range<usize>, steps: &mut Steps) -> SimTime {
+        let mut left = BATCH * gang.len();
         loop {
-            let Channel { waiting, first_unit, .. } = self.dies.channels[channel];
-            if waiting == 0 || left == 0 {
+            let waits = gang.clone().any(|channel| self.dies.channels[channel].waiting != 0);
+            if !waits || left == 0 {
                 return begun;
             }
-            let mut round = Round::at(begun);
-            for bit in bits(waiting).take(left as usize) {
-                self.read_in_step(&mut round, channel, UnitId(first_unit + bit));
-                left -= 1;
+            self.dies.in_step.start(begun, gang.len());
+            for channel in gang.clone() {
+                let mut idle = u64::MAX;
+                if *steps == Steps::BeforeReads {
+                    idle = !self.collect_in_step(begun, gang, channel, idle);
+                }
+                let Channel { waiting, first_unit, .. } = self.dies.channels[channel];
+                for bit in bits(waiting & idle).take(left) {
+                    self.read_in_step(channel, UnitId(first_unit + bit));
+                    left -= 1;
+                }
+                if *steps == Steps::BehindReads {
+                    self.collect_in_step(begun, gang, channel, !waiting);
+                }
             }
-            begun = round.end;
+            *steps = Steps::Taken;
+            begun = self.dies.in_step.end();
         }
     }
 
-    /// The first read that waits for a unit.
-    fn read_in_step(&mut self, round: &mut Round, channel: usize, unit: UnitId) {
+    /// The first read that waits for a unit, and those that go with it.
+    fn read_in_step(&mut self, channel: usize, unit: UnitId) {
+        let begun = self.round_of(unit).begun;
         let state = &mut self.dies.units[unit.0 as usize];
-        let op = state.reads.pop(&mut self.queues.ops);
-        let Op { ticket, command, ftl, ppn, service: alone, .. } = self.queues.ops[op];
-        state.queued = state.queued - alone;
+        let first = state.reads.pop(&mut self.queues.ops);
+        let Op { command, ftl, ppn, service, .. } = self.queues.ops[first];
+        state.queued = state.queued - service;
         state.programs = None;
+        self.accounts.counters.count(ftl, Kind::Read, command.cause);
+        let planes = if self.reads.join { self.join_reads(begun, unit, first) } else { 1 };
+        let state = &self.dies.units[unit.0 as usize];
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
         }
-        let target = Target::sectors(ppn, command.sectors);
-        let (_, end) = round.add(&self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target));
-        let service = end.since(round.begun);
-        self.dies.units[unit.0 as usize].busy += service;
-        self.accounts.counters.count(ftl, Kind::Read, command.cause);
+        let targets = repeat_n(Target::page(ppn), planes);
+        let array =
+            self.flash.timing.cost(&self.flash.geometry, FlashOp { kind: Kind::Read, targets, summaries: 0 });
+        let data_out = self.sum_of_transfers(first);
+        let (_, end) = self.join_round(unit, &Phases { data_out, ..array });
+        let mut at = first;
+        while at.is_some() {
+            let next = self.queues.ops[at].next;
+            self.bring(at, begun, end);
+            at = next;
+        }
+    }
+
+    /// What reads that are linked to each other take on the channel.
+    fn sum_of_transfers(&self, first: Id<Op>) -> Span {
+        let (mut sum, mut at) = (Span::ZERO, first);
+        while at.is_some() {
+            sum += self.flash.timing.transfer(self.queues.ops[at].command.sectors);
+            at = self.queues.ops[at].next;
+        }
+        sum
+    }
+
+    /// A page that was read in a round is answered.
+    fn bring(&mut self, op: Id<Op>, begun: SimTime, end: SimTime) {
+        let Op { ticket, command, ftl, ppn, placed: along, .. } = self.queues.ops[op];
+        let service = end.since(begun);
         if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
             let failed = Some((LeafId(ftl), command.start));
             self.done.push(Done { failed, service, ..Done::at(ticket, 1, end) });
@@ -100,35 +260,80 @@ impl<C: Contents> Drive<C> {
             self.answer(ticket, 1, end, service, contents);
         }
         self.queues.ops.release(op);
-        self.tell(round.begun, end, ppn, Kind::Read, command.cause, command.sectors);
+        if along > 0 {
+            let transfer = self.flash.timing.transfer(command.sectors);
+            return self.tell_along(begun, end, ppn, Kind::Read, command.cause, transfer);
+        }
+        self.tell(begun, end, ppn, Kind::Read, command.cause, command.sectors);
     }
 
-    fn write_in_rounds(&mut self, now: SimTime, mut begun: SimTime, channel: usize) -> SimTime {
+    // ---------------------------------------------------------------- writes
+
+    fn write_in_rounds(
+        &mut self,
+        now: SimTime,
+        mut begun: SimTime,
+        gang: &Range<usize>,
+        mut steps: Steps,
+    ) -> SimTime {
         let all = u64::MAX >> (64 - self.dies.per_channel);
-        let mut left = BATCH;
+        let mut left = BATCH * gang.len();
+        let mut idle = vec![all; gang.len()];
         loop {
-            let mut idle = all;
-            self.dies.in_step = Round::at(begun);
-            while left > 0
-                && let Some(taker) = Writes::<Full>::find(self, channel, idle)
-            {
-                let unit = self.give::<Full>(begun, channel, taker);
-                self.pass_on(now, channel, taker.lane);
-                idle &= !self.dies.units[unit.0 as usize].bit;
-                left -= 1;
+            idle.fill(all);
+            self.dies.in_step.start(begun, gang.len());
+            if steps != Steps::Taken {
+                for channel in gang.clone() {
+                    idle[channel - gang.start] &= !self.collect_in_step(begun, gang, channel, all);
+                }
+                steps = Steps::Taken;
             }
-            if idle == all {
+            self.write_in_step(now, begun, gang, &mut idle, &mut left);
+            if idle.iter().all(|&idle| idle == all) {
                 return begun;
             }
-            begun = self.dies.in_step.end;
+            begun = self.dies.in_step.end();
+        }
+    }
+
+    /// Idle units take writes, channel by channel in turn, until none can take one.
+    fn write_in_step(
+        &mut self,
+        now: SimTime,
+        begun: SimTime,
+        gang: &Range<usize>,
+        idle: &mut [u64],
+        left: &mut usize,
+    ) {
+        let mut without = 0;
+        while *left > 0 && without < gang.len() {
+            let at = self.dies.in_step.turn % gang.len();
+            self.dies.in_step.turn = at + 1;
+            let channel = gang.start + at;
+            let Some(taker) = Writes::<Full>::find(self, channel, idle[at]) else {
+                without += 1;
+                continue;
+            };
+            let unit = self.give::<Full>(begun, channel, taker);
+            self.pass_on(now, channel, taker.lane);
+            idle[at] &= !self.dies.units[unit.0 as usize].bit;
+            (*left, without) = (*left - 1, 0);
         }
     }
 
     /// A program joins the round that is being put together: when its transfers begin, and when it is over.
     #[inline(never)]
     pub(super) fn join_round(&mut self, unit: UnitId, phases: &Phases) -> (SimTime, SimTime) {
-        let (first, end) = self.dies.in_step.add(phases);
-        self.dies.units[unit.0 as usize].busy += end.since(self.dies.in_step.begun);
+        let round = self.round_of(unit);
+        let (first, end) = round.add(phases);
+        let begun = round.begun;
+        self.dies.units[unit.0 as usize].busy += end.since(begun);
         (first, end)
+    }
+
+    /// A unit's channel in the round that is being put together.
+    fn round_of(&mut self, unit: UnitId) -> &mut Round {
+        let channel = self.dies.units[unit.0 as usize].channel as usize;
+        &mut self.dies.in_step.parts[channel % self.dies.gangs.size]
     }
 }

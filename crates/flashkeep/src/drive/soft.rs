@@ -6,9 +6,10 @@
 //!
 //! Source: SSDSim's interruptible collection (Hu et al., ICS 2011), whose public code never reaches it.
 
-use super::{Drive, GangRound};
+use super::Drive;
+use super::gangs::Turn;
 use crate::engine::Contents;
-use crate::flash::{PlaneId, UnitId};
+use crate::flash::{BusUse, PlaneId, UnitId};
 use crate::kernel::SimTime;
 
 impl<C: Contents> Drive<C> {
@@ -57,6 +58,10 @@ impl<C: Contents> Drive<C> {
             self.come_back(now, unit);
         }
         let state = &self.dies.units[unit.0 as usize];
+        // Units that work in rounds have found out in the visit.
+        if self.flash.bus == BusUse::Rounds {
+            return;
+        }
         if !state.soft || !self.dies.is_idle(now, unit) || state.reads.head.is_some() {
             return;
         }
@@ -64,9 +69,9 @@ impl<C: Contents> Drive<C> {
         if free_at > now {
             return self.dies.agenda.set(unit.0 as usize, free_at);
         }
-        if self.dies.gangs.size > 1 && !self.may_begin(now, channel) {
-            let GangRound { end, .. } = self.dies.gangs.rounds[channel / self.dies.gangs.size];
-            return self.dies.agenda.set(unit.0 as usize, end);
+        if self.dies.gangs.size > 1 && !matches!(self.turn_of(now, channel), Turn::Begins) {
+            let again = self.dies.agenda.at(self.dies.units.len() + channel);
+            return self.dies.agenda.set(unit.0 as usize, again);
         }
         match self.collect_softly(now, channel, unit) {
             None => self.dies.units[unit.0 as usize].soft = false,
@@ -80,7 +85,7 @@ impl<C: Contents> Drive<C> {
 
     /// The next step of a plane of the unit that is below the soft threshold: of one that is under way, else of the one
     /// with the fewest free pages. Whether it can be done now; none where there is nothing to do.
-    fn collect_softly(&mut self, now: SimTime, channel: usize, unit: UnitId) -> Option<bool> {
+    pub(super) fn collect_softly(&mut self, now: SimTime, channel: usize, unit: UnitId) -> Option<bool> {
         let first = unit.0 * self.flash.geometry.planes_per_unit;
         let planes = (first..first + self.flash.geometry.planes_per_unit).map(PlaneId);
         let (mut tried, mut waits) = (None, None);

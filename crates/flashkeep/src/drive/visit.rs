@@ -1,10 +1,11 @@
 //! A visit of a channel: the scheduler grants one action after another until the channel is busy or no work
 //! is left.
 
+use super::Drive;
 use super::dies::Phase;
+use super::gangs::Turn;
 use super::program::{Full, Mode, Plain, PlainPhysical, Programs};
 use super::sources::{ByAge, Collections, DataOut, Next, OpSource, Reads, Taker, Writes};
-use super::{Drive, GangRound};
 use crate::engine::Contents;
 use crate::flash::BusUse;
 use crate::flash::UnitId;
@@ -42,10 +43,17 @@ impl<C: Contents> Drive<C> {
         if !M::PLAIN && self.flash.bus == BusUse::Rounds {
             return self.visit_in_rounds(now, channel);
         }
-        if !M::PLAIN && self.dies.gangs.size > 1 && !self.may_begin(now, channel) {
-            return;
-        }
         let mut idle = self.idle_units(now, channel);
+        let others = if !M::PLAIN && self.dies.gangs.size > 1 {
+            match self.turn_of(now, channel) {
+                Turn::Waits => return,
+                Turn::Begins => 0,
+                // Its data are on their way out; the other units wait for the next round.
+                Turn::GoesOn => std::mem::take(&mut idle),
+            }
+        } else {
+            0
+        };
         while self.dies.channels[channel].free_at <= now {
             match self.grant_one::<M>(now, channel, idle) {
                 Next::Granted(unit) => {
@@ -59,40 +67,12 @@ impl<C: Contents> Drive<C> {
             }
         }
         // Now in use: will it have something to do when it falls free?
+        idle |= others;
         let state = &self.dies.channels[channel];
         let wanted = (state.waiting | state.collecting) & idle != 0 || (idle != 0 && self.queues.waiting > 0);
         let accepted = !M::PLAIN && self.flash.commands.cache_program && self.queues.waiting > 0;
         if wanted || accepted || state.ready != 0 {
             self.arm_channel(channel);
-        }
-    }
-
-    /// Whether a channel that shares its control lines may begin something: with the others of its gang, or when they
-    /// have ended, or because it goes on with what it began.
-    pub(super) fn may_begin(&mut self, now: SimTime, channel: usize) -> bool {
-        let GangRound { begun, end } = self.dies.gangs.rounds[channel / self.dies.gangs.size];
-        if end <= now || begun == now || self.dies.channels[channel].ready != 0 {
-            return true;
-        }
-        self.dies.agenda.set(self.dies.units.len() + channel, end);
-        false
-    }
-
-    /// Something was granted; the others of the gang begin now or wait until it has ended.
-    pub(super) fn begin(&mut self, now: SimTime, channel: usize, unit: UnitId) {
-        let gang = channel / self.dies.gangs.size;
-        let first = self.dies.gangs.rounds[gang].end <= now;
-        let free_at = self.dies.free_at[unit.0 as usize];
-        let read = self.flash.timing.slowest_read().busy() + self.flash.timing.transfer(0);
-        let end = if free_at == SimTime::NEVER { now + read } else { free_at };
-        let round = &mut self.dies.gangs.rounds[gang];
-        if first {
-            *round = GangRound { begun: now, end };
-            (gang * self.dies.gangs.size..(gang + 1) * self.dies.gangs.size)
-                .filter(|&other| other != channel)
-                .for_each(|other| self.visit(now, other));
-        } else {
-            round.end = round.end.max(end);
         }
     }
 

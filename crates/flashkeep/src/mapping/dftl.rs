@@ -20,7 +20,8 @@
 //!
 //! After a power loss the recovery finds the directory from the OOB areas of all pages, like a page map.
 //! Translation pages that lack entries of the cache, or later writes, are updated behind writes in the same
-//! way.
+//! way. If cache and directory are in a non-volatile memory (`ftl.map_memory`), nothing is read and the cache
+//! stays; only translation pages whose program was interrupted are updated.
 //!
 //! # Source
 //! Gupta, Kim and Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of
@@ -72,6 +73,9 @@ pub struct Dftl {
     /// Commands are cut so that they touch one translation page, and no more entries than can be taken in at once.
     pub(super) grain: u32,
     cache: Cache,
+    /// Whether the cache is in a memory that keeps it without power.
+    #[serde(skip)]
+    survives: bool,
     /// Translation pages of which collection has moved pages that are not in the cache.
     stale: VecDeque<u32>,
     is_stale: Bits,
@@ -98,6 +102,7 @@ impl Dftl {
             per_page,
             grain,
             cache: Cache::new(options.cache_entries, options.pages, per_page),
+            survives: options.survives,
             stale: VecDeque::new(),
             is_stale: Bits::default(),
             is_due: false,
@@ -105,6 +110,11 @@ impl Dftl {
             losses: Vec::new(),
             counts: Counts::default(),
         }
+    }
+
+    /// A state that was loaded is in the memory of the drive that it is loaded into.
+    pub(super) fn go_on_as(&mut self, built: &Dftl) {
+        self.survives = built.survives;
     }
 
     pub(super) fn capacity(&self) -> u64 {
@@ -205,17 +215,22 @@ impl Dftl {
         self.is_due && !self.stale.is_empty()
     }
 
-    /// The power was cut: the cache is empty. The scan that found the pages has also found which translation pages do not
+    /// The power was cut: the cache is empty, unless its memory keeps it. The scan that found the pages has also found which translation pages do not
     /// say where they are; those are brought up to date behind writes, like those of which collection has moved pages.
     pub(super) fn recover(&mut self, view: &View<'_>) {
         let translations = self.pages.div_ceil(self.per_page);
+        // What a cache that is still there has changed is written when it leaves that.
         let late = |&translation: &u32| {
-            self.cache.is_dirty(translation)
-                || self.is_stale.has(translation)
-                || self.is_behind(translation, view)
+            self.is_stale.has(translation)
+                || match self.cache.is_dirty(translation) {
+                    true => !self.survives,
+                    false => self.is_behind(translation, view),
+                }
         };
         let stale: VecDeque<u32> = (0..translations).filter(late).collect();
-        self.cache.empty();
+        if !self.survives {
+            self.cache.empty();
+        }
         self.is_stale = Bits::default();
         stale.iter().for_each(|&translation| {
             self.is_stale.set(translation, true);

@@ -40,6 +40,8 @@ pub struct Options {
     pub page_bytes: u64,
     /// Entries of the map that fit the memory (`dftl`).
     pub cache_entries: u32,
+    /// Whether that memory keeps what it has without power.
+    pub survives: bool,
     /// Planes of the member.
     pub planes: u32,
     /// Blocks of each plane.
@@ -151,8 +153,10 @@ pub enum Mapping {
 impl Mapping {
     /// A state that was loaded goes on under the policies of the drive that it is loaded into.
     pub fn go_on_as(&mut self, built: &Mapping) {
-        if let (Mapping::Hybrid(map), Mapping::Hybrid(built)) = (self, built) {
-            map.go_on_as(built);
+        match (self, built) {
+            (Mapping::Hybrid(map), Mapping::Hybrid(built)) => map.go_on_as(built),
+            (Mapping::Dftl(map), Mapping::Dftl(built)) => map.go_on_as(built),
+            _ => {}
         }
     }
 

@@ -567,7 +567,7 @@ fn integrity(facts: &Facts<'_>, passes: bool) -> Integrity {
 }
 
 fn commands(counters: &Counters) -> Commands {
-    let of = |counts: [u64; 3], kind: Kind| counts[kind as usize];
+    let of = |counts: [u64; Kind::ALL.len()], kind: Kind| counts[kind as usize];
     let (multi_plane, cache) = (counters.multi_plane, counters.cache);
     Commands {
         multi_plane: MultiPlane {

@@ -293,6 +293,7 @@ fn mapping_options(drive: &Resolved, seed: u64) -> mapping::Options {
         pages: drive.member_pages() as u32,
         page_bytes: drive.page_bytes(),
         cache_entries: drive.cache_entries(),
+        survives: drive.map_survives(),
         planes: (drive.pooled_planes() / u64::from(drive.parts())) as u32,
         blocks: drive.pooled_flash().blocks_per_plane,
         block_pages: drive.block_pages(),

@@ -13,7 +13,12 @@ const ERASED: u64 = COMMAND + ERASE;
 
 /// The oldest block holds its pages 1 and 3 alone, and the plane has 8 free pages, 4 of which are the host's.
 fn rig(gc: &str) -> Rig {
-    let mut rig = Rig::new(FLASH, &format!("gc = {{ {gc} }}"), 1, mapped(6));
+    rig_on("transfers", gc)
+}
+
+/// The same on a channel that is used so.
+fn rig_on(bus: &str, gc: &str) -> Rig {
+    let mut rig = Rig::new(&format!("{FLASH}, bus = \"{bus}\""), &format!("gc = {{ {gc} }}"), 1, mapped(6));
     for page in [0, 1, 2, 3, 0, 2, 4, 5] {
         rig.ask(0, before(write(page, 1)), 0, &tokens(u64::from(page) + 1, 1));
     }
@@ -42,7 +47,12 @@ fn a_copy_keeps_the_parity_of_its_page_where_it_must() {
     let across = vec![Read, Program, Read, Program, Erase];
     let half = vec![Copyback, Read, Program, Erase];
     let inside = vec![Copyback, Copyback, Erase];
-    for run in ["steps", "hold-channel"] {
+    for (run, bus) in [
+        ("steps", "transfers"),
+        ("hold-channel", "transfers"),
+        ("steps", "rounds"),
+        ("hold-channel", "rounds"),
+    ] {
         for (copyback, time, kinds, wasted) in [
             ("off", 2 * ACROSS, &across, 0),
             ("on", 2 * COPY, &inside, 0),
@@ -50,8 +60,8 @@ fn a_copy_keeps_the_parity_of_its_page_where_it_must() {
             ("parity-skip", 2 * COPY, &inside, 1),
         ] {
             let gc = format!("threshold = 0.5, run = \"{run}\", copyback = \"{copyback}\"");
-            let mut rig = rig(&gc);
-            assert_eq!(collected(&mut rig), (time + ERASED, kinds.clone()), "{gc}");
+            let mut rig = rig_on(bus, &gc);
+            assert_eq!(collected(&mut rig), (time + ERASED, kinds.clone()), "{bus}, {gc}");
             assert_eq!(rig.drive.counters().wasted_pages, wasted, "{gc}");
             let free = rig.drive.ftl.blocks.plane(PlaneId(0)).free_pages;
             assert_eq!(u64::from(free), 8 - 1 - 2 + 4 - wasted, "{gc}");
@@ -77,14 +87,16 @@ fn nothing_is_left_out_of_a_plane_without_room() {
 #[test]
 fn idle_moments_are_used() {
     for run in ["steps", "hold-channel"] {
-        for background in [true, false] {
+        for (background, bus) in
+            [(true, "transfers"), (false, "transfers"), (true, "rounds"), (false, "rounds")]
+        {
             let common = format!("run = \"{run}\", background = {background}, copyback = \"on\"");
-            assert_eq!(collected(&mut rig(&common)).1, [], "nothing is short of pages");
+            assert_eq!(collected(&mut rig_on(bus, &common)).1, [], "nothing is short of pages");
             let soft = format!("{common}, soft_threshold = 0.5");
             let all = vec![Kind::Copyback, Kind::Copyback, Kind::Erase];
-            assert_eq!(collected(&mut rig(&soft)), (2 * COPY + ERASED, all), "{soft}");
+            assert_eq!(collected(&mut rig_on(bus, &soft)), (2 * COPY + ERASED, all), "{bus}, {soft}");
             let above = format!("{common}, soft_threshold = 0.45");
-            assert_eq!(collected(&mut rig(&above)).1, [], "7 of 16 pages are free");
+            assert_eq!(collected(&mut rig_on(bus, &above)).1, [], "7 of 16 pages are free");
         }
     }
 }
@@ -127,16 +139,17 @@ proptest! {
         run in prop::sample::select(vec!["steps", "hold-channel"]),
         victim in prop::sample::select(vec!["greedy", "fifo", "random"]),
         scheduler in prop::sample::select(vec!["reads-first", "fifo", "ssdsim"]),
-        (background, separate, operations, cache) in any::<(bool, bool, bool, bool)>(),
+        (background, separate, cache, gang) in any::<(bool, bool, bool, bool)>(),
+        (bus, planes) in (prop::sample::select(vec!["transfers", "operations", "rounds"]), prop::sample::select(vec!["off", "skip"])),
         (unit, streams) in (prop::sample::select(vec!["chip", "die", "plane-pair", "plane"]), 1_u8..3),
         wear in prop::sample::select(vec!["none", "migration"]),
         steps in prop::collection::vec((0_u32..40, 1_u16..6, 0_u8..6, 1_u64..900), 1..300),
     ) {
-        let bus = if operations { "operations" } else { "transfers" };
+        let gang = if gang { 2 } else { 1 };
         let flash = format!(
             "channels = 2, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 10, \
              pages_per_block = 4, busy_unit = \"{unit}\", bus = \"{bus}\", scheduler = \"{scheduler}\", \
-             commands = {{ cache_program = {cache} }}"
+             control_gang = {gang}, commands = {{ cache_program = {cache}, multi_plane = \"{planes}\" }}"
         );
         let wear = if wear == "none" { "" } else { "wear = { levelling = \"migration\", erase_budget = 400 }," };
         let ftl = format!(

@@ -9,6 +9,7 @@ mod nvram;
 mod order;
 mod packing;
 mod raw;
+mod rounds;
 mod shadow;
 
 use super::*;

@@ -136,6 +136,42 @@ fn a_collection_reads_each_page_once_and_fills_what_it_programs() {
     }
 }
 
+/// Six valid pages in three pages of the flash, of which one is full: that one is copied back, where its parity allows it.
+#[test]
+fn a_full_page_is_copied_back() {
+    for (copyback, read, programmed, copied, wasted) in
+        [("off", 6, 6, 0, 0), ("on", 2, 2, 4, 0), ("parity", 6, 6, 0, 0), ("parity-skip", 2, 2, 4, 4)]
+    {
+        let ftl = format!("gc = {{ victim = \"fifo\", threshold = 0.1, copyback = \"{copyback}\" }}");
+        let mut rig = rig_of(ONE, &ftl, 40);
+        rig.ask(0, before(write(0, 16)), 0, &tokens(1, 16));
+        for gone in [0, 1, 2, 8, 9, 10, 11, 13, 14, 15] {
+            rig.ask(0, before(write(gone, 1)), 0, &tokens(50, 1));
+        }
+        for n in 0..202 {
+            rig.ask(0, before(write(16 + n % 24, 1)), 0, &tokens(u64::from(n), 1));
+        }
+        rig.settle();
+        rig.ask(0, write(20, 1), 0, &tokens(9, 1));
+        rig.settle();
+        rig.drive.audit();
+        let counters = rig.drive.counters();
+        let of = [Kind::Read, Kind::Program, Kind::Copyback].map(|kind| counters.of(kind, Cause::Gc));
+        assert_eq!(of, [read, programmed, copied], "{copyback}");
+        assert_eq!((counters.wasted_pages, flash_pages(&rig, Kind::Copyback)), (wasted, copied / PLACES));
+        let moves = match copied {
+            0 => COMMAND + READ + TRANSFER + COMMAND + READ + 4 * TRANSFER + SENT + PROGRAM,
+            _ => COMMAND + READ + TRANSFER + COMMAND + READ + PROGRAM,
+        };
+        let end = SENT + PROGRAM + moves + COMMAND + READ + TRANSFER + SENT + PROGRAM + COMMAND + ERASE;
+        let erase = rig.operations.iter().find(|operation| operation.kind == Kind::Erase);
+        assert_eq!(erase.map(|operation| operation.end.0), Some(end), "{copyback}");
+        for (page, token) in [(3, 4), (4, 5), (7, 8), (12, 13)] {
+            assert_eq!(rig.drive.contents_of(LeafId(0), Page(page)), Some(Token(token)), "{copyback}");
+        }
+    }
+}
+
 /// Both planes of a die, each a page of the flash; the address says where, four pages at a time.
 #[test]
 fn planes_side_by_side_fill_a_page_each() {

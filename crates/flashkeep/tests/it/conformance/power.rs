@@ -32,7 +32,7 @@ const SETTINGS: [&[&str]; 4] = [
 ];
 
 /// Other ways to fill and to erase blocks, with the planes that they need.
-const WAYS: [(u32, &[&str]); 20] = [
+const WAYS: [(u32, &[&str]); 23] = [
     (2, &["flash.summary_page=true", "flash.commands.multi_plane=\"skip\""]),
     (2, &["flash.summary_page=true", "ftl.gc.copyback=\"parity-skip\"", "flash.commands.cache_program=true"]),
     (1, &["ftl.wear.levelling=\"both\"", "ftl.wear.migrate_below=1"]),
@@ -45,6 +45,9 @@ const WAYS: [(u32, &[&str]); 20] = [
     (2, &["flash.busy_unit=\"chip\"", "ftl.plane_choice=\"same\""]),
     (2, &["flash.busy_unit=\"chip\"", "ftl.pool=\"element\""]),
     (1, &["flash.bus=\"rounds\"", "ftl.gc.run=\"hold-channel\""]),
+    (2, &["flash.bus=\"rounds\"", "flash.commands.multi_plane=\"skip\""]),
+    (1, &["ftl.logical_page_kib=1", "ftl.gc.copyback=\"parity-skip\""]),
+    (1, &["ftl.map=\"dftl\"", "ftl.cache_kib=0.03125", "ftl.map_memory=\"mram\""]),
     (1, &["ftl.logical_page_kib=1"]),
     (
         2,

@@ -173,7 +173,7 @@ fn a_map_in_memory_that_keeps_it_is_there_at_once_and_costs_a_write_each_time() 
 }
 
 /// Keys that change where pages go, when they end and what comes first.
-const WAYS: [&[&str]; 24] = [
+const WAYS: [&[&str]; 28] = [
     &["ftl.wear.levelling=\"both\"", "ftl.gc.separate=true"],
     &["ftl.allocation=\"dynamic-in-chip\"", "flash.busy_unit=\"die\""],
     &["flash.summary_page=true", "flash.commands.cache_program=true"],
@@ -186,6 +186,10 @@ const WAYS: [&[&str]; 24] = [
     &["flash.busy_unit=\"chip\"", "ftl.plane_choice=\"same\""],
     &["flash.busy_unit=\"chip\"", "ftl.pool=\"element\""],
     &["flash.bus=\"rounds\"", "ftl.gc.run=\"hold-channel\""],
+    &["flash.bus=\"rounds\"", "flash.control_gang=2", "flash.commands.multi_plane=\"match\""],
+    &["flash.control_gang=2", "ftl.map=\"dftl\"", "ftl.cache_kib=0.25", "ftl.map_memory=\"mram\""],
+    &["flash.bus=\"rounds\"", "ftl.logical_page_kib=1", "ftl.gc.copyback=\"parity\""],
+    &["ftl.map=\"hybrid\"", "ftl.map_memory=\"pcm\"", "flash.bus=\"rounds\""],
     &["ftl.map=\"dftl\"", "ftl.cache_kib=0.25"],
     &["ftl.map=\"dftl\"", "ftl.cache_kib=0.25", "ftl.gc.run=\"hold-channel\""],
     &["ftl.map=\"block\""],
@@ -336,11 +340,26 @@ fn a_map_of_blocks_is_found_again_by_a_scan() {
 }
 
 #[test]
-fn a_map_in_another_memory_is_the_page_map_and_a_map_in_flash_goes_on_after_failures() {
-    let both = ["ftl.map=\"dftl\"", "ftl.map_memory=\"pcm\""];
-    let refused = run(&cut("none", &[], &both), &mut |_| ControlFlow::Continue(()));
-    assert!(refused.expect_err("refused").to_string().contains("ftl.map_memory"));
-    // A map in flash goes on after a power cut, and after any other failure.
+fn every_map_may_be_in_a_memory_that_keeps_it() {
+    for map in ["dftl", "block", "hybrid"] {
+        let of = |memory: &str| {
+            let set = [
+                format!("ftl.map=\"{map}\""),
+                "ftl.cache_kib=16".into(),
+                format!("ftl.map_memory=\"{memory}\""),
+            ];
+            let found = summary(&cut("none", &["power@50%"], &set.each_ref().map(String::as_str)));
+            assert_eq!(integrity(&found, "lost_pages"), 0.0, "{map}");
+            (integrity(&found, "recovery_reads"), figure(&found, "mapping.misses"))
+        };
+        let ((reads, misses), (none, fewer)) = (of("dram"), of("mram"));
+        assert!(reads > 0.0 && none == 0.0, "{map}: {reads} and {none} pages read");
+        assert!(map != "dftl" || fewer < misses, "the cache stays: {misses} and {fewer} misses");
+    }
+}
+
+#[test]
+fn a_map_in_flash_goes_on_after_failures() {
     let failed = cut("none", &["power@50%", "block:0.0.0.0.1@60%"], &["ftl.map=\"dftl\""]);
     assert!(run(&failed, &mut |_| ControlFlow::Continue(())).is_ok());
 }

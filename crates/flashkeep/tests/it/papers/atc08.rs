@@ -462,6 +462,15 @@ fn every_read_brings_what_was_written_last() {
         &["ftl.plane_choice=same", "ftl.logical_page_kib=16"],
         &["ftl.logical_page_kib=32", "ftl.stride_pages=1", "ftl.partial_writes=merge"],
         &["flash.control_gang=2", "host.queue_depth=4"],
+        &[
+            "flash.control_gang=2",
+            "flash.bus=transfers",
+            "flash.busy_unit=plane-pair",
+            "ftl.gc.soft_threshold=0.2",
+        ],
+        &["flash.control_gang=2", "flash.chips_per_channel=2", "flash.busy_unit=die"],
+        &["flash.bus=rounds", "flash.control_gang=2", "flash.busy_unit=die", "ftl.gc.soft_threshold=0.2"],
+        &["flash.bus=rounds", "flash.control_gang=2", "flash.commands.multi_plane=match", "ftl.gc.run=steps"],
         &["flash.chips_per_channel=2", "ftl.allocation=dynamic-in-chip", "ftl.read_in_flight=memory"],
         &["flash.bus=rounds", "flash.busy_unit=die", "ftl.read_in_flight=memory"],
         &[
