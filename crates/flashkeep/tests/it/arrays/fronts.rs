@@ -15,22 +15,32 @@ const PINS: u64 = 3 * 4096;
 const LINK: &str = "host.link_us_per_sector=6.25";
 const CROSS: u64 = 50_000;
 
-/// Requests of whole pages, up to `most` each, of which a percentage trims.
-fn history(seed: u64, most_pages: u64, trims: u64) -> String {
-    let mut random = Random::stream(seed, "fronts");
+/// A trace of 600 requests in bursts. Each has up to `most` pieces of `piece` bytes and begins at one of `places`
+/// multiples of `piece`; `trims` percent of the requests are trims.
+fn requests(mut random: Random, [piece, places]: [u64; 2], most: u64, trims: u64) -> String {
     let (mut text, mut now) = ("time_ns,device,op,offset_B,size_B\n".to_owned(), 0);
     for _ in 0..600 {
         // Bursts, and pauses in which everything is done.
         now += if random.below(12) == 0 { random.below(3_000_000) } else { random.below(90_000) };
-        let (pages, first) = (1 + random.below(most_pages), random.below(300));
+        let (count, first) = (1 + random.below(most), random.below(places));
         let op = match random.below(100) {
             op if op < trims => 'T',
             op if op < 60 => 'W',
             _ => 'R',
         };
-        writeln!(text, "{now},0,{op},{},{}", first * 4096, pages * 4096).expect("a string");
+        writeln!(text, "{now},0,{op},{},{}", first * piece, count * piece).expect("a string");
     }
     text
+}
+
+/// Requests of whole pages, up to `most_pages` each.
+fn history(seed: u64, most_pages: u64, trims: u64) -> String {
+    requests(Random::stream(seed, "fronts"), [4096, 300], most_pages, trims)
+}
+
+/// Requests of sectors, up to `most_sectors` each, which begin and end within pages.
+fn history_of_parts(seed: u64, most_sectors: u64, trims: u64) -> String {
+    requests(Random::stream(seed, "parts of pages"), [512, 1200], most_sectors, trims)
 }
 
 fn records(drive: &str, trace: &str, set: &[&str]) -> Vec<RequestRecord> {
@@ -70,23 +80,6 @@ fn is_the_drive_from(existing: &str, member: &str, scheme: &str, members: usize,
             "request {number} of {scheme} over {members}, {keys:?}: {member}"
         );
     }
-}
-
-/// Requests that begin and end within pages, up to so many sectors each, of which so many percent trim.
-fn history_of_parts(seed: u64, most_sectors: u64, trims: u64) -> String {
-    let mut random = Random::stream(seed, "parts of pages");
-    let (mut text, mut now) = ("time_ns,device,op,offset_B,size_B\n".to_owned(), 0);
-    for _ in 0..600 {
-        now += if random.below(12) == 0 { random.below(3_000_000) } else { random.below(90_000) };
-        let (sectors, first) = (1 + random.below(most_sectors), random.below(1200));
-        let op = match random.below(100) {
-            op if op < trims => 'T',
-            op if op < 60 => 'W',
-            _ => 'R',
-        };
-        writeln!(text, "{now},0,{op},{},{}", first * 512, sectors * 512).expect("a string");
-    }
-    text
 }
 
 /// Requests for parts of pages take as long in the only member of an array as they take alone: the array leaves it to

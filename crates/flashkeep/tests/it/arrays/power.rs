@@ -5,34 +5,47 @@ use crate::common::{file, job, summary};
 use flashkeep::job::Job;
 use serde_json::Value;
 
-/// The power fails at every step of a random history: no durable page is lost, and what is there is what was written.
+/// A short random history.
+const HISTORY: &str =
+    "synth:random,requests=60,write=0.8,size=4KiB:0.7/12KiB:0.2/512:0.1,align=512,depth=6,footprint=256KiB";
+
+const UNIT: &str = "redundancy.stripe_kib=8";
+
+/// Arrays of drives: scheme, number of members, a key.
+const ARRAYS: [(&str, usize, &str); 6] = [
+    ("none", 3, UNIT),
+    ("mirror", 2, "redundancy.acknowledge=all"),
+    ("mirror", 3, "redundancy.acknowledge=first"),
+    ("raid4", 4, UNIT),
+    ("raid5", 4, UNIT),
+    ("raid6", 5, UNIT),
+];
+
+/// The faults of run `cut`: a power cut at `first` µs plus `pace` µs for each run before, two cuts by number of
+/// requests, `others` (if any), or one cut by number of requests.
+fn faults(cut: u64, [first, pace]: [u64; 2], others: Vec<String>) -> Vec<String> {
+    match cut % 4 {
+        0 => vec![format!("power@{}us", first + pace * cut)],
+        1 => vec![format!("power@{cut}req"), format!("power@{}req", cut + 7)],
+        2 if !others.is_empty() => others,
+        _ => vec![format!("power@{cut}req")],
+    }
+}
+
+/// The power fails at every step of a random history: no durable page is lost, and every read returns what was written.
 #[test]
 fn the_power_of_an_array_fails() {
-    let history = "synth:random,requests=60,write=0.8,size=4KiB:0.7/12KiB:0.2/512:0.1,align=512,depth=6,footprint=256KiB";
-    let unit = "redundancy.stripe_kib=8";
     let mut struck = 0;
-    for (scheme, members, key) in [
-        ("none", 3, unit),
-        ("mirror", 2, "redundancy.acknowledge=all"),
-        ("mirror", 3, "redundancy.acknowledge=first"),
-        ("raid4", 4, unit),
-        ("raid5", 4, unit),
-        ("raid6", 5, unit),
-        ("mirror", 2, "member.host.link_us_per_sector=2"),
-        ("raid5", 4, "member.host.link_us_per_sector=2"),
-    ] {
+    let link = "member.host.link_us_per_sector=2";
+    for (scheme, members, key) in ARRAYS.into_iter().chain([("mirror", 2, link), ("raid5", 4, link)]) {
         for cut in 0..60 {
-            let mut job = array_job(scheme, members, history, &[key, "start.existing=\"all\""]);
+            let mut job = array_job(scheme, members, HISTORY, &[key, "start.existing=\"all\""]);
             job.verify = true;
-            job.fail = match cut % 4 {
-                0 => vec![format!("power@{}us", 37 + 97 * cut)],
-                1 => vec![format!("power@{cut}req"), format!("power@{}req", cut + 7)],
-                2 if scheme != "none" => vec![format!("power@{cut}req"), format!("member:1@{}req", cut + 3)],
-                _ => vec![format!("power@{cut}req")],
-            };
+            let and_a_member = vec![format!("power@{cut}req"), format!("member:1@{}req", cut + 3)];
+            job.fail = faults(cut, [37, 97], if scheme == "none" { vec![] } else { and_a_member });
             let run = summary(&job);
             let what = format!("{scheme} {:?}", job.fail);
-            // A member that fails before the others have been given what the cut took may have had the only copy.
+            // The failed member may have had the only copy of a page whose other copies the cut prevented.
             let lost = if job.fail.len() > 1 && cut % 4 == 2 { 0.0 } else { integrity(&run, "lost_pages") };
             assert_eq!((integrity(&run, "wrong_reads"), lost), (0.0, 0.0), "{what}");
             let cuts = run.pointer("/integrity/power_cuts").and_then(Value::as_u64).unwrap_or(0);
@@ -43,21 +56,14 @@ fn the_power_of_an_array_fails() {
     assert!(struck > 300, "{struck} cuts");
 }
 
-const HISTORY: &str =
-    "synth:random,requests=60,write=0.8,size=4KiB:0.7/12KiB:0.2/512:0.1,align=512,depth=6,footprint=256KiB";
-
-/// The power of such an array fails, once or twice, and at times again while it recovers or once it goes on.
+/// The power of an array with these keys fails once or twice, the second time also during the recovery or after it.
 fn is_cut(set: &[String], times: u64) {
     let mut struck = 0;
     for cut in 0..times {
         let mut job = job("\n", HISTORY, &set.iter().map(String::as_str).collect::<Vec<_>>());
         job.verify = true;
-        job.fail = match cut % 4 {
-            0 => vec![format!("power@{}us", 41 + 211 * cut)],
-            1 => vec![format!("power@{cut}req"), format!("power@{}req", cut + 7)],
-            2 => vec![format!("power@{}us", 67 + 173 * cut), format!("power@{}us", 267 + 173 * cut)],
-            _ => vec![format!("power@{cut}req")],
-        };
+        let during_recovery = [67, 267].map(|first| format!("power@{}us", first + 173 * cut));
+        job.fail = faults(cut, [41, 211], during_recovery.to_vec());
         let run = summary(&job);
         let losses = (integrity(&run, "wrong_reads"), integrity(&run, "lost_pages"));
         assert_eq!(losses, (0.0, 0.0), "{set:?} {:?}", job.fail);
@@ -74,7 +80,7 @@ fn made_of(members: &[(usize, String)], scheme: &str, more: &[&str]) -> Vec<Stri
     set.into_iter().chain(more).collect()
 }
 
-/// Members that have to wait before they write number their writes in other orders, and each is behind in another way.
+/// Members that delay writes number them in different orders, and each member lacks other writes.
 #[test]
 fn members_find_their_maps_again_before_the_array_looks_at_its_copies() {
     let drive = file("member.toml", MEMBER);
@@ -86,7 +92,7 @@ fn members_find_their_maps_again_before_the_array_looks_at_its_copies() {
             &made_of(&[(1, member.clone()), others.clone()], "mirror", &["redundancy.acknowledge=first"]),
             40,
         );
-        is_cut(&made_of(&[(3, member.clone()), others], "raid5", &["redundancy.stripe_kib=8"]), 40);
+        is_cut(&made_of(&[(3, member.clone()), others], "raid5", &[UNIT]), 40);
         is_cut(&made_of(&[(5, member)], "raid6", &["redundancy.stripe_kib=4"]), 20);
     }
 }
@@ -103,10 +109,10 @@ fn members_with_redundancy_of_their_own_come_back_one_level_after_the_other() {
     }
     let mirrored = inner("mirror");
     for (scheme, members) in [("none", 2), ("raid4", 3), ("raid5", 4), ("raid6", 4)] {
-        is_cut(&made_of(&[(members, mirrored.clone())], scheme, &["redundancy.stripe_kib=8"]), 40);
+        is_cut(&made_of(&[(members, mirrored.clone())], scheme, &[UNIT]), 40);
     }
     let slow = format!("{mirrored},ftl.map=dftl,ftl.cache_kib=0.25");
-    is_cut(&made_of(&[(4, slow)], "raid5", &["redundancy.stripe_kib=8"]), 40);
+    is_cut(&made_of(&[(4, slow)], "raid5", &[UNIT]), 40);
     // An array in an array.
     let drive = file("member.toml", MEMBER);
     let pair = |scheme: &str| {
@@ -117,37 +123,29 @@ fn members_with_redundancy_of_their_own_come_back_one_level_after_the_other() {
         )
     };
     is_cut(&made_of(&[(2, pair("none"))], "mirror", &[]), 40);
-    is_cut(&made_of(&[(4, pair("mirror"))], "raid5", &["redundancy.stripe_kib=8"]), 40);
-    is_cut(&made_of(&[(2, pair("mirror"))], "none", &["redundancy.stripe_kib=8"]), 40);
+    is_cut(&made_of(&[(4, pair("mirror"))], "raid5", &[UNIT]), 40);
+    is_cut(&made_of(&[(2, pair("mirror"))], "none", &[UNIT]), 40);
 }
 
 /// DRAM for 16 pages.
 const DRAM: &str = "buffer.dram_mib=0.0625";
 
-/// Pages that only the DRAM of a member had are gone, and are reported as acknowledged pages: older versions are there.
+/// Acknowledged pages that only the DRAM of a member had are lost and reported; reads return older versions.
 #[test]
 fn members_lose_what_only_their_dram_had() {
     let drive = file("member.toml", MEMBER);
     let mirrored = file("inner.toml", &format!("{MEMBER}[redundancy]\nscheme = \"mirror\"\n"));
-    let unit = "redundancy.stripe_kib=8";
     for more in [DRAM, "buffer.dram_mib=0.0625,buffer.evict=stripe,host.link_us_per_sector=2"] {
-        for (scheme, members, key) in [
-            ("none", 3, unit),
-            ("mirror", 2, "redundancy.acknowledge=all"),
-            ("mirror", 3, "redundancy.acknowledge=first"),
-            ("raid4", 4, unit),
-            ("raid5", 4, unit),
-            ("raid6", 5, unit),
-        ] {
+        for (scheme, members, key) in ARRAYS {
             is_cut(&made_of(&[(members, format!("{drive},{more}"))], scheme, &[key]), 40);
         }
-        is_cut(&made_of(&[(4, format!("{mirrored},{more}"))], "raid5", &[unit]), 20);
+        is_cut(&made_of(&[(4, format!("{mirrored},{more}"))], "raid5", &[UNIT]), 20);
         // Of a mirror, one copy may be behind the other.
         is_cut(&made_of(&[(1, format!("{drive},{more}")), (1, drive.clone())], "mirror", &[]), 40);
     }
 }
 
-/// What a cut costs the only member of an array is what it costs the drive alone.
+/// A power cut costs the only member of an array as much as the drive alone.
 #[test]
 fn a_single_member_loses_what_it_loses_alone() {
     let figures =
@@ -190,24 +188,23 @@ fn an_array_that_was_cut_is_the_same_every_time() {
     }
 }
 
-/// What the platter has, and what is of it in a cache that is gone.
+/// Disks keep what is on the platter, and lose the contents of their cache.
 #[test]
 fn disks_keep_what_their_heads_had_come_to() {
     let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));
     let cached = format!("{disk},disk.write_cache_mib=1");
     let pair = |disk: &String| [(1, drive.clone()), (1, disk.clone())];
-    let unit = "redundancy.stripe_kib=8";
     for disk in [&disk, &cached] {
         is_cut(&made_of(&pair(disk), "mirror", &["redundancy.read_policy=first"]), 40);
         is_cut(&made_of(&pair(disk), "mirror", &["redundancy.acknowledge=first"]), 40);
         is_cut(&made_of(&[(2, disk.clone())], "mirror", &[]), 40);
-        is_cut(&made_of(&[(3, disk.clone())], "none", &[unit]), 40);
-        is_cut(&made_of(&[(3, drive.clone()), (1, disk.clone())], "raid4", &[unit]), 40);
-        is_cut(&made_of(&[(4, disk.clone())], "raid5", &[unit]), 40);
-        is_cut(&made_of(&[(5, disk.clone())], "raid6", &[unit]), 20);
-        is_cut(&made_of(&[(3, drive.clone()), (2, disk.clone())], "spd-raid4", &[unit]), 20);
+        is_cut(&made_of(&[(3, disk.clone())], "none", &[UNIT]), 40);
+        is_cut(&made_of(&[(3, drive.clone()), (1, disk.clone())], "raid4", &[UNIT]), 40);
+        is_cut(&made_of(&[(4, disk.clone())], "raid5", &[UNIT]), 40);
+        is_cut(&made_of(&[(5, disk.clone())], "raid6", &[UNIT]), 20);
+        is_cut(&made_of(&[(3, drive.clone()), (2, disk.clone())], "spd-raid4", &[UNIT]), 20);
     }
-    is_cut(&made_of(&[(4, drive.clone())], "diff-raid", &[unit]), 40);
+    is_cut(&made_of(&[(4, drive.clone())], "diff-raid", &[UNIT]), 40);
 }
 
 #[test]
