@@ -27,7 +27,8 @@ ATTEMPTS = 5
 INSIDE = ("mirror", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan")
 """Schemes for the inside of a drive."""
 
-OVER = ("none", "mirror", "raid4", "raid5", "raid6", "diff-raid", "spd-raid4")
+LOGS = ("ds", "dvs", "lifespan")
+OVER = ("none", "mirror", "raid4", "raid5", "raid6", "diff-raid", "spd-raid4", *LOGS)
 """Schemes over drives or disks of one kind."""
 
 MIXED = ("hpda", "griffin", "i-cash", "backup")
@@ -439,10 +440,12 @@ def array(
         scheme = source.pick("over", OVER)
         total = source.pick("array members", {"mirror": (2, 3, 4, 6), "none": (1, 2, 3)}.get(scheme, (4, 5, 6)))
         members = [f"{total} * ./member.toml"]
-        if source.chance("of disks", 0.1):
+        if scheme not in LOGS and source.chance("of disks", 0.1):
             case.members = {"disk.toml": toml(disk(source, known, attempt))}
             members = [f"{total} * ./disk.toml"]
     keys: Keys = {"members": members, "redundancy.scheme": scheme}
+    if keys["redundancy.scheme"] in LOGS:
+        keys["redundancy.extent_kib"] = page * source.pick("extent", (2, 4, 7, 16))
     keys |= thinned(source, singles(source, keys, known, ("array", "redundancy", "host", "buffer")), attempt)
     case.drive = toml(keys)
     names = [f"member:{source('which').randrange(total)}" for _ in range(3)]

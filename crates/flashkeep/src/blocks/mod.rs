@@ -6,12 +6,14 @@
 
 mod choose;
 mod draws;
+mod heat;
 mod units;
 pub mod victim;
 pub mod wear;
 
 pub use choose::{Chooser, Levelled, Policies};
 pub use draws::Draws;
+pub use heat::Heat;
 pub use units::{EraseUnits, Score};
 pub use victim::{Tuning, Victim};
 pub use wear::Levelling;

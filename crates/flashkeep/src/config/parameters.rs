@@ -6,6 +6,7 @@ use crate::blocks::{Policies, Tuning, victim};
 use crate::drive::{LeafKind, Parameters};
 use crate::flash::scheduler;
 use crate::ftl::GcSpec;
+use crate::schemes::Members;
 use serde_json::Value;
 
 impl Resolved {
@@ -17,6 +18,7 @@ impl Resolved {
     pub fn drive_parameters(&self, kind: LeafKind) -> Parameters {
         let (flash, ftl) = (&self.spec.flash, &self.spec.ftl);
         let tables = self.translation_pages() > 0;
+        let maps = self.scheme().kind != Members::Raw;
         Parameters {
             flash: self.pooled_flash(),
             pools: self.pools(),
@@ -34,10 +36,11 @@ impl Resolved {
             gather_ns: self.gather_ns(),
             map_write_ns: self.map_write_ns(),
             map_survives: self.map_survives(),
-            gc: ftl.gc.clone(),
+            gc: GcSpec { separate: ftl.gc.separate && maps, ..ftl.gc.clone() },
             policies: self.policies(),
-            classes: ftl.streams,
-            streams: self.streams(),
+            // A log has streams of its own.
+            classes: if maps { ftl.streams } else { 1 },
+            streams: if maps { self.streams() } else { 1 },
             tables_from: tables.then(|| self.member_pages() as u32),
             spare_blocks: self.spare_blocks(),
             padding: self.padding(),

@@ -4,7 +4,7 @@ use super::check::{Check, Resolved, product};
 use super::load::Given;
 use super::packing::{page_bytes, spare_pages};
 use super::pools::pooled;
-use super::wear::spare_blocks;
+use super::wear::{spare_blocks, streams};
 use crate::error::DriveError;
 use crate::flash::{Across, Geometry};
 use crate::kernel::whole;
@@ -99,7 +99,8 @@ impl Resolved {
     #[must_use]
     pub fn clean_below(&self) -> u32 {
         let groups = self.part_pages() / self.group_pages();
-        ((self.spec.ftl.gc.threshold * groups as f64) as u32).max(1)
+        // One for each stream that may need one next.
+        ((self.spec.ftl.gc.threshold * groups as f64) as u32).max(u32::from(self.spec.ftl.streams))
     }
 
     /// The same in idle moments; 0 for never.
@@ -327,7 +328,14 @@ impl Check<'_> {
         }
         let block = u64::from(flash.pages_per_block);
         let (kept, why) = match scheme.kind {
-            Members::Raw => (3 * block, "one being written, one to collect into, and one to gain space from"),
+            Members::Raw => {
+                let streams = u64::from(streams(&self.spec));
+                let why = match streams {
+                    1 => "one being written, one to collect into, and one to gain space from",
+                    _ => "one being written for each stream, one to collect into, and one to gain space from",
+                };
+                ((2 + streams) * block, why)
+            }
             _ => (spare_pages(&self.spec, flash), spare_blocks(&self.spec).1),
         };
         // More than whole blocks where flash pages may be left in part empty.

@@ -728,10 +728,6 @@ fn what_a_policy_does_not_read_is_pointed_out() {
             "ftl.wear.migrate_below: no effect with ftl.wear.levelling = \"none\"",
         ),
         ("ftl.wear.warranty_years = 3", "ftl.wear.warranty_years: no effect with no ftl.wear.erase_budget"),
-        (
-            "redundancy.scheme = \"dvs\"\nftl.streams = 2",
-            "ftl.streams: no effect with redundancy.scheme = \"dvs\", which collects in superblocks",
-        ),
     ] {
         let drive = load_text("d.toml", text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert!(drive.warnings.iter().any(|said| said == warning), "{text}: {:?}", drive.warnings);

@@ -231,7 +231,11 @@ fn streams_and_wear(drive: &Resolved) -> Vec<String> {
     if drive.streams() > 1 {
         let moved = if ftl.gc.separate { ", one of them for moved pages" } else { "" };
         let tables = if drive.translation_pages() > 0 { ", one of them for the map's tables" } else { "" };
-        lines.push(format!("{} open blocks per plane{moved}{tables}", drive.streams()));
+        let units = match drive.scheme().kind {
+            Members::Raw => "open superblocks",
+            Members::Mapped | Members::Shadowed => "open blocks per plane",
+        };
+        lines.push(format!("{} {units}{moved}{tables}", drive.streams()));
     }
     if let Some(budget) = ftl.wear.erase_budget {
         lines.push(format!("blocks endure {budget} erases; wear leveling {}", ftl.wear.levelling));

@@ -96,20 +96,17 @@ impl Check<'_> {
         }
     }
 
-    /// A log over all members has one open superblock for data of any temperature.
+    /// A log erases superblocks, and retires none.
     fn point_out_raw(&mut self) {
         let scheme = self.spec.redundancy.scheme.clone();
         if schemes::named(&scheme).is_none_or(|scheme| scheme.kind != Members::Raw) {
             return;
         }
-        let policy = format!("redundancy.scheme = \"{scheme}\", which collects in superblocks");
-        self.point_out(&["ftl.streams", "ftl.gc.separate"], &policy);
         if self.spec.ftl.wear.erase_budget.is_some() {
             self.warnings.push(format!(
                 "ftl.wear.erase_budget: no block is retired with redundancy.scheme = \"{scheme}\"; wear leveling uses \
                  it, and lifetimes are reported"
             ));
         }
-        (self.spec.ftl.streams, self.spec.ftl.gc.separate) = (1, false);
     }
 }

@@ -1,11 +1,8 @@
-//! Selection of the open block for a page: dynamic data clustering (Chiang, Lee and Chang, "Using data
-//! clustering to improve cleaning performance for flash memory", Software: Practice and Experience 29(3),
-//! 1999). The drive only uses a page's history: each host write makes it a class hotter, each move a class
-//! colder. With `ftl.gc.separate` moved pages have a block of their own in addition; they still cool.
-//! Translation pages (`ftl.map = "dftl"`) have one without data pages.
+//! Selection of the open block for a page, by its class ([`Heat`]). With `ftl.gc.separate` moved pages have a block of
+//! their own in addition; they still cool. Translation pages (`ftl.map = "dftl"`) have one without data pages.
 
 use super::{Drive, Parameters};
-use crate::blocks::Levelled;
+use crate::blocks::{Heat, Levelled};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::Blocks;
@@ -15,14 +12,12 @@ use crate::ftl::Blocks;
 pub(super) struct Streams {
     /// There is more than one.
     several: bool,
-    /// Classes of heat, a stream each, the coldest first.
-    classes: u8,
     /// The stream of moved pages, where they have their own.
     moved: Option<u8>,
     /// The first translation page, and the stream of those.
     tables: Option<(u32, u8)>,
-    /// With several classes: each page's of each FTL, counted from 1; 0 for one that was never written.
-    heat: Vec<Vec<u8>>,
+    /// The classes of each FTL's pages, a stream each, the coldest first; none with a single class.
+    heat: Vec<Heat>,
 }
 
 impl Streams {
@@ -32,12 +27,12 @@ impl Streams {
     }
 
     /// Each page's class, of each FTL; empty with a single class.
-    pub(super) fn heat(&self) -> &[Vec<u8>] {
-        &self.heat
+    pub(super) fn heat(&self) -> Vec<&[u8]> {
+        self.heat.iter().map(Heat::of_pages).collect()
     }
 
-    pub(super) fn set_heat(&mut self, heat: Vec<Vec<u8>>) {
-        self.heat = heat;
+    pub(super) fn set_heat(&mut self, of: Vec<Vec<u8>>) {
+        self.heat.iter_mut().zip(of).for_each(|(heat, of)| heat.restore(of));
     }
 
     /// The stream of a translation page; none for one that holds data.
@@ -47,20 +42,14 @@ impl Streams {
 
     /// The stream that a page goes to if it is moved now.
     pub(super) fn of_moved(&self, ftl: usize, lpn: u32) -> u8 {
-        match self.of_table(lpn).or(self.moved) {
-            Some(stream) => stream,
-            None if self.classes <= 1 => 0,
-            None => cooler(self.heat[ftl][lpn as usize], self.classes) - 1,
-        }
+        let own = || self.heat.get(ftl).map_or(0, |heat| heat.of_moved(lpn));
+        self.of_table(lpn).or(self.moved).unwrap_or_else(own)
     }
 
     /// The stream that a page goes to if it is written now.
     pub(super) fn of_written(&self, ftl: usize, lpn: u32) -> u8 {
-        match self.of_table(lpn) {
-            Some(stream) => stream,
-            None if self.classes <= 1 => 0,
-            None => self.classes.min(self.heat[ftl][lpn as usize] + 1) - 1,
-        }
+        let own = || self.heat.get(ftl).map_or(0, |heat| heat.of_written(lpn));
+        self.of_table(lpn).unwrap_or_else(own)
     }
 
     /// Programs a page that the host has written. Apart from the drive, so that its caller can hold on to the FTL.
@@ -74,28 +63,12 @@ impl Streams {
         contents: C,
     ) -> Ppn {
         if self.several {
-            let warm = |this: &mut Self| this.warm(ftl, lpn, |heat, classes| classes.min(heat + 1));
-            let stream = self.of_table(lpn).unwrap_or_else(|| warm(self));
+            let warmed = |this: &mut Self| this.heat.get_mut(ftl).map_or(0, |heat| heat.write(lpn));
+            let stream = self.of_table(lpn).unwrap_or_else(|| warmed(self));
             return blocks.program_in(stream, plane, lpn, contents);
         }
         blocks.program(plane, lpn, contents)
     }
-
-    /// A page gets another heat; the stream of that.
-    #[inline(never)]
-    fn warm(&mut self, ftl: usize, lpn: u32, change: impl Fn(u8, u8) -> u8) -> u8 {
-        if self.classes <= 1 {
-            return 0;
-        }
-        let heat = &mut self.heat[ftl][lpn as usize];
-        *heat = change(*heat, self.classes);
-        *heat - 1
-    }
-}
-
-/// The class of a page that is moved.
-fn cooler(heat: u8, _: u8) -> u8 {
-    heat.saturating_sub(1).max(1)
 }
 
 impl<C: Contents> Drive<C> {
@@ -107,9 +80,9 @@ impl<C: Contents> Drive<C> {
         if several || hold {
             self.ftl.blocks.set_streams(drive.streams, hold);
         }
-        let heat =
-            self.ftl.leaves.iter().filter(|_| classes > 1).map(|_| vec![0; self.ftl.maps.len() as usize]);
-        self.ftl.streams = Streams { several, classes, moved, tables, heat: heat.collect() };
+        let leaves = self.ftl.leaves.iter().filter(|_| classes > 1);
+        let heat = leaves.map(|_| Heat::new(classes, self.ftl.maps.len())).collect();
+        self.ftl.streams = Streams { several, moved, tables, heat };
     }
 
     /// Programs a page that a collection has read.
@@ -120,7 +93,7 @@ impl<C: Contents> Drive<C> {
         }
         let table = self.ftl.streams.of_table(lpn);
         let stream = table.unwrap_or_else(|| {
-            let cooled = self.ftl.streams.warm(ftl, lpn, cooler);
+            let cooled = self.ftl.streams.heat.get_mut(ftl).map_or(0, |heat| heat.shift(lpn));
             self.ftl.streams.moved.unwrap_or(cooled)
         });
         self.ftl.blocks.program_in(stream, plane, lpn, contents)

@@ -114,6 +114,10 @@ pub struct Options<'a> {
     pub soft_below: u32,
     /// Raw members only: which group is cleaned, and how wear is spread.
     pub policies: Policies,
+    /// Raw members only: classes of pages, each with a superblock of its own, and whether moved pages have another.
+    pub streams: u8,
+    /// See `streams`.
+    pub separate: bool,
     /// The run's seed.
     pub seed: u64,
     /// Bytes of a page.
@@ -348,6 +352,8 @@ pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
         groups: 0,
         clean_below: 0,
         soft_below: 0,
+        streams: 1,
+        separate: false,
         policies: Policies::default(),
         seed: 1,
         page_bytes: 0,

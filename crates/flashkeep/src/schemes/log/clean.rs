@@ -43,6 +43,8 @@ pub(super) struct Cleaning {
     pub(super) is_over: bool,
     /// It goes on in idle moments, as long as there is room besides.
     is_soft: bool,
+    /// Pages moved, by their streams; empty if there is one.
+    moved: Vec<u32>,
 }
 
 impl Cleaning {
@@ -124,7 +126,7 @@ impl Log {
 
     /// Whether little is left that the host can be given.
     fn is_low(&self) -> bool {
-        self.aside.is_none() && self.groups.free() + self.erasing + self.rests.len() <= self.clean_below
+        self.aside.is_none() && self.groups.free() + self.erasing + self.rests_of_host() <= self.clean_below
     }
 
     /// The next step towards room for the host.
@@ -153,7 +155,7 @@ impl Log {
         if let Some(cleaning) = &self.cleaning {
             return cleaning.is_gc() && self.go_on(plan);
         }
-        let left = self.groups.free() + self.erasing + self.rests.len();
+        let left = self.groups.free() + self.erasing + self.rests_of_host();
         left <= self.soft_below && self.groups.free() > 0 && !self.is_stuck() && self.clean_one(true, plan)
     }
 
@@ -173,7 +175,9 @@ impl Log {
             return may;
         }
         let (only_lacking, into) = (false, None);
-        self.begin_cleaning(&Begin { victim, cause, only_lacking, rests: 0, groups: 1, into, is_soft });
+        // GC goes on with the group that it has begun, if that is kept for it.
+        let rests = usize::from(self.streams.separate);
+        self.begin_cleaning(&Begin { victim, cause, only_lacking, rests, groups: 1, into, is_soft });
         self.go_on(plan)
     }
 
@@ -305,6 +309,7 @@ impl Log {
             is_last: false,
             is_over: false,
             is_soft: begin.is_soft,
+            moved: Vec::new(),
         });
     }
 
@@ -446,12 +451,13 @@ impl Log {
             // The host goes on with the stripe, and with what waits in it.
             let to = std::mem::replace(&mut cleaning.to, Front::none());
             self.leave_front();
-            self.front = to;
+            self.front = to.of_stream(self.streams.current());
         }
         for at in 0..self.piece.moves.len() {
             let Move { page, from, to } = self.piece.moves[at];
             if self.places.is_current(from) {
                 self.remap(page, from, to);
+                self.cool_down(page);
             }
         }
         if self.cleaning.as_ref().is_some_and(|cleaning| cleaning.is_last) {
@@ -462,7 +468,10 @@ impl Log {
     /// All has been moved: what is left of the groups that took it is the host's.
     fn end_cleaning(&mut self) {
         let Some(mut cleaning) = self.cleaning.take() else { return };
-        let to = std::mem::replace(&mut cleaning.to, Front::none());
+        let mut to = std::mem::replace(&mut cleaning.to, Front::none());
+        let most =
+            (0..).zip(&cleaning.moved).max_by_key(|&(stream, &pages)| (pages, std::cmp::Reverse(stream)));
+        to.stream = most.map_or(0, |(stream, _)| stream);
         for front in cleaning.filled.drain(..).chain([to]).chain(cleaning.more.drain(..)) {
             self.hand_on(front, cleaning.cause);
         }
@@ -472,6 +481,16 @@ impl Log {
         } else {
             cleaning.is_over = true;
             self.cleaning = Some(cleaning);
+        }
+    }
+
+    /// A page has been moved: what is left of the group that took it is for pages like most of those.
+    fn cool_down(&mut self, page: u32) {
+        let stream = self.streams.heat.shift(page);
+        let Some(cleaning) = &mut self.cleaning else { return };
+        if self.streams.heat.classes() > 1 {
+            cleaning.moved.resize(self.streams.heat.classes().into(), 0);
+            cleaning.moved[usize::from(stream)] += 1;
         }
     }
 

@@ -12,6 +12,8 @@ pub(super) const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Front {
     pub(super) group: u32,
+    /// The class of the pages that it takes.
+    pub(super) stream: u8,
     /// The row that is open, while it has slots or pages that wait for their parity.
     pub(super) row: u32,
     /// The next row, and the one after the last.
@@ -39,6 +41,7 @@ impl Front {
     pub(super) fn new(group: u32, rows: Range<u32>, widest: u8) -> Self {
         Front {
             group,
+            stream: 0,
             row: u32::MAX,
             next: rows.start,
             end: rows.end,
@@ -50,6 +53,11 @@ impl Front {
             widest,
             width: widest,
         }
+    }
+
+    /// The same for pages of another class.
+    pub(super) fn of_stream(self, stream: u8) -> Self {
+        Front { stream, ..self }
     }
 
     /// Whether another page can be placed, in this row or a later one.
@@ -79,6 +87,17 @@ impl Front {
         }
         self.parity = self.slots.remove(self.row as usize % width);
         self.width = self.widest.min(width as u8);
+    }
+
+    /// Whether a stripe of a row is open.
+    #[inline]
+    pub(super) fn is_open(&self, row: u32, stripe: u8) -> bool {
+        row == self.row && self.pending > 0 && stripe == self.stripe
+    }
+
+    /// Whether the open row was cut short (its member failed) while pages in it wait for their parity.
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.pending > 0 && self.slots.is_empty()
     }
 
     /// The member that takes the next page of the open stripe.
@@ -189,7 +208,7 @@ impl Log {
     /// The next row, the rest of a group, or a group. The last one that is free is kept.
     fn advance(&mut self) -> bool {
         while self.front.slots.is_empty() {
-            if self.is_stuck() {
+            if self.front.is_cut_short() {
                 return false;
             }
             if self.front.has_rows() {
@@ -200,13 +219,13 @@ impl Log {
                 continue;
             }
             self.leave_front();
-            let next = match self.rests.pop_front() {
-                None if self.groups.free() < 2 => return false,
+            let next = match self.own_rest() {
+                None if self.groups.free() < 2 => self.take_over(),
                 None => self.open_group(),
                 rest => rest,
             };
             let Some(next) = next else { return false };
-            self.front = next;
+            self.front = next.of_stream(self.streams.current());
             self.wants_room = true;
         }
         true
@@ -222,11 +241,11 @@ impl Log {
 
     /// Whether the host has nowhere to write to, and cannot be given anything.
     pub(super) fn is_starved(&self) -> bool {
-        !self.front.has_room() && self.rests.is_empty() && self.groups.free() < 2
+        !self.fronts().any(Front::has_room) && self.rests.is_empty() && self.groups.free() < 2
     }
 
-    /// Whether the open row was cut short (its member failed) while pages in it wait for their parity.
+    /// Whether an open row was cut short.
     pub(super) fn is_stuck(&self) -> bool {
-        self.front.pending > 0 && self.front.slots.is_empty()
+        self.fronts().any(Front::is_cut_short)
     }
 }

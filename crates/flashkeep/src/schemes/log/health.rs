@@ -256,7 +256,9 @@ impl Log {
             }
             if lacks && self.is_pending(place) && view.alive(member) {
                 // What the controller keeps of the stripe is not its parity.
-                self.front.next_stripe();
+                if let Some(front) = self.pending_front(place) {
+                    front.next_stripe();
+                }
                 self.count_stripe(place);
             }
         }
@@ -281,7 +283,7 @@ impl Log {
         if !self.is_roomy() {
             return;
         }
-        self.front.leave_out(member);
+        self.fronts_mut().for_each(|front| front.leave_out(member));
         for mut rest in std::mem::take(&mut self.rests) {
             rest.leave_out(member);
             if rest.has_room() {

@@ -11,6 +11,7 @@
 //! | `places` | which page lies where, and which stripe each place belongs to |
 //! | `groups` | how much each group holds, how often it has been erased, which ones are free |
 //! | `front` | a group that is being filled: slots, stripes, rows |
+//! | `streams` | several open groups, one for each class of pages |
 //! | `write` | what the host asks, and stripes that are closed early |
 //! | `clean` | cleaning, piece by piece |
 //! | `health` | units that stripes lack, and what that exposes |
@@ -46,6 +47,7 @@ pub(super) use medium::over_drives;
 use places::{Place, Places};
 use rebuild::Mend;
 use std::collections::VecDeque;
+use streams::Streams;
 pub(super) use wear::{Reliability, Widths};
 
 mod age;
@@ -60,6 +62,7 @@ mod places;
 mod rebuild;
 mod recover;
 mod repair;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod wear;
@@ -134,8 +137,9 @@ pub struct Log {
     adds_slowly: bool,
     places: Places,
     groups: Groups,
-    /// The group that the host fills, and those that it will go on with.
+    /// The group that the host fills, those of other streams, and those that it will go on with.
     front: Front,
+    streams: Streams,
     rests: VecDeque<Front>,
     /// While superblocks are aged by construction: those that were filled in part.
     #[serde(skip)]
@@ -188,6 +192,7 @@ impl Log {
             places: Places::new(members, rows, pages + 1),
             groups: Groups::new(medium.superblocks, medium.pages, medium.journal_pages),
             front: Front::none(),
+            streams: Streams::new(options.streams, options.separate, pages as u32 + 1),
             rests: VecDeque::new(),
             aside: None,
             cleaning: None,
@@ -245,8 +250,8 @@ impl Log {
     fn count_less(&mut self, place: Place) {
         let group = self.group_of(place);
         self.groups.less(group);
-        if self.is_pending(place) {
-            self.front.current -= 1;
+        if let Some(front) = self.pending_front(place) {
+            front.current -= 1;
         } else if self.health.troubled && self.is_lacking(place) {
             self.health.count(group, -1);
         }
@@ -257,8 +262,8 @@ impl Log {
     fn count_more(&mut self, place: Place) {
         let group = self.group_of(place);
         self.groups.more(group);
-        if self.is_pending(place) {
-            self.front.current += 1;
+        if let Some(front) = self.pending_front(place) {
+            front.current += 1;
         } else if self.health.troubled && self.is_lacking(place) {
             self.health.count(group, 1);
         }
@@ -278,12 +283,18 @@ impl Log {
         self.groups.of_row(self.places.row(place))
     }
 
-    /// Whether it is part of the host's open stripe, which no parity on flash covers yet.
+    /// Whether it is part of an open stripe of the host, which no parity on flash covers yet.
     #[inline]
     fn is_pending(&self, place: Place) -> bool {
-        self.places.row(place) == self.front.row
-            && self.front.pending > 0
-            && self.places.stripe(place) == self.front.stripe
+        let (row, stripe) = (self.places.row(place), self.places.stripe(place));
+        self.fronts().any(|front| front.is_open(row, stripe))
+    }
+
+    /// The group that is being filled with the open stripe that a place is part of, if it is.
+    #[inline]
+    fn pending_front(&mut self, place: Place) -> Option<&mut Front> {
+        let (row, stripe) = (self.places.row(place), self.places.stripe(place));
+        self.fronts_mut().find(|front| front.is_open(row, stripe))
     }
 
     /// The places of a group, as places are numbered.
@@ -423,7 +434,7 @@ impl Scheme for Log {
 
     #[inline]
     fn exposed(&self) -> u64 {
-        u64::from(self.front.current) + self.health.lacking
+        self.fronts().map(|front| u64::from(front.current)).sum::<u64>() + self.health.lacking
     }
 
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {

@@ -161,9 +161,10 @@ impl Log {
 
     /// Whether pages that wait for their parity could not all be read.
     fn pending_lacks(&self) -> bool {
-        self.health.troubled && self.front.pending > 0 && {
-            let row = self.places.of_row(self.front.row);
-            let mut pending = row.filter(|&place| self.is_pending(place));
+        self.health.troubled && {
+            let open = self.fronts().filter(|front| front.pending > 0);
+            let mut pending =
+                open.flat_map(|front| self.places.of_row(front.row)).filter(|&place| self.is_pending(place));
             pending.any(|place| self.health.missing.has(place.0))
         }
     }
@@ -336,7 +337,7 @@ impl Log {
 
     fn move_elsewhere(&mut self, begin: &Begin, view: &View<'_>, plan: &mut Plan) -> bool {
         let group = begin.victim;
-        let is_front = self.front.group == group;
+        let is_front = self.turn_to_one(|front| front.group == group);
         if is_front && self.adds_slowly && view.held(Hold::Open.key()) {
             return false;
         }

@@ -44,6 +44,7 @@ impl Log {
     /// Finds out what there is. Tells what members lack that could be brought back.
     pub(super) fn restart(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.front = Front::none();
+        self.streams.restart();
         self.rests = VecDeque::new();
         (self.cleaning, self.migration, self.moving, self.erasing) = (None, None, false, 0);
         self.piece = super::Piece::default();

@@ -9,7 +9,8 @@ use crate::engine::{Key, Outcome, Page, Plan, Role, Spare, Step, View};
 impl Log {
     /// The stripe that was closed last may have a parity that the controller has not submitted yet.
     pub(super) fn repair_lock(&self, place: Place) -> Option<Key> {
-        let last = self.adds_slowly && self.front.pending == 0 && self.places.row(place) == self.front.row;
+        let row = self.places.row(place);
+        let last = self.adds_slowly && self.fronts().any(|front| front.pending == 0 && front.row == row);
         last.then(|| Hold::Open.key())
     }
 
@@ -48,8 +49,9 @@ impl Log {
             view.has(member, page) && !tried(unit)
         };
         let parity = self.places.units(place).any(|unit| self.places.is_parity(unit));
-        if self.is_pending(place) {
-            plan.peek = Some(self.front.sum());
+        let (row, stripe) = (self.places.row(place), self.places.stripe(place));
+        if let Some(front) = self.fronts().find(|front| front.is_open(row, stripe)) {
+            plan.peek = Some(front.sum());
         } else if !parity {
             return Outcome::Lost;
         }

@@ -1,5 +1,6 @@
 //! Host commands, and stripes that are closed early.
 
+use super::front::{Front, NONE};
 use super::places::Place;
 use super::{Hold, Log};
 use crate::engine::{
@@ -23,13 +24,15 @@ impl Log {
     #[inline]
     pub(super) fn write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
         self.before = command.flags.has(Flags::BEFORE);
+        let page = command.start.0;
+        self.turn_to(self.streams.heat.of_written(page));
         if self.front.slots.is_empty() {
             self.note_wear(view);
         }
         if !self.has_slot() {
             return Verdict::Wait;
         }
-        let page = command.start.0;
+        self.heat_up(page);
         let Log { front, places, .. } = self;
         plan.carry = (front.pending > 0).then(|| front.sum());
         let role = Role::Data(front.pending);
@@ -50,6 +53,14 @@ impl Log {
             plan.release = Release::Submitted;
         }
         Verdict::Go
+    }
+
+    /// The host has written a page.
+    #[inline]
+    fn heat_up(&mut self, page: u32) {
+        if u64::from(page) < self.pages {
+            self.streams.heat.write(page);
+        }
     }
 
     pub(super) fn forget(&mut self, command: &Command) {
@@ -81,7 +92,7 @@ impl Log {
 
     /// Nothing has come for a while: what waits for its parity is given one.
     pub(super) fn close_early(&mut self, plan: &mut Plan) -> bool {
-        if self.front.pending == 0 {
+        if !self.turn_to_one(Front::is_cut_short) && !self.turn_to_one(|front| front.pending > 0) {
             return false;
         }
         plan.carry = Some(self.front.sum());
@@ -95,7 +106,9 @@ impl Log {
     /// programmed in order), and no write overtakes one that waits for that.
     pub(super) fn lock_open(&self, command: &Command) -> Lock {
         let key = Hold::Open.key();
-        let closes = command.verb == Verb::Write && self.front.may_complete();
+        let row = |stream: u8| self.fronts().find(|front| front.group != NONE && front.stream == stream);
+        let own = row(self.streams.heat.of_written(command.start.0)).filter(|front| front.has_room());
+        let closes = command.verb == Verb::Write && own.is_none_or(Front::may_complete);
         if closes { Lock::Hold(key) } else { Lock::Pass(key) }
     }
 }

@@ -96,6 +96,8 @@ impl<'a> Options<'a> {
             groups: 0,
             clean_below: 0,
             soft_below: 0,
+            streams: 1,
+            separate: false,
             policies: Default::default(),
             seed: 1,
             page_bytes: 4096,

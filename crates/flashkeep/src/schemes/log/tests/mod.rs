@@ -3,6 +3,7 @@
 
 mod cleaning;
 mod failures;
+mod streams;
 mod striping;
 
 use super::data_in_row;
@@ -23,6 +24,8 @@ struct Setup {
     member_pages: u64,
     clean_below: u32,
     soft_below: u32,
+    streams: u8,
+    separate: bool,
     policies: Policies,
     report: Report,
     seed: u64,
@@ -41,6 +44,8 @@ impl Setup {
             member_pages,
             clean_below,
             soft_below,
+            streams: 1,
+            separate: false,
             policies,
             report,
             seed,
@@ -67,6 +72,8 @@ impl Setup {
             groups: self.groups,
             clean_below: self.clean_below,
             soft_below: self.soft_below,
+            streams: self.streams,
+            separate: self.separate,
             policies: self.policies,
             seed: self.seed,
             page_bytes: 4096,

@@ -1,0 +1,107 @@
+//! Several open superblocks, one for each class of pages ([`Heat`]): pages with different lifetimes do not share
+//! superblocks. With `ftl.gc.separate` GC goes on with the superblock that it began, and the host does not get the rest of it.
+//!
+//! The superblock of the page that was written last is the log's `front`; those of the other streams are aside. GC copies
+//! what a victim holds into one superblock, whose rest goes to the stream of most of that. A stream that finds no free
+//! superblock goes on in another one's, so that every slot can be used for any page.
+
+use super::Log;
+use super::front::{Front, NONE};
+use crate::blocks::Heat;
+use serde::{Deserialize, Serialize};
+
+/// The streams of a log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Streams {
+    pub(super) heat: Heat,
+    /// Moved pages have a superblock of their own.
+    pub(super) separate: bool,
+    /// The stream whose superblock is in front, and the superblocks of the streams; the place of that one is empty. There are
+    /// none with a single stream.
+    current: u8,
+    aside: Vec<Front>,
+}
+
+impl Streams {
+    pub(super) fn new(classes: u8, separate: bool, pages: u32) -> Self {
+        let aside = if classes > 1 { vec![Front::none(); classes.into()] } else { Vec::new() };
+        Streams { heat: Heat::new(classes, pages), separate, current: 0, aside }
+    }
+
+    /// All superblocks are closed.
+    pub(super) fn restart(&mut self) {
+        self.current = 0;
+        self.aside.fill(Front::none());
+    }
+
+    /// The stream whose superblock is in front.
+    pub(super) fn current(&self) -> u8 {
+        self.current
+    }
+}
+
+impl Log {
+    /// The open superblocks of the host.
+    #[inline]
+    pub(super) fn fronts(&self) -> impl Iterator<Item = &Front> {
+        std::iter::once(&self.front).chain(&self.streams.aside)
+    }
+
+    #[inline]
+    pub(super) fn fronts_mut(&mut self) -> impl Iterator<Item = &mut Front> {
+        std::iter::once(&mut self.front).chain(&mut self.streams.aside)
+    }
+
+    /// The superblock of a stream is in front from now on.
+    #[inline]
+    pub(super) fn turn_to(&mut self, stream: u8) {
+        if stream != self.streams.current {
+            let Log { front, streams, .. } = self;
+            std::mem::swap(front, &mut streams.aside[usize::from(streams.current)]);
+            std::mem::swap(front, &mut streams.aside[usize::from(stream)]);
+            streams.current = stream;
+        }
+    }
+
+    /// The stream that has such a superblock is in front from now on; false if there is none.
+    pub(super) fn turn_to_one(&mut self, wanted: impl Fn(&Front) -> bool) -> bool {
+        if wanted(&self.front) {
+            return true;
+        }
+        let found = self.streams.aside.iter().position(wanted);
+        if let Some(stream) = found {
+            self.turn_to(stream as u8);
+        }
+        found.is_some()
+    }
+
+    /// What is left of a superblock for the stream in front: one of its own, or, if GC does not keep what it leaves, none.
+    pub(super) fn own_rest(&mut self) -> Option<Front> {
+        let stream = self.streams.current;
+        let own = |rest: &Front| rest.stream == stream;
+        let at = if self.streams.separate { None } else { self.rests.iter().position(own) };
+        at.and_then(|at| self.rests.remove(at))
+    }
+
+    /// No superblock is free: the stream in front goes on in what is left of another, and those that are full are closed.
+    pub(super) fn take_over(&mut self) -> Option<Front> {
+        for at in 0..self.streams.aside.len() {
+            let front = &self.streams.aside[at];
+            if front.group != NONE && !front.has_room() && front.pending == 0 {
+                self.groups.close(front.group);
+                self.streams.aside[at] = Front::none();
+                self.wants_room = true;
+            }
+        }
+        let rest = self.rests.pop_front();
+        rest.or_else(|| {
+            let open = self.streams.aside.iter_mut().find(|front| front.has_room())?;
+            Some(std::mem::replace(open, Front::none()))
+        })
+    }
+
+    /// Rests that count as room for the host.
+    pub(super) fn rests_of_host(&self) -> usize {
+        if self.streams.separate { 0 } else { self.rests.len() }
+    }
+}
