@@ -23,7 +23,9 @@ def run_report(summary: Summary, page: Page) -> str:
 
 def age_report(file: str, summary: Summary) -> str:
     """A saved drive: how full it is, how it was conditioned, and the warnings."""
-    told = f"{file}: {name(summary)}, {share(summary['fill'])} of its pages hold data"
+    told = f"{file}: {name(summary)}"
+    if summary["fill"] is not None:  # a disk
+        told += f", {share(summary['fill'])} of its pages hold data"
     found = summary.get("conditioning")
     if found:
         steady = "steady" if found["steady"] else "not steady"

@@ -86,6 +86,29 @@ def test_mirrored_drives_come_to_their_ends_together(flashkeep: Command, worn: P
     assert code == 3
     assert "members at the end of their lives" in out
     assert "read-only from then on" in out
-    code, _, err = flashkeep("run", worn, writes, "--fail", "channel:0@worn")
+    code, _, err = flashkeep("run", worn, writes, "--fail", "channel:0@worn,transient")
     assert code == 2
-    assert "`worn` is for a permanent failure of a whole member of an array" in err
+    assert "`worn` is for a permanent failure of flash or of a member of an array" in err
+    code, _, err = flashkeep("run", "2CM-128", writes, "--fail", "channel:0@worn")
+    assert (code, "takes ftl.wear.erase_budget" in err) == (2, True)
+
+
+def test_blocks_fail_when_they_are_worn(flashkeep: Command, tmp_path: Path) -> None:
+    """They had been retired with their last erases, and nothing was left on them: the failures cost nothing."""
+    drive = tmp_path / "drive.toml"
+    drive.write_text(
+        "[flash]\nchannels = 1\nchips_per_channel = 1\nplanes_per_die = 1\nblocks_per_plane = 16\n"
+        "pages_per_block = 8\n[ftl]\nover_provisioning = 0.9\nwear.erase_budget = 4\n"
+    )
+    writes = "synth:random,requests=405,write=1,size=4KiB,rate=1k"
+    fails = [word for block in range(16) for word in ("--fail", f"block:0.0.0.0.{block}@worn")]
+    found = []
+    for options in ([], fails):
+        code, out, _ = flashkeep("run", drive, writes, *options, "--verify", "--json")
+        found.append((code, json.loads(out)))
+    (code, alone), (failed, summary) = found
+    assert failed == code
+    assert summary["integrity"]["lost_pages"] == alone["integrity"]["lost_pages"]
+    assert summary["wear"]["expired_blocks"] == alone["wear"]["expired_blocks"] > 0
+    begun = [phase for phase in summary["phases"] if phase["event"]]
+    assert 0 < len(begun) <= summary["wear"]["expired_blocks"]

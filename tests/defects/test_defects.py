@@ -465,7 +465,7 @@ def test_a_second_power_loss_of_members_with_dram_loses_only_what_was_volatile(b
     {"flash.chips_per_channel": 3, "flash.blocks_per_plane": 12, "flash.pages_per_block": 6, "ftl.gc.copyback": "on"},
 ])  # fmt: skip
 def test_collections_that_a_saved_drive_begins_with_are_counted(bench: Bench, keys: dict[str, Any]) -> None:
-    """Work that a drive begins at time 0, before the first request, is in `operations` as in --operations and `wear`."""
+    """Work that a drive begins at time 0, before the first request, is in `operations` as in the file and `wear`."""
     keys = {"flash.channels": 1, "flash.chips_per_channel": 1, "flash.planes_per_die": 1,
             "ftl.over_provisioning": 0.5, **keys}  # fmt: skip
     saved, file = bench.folder / "used", bench.folder / "operations.csv"

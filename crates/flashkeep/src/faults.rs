@@ -6,6 +6,7 @@ use crate::drive::Fault;
 use crate::error::Error;
 use crate::flash::{Geometry, Level, Place};
 use crate::kernel::{SimTime, Span};
+use crate::schemes::Recovers;
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -19,6 +20,10 @@ pub enum What {
     Member(u32),
     /// A member of an array, whole ([`Event::path`]).
     Whole,
+    /// A disk that stands alone, whole.
+    Disk,
+    /// A page of a disk.
+    DiskPage(u32),
     /// The non-volatile memory of the redundancy.
     Memory,
     /// The drive's power, which comes back at once.
@@ -34,7 +39,8 @@ pub enum When {
     After(u64),
     /// When this percentage of the requests has been admitted.
     Share(f64),
-    /// When it refuses its first write because too few of its blocks have erases left.
+    /// A member of an array when it refuses its first write because too few of its blocks have erases left; a part of its
+    /// flash when that has been erased, on average, as often as `ftl.wear.erase_budget` says.
     Worn,
 }
 
@@ -68,7 +74,20 @@ pub fn events(fail: &[String], scenario: Option<&Path>, drive: &Resolved) -> Res
     if let Some(path) = scenario {
         events.extend(from_file(path, drive)?);
     }
+    if let Some(event) = events.iter().find(|event| event.when == When::Worn && !has_budget(event, drive)) {
+        return Err(Error::Option(format!(
+            "{}: {}: `worn` for a part of a drive takes ftl.wear.erase_budget, which the drive does not have",
+            if fail.is_empty() { "--scenario" } else { "--fail" },
+            event.text
+        )));
+    }
     Ok(events)
+}
+
+/// Whether it is known when the part of a drive that an event is about is worn.
+fn has_budget(event: &Event, drive: &Resolved) -> bool {
+    let wears = |drive: &Resolved| drive.spec.ftl.wear.erase_budget.is_some();
+    event.what == What::Whole || drive.descendant(&event.path).is_some_and(wears)
 }
 
 fn from_option(text: &str, drive: &Resolved) -> Result<Event, String> {
@@ -108,16 +127,11 @@ fn consistent(event: Event) -> Result<Event, String> {
                 .into(),
         );
     }
-    if event.replace_after.is_some() && matches!(event.what, What::Flash(Fault::Block(..) | Fault::Page(_))) {
-        return Err("`replace_after` is for channels, chips, dies, planes and members".into());
-    }
-    if event.when == When::Worn && (event.what != What::Whole || event.transient) {
-        return Err(
-            "`worn` is for a permanent failure of a whole member of an array, such as member:0@worn".into()
-        );
-    }
-    if event.transient && event.what == What::Memory {
-        return Err("the non-volatile memory has no transient failures".into());
+    let wears = matches!(event.what, What::Whole | What::Member(_) | What::Flash(_));
+    if event.when == When::Worn && (!wears || event.transient) {
+        return Err("`worn` is for a permanent failure of flash or of a member of an array, such as \
+                    member:0@worn or chip:0.1@worn"
+            .into());
     }
     Ok(event)
 }
@@ -187,7 +201,7 @@ const LEVELS: [&str; 6] = ["channel", "chip", "die", "plane", "block", "page"];
 /// Why an array would not find its pages again, if it would not.
 fn array_not_recovered(array: &Resolved) -> Option<String> {
     let scheme = array.scheme();
-    if !scheme.recovers {
+    if scheme.recovers == Recovers::No {
         return Some(format!(
             "found `power`, which is not simulated yet with redundancy.scheme = \"{}\" over drives: its \
              state in memory cannot be recovered",
@@ -201,21 +215,16 @@ fn array_not_recovered(array: &Resolved) -> Option<String> {
 /// The member of an array that would not find its pages again, and why; none where all would. Whether the array's pages
 /// have the host's numbers.
 fn member_not_recovered(array: &Resolved, numbered: bool) -> Option<String> {
-    // Of copies each has the number of what it is a copy of.
-    let copies = |drive: &Resolved| drive.scheme().copies || drive.members() == 1;
-    let has_parity = |drive: &Resolved| (drive.scheme().survives)(drive.members()) > 0 && !copies(drive);
-    let numbered = numbered && copies(array);
+    let numbered = numbered && array.passes_numbers();
     array.array.iter().find_map(|member| {
-        let why = match () {
-            () if member.is_disk() => return None,
-            () if member.is_array() && !member.scheme().recovers => {
-                "its scheme's state in memory cannot be recovered"
+        let why = match member.scheme().recovers {
+            _ if member.is_disk() || member.members() == 1 && !member.is_array() => return None,
+            Recovers::No => "its scheme's state in memory cannot be recovered",
+            Recovers::Numbered if member.is_array() || !numbered => {
+                "it has redundancy of its own, whose pages cannot be identified from the host's page numbers in \
+                 OOB areas"
             }
-            () if has_parity(member) && (member.is_array() || !numbered) => {
-                "it has parity of its own, whose pages cannot be identified from the host's page numbers \
-                 in OOB areas"
-            }
-            () => return if member.is_array() { member_not_recovered(member, numbered) } else { None },
+            _ => return if member.is_array() { member_not_recovered(member, numbered) } else { None },
         };
         Some(format!("`{}`: {why}", member.spec.name))
     })
@@ -255,11 +264,24 @@ fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
             Some(rest) => (drive, text) = (member, rest),
         }
     }
-    if drive.is_disk() {
-        let found = format!("found `{text}`; a disk fails as a whole");
-        return if path.is_empty() { Err(found + ", and only as a member of an array") } else { Err(found) };
+    let what = match drive.disk().map(|disk| disk.sectors() / disk.page_sectors()) {
+        Some(pages) => of_disk(text, pages, path.is_empty())?,
+        None => what(text, drive)?,
+    };
+    Ok((path, what))
+}
+
+/// What of a disk, which stands alone or is a member of an array.
+fn of_disk(text: &str, pages: u64, alone: bool) -> Result<What, String> {
+    let page = text.strip_prefix("page:").and_then(|number| number.parse().ok());
+    match (text, page) {
+        ("disk", _) if alone => Ok(What::Disk),
+        ("power", _) if alone => Ok(What::Power),
+        (_, Some(page)) if u64::from(page) < pages => Ok(What::DiskPage(page)),
+        (_, Some(_)) => Err(format!("`{text}`: this disk has pages 0 to {}", pages - 1)),
+        _ if alone => Err(format!("found `{text}`; of a disk, `disk`, page:N and power are accepted")),
+        _ => Err(format!("found `{text}`; of a disk in an array, member:M and member:M/page:N are accepted")),
     }
-    Ok((path, what(text, drive)?))
 }
 
 fn what(text: &str, drive: &Resolved) -> Result<What, String> {
@@ -421,7 +443,7 @@ mod tests {
             ("chip:3.0@-1s", "a simulated time"),
             ("chip:3.0@101%", "50%"),
             ("chip:3.0@5req,gently", "`transient`"),
-            ("page:0.0.0.0.0.0@1s,replace_after=1s", "for channels"),
+            ("power@worn", "`worn` is for"),
             ("chip:0.0@1s,transient,replace_after=1s", "exclude"),
             ("member:2@1s", "0 to 1"),
             ("nvram@1s", "no such memory"),
@@ -431,6 +453,20 @@ mod tests {
         ] {
             let message = from_option(text, &drive).expect_err(text);
             assert!(message.contains(part), "{text}: {message}");
+        }
+        let message = events(&["chip:0.0@worn".to_owned()], None, &drive).expect_err("no budget").to_string();
+        assert!(message.contains("ftl.wear.erase_budget"), "{message}");
+    }
+
+    #[test]
+    fn parts_of_disks_fail() {
+        let disk = load_text("d.toml", "[disk]\ncapacity_gb = 0.02\n", &[]).expect("a disk");
+        let read = |text: &str| from_option(text, &disk);
+        assert_eq!(read("disk@1s").expect("it").what, What::Disk);
+        assert_eq!(read("page:100@50%,transient").expect("a page").what, What::DiskPage(100));
+        assert_eq!(read("power@1s").expect("its power").what, What::Power);
+        for (text, part) in [("page:9999999@1s", "has pages 0 to"), ("chip:0.0@1s", "of a disk, `disk`")] {
+            assert!(read(text).expect_err(text).contains(part), "{text}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Files that a run writes: they appear under their final name only when they are complete.
 
-use crate::drive::{Logs, Operation};
+use crate::disk::Surface;
+use crate::drive::{DiskAccess, Logs, Operation};
 use crate::engine::Page;
 use crate::error::Error;
 use crate::flash::{Geometry, Pools, Ppn};
@@ -18,12 +19,46 @@ pub struct Site {
     pub pools: Pools,
 }
 
-/// The drives of an array by device number, none for devices of other kinds; or a lone drive.
-pub type Sites = Vec<Option<Site>>;
+/// A disk that stands alone, as files name its places.
+#[derive(Clone, Debug)]
+pub struct Platters {
+    /// Where its sectors are.
+    pub surface: Surface,
+    /// Sectors of a page.
+    pub page_sectors: u64,
+}
+
+/// What files name the places of.
+#[derive(Clone, Debug)]
+pub enum Sites {
+    /// The drives of an array by the numbers of its devices, nothing where those are something else; or a drive alone.
+    Flash(Vec<Option<Site>>),
+    /// A disk alone.
+    Disk(Platters),
+}
+
+impl Sites {
+    /// The drives.
+    pub(crate) fn drives(&self) -> &[Option<Site>] {
+        match self {
+            Sites::Flash(sites) => sites,
+            Sites::Disk(_) => &[],
+        }
+    }
+}
+
+/// A page of a device, as the map has it.
+#[derive(Clone, Copy, Debug)]
+pub enum Spot {
+    /// On flash, and which device's.
+    Flash(u16, Ppn),
+    /// On a disk that stands alone.
+    Disk(Page),
+}
 
 /// Whether they belong to an array.
 pub(crate) fn are_members(sites: &Sites) -> bool {
-    sites.iter().flatten().any(|site| !site.member.is_empty())
+    sites.drives().iter().flatten().any(|site| !site.member.is_empty())
 }
 
 /// A log of operations in a file.
@@ -55,24 +90,52 @@ pub fn operations(path: &Path, sites: Sites) -> Result<Box<dyn Logs>, Error> {
     let (mut out, path) = open(path)?;
     let members = are_members(&sites);
     let member = if members { "member," } else { "" };
-    let header = format!("start_ns,end_ns,{member}channel,chip,die,plane,block,page,kind,cause");
+    let place = match sites {
+        Sites::Flash(_) => "channel,chip,die,plane,block,page",
+        Sites::Disk(_) => "page,pages,cylinder,head",
+    };
+    let header = format!("start_ns,end_ns,{member}{place},kind,cause");
     let failed = writeln!(out, "{header}").err().map(|error| problem(&path, &error));
     Ok(Box::new(OperationLog { out, sites, members, path, failed }))
 }
 
-impl Logs for OperationLog {
+impl OperationLog {
     /// The first error is kept and reported at the end.
+    fn check(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            self.failed.get_or_insert_with(|| problem(&self.path, &error));
+        }
+    }
+}
+
+impl Logs for OperationLog {
     fn add(&mut self, device: u16, operation: &Operation) {
-        let Some(site) = self.sites[usize::from(device)].as_ref().filter(|_| self.failed.is_none()) else {
-            return;
-        };
+        let site = self.sites.drives().get(usize::from(device)).and_then(Option::as_ref);
+        let Some(site) = site.filter(|_| self.failed.is_none()) else { return };
         let (member, comma) = (&site.member, if self.members { "," } else { "" });
         let place = site.place_of(operation);
         let (start, end) = (operation.start.0, operation.end.0);
         let (kind, cause) = (operation.kind.name(), operation.cause.name());
-        if let Err(error) = writeln!(self.out, "{start},{end},{member}{comma}{place},{kind},{cause}") {
-            self.failed = Some(problem(&self.path, &error));
-        }
+        let written = writeln!(self.out, "{start},{end},{member}{comma}{place},{kind},{cause}");
+        self.check(written);
+    }
+
+    fn access(&mut self, _: u16, access: &DiskAccess) {
+        let Sites::Disk(disk) = &self.sites else { return };
+        let DiskAccess { start, end, page, pages, kind, cause } = *access;
+        let place = disk.surface.place(u64::from(page.0) * disk.page_sectors);
+        let written = writeln!(
+            self.out,
+            "{},{},{},{pages},{},{},{},{}",
+            start.0,
+            end.0,
+            page.0,
+            place.cylinder,
+            place.head,
+            kind.name(),
+            cause.name()
+        );
+        self.check(written);
     }
 
     /// Gives the file its final name.
@@ -110,7 +173,7 @@ pub fn map(
     path: &Path,
     sites: &Sites,
     pages: u32,
-    copies: &dyn Fn(Page) -> Vec<Option<(u16, Ppn)>>,
+    copies: &dyn Fn(Page) -> Vec<Option<Spot>>,
 ) -> Result<(), Error> {
     let (mut out, name) = open(path)?;
     write_map(&mut out, sites, pages, copies)
@@ -122,19 +185,24 @@ fn write_map(
     out: &mut impl Write,
     sites: &Sites,
     pages: u32,
-    places: &dyn Fn(Page) -> Vec<Option<(u16, Ppn)>>,
+    places: &dyn Fn(Page) -> Vec<Option<Spot>>,
 ) -> std::io::Result<()> {
     let copies = (0..pages).map(|page| places(Page(page)).len()).find(|&copies| copies > 0).unwrap_or(1);
     let header: Vec<String> = (0..copies).map(|copy| format!("copy{copy}")).collect();
     writeln!(out, "page,{}", header.join(","))?;
     let members = are_members(sites);
     for page in 0..pages {
-        let name = |at: Option<(u16, Ppn)>| match at
-            .and_then(|(device, ppn)| Some((sites[usize::from(device)].as_ref()?, ppn)))
-        {
-            Some((site, ppn)) if members => format!("{}:{}", site.member, site.place(ppn, '.')),
-            Some((site, ppn)) => site.place(ppn, '.'),
-            None => String::new(),
+        let name = |at: Option<Spot>| match (at, sites) {
+            (Some(Spot::Flash(device, ppn)), Sites::Flash(sites)) => match &sites[usize::from(device)] {
+                Some(site) if members => format!("{}:{}", site.member, site.place(ppn, '.')),
+                Some(site) => site.place(ppn, '.'),
+                None => String::new(),
+            },
+            (Some(Spot::Disk(page)), Sites::Disk(disk)) => {
+                let place = disk.surface.place(u64::from(page.0) * disk.page_sectors);
+                format!("{}.{}", place.cylinder, place.head)
+            }
+            _ => String::new(),
         };
         let places: Vec<String> = places(Page(page)).into_iter().map(name).collect();
         if places.iter().any(|place| !place.is_empty()) {

@@ -8,7 +8,7 @@
 //!
 //! *Source*: the Trace Event Format (Google, 2016).
 
-use crate::drive::{Hold, HostRequest, Logs, Resource};
+use crate::drive::{DiskAccess, Hold, HostRequest, Kind, Logs, Resource};
 use crate::engine::Cause;
 use crate::error::Error;
 use crate::flash::{Geometry, UnitId};
@@ -55,8 +55,11 @@ struct Shown {
     last: Vec<Option<Hold>>,
 }
 
+/// The process and the thread of the arm of a disk that stands alone.
+const ARM: (u32, u32) = (HOST + 1, HOST + 2);
+
 /// The drives with numbers for their processes and threads, no two of which are the same.
-fn number(sites: &Sites) -> Vec<Option<Shown>> {
+fn number(sites: &[Option<Site>]) -> Vec<Option<Shown>> {
     let of = |count: &dyn Fn(&Site) -> u32| sites.iter().flatten().map(count).sum::<u32>();
     let (mut process, mut thread) = (HOST + 1, HOST + 1 + of(&|site| site.geometry.channels));
     let mut shown = |site: &Site| {
@@ -75,7 +78,7 @@ fn number(sites: &Sites) -> Vec<Option<Shown>> {
 /// A file that cannot be written.
 pub fn timeline(path: &Path, sites: &Sites, window: Option<Window>) -> Result<Box<dyn Logs>, Error> {
     let (mut out, path) = output::open(path)?;
-    let shown = number(sites);
+    let shown = number(sites.drives());
     let failed = head(&mut out, sites, &shown).err().map(|error| output::problem(&path, &error));
     Ok(Box::new(Timeline { out, path, failed, shown, window, slices: 0, full_at: None }))
 }
@@ -92,7 +95,11 @@ fn head(out: &mut impl Write, sites: &Sites, shown: &[Option<Shown>]) -> std::io
         )
     };
     name("process_name", HOST, 0, "host")?;
-    for (site, shown) in sites.iter().zip(shown) {
+    if let Sites::Disk(_) = sites {
+        name("process_name", ARM.0, 0, "disk")?;
+        name("thread_name", ARM.0, ARM.1, "arm")?;
+    }
+    for (site, shown) in sites.drives().iter().zip(shown) {
         let (Some(site), Some(shown)) = (site, shown) else { continue };
         let member = if site.member.is_empty() { String::new() } else { format!("member {} ", site.member) };
         let geometry = &site.geometry;
@@ -181,9 +188,19 @@ impl Timeline {
         self.failed = written.err().map(|error| output::problem(&self.path, &error));
     }
 
-    fn write_hold(&mut self, (process, thread): (u32, u32), hold: &Hold) {
-        let Some((start, end)) = self.within(hold.start, hold.end) else { return };
-        let (kind, cause, colour) = (hold.kind.name(), hold.cause.name(), colour(hold.cause));
+    fn write_hold(&mut self, ids: (u32, u32), hold: &Hold) {
+        self.write_slice(ids, [hold.start, hold.end], hold.kind, hold.cause);
+    }
+
+    fn write_slice(
+        &mut self,
+        (process, thread): (u32, u32),
+        [start, end]: [SimTime; 2],
+        kind: Kind,
+        cause: Cause,
+    ) {
+        let Some((start, end)) = self.within(start, end) else { return };
+        let (kind, cause, colour) = (kind.name(), cause.name(), colour(cause));
         let (at, long) = (Micros(start), Micros(end - start));
         let written = write!(
             self.out,
@@ -195,6 +212,13 @@ impl Timeline {
 }
 
 impl Logs for Timeline {
+    fn access(&mut self, _: u16, access: &DiskAccess) {
+        // Disks of arrays are not shown.
+        if self.shown.is_empty() {
+            self.write_slice(ARM, [access.start, access.end], access.kind, access.cause);
+        }
+    }
+
     fn hold(&mut self, device: u16, hold: &Hold) {
         let Some(shown) = &mut self.shown[usize::from(device)] else { return };
         let place = match hold.what {

@@ -190,8 +190,12 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
         self.now = now;
         match &mut self.places[at].device {
             Device::Flash(drive) => drive.fail(now, what, lasting),
-            Device::Disk(disk) if lasting => disk.fail(now),
-            Device::Disk(disk) => disk.forget(now),
+            Device::Disk(disk) => match what {
+                Fault::DiskPage(page) if lasting => disk.lose_page(now, page),
+                Fault::DiskPage(page) => disk.fail_page(now, page),
+                _ if lasting => disk.fail(now),
+                _ => disk.forget(now),
+            },
             Device::Memory(memory) => memory.fail(lasting),
         }
         self.take_off(at);
@@ -288,7 +292,11 @@ impl<C: Contents> Age for DeviceSet<C> {
 
 impl<C: Contents> Observe for DeviceSet<C> {
     fn log(&mut self, log: Box<dyn Logs>) {
-        self.drives_mut().for_each(Drive::keep_told);
+        self.devices_mut().for_each(|device| match device {
+            Device::Flash(drive) => drive.keep_told(),
+            Device::Disk(disk) => disk.keep_told(),
+            Device::Memory(_) => {}
+        });
         self.logs.push(log);
     }
 

@@ -170,14 +170,18 @@ impl<C: Contents> DeviceSet<C> {
     /// Tells the logs what a drive has told.
     #[cold]
     pub(super) fn pass_on(&mut self, at: usize) {
-        let Device::Flash(drive) = &mut self.places[at].device else { return };
-        for told in drive.take_told() {
-            for log in &mut self.logs {
-                match &told {
-                    Told::Operation(operation) => log.add(at as u16, operation),
-                    Told::Hold(hold) => log.hold(at as u16, hold),
-                }
-            }
+        let (device, logs) = (at as u16, &mut self.logs);
+        match &mut self.places[at].device {
+            Device::Flash(drive) => drive.take_told().for_each(|told| {
+                logs.iter_mut().for_each(|log| match &told {
+                    Told::Operation(operation) => log.add(device, operation),
+                    Told::Hold(hold) => log.hold(device, hold),
+                });
+            }),
+            Device::Disk(disk) => disk
+                .take_told()
+                .for_each(|access| logs.iter_mut().for_each(|log| log.access(device, &access))),
+            Device::Memory(_) => {}
         }
     }
 }

@@ -64,6 +64,18 @@ impl<C: Contents> Disk<C> {
         }
     }
 
+    /// A page fails for good, and the disk says so. What is written there next goes to spare sectors (which cost no time).
+    #[cold]
+    pub fn lose_page(&mut self, now: SimTime, page: Page) {
+        self.now = now;
+        if !self.dead && !self.is_in_memory(now, page.0) && self.pages.holds(page.0) {
+            self.spoilt = true;
+            self.pages.lose(page.0);
+            self.drop_fate(page.0);
+            self.done.push(Done::gone(self.leaf, page));
+        }
+    }
+
     /// Nothing that the platter has can be read any more, until it is written again.
     #[cold]
     pub fn forget(&mut self, now: SimTime) {

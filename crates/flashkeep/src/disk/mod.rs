@@ -24,7 +24,7 @@ pub use seek::{SeekTable, Wrong};
 pub use statistics::Statistics;
 pub use surface::{Place, Surface, sectors_of};
 
-use crate::drive::{Counters, Kind};
+use crate::drive::{Counters, DiskAccess, Kind};
 use crate::engine::{
     Below, Command, Contents, Done, FixedMap, Flags, LeafId, Leaves, Page, Spare, Ticket, Verb,
 };
@@ -78,6 +78,8 @@ pub struct Disk<C> {
     done: Vec<Done<C>>,
     counters: Counters,
     statistics: Statistics,
+    /// What it has done since that was taken last, if anything is told of it.
+    told: Option<Vec<DiskAccess>>,
 }
 
 impl<C: Contents> Disk<C> {
@@ -121,6 +123,7 @@ impl<C: Contents> Disk<C> {
             done: Vec::new(),
             counters: Counters::new(1),
             statistics: Statistics::default(),
+            told: None,
             surface,
             seeks,
         }
@@ -179,6 +182,25 @@ impl<C: Contents> Disk<C> {
     pub fn reset_counters(&mut self) {
         self.counters = Counters::new(1);
         self.statistics = Statistics::default();
+    }
+
+    /// From now on what it does is kept for [`Disk::take_told`].
+    pub fn keep_told(&mut self) {
+        self.told.get_or_insert_default();
+    }
+
+    /// What it has done since the last call, in order.
+    pub fn take_told(&mut self) -> impl Iterator<Item = DiskAccess> + '_ {
+        self.told.iter_mut().flat_map(|told| told.drain(..))
+    }
+
+    /// An operation over a run of pages is counted, and told.
+    fn count(&mut self, start: SimTime, end: SimTime, kind: Kind, command: &Command) {
+        let Command { start: page, count: pages, cause, .. } = *command;
+        self.counters.add(0, kind, cause, pages.into());
+        if let Some(told) = &mut self.told {
+            told.push(DiskAccess { start, end, page, pages, kind, cause });
+        }
     }
 
     /// What it did with its time until `until`.
@@ -255,7 +277,7 @@ impl<C: Contents> Disk<C> {
             return self.wait(now, command, ticket);
         }
         if self.untimed && !command.flags.has(Flags::BEFORE) {
-            self.counters.add(0, Kind::Read, command.cause, command.count.into());
+            self.count(now, now, Kind::Read, command);
         }
         let service = if in_memory { self.through_memory(self.sectors(command)) } else { Span::ZERO };
         self.counters.reads_from_memory += if in_memory { u64::from(command.count) } else { 0 };
@@ -280,7 +302,7 @@ impl<C: Contents> Disk<C> {
             return self.wait(now, command, ticket);
         }
         if !before {
-            self.counters.add(0, Kind::Program, command.cause, command.count.into());
+            self.count(now, now, Kind::Program, command);
         }
         self.answer(ticket, command.count.into(), now, Span::ZERO);
     }

@@ -75,12 +75,19 @@ impl<C: Contents> Pages<C> {
     }
 
     pub(super) fn forget(&mut self, page: u32) {
-        if self.holds(page) {
+        if self.holds(page) || self.is_unreadable(page) {
             let (chunk, bit) = (self.chunk_mut(page), 1 << (page % CHUNK));
             chunk.held &= !bit;
             chunk.unreadable &= !bit;
             chunk.contents[(page % CHUNK) as usize] = C::default();
         }
+    }
+
+    /// A page holds nothing any more, and reads of it fail until it is written.
+    pub(super) fn lose(&mut self, page: u32) {
+        self.spoil(page);
+        let (chunk, bit) = (self.chunk_mut(page), 1 << (page % CHUNK));
+        chunk.held &= !bit;
     }
 
     /// What a page holds cannot be read any more.

@@ -158,7 +158,7 @@ impl<C: Contents> Disk<C> {
         let end = passes(&self.surface, first + sectors - 1);
         let pages = Self::range(&command);
         if op.writes() {
-            self.counters.add(0, Kind::Program, command.cause, command.count.into());
+            self.count(now, end, Kind::Program, &command);
             let part = if cached { Part::Durable } else { Part::Both };
             let done = Done::at(ticket, command.count.into(), end);
             self.done.push(Done { part, service: end.since(now), ..done });
@@ -178,7 +178,7 @@ impl<C: Contents> Disk<C> {
             self.under_way = UnderWay { pages, until: end };
             self.leave_cache(id, end);
         } else {
-            self.counters.add(0, Kind::Read, command.cause, command.count.into());
+            self.count(now, end, Kind::Read, &command);
             for (n, page) in (0u32..).zip(pages) {
                 // Of a part of a page, only that passes.
                 let last = first + (u64::from(n + 1) * self.page_sectors).min(sectors) - 1;

@@ -43,6 +43,8 @@ pub enum Fault {
     Page(Ppn),
     /// All of an NVRAM; in a device set, of any leaf that is no flash.
     Nvram(LeafId),
+    /// A page of a disk.
+    DiskPage(Page),
 }
 
 impl Fault {
@@ -60,7 +62,7 @@ impl Fault {
             Fault::Planes { first, count } => (first, count),
             Fault::Block(plane, _) => (plane, 1),
             Fault::Page(ppn) => (geometry.plane_of(ppn), 1),
-            Fault::Nvram(_) => (PlaneId(0), 0),
+            Fault::Nvram(_) | Fault::DiskPage(_) => (PlaneId(0), 0),
         };
         first.0..first.0 + count
     }
@@ -72,7 +74,7 @@ impl Fault {
             && match self {
                 Fault::Block(_, block) => geometry.block_of(ppn) == block,
                 Fault::Page(page) => page == ppn,
-                Fault::Planes { .. } | Fault::Nvram(_) => true,
+                Fault::Planes { .. } | Fault::Nvram(_) | Fault::DiskPage(_) => true,
             }
     }
 
@@ -81,7 +83,7 @@ impl Fault {
         let blocks = match self {
             Fault::Block(_, block) => block..block + 1,
             Fault::Page(ppn) => return vec![ppn],
-            Fault::Planes { .. } | Fault::Nvram(_) => 0..geometry.blocks,
+            Fault::Planes { .. } | Fault::Nvram(_) | Fault::DiskPage(_) => 0..geometry.blocks,
         };
         blocks
             .flat_map(|block| (0..geometry.pages).map(move |page| geometry.ppn(plane, block, page)))
@@ -180,7 +182,7 @@ impl<C: Contents> Drive<C> {
                 self.ftl.blocks.retire_block(plane, block);
             }
             Fault::Page(ppn) if !self.ftl.blocks.is_failed(ppn) => self.ftl.blocks.retire_page(ppn),
-            Fault::Block(..) | Fault::Page(_) | Fault::Nvram(_) => {}
+            Fault::Block(..) | Fault::Page(_) | Fault::Nvram(_) | Fault::DiskPage(_) => {}
         }
     }
 
@@ -241,7 +243,9 @@ impl<C: Contents> Drive<C> {
                 self.stop_reading(now, unit, plane);
                 self.forget_collection(unit, plane);
             }
-            Fault::Block(..) | Fault::Page(_) | Fault::Nvram(_) => self.spoil_reading(unit, what),
+            Fault::Block(..) | Fault::Page(_) | Fault::Nvram(_) | Fault::DiskPage(_) => {
+                self.spoil_reading(unit, what);
+            }
         }
         if let Fault::Block(_, block) = what
             && self.gc.collections[plane.0 as usize].victim == Some(block)

@@ -1,14 +1,36 @@
 //! Output files that cover several drives: adds the drive to each entry.
 
-use super::{Drive, Hold, HostRequest, Log, Operation};
-use crate::engine::Contents;
+use super::{Drive, Hold, HostRequest, Kind, Log, Operation};
+use crate::engine::{Cause, Contents, Page};
 use crate::kernel::SimTime;
+
+/// An operation of a disk: a run of pages that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct DiskAccess {
+    /// When it began.
+    pub start: SimTime,
+    /// When the last page had passed.
+    pub end: SimTime,
+    /// The first page.
+    pub page: Page,
+    /// How many.
+    pub pages: u16,
+    /// What was done.
+    pub kind: Kind,
+    /// Why.
+    pub cause: Cause,
+}
 
 /// Whoever is told of what each of several drives does.
 pub trait Logs: Send {
     /// An operation, when its end is known.
     fn add(&mut self, device: u16, operation: &Operation) {
         let _ = (device, operation);
+    }
+
+    /// An operation of a disk, when its end is known.
+    fn access(&mut self, device: u16, access: &DiskAccess) {
+        let _ = (device, access);
     }
 
     /// A channel or a unit is in use, told when it is granted.

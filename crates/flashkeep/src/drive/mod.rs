@@ -57,7 +57,7 @@ pub use dies::Operation;
 pub use faults::Fault;
 pub use holds::{Hold, HostRequest, Resource};
 pub use leaf::LeafKind;
-pub use logs::{Alone, Logs, Told};
+pub use logs::{Alone, DiskAccess, Logs, Told};
 pub use nvram::Nvram;
 pub use parameters::Parameters;
 pub use recovery::Recovery;

@@ -343,12 +343,17 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whether torn pages have left a plane too little to move what a victim holds: it waits until more of that is
-    /// garbage. A degraded FTL evicts such pages instead, and a power loss may cost them.
+    /// garbage. A degraded FTL without room in any plane evicts such pages instead, and a power loss may cost them.
     pub(super) fn lacks_room(&self, plane: PlaneId, victim: u32) -> bool {
         let free = self.ftl.blocks.plane(plane).free_pages;
-        self.ftl.leaves[self.ftl_of(plane)].limit.is_none()
-            && self.room_to_move(self.ftl.blocks.valid_in(plane, victim)) > free
-            && !self.ftl.blocks.has_held(plane)
+        let lacks = self.room_to_move(self.ftl.blocks.valid_in(plane, victim)) > free;
+        lacks && !self.ftl.blocks.has_held(plane) && !self.is_full(self.ftl_of(plane))
+    }
+
+    /// Whether a degraded FTL has no plane that takes a page of the host.
+    fn is_full(&self, ftl: usize) -> bool {
+        self.ftl.leaves[ftl].limit.is_some()
+            && !self.planes_of(ftl).into_iter().any(|plane| self.ftl.blocks.has_room(plane))
     }
 
     /// Whether a plane has neither room nor anything that it could collect, because versions stay in it until their
@@ -368,6 +373,15 @@ impl<C: Contents> Drive<C> {
         let geometry = &self.flash.geometry;
         if let Some(power) = &mut self.power {
             power.flights.retain(|flight| geometry.plane_of(flight.ppn) != plane);
+        }
+    }
+
+    /// The same of a block.
+    pub(super) fn land_in(&mut self, plane: PlaneId, block: u32) {
+        let geometry = &self.flash.geometry;
+        let index = geometry.block_index(plane, block);
+        if let Some(power) = &mut self.power {
+            power.flights.retain(|flight| geometry.block_index_of(flight.ppn) != index);
         }
     }
 

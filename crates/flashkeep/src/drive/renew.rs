@@ -2,21 +2,45 @@
 
 use super::{Drive, Fault};
 use crate::engine::Contents;
-use crate::flash::PlaneId;
+use crate::flash::{PlaneId, Ppn};
 use crate::kernel::SimTime;
 
 impl<C: Contents> Drive<C> {
-    /// At `now` new planes, erased and never worn, stand where those of `what` have failed, or a new and empty NVRAM.
-    /// What has not failed stays as it is, and a block or a page is not renewed by itself. A leaf that was dead begins
-    /// empty; one that was damaged uses the new planes too.
+    /// At `now` new planes, erased and never worn, stand where those of `what` have failed, or a new block, a page that can
+    /// be programmed after the next erase of its block, or a new and empty NVRAM. What has not failed stays as it is. A
+    /// leaf that was dead begins empty; one that was damaged uses what is new too.
     pub fn renew(&mut self, now: SimTime, what: Fault) {
         self.now = now;
         match what {
             Fault::Nvram(leaf) => self.nvram_mut(leaf).renew(),
             Fault::Planes { .. } => self.renew_planes(now, what),
-            Fault::Block(..) | Fault::Page(_) => {}
+            Fault::Block(plane, block) => self.renew_block(now, plane, block),
+            Fault::Page(ppn) => self.renew_page(now, ppn),
+            Fault::DiskPage(_) => {}
         }
         self.look_again(now);
+    }
+
+    fn renew_block(&mut self, now: SimTime, plane: PlaneId, block: u32) {
+        if self.ftl.blocks.is_dead(plane) || !self.ftl.blocks.is_failed_block(plane, block) {
+            return;
+        }
+        let leaf = self.ftl_of(plane);
+        self.ftl.leaves[leaf].erases -= u64::from(self.ftl.blocks.renew_block(plane, block));
+        self.forget_spares(plane, block);
+        self.land_in(plane, block);
+        if self.ftl.leaves[leaf].rows.is_some() {
+            self.ftl.next_pages[self.flash.geometry.block_index(plane, block)] = 0;
+        } else {
+            self.set_limit(now, leaf);
+        }
+    }
+
+    fn renew_page(&mut self, now: SimTime, ppn: Ppn) {
+        let leaf = self.ftl_of(self.flash.geometry.plane_of(ppn));
+        if self.ftl.blocks.renew_page(ppn) && self.ftl.leaves[leaf].rows.is_none() {
+            self.set_limit(now, leaf);
+        }
     }
 
     fn renew_planes(&mut self, now: SimTime, what: Fault) {

@@ -5,7 +5,7 @@
 //! ([`limit`](super::limit)): it places pages wherever there is room, and maps no more pages than it can
 //! sustain. The first write beyond that is refused, which is the drive's end.
 
-use super::{Drive, Parameters};
+use super::{Drive, Fault, Parameters};
 use crate::engine::Contents;
 use crate::flash::PlaneId;
 use crate::kernel::SimTime;
@@ -101,6 +101,22 @@ impl<C: Contents> Drive<C> {
         let Some(limit) = &mut self.ftl.leaves[ftl].limit else { return self.set_limit(self.now, ftl) };
         limit.most -= lost;
         self.cut_waiting_writes(self.now, ftl);
+    }
+
+    /// Whether the blocks that a fault strikes have had, on average, all their erases.
+    #[must_use]
+    pub fn is_worn(&self, what: Fault) -> bool {
+        let (mut erases, mut blocks) = (0, 0);
+        for plane in what.planes(&self.flash.geometry).map(PlaneId) {
+            let struck = match what {
+                Fault::Block(_, block) => block..block + 1,
+                Fault::Page(ppn) => self.flash.geometry.block_of(ppn)..self.flash.geometry.block_of(ppn) + 1,
+                Fault::Planes { .. } | Fault::Nvram(_) | Fault::DiskPage(_) => 0..self.flash.geometry.blocks,
+            };
+            blocks += u64::from(struck.end - struck.start);
+            erases += struck.map(|block| u64::from(self.ftl.blocks.erases_of(plane, block))).sum::<u64>();
+        }
+        blocks > 0 && erases >= blocks * u64::from(self.health.life.budget)
     }
 
     /// Whether a block has had all its erases.

@@ -385,6 +385,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             (self.troubled, self.announced) = (true, true);
             self.gaps.set(node, page.0, true);
             let change = if part == Part::Refused { Change::Refused(page) } else { Change::Damaged(page) };
+            if part == Part::Refused {
+                self.note_refused(node, page);
+            }
             self.tell_parent(leaves, now, node, change);
         }
     }
@@ -417,7 +420,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
         let Engine { shape, locks, gaps, ports, frames, parked, .. } = self;
         let deeper = After { node, schemes: after, ports, coming: Coming { frames, locks, parked } };
-        ask(scheme, &View { shape, node, below: leaves, locks, gaps, deeper: &deeper })
+        ask(scheme, &View { shape, node, below: leaves, locks, gaps, deeper: &deeper, fell_short: false })
     }
 
     /// An empty plan; it is given back by pushing it on `plans`.

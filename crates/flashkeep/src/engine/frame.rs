@@ -39,6 +39,8 @@ pub(super) struct Frame {
     /// Continuations that still name this frame.
     pub(super) due: u8,
     pub(super) over: bool,
+    /// A member has refused a page of its stripe.
+    pub(super) refused: bool,
     /// When it was begun, if it is a piece of a rebuild.
     pub(super) rebuilds: Option<SimTime>,
     /// Pages that go into its sums, and whether it waits for the controller to add them.
@@ -92,7 +94,7 @@ impl Frame {
         self.service = Span::ZERO;
         self.told = false;
         self.due = 0;
-        self.over = false;
+        (self.over, self.refused) = (false, false);
         self.rebuilds = start.rebuilds;
         self.adding = false;
         self.peeked = plan.peek.is_some();

@@ -13,7 +13,7 @@ use super::locks::Mode;
 use super::plan::{Member, Plan, Release, Step, Tell};
 use super::repair::FailedPage;
 use super::requests::Join;
-use super::scheme::Scheme;
+use super::scheme::{Scheme, View};
 use super::tree::NodeId;
 use crate::kernel::{Id, SimTime, Span};
 
@@ -310,12 +310,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (node, key, holding, background) = (frame.node, frame.key, frame.holding, frame.background);
         if let Some(key) = key {
             if node != NodeId::HOST {
-                let short = background && !self.frames[id].lost.is_empty();
+                let frame = &self.frames[id];
+                let fell_short = background && (frame.refused || !frame.lost.is_empty());
                 self.consult(leaves, node, |scheme, view| {
-                    if short {
-                        scheme.fell_short(key);
-                    }
-                    scheme.settled(key, view);
+                    scheme.settled(key, &View { fell_short, ..*view });
                 });
                 if self.troubled {
                     self.begin_rebuild(now, node);

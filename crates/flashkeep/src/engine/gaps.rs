@@ -5,8 +5,9 @@
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
+use super::frame::Frame;
 use super::leaves::Leaves;
-use super::plan::Member;
+use super::plan::{Key, Member};
 use super::scheme::{Change, Scheme};
 use super::tree::{NodeId, Shape};
 use crate::kernel::{Bits, SimTime};
@@ -79,17 +80,45 @@ impl Gaps {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Of a member that has just been replaced, or has come back, nothing is known but that it lacks pages. Those that are
-    /// known zeros it has.
+    /// Of a member that has just been replaced, or has come back, nothing is known but that it lacks pages. It has those
+    /// that are known zeros: pages of which a scheme has several copies, all equal, and one that lacks nothing holds
+    /// nothing.
     pub(super) fn close_gaps_of_zeros<L: Leaves<C>>(&mut self, leaves: &L, node: NodeId) {
+        if !self.scheme(node).is_some_and(Scheme::is_carefree) {
+            return;
+        }
         let mut zeros = Vec::new();
         self.consult(leaves, node, |scheme, view| {
-            scheme.known_zeros(view, &mut |member, page| zeros.push((member, page)));
+            let mut places = Vec::new();
+            for page in 0..scheme.capacity() as u32 {
+                places.clear();
+                scheme.places(Page(page), |member, page| places.push((member, page)));
+                let has = |&&(member, page): &&(Member, Page)| view.has(member, page);
+                let holds_nothing = |&(member, page): &(Member, Page)| !view.holds(member, page);
+                if places.iter().find(has).is_some_and(holds_nothing) {
+                    let lacks = |place: &&(Member, Page)| view.alive(place.0) && !has(place);
+                    zeros.extend(places.iter().filter(lacks).filter(|place| holds_nothing(place)));
+                }
+            }
         });
         for (Member(member), page) in zeros {
             let child = &self.shape[node.index()].children[usize::from(member)];
             self.gaps.set(*child, page.0, false);
         }
+    }
+
+    /// A node has refused a page: background work on the stripe of that falls short.
+    pub(super) fn note_refused(&mut self, child: NodeId, page: Page) {
+        let Some((node, member)) = self.shape[child.index()].parent else { return };
+        let Some(scheme) = self.scheme(node) else { return };
+        let of_page = || scheme.owner(member, page).map(|page| Key(page.0.into()));
+        let key = scheme.repair_key(member, page).or_else(of_page);
+        let on_it = |frame: &&mut Frame| frame.is_under_way() && frame.node == node && frame.background;
+        self.frames
+            .places_mut()
+            .filter(on_it)
+            .filter(|frame| frame.key.is_some() && frame.key == key)
+            .for_each(|frame| frame.refused = true);
     }
 
     /// A power cut has brought back contents of the root's page that no write had: if they are those of a page that was

@@ -23,7 +23,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.joins = Arena::default();
         self.frames = Arena::default();
         self.sheets = Sheets::default();
-        self.locks = Locks::default();
+        // A log names the stripes that plans had to themselves.
+        let mut held = std::mem::take(&mut self.locks);
         self.gaps.forget_members();
         self.ports.cut(now);
         self.parked = Parked::new(self.shape.len());
@@ -37,17 +38,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // Children before their parents.
         for node in (0..self.shape.len()).rev().map(|node| NodeId(node as u16)) {
             if self.schemes[node.index()].is_some() {
-                self.recover_node(leaves, now, node);
+                self.recover_node(leaves, now, node, &mut held);
             }
         }
         self.settle(leaves, now);
     }
 
-    fn recover_node<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
+    fn recover_node<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, held: &mut Locks) {
         let mut lacking = Vec::new();
+        std::mem::swap(&mut self.locks, held);
         self.consult(leaves, node, |scheme, view| {
             scheme.recover(view, &mut |member, page| lacking.push((member, page)));
         });
+        std::mem::swap(&mut self.locks, held);
         let children = self.shape[node.index()].children.clone();
         for &(Member(member), page) in &lacking {
             let child = children[usize::from(member)];

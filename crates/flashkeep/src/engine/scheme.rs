@@ -189,22 +189,10 @@ pub trait Scheme {
         None
     }
 
-    /// A plan that held `key` is durable. All else that happens while it is under way (a read of the same stripe
-    /// fails, say) still sees the scheme as it was before.
+    /// A plan that held `key` is durable, or as much of it as could be had ([`View::fell_short`]). All else that happens
+    /// while it is under way (a read of the same stripe fails, say) still sees the scheme as it was before.
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let _ = (key, view);
-    }
-
-    /// A piece of background work that holds `key` could not read all that it needed to bring back what it was to. Told
-    /// before [`Scheme::settled`]: the same piece is not to be tried again until something changes.
-    fn fell_short(&mut self, key: Key) {
-        let _ = key;
-    }
-
-    /// A member has been replaced, or has come back: which pages each member that lacks them has all the same, because they
-    /// are known to be zeros.
-    fn known_zeros(&self, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
-        let _ = (view, tell);
     }
 
     /// Whether a member still lacks something that this scheme could bring back to it.
@@ -215,7 +203,8 @@ pub trait Scheme {
     /// The power has been cut, and is back: what the scheme knew is gone, but for what is kept without power and what
     /// pages say of themselves ([`View::spare`]). It says what its members lack: pages that are not there or are older
     /// than they ought to be, and parities that do not fit their data. Those are gaps from then on, of which it is told
-    /// one by one ([`Change::Lacking`]), as it is of members that do not answer; it repairs them like any others.
+    /// one by one ([`Change::Lacking`]), as it is of members that do not answer; it repairs them like any others. A log
+    /// names the stripes that plans had to themselves when the power failed: only here these are [`View::held`].
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         let _ = (view, lacks);
     }
@@ -296,6 +285,7 @@ pub struct View<'a> {
     pub(super) locks: &'a Locks,
     pub(super) gaps: &'a Gaps,
     pub(super) deeper: &'a dyn Deeper,
+    pub(super) fell_short: bool,
 }
 
 /// The schemes of the nodes after one, which all that are below it are among.
@@ -516,6 +506,13 @@ impl View<'_> {
     #[must_use]
     pub fn room(&self, member: Member) -> u64 {
         self.least(self.child(member), &|leaf| self.below.room(leaf)).unwrap_or(0)
+    }
+
+    /// In [`Scheme::settled`]: whether the plan was background work that could not read all that it needed, or wrote what a
+    /// member refused. It is not to be tried again until something changes.
+    #[must_use]
+    pub fn fell_short(&self) -> bool {
+        self.fell_short
     }
 
     /// Whether a plan holds the stripe.

@@ -162,6 +162,36 @@ impl<C: Contents> Blocks<C> {
         state.free_pages += self.geometry.pages;
     }
 
+    /// A new block, erased and never worn, stands where one has failed by itself; how often the old one was erased.
+    pub fn renew_block(&mut self, plane: PlaneId, block: u32) -> u32 {
+        self.reinstate_block(plane, block);
+        self.unblot(plane, block);
+        std::mem::take(&mut self.erases[self.geometry.block_index(plane, block)])
+    }
+
+    /// A page that had failed by itself can be programmed again when its turn comes; whether there was one.
+    pub fn renew_page(&mut self, ppn: Ppn) -> bool {
+        let Ok(at) = self.defects.pages.binary_search(&ppn) else { return false };
+        self.defects.pages.remove(at);
+        let (plane, index) = (self.geometry.plane_of(ppn), self.geometry.block_index_of(ppn));
+        let stream = self.stream_of(plane, index);
+        self.exchange(plane, stream);
+        let (score, state) = (&mut self.score[index], &mut self.planes[plane.0 as usize]);
+        if *score & OPEN == 0 {
+            *score -= 1;
+        } else if *score == FREE {
+            state.free_pages += 1;
+        } else if let Some(next) = state.next
+            && next < ppn
+            && self.geometry.block_index_of(next) == index
+        {
+            state.free_pages += 1;
+            self.look_ahead(plane, next);
+        }
+        self.exchange(plane, stream);
+        true
+    }
+
     /// What a block that has failed had free is gone.
     fn count_block_out(&mut self, plane: PlaneId, block: u32, index: usize) {
         let next = self.planes[plane.0 as usize].next;

@@ -98,6 +98,11 @@ impl<T: Default> Arena<T> {
         self.items.iter()
     }
 
+    /// The same, to be changed.
+    pub fn places_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.items.iter_mut()
+    }
+
     /// The number of objects.
     #[must_use]
     pub fn live(&self) -> usize {

@@ -220,9 +220,8 @@ pub struct Chained {
     last_copy: Bits,
     /// Pages of which a copy can be made.
     todo: Todo,
-    /// Copies under way, and those of them that will not bring what they were to.
+    /// Copies under way.
     copying: u32,
-    in_vain: Bits,
 }
 
 pub(super) fn build(options: &Options<'_>) -> Chained {
@@ -238,7 +237,6 @@ pub(super) fn build(options: &Options<'_>) -> Chained {
         last_copy: Bits::default(),
         todo: Todo::default(),
         copying: 0,
-        in_vain: Bits::default(),
     }
 }
 
@@ -400,13 +398,9 @@ impl Scheme for Chained {
         let page = Page(key.0 as u32);
         self.copying -= 1;
         self.examine(page, view);
-        if self.in_vain.set(page.0, false) {
+        if view.fell_short() {
             self.todo.set(page.0, false);
         }
-    }
-
-    fn fell_short(&mut self, key: Key) {
-        self.in_vain.set(key.0 as u32, true);
     }
 
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
@@ -432,7 +426,6 @@ impl Scheme for Chained {
             self.examine(page, view);
             if matches!(change, Change::Refused(_)) {
                 self.todo.set(page.0, false);
-                self.in_vain.set(page.0, view.held(Key(u64::from(page.0))));
             }
         }
     }
@@ -457,23 +450,10 @@ impl Scheme for Chained {
         hazard == Hazard::Unit && self.degraded.has(page.0)
     }
 
-    /// Pages that neither member holds, if one of them lacks nothing of them.
-    fn known_zeros(&self, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
-        for places in self.pages().map(|page| self.layout.places(page)) {
-            let mut having = places.into_iter().filter(|&(member, page)| view.has(member, page));
-            if having.next().is_some_and(|(member, page)| !view.holds(member, page)) {
-                let lacking = places.into_iter().filter(|&(member, page)| {
-                    view.alive(member) && !view.has(member, page) && !view.holds(member, page)
-                });
-                lacking.for_each(|(member, page)| tell(member, page));
-            }
-        }
-    }
-
     /// The newer copy is the page; the other one is brought up to it, unless they are the same.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         (self.turn, self.sound, self.copying) = (0, false, 0);
-        (self.degraded, self.last_copy, self.in_vain, self.todo) = Default::default();
+        (self.degraded, self.last_copy, self.todo) = Default::default();
         for places in self.pages().map(|page| self.layout.places(page)) {
             let copies = places.into_iter().filter_map(|(member, page)| view.spare(member, page));
             let newer = |one: Spare, other: Spare| if other.is_newer_than(&one) { other } else { one };

@@ -183,10 +183,6 @@ impl Scheme for DiffRaid {
         self.share_out(view);
     }
 
-    fn fell_short(&mut self, key: Key) {
-        self.parity.fell_short(key);
-    }
-
     fn is_whole(&self) -> bool {
         self.parity.is_whole()
     }

@@ -226,16 +226,12 @@ impl Scheme for Fra {
 
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
-        let Some((stripe, settling)) = self.versions.stripes.settle(key) else { return };
+        let Some((stripe, settling)) = self.versions.stripes.settle(key, view) else { return };
         self.renewing -= u8::from(settling.makes_room);
         if settling.renews {
             self.dirty.set(stripe, false);
         }
         self.versions.settle(stripe, &settling, None, view);
-    }
-
-    fn fell_short(&mut self, key: Key) {
-        self.versions.stripes.fall_short(key.0 as u32);
     }
 
     fn is_whole(&self) -> bool {

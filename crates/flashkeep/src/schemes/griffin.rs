@@ -28,7 +28,7 @@
 //! defaults except the 5 % of reads.
 
 use super::hybrid::{self, Parts, extend};
-use super::ring::Ring;
+use super::ring::{Ring, of_page};
 use super::{DiskLog, Entry, MemberFacts, Options, Part, RedundancySpec, TriedWith};
 use crate::engine::{
     Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, Rhythm, Scheme, Step, Verb,
@@ -45,7 +45,6 @@ pub(super) const ENTRY: Entry = Entry {
     options: &[Part::of::<DiskLog>(), Part::of::<GriffinOptions>()],
     members: hybrid::not_in_a_drive,
     over_drives: offered,
-    recovers: false,
     tried_with: &[TriedWith { drives: 1, disks: 1, ..TriedWith::BASE }],
     ..Entry::BASE
 };
@@ -320,9 +319,11 @@ impl Scheme for Griffin {
         self.release();
     }
 
-    /// The list of what is in the log has been kept.
-    fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
+    /// The list of what is in the log has been kept. Pages that had not come to the log are where they were before.
+    fn recover(&mut self, view: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
         (self.under_way, self.left) = (false, 0);
+        let logged = |slot, page| view.spare(DISK, Page(slot)).and_then(|spare| of_page(spare, page));
+        self.log.recover(logged, |page| view.spare(DRIVE, Page(page)));
     }
 
     fn member(&mut self, _: Member, change: Change, view: &View<'_>) {

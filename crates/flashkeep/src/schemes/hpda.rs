@@ -36,14 +36,14 @@ mod reclaim;
 use self::health::Again;
 use super::hybrid::{self, Parts, extend};
 use super::parity::{Fixed, Place, Settling, Stripes, Units, milliseconds};
-use super::ring::Ring;
+use super::ring::{Ring, of_page};
 use super::todo::Todo;
 use super::{
     DiskLog, Entry, Idle, MemberFacts, Options, Part, Rebuilds, RedundancySpec, Striping, Sums, TriedWith,
 };
 use crate::engine::{
     Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme,
-    Step, Unit, Verb, Verdict, View, Why,
+    Spare, Step, Unit, Verb, Verdict, View, Why,
 };
 use crate::kernel::{Bits, Span};
 
@@ -62,7 +62,6 @@ pub(super) const ENTRY: Entry = Entry {
     data_members: Some(|members, _| members.saturating_sub(2)),
     survives: |_| 1,
     over_drives: offered,
-    recovers: false,
     tried_with: &[TriedWith { drives: 3, disks: 2, ..TriedWith::BASE }],
     ..Entry::BASE
 };
@@ -335,7 +334,7 @@ impl Scheme for Hpda {
     }
 
     fn settled(&mut self, key: Key, view: &View<'_>) {
-        let Some((stripe, settling)) = self.stripes.settle(key) else { return };
+        let Some((stripe, settling)) = self.stripes.settle(key, view) else { return };
         let again = Again { stripe: !settling.in_vain, copies: !self.copying.set(stripe, false) };
         self.reclaiming -= u8::from(settling.makes_room);
         self.recount(stripe, |this| {
@@ -345,10 +344,6 @@ impl Scheme for Hpda {
                 this.examine(stripe, view, again);
             }
         });
-    }
-
-    fn fell_short(&mut self, key: Key) {
-        self.stripes.fall_short(key.0 as u32);
     }
 
     fn rebuilding(&self) -> bool {
@@ -380,10 +375,27 @@ impl Scheme for Hpda {
         }
     }
 
-    /// The list of what is in the log has been kept.
+    /// The list of what is in the log has been kept. Pages that had not come to the log are where they were before.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         (self.exposed, self.reclaiming) = (0, 0);
         (self.single, self.lost, self.copies, self.copying) = Default::default();
+        let (drives, first_slot) = (self.drives, self.first_slot);
+        let at = |slot| [(Member(drives + 1), Page(slot)), (Member(drives), Page(first_slot + slot))];
+        let newest = |slot, page| {
+            let copies = at(slot).into_iter().filter_map(|(member, at)| view.spare(member, at));
+            let newer = |one: Spare, other: Spare| if other.is_newer_than(&one) { other } else { one };
+            copies.filter_map(|spare| of_page(spare, page)).reduce(newer)
+        };
+        let stripes = &self.stripes;
+        self.log.recover(newest, |page| stripes.spare_of(Page(page), view));
+        for (slot, page) in self.log.live(u32::MAX) {
+            let stamp = newest(slot, page).map(|spare| spare.stamp);
+            for (member, at) in at(slot) {
+                if view.alive(member) && view.spare(member, at).map(|spare| spare.stamp) != stamp {
+                    lacks(member, at);
+                }
+            }
+        }
         self.stripes.recover(view, lacks);
     }
 
@@ -403,9 +415,6 @@ impl Scheme for Hpda {
         };
         let helps = !matches!(change, Change::Refused(_));
         for stripe in stripes {
-            if !helps {
-                self.stripes.fall_short(stripe);
-            }
             self.recount(stripe, |this| this.examine(stripe, view, Again { stripe: helps, copies: helps }));
         }
     }

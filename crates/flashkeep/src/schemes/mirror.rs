@@ -30,7 +30,7 @@
 //! not say when a write is done; waiting for all copies is RAID-1's rule.
 
 use super::todo::Todo;
-use super::{Entry, Inside, Options, Part, Rebuilds, TriedWith, members};
+use super::{Entry, Inside, Options, Part, Rebuilds, Recovers, TriedWith, members};
 use crate::engine::{
     Cause, Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Role, Scheme, Spare, Step, Tell,
     Unit, Verb, Verdict, View, Why,
@@ -48,6 +48,7 @@ pub(super) const ENTRY: Entry = Entry {
     survives: |members| members - 1,
     over_drives: members::mirrored,
     copies: true,
+    recovers: Recovers::Always,
     follows_load: |redundancy| redundancy.read::<MirrorOptions>().read_policy == ReadPolicy::LeastBusy,
     formula: members::sum_of_members,
     tried_with: &[
@@ -120,8 +121,6 @@ struct Copies {
     todo: Todo,
     /// Copies under way.
     copying: u32,
-    /// Those of them that will not bring what they were to.
-    in_vain: Bits,
     /// By group, once a read has found one of its pages unreadable.
     doubts: Vec<Doubt>,
 }
@@ -379,25 +378,8 @@ impl Scheme for Mirror {
         self.copies.copying -= 1;
         self.copies.examine(page, self.groups, view);
         // That is not tried again until something happens; what another group lacks by now is.
-        if self.copies.in_vain.set(page, false) {
+        if view.fell_short() {
             self.copies.todo.set(page, false);
-        }
-    }
-
-    fn fell_short(&mut self, key: Key) {
-        self.copies.in_vain.set(key.0 as u32, true);
-    }
-
-    /// Pages that no group holds, of those that lack nothing of them.
-    fn known_zeros(&self, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
-        let members = || (0..self.groups).map(Member);
-        for page in (0..self.pages as u32).map(Page) {
-            let mut having = members().filter(|&member| view.has(member, page));
-            if having.next().is_some_and(|member| !view.holds(member, page)) {
-                let lacks = |member: &Member| view.alive(*member) && !view.has(*member, page);
-                let empty = |member: &Member| lacks(member) && !view.holds(*member, page);
-                members().filter(empty).for_each(|member| tell(member, page));
-            }
         }
     }
 
@@ -445,7 +427,6 @@ impl Scheme for Mirror {
         }
         if let Change::Refused(page) = change {
             self.copies.todo.set(page.0, false);
-            self.copies.in_vain.set(page.0, view.held(Key(u64::from(page.0))));
         }
     }
 }

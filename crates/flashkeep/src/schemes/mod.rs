@@ -126,6 +126,8 @@ pub struct Options<'a> {
     pub array: &'a [MemberFacts],
     /// A member has this many pages of consecutive stripes before parities move on: 1 in a drive.
     pub unit_pages: u32,
+    /// Its pages have the host's numbers, which OOB metadata names.
+    pub numbered: bool,
 }
 
 /// What a scheme's members are.
@@ -137,6 +139,17 @@ pub enum Members {
     Shadowed,
     /// Bare flash: the scheme decides where each page lies, and erases.
     Raw,
+}
+
+/// Whether a scheme finds its pages again after a power loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovers {
+    /// What it keeps in memory cannot be recovered.
+    No,
+    /// From the host's page numbers, which OOB metadata names: inside a drive, and over drives if it is on top.
+    Numbered,
+    /// Whatever its pages are: also below other schemes.
+    Always,
 }
 
 /// What it takes to offer a GB, and how long flash lasts, by the formulas of table 1 of the hybrid-backup paper.
@@ -222,9 +235,8 @@ pub struct Entry {
     pub concatenates: bool,
     /// Whether each member has a copy of every page, at the page's own address.
     pub copies: bool,
-    /// Whether after a power cut its members' pages say all that it must know. What lies in a log, or behind a memory, is
-    /// where a list says.
-    pub recovers: bool,
+    /// Whether it finds its pages again after a power loss.
+    pub recovers: Recovers,
     /// Whether it asks, with these options, which member is free soonest.
     pub follows_load: fn(redundancy: &RedundancySpec) -> bool,
     /// Whether it has a non-volatile memory.
@@ -263,7 +275,7 @@ impl Entry {
         plain: false,
         concatenates: false,
         copies: false,
-        recovers: true,
+        recovers: Recovers::Numbered,
         follows_load: |_| false,
         memory: false,
         survives_memory: false,
@@ -359,6 +371,7 @@ pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
         page_bytes: 0,
         array: &[],
         unit_pages: 1,
+        numbered: true,
     };
     Any::Plain(Plain::new(&options))
 }
@@ -495,12 +508,6 @@ macro_rules! schemes {
             #[inline(always)]
             fn settled(&mut self, key: Key, view: &View<'_>) {
                 match self { $(Any::$variant(s) => s.settled(key, view),)* Any::Mapped(s) => s.settled(key, view) }
-            }
-            fn fell_short(&mut self, key: Key) {
-                match self { $(Any::$variant(s) => s.fell_short(key),)* Any::Mapped(s) => s.fell_short(key) }
-            }
-            fn known_zeros(&self, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
-                match self { $(Any::$variant(s) => s.known_zeros(view, tell),)* Any::Mapped(s) => s.known_zeros(view, tell) }
             }
             fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
                 match self { $(Any::$variant(s) => s.recover(view, lacks),)* Any::Mapped(s) => s.recover(view, lacks) }

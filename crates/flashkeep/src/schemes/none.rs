@@ -16,7 +16,7 @@
 //! The baseline. With a static allocation it is the RAID-0 of Kim, Lee, Choi, Lee and Noh, "Enhancing SSD
 //! reliability through efficient RAID support".
 
-use super::{Entry, Options, Part, Striping, members};
+use super::{Entry, Options, Part, Recovers, Striping, members};
 use crate::engine::{Change, Command, Hazard, Member, Page, Plan, Scheme, Step, Verdict, View};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -28,6 +28,7 @@ pub(super) const ENTRY: Entry = Entry {
     over_drives: members::striped,
     plain: true,
     concatenates: true,
+    recovers: Recovers::Always,
     formula: members::as_its_members,
     ..Entry::BASE
 };

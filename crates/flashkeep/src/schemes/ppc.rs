@@ -300,16 +300,12 @@ impl Scheme for Ppc {
 
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
-        let Some((stripe, settling)) = self.versions.stripes.settle(key) else { return };
+        let Some((stripe, settling)) = self.versions.stripes.settle(key, view) else { return };
         self.committing -= u8::from(settling.makes_room);
         self.versions.settle(stripe, &settling, self.partial(stripe), view);
         if settling.renews {
             self.entries.remove(stripe);
         }
-    }
-
-    fn fell_short(&mut self, key: Key) {
-        self.versions.stripes.fall_short(key.0 as u32);
     }
 
     fn is_whole(&self) -> bool {

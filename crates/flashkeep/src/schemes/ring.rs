@@ -1,5 +1,6 @@
 //! A circular log on a disk: appended pages, and the place of the newest version of each.
 
+use crate::engine::{Spare, Version};
 use crate::kernel::Bits;
 
 /// Slots of a log, and what they hold. A slot is used again when it holds no newest version any more, all older slots
@@ -75,6 +76,35 @@ impl Ring {
         Some(slot)
     }
 
+    /// After a power loss: of what each logged page's slots have, and what is `there` outside of the log, the newest version
+    /// is the page.
+    pub(super) fn recover(
+        &mut self,
+        has: impl Fn(u32, u32) -> Option<Spare>,
+        there: impl Fn(u32) -> Option<Spare>,
+    ) {
+        let slots = (0..self.used).map(|n| self.nth(n));
+        let mut slots: Vec<(u32, u32)> = slots.filter_map(|slot| Some((self.written(slot)?, slot))).collect();
+        slots.retain(|&(page, _)| self.pages.has(page));
+        slots.sort_unstable();
+        for of_page in slots.chunk_by(|one, other| one.0 == other.0) {
+            let page = of_page[0].0;
+            let (mut newest, mut chosen) = (there(page), None);
+            for &(_, slot) in of_page {
+                let found =
+                    has(slot, page).filter(|found| newest.is_none_or(|than| found.is_newer_than(&than)));
+                if found.is_some() {
+                    (newest, chosen) = (found, Some(slot));
+                }
+            }
+            self.forget(page);
+            if let Some(slot) = chosen {
+                put(&mut self.of, page, slot + 1);
+                self.pages.set(page, true);
+            }
+        }
+    }
+
     /// Frees the oldest slots as far as they hold nothing any more, and their pages are not `busy`.
     pub(super) fn release(&mut self, busy: impl Fn(u32) -> bool) {
         while self.used > 0 {
@@ -110,6 +140,12 @@ impl Ring {
     }
 }
 
+/// What a place of a log says of itself, if it has this page.
+pub(super) fn of_page(spare: Spare, page: u32) -> Option<Spare> {
+    let is_page = Version::of(spare.stamp).is_some_and(|version| version.page() == page);
+    is_page.then_some(spare)
+}
+
 /// Puts a number at a place, which need not be there yet.
 fn put(list: &mut Vec<u32>, at: u32, number: u32) {
     let at = at as usize;
@@ -122,6 +158,21 @@ fn put(list: &mut Vec<u32>, at: u32, number: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn after_a_power_loss_the_newest_version_that_is_there_is_the_page() {
+        let mut ring = Ring::new(8);
+        [7, 8, 7, 9, 8].iter().for_each(|&page| _ = ring.append(page));
+        ring.forget(9);
+        let spare =
+            |page, version| Spare { sequence: 0, stamp: Version::Written(page, version).stamp(), mark: 0 };
+        // The second version of page 7 has not come; page 8 has been moved since its first; 9 is in the log no more.
+        let slots = [Some(spare(7, 1)), Some(spare(8, 1)), None, Some(spare(9, 1)), None];
+        let has = |slot: u32, page| slots[slot as usize].and_then(|spare| of_page(spare, page));
+        ring.recover(has, |page| (page == 8).then(|| spare(8, 1)));
+        assert_eq!([7, 8, 9].map(|page| ring.of(page)), [Some(0), None, None]);
+        assert!(of_page(spare(7, 1), 8).is_none());
+    }
 
     #[test]
     fn round_and_round() {

@@ -44,24 +44,6 @@ pub(super) fn check_places(job: &Job) -> Result<(), Error> {
     files.try_for_each(|path| output::open(path).map(drop))
 }
 
-/// What a disk alone cannot be asked.
-pub(super) fn check_shelf(job: &Job, drive: &Resolved) -> Result<(), Error> {
-    let asked = [
-        (job.condition, "--condition"),
-        (job.aged.is_some(), "--aged"),
-        (job.save_aged.is_some(), "--save-aged"),
-        (job.map.is_some(), "--map"),
-        (job.operations.is_some(), "--operations"),
-        (job.timeline.is_some(), "--timeline"),
-    ];
-    match asked.into_iter().find(|&(given, _)| given && drive.is_disk()) {
-        Some((_, option)) => {
-            Err(Error::Option(format!("{option}: for flash and arrays; {} is a disk", drive.path)))
-        }
-        None => Ok(()),
-    }
-}
-
 pub(super) fn check_scan(drive: &Resolved, workload: &Workload<'_>) -> Result<(), Error> {
     let scans = drive.spec.start.scan && drive.spec.start.existing == Existing::Reads;
     if scans && workload.is_stream() {

@@ -51,6 +51,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn watch_life(&mut self) {
         if self.device.body.life().expired > 0 && !self.failures.door.is_shut() {
             self.note_life();
+            self.strike_the_worn();
+        }
+    }
+
+    /// The same at the end, when nothing fails any more.
+    pub(super) fn look_at_life(&mut self) {
+        if self.device.body.life().expired > 0 && !self.failures.door.is_shut() {
+            self.note_life();
         }
     }
 
@@ -68,7 +76,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Notes the ends of members; they fail, if they are to. Whether there are any that were not known.
+    /// Notes the ends of members; whether there are any that were not known.
     fn have_more_members_ended(&mut self, bytes: u64) -> bool {
         let mut news = false;
         for (device, marks) in (0..).zip(&mut self.accounts.ends) {
@@ -76,9 +84,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 marks.note(life, bytes);
                 news |= std::mem::replace(&mut marks.ended, life.has_ended()) != life.has_ended();
             }
-        }
-        if news {
-            self.strike_the_worn();
         }
         news
     }

@@ -4,17 +4,17 @@ use crate::buffer::{Buffer, PartialWrites};
 use crate::config::{self, Resolved};
 use crate::device::port::{Hits, Link, Port, ps_per_sector};
 use crate::devices::{Body, DeviceStatistics};
+use crate::disk::Surface;
 use crate::drive::{Counters, Drive, Work};
 use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Token};
 use crate::error::Error;
-use crate::flash::Ppn;
 use crate::ftl::Entry;
 use crate::host::{Addresses, Expected, HostOrder, Interleave, Placement, Range, Window, fragments};
 use crate::job::{Job, Outcome, Progress, RequestRecord};
 use crate::kernel::{Arena, SimTime, Span, check_room};
 use crate::mapping;
 use crate::metrics::{Phases, Statistics, Tally, WorkloadFacts, called};
-use crate::output::{self, Site, Sites};
+use crate::output::{self, Platters, Site, Sites, Spot};
 use crate::schemes;
 use crate::workload::{Replay, Workload};
 use flashkeep_trace::{Op, Provenance};
@@ -41,7 +41,7 @@ mod volumes;
 
 pub use build::{Built, Plot, build, build_array};
 use build::{cache_sectors, evicted_together, parts_over};
-use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, check_shelf, name_option};
+use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, name_option};
 use life::{Door, Marks};
 use memory::Gauge;
 use outside::Outside;
@@ -71,7 +71,6 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
     let drive = config::load(&job.drive, &set).map_err(|error| name_option(error, job))?;
     let mut workload = Workload::new(job, &drive)?;
     check_ageing(job, &drive)?;
-    check_shelf(job, &drive)?;
     check_scan(&drive, &workload)?;
     check_places(job)?;
     let mut notes = Vec::new();
@@ -132,14 +131,17 @@ fn check_memory<C: Contents>(drive: &Resolved) {
     }
 }
 
-/// The drives that there are, as files name them.
-fn sites<C: Contents>(hardware: &impl Body<C>, plots: &[Plot]) -> Sites {
+/// The drives that there are, or the disk, as files name them.
+fn sites<C: Contents>(hardware: &impl Body<C>, resolved: &Resolved, plots: &[Plot]) -> Sites {
+    if let Some(disk) = resolved.disk() {
+        return Sites::Disk(Platters { surface: Surface::new(disk), page_sectors: disk.page_sectors() });
+    }
     let site = |(device, plot): (u16, &Plot)| {
         let drive = hardware.drive(device)?;
         let member = called(&plot.path);
         Some(Site { member, geometry: drive.geometry().clone(), pools: drive.pools() })
     };
-    (0..).zip(plots).map(site).collect()
+    Sites::Flash((0..).zip(plots).map(site).collect())
 }
 
 /// Why a run came to no result.
@@ -363,7 +365,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if untimed {
             hardware.set_untimed(true);
         }
-        let sites = sites::<C>(&hardware, &plots);
+        let sites = sites::<C>(&hardware, drive, &plots);
         if let Some(path) = &job.operations {
             hardware.log(output::operations(path, sites.clone())?);
         }
@@ -457,7 +459,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.device.body.audit();
         }
         if let Some(path) = &self.job.map {
-            let sites = sites::<C>(&self.device.body, &self.device.plots);
+            let sites = sites::<C>(&self.device.body, self.resolved, &self.device.plots);
             output::map(path, &sites, self.device.buffer.pages().len(), &|page| self.copies(page))?;
         }
         let log_notes = self.device.body.log_notes(self.clock.last.max(self.clock.now));
@@ -467,7 +469,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             volumes.map_or_else(|| requests.skipped(), Volumes::skipped) + self.host.misplaced;
         self.accounts.facts.overlapping =
             volumes.map_or_else(|| self.host.addresses.overlapping(), Volumes::overlapping);
-        self.watch_life();
+        self.look_at_life();
         let mut warnings = self.resolved.warnings.clone();
         warnings.extend(self.obituary());
         warnings.extend(notes.iter().cloned());
@@ -493,13 +495,17 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         Ok(Outcome { summary, requests: self.accounts.records })
     }
 
-    /// Where the copies of a page are on flash; nothing for those that are nowhere, or on something else.
-    fn copies(&self, page: Page) -> Vec<Option<(u16, Ppn)>> {
+    /// Where the copies of a page are on flash, or on a disk that stands alone; nothing for those that are nowhere, or on
+    /// something else.
+    fn copies(&self, page: Page) -> Vec<Option<Spot>> {
         let find = |(leaf, page): (LeafId, Page)| {
+            if self.resolved.is_disk() {
+                return self.device.body.contents_of(leaf, page).map(|_| Spot::Disk(page));
+            }
             let device = self.device.plots.iter().position(|plot| plot.leaves.contains(&leaf.0))?;
             let within = LeafId(leaf.0 - self.device.plots[device].leaves.start);
             match self.device.body.drive(device as u16)?.lookup(within, page) {
-                Entry::At(ppn) => Some((device as u16, ppn)),
+                Entry::At(ppn) => Some(Spot::Flash(device as u16, ppn)),
                 _ => None,
             }
         };

@@ -4,7 +4,7 @@ use super::Simulation;
 use super::build::{Plot, build_array};
 use crate::devices::Body;
 use crate::drive::{Drive, Fault};
-use crate::engine::{Change, Contents, LeafId, NodeId};
+use crate::engine::{Change, Contents, LeafId, NodeId, Page};
 use crate::error::Error;
 use crate::faults::{Event, What, When, events};
 use crate::flash::Domain;
@@ -133,22 +133,29 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Members that have come to the end of their lives fail, if they are to.
+    /// Members that have come to the end of their lives fail, and parts that are worn, if they are to.
     pub(super) fn strike_the_worn(&mut self) {
         let mut at = 0;
         while at < self.failures.blows.worn.len() {
-            let path = &self.failures.blows.worn[at].path;
-            let mut devices = (0..).zip(&self.device.plots).filter(|(_, plot)| plot.path.starts_with(path));
-            let ended = devices.any(|(device, _)| {
-                self.device.body.drive(device).is_some_and(|drive| drive.life().has_ended())
-            });
-            if ended {
+            if self.is_worn(&self.failures.blows.worn[at]) {
                 let event = self.failures.blows.worn.remove(at);
                 self.fail(&event);
             } else {
                 at += 1;
             }
         }
+    }
+
+    fn is_worn(&self, event: &Event) -> bool {
+        if event.what == What::Whole {
+            let mut devices =
+                (0..).zip(&self.device.plots).filter(|(_, plot)| plot.path.starts_with(&event.path));
+            return devices.any(|(device, _)| {
+                self.device.body.drive(device).is_some_and(|drive| drive.life().has_ended())
+            });
+        }
+        let worn = |(device, fault)| self.device.body.drive(device).is_some_and(|drive| drive.is_worn(fault));
+        self.faults(event, false).into_iter().all(worn)
     }
 
     fn fail(&mut self, event: &Event) {
@@ -280,7 +287,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn faults_within(&self, device: u16, plot: &Plot, what: What, lasting: bool) -> Vec<Fault> {
         let memory = plot.whole.iter().copied().filter(|fault| matches!(fault, Fault::Nvram(_)));
         let Some(geometry) = self.device.body.drive(device).map(Drive::geometry) else {
-            return if what == What::Memory { memory.collect() } else { Vec::new() };
+            return match what {
+                What::Memory => memory.collect(),
+                What::Disk => plot.whole.clone(),
+                What::DiskPage(page) => vec![Fault::DiskPage(Page(page))],
+                _ => Vec::new(),
+            };
         };
         let whole = |domain: &Domain| {
             let first = domain.plane(geometry, [0; 4]);
@@ -298,7 +310,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             What::Flash(fault) => vec![fault],
             What::Memory => memory.collect(),
             What::Member(member) => vec![whole(&plot.domains[member as usize])],
-            What::Power | What::Whole => Vec::new(),
+            What::Power | What::Whole | What::Disk | What::DiskPage(_) => Vec::new(),
         }
     }
 

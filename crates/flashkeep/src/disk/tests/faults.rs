@@ -104,3 +104,25 @@ fn a_page_that_was_never_written_takes_its_time_and_is_zeros() {
     assert_eq!(rig.takes(read(0, 1)), 12.0);
     assert_eq!((rig.disk.wear(LEAF), rig.disk.room(LEAF), rig.disk.pages()), (0, u64::MAX, 500));
 }
+
+#[test]
+fn a_page_that_fails_for_good_is_told_and_goes_to_spare_sectors() {
+    let mut rig = Rig::small("scheduler = \"fcfs\"");
+    rig.ask(before(write(10, 3)), 0, &tokens(1, 3));
+    rig.done();
+    rig.ask(read(10, 3), 0, &[]);
+    rig.ask(read(10, 3), 3, &[]);
+    rig.disk.lose_page(rig.now, Page(11));
+    rig.disk.lose_page(rig.now, Page(40));
+    let done = rig.settle();
+    let gone: Vec<_> = done.iter().filter(|done| done.part == Part::Gone).map(|done| done.failed).collect();
+    assert_eq!(gone, [Some((LEAF, Page(11)))], "what holds nothing has nothing to lose");
+    assert!(!rig.disk.holds(LEAF, Page(11)) && rig.disk.contents_of(Page(11)).is_none());
+    let waited = |done: &&Done<Token>| done.part == Part::Both && done.ticket.slot >= 3;
+    let failed: Vec<_> = done.iter().filter(waited).map(|done| done.failed).collect();
+    assert_eq!(failed, [None, Some((LEAF, Page(11))), None], "a read that waited finds out");
+    rig.now = SimTime(1_000_000_000);
+    rig.ask(write(11, 1), 0, &tokens(9, 1));
+    rig.settle();
+    assert_eq!(rig.disk.contents_of(Page(11)), Some(Token(9)));
+}

@@ -205,3 +205,31 @@ fn what_stands_in_for_an_erased_page_has_been_programmed() {
     let moved = blocks.program_held(plane, 1, Token(2));
     assert_eq!(blocks.programmed_page(plane, geometry.block_of(first)), Some(moved));
 }
+
+#[test]
+fn a_replaced_block_and_a_replaced_page_give_back_their_room() {
+    let capacity = |rig: &mut Rig| {
+        for page in 0..32 {
+            rig.ask(0, write(page, 1), 0, &tokens(1_000, 1));
+            rig.settle();
+        }
+        rig.drive.audit();
+        (0..32).filter(|&page| rig.drive.holds(LeafId(0), Page(page))).count()
+    };
+    let place = Place { channel: 1, ..Place::default() };
+    // A block and a page that hold something, pages that are still free, and one behind which the open block goes on.
+    for (block, pages) in [(0, [5, 6]), (5, [17, 18]), (2, [7, 19]), (1, [4, 8])] {
+        let mut rig = Rig::new(TWO, "gc = { threshold = 0.3 }", 1, mapped(32));
+        rig.ask(0, before(write(0, 19)), 0, &tokens(100, 19));
+        rig.done();
+        let plane = rig.drive.geometry().plane_at(place);
+        let page = |number: u32| Fault::Page(rig.drive.geometry().ppn(plane, number / 4, number % 4));
+        let faults = [Fault::Block(plane, block), page(pages[0]), page(pages[1])];
+        faults.iter().for_each(|&fault| rig.drive.fail(rig.now, fault, true));
+        rig.drive.audit();
+        assert!(capacity(&mut rig) < 32, "{block} {pages:?}");
+        faults.iter().for_each(|&fault| rig.drive.renew(rig.now, fault));
+        rig.drive.audit();
+        assert_eq!(capacity(&mut rig), 32, "{block} {pages:?}");
+    }
+}

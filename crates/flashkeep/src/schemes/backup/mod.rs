@@ -50,7 +50,7 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
-use super::{Entry, NvramOptions, NvramPrice, Options, Part, Rebuilds, Terms, TriedWith, hybrid};
+use super::{Entry, NvramOptions, NvramPrice, Options, Part, Rebuilds, Recovers, Terms, TriedWith, hybrid};
 use crate::engine::{
     Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme, Step, Unit, Verb,
     Verdict, View, Why,
@@ -82,7 +82,7 @@ pub(super) const ENTRY: Entry = Entry {
         Layout::over(members, &redundancy.read()).map(|layout| u64::from(layout.pages()))
     },
     formula: |_| Some(Terms { ssd: 1.0, disk: 1.0, life: 1.0 }),
-    recovers: false,
+    recovers: Recovers::No,
     survives_memory: true,
     shows_occupancy: true,
     figures: Some(BackupFigures::shape),

@@ -39,7 +39,7 @@ mod similar;
 
 use super::hybrid::{self, Parts};
 use super::ring::Ring;
-use super::{DiskLog, Entry, MemberFacts, NvramOptions, Options, Part, RedundancySpec, TriedWith};
+use super::{DiskLog, Entry, MemberFacts, NvramOptions, Options, Part, Recovers, RedundancySpec, TriedWith};
 use crate::engine::{
     Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, Role, Scheme, Step, Verb, Verdict,
     View, Why,
@@ -61,7 +61,7 @@ pub(super) const ENTRY: Entry = Entry {
     members: hybrid::not_in_a_drive,
     memory: true,
     over_drives: offered,
-    recovers: false,
+    recovers: Recovers::No,
     memory_page: |redundancy, _| u64::from(redundancy.read::<ICashOptions>().delta_bytes),
     tried_with: &[TriedWith { drives: 1, disks: 1, ..TriedWith::BASE }],
     ..Entry::BASE

@@ -26,7 +26,9 @@ pub(super) use versions::Versions;
 pub(super) use weighted::Reshuffle;
 pub use weighted::Weighted;
 
-use super::{Entry, Idle, Incomplete, Incompletes, Inside, Options, Part, Rebuilds, Striping, Sums, members};
+use super::{
+    Entry, Idle, Incomplete, Incompletes, Inside, Options, Part, Rebuilds, Recovers, Striping, Sums, members,
+};
 use crate::engine::{
     Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step,
     Unit, Verb, Verdict, View, Why,
@@ -48,6 +50,7 @@ pub(super) const WRITTEN_TOGETHER: Entry = Entry {
     data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     over_drives: members::over_one_parity,
+    recovers: Recovers::Always,
     ..Entry::BASE
 };
 
@@ -237,7 +240,7 @@ impl<L: Layout> Scheme for Parity<L> {
 
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
-        let Some((stripe, settling)) = self.stripes.settle(key) else { return };
+        let Some((stripe, settling)) = self.stripes.settle(key, view) else { return };
         self.recount(stripe, |this| {
             this.stripes.set_written(stripe, settling.touched, settling.trims);
             if let Some(waiting) = this.waiting.as_mut().filter(|_| settling.renews) {
@@ -247,10 +250,6 @@ impl<L: Layout> Scheme for Parity<L> {
                 this.examine(stripe, view, !settling.in_vain);
             }
         });
-    }
-
-    fn fell_short(&mut self, key: Key) {
-        self.stripes.fall_short(key.0 as u32);
     }
 
     fn is_whole(&self) -> bool {
@@ -295,9 +294,6 @@ impl<L: Layout> Scheme for Parity<L> {
         });
         let helps = !matches!(change, Change::Refused(_));
         for stripe in stripes {
-            if !helps {
-                self.stripes.fall_short(stripe);
-            }
             self.recount(stripe, |this| this.examine(stripe, view, helps));
         }
     }

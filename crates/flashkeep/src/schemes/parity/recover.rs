@@ -5,6 +5,9 @@
 //! of the expected page or of a known zero. A parity that does not match is marked as missing and rewritten
 //! from the data, like one lost by a failure; this closes the write hole. If a unit is missing at the same
 //! time, that unit's page is lost: its stripe was being written when the power failed.
+//!
+//! OOB areas name the host's pages. Where a scheme's pages are others (it is a member's own, below another scheme), a
+//! log says instead which stripes were being written.
 
 use super::layout::{Layout, Seats};
 use super::stripes::Stripes;
@@ -73,7 +76,11 @@ impl<L: Layout> Stripes<L> {
         for &index in remains.absent.iter().filter(|&&index| view.is_cached(seats.data(index))) {
             owed = owed.without(Units::range(index, index + 1));
         }
-        let found = remains.settle(self.units(&logged.lost, stripe), owed);
+        let lost = self.units(&logged.lost, stripe);
+        let found = match self.numbered {
+            true => remains.settle(lost, owed),
+            false => remains.settle_as_logged(lost, owed, view.held(seats.key())),
+        };
         let written = found.written(&remains);
         Self::mark(&mut self.written, remains.stripe_first, written, true);
         for index in remains.absent.iter().copied().filter(|&index| written.has(index)) {
@@ -173,10 +180,7 @@ impl Remains {
             let known = |index: &u8| were_lost.has(*index) || owed.has(*index) || self.dead.contains(index);
             return Found { lost: missing().filter(known).collect(), ..Found::default() };
         }
-        let all: Vec<Role> = self.parities.iter().map(|&(role, _)| role).collect();
-        let each = all.iter().map(|&role| vec![role]).filter(|_| all.len() > 1);
-        let choices: Vec<Vec<Role>> = std::iter::once(all.clone()).chain(each).collect();
-        for parities in choices.iter().filter(|parities| !parities.is_empty()) {
+        for parities in &self.choices(0) {
             for unknown in self.unknowns(parities.len()) {
                 if let Some(solved) = self.solve(&unknown, parities) {
                     return Found { parities: parities.clone(), solved, lost: Vec::new() };
@@ -189,6 +193,34 @@ impl Remains {
         let mut lost: Vec<u8> = dead.collect();
         lost.extend(self.absent.iter().copied().filter(|&index| owed.has(index)));
         Found { lost, ..Found::default() }
+    }
+
+    /// The same where nothing says which page a unit is: what is not there and ought to be is worked out, unless the stripe
+    /// was being written when the power failed.
+    fn settle_as_logged(&self, were_lost: Units, owed: Units, under_way: bool) -> Found {
+        let is_missing = |index: &u8| self.dead.contains(index) || owed.has(*index);
+        let missing: Vec<u8> = self.dead.iter().chain(&self.absent).copied().filter(is_missing).collect();
+        let lost = under_way || missing.iter().any(|&index| were_lost.has(index));
+        if missing.is_empty() || !lost {
+            let fits = |parities: &Vec<Role>| {
+                let solved = self.solve_as_logged(&missing, parities)?;
+                Some(Found { parities: parities.clone(), solved, lost: Vec::new() })
+            };
+            if let Some(found) = self.choices(missing.len()).iter().find_map(fits) {
+                return found;
+            }
+        }
+        let empty = self.parities.is_empty() && self.data.iter().all(|token| *token == Token::default());
+        let lost = missing.into_iter().filter(|&index| !empty || owed.has(index)).collect();
+        Found { lost, ..Found::default() }
+    }
+
+    /// The parities to be tried together, most of them first: at least one, and as many as there are units to be worked out.
+    fn choices(&self, unknown: usize) -> Vec<Vec<Role>> {
+        let all: Vec<Role> = self.parities.iter().map(|&(role, _)| role).collect();
+        let each = all.iter().map(|&role| vec![role]).filter(|_| all.len() > 1);
+        let choices = std::iter::once(all.clone()).chain(each);
+        choices.filter(|parities| parities.len() >= unknown.max(1)).collect()
     }
 
     /// Units to be worked out: those of members that do not answer, and of the others that are not there none, one, two.
@@ -212,8 +244,17 @@ impl Remains {
         data.fold(sum, |sum, (index, &token)| sum.plus(coefficient(role, index), token))
     }
 
-    /// The units that these parities say are missing, where that makes sense.
+    /// The units that these parities say are missing, where each is the page that belongs there, or a known zero.
     fn solve(&self, unknown: &[u8], parities: &[Role]) -> Option<Vec<(u8, Token)>> {
+        let sensible = |&(index, token): &(u8, Token)| {
+            let page = Version::of(token.0).map(Version::page);
+            token == Token::default() || page == Some(self.stripe_first + u32::from(index))
+        };
+        self.solve_as_logged(unknown, parities).filter(|solved| solved.iter().all(sensible))
+    }
+
+    /// The same, whatever they are.
+    fn solve_as_logged(&self, unknown: &[u8], parities: &[Role]) -> Option<Vec<(u8, Token)>> {
         let zero = Token::default();
         let solved: Vec<(u8, Token)> = match *unknown {
             [] => Vec::new(),
@@ -229,17 +270,13 @@ impl Remains {
             }
             _ => return None,
         };
-        let sensible = |&(index, token): &(u8, Token)| {
-            let page = Version::of(token.0).map(Version::page);
-            token == zero || page == Some(self.stripe_first + u32::from(index))
-        };
         let fits = |&role: &Role| {
             let rest = solved
                 .iter()
                 .fold(self.syndrome(role), |sum, &(index, token)| sum.plus(coefficient(role, index), token));
             rest == zero
         };
-        (solved.iter().all(sensible) && parities.iter().all(fits)).then_some(solved)
+        parities.iter().all(fits).then_some(solved)
     }
 }
 

@@ -90,6 +90,8 @@ pub(crate) struct Stripes<L> {
     pub(crate) todo: Todo,
     /// What plans under way will have changed, by stripe.
     pub(crate) settling: FixedMap<u32, Settling>,
+    /// Its pages have the host's numbers, which OOB metadata names.
+    pub(crate) numbered: bool,
 }
 
 impl<L: Layout> Stripes<L> {
@@ -108,6 +110,7 @@ impl<L: Layout> Stripes<L> {
             gone: Bits::default(),
             todo: Todo::default(),
             settling: FixedMap::default(),
+            numbered: options.numbered,
         }
     }
 
@@ -251,20 +254,15 @@ impl<L: Layout> Stripes<L> {
 
     /// The stripe of a plan that held `key`, and what that was to change; none where nothing is to be looked at.
     #[inline]
-    pub(crate) fn settle(&mut self, key: Key) -> Option<(u32, Settling)> {
+    pub(crate) fn settle(&mut self, key: Key, view: &View<'_>) -> Option<(u32, Settling)> {
         let stripe = key.0 as u32;
         let settling = if self.settling.is_empty() { None } else { self.settling.remove(&stripe) };
         if settling.is_none() && self.sound {
             return None;
         }
-        Some((stripe, settling.unwrap_or_default()))
-    }
-
-    /// The plan that works on a stripe will not bring back all that it was to.
-    pub(crate) fn fall_short(&mut self, stripe: u32) {
-        if let Some(settling) = self.settling.get_mut(&stripe) {
-            settling.in_vain = settling.rebuilds;
-        }
+        let mut settling = settling.unwrap_or_default();
+        settling.in_vain = settling.rebuilds && view.fell_short();
+        Some((stripe, settling))
     }
 
     /// One piece of a rebuild: a stripe where something can be brought back.

@@ -269,9 +269,6 @@ impl Versions {
         self.stripes.sound = false;
         let helps = !matches!(change, Change::Refused(_));
         for stripe in stripes {
-            if !helps {
-                self.stripes.fall_short(stripe);
-            }
             self.recount(stripe, |this| this.examine(stripe, partial(stripe), view, helps));
         }
     }

@@ -207,6 +207,43 @@ fn disks_keep_what_their_heads_had_come_to() {
     is_cut(&made_of(&[(4, drive.clone())], "diff-raid", &[UNIT]), 40);
 }
 
+/// Where OOB metadata does not name a scheme's pages, a log says which stripes were being written.
+#[test]
+fn parity_within_members_is_found_again_below_every_scheme() {
+    let drive = file("member.toml", MEMBER);
+    let unit = "redundancy.stripe_kib=8";
+    let own =
+        |scheme: &str| format!("{drive},redundancy.scheme={scheme},redundancy.across=chip,start.scan=false");
+    for inner in ["raid4", "raid5", "raid6"] {
+        for (count, scheme) in [(2, "none"), (3, "raid4"), (4, "raid5"), (4, "raid6")] {
+            is_cut(&made_of(&[(count, own(inner))], scheme, &[unit]), 20);
+        }
+    }
+    is_cut(&made_of(&[(4, format!("{},{DRAM}", own("raid5")))], "raid5", &[unit]), 20);
+    // An array of parity in an array.
+    for inner in ["raid4", "raid5"] {
+        let text =
+            format!("members = [\"3 * {drive}\"]\n[redundancy]\nscheme = \"{inner}\"\nstripe_kib = 8\n");
+        let array = file("array.toml", &text);
+        is_cut(&made_of(&[(2, array.clone())], "mirror", &[]), 20);
+        is_cut(&made_of(&[(3, array)], "raid5", &[unit]), 20);
+    }
+}
+
+/// Whether the log is used once or over and over, as long as it is longer than what is being written.
+#[test]
+fn logs_on_disks_are_found_again() {
+    let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));
+    let unit = "redundancy.stripe_kib=8";
+    for log in ["redundancy.log_mib=1", "redundancy.log_mib=0.125"] {
+        for disk in [disk.clone(), format!("{disk},disk.write_cache_mib=1")] {
+            is_cut(&made_of(&[(3, drive.clone()), (2, disk.clone())], "hpda", &[unit, log]), 40);
+            let soon = "redundancy.migrate_after_s=0.01";
+            is_cut(&made_of(&[(1, drive.clone()), (1, disk)], "griffin", &[log, soon]), 40);
+        }
+    }
+}
+
 #[test]
 fn what_would_not_be_found_again_is_refused() {
     let disk = file("disk.toml", DISK);
@@ -214,15 +251,14 @@ fn what_would_not_be_found_again_is_refused() {
     let own = |scheme: &str| {
         file("own.toml", &format!("{MEMBER}[redundancy]\nscheme = \"{scheme}\"\nacross = \"channel\"\n"))
     };
-    let array = file("own.toml", &format!("members = [\"3 * {drive}\"]\n[redundancy]\nscheme = \"raid5\"\n"));
+    let array =
+        file("own.toml", &format!("members = [\"4 * {drive}\"]\n[redundancy]\nscheme = \"chained\"\n"));
     for (members, scheme, part) in [
         (format!("\"2 * {drive}\", \"{disk}\""), "backup", "backup"),
-        (format!("\"{drive}\", \"{disk}\""), "griffin", "griffin"),
         (format!("\"{drive}\", \"{disk}\""), "i-cash", "i-cash"),
-        (format!("\"3 * {drive}\", \"2 * {disk}\""), "hpda", "hpda"),
-        (format!("\"3 * {}\"", own("raid5")), "raid5", "parity of its own"),
-        (format!("\"2 * {}\"", own("ds")), "none", "parity of its own"),
-        (format!("\"2 * {array}\""), "mirror", "parity of its own"),
+        (format!("\"3 * {}\"", own("ppc")), "raid5", "redundancy of its own"),
+        (format!("\"2 * {}\"", own("ds")), "none", "redundancy of its own"),
+        (format!("\"2 * {array}\""), "mirror", "redundancy of its own"),
     ] {
         let set = [format!("members=[{members}]"), format!("redundancy.scheme={scheme}")];
         let mut job = job("\n", RANDOM, &set.each_ref().map(String::as_str));
