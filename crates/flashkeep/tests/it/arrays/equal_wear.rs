@@ -129,8 +129,8 @@ fn pairs_end_as_pairs() {
 }
 
 #[test]
-fn worn_is_for_whole_members() {
-    for fail in ["member:0/chip:0.0@worn", "member:0@worn,transient"] {
+fn worn_is_for_lasting_failures_of_members_and_flash() {
+    for fail in ["member:0/chip:0.0@worn,transient", "member:0@worn,transient"] {
         let job = Job { fail: vec![fail.to_owned()], ..worn("mirror", 2, &[]) };
         let error = run(&job, &mut |_| ControlFlow::Continue(())).expect_err(fail).to_string();
         assert!(error.contains("member:0@worn"), "{error}");

@@ -406,7 +406,7 @@ fn failures_that_make_no_sense_are_refused() {
         ("member:6@1s", "0 to 5"),
         ("channel:1@120%", "a share of them"),
         ("channel:1@1s,transient,replace_after=1s", "exclude each other"),
-        ("page:0.0.0.0.2.3@1s,replace_after=1s", "replace_after"),
+        ("page:0.0.0.0.2.3@worn", "ftl.wear.erase_budget"),
     ] {
         let error = refused(&failing("raid5", &[fail], &[]));
         assert!(error.contains(&format!("--fail {fail}")) && error.contains(told), "{error}");
