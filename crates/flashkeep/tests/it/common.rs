@@ -1,4 +1,4 @@
-//! What the integration tests share: drives and traces in files, jobs run to their end.
+//! Common parts of the integration tests: drives and traces in files, and complete runs of jobs.
 
 use flashkeep::config::load_text;
 use flashkeep::job::{Job, Outcome};
@@ -68,8 +68,8 @@ pub(crate) fn picked(
     lists.iter().map(pick).collect::<Vec<_>>().prop_map(|sets| sets.into_iter().flatten().collect())
 }
 
-/// Leaves out, one after the other, the keys of which the drive says that they do not go together; the first ones, so
-/// many, stay as long as anything else is named.
+/// Removes, one after the other, keys that the error message names; the first `kept` keys stay as long as the message
+/// names another one.
 pub(crate) fn accepted(drive: &str, mut set: Vec<String>, kept: usize) -> Vec<String> {
     while let Err(error) = load_text("drive", drive, &set) {
         let said = error.to_string();

@@ -1,4 +1,4 @@
-//! Arrays that have lived: conditioned, with aged members, saved and begun with.
+//! Used arrays: conditioned, with aged members, saved and loaded.
 
 use super::hybrids::HYBRIDS;
 use super::hybrids::hybrid;
@@ -8,8 +8,8 @@ use crate::common::{figure, file, job, output, summary};
 use flashkeep::job::Job;
 use serde_json::Value;
 
-/// An array that is conditioned is used like a drive: written in full, then at random, until it is in a steady state; its
-/// drives then collect for what they are asked.
+/// Conditioning writes an array like a drive: in full, then at random, until it is in a steady state; its drives then
+/// need GC for further writes.
 #[test]
 fn arrays_are_conditioned() {
     let write = "synth:random,requests=2k,write=1,size=4KiB,depth=4";
@@ -38,7 +38,7 @@ fn arrays_are_conditioned() {
         job.verify = false;
         assert_eq!(summary(&job)["digest"], used["digest"], "{scheme}");
     }
-    // Disks and memories are written with the rest, and count nothing of it.
+    // Conditioning also writes disks and memories, without counting.
     let mut job = hybrid("backup", 2, 1, HYBRIDS[0].4);
     (job.condition, job.set) =
         (true, job.set.into_iter().filter(|pair| !pair.starts_with("start")).collect());
@@ -47,8 +47,7 @@ fn arrays_are_conditioned() {
     assert!(integrity(&run, "checked_reads") > 1000.0);
 }
 
-/// Members whose drive files say how they have aged are aged so, each by its own file: valid pages of the drives are
-/// pages of the array.
+/// Members are aged as their own drive files say: valid pages of the drives are pages of the array.
 #[test]
 fn members_are_aged() {
     let ageing =
@@ -75,7 +74,7 @@ fn members_are_aged() {
             assert!(collected(&aged) > collected(&new), "{what}: {} {}", collected(&aged), collected(&new));
         }
     }
-    // Half of the blocks that seven tenths of a plane's pages fill, in each drive.
+    // In each drive: half of the blocks filled by seven tenths of a plane's pages.
     let mut job = array_job("raid5", 4, "synth:random,requests=1,write=1,size=4KiB", &ageing);
     job.set.push("start.existing=none".to_owned());
     let filled = figure(&summary(&job), "fill");
@@ -96,7 +95,8 @@ fn members_are_aged() {
     assert!(message.contains("griffin"), "{message}");
 }
 
-/// An array that was saved after it had been conditioned goes on as if it had just been, with members of every kind.
+/// A loaded array that was saved after conditioning gives the same results as right after conditioning, with members of
+/// every kind.
 #[test]
 fn arrays_are_saved() {
     let plain = |mut job: Job| {

@@ -26,7 +26,7 @@ fn close(run: &Value, key: &str, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-9, "{key}: {found}, not {expected}");
 }
 
-/// Random writes of a page, as many as they are: table 1's lifespans are what the drives were given to write.
+/// Random writes of single pages: table 1's lifespans follow from the pages that the drives were given to write.
 #[test]
 fn table_1_in_formula_and_run() {
     let unit = &["redundancy.stripe_kib=4"][..];

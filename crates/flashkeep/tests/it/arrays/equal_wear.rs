@@ -1,4 +1,4 @@
-//! Drives of equal wear: how far apart the members of an array come to the ends of their lives, and what that costs.
+//! Drives of equal wear: the distance between the ends of life of an array's members, and its effects.
 
 use crate::common::{figure, file, job, summary};
 use flashkeep::job::Job;
@@ -6,7 +6,7 @@ use flashkeep::run;
 use serde_json::Value;
 use std::ops::ControlFlow;
 
-/// 64 blocks of 16 pages that stand 20 erases each.
+/// 64 blocks of 16 pages, with a budget of 20 erases each.
 const MEMBER: &str = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
                       blocks_per_plane = 64\npages_per_block = 16\npage_kib = 4\n[ftl]\nover_provisioning = 0.3\n\
                       wear.erase_budget = 20\n";
@@ -15,7 +15,8 @@ const PAGES: f64 = 787.0;
 const RANDOM: &str = "synth:random,requests=60k,write=1,size=4KiB,depth=1";
 const UNIT: &str = "redundancy.stripe_kib=4";
 
-/// This many drives, and a disk behind them for `backup`; written until one more is worn out than the array survives.
+/// This many drives, and a disk behind them for `backup`; written until one more drive is worn out than the array
+/// survives.
 fn worn(scheme: &str, drives: usize, more: &[&str]) -> Job {
     let mut members = format!("\"{drives} * {}\"", file("member.toml", MEMBER));
     if scheme == "backup" {
@@ -26,7 +27,7 @@ fn worn(scheme: &str, drives: usize, more: &[&str]) -> Job {
     Job { untimed: true, verify: true, ..job("\n", RANDOM, &set) }
 }
 
-/// The same, with drives that fail whole when they are worn out.
+/// The same, with drives that fail as a whole when they are worn out.
 fn failing(scheme: &str, drives: usize, more: &[&str]) -> Value {
     let fail = (0..drives).map(|member| format!("member:{member}@worn")).collect();
     let run = summary(&Job { fail, ..worn(scheme, drives, more) });
@@ -66,7 +67,7 @@ fn a_backup_outlives_its_drives() {
     }
 }
 
-/// A new drive in the worn one's place is filled while the others, which have life left, serve.
+/// A new drive replaces the worn one and is rebuilt while the others, which have remaining life, serve requests.
 #[test]
 fn uneven_parity_leaves_time_to_replace() {
     let shares = "redundancy.shares=[1,0,0,0,0]";
@@ -83,7 +84,7 @@ fn uneven_parity_leaves_time_to_replace() {
     assert_eq!(run["members"][0]["wear"]["expired_blocks"], 0, "the new one's");
 }
 
-/// No member is made to fail: too many that refuse writes end the run just the same, and it says when each began to.
+/// No failure is injected: the run ends when too many members refuse writes, and reports when each began to.
 #[test]
 fn the_end_of_an_array_is_told() {
     let run = summary(&worn("mirror", 2, &[]));
@@ -98,7 +99,7 @@ fn the_end_of_an_array_is_told() {
         told.contains("members reached the end of their lives") && told.contains("read-only from then on"),
         "{told}"
     );
-    // Long before, it is foretold.
+    // A short run predicts it.
     let mut early = worn("diff-raid", 5, &[UNIT, "redundancy.shares=[1,0,0,0,0]"]);
     early.limit = Some(6_000);
     let early = summary(&early);
@@ -115,7 +116,7 @@ fn pairs_end_as_pairs() {
     let pair = format!("members = [\"2 * ./{member}\"]\n[redundancy]\nscheme = \"mirror\"\n");
     let members = format!("members=[\"2 * {}\"]", file("pair.toml", &pair));
     let set = [&*members, "redundancy.stripe_kib=0", "start.existing=\"all\""];
-    // All of it goes to the first pair.
+    // All writes go to the first pair.
     let writes = "synth:random,requests=60k,write=1,size=4KiB,depth=1,footprint=3MiB";
     let fail = vec!["member:0/member:1@worn".to_owned()];
     let job = Job { untimed: true, verify: true, fail, ..job("\n", writes, &set) };

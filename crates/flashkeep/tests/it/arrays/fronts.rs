@@ -1,4 +1,4 @@
-//! What stands before a member of an array: its own link to the array's controller, and its own DRAM.
+//! Ports of an array's members: their links to the array's controller, and their DRAM.
 
 use super::{MEMBER, RANDOM, array_job, figure, integrity, run_error};
 use crate::common::{done, file, job, summary};
@@ -6,12 +6,12 @@ use flashkeep::job::{Job, RequestRecord};
 use flashkeep::kernel::Random;
 use std::fmt::Write;
 
-/// What a page of [`MEMBER`] takes: to be read, and to be written.
+/// The times to read and to write a page of [`MEMBER`].
 const READ: u64 = 25_000 + PINS;
 const WRITE: u64 = 200_000 + PINS;
 const PINS: u64 = 3 * 4096;
 
-/// A link that takes 50 µs for a page.
+/// A link with 50 µs per page.
 const LINK: &str = "host.link_us_per_sector=6.25";
 const CROSS: u64 = 50_000;
 
@@ -20,7 +20,7 @@ const CROSS: u64 = 50_000;
 fn requests(mut random: Random, [piece, places]: [u64; 2], most: u64, trims: u64) -> String {
     let (mut text, mut now) = ("time_ns,device,op,offset_B,size_B\n".to_owned(), 0);
     for _ in 0..600 {
-        // Bursts, and pauses in which everything is done.
+        // Bursts, and pauses in which all requests end.
         now += if random.below(12) == 0 { random.below(3_000_000) } else { random.below(90_000) };
         let (count, first) = (1 + random.below(most), random.below(places));
         let op = match random.below(100) {
@@ -56,8 +56,8 @@ fn is_the_drive(member: &str, scheme: &str, members: usize, keys: &[&str], trace
     is_the_drive_from("all", member, scheme, members, keys, trace);
 }
 
-/// A drive alone, and the only member of an array, with the same keys and the same pages before time 0: every request
-/// takes as long, to the ns.
+/// A lone drive and the only member of an array, with the same keys and the same pages before time 0, take the same
+/// time for every request, to the ns.
 fn is_the_drive_from(existing: &str, member: &str, scheme: &str, members: usize, keys: &[&str], trace: &str) {
     let existing = format!("start.existing=\"{existing}\"");
     let alone: Vec<&str> = keys.iter().copied().chain([existing.as_str()]).collect();
@@ -71,7 +71,7 @@ fn is_the_drive_from(existing: &str, member: &str, scheme: &str, members: usize,
     let within = records("\n", trace, &set);
     assert_eq!(alone.len(), within.len());
     for (number, (alone, within)) in alone.iter().zip(&within).enumerate() {
-        // An array says of what it trims that it took no service.
+        // An array reports no service time for trims.
         let service = |of: &RequestRecord| if of.op == 2 { 0 } else { of.service_ns };
         let times = |of: &RequestRecord| (of.arrival_ns, of.op, of.response_ns, service(of));
         assert_eq!(
@@ -82,8 +82,8 @@ fn is_the_drive_from(existing: &str, member: &str, scheme: &str, members: usize,
     }
 }
 
-/// Requests for parts of pages take as long in the only member of an array as they take alone: the array leaves it to
-/// the member to merge them with the rest of their pages.
+/// Requests for parts of pages take the same time in the only member of an array as in the lone drive: the member
+/// merges them.
 #[test]
 fn parts_of_pages_take_as_long_as_alone() {
     let with = |more: &str| format!("{MEMBER}{more}");
@@ -129,7 +129,7 @@ fn a_member_is_the_drive_that_it_is_alone() {
     }
 }
 
-/// What one request on an idle array takes, or several that come at once.
+/// The times of one request on an idle array, or of several at the same instant.
 fn responses(scheme: &str, members: usize, trace: &str) -> Vec<u64> {
     let link = format!("member.{LINK}");
     let set = [link.as_str(), "redundancy.stripe_kib=4", "start.existing=\"all\"", "redundancy.xor_us=0"];
@@ -143,12 +143,12 @@ fn links_of_their_own() {
     let read = |at: u64, page: u64| format!("{at},0,R,{},4096\n", page * 4096);
     let write = |at: u64, page: u64| format!("{at},0,W,{},4096\n", page * 4096);
     let (read_takes, write_takes) = (READ + CROSS, CROSS + WRITE);
-    // Two members side by side; one member does one after the other.
+    // Two members work in parallel; one member executes one after the other.
     assert_eq!(responses("none", 2, &(write(0, 0) + &write(0, 1))), [write_takes, write_takes]);
     assert_eq!(responses("none", 2, &(write(0, 0) + &write(0, 2))), [write_takes, write_takes + CROSS]);
     assert_eq!(responses("none", 2, &(read(0, 0) + &read(0, 1))), [read_takes, read_takes]);
     assert_eq!(responses("none", 2, &(read(0, 0) + &read(0, 2))), [read_takes, read_takes + CROSS]);
-    // What has been done goes first, where it is ready: the read's page, before the second write's.
+    // Completed requests cross the link first: the read's page before the second write's.
     let mixed = read(0, 0) + &write(0, 2) + &write(0, 4);
     let expected = [2 * CROSS, write_takes + CROSS - CROSS, write_takes + 2 * CROSS];
     assert_eq!(responses("none", 2, &mixed), expected);
@@ -158,7 +158,7 @@ fn links_of_their_own() {
     assert_eq!(responses("raid6", 5, &write(0, 0)), [read_takes + write_takes]);
 }
 
-/// A member that fails takes with it what was crossing.
+/// A member that fails loses the data on its link.
 #[test]
 fn a_member_fails_behind_its_link() {
     let mirrored = file("mirrored.toml", &format!("{MEMBER}[redundancy]\nscheme = \"mirror\"\n"));
@@ -183,8 +183,8 @@ fn a_member_fails_behind_its_link() {
 /// DRAM for 16 pages.
 const DRAM: &str = "buffer.dram_mib=0.0625";
 
-/// Random histories through a member's DRAM, with and without its link, with every protection within the drive and however
-/// its DRAM gives pages up.
+/// Random histories through a member's DRAM, with and without its link, with every protection within the drive and
+/// every eviction policy.
 #[test]
 fn a_member_with_dram_is_the_drive_that_it_is_alone() {
     let with = |more: &str| format!("{MEMBER}{more}");
@@ -220,7 +220,7 @@ fn a_member_with_dram_is_the_drive_that_it_is_alone() {
 fn an_array_with_dram_is_the_drive_with_it() {
     for (hit, link) in [("buffer.hit_us=1", false), ("buffer.hit_us=7", true), ("buffer.hit_us=0", true)] {
         let front = [&[DRAM, hit][..], if link { &[LINK] } else { &[] }].concat();
-        // Drives answer from their memory what is on its way to flash: in as long.
+        // Drives serve pages in flight from their memory, in the same time.
         let drive = format!("{MEMBER}[buffer]\n{}\n", hit.trim_start_matches("buffer."));
         let of = |member: &str| format!("members = [\"{}\"]\n", file("member.toml", member));
         let one = of(&drive);
@@ -244,7 +244,7 @@ fn an_array_with_dram_is_the_drive_with_it() {
     }
 }
 
-/// What a request takes that the array's own memory serves alone, and what its members serve.
+/// The times of requests that the array's own memory serves, and of those that its members serve.
 #[test]
 fn the_time_of_an_arrays_own_memory() {
     let trace = "0,0,W,0,4096\n1000000,0,W,0,8192\n2000000,0,R,4096,4096\n3000000,0,R,16384,4096\n4000000,0,T,0,4096\n";
@@ -255,12 +255,12 @@ fn the_time_of_an_arrays_own_memory() {
         done(&job).requests.iter().map(|request| request.response_ns).collect()
     };
     assert_eq!(times(&[DRAM]), [1000, 1000, 1000, READ, 1000]);
-    // A trim is handed on to a member, whose own memory serves it.
+    // A trim is passed to a member, whose own memory serves it.
     assert_eq!(times(&[DRAM, "buffer.hit_us=2.5"]), [2500, 2500, 2500, READ, 1000]);
     assert_eq!(times(&["buffer.hit_us=2.5"]), [WRITE, WRITE, READ, READ, 1000], "without DRAM");
 }
 
-/// Two copies of what a drive is given to write take no longer than one.
+/// Two copies of a write take no longer than one.
 #[test]
 fn a_mirror_of_members_with_dram() {
     let trace = history(5, 4, 0).replace(",R,", ",W,");
@@ -272,7 +272,7 @@ fn a_mirror_of_members_with_dram() {
     }
 }
 
-/// What the array was told is written is in DRAM; a member that fails takes that with it, and the others have it.
+/// Pages reported as written are in DRAM; a member that fails loses them, and the others have them.
 #[test]
 fn a_member_fails_with_pages_in_its_dram() {
     let mirrored = file("mirrored.toml", &format!("{MEMBER}[redundancy]\nscheme = \"mirror\"\n"));
@@ -307,7 +307,8 @@ fn a_member_fails_with_pages_in_its_dram() {
     }
 }
 
-/// What a member without redundancy had in its DRAM is lost with it, is said to be, and comes back as nothing else.
+/// Pages in the DRAM of a member without redundancy are lost with it, are reported as lost, and are never read as other
+/// contents.
 #[test]
 fn what_nobody_else_has_is_lost() {
     for keys in [vec![format!("member.{DRAM}")], vec![format!("member.{DRAM}"), format!("member.{LINK}")]] {
@@ -342,7 +343,7 @@ fn writes_that_stay_in_dram() {
         })
     };
     assert_eq!(buffers, [&counts([8, 8, 8, 8]), &counts([0; 4])]);
-    // Members without DRAM say nothing of it.
+    // Members without DRAM have no figures for it.
     let run = summary(&array_job("none", 2, RANDOM, &[]));
     assert!(run["members"][0].get("buffer").is_none());
     let warnings =
@@ -350,7 +351,7 @@ fn writes_that_stay_in_dram() {
     assert!(!warnings.contains("DRAM"), "{warnings}");
 }
 
-/// The DRAM is volatile, and what it holds is no part of a drive at rest.
+/// The DRAM is volatile, and its contents are not saved with a drive.
 #[test]
 fn what_dram_does_not_go_with() {
     let dram = format!("member.{DRAM}");
@@ -358,7 +359,7 @@ fn what_dram_does_not_go_with() {
     (save.untimed, save.save_aged) = (true, Some(crate::common::output("members.aged")));
     let message = run_error(&save);
     assert!(message.contains("member.buffer.dram_mib=0"), "{message}");
-    // Conditioning writes past it.
+    // Conditioning bypasses it.
     let mut conditioned = array_job("mirror", 2, RANDOM, &[&dram]);
     (conditioned.condition, conditioned.verify) = (true, true);
     let run = summary(&conditioned);

@@ -5,7 +5,7 @@ use crate::common::{figure, file, job, summary};
 use flashkeep::job::Job;
 use serde_json::Value;
 
-/// A disk is run like a drive: about 77 random reads a second, 69 writes, and the outer zone's rate in sequence.
+/// A lone disk: about 77 random reads or 69 random writes per second, and sequentially the outer zone's rate.
 #[test]
 fn a_disk_alone() {
     let run = |trace: &str| summary(&job("st3500630a", trace, &[]));
@@ -36,7 +36,7 @@ fn a_drive_and_a_disk() {
     }
 }
 
-/// The systems that have both, and their members: drives, disks, and whether there is a memory.
+/// The schemes over drives and disks, with their members: drives, disks, and whether there is a memory.
 pub(super) const HYBRIDS: [(&str, usize, usize, bool, &[&str]); 2] = [
     (
         "backup",
@@ -59,8 +59,7 @@ pub(super) fn hybrid(scheme: &str, drives: usize, disks: usize, more: &[&str]) -
     job
 }
 
-/// Any one drive, disk or memory fails, at any time: every acknowledged page comes back, and a new one in its place is
-/// filled.
+/// Any one drive, disk or memory fails, at any time: every acknowledged page can be read, and a replacement is rebuilt.
 #[test]
 fn any_one_member_of_a_hybrid_fails() {
     for (scheme, drives, disks, memory, keys) in HYBRIDS {
@@ -80,8 +79,8 @@ fn any_one_member_of_a_hybrid_fails() {
     }
 }
 
-/// A write to a backup is done when its drive and the memory have it, and not when the disk has; where the memory is
-/// full, it waits for the disk.
+/// A write to a backup is done when its drive and the memory have it, before the disk has it; if the memory is full,
+/// the write waits for the disk.
 #[test]
 fn a_backup_hides_its_disk_until_the_memory_is_full() {
     let trace = |requests| format!("synth:random,requests={requests},write=1,size=4KiB,depth=1");
@@ -103,7 +102,7 @@ fn a_backup_hides_its_disk_until_the_memory_is_full() {
     assert!(phases <= 3.0 * host && moved(&full, "staged") > 0.0, "{phases} of {host}");
 }
 
-/// A disk whose sectors cannot be read any more: another copy brings them back, and some reads ask it.
+/// A disk with unreadable sectors: another copy restores them, and some reads use it.
 #[test]
 fn a_disk_forgets() {
     let disk = file("disk.toml", DISK);

@@ -1,4 +1,4 @@
-//! Arrays through jobs: the schemes of drives over drives, units and volumes, and what fails around a drive.
+//! Arrays through jobs: the schemes of drives over drives, chunks and volumes, and failures of members.
 
 mod aged;
 mod economy;
@@ -91,7 +91,7 @@ fn a_drive_fails_and_nothing_is_lost() {
     }
 }
 
-/// What is beyond the promise is reported, page by page, and never returned wrong.
+/// Beyond the number of survivable failures, lost pages are reported page by page, and no read returns wrong data.
 #[test]
 fn two_drives_fail() {
     let events = vec!["member:0@30%".to_owned(), "member:3@60%".to_owned()];
@@ -106,7 +106,7 @@ fn two_drives_fail() {
 
 #[test]
 fn arrays_in_arrays() {
-    // A path in a drive file is relative to that.
+    // A path in a drive file is relative to that file.
     let member = file("member.toml", MEMBER);
     let member = member.rsplit('/').next().expect("a name");
     let text = format!("members = [\"2 * ./{member}\"]\n[redundancy]\nscheme = \"mirror\"\n");
@@ -126,7 +126,7 @@ fn arrays_in_arrays() {
     }
 }
 
-/// What a member's own schemes had begun when it failed is nothing to those of the one that takes its place at once.
+/// Work that a member's own schemes had begun when it failed does not affect the schemes of its immediate replacement.
 #[test]
 fn a_member_with_work_under_way_is_replaced_at_once() {
     for inner in ["mirror", "raid5", "dvs"] {
@@ -269,7 +269,7 @@ fn what_makes_no_array_is_refused() {
     }
 }
 
-/// A few lines may ask for more than the engine can number: 255 members of a leaf, or of a mirror over two.
+/// A short file may need more nodes than the engine has numbers for.
 #[test]
 fn more_drives_than_can_be_numbered_are_refused() {
     let array = |members: &str| file("many.toml", &format!("members = [\"{members}\"]\n"));
@@ -285,8 +285,8 @@ fn more_drives_than_can_be_numbered_are_refused() {
 /// A disk of 2,000 pages.
 const DISK: &str = "[disk]\ncapacity_gb = 0.008192\nheads = 1\nzones = 1\n";
 
-/// A mirror asks its members how busy they are; those that are trees answer for themselves, with pages of any size
-/// called within.
+/// A mirror compares the backlogs of its members; members that are trees answer for their own devices, with chunks of
+/// any size.
 #[test]
 fn a_mirror_over_striped_members() {
     let member = file("member.toml", MEMBER);

@@ -5,7 +5,7 @@ use crate::common::{figure, file, job, summary};
 use flashkeep::job::Job;
 use serde_json::Value;
 
-/// An array of arrays: of each level its scheme, its members and what else is said of it, the outermost last.
+/// An array of arrays: for each level its scheme, its members and further keys, the outermost level last.
 pub(super) fn nested(levels: &[(&str, usize, &str)]) -> String {
     levels.iter().fold(file("member.toml", MEMBER), |member, (scheme, members, keys)| {
         let member = format!("members = [\"{members} * {member}\"]\n");
@@ -72,7 +72,7 @@ fn rows_of_inner_units_are_full_stripes() {
     for (inner, outer, size) in [(4, 12, 12), (8, 24, 24), (8, 24, 48), (16, 48, 96), (16, 96, 96)] {
         assert_eq!(parity(inner, outer, size), [0.0, 1.0 / 3.0], "{inner} in {outer}, {size} KiB");
     }
-    // A unit of the inner level by itself: three stripes' worth of parity where its pages lie in three stripes.
+    // A chunk of the inner level by itself: parity of three stripes, because its pages are in three stripes.
     let [reads, programs] = parity(12, 36, 12);
     assert!(reads > 1.0 && programs == 1.0, "{reads} {programs}");
     let [reads, programs] = parity(4, 36, 12);
@@ -95,7 +95,7 @@ fn inner_units_lie_on_drives() {
     assert_eq!(written("stripe_kib = 4", "stripe_kib = 4"), [4, 4, 4, 4]);
 }
 
-/// Each level's controller adds up its own parities, and rebuilds at its own pace.
+/// Each level's controller computes its own parities, and rebuilds at its own pace.
 #[test]
 fn levels_have_controllers_of_their_own() {
     let write = "synth:random,requests=200,write=1,size=4KiB,rate=100";
@@ -121,8 +121,7 @@ fn levels_have_controllers_of_their_own() {
     assert_eq!(rebuilding("", "rebuild_share = 0.1"), fast);
 }
 
-/// A member whose pages cannot be read, not even by its own redundancy, says so and answers nothing else: the node above
-/// it has them otherwise.
+/// A member reports pages that even its own redundancy cannot restore; the node above it reconstructs them.
 #[test]
 fn a_member_of_its_own_redundancy_forgets() {
     let with = |scheme: &str| file("own.toml", &format!("{MEMBER}[redundancy]\nscheme = \"{scheme}\"\n"));
@@ -151,7 +150,7 @@ fn a_member_of_its_own_redundancy_forgets() {
     }
 }
 
-/// The mirror of a lone drive: what neither copy can be read of is lost, and no zeros.
+/// The mirror of a lone drive: a page with two unreadable copies is lost, and is not read as zeros.
 #[test]
 fn both_copies_forget() {
     let mirror = format!("{MEMBER}[redundancy]\nscheme = \"mirror\"\n");
@@ -163,7 +162,7 @@ fn both_copies_forget() {
     assert!(integrity(&run, "lost_pages") > 100.0);
 }
 
-/// RAID-10, RAID-50 and RAID-60 from one drive file: groups of members are what arrays in an array are.
+/// RAID-10, RAID-50 and RAID-60 from one drive file: groups of members equal arrays in an array.
 #[test]
 fn a_width_makes_groups_of_members() {
     let member = file("member.toml", MEMBER);
@@ -184,7 +183,7 @@ fn a_width_makes_groups_of_members() {
             for key in ["response_us", "operations", "capacity_bytes"] {
                 assert_eq!(by_hand[key], by_width[key], "{scheme} {fail}: {key}");
             }
-            // The event has another name, and only groups of one file say what is exposed.
+            // The event has another name, and only groups of one file report exposed pages.
             let phases = |run: &Value| -> Vec<Value> {
                 let phases = run["phases"].as_array().expect("phases").iter();
                 phases.map(|phase| phase["response_us"].clone()).collect()
@@ -194,7 +193,7 @@ fn a_width_makes_groups_of_members() {
             let told = &by_width["redundancy"];
             let survives = u64::from(scheme == "raid6") + 1;
             assert_eq!((&told["scheme"], &told["survives"]), (&scheme.into(), &survives.into()));
-            // What a summary carries is the drive again.
+            // The drive in a summary can be read back.
             let again = flashkeep::config::from_json("again", &by_width["drive"], &[]).expect("a drive");
             assert_eq!(again.to_json(), by_width["drive"]);
             assert_eq!(again.array.len(), 2);

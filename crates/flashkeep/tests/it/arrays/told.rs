@@ -1,4 +1,4 @@
-//! What is told of members: operations, timelines, maps.
+//! Output files of arrays: operations, timelines, maps.
 
 use super::hybrids::HYBRIDS;
 use super::hybrids::hybrid;
@@ -33,7 +33,7 @@ fn operations_of_members() {
     assert!(records(&path)[1..].iter().all(|row| ["0", "1", "2"].contains(&row[2].as_str())));
 }
 
-/// Channels and units of each member are in use in a timeline for as long as they are; a window bounds all of them.
+/// In a timeline, channels and units of each member are in use for their busy times; a window limits all of them.
 #[test]
 fn a_timeline_of_members() {
     let path = output("timeline.json");

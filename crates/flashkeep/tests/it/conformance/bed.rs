@@ -1,4 +1,4 @@
-//! What a bench stands on: the flash of one drive, or the drives, disks and memories of an array.
+//! The devices of a bench: the flash of one drive, or the drives, disks and memories of an array.
 
 use super::bench::Told;
 use flashkeep::config::Resolved;

@@ -1,5 +1,5 @@
-//! A drive or an array on the bench: submit, fail, replace, read back, audit, and an oracle that knows what every page
-//! must hold.
+//! The test bench of a drive or an array: submits commands, injects failures, replaces parts, reads back and audits; an
+//! oracle has the expected contents of every page.
 
 mod audit;
 mod failures;

@@ -1,4 +1,4 @@
-//! One suite for all schemes, generated from their table: what a scheme promises is tried out by breaking things.
+//! One suite for all schemes, generated from their table: it checks what each scheme declares by injecting failures.
 
 mod arrays;
 mod bed;
@@ -25,7 +25,7 @@ fn text(channels: u32, planes: u32) -> String {
     )
 }
 
-/// A scheme, and what it is tried with.
+/// A scheme and its test parameters.
 #[derive(Clone, Copy)]
 struct Tried {
     entry: &'static Entry,
@@ -46,7 +46,7 @@ impl Tried {
         Tried::first(named(scheme).expect("a scheme of the table"))
     }
 
-    /// What is set for it inside a drive, or over drives.
+    /// Its options inside a drive, or over drives.
     fn set(&self, over_drives: bool, more: &[&str]) -> Vec<String> {
         let mut set = vec![format!("redundancy.scheme=\"{}\"", self.name)];
         let examples = self.examples(over_drives);
@@ -251,7 +251,7 @@ fn a_failure_during_the_rebuild_is_handled() {
             for _ in 0..3 * seed {
                 bench.step();
             }
-            // Beyond the promise: what is lost is said to be lost, and nothing is read wrong.
+            // Beyond the survivable failures: lost pages are reported as lost, and no read returns wrong data.
             bench.fail(&[survives % members]);
             bench.submit(Verb::Write, 3, 5);
             bench.run();
@@ -374,7 +374,7 @@ fn what_no_member_can_read_is_reported() {
             bench.blot(&all);
             history(&mut bench, seed + 50, 60, u32::MAX);
             bench.run();
-            // A wrong page is the end of `read_all`.
+            // `read_all` panics on a wrong page.
             bench.read_all();
             for page in (0..bench.pages()).step_by(4) {
                 bench.submit(Verb::Write, page, 4);

@@ -1,4 +1,4 @@
-//! Failures through jobs: what is lost and what is not, what is told about it, and what it takes until all is well.
+//! Failures through jobs: lost pages, reported figures, and the time until full redundancy.
 
 use crate::common::{done, figure, file, job, summary};
 use flashkeep::job::Job;
@@ -16,7 +16,7 @@ fn drive(scheme: &str) -> String {
     )
 }
 
-/// Keys that bring out what is different about each scheme in so short a run.
+/// Keys that show the differences between schemes in a short run.
 fn keys(scheme: &str) -> Vec<&'static str> {
     match scheme {
         "dvs" => vec!["redundancy.timeout_ms=2"],
@@ -107,7 +107,7 @@ fn a_replaced_channel_is_rebuilt() {
         let run = summary(&failing(scheme, &[&format!("{}@40%,replace_after=50ms", units(scheme)[0])], &[]));
         let phases = phases(&run);
         if has_logs(scheme) {
-            // Rebuilt at once, over the members that are left, as far as there is room.
+            // Rebuilt immediately over the remaining members, as far as there is room.
             assert!(["degraded", "rebuilding"].contains(&phases[1]), "{scheme}: {phases:?}");
         } else {
             assert_eq!(phases[..3], ["before", "degraded", "rebuilding"], "{scheme}: {phases:?}");
@@ -224,7 +224,7 @@ fn the_same_failures_take_the_same_course() {
         let mut job = failing(scheme.name, &fail, &[]);
         let first = done(&job).summary;
         assert_eq!(first, done(&job).summary, "{}", scheme.name);
-        // Checking contents changes nothing but what is known of them.
+        // Checking contents changes only the figures about contents.
         job.verify = false;
         let plain = done(&job).summary;
         for part in

@@ -1,4 +1,4 @@
-//! Power cuts through jobs: what is said about them, what they take, and that nothing is lost that was durable.
+//! Power cuts through jobs: reported figures, costs of the recovery, and that no durable page is lost.
 
 use crate::common::{figure, job, summary};
 use flashkeep::job::Job;

@@ -1,4 +1,4 @@
-//! Pages of several types, to the nanosecond; energy, to the last digit of what can be worked out by hand.
+//! Times of several page types, to the nanosecond; energy, exactly as computed by hand.
 
 use crate::common::{figure, job, summary};
 use serde_json::{Value, json};

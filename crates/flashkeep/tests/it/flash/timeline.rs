@@ -1,4 +1,4 @@
-//! `--timeline`: what it shows is what the drive did, all of it and nothing twice.
+//! `--timeline` shows each activity of the drive exactly once.
 
 use crate::common::{done, figure, job, output, records, summary};
 use flashkeep::job::Job;
@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 /// A slice: name, start and end in ns.
 type Slice = (String, u64, u64);
 
-/// What a timeline holds.
+/// The contents of a timeline.
 struct Shown {
     /// Each thread by its process's name and its own.
     threads: BTreeMap<(String, String), Vec<Slice>>,
@@ -91,7 +91,7 @@ fn length(slices: &[Slice]) -> u64 {
     slices.iter().map(|(_, start, end)| end - start).sum()
 }
 
-/// What is shown of channels and units adds up to their utilisation.
+/// Slices of channels and units add up to their utilization.
 fn adds_up(run: &Value, shown: &Shown) {
     let ends = shown.threads.values().flatten().map(|&(_, _, end)| end);
     let whole = (figure(run, "simulated_s") * 1e9).max(ends.max().unwrap_or(0) as f64);
@@ -114,7 +114,7 @@ fn adds_up(run: &Value, shown: &Shown) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// With every policy; a run that is watched does the same.
+    /// With every policy; recording a timeline does not change results.
     #[test]
     fn slices_of_a_thread_never_overlap_and_add_up_to_the_utilisation(
         seed in 0u64..10_000,
@@ -176,7 +176,7 @@ fn also_with_every_scheme_and_every_map() {
     }
 }
 
-/// What is cut off does not overlap what comes next.
+/// A slice that was cut off does not overlap the next one.
 #[test]
 fn failures_and_power_cuts_leave_no_overlap() {
     for scheme in ["mirror", "raid5", "ds"] {

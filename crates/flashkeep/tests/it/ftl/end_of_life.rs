@@ -1,4 +1,4 @@
-//! Drives that are written until they can take no more: the run ends with its summary, for every drive.
+//! Drives that are written until their end of life: every run ends with a summary.
 
 use crate::common::{accepted, done, figure, job, picked, summary};
 use flashkeep::schemes::{Members, for_drives, named};
@@ -72,7 +72,7 @@ fn a_drive_at_its_end_is_read_only() {
     }
 }
 
-/// Where requests wait outside, or belong to volumes, the end is the same.
+/// The end is the same if requests wait outside the queue, or belong to volumes.
 #[test]
 fn whoever_waits_outside_is_turned_away_too() {
     for order in ["arrival", "c-look"] {

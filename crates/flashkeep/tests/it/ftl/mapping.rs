@@ -1,4 +1,4 @@
-//! Maps: what a page map in flash, a map of blocks and a hybrid cost, by closed forms and worked examples.
+//! Costs of a page map in flash, a block map and a log-block map, by closed forms and worked examples.
 
 use crate::common::{figure, job, summary};
 use flashkeep::config::load_text;

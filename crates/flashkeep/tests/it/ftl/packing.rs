@@ -1,5 +1,5 @@
-//! Pages of the map that share pages of the flash, in whole runs: amplification in closed form, and all else that is
-//! asked of the drive.
+//! Logical pages that share flash pages, in whole runs: amplification in closed form, and combinations with other
+//! features.
 
 use crate::common::{accepted, done, figure, file, job, output, picked, summary};
 use flashkeep::schemes::for_drives;

@@ -1,4 +1,4 @@
-//! Contents, determinism and room: what must hold of every drive under every workload.
+//! Contents, determinism and space: properties of every drive under every workload.
 
 use crate::common::{done, figure, job, summary};
 use flashkeep::run;
@@ -52,7 +52,7 @@ proptest! {
         prop_assert_eq!(figure(&first, "integrity.wrong_reads"), 0.0);
         prop_assert_eq!(figure(&first, "integrity.lost_pages"), 0.0);
         prop_assert_eq!(&first, &done(&job).summary, "the same run twice");
-        // Checking contents changes nothing else.
+        // Checking contents does not change other results.
         job.verify = false;
         let plain = done(&job).summary;
         prop_assert_eq!(&plain["response_us"], &first["response_us"]);

@@ -41,13 +41,13 @@ fn an_untimed_run_counts_and_has_no_times() {
     let (erases, moved) = (figure(&found, "operations.erase.gc"), figure(&found, "operations.program.gc"));
     assert!(erases > 0.0 && erases == figure(&found, "wear.erases_total"));
     assert_eq!(moved, figure(&found, "operations.read.gc"));
-    // What was programmed was erased, but for what is free or holds something: nothing is made up.
+    // Programs, erases, free pages and valid pages are consistent.
     assert!((erases * 8.0 - moved - writes).abs() <= 8.0 * 24.0 * 8.0);
     let closed = summary(&untimed(SMALL, "synth:random,requests=100,size=4KiB,depth=4", &[]));
     assert_eq!(closed["simulated_s"], Value::Null);
 }
 
-/// Operations are told one by one where currents are given or blocks wear out; it is still the same run.
+/// With currents or erase budgets operations are reported one by one; the results are the same.
 #[test]
 fn what_operations_draw_changes_no_count() {
     let currents = ["flash.energy.voltage_v=1", "flash.energy.program_ma=1"];
@@ -85,8 +85,8 @@ fn amplification_is_that_of_a_timed_run() {
     }
 }
 
-/// The short way and the long one come to the same: contents, sizes that are not whole pages, warm-up and a log make
-/// a run take the long one.
+/// The fast and the general path give the same results; contents, partial pages, warm-up and a log make a run take the
+/// general path.
 #[test]
 fn the_short_way_and_the_long_one_come_to_the_same() {
     let trace = "synth:random,requests=4k,write=0.9,size=4KiB:0.7/12KiB:0.3,rate=2k";
@@ -121,7 +121,7 @@ fn every_scheme_runs_untimed() {
     }
 }
 
-/// Timers ring and idle moments come as the trace's clock says.
+/// Timers and idle time follow the trace's clock.
 #[test]
 fn gaps_of_the_trace_are_idle_time() {
     // Two writes a hundred milliseconds apart, and two close together.
@@ -134,7 +134,7 @@ fn gaps_of_the_trace_are_idle_time() {
     };
     assert_eq!((partial(apart, true), partial(close, true)), (1.0, 0.0));
     assert_eq!((partial(apart, false), partial(close, false)), (1.0, 0.0));
-    // Parity that was put off is written when the gap is longer than `idle_ms`.
+    // Deferred parity is written when the gap is longer than `idle_ms`.
     let parity = |idle: &str| {
         let set = ["redundancy.scheme=fra", idle];
         figure(&summary(&untimed(SMALL, "0 0 0 8 0\n30000000 0 0 8 0\n", &set)), "operations.program.parity")
@@ -155,7 +155,7 @@ fn a_failure_by_request_is_survived_untimed() {
         assert!(figure(&found, "integrity.reconstructed_reads") > 0.0, "{scheme}");
         assert_eq!(found["phases"][1]["response_us"]["all"], Value::Null, "{scheme}");
     }
-    // Without redundancy what was there is lost, and the rest goes on.
+    // Without redundancy the contents of the failed part are lost, and the rest stays in use.
     let trace = "synth:random,requests=2k,write=0.6,size=4KiB,depth=1";
     let job = Job {
         verify: true,
@@ -298,7 +298,7 @@ fn every_model_is_used_up_and_survives_failures() {
     }
 }
 
-/// If all pages exist they are what is valid, however little the model leaves, and nothing is lost by failures.
+/// If all pages exist they are valid, however few the model leaves, and failures lose nothing.
 #[test]
 fn an_aged_drive_in_which_all_pages_exist_is_full() {
     let trace = "synth:random,requests=3k,write=0.5,size=4KiB,depth=4";
@@ -348,7 +348,7 @@ fn conditioning_ends_in_the_steady_state_of_random_writes() {
     let found = summary(&conditioned);
     assert_eq!(found["conditioning"]["steady"], true);
     assert!(figure(&found, "conditioning.rounds") >= 5.0);
-    // What comes next is as amplified as the last five rounds, timed or untimed.
+    // Later writes have the write amplification of the last five rounds, timed or untimed.
     let before = figure(&found, "conditioning.write_amplification");
     let after = figure(&found, "write_amplification.total");
     assert!((after / before - 1.0).abs() < 0.05, "{after} after {before}");
@@ -441,7 +441,7 @@ fn what_is_not_that_drive_as_it_was_saved_is_refused() {
     assert!(failed(&with(&["flash.channels=2"])).contains("flash.channels is 4 in the file and 2 here"));
     assert!(failed(&with(&["redundancy.scheme=raid5"])).contains("redundancy"));
     assert!(failed(&with(&["ftl.over_provisioning=0.6"])).contains("ftl.over_provisioning"));
-    // What is no part of its state may differ.
+    // Keys that are not part of its state may differ.
     done(&with(&[
         "flash.timing.read_us=50",
         "ftl.gc.victim=fifo",

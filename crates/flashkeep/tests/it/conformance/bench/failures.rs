@@ -1,4 +1,4 @@
-//! What fails on the bench, and what stands in its place.
+//! Failures and replacements on the bench.
 
 use super::{Bed, Bench, Dead, Request};
 use flashkeep::drive::{Drive, Fault, Kind};
