@@ -287,6 +287,7 @@ def bundles(source: Source, keys: Keys) -> Keys:
     offered: list[Keys] = [
         {"ftl.pool": "element", "flash.busy_unit": "chip"},
         {"ftl.pool": "gang", "flash.bus": "operations", "flash.busy_unit": "chip"},
+        {"ftl.pool": source.pick("pool", ("element", "gang"))},
         {"flash.bus": "operations"},
         {"flash.bus": "rounds", "ftl.gc.run": source.pick("run", ("steps", "hold-channel"))},
         {"flash.bus": "rounds", "flash.control_gang": _half_of_channels(source("rounds"), keys)},

@@ -133,6 +133,7 @@ impl Shown {
 
 /// The name of a unit within its channel: `chip 3`, `die 3.0`, `plane 3.0.1`.
 fn unit_name(geometry: &Geometry, unit: UnitId) -> String {
+    let geometry = geometry.of_units();
     let at = geometry.place(geometry.plane_of(geometry.first_page(unit)));
     match geometry.planes_per_unit {
         planes if planes == geometry.dies * geometry.planes => format!("chip {}", at.chip),

@@ -175,7 +175,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.size()?;
     let allocation = check.spec.ftl.allocation.parse();
     let allocation = allocation.map_err(|message: String| check.wrong(&["ftl.allocation"], message))?;
-    check.pools()?;
+    check.pools();
     check.redundancy()?;
     check.wear()?;
     check.room()?;
@@ -369,10 +369,11 @@ fn timing(spec: &DriveSpec, page_types: &PageTypes) -> Times {
 
 pub(super) fn units_per_channel(spec: &DriveSpec) -> u64 {
     let flash = &spec.flash;
-    if spec.ftl.pool == Pool::Gang {
-        return 1;
-    }
+    // A pool on a channel that is held for whole operations does one thing at a time.
+    let held = flash.bus == BusUse::Operations;
     match flash.busy_unit {
+        _ if held && spec.ftl.pool == Pool::Gang => 1,
+        _ if held && spec.ftl.pool == Pool::Element => u64::from(flash.chips_per_channel),
         BusyUnit::Chip => u64::from(flash.chips_per_channel),
         BusyUnit::Die => product(&[flash.chips_per_channel, flash.dies_per_chip]),
         BusyUnit::PlanePair => {

@@ -3,17 +3,32 @@
 use super::check::{Check, Resolved, product};
 use super::keys::DriveSpec;
 use super::packing::{block_pages, page_bytes};
-use crate::error::DriveError;
-use crate::flash::{Across, BusUse, BusyUnit, FlashSpec, MultiPlane, Pools};
-use crate::ftl::{Copyback, PlaneChoice, Pool};
-use crate::schemes::{self, Inside};
+use super::redundancy::parts;
+use crate::flash::{FlashSpec, MultiPlane, Pools};
+use crate::ftl::{PlaneChoice, Pool};
 
 fn pools(spec: &DriveSpec) -> Pools {
-    let FlashSpec { chips_per_channel: chips, dies_per_chip: dies, planes_per_die: planes, .. } = spec.flash;
+    let FlashSpec { chips_per_channel, dies_per_chip, planes_per_die, .. } = spec.flash;
+    let [chips, dies] = within_member(spec);
+    // Planes that a command programs together have an open block each.
+    let planes = if spec.flash.commands.multi_plane == MultiPlane::Off { planes_per_die } else { 1 };
     match spec.ftl.pool {
         Pool::Plane => Pools::PLANES,
-        Pool::Element => Pools { chips: 1, dies, planes },
-        Pool::Gang => Pools { chips, dies, planes },
+        Pool::Element => Pools { chips: 1, dies: dies.min(dies_per_chip), planes },
+        Pool::Gang => Pools { chips: chips.min(chips_per_channel), dies: dies.min(dies_per_chip), planes },
+    }
+}
+
+/// Chips of a channel, and dies of each, that a member of the drive's scheme has: a pool ends with its member.
+fn within_member(spec: &DriveSpec) -> [u32; 2] {
+    let FlashSpec { channels, chips_per_channel: chips, dies_per_chip: dies, .. } = spec.flash;
+    let (all, parts) = (product(&[channels, chips, dies]), u64::from(parts(&spec.redundancy)).max(1));
+    match u32::try_from(all / parts).unwrap_or(u32::MAX) {
+        _ if !all.is_multiple_of(parts) => [chips, dies],
+        member if member >= chips * dies => [chips, dies],
+        member if member >= dies && chips.is_multiple_of(member / dies) => [member / dies, dies],
+        member if member > 0 && dies.is_multiple_of(member) => [1, member],
+        _ => [chips, dies],
     }
 }
 
@@ -56,54 +71,10 @@ impl Resolved {
 }
 
 impl Check<'_> {
-    /// A pool is busy as one, and has but one page to program next.
-    pub(super) fn pools(&mut self) -> Result<(), DriveError> {
-        let (flash, ftl, pool) = (&self.spec.flash, &self.spec.ftl, self.spec.ftl.pool);
-        if pool == Pool::Plane {
-            return Ok(());
-        }
-        let scheme = schemes::named(&self.spec.redundancy.scheme);
-        let across = self.spec.redundancy.read::<Inside>().across;
-        let within = across == Across::Die || (pool == Pool::Gang && across == Across::Chip);
-        let gang = pool == Pool::Gang;
-        let refused = [
-            (
-                flash.busy_unit != BusyUnit::Chip,
-                "flash.busy_unit",
-                "planes that share an open block are busy as one; \"chip\" is accepted with this",
-            ),
-            (
-                gang && flash.bus != BusUse::Operations,
-                "flash.bus",
-                "chips that share an open block do one thing at a time; \"operations\" is accepted with \
-                 this",
-            ),
-            (
-                gang && flash.control_gang > 1,
-                "flash.control_gang",
-                "channels with shared control lines work in parallel, which one open block prevents; 1 is \
-                 accepted with this",
-            ),
-            (
-                flash.commands.multi_plane != MultiPlane::Off,
-                "flash.commands.multi_plane",
-                "one open block cannot provide two pages for one program; \"off\" is accepted with this",
-            ),
-            (
-                ftl.gc.copyback == Copyback::ParitySkip,
-                "ftl.gc.copyback",
-                "the skipped page's successor is mostly in another plane; \"off\", \"on\" and \"parity\" \
-                 are accepted with this",
-            ),
-            (
-                within && scheme.is_some_and(|scheme| !scheme.plain),
-                "redundancy.across",
-                "each member has its own pools, so a pool must not span members; a higher level is \
-                 accepted with this",
-            ),
-        ];
-        if let Some((_, key, message)) = refused.into_iter().find(|(refused, ..)| *refused) {
-            return Err(self.wrong(&["ftl.pool", key], message));
+    /// Which plane of a pool takes the next page is determined.
+    pub(super) fn pools(&mut self) {
+        if self.spec.ftl.pool == Pool::Plane {
+            return;
         }
         if self.spec.ftl.plane_choice != PlaneChoice::InTurn && self.given.by_hand("ftl.plane_choice") {
             self.warnings.push(
@@ -113,6 +84,5 @@ impl Check<'_> {
             );
         }
         self.spec.ftl.plane_choice = PlaneChoice::InTurn;
-        Ok(())
     }
 }

@@ -757,11 +757,6 @@ fn keys_of_elements_that_do_not_fit_are_refused() {
         (vec!["ftl.gc.soft_threshold=0.01"], "ftl.gc.soft_threshold"),
         (vec!["flash.planes_per_die=3", "flash.busy_unit=plane-pair"], "flash.busy_unit"),
         (vec!["host.order=c-look", "host.late_requests=from-arrival"], "host.late_requests"),
-        (vec!["ftl.pool=element", "flash.busy_unit=die"], "flash.busy_unit"),
-        (vec!["ftl.pool=gang", "flash.bus=transfers"], "ftl.pool"),
-        (vec!["ftl.pool=element", "flash.commands.multi_plane=match"], "flash.commands.multi_plane"),
-        (vec!["ftl.pool=element", "ftl.gc.copyback=parity-skip"], "ftl.gc.copyback"),
-        (vec!["ftl.pool=element", "redundancy.scheme=raid5", "redundancy.across=die"], "redundancy.across"),
         (vec!["host.link_us_per_sector=1", "host.late_requests=from-arrival"], "host.late_requests"),
     ] {
         let error = refused_set(&set);

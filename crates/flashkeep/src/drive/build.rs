@@ -73,6 +73,7 @@ impl<C: Contents> Drive<C> {
             && self.flash.timing.is_uniform()
             && self.flash.bus == BusUse::Transfers
             && self.dies.gangs.size == 1
+            && self.dies.spread.is_none()
             && !self.ftl.summaries
             && !self.reads.behind
             && self.placement.plane_choice == PlaneChoice::InTurn
@@ -90,8 +91,9 @@ impl<C: Contents> Drive<C> {
     pub(super) fn add_leaf(&mut self, domain: &Domain, kind: LeafKind, siblings: bool) {
         let leaf = self.ftl.leaves.len();
         let first_lane = self.queues.lanes.len() as u32;
-        for plane in domain.planes(&self.flash.geometry) {
-            let unit = self.flash.geometry.unit_of(plane);
+        let planes = domain.planes(&self.flash.geometry).into_iter();
+        let parts = planes.flat_map(|plane| self.units_of(plane).into_iter().map(move |unit| (plane, unit)));
+        for (plane, unit) in parts.collect::<Vec<_>>() {
             let found = self.queues.lanes[first_lane as usize..].iter().position(|lane| lane.unit == unit);
             let lane = found.map_or(self.queues.lanes.len(), |at| at + first_lane as usize);
             if lane == self.queues.lanes.len() {
@@ -100,7 +102,9 @@ impl<C: Contents> Drive<C> {
                 self.queues.lanes.push(Lane { ftl: leaf as u16, unit, planes: Vec::new(), turn: 0, pool: 0 });
             }
             self.queues.lanes[lane].planes.push(plane);
-            self.queues.lane_of[plane.0 as usize] = lane as u32;
+            if unit == self.dies.of_plane[plane.0 as usize] {
+                self.queues.lane_of[plane.0 as usize] = lane as u32;
+            }
         }
         let lanes = first_lane..self.queues.lanes.len() as u32;
         let (pages, rows) = match kind {
@@ -143,7 +147,9 @@ impl<C: Contents> Drive<C> {
                 Allocation::Partial(order) => {
                     order.index(domain, self.flash.geometry.unit_levels(), domain.within(place))
                 }
-                Allocation::Static(_) => at - lanes.start,
+                Allocation::Static(_) if self.ftl.physical => at - lanes.start,
+                // The lanes of a pool's units take what is bound to the pool.
+                Allocation::Static(_) => self.queues.lane_of[lane.planes[0].0 as usize] - lanes.start,
             };
             lane.pool = first_pool + pool;
             needed = needed.max(lane.pool as usize + 1);
@@ -177,7 +183,9 @@ impl FlashArray {
     /// The flash that a drive is made from.
     fn of(drive: &Parameters) -> FlashArray {
         FlashArray {
-            geometry: Geometry::new(&drive.flash).with_places(drive.places),
+            geometry: Geometry::new(&drive.flash)
+                .with_places(drive.places)
+                .with_pools(&drive.flash, drive.pools),
             pools: drive.pools,
             timing: Timing::new(
                 &drive.flash,

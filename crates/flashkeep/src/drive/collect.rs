@@ -41,7 +41,7 @@ impl<C: Contents> Drive<C> {
         let unit = self.dies.of_plane[plane.0 as usize];
         let channel = self.dies.units[unit.0 as usize].channel as usize;
         self.arm_unit(now, unit);
-        if self.dies.is_idle(now, unit) {
+        if self.dies.is_idle(now, unit) || self.dies.spread.is_some() {
             let at = self.dies.channels[channel].free_at.max(now);
             let slot = self.dies.units.len() + channel;
             self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(at));
@@ -49,7 +49,8 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The plane has been collected, or there is nothing to gain in it: the next one of its unit comes up.
-    fn collected(&mut self, unit: UnitId, plane: PlaneId) {
+    fn collected(&mut self, plane: PlaneId) {
+        let unit = self.dies.of_plane[plane.0 as usize];
         let this = std::mem::take(&mut self.gc.collections[plane.0 as usize]);
         self.gc.hands[plane.0 as usize].clear();
         let state = &mut self.dies.units[unit.0 as usize];
@@ -65,17 +66,23 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Does the next thing for the first plane of an idle unit that waits to be collected; false where there was
-    /// nothing to do.
-    pub(super) fn collect(&mut self, now: SimTime, channel: usize, unit: UnitId) -> bool {
+    /// Does the next thing for the first plane that waits to be collected at its unit, which is one of the `idle` ones of
+    /// the channel: the unit that does it; none where there was nothing to do.
+    pub(super) fn collect(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        idle: u64,
+    ) -> Option<UnitId> {
         while let Some(plane) = self.dies.units[unit.0 as usize].collect_head {
             let whole = self.gc.run == GcRun::HoldChannel;
-            match self.collect_plane(now, channel, unit, plane, whole) {
+            match self.collect_plane(now, channel, plane, idle, whole) {
                 Some(begun) => return begun,
-                None => self.collected(unit, plane),
+                None => self.collected(plane),
             }
         }
-        false
+        None
     }
 
     pub(super) fn victim_of(&mut self, plane: PlaneId) -> Option<u32> {
@@ -108,7 +115,8 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A plane that has failed is not collected any more.
-    pub(super) fn forget_collection(&mut self, unit: UnitId, plane: PlaneId) {
+    pub(super) fn forget_collection(&mut self, plane: PlaneId) {
+        let unit = self.dies.of_plane[plane.0 as usize];
         self.gc.collections[plane.0 as usize].queued = false;
         let mut waiting = Vec::new();
         let mut at = self.dies.units[unit.0 as usize].collect_head;
@@ -157,7 +165,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The page is elsewhere in its plane from now on; reads that wait for it go there.
-    pub(super) fn move_page(&mut self, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn) -> Ppn {
+    pub(super) fn move_page(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> Ppn {
         let ftl = self.ftl_of(plane);
         let to = self.program_moved(ftl, plane, lpn, self.ftl.blocks.contents(from));
         self.ftl.blocks.invalidate(from);
@@ -165,8 +173,11 @@ impl<C: Contents> Drive<C> {
         if !(self.power.is_some() && self.note_move(ftl, lpn, from, to)) {
             self.ftl.maps.set(ftl, lpn, Entry::At(to));
         }
-        let reads = self.dies.units[unit.0 as usize].reads;
-        reads.redirect(&mut self.queues.ops, |ppn| (ppn == from).then_some(to));
+        let unit = self.unit_of_page(from);
+        if self.dies.spread.is_none() || self.unit_of_page(to) == unit {
+            let reads = self.dies.units[unit.0 as usize].reads;
+            reads.redirect(&mut self.queues.ops, |ppn| (ppn == from).then_some(to));
+        }
         to
     }
 
@@ -202,12 +213,12 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         plane: PlaneId,
         victim: u32,
-    ) -> bool {
+    ) -> Option<UnitId> {
         if self.is_owed(unit, plane, victim) || self.is_guarded(now, unit, plane, victim) {
-            return false;
+            return None;
         }
         let join = self.flash.commands.multi_plane != MultiPlane::Off;
-        let others = if join { self.joining_erases(unit, plane) } else { Vec::new() };
+        let others = if join { self.joining_erases(plane, victim) } else { Vec::new() };
         let mut pages = std::mem::take(&mut self.scratch.pages);
         pages.extend(others.iter().map(|&(plane, victim)| self.erase_of(plane, victim)));
         pages.push(self.erase_of(plane, victim));
@@ -217,11 +228,11 @@ impl<C: Contents> Drive<C> {
         for (plane, victim) in others {
             self.erase(end, plane, victim);
             if self.gc.collections[plane.0 as usize].victim.is_none() && self.has_enough(plane) {
-                self.forget_collection(unit, plane);
+                self.forget_collection(plane);
             }
         }
-        self.finish_erase(end, unit, plane, victim);
-        true
+        self.finish_erase(end, plane, victim);
+        Some(unit)
     }
 
     /// The erase behind moves that have held the channel for so long since `now`; it lets go of the channel.
@@ -235,7 +246,7 @@ impl<C: Contents> Drive<C> {
         held: Span,
     ) {
         let end = self.commit_held(now, channel, unit, held, self.erase_of(plane, victim));
-        self.finish_erase(end, unit, plane, victim);
+        self.finish_erase(end, plane, victim);
     }
 
     fn erase_of(&self, plane: PlaneId, victim: u32) -> PageWrite {
@@ -244,13 +255,14 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The victim is erased at `end`; then the next collection, if the plane still keeps the host waiting.
-    fn finish_erase(&mut self, end: SimTime, unit: UnitId, plane: PlaneId, victim: u32) {
+    fn finish_erase(&mut self, end: SimTime, plane: PlaneId, victim: u32) {
         self.erase(end, plane, victim);
         if self.gc.collections[plane.0 as usize].victim.is_none() && self.has_enough(plane) {
-            if self.dies.units[unit.0 as usize].collect_head == Some(plane) {
-                self.collected(unit, plane);
+            let home = self.dies.of_plane[plane.0 as usize];
+            if self.dies.units[home.0 as usize].collect_head == Some(plane) {
+                self.collected(plane);
             } else if self.gc.collections[plane.0 as usize].queued {
-                self.forget_collection(unit, plane);
+                self.forget_collection(plane);
             }
         }
     }

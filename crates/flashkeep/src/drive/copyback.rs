@@ -24,7 +24,10 @@ impl<C: Contents> Drive<C> {
             Copyback::On if self.flash.pools == Pools::PLANES && !self.packing.active => true,
             Copyback::On => self.stays(plane, lpn, from),
             Copyback::Parity => self.parity_fits(plane, lpn, from) && self.stays(plane, lpn, from),
-            Copyback::ParitySkip => self.make_parity_fit(plane, lpn, from),
+            // A page that goes to another plane crosses the pins whatever its parity.
+            Copyback::ParitySkip => {
+                self.stays_in_plane(plane, lpn, from) && self.make_parity_fit(plane, lpn, from)
+            }
         }
     }
 
@@ -54,6 +57,10 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whether a page of a pool goes to the plane of the flash where it is.
+    fn stays_in_plane(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
+        self.flash.pools == Pools::PLANES || self.stays(plane, lpn, from)
+    }
+
     #[inline(never)]
     fn stays(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
         let to = self.next_of_move(plane, lpn);
@@ -81,7 +88,7 @@ impl<C: Contents> Drive<C> {
         while !fits && self.may_leave_out(plane) {
             let Some(stream) = self.stream_of_move(plane, lpn) else { break };
             self.leave_out_flash_page(plane, stream);
-            fits = self.parity_fits(plane, lpn, from);
+            fits = self.parity_fits(plane, lpn, from) && self.stays_in_plane(plane, lpn, from);
         }
         // What crosses the pins into a flash page of its own is counted there.
         if fits || !self.packing.active {

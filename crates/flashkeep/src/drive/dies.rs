@@ -2,6 +2,7 @@
 
 use super::gangs::Gangs;
 use super::rounds::InStep;
+use super::spread::PoolUnits;
 use super::{Drive, Op, Parameters, Queue, Scheduler};
 use crate::engine::{Cause, Contents};
 use crate::flash::{Geometry, PlaneId, Ppn, UnitId};
@@ -97,9 +98,12 @@ pub(super) struct Dies {
     pub(super) channels: Vec<Channel>,
     /// Units of a channel.
     pub(super) per_channel: usize,
-    /// Which unit each plane is in.
+    /// Which unit each plane is in, or the first of a pool's.
     pub(super) of_plane: Vec<UnitId>,
-    /// Whether the release of a unit matters even if its queues are empty: with cache programs, or a soft threshold.
+    /// Where pools have several units: which one each block is in.
+    pub(super) spread: Option<Box<PoolUnits>>,
+    /// Whether the release of a unit matters even if its queues are empty: with cache programs, a soft threshold, or pools
+    /// of several units.
     pub(super) minded: bool,
     pub(super) gangs: Gangs,
     /// Where units work in rounds: the one that is being put together.
@@ -112,6 +116,7 @@ impl Dies {
     /// All of them free.
     pub(super) fn new(drive: &Parameters, geometry: &Geometry, minded: bool) -> Dies {
         let units = geometry.unit_count() as usize;
+        let spread = PoolUnits::of(geometry, drive.pools);
         Dies {
             scheduler: drive.scheduler,
             units: self::units(geometry),
@@ -120,7 +125,8 @@ impl Dies {
             channels: channels(geometry),
             per_channel: geometry.units_per_channel() as usize,
             of_plane: (0..geometry.plane_count()).map(|plane| geometry.unit_of(PlaneId(plane))).collect(),
-            minded,
+            minded: minded || spread.is_some(),
+            spread,
             gangs: Gangs::new(drive.flash.control_gang, geometry.channels),
             in_step: InStep::default(),
             agenda: Agenda::new(units + geometry.channels as usize),

@@ -210,12 +210,13 @@ impl<C: Contents> Drive<C> {
 
     /// Reads that wait for what has failed fail.
     pub(super) fn fail_waiting_reads(&mut self, now: SimTime, plane: PlaneId, what: Fault) {
-        let unit = self.dies.of_plane[plane.0 as usize];
         let geometry = self.flash.geometry.clone();
-        let reads = &mut self.dies.units[unit.0 as usize].reads;
-        let waiting = reads.take(&mut self.queues.ops, |op| what.strikes(&geometry, op.ppn));
-        for op in self.no_longer_waiting(unit, waiting) {
-            self.fail_read(now, op);
+        for unit in self.units_of(plane) {
+            let reads = &mut self.dies.units[unit.0 as usize].reads;
+            let waiting = reads.take(&mut self.queues.ops, |op| what.strikes(&geometry, op.ppn));
+            for op in self.no_longer_waiting(unit, waiting) {
+                self.fail_read(now, op);
+            }
         }
     }
 
@@ -237,15 +238,16 @@ impl<C: Contents> Drive<C> {
         self.ftl.blocks.let_go(plane);
         self.gc.collections[plane.0 as usize].levelled = Levelled::No;
         self.fail_waiting_reads(now, plane, what);
-        let unit = self.dies.of_plane[plane.0 as usize];
-        match what {
-            Fault::Planes { .. } => {
-                self.stop_reading(now, unit, plane);
-                self.forget_collection(unit, plane);
+        for unit in self.units_of(plane) {
+            match what {
+                Fault::Planes { .. } => self.stop_reading(now, unit, plane),
+                Fault::Block(..) | Fault::Page(_) | Fault::Nvram(_) | Fault::DiskPage(_) => {
+                    self.spoil_reading(unit, what);
+                }
             }
-            Fault::Block(..) | Fault::Page(_) | Fault::Nvram(_) | Fault::DiskPage(_) => {
-                self.spoil_reading(unit, what);
-            }
+        }
+        if let Fault::Planes { .. } = what {
+            self.forget_collection(plane);
         }
         if let Fault::Block(_, block) = what
             && self.gc.collections[plane.0 as usize].victim == Some(block)
@@ -267,7 +269,11 @@ impl<C: Contents> Drive<C> {
         if state.programs.is_some_and(|ppn| self.flash.geometry.plane_of(ppn) == plane) {
             state.programs = None;
         }
-        let collects = !state.current.is_some() && state.collect_head == Some(plane);
+        let victim = self.gc.collections[plane.0 as usize].victim;
+        let in_pool = self.dies.spread.is_some()
+            && victim.is_some_and(|victim| self.unit_of_block(plane, victim) == unit);
+        let state = &mut self.dies.units[unit.0 as usize];
+        let collects = !state.current.is_some() && (in_pool || state.collect_head == Some(plane));
         if state.phase == Phase::Free {
             return;
         }
@@ -381,8 +387,8 @@ impl<C: Contents> Drive<C> {
     fn blot(&mut self, now: SimTime, what: Fault) {
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
             let leaf = self.ftl_of(plane);
-            let unit = self.dies.of_plane[plane.0 as usize];
             for ppn in what.pages(&self.flash.geometry, plane) {
+                let unit = self.unit_of_page(ppn);
                 let programmed = match self.ftl.leaves[leaf].rows {
                     Some(_) => self.is_current(plane, self.ftl.blocks.owner(ppn), ppn),
                     None => self.ftl.blocks.is_programmed(ppn) && !self.ftl.blocks.is_failed(ppn),

@@ -116,30 +116,40 @@ pub(super) enum Pace {
 
 impl<C: Contents> Drive<C> {
     /// The next step of the collection of a victim; its pages have their places when it is known.
-    pub(super) fn gc_step(
-        &mut self,
-        now: SimTime,
-        unit: UnitId,
-        plane: PlaneId,
-        victim: u32,
-        pace: Pace,
-    ) -> GcStep {
+    pub(super) fn gc_step(&mut self, now: SimTime, plane: PlaneId, victim: u32, pace: Pace) -> GcStep {
+        let mut hand = self.hand_of(plane, victim);
+        let step = match self.next_of_hand(plane, victim, &hand, pace) {
+            NextMove::Program(stream) => {
+                let pages = self.move_hand(now, plane, &mut hand, stream, pace);
+                self.moved(plane, Kind::Program, stream, pages, pace)
+            }
+            NextMove::Read => self.read_or_copy(now, plane, victim, &mut hand, pace),
+            NextMove::Erase => GcStep::Erase,
+        };
+        self.gc.hands[plane.0 as usize] = hand;
+        step
+    }
+
+    /// What a collection has in hand and is still to move.
+    fn hand_of(&mut self, plane: PlaneId, victim: u32) -> Vec<Ppn> {
         let mut hand = std::mem::take(&mut self.gc.hands[plane.0 as usize]);
         let (geometry, cursor) = (&self.flash.geometry, self.gc.collections[plane.0 as usize].cursor);
         hand.retain(|&ppn| {
             let read = geometry.block_of(ppn) == victim && geometry.page_of(ppn) < cursor;
             read && self.is_current(plane, self.ftl.blocks.owner(ppn), ppn)
         });
-        let step = match self.next_of_hand(plane, victim, &hand, pace) {
-            NextMove::Program(stream) => {
-                let pages = self.move_hand(now, unit, plane, &mut hand, stream, pace);
-                self.moved(plane, Kind::Program, stream, pages, pace)
-            }
-            NextMove::Read => self.read_or_copy(now, unit, plane, victim, &mut hand, pace),
-            NextMove::Erase => GcStep::Erase,
-        };
+        hand
+    }
+
+    /// The stream that the next step of a collection programs, if it does.
+    pub(super) fn stream_of_step(&mut self, plane: PlaneId, victim: u32) -> Option<Option<u8>> {
+        let hand = self.hand_of(plane, victim);
+        let next = self.next_of_hand(plane, victim, &hand, Pace::Timed);
         self.gc.hands[plane.0 as usize] = hand;
-        step
+        match next {
+            NextMove::Program(stream) => Some(stream),
+            NextMove::Read | NextMove::Erase => None,
+        }
     }
 
     /// Whatever fills a flash page is programmed; then the next page is read, and at last what is left in hand is
@@ -165,7 +175,6 @@ impl<C: Contents> Drive<C> {
     fn read_or_copy(
         &mut self,
         now: SimTime,
-        unit: UnitId,
         plane: PlaneId,
         victim: u32,
         hand: &mut Vec<Ppn>,
@@ -179,7 +188,7 @@ impl<C: Contents> Drive<C> {
             if self.health.damaged && self.cannot_move(now, plane, lpn, first) {
                 return GcStep::Again;
             }
-            return self.copy_back(unit, plane, lpn, first);
+            return self.copy_back(plane, lpn, first);
         }
         let places = if pace == Pace::Immediate { 1 } else { self.flash.geometry.places };
         let number = self.flash.geometry.page_of(first);
@@ -197,11 +206,11 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Copies a flash page back: all of its places hold pages that stay together.
-    fn copy_back(&mut self, unit: UnitId, plane: PlaneId, lpn: u32, first: Ppn) -> GcStep {
+    fn copy_back(&mut self, plane: PlaneId, lpn: u32, first: Ppn) -> GcStep {
         let stream = self.stream_of_move(plane, lpn);
         let mut pages = std::mem::take(&mut self.scratch.pages);
         for from in (first.0..first.0 + self.flash.geometry.places).map(Ppn) {
-            let mut page = self.move_one(unit, plane, self.ftl.blocks.owner(from), from, Pace::Timed);
+            let mut page = self.move_one(plane, self.ftl.blocks.owner(from), from, Pace::Timed);
             page.target.along = from != first;
             pages.push(page);
         }
@@ -215,7 +224,6 @@ impl<C: Contents> Drive<C> {
     fn move_hand(
         &mut self,
         now: SimTime,
-        unit: UnitId,
         plane: PlaneId,
         hand: &mut Vec<Ppn>,
         stream: Option<u8>,
@@ -234,7 +242,7 @@ impl<C: Contents> Drive<C> {
                 if pace == Pace::Immediate && leaves_out {
                     self.copies_back(plane, lpn, from);
                 }
-                let page = self.move_one(unit, plane, lpn, from, pace);
+                let page = self.move_one(plane, lpn, from, pace);
                 pages.push(page);
             }
             false
@@ -250,8 +258,8 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A page gets its new place.
-    fn move_one(&mut self, unit: UnitId, plane: PlaneId, lpn: u32, from: Ppn, pace: Pace) -> PageWrite {
-        let to = self.move_page(unit, plane, lpn, from);
+    fn move_one(&mut self, plane: PlaneId, lpn: u32, from: Ppn, pace: Pace) -> PageWrite {
+        let to = self.move_page(plane, lpn, from);
         if self.is_told(pace) {
             self.tell_moved(plane, lpn);
         }
@@ -291,16 +299,16 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- one step at a time
 
-    /// Does the next thing for a plane, or all of it: whether there was something that can be done now; none where
-    /// there is nothing to do.
+    /// Does the next thing for a plane, or all of it, in one of the `idle` units of the channel: which one, if something can
+    /// be done now; none where there is nothing to do.
     pub(super) fn collect_plane(
         &mut self,
         now: SimTime,
         channel: usize,
-        unit: UnitId,
         plane: PlaneId,
+        idle: u64,
         whole: bool,
-    ) -> Option<bool> {
+    ) -> Option<Option<UnitId>> {
         loop {
             let victim = self.victim_of(plane)?;
             if (self.health.damaged && self.is_stuck(plane, victim))
@@ -308,10 +316,11 @@ impl<C: Contents> Drive<C> {
             {
                 return None;
             }
+            let Some(unit) = self.unit_of_step(plane, victim, idle, whole) else { return Some(None) };
             if whole {
                 return Some(self.collect_whole(now, channel, unit, plane, victim));
             }
-            match self.gc_step(now, unit, plane, victim, Pace::Timed) {
+            match self.gc_step(now, plane, victim, Pace::Timed) {
                 GcStep::Read(first, pages) if self.flash.bus == BusUse::Rounds => {
                     let times = self.read_in_round(unit, first, pages * self.packing.page);
                     self.account_reads(times, plane, first, pages);
@@ -323,13 +332,14 @@ impl<C: Contents> Drive<C> {
                     self.start_array_read(now, channel, unit, first, 1, cause);
                 }
                 GcStep::Move(manner, pages) => {
-                    self.commit::<Full>(now, channel, unit, manner, &pages);
+                    let end = self.commit::<Full>(now, channel, unit, manner, &pages);
+                    self.guard_moved(plane, victim, end);
                     self.put_back(pages);
                 }
                 GcStep::Again => continue,
                 GcStep::Erase => return Some(self.erase_victim(now, channel, unit, plane, victim)),
             }
-            return Some(true);
+            return Some(Some(unit));
         }
     }
 
@@ -362,26 +372,32 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         plane: PlaneId,
         victim: u32,
-    ) -> bool {
-        // A page that turns out not to be readable, or cannot be moved, leaves the reads that wait for it behind.
-        let waits = self.health.damaged && self.is_awaited(unit, plane, victim);
+    ) -> Option<UnitId> {
+        // A page that turns out not to be readable, or cannot be moved, leaves the reads that wait for it behind; so does one
+        // that is moved to another unit.
+        let leaves_behind = self.health.damaged || self.dies.spread.is_some();
+        let waits = leaves_behind && self.is_awaited(unit, plane, victim);
         if waits || self.is_owed(unit, plane, victim) || self.is_guarded(now, unit, plane, victim) {
-            return false;
+            return None;
         }
         let cause = self.moves_because(plane);
         // What was read in an idle moment is read again.
         self.gc.collections[plane.0 as usize].cursor = 0;
-        let mut held = Span::ZERO;
+        let (mut held, mut others) = (Span::ZERO, Vec::new());
         loop {
             let start = now + held;
-            let kind = match self.gc_step(now, unit, plane, victim, Pace::Timed) {
+            let kind = match self.gc_step(now, plane, victim, Pace::Timed) {
                 GcStep::Read(first, pages) => {
                     held += self.time_of_reads(first, pages);
                     self.account_reads((start, now + held), plane, first, pages);
                     Kind::Read
                 }
                 GcStep::Move(manner, pages) => {
-                    held += self.commit_within(start, unit, manner, &pages).busy();
+                    let taker = self.unit_of_page(pages[0].target.to);
+                    if taker != unit && !others.contains(&taker) {
+                        others.push(taker);
+                    }
+                    held += self.commit_within(start, taker, manner, &pages).busy();
                     self.put_back(pages);
                     manner.kind
                 }
@@ -391,14 +407,15 @@ impl<C: Contents> Drive<C> {
             self.tell_part(now, now + held, unit, kind, cause);
         }
         self.erase_held(now, channel, unit, plane, victim, held);
-        true
+        self.hold_others(now, &others, now + held);
+        Some(unit)
     }
 
     // ---------------------------------------------------------------- without time
 
     /// Collection of a plane without time: in untimed runs, and for what happened before time 0.
     pub(super) fn collect_at_once(&mut self, plane: PlaneId) {
-        let (unit, ftl) = (self.dies.of_plane[plane.0 as usize], self.ftl_of(plane));
+        let ftl = self.ftl_of(plane);
         // A collection that is under way is finished: pages that it has moved leave no room for those of another victim.
         let Collection { victim, levelled, .. } = self.gc.collections[plane.0 as usize];
         let victim = victim.map(|victim| (victim, levelled)).or_else(|| self.choose(plane));
@@ -409,7 +426,7 @@ impl<C: Contents> Drive<C> {
         self.gc.collections[plane.0 as usize].victim = Some(victim);
         let cause = self.moves_because(plane);
         loop {
-            match self.gc_step(self.now, unit, plane, victim, Pace::Immediate) {
+            match self.gc_step(self.now, plane, victim, Pace::Immediate) {
                 GcStep::Read(from, _) => {
                     self.count_untimed(ftl, Kind::Read, cause, from);
                     if self.health.damaged && self.ftl.blocks.is_unreadable(from) {
@@ -430,18 +447,21 @@ impl<C: Contents> Drive<C> {
             }
         }
         self.count_untimed(ftl, Kind::Erase, cause, self.flash.geometry.ppn(plane, victim, 0));
-        self.send_owed_reads_elsewhere(unit, plane, victim);
+        self.send_owed_reads_elsewhere(plane, victim);
         self.erase(self.now, plane, victim);
     }
 
     /// Reads that are owed the old contents of the victim's pages carry them already; they go to another page of the
-    /// plane, which takes as long. Where it has none, they bring what they carry.
-    fn send_owed_reads_elsewhere(&mut self, unit: UnitId, plane: PlaneId, victim: u32) {
+    /// plane, which takes as long. Where its unit has none, they bring what they carry.
+    fn send_owed_reads_elsewhere(&mut self, plane: PlaneId, victim: u32) {
+        let unit = self.unit_of_block(plane, victim);
         let block = self.flash.geometry.block_index(plane, victim);
         let geometry = &self.flash.geometry;
         let is_owed = |ppn: Ppn| geometry.block_index_of(ppn) == block;
+        let elsewhere = self.ftl.blocks.programmed_page(plane, victim);
+        let elsewhere = elsewhere.filter(|&ppn| self.unit_of_page(ppn) == unit);
         let reads = &mut self.dies.units[unit.0 as usize].reads;
-        if let Some(elsewhere) = self.ftl.blocks.programmed_page(plane, victim) {
+        if let Some(elsewhere) = elsewhere {
             return reads.redirect(&mut self.queues.ops, |ppn| is_owed(ppn).then_some(elsewhere));
         }
         let owed = reads.take(&mut self.queues.ops, |op| is_owed(op.ppn));

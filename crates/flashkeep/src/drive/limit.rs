@@ -42,10 +42,17 @@ impl<C: Contents> Drive<C> {
     }
 
     pub(super) fn planes_of(&self, ftl: usize) -> Vec<PlaneId> {
-        self.queues.lanes[self.ftl.leaves[ftl].lanes_range()]
-            .iter()
-            .flat_map(|lane| lane.planes.clone())
-            .collect()
+        self.planes_in(ftl).collect()
+    }
+
+    /// The planes of a leaf. A pool is in the lanes of all of its units; it is named with its home.
+    pub(super) fn planes_in(&self, ftl: usize) -> impl Iterator<Item = PlaneId> + '_ {
+        let queues = &self.queues;
+        let home = move |lane: usize, plane: &PlaneId| queues.lane_of[plane.0 as usize] as usize == lane;
+        let planes = move |lane: usize| {
+            queues.lanes[lane].planes.iter().copied().filter(move |plane| home(lane, plane))
+        };
+        self.ftl.leaves[ftl].lanes_range().flat_map(planes)
     }
 
     /// One pool for all, in it every write that waits, by age.

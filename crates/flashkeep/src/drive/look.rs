@@ -128,16 +128,16 @@ impl<C: Contents> Below for Drive<C> {
 
     fn erase_blocks(&self, leaf: LeafId) -> u64 {
         let Some(ftl) = self.ftl.leaves.get(usize::from(leaf.0)) else { return 0 };
-        let planes: usize = self.queues.lanes[ftl.lanes_range()].iter().map(|lane| lane.planes.len()).sum();
-        planes as u64 * u64::from(self.flash.geometry.blocks)
+        u64::from(ftl.domain.plane_count()) * u64::from(self.flash.geometry.blocks)
     }
 
     fn room(&self, leaf: LeafId) -> u64 {
-        let Some(ftl) = self.ftl.leaves.get(usize::from(leaf.0)).filter(|ftl| ftl.rows.is_none()) else {
+        let at = usize::from(leaf.0);
+        if self.ftl.leaves.get(at).is_none_or(|ftl| ftl.rows.is_some()) {
             return u64::MAX;
-        };
-        let planes = self.queues.lanes[ftl.lanes_range()].iter().flat_map(|lane| &lane.planes);
-        let free = planes.map(|&plane| self.ftl.blocks.plane(plane).free_pages.saturating_sub(self.gc.below));
+        }
+        let planes = self.planes_in(at);
+        let free = planes.map(|plane| self.ftl.blocks.plane(plane).free_pages.saturating_sub(self.gc.below));
         free.map(u64::from).sum()
     }
 

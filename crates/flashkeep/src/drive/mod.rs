@@ -41,6 +41,7 @@ mod retire;
 mod rounds;
 mod soft;
 mod sources;
+mod spread;
 mod streams;
 mod submit;
 #[cfg(test)]
@@ -65,7 +66,7 @@ pub use retire::Life;
 pub use work::Work;
 
 use crate::engine::{Contents, Done};
-use crate::flash::{FlashArray, Ppn, Scheduler, UnitId};
+use crate::flash::{FlashArray, Scheduler, UnitId};
 #[cfg(test)]
 use crate::ftl::Entry;
 use crate::ftl::allocation::Placement;
@@ -210,11 +211,6 @@ impl<C: Contents> Drive<C> {
     #[inline]
     pub fn now(&self) -> SimTime {
         self.now
-    }
-
-    #[inline]
-    fn unit_of_page(&self, ppn: Ppn) -> UnitId {
-        self.dies.of_plane[self.flash.geometry.plane_of(ppn).0 as usize]
     }
 
     /// A write is over that found no place, or needs none any more.

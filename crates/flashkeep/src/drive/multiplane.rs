@@ -70,7 +70,7 @@ impl<C: Contents> Drive<C> {
 
     /// Whether a plane can program the page of that number of a block together with `first`.
     fn can_join(&self, first: PlaneId, number: u32, other: PlaneId) -> bool {
-        let die = |plane: PlaneId| plane.0 / self.flash.geometry.planes;
+        let die = |plane| self.next_block(plane, Some(0)).map(|block| self.die_of(plane, block));
         if other == first || die(other) != die(first) {
             return false;
         }
@@ -125,7 +125,8 @@ impl<C: Contents> Drive<C> {
         let geometry = &self.flash.geometry;
         let number = geometry.flash_page_of(self.queues.ops[first].ppn);
         let plane = geometry.plane_of(self.queues.ops[first].ppn).0;
-        let die = plane / geometry.planes;
+        let die = |ppn| self.die_of(geometry.plane_of(ppn), geometry.block_of(ppn));
+        let die_of_first = die(self.queues.ops[first].ppn);
         let mut planes = 1_u128 << (plane % geometry.planes);
         let (mut last, mut count, several) = (first, 1, self.flash.commands.multi_plane != MultiPlane::Off);
         let mut at = self.dies.units[unit.0 as usize].reads.head;
@@ -135,7 +136,7 @@ impl<C: Contents> Drive<C> {
             let bit = 1 << (plane % self.flash.geometry.planes);
             let apart = several
                 && self.flash.geometry.flash_page_of(ppn) == number
-                && plane / self.flash.geometry.planes == die
+                && self.die_of(PlaneId(plane), self.flash.geometry.block_of(ppn)) == die_of_first
                 && planes & bit == 0;
             let along = self.packing.active && !apart && self.is_brought_up(first, ppn);
             if apart || along {
@@ -173,16 +174,18 @@ impl<C: Contents> Drive<C> {
 
     /// Planes of the same die whose victims are ready to be erased too.
     #[inline(never)]
-    pub(super) fn joining_erases(&mut self, unit: UnitId, first: PlaneId) -> Vec<(PlaneId, u32)> {
-        let die = first.0 / self.flash.geometry.planes;
+    pub(super) fn joining_erases(&mut self, first: PlaneId, block: u32) -> Vec<(PlaneId, u32)> {
+        let (die, home) = (self.die_of(first, block), self.dies.of_plane[first.0 as usize]);
+        let unit = self.unit_of_block(first, block);
         let mut ready = Vec::new();
-        let mut at = self.dies.units[unit.0 as usize].collect_head;
+        let mut at = self.dies.units[home.0 as usize].collect_head;
         while let Some(plane) = at {
             at = self.gc.collections[plane.0 as usize].next;
-            if plane == first || plane.0 / self.flash.geometry.planes != die {
+            if plane == first {
                 continue;
             }
             if let Some(victim) = self.victim_of(plane)
+                && self.die_of(plane, victim) == die
                 && (self.packing.active || self.gc.hands[plane.0 as usize].is_empty())
                 && self.ftl.blocks.is_garbage(plane, victim)
                 && !self.is_owed(unit, plane, victim)

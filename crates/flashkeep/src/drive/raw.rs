@@ -110,12 +110,20 @@ impl<C: Contents> Drive<C> {
         self.queue_raw(now, leaf, op);
     }
 
-    fn pool_of(&self, plane: PlaneId) -> u32 {
-        self.queues.lanes[self.queues.lane_of[plane.0 as usize] as usize].pool
+    /// The pool of the unit that a page is in.
+    fn pool_of(&self, ppn: Ppn) -> u32 {
+        let plane = self.flash.geometry.plane_of(ppn);
+        let mut lane = self.queues.lane_of[plane.0 as usize] as usize;
+        if self.dies.spread.is_some() {
+            let unit = self.unit_of_page(ppn);
+            let mut lanes = self.ftl.leaves[self.ftl_of(plane)].lanes_range();
+            lane = lanes.find(|&lane| self.queues.lanes[lane].unit == unit).unwrap_or(lane);
+        }
+        self.queues.lanes[lane].pool
     }
 
     fn queue_raw(&mut self, now: SimTime, leaf: usize, op: Id<Op>) {
-        let pool = self.pool_of(self.flash.geometry.plane_of(self.queues.ops[op].ppn));
+        let pool = self.pool_of(self.queues.ops[op].ppn);
         let somebody_waits = self.queues.pools[pool as usize].head.is_some();
         self.queues.waiting += u32::from(!somebody_waits);
         self.queues.pools[pool as usize].push_last(&mut self.queues.ops, op);
@@ -266,7 +274,7 @@ impl<C: Contents> Drive<C> {
     /// Something happens to a block before time 0, while operations wait for it: an erase among them has been done
     /// by then, and what was to be programmed before that is void; with `all`, so is what was to be programmed since.
     fn hurry(&mut self, now: SimTime, leaf: usize, ppn: Ppn, all: bool) {
-        let pool = self.pool_of(self.flash.geometry.plane_of(ppn));
+        let pool = self.pool_of(ppn);
         if !self.queues.pools[pool as usize].head.is_some() {
             return;
         }

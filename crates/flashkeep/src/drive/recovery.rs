@@ -260,7 +260,6 @@ impl<C: Contents> Drive<C> {
         let mut recovery = Recovery { ready: now, ..Recovery::default() };
         let mut left = vec![Vec::new(); self.dies.units.len()];
         for plane in (0..self.flash.geometry.plane_count()).rev().map(PlaneId) {
-            let pages = &mut left[self.dies.of_plane[plane.0 as usize].0 as usize];
             for block in (0..self.flash.geometry.blocks).rev() {
                 if self.ftl.memory.survives || self.ftl.blocks.is_failed_block(plane, block) {
                     continue;
@@ -269,6 +268,7 @@ impl<C: Contents> Drive<C> {
                 let first = if self.has_summary(plane, block, end) { end - 1 } else { 0 };
                 let places = self.flash.geometry.places;
                 let numbers = (first / places..end.div_ceil(places)).rev().map(|page| page * places);
+                let pages = &mut left[self.unit_of_block(plane, block).0 as usize];
                 pages.extend(numbers.map(|page| self.flash.geometry.ppn(plane, block, page)));
             }
         }
@@ -298,7 +298,7 @@ impl<C: Contents> Drive<C> {
         }
         for &ppn in erased_anew {
             let plane = self.flash.geometry.plane_of(ppn);
-            let unit = self.dies.of_plane[plane.0 as usize].0 as usize;
+            let unit = self.unit_of_page(ppn).0 as usize;
             let start = free_at[unit];
             let erase =
                 self.flash.timing.cost_of(&self.flash.geometry, Kind::Erase, Target::page(ppn)).busy();

@@ -130,7 +130,7 @@ impl<C: Contents> Drive<C> {
             for unit in bits(self.collecting_in_step(gang, channel)).map(|bit| UnitId(first_unit + bit)) {
                 // The channel is in use for the batch, which is accounted for at its end.
                 let busy = self.dies.channels[channel].busy;
-                if self.collect(now, channel, unit) {
+                if let Some(unit) = self.collect(now, channel, unit, u64::MAX) {
                     end = end.max(self.dies.free_at[unit.0 as usize]);
                 }
                 let state = &mut self.dies.channels[channel];
@@ -150,9 +150,10 @@ impl<C: Contents> Drive<C> {
     fn collect_in_step(&mut self, now: SimTime, gang: &Range<usize>, channel: usize, idle: u64) -> u64 {
         let first_unit = self.dies.channels[channel].first_unit;
         let mut taken = 0;
-        for bit in bits(self.collecting_in_step(gang, channel) & idle) {
-            if self.collect(now, channel, UnitId(first_unit + bit)) {
-                taken |= 1 << bit;
+        let able = if self.dies.spread.is_some() { u64::MAX } else { idle };
+        for bit in bits(self.collecting_in_step(gang, channel) & able) {
+            if let Some(unit) = self.collect(now, channel, UnitId(first_unit + bit), idle & !taken) {
+                taken |= self.dies.units[unit.0 as usize].bit;
             }
         }
         taken
@@ -162,11 +163,14 @@ impl<C: Contents> Drive<C> {
     fn collect_softly_in_step(&mut self, now: SimTime, gang: &Range<usize>) -> SimTime {
         self.dies.in_step.start(now, gang.len());
         for channel in gang.clone() {
-            let first = self.dies.channels[channel].first_unit;
+            let (first, mut idle) = (self.dies.channels[channel].first_unit, u64::MAX);
             for unit in (first..first + self.dies.per_channel as u32).map(UnitId) {
-                if self.dies.units[unit.0 as usize].soft && self.collect_softly(now, channel, unit).is_none()
-                {
-                    self.dies.units[unit.0 as usize].soft = false;
+                if !self.dies.units[unit.0 as usize].soft {
+                    continue;
+                }
+                match self.collect_softly(now, channel, unit, idle) {
+                    None => self.dies.units[unit.0 as usize].soft = false,
+                    Some(begun) => idle &= !begun.map_or(0, |unit| self.dies.units[unit.0 as usize].bit),
                 }
             }
         }

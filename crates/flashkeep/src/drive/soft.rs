@@ -46,7 +46,9 @@ impl<C: Contents> Drive<C> {
         if self.flash.commands.cache_program {
             self.dies.accepts_at[unit.0 as usize] = until;
         }
-        if self.dies.units[unit.0 as usize].soft {
+        let channel = self.dies.units[unit.0 as usize].channel as usize;
+        let pool_waits = self.dies.spread.is_some() && self.dies.channels[channel].collecting != 0;
+        if pool_waits || self.dies.units[self.home_of(unit).0 as usize].soft {
             self.dies.agenda.set(unit.0 as usize, until);
         }
     }
@@ -57,12 +59,15 @@ impl<C: Contents> Drive<C> {
         if self.flash.commands.cache_program {
             self.come_back(now, unit);
         }
-        let state = &self.dies.units[unit.0 as usize];
         // Units that work in rounds have found out in the visit.
         if self.flash.bus == BusUse::Rounds {
             return;
         }
-        if !state.soft || !self.dies.is_idle(now, unit) || state.reads.head.is_some() {
+        let state = &self.dies.units[self.home_of(unit).0 as usize];
+        if !state.soft
+            || !self.dies.is_idle(now, unit)
+            || self.dies.units[unit.0 as usize].reads.head.is_some()
+        {
             return;
         }
         let free_at = self.dies.channels[channel].free_at;
@@ -73,29 +78,33 @@ impl<C: Contents> Drive<C> {
             let again = self.dies.agenda.at(self.dies.units.len() + channel);
             return self.dies.agenda.set(unit.0 as usize, again);
         }
-        match self.collect_softly(now, channel, unit) {
-            None => self.dies.units[unit.0 as usize].soft = false,
-            Some(begun) => {
-                if begun && self.dies.gangs.size > 1 {
-                    self.begin(now, channel, unit);
-                }
-            }
+        let (home, idle) = (self.home_of(unit), self.idle_units(now, channel));
+        match self.collect_softly(now, channel, home, idle) {
+            None => self.dies.units[home.0 as usize].soft = false,
+            Some(Some(unit)) if self.dies.gangs.size > 1 => self.begin(now, channel, unit),
+            Some(_) => {}
         }
     }
 
     /// The next step of a plane of the unit that is below the soft threshold: of one that is under way, else of the one
-    /// with the fewest free pages. Whether it can be done now; none where there is nothing to do.
-    pub(super) fn collect_softly(&mut self, now: SimTime, channel: usize, unit: UnitId) -> Option<bool> {
-        let first = unit.0 * self.flash.geometry.planes_per_unit;
-        let planes = (first..first + self.flash.geometry.planes_per_unit).map(PlaneId);
+    /// with the fewest free pages. The unit that does it, one of the `idle` ones, if it can be done now; none where there is
+    /// nothing to do.
+    pub(super) fn collect_softly(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        idle: u64,
+    ) -> Option<Option<UnitId>> {
+        let planes = self.planes_at_home(unit);
         let (mut tried, mut waits) = (None, None);
         loop {
-            let short = planes.clone().filter(|plane| !self.ftl.blocks.is_dead(*plane));
+            let short = planes.iter().copied().filter(|plane| !self.ftl.blocks.is_dead(*plane));
             let keys = short.filter_map(|plane| self.urgency(plane)).filter(|key| Some(*key) > tried);
             let Some(key) = keys.min() else { return waits };
-            match self.collect_plane(now, channel, unit, key.2, false) {
-                Some(true) => return Some(true),
-                Some(false) => waits = Some(false),
+            match self.collect_plane(now, channel, key.2, idle, false) {
+                Some(Some(unit)) => return Some(Some(unit)),
+                Some(None) => waits = Some(None),
                 None => {}
             }
             tried = Some(key);

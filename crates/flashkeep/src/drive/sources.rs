@@ -132,18 +132,20 @@ impl<C: Contents> OpSource<C> for Collections {
     #[inline(never)]
     fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
         let Channel { mut collecting, first_unit, .. } = drive.dies.channels[channel];
+        // The home of a pool may be busy while other units of it are not.
+        let spread = drive.dies.spread.is_some();
         if !drive.gc.background {
-            collecting &= drive.wanted_units(channel);
+            let wanted = drive.wanted_units(channel);
+            collecting &= if spread && wanted != 0 { u64::MAX } else { wanted };
         }
-        for bit in bits(collecting & idle) {
-            let unit = UnitId(first_unit + bit);
-            if drive.collect(now, channel, unit) {
+        for bit in bits(if spread { collecting } else { collecting & idle }) {
+            if let Some(unit) = drive.collect(now, channel, UnitId(first_unit + bit), idle) {
                 return Next::Granted(unit);
             }
         }
         // A page that waits in a register keeps its unit busy until the channel has served it.
-        let waits =
-            drive.dies.channels[channel].collecting & !idle != 0 && drive.dies.channels[channel].ready == 0;
+        let Channel { collecting, ready, .. } = drive.dies.channels[channel];
+        let waits = !spread && collecting & !idle != 0 && ready == 0;
         if waits && drive.dies.scheduler.collection_holds_channel {
             Next::BlockChannel
         } else {

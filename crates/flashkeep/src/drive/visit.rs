@@ -69,7 +69,9 @@ impl<C: Contents> Drive<C> {
         // Now in use: will it have something to do when it falls free?
         idle |= others;
         let state = &self.dies.channels[channel];
-        let wanted = (state.waiting | state.collecting) & idle != 0 || (idle != 0 && self.queues.waiting > 0);
+        let pool_waits = !M::PLAIN && self.dies.spread.is_some() && state.collecting != 0;
+        let collecting = if pool_waits { u64::MAX } else { state.collecting };
+        let wanted = (state.waiting | collecting) & idle != 0 || (idle != 0 && self.queues.waiting > 0);
         let accepted = !M::PLAIN && self.flash.commands.cache_program && self.queues.waiting > 0;
         if wanted || accepted || state.ready != 0 {
             self.arm_channel(channel);
@@ -78,7 +80,7 @@ impl<C: Contents> Drive<C> {
 
     /// The units of a channel that can start something, a bit each.
     #[inline]
-    fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
+    pub(super) fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
         let first = self.dies.channels[channel].first_unit as usize;
         let units = &self.dies.free_at[first..first + self.dies.per_channel];
         let mut idle = 0;

@@ -191,6 +191,9 @@ impl<C: Contents> Drive<C> {
         if !M::PLAIN && self.packing.active && self.gathers_until(lane.pool).is_some() {
             return None;
         }
+        if !M::PLAIN && self.dies.spread.is_some() {
+            return self.plane_in_unit(lane, head);
+        }
         let ftl = &self.ftl.leaves[usize::from(lane.ftl)];
         if !matches!(ftl.allocation, Allocation::Dynamic) {
             if M::PHYSICAL || (!M::PLAIN && self.ftl.physical) {

@@ -1,6 +1,7 @@
 //! Addresses, and all conversions between them.
 
-use crate::flash::{Across, BusyUnit, FlashSpec, Level};
+use super::pools::Pools;
+use crate::flash::{Across, BusUse, BusyUnit, FlashSpec, Level};
 use std::ops::Range;
 
 /// A plane of the drive, counted channel by channel, chip by chip, die by die.
@@ -56,6 +57,16 @@ pub struct Geometry {
     pub places: u32,
     page_bits: u32,
     block_bits: u32,
+    /// Where planes are pools of several busy units: the flash below them.
+    #[serde(skip)]
+    spread: Option<Box<Spread>>,
+}
+
+/// A flash whose planes have been pooled, and how.
+#[derive(Clone, Debug)]
+struct Spread {
+    flash: Geometry,
+    pools: Pools,
 }
 
 /// Places of a page of the flash where nothing is said of them.
@@ -84,7 +95,34 @@ impl Geometry {
             places: 1,
             page_bits: spec.pages_per_block.next_power_of_two().trailing_zeros(),
             block_bits: spec.blocks_per_plane.next_power_of_two().trailing_zeros(),
+            spread: None,
         }
+    }
+
+    /// The same geometry, whose planes are pools of this flash (`spec` as this geometry was made from it). A channel that is
+    /// held for whole operations does one thing at a time, so a chip, or all chips of a pool, are one busy unit.
+    #[must_use]
+    pub fn with_pools(self, spec: &FlashSpec, pools: Pools) -> Geometry {
+        if pools == Pools::PLANES {
+            return self;
+        }
+        let flash = Geometry::new(&FlashSpec {
+            chips_per_channel: self.chips * pools.chips,
+            dies_per_chip: self.dies * pools.dies,
+            planes_per_die: self.planes * pools.planes,
+            blocks_per_plane: self.blocks / pools.planes_each(),
+            ..spec.clone()
+        });
+        if spec.bus == BusUse::Operations {
+            return Geometry { planes_per_unit: self.dies * self.planes, ..self };
+        }
+        let several =
+            flash.planes_per_unit < pools.planes_each() * if pools.planes == 1 { flash.planes } else { 1 };
+        if several {
+            let planes_per_unit = self.planes;
+            return Geometry { planes_per_unit, spread: Some(Box::new(Spread { flash, pools })), ..self };
+        }
+        Geometry { planes_per_unit: flash.planes_per_unit / pools.planes_each(), ..self }
     }
 
     /// The same geometry, with this many of its pages in each flash page.
@@ -102,7 +140,16 @@ impl Geometry {
     /// Busy units in the drive.
     #[must_use]
     pub fn unit_count(&self) -> u32 {
-        self.plane_count() / self.planes_per_unit
+        match &self.spread {
+            Some(spread) => spread.flash.unit_count(),
+            None => self.plane_count() / self.planes_per_unit,
+        }
+    }
+
+    /// The geometry whose planes busy units consist of.
+    #[must_use]
+    pub fn of_units(&self) -> &Geometry {
+        self.spread.as_ref().map_or(self, |spread| &spread.flash)
     }
 
     /// Busy units on each channel.
@@ -223,10 +270,18 @@ impl Geometry {
         first..first + count
     }
 
-    /// The unit that a plane belongs to.
+    /// The unit that a plane belongs to, or the first of a pool's.
     #[must_use]
     pub fn unit_of(&self, plane: PlaneId) -> UnitId {
-        UnitId(plane.0 / self.planes_per_unit)
+        self.unit_of_block(plane, 0)
+    }
+
+    /// The unit that a block is in.
+    #[must_use]
+    pub fn unit_of_block(&self, plane: PlaneId, block: u32) -> UnitId {
+        let Some(spread) = &self.spread else { return UnitId(plane.0 / self.planes_per_unit) };
+        let (place, _) = spread.pools.place(self, self.ppn(plane, block, 0));
+        spread.flash.unit_of(spread.flash.plane_at(place))
     }
 
     /// The channel that a unit is on.

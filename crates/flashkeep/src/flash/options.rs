@@ -46,7 +46,7 @@ pub struct FlashSpec {
     pub busy_unit: BusyUnit,
     /// What the channel is held for: `transfers`, whole `operations`, or `rounds` of one operation for each busy unit.
     pub bus: BusUse,
-    /// Channels that share their control lines (a gang): they begin operations together, and none begins the next
+    /// Channels that share their control lines (a gang): what holds them (`bus`) begins together, and none begins the next
     /// before all have ended. 1: each has its own.
     #[schemars(range(min = 1, max = 4096))]
     pub control_gang: u32,

@@ -295,6 +295,19 @@ impl<C: Contents> Blocks<C> {
         self.unblot(plane, block);
     }
 
+    /// The block that a stream of a plane opens next, if it is between blocks; none where there is none.
+    #[must_use]
+    pub fn next_block(&self, plane: PlaneId) -> Option<u32> {
+        let (from, victim) = (self.planes[plane.0 as usize].cursor, self.victims.get(plane.0 as usize));
+        let usable = |block: &u32| {
+            let index = self.geometry.block_index(plane, *block);
+            let clean = self.clean.get(index).is_some_and(|&clean| clean > 0) && victim != Some(block);
+            self.score[index] == FREE || clean
+        };
+        let taken_over = || self.open_fronts(plane).next().map(|next| self.geometry.block_of(next));
+        (from..self.geometry.blocks).chain(0..from).find(usable).or_else(taken_over)
+    }
+
     #[inline(never)]
     pub(super) fn open_next(&mut self, plane: PlaneId) -> Ppn {
         if !self.clean.is_empty()

@@ -31,9 +31,9 @@ pub struct FtlSpec {
     /// How long a page waits at most for others with which it can share a flash page, µs; 0: it does not.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub gather_us: f64,
-    /// What has one open block, and is collected as one: a `plane`, an `element` (all planes of a chip that is busy as
-    /// one) or a `gang` (all chips of a channel that is held for operations). What is said of planes elsewhere in
-    /// `[ftl]` and `[ageing]`, thresholds above all, is then said of that.
+    /// What has one open block, and is collected as one: a `plane`, an `element` (all planes of a chip) or a `gang` (all
+    /// chips of a channel), within a member of the redundancy; with multi-plane commands the planes of one number in their
+    /// dies. What is said of planes elsewhere in `[ftl]` and `[ageing]`, thresholds above all, is then said of that.
     pub pool: Pool,
     /// Which plane of a chip takes the next page, where the address does not say: `in-turn`, `most-free`, or `same`
     /// (that of the page's older copy).
@@ -42,7 +42,7 @@ pub struct FtlSpec {
     /// page is programmed, as in the DiskSim extension).
     pub partial_writes: PartialWrites,
     /// Where a page is read that is still on its way to flash: from the controller's `memory`, or from `flash`, behind
-    /// the program (only where a channel has one busy unit).
+    /// the program.
     pub read_in_flight: InFlight,
     /// A read of a page that is already being read on the same channel rides along (SSDSim).
     pub coalesce_reads: bool,
@@ -50,7 +50,8 @@ pub struct FtlSpec {
     /// a block), or `hybrid` (an entry a block, and logs of pages).
     #[schemars(extend("enum" = mapping::names()))]
     pub map: String,
-    /// What memory the map is in: `dram` (gone with the power, and found again from spare areas), `pcm` or `mram`.
+    /// What memory the map is in, or what of it is not in flash: `dram` (gone with the power, and found again from spare
+    /// areas), `pcm` or `mram`.
     pub map_memory: MapMemory,
     /// What a write to a map in `pcm` or `mram` takes, after each program, before that is acknowledged. Left out, what is
     /// known of the memory.

@@ -142,18 +142,21 @@ proptest! {
         (background, separate, cache, gang) in any::<(bool, bool, bool, bool)>(),
         (bus, planes) in (prop::sample::select(vec!["transfers", "operations", "rounds"]), prop::sample::select(vec!["off", "skip"])),
         (unit, streams) in (prop::sample::select(vec!["chip", "die", "plane-pair", "plane"]), 1_u8..3),
-        wear in prop::sample::select(vec!["none", "migration"]),
+        (wear, pool) in (
+            prop::sample::select(vec!["none", "migration"]),
+            prop::sample::select(vec!["plane", "plane", "element", "gang"]),
+        ),
         steps in prop::collection::vec((0_u32..40, 1_u16..6, 0_u8..6, 1_u64..900), 1..300),
     ) {
         let gang = if gang { 2 } else { 1 };
         let flash = format!(
-            "channels = 2, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 10, \
+            "channels = 2, chips_per_channel = 2, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 10, \
              pages_per_block = 4, busy_unit = \"{unit}\", bus = \"{bus}\", scheduler = \"{scheduler}\", \
              control_gang = {gang}, commands = {{ cache_program = {cache}, multi_plane = \"{planes}\" }}"
         );
         let wear = if wear == "none" { "" } else { "wear = { levelling = \"migration\", erase_budget = 400 }," };
         let ftl = format!(
-            "streams = {streams}, {wear} gc = {{ {soft} run = \"{run}\", background = {background}, \
+            "streams = {streams}, pool = \"{pool}\", {wear} gc = {{ {soft} run = \"{run}\", background = {background}, \
              copyback = \"{copyback}\", separate = {separate}, victim = \"{victim}\", threshold = 0.2 }}"
         );
         let mut rig = Rig::new(&flash, &ftl, 1, mapped(45));

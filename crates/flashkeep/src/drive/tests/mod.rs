@@ -11,6 +11,7 @@ mod packing;
 mod raw;
 mod rounds;
 mod shadow;
+mod spread;
 
 use super::*;
 use crate::config::load_text;
@@ -62,7 +63,7 @@ impl Rig {
     /// The drive that a text says.
     fn with(text: &str, members: u32, kind: LeafKind) -> Rig {
         let resolved = load_text("small", text, &[]).expect("a drive that makes sense");
-        let geometry = Geometry::new(&resolved.spec.flash);
+        let geometry = Geometry::new(&resolved.pooled_flash());
         let part = |index| geometry.part(Across::Channel, members, index).expect("equal parts");
         let domains: Vec<Domain> = (0..members).map(part).collect();
         let mut drive = Drive::new(&resolved.drive_parameters(kind), &domains);

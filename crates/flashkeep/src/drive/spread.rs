@@ -1,0 +1,192 @@
+//! Pools of several busy units (`ftl.pool` with `flash.busy_unit` below the pool): a pool's open block is in one of its
+//! units, reads and erases take place where their block is, and a collection reads in one unit and may program in another.
+//!
+//! A pool waits for collection in the queue of its *home*, its first unit. A step is taken when the unit that it needs is
+//! idle, and, of a program, when its pages have left the unit that they were read in. Reads that wait for a page that is
+//! moved to another unit stay where they are: the victim is erased when they have been served.
+
+use super::dies::Phase;
+use super::{Drive, Lane, Op};
+use crate::engine::Contents;
+use crate::flash::{Geometry, PlaneId, Pools, Ppn, UnitId};
+use crate::ftl::Allocation;
+use crate::kernel::{Id, SimTime};
+
+/// Which unit each part of each pool is in, where pools have several.
+#[derive(Clone, Debug)]
+pub(super) struct PoolUnits {
+    of_part: Vec<UnitId>,
+    /// Planes of the flash in a pool.
+    parts: u32,
+}
+
+impl PoolUnits {
+    /// None where each pool has one unit.
+    pub(super) fn of(geometry: &Geometry, pools: Pools) -> Option<Box<PoolUnits>> {
+        let parts = pools.planes_each();
+        let units = |plane| (0..parts).map(move |part| geometry.unit_of_block(PlaneId(plane), part));
+        let of_part: Vec<UnitId> = (0..geometry.plane_count()).flat_map(units).collect();
+        let several = of_part.chunks(parts as usize).any(|units| units.iter().any(|unit| *unit != units[0]));
+        several.then(|| Box::new(PoolUnits { of_part, parts }))
+    }
+
+    fn at(&self, plane: PlaneId, block: u32) -> UnitId {
+        self.of_part[(plane.0 * self.parts + block % self.parts) as usize]
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    /// The unit that a block is in.
+    #[inline]
+    pub(super) fn unit_of_block(&self, plane: PlaneId, block: u32) -> UnitId {
+        match &self.dies.spread {
+            None => self.dies.of_plane[plane.0 as usize],
+            Some(spread) => spread.at(plane, block),
+        }
+    }
+
+    /// The unit that a page is in.
+    #[inline]
+    pub(super) fn unit_of_page(&self, ppn: Ppn) -> UnitId {
+        let plane = self.flash.geometry.plane_of(ppn);
+        match &self.dies.spread {
+            None => self.dies.of_plane[plane.0 as usize],
+            Some(spread) => spread.at(plane, self.flash.geometry.block_of(ppn)),
+        }
+    }
+
+    /// All units of a plane, its home first.
+    pub(super) fn units_of(&self, plane: PlaneId) -> Vec<UnitId> {
+        let Some(spread) = &self.dies.spread else { return vec![self.dies.of_plane[plane.0 as usize]] };
+        let mut units: Vec<UnitId> = (0..spread.parts).map(|part| spread.at(plane, part)).collect();
+        units.dedup();
+        units
+    }
+
+    /// The home of the planes that a unit has a part of.
+    pub(super) fn home_of(&self, unit: UnitId) -> UnitId {
+        let has = |lane: &&Lane| lane.unit == unit;
+        match self.dies.spread {
+            None => unit,
+            Some(_) => self
+                .queues
+                .lanes
+                .iter()
+                .find(has)
+                .map_or(unit, |lane| self.dies.of_plane[lane.planes[0].0 as usize]),
+        }
+    }
+
+    /// The planes whose home a unit is.
+    pub(super) fn planes_at_home(&self, unit: UnitId) -> Vec<PlaneId> {
+        let here = |plane: &PlaneId| self.dies.of_plane[plane.0 as usize] == unit;
+        match self.dies.spread {
+            None => {
+                let first = unit.0 * self.flash.geometry.planes_per_unit;
+                (first..first + self.flash.geometry.planes_per_unit).map(PlaneId).collect()
+            }
+            Some(_) => (0..self.flash.geometry.plane_count()).map(PlaneId).filter(here).collect(),
+        }
+    }
+
+    /// The die of the flash that a block is in.
+    pub(super) fn die_of(&self, plane: PlaneId, block: u32) -> (u32, u32, u32) {
+        let (geometry, pools) = (&self.flash.geometry, self.flash.pools);
+        let place = match pools == Pools::PLANES {
+            true => geometry.place(plane),
+            false => pools.place(geometry, geometry.ppn(plane, block, 0)).0,
+        };
+        (place.channel, place.chip, place.die)
+    }
+
+    /// The block that a stream of a plane programs next.
+    pub(super) fn next_block(&self, plane: PlaneId, stream: Option<u8>) -> Option<u32> {
+        let front = self.ftl.blocks.front(stream, plane);
+        front.map(|ppn| self.flash.geometry.block_of(ppn)).or_else(|| self.ftl.blocks.next_block(plane))
+    }
+
+    // ---------------------------------------------------------------- writes
+
+    /// The plane of a lane that would take the first write of its pool, in the lane's unit.
+    #[inline(never)]
+    pub(super) fn plane_in_unit(&self, lane: &Lane, head: Id<Op>) -> Option<(PlaneId, u32)> {
+        if self.ftl.physical {
+            return self.raw_plane_for(lane.unit, head).map(|plane| (plane, lane.turn));
+        }
+        let (ftl, op) = (&self.ftl.leaves[usize::from(lane.ftl)], &self.queues.ops[head]);
+        let lpn = op.command.start.0 + u32::from(op.placed);
+        let stream = match self.ftl.streams.are_several() {
+            true => self.stream_of_waiting(usize::from(lane.ftl), head, op.placed),
+            false => 0,
+        };
+        Allocation::next_plane(&lane.planes, lane.turn, |plane| {
+            ftl.allocation.allows(&self.flash.geometry, &ftl.domain, lpn, plane)
+                && self.ftl.blocks.has_room(plane)
+                && self
+                    .next_block(plane, Some(stream))
+                    .is_some_and(|block| self.unit_of_block(plane, block) == lane.unit)
+        })
+    }
+
+    // ---------------------------------------------------------------- collection
+
+    /// The unit of the next step of a collection; none if it is not among the `idle` ones of its channel.
+    #[inline]
+    pub(super) fn unit_of_step(
+        &mut self,
+        plane: PlaneId,
+        victim: u32,
+        idle: u64,
+        whole: bool,
+    ) -> Option<UnitId> {
+        if self.dies.spread.is_none() {
+            return Some(self.dies.of_plane[plane.0 as usize]);
+        }
+        self.unit_in_pool(plane, victim, idle, whole)
+    }
+
+    #[inline(never)]
+    fn unit_in_pool(&mut self, plane: PlaneId, victim: u32, idle: u64, whole: bool) -> Option<UnitId> {
+        let source = self.unit_of_block(plane, victim);
+        if whole {
+            let mut units = self.units_of(plane).into_iter();
+            return units.all(|unit| self.is_among(idle, unit)).then_some(source);
+        }
+        if self.reads_for_collection(source) {
+            return None;
+        }
+        // Where nothing is free, what is read goes to the controller's memory.
+        let unit = match self.stream_of_step(plane, victim) {
+            Some(stream) => {
+                self.next_block(plane, stream).map_or(source, |block| self.unit_of_block(plane, block))
+            }
+            None => source,
+        };
+        self.is_among(idle, unit).then_some(unit)
+    }
+
+    fn is_among(&self, idle: u64, unit: UnitId) -> bool {
+        idle & self.dies.units[unit.0 as usize].bit != 0
+    }
+
+    /// Whether a unit has a page in its register, or reads one, that a collection is to move.
+    pub(super) fn reads_for_collection(&self, unit: UnitId) -> bool {
+        let state = &self.dies.units[unit.0 as usize];
+        state.phase != Phase::Free && !state.current.is_some()
+    }
+
+    /// A collection that holds its channel has programmed pages in these units, besides that of its victim.
+    pub(super) fn hold_others(&mut self, now: SimTime, others: &[UnitId], until: SimTime) {
+        for &unit in others {
+            self.occupy_unit(now, unit, until);
+        }
+    }
+
+    /// A step has programmed what it moved by `end`: in a pool of several units the erase does not wait for that by itself.
+    #[inline]
+    pub(super) fn guard_moved(&mut self, plane: PlaneId, victim: u32, end: SimTime) {
+        if self.dies.spread.is_some() {
+            self.guard(Some(self.flash.geometry.block_index(plane, victim)), end);
+        }
+    }
+}

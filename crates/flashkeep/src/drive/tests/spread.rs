@@ -1,0 +1,82 @@
+//! Pools of several busy units, to the nanosecond.
+
+use super::*;
+
+const SENT: u64 = COMMAND + TRANSFER;
+
+/// A pool of two dies on one channel, whose blocks of four pages take turns.
+fn rig(unit: &str, gc: &str) -> Rig {
+    let flash = format!(
+        "channels = 1, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 1, blocks_per_plane = 4, \
+         pages_per_block = 4, busy_unit = \"{unit}\""
+    );
+    Rig::new(&flash, &format!("pool = \"element\", gc = {{ {gc} }}"), 1, mapped(6))
+}
+
+fn ends(done: &[Done<Token>]) -> Vec<u64> {
+    let mut ends: Vec<u64> = done.iter().map(|done| done.durable.0).collect();
+    ends.sort_unstable();
+    ends
+}
+
+/// The first block is full and in the first die; the next page goes to the second die, which is idle.
+#[test]
+fn one_die_reads_while_the_other_programs() {
+    let of = |unit: &str| {
+        let mut rig = rig(unit, "");
+        rig.ask(0, before(write(0, 4)), 0, &tokens(1, 4));
+        rig.settle();
+        rig.ask(0, read(0), 0, &[]);
+        rig.ask(0, write(4, 1), 1, &tokens(5, 1));
+        ends(&rig.settle())
+    };
+    let read = COMMAND + READ + TRANSFER;
+    assert_eq!(of("die"), [read, COMMAND + SENT + PROGRAM], "the write follows the command of the read");
+    assert_eq!(of("chip"), [read, read + SENT + PROGRAM], "the chip does one thing at a time");
+}
+
+/// Of an open block all pages are in one die: two writes at once follow each other.
+#[test]
+fn a_pool_programs_one_block_at_a_time() {
+    let mut rig = rig("die", "");
+    rig.ask(0, write(0, 4), 0, &tokens(1, 4));
+    rig.ask(0, write(4, 1), 1, &tokens(5, 1));
+    let all = 4 * (SENT + PROGRAM);
+    assert_eq!(
+        ends(&rig.settle()),
+        [all, 3 * (SENT + PROGRAM) + 2 * SENT + PROGRAM],
+        "the fifth is in the other die"
+    );
+}
+
+/// Two valid pages are read in the die of their block; the open block, to which the first one moves, is in the other.
+#[test]
+fn a_collection_reads_in_one_die_and_programs_in_another() {
+    for run in ["steps", "hold-channel"] {
+        let mut rig = rig("die", &format!("victim = \"fifo\", threshold = 0.58, run = \"{run}\""));
+        // Blocks 0 to 2; of the first one pages 1 and 3 stay valid.
+        for page in [0, 1, 2, 3, 0, 2, 4, 5, 0, 2, 4, 5] {
+            rig.ask(0, before(write(page, 1)), 0, &tokens(u64::from(page) + 1, 1));
+        }
+        rig.settle();
+        assert_eq!(rig.drive.blocks().plane(PlaneId(0)).free_pages, 20, "18 are the threshold");
+        for page in [0, 2, 4] {
+            rig.ask(0, write(page, 1), page, &tokens(u64::from(page) + 1, 1));
+        }
+        rig.settle();
+        rig.drive.audit();
+        let geometry = rig.drive.geometry();
+        let step = |operation: &Operation| (operation.kind, geometry.block_of(operation.ppn) % 2);
+        let gc = rig.operations.iter().filter(|operation| operation.cause == Cause::Gc);
+        let gc: Vec<(Kind, u32)> = gc.map(step).collect();
+        assert_eq!(gc[..2], [(Kind::Read, 0), (Kind::Program, 1)], "{run}: {gc:?}");
+        assert!(gc.contains(&(Kind::Erase, 0)), "{run}: {gc:?}");
+        for page in 0..6 {
+            assert_eq!(
+                rig.drive.contents_of(LeafId(0), Page(page)),
+                Some(Token(u64::from(page) + 1)),
+                "{run}"
+            );
+        }
+    }
+}
