@@ -76,8 +76,8 @@ pub fn events(fail: &[String], scenario: Option<&Path>, drive: &Resolved) -> Res
     }
     if let Some(event) = events.iter().find(|event| event.when == When::Worn && !has_budget(event, drive)) {
         return Err(Error::Option(format!(
-            "{}: {}: `worn` for a part of a drive takes ftl.wear.erase_budget, which the drive does not have",
-            if fail.is_empty() { "--scenario" } else { "--fail" },
+            "{} {}: `worn` for a part of a drive takes ftl.wear.erase_budget, which the drive does not have",
+            if fail.is_empty() { "--scenario:" } else { "--fail" },
             event.text
         )));
     }
