@@ -311,8 +311,9 @@ impl<C: Contents> Drive<C> {
     ) -> Option<Option<UnitId>> {
         loop {
             let victim = self.victim_of(plane)?;
-            if (self.health.damaged && self.is_stuck(plane, victim))
-                || (self.power.is_some() && self.lacks_room(plane, victim))
+            let lacks_room = self.power.is_some() && self.lacks_room(plane, victim);
+            if self.health.damaged && self.is_stuck(plane, victim)
+                || lacks_room && !self.must_evict(now, self.ftl_of(plane))
             {
                 return None;
             }

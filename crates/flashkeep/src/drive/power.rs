@@ -343,17 +343,24 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whether torn pages have left a plane too little to move what a victim holds: it waits until more of that is
-    /// garbage. A degraded FTL without room in any plane evicts such pages instead, and a power loss may cost them.
+    /// garbage.
     pub(super) fn lacks_room(&self, plane: PlaneId, victim: u32) -> bool {
         let free = self.ftl.blocks.plane(plane).free_pages;
-        let lacks = self.room_to_move(self.ftl.blocks.valid_in(plane, victim)) > free;
-        lacks && !self.ftl.blocks.has_held(plane) && !self.is_full(self.ftl_of(plane))
+        self.room_to_move(self.ftl.blocks.valid_in(plane, victim)) > free && !self.ftl.blocks.has_held(plane)
     }
 
-    /// Whether a degraded FTL has no plane that takes a page of the host.
-    fn is_full(&self, ftl: usize) -> bool {
-        self.ftl.leaves[ftl].limit.is_some()
-            && !self.planes_of(ftl).into_iter().any(|plane| self.ftl.blocks.has_room(plane))
+    /// Whether that is so of every plane of an FTL, so that waiting would never end. Such an FTL is degraded: it evicts
+    /// pages to the controller's memory, and a power loss may cost those.
+    pub(super) fn must_evict(&mut self, now: SimTime, ftl: usize) -> bool {
+        let planes = self.planes_of(ftl);
+        if !planes.iter().all(|&plane| self.ftl.blocks.is_dead(plane) || self.is_wedged(plane)) {
+            return false;
+        }
+        if self.ftl.leaves[ftl].limit.is_none() {
+            self.set_damaged();
+            self.set_limit(now, ftl);
+        }
+        true
     }
 
     /// Whether a plane has neither room nor anything that it could collect, because versions stay in it until their
