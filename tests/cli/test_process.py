@@ -25,17 +25,20 @@ def test_signals_stop_it(
     order = [drive, LONG] if command == "run" else [LONG, drive, drive]
     out = tmp_path / "out"
     process = flashkeep.start(command, *order, "--out", out)
-    wait_for((out / ".unfinished").is_dir)
-    time.sleep(0.5)
-    assert process.poll() is None
-    process.send_signal(sent)
-    printed, err = process.communicate(timeout=20)
+    try:
+        wait_for((out / ".unfinished").is_dir)
+        time.sleep(0.5)
+        assert process.poll() is None
+        process.send_signal(sent)
+        printed, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert (process.returncode, printed) == (code, "")
     assert err in ("flashkeep: interrupted\n", "flashkeep: terminated\n")
     assert not out.exists(), "nothing half-written"
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 20) -> None:
+def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < until, "it does not begin"
