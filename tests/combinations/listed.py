@@ -111,11 +111,13 @@ def logs_over_devices() -> Iterator[Combination]:
 def parity_with_old_versions() -> Iterator[Combination]:
     for scheme in ("fra", "ppc"):
         yield array(f"{scheme} over drives", scheme, [small(5)])
-        yield array(f"{scheme} over drives, a failure", scheme, [small(5)], "--fail", "member:1@50%")
+        loses = scheme == "fra"  # Pages whose parity is to be written in idle time.
+        yield array(f"{scheme} over drives, a failure", scheme, [small(5)], "--fail", "member:1@50%", loses=loses)
         for name in MAPS:
             yield drive(f"{scheme}, map {name}", redundancy__scheme=scheme, ftl__map=name)
             failure = ("--fail", "channel:1@50%", *FULL)
-            yield drive(f"{scheme}, map {name}, a failure", *failure, redundancy__scheme=scheme, ftl__map=name)
+            keys = {"redundancy__scheme": scheme, "ftl__map": name}
+            yield drive(f"{scheme}, map {name}, a failure", *failure, loses=loses, **keys)
         yield drive(f"{scheme}, static allocation", redundancy__scheme=scheme, ftl__allocation="CWDP")
 
 

@@ -5,7 +5,6 @@ use super::pools::pooled;
 use crate::buffer::Existing;
 use crate::error::DriveError;
 use crate::ftl::ageing::{self, Model, Wish};
-use crate::mapping::{self, Below};
 
 impl Resolved {
     /// The model by which flash is aged; none where it is new.
@@ -51,15 +50,6 @@ impl Check<'_> {
         let (flash, keys) = (&pooled(&self.spec), &self.spec.ageing);
         let plane = self.spec.ftl.pool.noun();
         let Some(model) = ageing::named(&keys.model) else { return Ok(()) };
-        let map = &self.spec.ftl.map;
-        if mapping::named(map).is_some_and(|map| map.below == Below::Blocks) {
-            let message = format!(
-                "{}: ftl.map = \"{map}\" keeps the pages of a logical block in one block, and no ageing \
-                 model covers that; age such a drive with `--condition`",
-                keys.model
-            );
-            return Err(self.wrong(&["ageing.model", "ftl.map"], message));
-        }
         let pages = f64::from(flash.blocks_per_plane) * f64::from(flash.pages_per_block);
         let most = 1.0 - 2.0 / f64::from(flash.blocks_per_plane);
         if keys.aged_ratio > most {

@@ -3,7 +3,7 @@
 use super::check::{Check, Resolved, product};
 use super::packing::{block_pages, page_bytes, spare_pages};
 use super::pools::pooled;
-use super::redundancy::{logical, parts};
+use super::redundancy::{hidden, logical, parts};
 use crate::error::DriveError;
 use crate::ftl::MapMemory;
 use crate::mapping::{self, Below, Entry};
@@ -36,9 +36,15 @@ impl Resolved {
     #[must_use]
     pub fn translation_pages(&self) -> u64 {
         match self.map().below {
-            Below::Mapped => mapping::translation_pages(self.member_pages(), self.page_bytes()),
+            Below::Mapped => mapping::translation_pages(self.mapped_pages(), self.page_bytes()),
             Below::Itself | Below::Blocks => 0,
         }
+    }
+
+    /// Pages that each member's map has entries for: those that it offers, and hidden ones.
+    #[must_use]
+    pub fn mapped_pages(&self) -> u64 {
+        self.member_pages() + self.shadow_pages()
     }
 
     /// Whether the map is there after a power cut as it was before.
@@ -85,8 +91,7 @@ impl Check<'_> {
             return Ok(());
         }
         let why = match scheme.kind {
-            Members::Mapped => None,
-            Members::Shadowed => Some("keeps old versions of pages, which only a page map can"),
+            Members::Mapped | Members::Shadowed => None,
             Members::Raw => Some("is its own translation layer and maps pages itself"),
         };
         let keys = ["ftl.map", "redundancy.scheme"];
@@ -94,11 +99,7 @@ impl Check<'_> {
             let message = format!("{}: `{}` {why}; `page` is accepted", map.name, scheme.name);
             return Err(self.wrong(&keys, message));
         }
-        if map.below == Below::Mapped {
-            self.room_for_translations(map)
-        } else {
-            self.room_for_logs(map, scheme)
-        }
+        if map.below == Below::Mapped { self.room_for_translations(map) } else { self.room_for_logs(map) }
     }
 
     /// Volatile memory is written while the channel is in use, so that takes no time.
@@ -148,7 +149,7 @@ impl Check<'_> {
         }
     }
 
-    /// Planes of a member, and its pages: physical and logical ones.
+    /// Planes of a member, and its pages: physical and logical ones, hidden ones included.
     fn member(&self) -> (u64, u64, u64) {
         let flash = &pooled(&self.spec);
         let planes =
@@ -157,7 +158,9 @@ impl Check<'_> {
         let physical = planes * product(&[flash.blocks_per_plane, flash.pages_per_block]);
         let sectors = page_bytes(&self.spec) / u64::from(flash.sector_bytes);
         let pages = logical(physical * sectors, self.spec.ftl.over_provisioning).div_ceil(sectors);
-        (planes, physical, pages)
+        let hidden = schemes::named(&self.spec.redundancy.scheme)
+            .map_or(0, |scheme| hidden(scheme, pages, &self.spec.redundancy));
+        (planes, physical, pages + hidden)
     }
 
     fn room_for_translations(&self, map: &Entry) -> Result<(), DriveError> {
@@ -176,17 +179,9 @@ impl Check<'_> {
         Err(self.wrong(&["ftl.map", "ftl.over_provisioning"], message))
     }
 
-    fn room_for_logs(&self, map: &Entry, scheme: &schemes::Entry) -> Result<(), DriveError> {
+    fn room_for_logs(&self, map: &Entry) -> Result<(), DriveError> {
         let flash = &pooled(&self.spec);
         let (least, what) = map.least_spare;
-        if (scheme.follows_load)(&self.spec.redundancy) {
-            let message =
-                format!("{}: the less busy copy cannot be determined from a page's address", map.name);
-            return Err(self.wrong(
-                &["ftl.map", "redundancy.read_policy"],
-                message + "; `page` and `dftl` are accepted",
-            ));
-        }
         let block = block_pages(&self.spec);
         if block > MOST_BLOCK_PAGES {
             let message =

@@ -41,7 +41,7 @@ impl Resolved {
             // A log has streams of its own.
             classes: if maps { ftl.streams } else { 1 },
             streams: if maps { self.streams() } else { 1 },
-            tables_from: tables.then(|| self.member_pages() as u32),
+            tables_from: tables.then(|| self.mapped_pages() as u32),
             spare_blocks: self.spare_blocks(),
             padding: self.padding(),
             draws: self.draws(),

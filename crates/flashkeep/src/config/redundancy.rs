@@ -72,10 +72,7 @@ impl Resolved {
     /// Pages that each member has for old versions, beyond those.
     #[must_use]
     pub fn shadow_pages(&self) -> u64 {
-        match self.scheme().kind {
-            Members::Shadowed => shadow(self.member_pages(), &self.spec.redundancy),
-            _ => 0,
-        }
+        hidden(self.scheme(), self.member_pages(), &self.spec.redundancy)
     }
 
     /// Pages of the non-volatile memory, 0 where the scheme has none.
@@ -138,6 +135,11 @@ impl Resolved {
 pub(super) fn parts(redundancy: &RedundancySpec) -> u32 {
     let Inside { width, spares, .. } = redundancy.read();
     width.map_or(1, |width| width + spares)
+}
+
+/// Pages for old versions of a member that offers so many.
+pub(super) fn hidden(scheme: &Entry, pages: u64, redundancy: &RedundancySpec) -> u64 {
+    if scheme.kind == Members::Shadowed { shadow(pages, redundancy) } else { 0 }
 }
 
 fn shadow(member_pages: u64, redundancy: &RedundancySpec) -> u64 {

@@ -253,6 +253,14 @@ impl<C: Contents> Below for DeviceSet<C> {
         }
     }
 
+    fn remaps(&self, leaf: LeafId) -> bool {
+        match self.find(leaf) {
+            (Device::Flash(drive), leaf) => drive.remaps(leaf),
+            (Device::Disk(_), _) => false,
+            (Device::Memory(_), _) => true,
+        }
+    }
+
     fn has_failed(&self, leaf: LeafId, page: Page) -> bool {
         match self.find(leaf) {
             (Device::Flash(drive), leaf) => drive.has_failed(leaf, page),

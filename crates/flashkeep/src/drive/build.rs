@@ -56,6 +56,7 @@ impl<C: Contents> Drive<C> {
         let hidden = if let LeafKind::Mapped { shadow, .. } = drive.kind { shadow } else { 0 };
         let pages = this.ftl.leaves.first().map_or(0, |leaf| leaf.pages);
         this.ftl.maps = Maps::new(domains.len(), pages + hidden);
+        this.ftl.remaps = hidden > 0;
         if !this.ftl.physical {
             this.ftl.blocks.set_padding(drive.padding);
             this.set_streams(drive);

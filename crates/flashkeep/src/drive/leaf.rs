@@ -86,6 +86,8 @@ pub(super) struct Translation<C> {
     pub(super) leaves: Vec<Ftl>,
     /// Whether they are of physical pages: nothing is mapped in them.
     pub(super) physical: bool,
+    /// Whether they have hidden addresses, to which pages are renamed.
+    pub(super) remaps: bool,
     pub(super) maps: Maps,
     pub(super) memory: MapMemory,
     pub(super) blocks: Blocks<C>,
@@ -104,6 +106,7 @@ impl<C: Contents> Translation<C> {
         Translation {
             leaves: Vec::new(),
             physical,
+            remaps: false,
             maps: Maps::default(),
             memory: MapMemory { write: Span(drive.map_write_ns), survives: drive.map_survives },
             blocks: Blocks::new(geometry),

@@ -154,6 +154,10 @@ impl<C: Contents> Below for Drive<C> {
         self.ftl.next_pages[self.flash.geometry.block_index_of(ppn)] <= self.flash.geometry.page_of(ppn)
     }
 
+    fn remaps(&self, leaf: LeafId) -> bool {
+        self.ftl.remaps || usize::from(leaf.0) >= self.ftl.leaves.len()
+    }
+
     fn has_failed(&self, leaf: LeafId, page: Page) -> bool {
         self.health.damaged && self.ftl.blocks.is_failed(self.raw_place(leaf, page))
     }

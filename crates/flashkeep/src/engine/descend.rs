@@ -234,7 +234,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if piece.verb != Verb::Read {
                 self.note_change(now, node);
             }
-            let taken = wanted.filter(|&(_, mode)| mode != Mode::Pass);
+            let copies = plan.renames && self.copy_instead(leaves, node, &piece, &mut plan);
+            // Until a copy is durable, nothing else may look for it.
+            let mode = |mode| if copies { Mode::Hold } else { mode };
+            let taken =
+                wanted.map(|(key, wanted)| (key, mode(wanted))).filter(|&(_, mode)| mode != Mode::Pass);
             self.carry_out(leaves, now, node, &piece, &mut plan, ticket, taken);
         }
         let presses = piece.verb != Verb::Read || plan.presses;

@@ -377,6 +377,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if let Some(why) = why {
             if let Some((parent, member)) = self.shape[node.index()].parent {
                 self.ask(leaves, now, parent, why(member, page));
+                // A map in flash passes on which old versions are about to be collected.
+                let above = self.shape[parent.index()].parent.filter(|_| self.is_below_map(node));
+                if let Some((above, member)) = above.filter(|_| part == Part::Leaving) {
+                    self.ask(leaves, now, above, why(member, page));
+                }
             }
         } else if part == Part::Retired {
             self.tell_parent(leaves, now, node, Change::Retired(page));

@@ -151,6 +151,11 @@ pub trait Below {
         let _ = (leaf, page);
         false
     }
+    /// Whether the leaf's pages can get other addresses ([`Verb::Rename`](crate::engine::Verb::Rename)).
+    fn remaps(&self, leaf: LeafId) -> bool {
+        let _ = leaf;
+        true
+    }
     /// Whether a page of raw flash can never be programmed again.
     fn has_failed(&self, leaf: LeafId, page: Page) -> bool {
         let _ = (leaf, page);

@@ -27,6 +27,7 @@ mod plan;
 mod ports;
 mod rebuild;
 mod recovery;
+mod remap;
 mod repair;
 mod requests;
 mod scheme;

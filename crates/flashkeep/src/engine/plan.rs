@@ -227,6 +227,8 @@ pub struct Plan {
     ///
     /// [`Scheme::pressed`]: super::Scheme::pressed
     pub presses: bool,
+    /// Some of its steps rename pages: members that cannot do that copy them.
+    pub renames: bool,
     /// The command's pages have no place any more: they are missing from now on, and the node above is told
     /// ([`Change::Refused`]). What the plan does besides is done.
     ///
@@ -248,6 +250,7 @@ impl Plan {
         self.rescued = 0;
         self.presses = false;
         self.refuses = false;
+        self.renames = false;
         self.keeps_frame = false;
     }
 

@@ -120,6 +120,12 @@ pub trait Scheme {
         false
     }
 
+    /// Whether its pages can get other addresses ([`Verb::Rename`](super::Verb::Rename)); where not, the executor copies
+    /// them.
+    fn remaps(&self) -> bool {
+        false
+    }
+
     /// What the member's last change has cost a map: which of its own pages are not there any more, each as the node
     /// above is to be told. Asked once after each change.
     fn losses(&mut self) -> Vec<Change> {

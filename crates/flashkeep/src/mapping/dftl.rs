@@ -129,7 +129,8 @@ impl Dftl {
     pub(super) fn lock(&self, command: &Command) -> Lock {
         let key = Key(u64::from(command.start.0 / self.grain));
         let cached = (command.start.0..command.end()).all(|page| self.cache.has(page));
-        if cached || command.flags.has(Flags::BEFORE) { Lock::Pass(key) } else { Lock::Hold(key) }
+        let waits = !cached && command.verb != Verb::Rename && !command.flags.has(Flags::BEFORE);
+        if waits { Lock::Hold(key) } else { Lock::Pass(key) }
     }
 
     pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) {
@@ -144,14 +145,19 @@ impl Dftl {
         }
         self.is_due |= command.verb != Verb::Read;
         let misses = self.counts.misses;
-        for page in command.start.0..command.end() {
-            self.want(page);
-            if command.verb != Verb::Read {
-                self.cache.mark(page);
-            }
+        self.want_all(command.start, command);
+        let renames = command.verb == Verb::Rename;
+        let other = self.translation_of(if renames { command.to.0 } else { command.start.0 });
+        if renames {
+            self.want_all(command.to, command);
+            // It takes effect at once: what follows may be about the new address.
+            plan.push(host);
         }
         if self.counts.misses == misses {
-            return plan.push(host);
+            if !renames {
+                plan.push(host);
+            }
+            return;
         }
         plan.release = Release::Submitted;
         let leaving = std::mem::take(&mut self.leaving);
@@ -159,9 +165,24 @@ impl Dftl {
         if self.exists(wanted, view) && !leaving.contains(&wanted) {
             stage = self.look_up(wanted, stage, view, plan);
         }
+        if other != wanted && self.exists(other, view) && !leaving.contains(&other) {
+            stage = self.look_up(other, stage, view, plan);
+        }
         self.leaving = leaving;
         self.leaving.clear();
-        plan.push(host.stage(stage));
+        if !renames {
+            plan.push(host.stage(stage));
+        }
+    }
+
+    /// The entries of a command's pages are asked for, or those of the addresses that it gives them, from `first` on.
+    fn want_all(&mut self, first: Page, command: &Command) {
+        for page in first.0..first.0 + u32::from(command.count) {
+            self.want(page);
+            if command.verb != Verb::Read {
+                self.cache.mark(page);
+            }
+        }
     }
 
     /// The entry of a page is asked for.

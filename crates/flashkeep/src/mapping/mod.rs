@@ -34,7 +34,7 @@ pub use hybrid::Hybrid;
 /// What a mapping is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Pages that the member offers.
+    /// Pages that the member offers, hidden ones included.
     pub pages: u32,
     /// Bytes of a page.
     pub page_bytes: u64,
@@ -193,6 +193,10 @@ impl Scheme for Mapping {
 
     fn is_map(&self) -> bool {
         true
+    }
+
+    fn remaps(&self) -> bool {
+        matches!(self, Mapping::Dftl(_))
     }
 
     fn losses(&mut self) -> Vec<Change> {

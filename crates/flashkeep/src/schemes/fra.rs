@@ -9,12 +9,13 @@
 //!
 //! # What it costs
 //! One member of flash for parity, and the hidden addresses, which are taken from the over-provisioned pages.
-//! One program per page. Later, for each stripe written in the meantime, a read of each of its pages and one
-//! program.
+//! One program per page; over maps of blocks, which cannot rename pages, another read and program for each old
+//! version. Later, for each stripe written in the meantime, a read of each of its pages and one program.
 //!
 //! # What it survives
 //! Any one of the units it runs over, except pages written since their stripe's parity was: those on the
-//! failed unit are lost. The summary reports how many such pages there are, and for how long.
+//! failed unit are lost, and so are those that a damaged member refuses for want of room. The summary reports
+//! how many such pages there are, and for how long.
 //!
 //! # Example
 //! `flashkeep compare synth:sirf-build 8CM-64 --set redundancy.scheme=fra --set redundancy.idle_ms=5`
@@ -48,7 +49,7 @@ pub(super) const ENTRY: Entry = Entry {
     data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     kind: Members::Shadowed,
-    over_drives: members::with_old_versions,
+    over_drives: members::with_idle_parity,
     ..Entry::BASE
 };
 

@@ -1,6 +1,6 @@
 //! The number of members that a scheme makes of the available parts.
 
-use super::{Entry, MemberFacts, MemberTerms, Members, RedundancySpec, SCHEMES, Terms};
+use super::{Entry, MemberFacts, MemberTerms, Members, OldVersions, RedundancySpec, SCHEMES, Terms};
 
 /// The members of a mirror: every group takes the same number of parts.
 pub(super) fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
@@ -110,13 +110,26 @@ pub(super) fn listed(schemes: impl Iterator<Item = &'static Entry>, quote: &str,
     if names.is_empty() { last } else { format!("{} {word} {last}", names.join(", ")) }
 }
 
-/// Schemes that keep old versions in their members.
-pub(super) fn with_old_versions(_: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
+/// Parity that is put off relies on members that say when they lose a part.
+pub(super) fn with_idle_parity(_: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
     Err(format!(
-        "it keeps old versions of pages at hidden addresses of its members, which drives do not offer; {} \
-         run over drives",
+        "it writes parity in idle time, and members of an array do not say when a part of them fails: what is written \
+         to that would be lost; {} run over drives",
         listed(anywhere(), "`", "and")
     ))
+}
+
+/// Stripes with one parity, beside old versions.
+pub(super) fn with_old_versions(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
+    one_parity(members.len() as u64, None, "member")?;
+    Ok(stripes_beside_old(common_pages(members), redundancy) * (members.len() as u64 - 1))
+}
+
+/// Pages of a member of so many that are not for old versions.
+pub(super) fn stripes_beside_old(pages: u64, redundancy: &RedundancySpec) -> u64 {
+    let share = redundancy.read::<OldVersions>().shadow;
+    let kept = (pages as f64 / (1.0 + share)) as u64;
+    kept.min(pages.saturating_sub(1))
 }
 
 // ---------------------------------------------------------------- costs and lives

@@ -309,6 +309,18 @@ impl Entry {
         }
     }
 
+    /// Pages of each member of an array for the scheme's stripes, and for old versions, which its drives know nothing of.
+    #[must_use]
+    pub fn divide_members(&self, members: &[MemberFacts], redundancy: &RedundancySpec) -> (u64, u64) {
+        let pages = members::common_pages(members);
+        let kept = if self.kind == Members::Shadowed {
+            members::stripes_beside_old(pages, redundancy)
+        } else {
+            pages
+        };
+        (kept, pages - kept)
+    }
+
     /// The keys of its options, over drives or inside one.
     #[must_use]
     pub fn keys(&self, over_drives: bool) -> Vec<String> {
@@ -459,6 +471,7 @@ macro_rules! schemes {
                 match self { $(Any::$variant(s) => s.is_transparent(),)* Any::Mapped(s) => s.is_transparent() }
             }
             fn is_map(&self) -> bool { match self { $(Any::$variant(s) => s.is_map(),)* Any::Mapped(s) => s.is_map() } }
+            fn remaps(&self) -> bool { match self { $(Any::$variant(s) => s.remaps(),)* Any::Mapped(s) => s.remaps() } }
             fn losses(&mut self) -> Vec<Change> { match self { $(Any::$variant(s) => s.losses(),)* Any::Mapped(s) => s.losses() } }
             #[inline(always)]
             fn read_grain(&self) -> u32 { match self { $(Any::$variant(s) => s.read_grain(),)* Any::Mapped(s) => s.read_grain() } }

@@ -1,5 +1,6 @@
 //! Used drives at time 0: aged by construction, or written until writes are in a steady state.
 
+use super::age_blocks::AgedBlocks;
 use super::{Device, PREPARED, Simulation, Stop};
 use crate::buffer::{Below, Existing};
 use crate::devices::Body;
@@ -7,6 +8,7 @@ use crate::engine::{Contents, LeafId, NodeId, Page, Scheme};
 use crate::error::{DriveError, Error};
 use crate::job::Progress;
 use crate::kernel::{Bits, SimTime};
+use crate::mapping;
 use crate::metrics::Conditioned;
 use flashkeep_trace::Op;
 use flashkeep_trace::random::Random;
@@ -47,12 +49,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let start = &self.resolved.spec.start;
         let seed = self.job.seed.unwrap_or(1);
         let mut valid = false;
+        let mut blocks = None;
         for (device, plot) in (0..).zip(&self.device.plots) {
             let drive = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_shelf());
             if let Some((drive, (model, wish))) =
                 drive.and_then(|drive| Some((drive, drive.ageing(start.existing)?)))
             {
                 valid |= wish.valid_ppm > 0;
+                if drive.map().below == mapping::Below::Blocks {
+                    blocks = Some(AgedBlocks::new(drive, model, wish));
+                    continue;
+                }
                 self.device.body.begin_ageing(device, model, &wish, seed, drive.members() as u16);
             }
         }
@@ -67,6 +74,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         } else {
             grain
         };
+        if let Some(blocks) = blocks.filter(|_| start.existing != Existing::All) {
+            self.age_blocks(&blocks, |units| scattered(units, seed).collect(), &read, seed);
+        }
         let units = self.device.buffer.pages().len() / unit;
         let straight = if C::KEEP { None } else { self.straight_flash() };
         // Within a drive one page of a stripe speaks for all.

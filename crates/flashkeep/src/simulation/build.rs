@@ -106,7 +106,9 @@ fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
         Members::Raw => LeafKind::Raw,
         _ if map.below == Below::Blocks => LeafKind::Blocks,
         Members::Mapped | Members::Shadowed => {
-            LeafKind::Mapped { pages: pages + tables, shadow, notify_leaving, notify_moves }
+            // Hidden addresses lie between those of data and those of tables.
+            let (pages, shadow) = if shadow > 0 { (pages, shadow + tables) } else { (pages + tables, 0) };
+            LeafKind::Mapped { pages, shadow, notify_leaving, notify_moves }
         }
     };
     Drive::new(&drive.drive_parameters(kind), domains)
@@ -151,11 +153,12 @@ impl<C: Contents> Stock<C> {
         }
         let facts = drive.used_facts();
         let memory_pages = narrow(drive.memory_pages());
+        let (member_pages, hidden) = drive.scheme().divide_members(&facts, &drive.spec.redundancy);
         let options = schemes::Options {
             redundancy: &drive.spec.redundancy,
-            member_pages: facts.iter().map(|member| member.pages).min().unwrap_or(0),
+            member_pages,
             members: facts.len() as u8,
-            shadow_pages: 0,
+            shadow_pages: narrow(hidden),
             memory_pages,
             group_pages: 0,
             groups: 0,
@@ -304,7 +307,7 @@ fn controller(drive: &Resolved) -> Controller {
 
 fn mapping_options(drive: &Resolved, seed: u64) -> mapping::Options {
     mapping::Options {
-        pages: drive.member_pages() as u32,
+        pages: drive.mapped_pages() as u32,
         page_bytes: drive.page_bytes(),
         cache_entries: drive.cache_entries(),
         survives: drive.map_survives(),

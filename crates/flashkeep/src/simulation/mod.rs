@@ -21,6 +21,7 @@ use flashkeep_trace::{Op, Provenance};
 use std::ops::ControlFlow;
 
 mod age;
+mod age_blocks;
 mod age_log;
 mod build;
 mod checks;

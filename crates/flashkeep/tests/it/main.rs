@@ -20,6 +20,7 @@ mod ftl {
     mod failed_maps;
     mod mapping;
     mod packing;
+    mod remap;
     mod wear;
 }
 

@@ -98,6 +98,7 @@ impl Versions {
                 let rename = Command { to, ..Command::new(Verb::Rename, seats.page(), 1) };
                 let rename = Step { command: rename.because(Cause::Parity), ..step };
                 plan.push(rename.role(Role::Plain));
+                plan.renames = true;
             }
             // What has been moved away is a known zero, but a trim is logged.
             plan.push(step);

@@ -79,6 +79,8 @@ pub(crate) struct Bench<H = Drive<Token>> {
     /// What died, for checks of the operations afterwards.
     dead: Vec<Dead>,
     was_cut_at: Option<SimTime>,
+    /// A plane has failed, and with it the read that it was doing.
+    has_cut_off: bool,
     /// Pages may have gone bad that have not been read since.
     latent: bool,
     is_log: bool,
@@ -111,6 +113,7 @@ impl<H: Bed> Bench<H> {
             lost: BTreeSet::new(),
             dead: Vec::new(),
             was_cut_at: None,
+            has_cut_off: false,
             latent: false,
             is_log,
         }

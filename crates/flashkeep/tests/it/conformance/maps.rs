@@ -9,7 +9,7 @@ use flashkeep::schemes::Members;
 /// Each map that is a node, under each scheme that has mapped members.
 fn mapped() -> impl Iterator<Item = (&'static mapping::Entry, Tried)> {
     let maps = MAPS.iter().filter(|map| map.below != Below::Itself);
-    let schemes = || picked().filter(|scheme| scheme.kind == Members::Mapped);
+    let schemes = || picked().filter(|scheme| scheme.kind != Members::Raw);
     maps.flat_map(move |map| schemes().map(move |entry| (map, Tried::first(entry))))
 }
 
@@ -23,7 +23,9 @@ fn survivors() -> impl Iterator<Item = (&'static mapping::Entry, Tried, u32)> {
 
 fn bench(map: &mapping::Entry, scheme: &Tried, planes: u32) -> Bench {
     let map = format!("ftl.map=\"{}\"", map.name);
-    let more = [map.as_str(), "ftl.cache_kib=0.03125"];
+    let mut more = vec![map.as_str(), "ftl.cache_kib=0.03125"];
+    // Old versions need room, too.
+    more.extend((scheme.kind == Members::Shadowed).then_some("ftl.over_provisioning=1.2"));
     Bench::new(&text(scheme.with.parts, planes), &scheme.set(false, &more))
 }
 
@@ -99,7 +101,8 @@ fn parts_of_members_with_maps_fail() {
             let member = seed % scheme.with.parts;
             let plane = bench.planes(member)[seed as usize / 5 % 2];
             let fault = match seed % 4 {
-                0 => Fault::Planes { first: plane, count: 1 },
+                // Parity that is put off does not protect a page for which no block is left.
+                0 if scheme.name != "fra" => Fault::Planes { first: plane, count: 1 },
                 1 => Fault::Page(bench.physical(plane, seed % 12, seed % 3)),
                 _ => Fault::Block(plane, seed % 12),
             };
@@ -107,10 +110,7 @@ fn parts_of_members_with_maps_fail() {
             history(&mut bench, u64::from(seed) + 50, 60, u32::MAX);
             let what = format!("{} under {scheme}, seed {seed}, {fault:?}", map.name);
             let lost = check_losses(&mut bench, &exposed, &before, &what);
-            // Reads that the failure of a plane cuts off come to no end.
-            if !matches!(fault, Fault::Planes { .. }) {
-                bench.audit();
-            }
+            bench.audit();
             if !bench.is_whole() {
                 continue;
             }

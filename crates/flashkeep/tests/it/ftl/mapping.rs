@@ -287,12 +287,6 @@ fn what_does_not_go_together_is_refused() {
             "redundancy.scheme",
             "is its own translation layer",
         ),
-        (&["redundancy.scheme=fra", "redundancy.across=chip", "ftl.map=block"], "ftl.map", "only a page map"),
-        (
-            &["redundancy.scheme=mirror", "ftl.map=block", "redundancy.read_policy=least-busy"],
-            "ftl.map",
-            "`dftl` are accepted",
-        ),
         (&["ftl.map=hybrid", "ftl.log_blocks=1"], "ftl.log_blocks", "2 to 14 are accepted"),
         (&["ftl.map=block", "ftl.log_blocks=16"], "ftl.log_blocks", "1 to 15 are accepted"),
         (&["ftl.map=hybrid", "ftl.over_provisioning=0.026"], "ftl.map", "at least 4 are accepted"),

@@ -29,7 +29,8 @@ impl<H: Bed> Bench<H> {
             let counted = self.flash.counted(device, kind);
             let told = told.iter().filter(|operation| operation.kind == kind).count() as u64;
             // A read that a failure cut off was begun, and never came to an end.
-            let cut_off = kind == Kind::Read && (!self.dead.is_empty() || self.was_cut_at.is_some());
+            let cuts = !self.dead.is_empty() || self.was_cut_at.is_some() || self.has_cut_off;
+            let cut_off = kind == Kind::Read && cuts;
             assert!(told == counted || cut_off && told < counted, "{told} of {counted} {kind:?}s");
         }
         let geometry = self.flash.drive(device).map(Drive::geometry).expect("a drive");

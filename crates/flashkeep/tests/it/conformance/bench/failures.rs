@@ -92,6 +92,7 @@ impl<H: Bed> Bench<H> {
     /// The same, of one of several.
     pub(crate) fn damage_device(&mut self, device: u16, fault: Fault, lasting: bool) {
         self.latent |= !lasting;
+        self.has_cut_off |= lasting && matches!(fault, Fault::Planes { .. });
         self.flash.fail(self.now, device, fault, lasting);
         self.settle();
     }

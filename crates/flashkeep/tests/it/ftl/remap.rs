@@ -1,0 +1,47 @@
+//! Where pages cannot get other addresses, old versions are copied; and logical blocks that are aged.
+
+use crate::common::{figure, job, summary};
+use serde_json::Value;
+
+/// One write of page 3, to three channels of one plane each, or one.
+fn run(channels: u32, map: &str, set: &[&str]) -> Value {
+    let drive = format!(
+        "[flash]\nchannels = {channels}\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
+         blocks_per_plane = 16\npages_per_block = 8\npage_kib = 4\n[ftl]\nover_provisioning = 0.6\n\
+         map = \"{map}\"\n"
+    );
+    let mut job = job(&drive, "0 0 24 8 0\n", set);
+    job.verify = true;
+    let run = summary(&job);
+    assert_eq!(figure(&run, "integrity.wrong_reads") + figure(&run, "integrity.lost_pages"), 0.0);
+    run
+}
+
+fn counts(run: &Value, keys: [&str; 3]) -> [f64; 3] {
+    keys.map(|key| figure(run, &format!("operations.{key}")))
+}
+
+/// The parity takes two reads and a program later. A copy takes another read and program, and the write waits for both.
+#[test]
+fn an_old_version_is_copied_where_the_map_cannot_rename_it() {
+    let fra = [
+        "redundancy.scheme=fra",
+        "redundancy.idle_ms=1e6",
+        "redundancy.shadow=0.1",
+        "start.existing=\"all\"",
+    ];
+    let copies = |map: &str| counts(&run(3, map, &fra), ["read.parity", "program.parity", "program.host"]);
+    assert_eq!(copies("page"), [2.0, 1.0, 1.0]);
+    assert_eq!(copies("dftl"), [2.0, 1.0, 1.0]);
+    assert_eq!(copies("block"), [3.0, 2.0, 1.0]);
+    assert_eq!(copies("hybrid"), [3.0, 2.0, 1.0]);
+}
+
+/// Of an aged block nothing is valid: the block that replaces it needs no copies, and the old one is erased at once.
+#[test]
+fn a_logical_block_that_is_aged_is_in_the_way() {
+    let merges = |set: &[&str]| counts(&run(1, "block", set), ["read.gc", "program.gc", "erase.gc"]);
+    assert_eq!(merges(&[]), [0.0; 3]);
+    let aged = ["ageing.model=approach1", "ageing.aged_ratio=0.8"];
+    assert_eq!(merges(&aged), [0.0, 0.0, 1.0]);
+}
