@@ -71,6 +71,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.troubled = true;
         self.announced |= !matches!(loss, Change::Unreadable(_));
         self.gaps.set(map, page.0, true);
+        if matches!(loss, Change::Refused(_)) {
+            self.note_refused(map, page);
+        }
         self.tell_parent(leaves, now, map, loss);
     }
 }
