@@ -1,4 +1,5 @@
-"""`python benches/pair.py OLD NEW`: what the benchmarks cost under two versions, in pairs; a table for benches/DATE.md.
+"""`python benches/pair.py OLD NEW`: measures the benchmarks under two versions, in pairs, and prints a table for
+benches/DATE.md.
 
 OLD and NEW are source trees in which `make build` was run. CPU seconds are those of the run alone, old and new by
 turns; the change is the median over the pairs. Instructions are counted by callgrind, where there is valgrind, over a
@@ -70,7 +71,7 @@ PAGES = {"flash.channels": 8, "flash.chips_per_channel": 8, "flash.planes_per_di
 
 
 def job(bench: Bench, folder: Path, requests: int, short: bool) -> dict[str, Any]:
-    """The job of a benchmark."""
+    """The job for a benchmark."""
     drive = bench.drive
     if not drive or "=" in drive:
         path = folder / f"{re.sub('[^A-Za-z0-9]', '-', bench.name)}.toml"
@@ -89,7 +90,7 @@ def words(what: dict[str, Any]) -> list[str]:
 
 
 def call(root: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
-    """Runs it under a version."""
+    """Runs a benchmark under a version."""
     env = {**os.environ, "PYTHONPATH": str(root / "python"), "PYTHONHASHSEED": "0"}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -113,7 +114,7 @@ def instructions(root: Path, what: dict[str, Any]) -> int:
 
 
 def bytes_a_page(root: Path, folder: Path) -> float:
-    """What the peak grows by when all of a drive is written, a page."""
+    """The growth of the peak memory, per page, when the whole drive is written."""
     path = folder / "large.toml"
     path.write_text("")
     what: dict[str, Any] = {"drive": str(path), "set": [f"{key}={value}" for key, value in PAGES.items()]}
@@ -126,7 +127,7 @@ def bytes_a_page(root: Path, folder: Path) -> float:
 
 
 def change(old: float, new: float) -> str:
-    """By how much it has changed."""
+    """The relative change."""
     return f"{100 * (new / old - 1):+.1f} %".replace("-", "−")
 
 

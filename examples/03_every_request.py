@@ -1,4 +1,4 @@
-"""Every request of a run as columns: percentiles, and who waited.
+"""Every request of a run as columns: percentiles, and waiting times.
 
 Columns are NumPy arrays that look into the run's own memory; `polars.DataFrame(result.requests())`,
 `pyarrow.table(…)` and DuckDB take all of them through the Arrow C interface without copying.
@@ -17,7 +17,7 @@ for share in (50, 90, 99, 99.9):
     found = np.percentile(response_us[reads], share, method="inverted_cdf")
     print(f"reads, p{share:<5} {found:10.3f} µs")
 
-# Response less service is what a request waited, be it for a page of its own that went first.
+# Response time minus service time is the waiting time of a request, which includes waiting for its own other pages.
 waited_us = (requests.response_ns - requests.service_ns) / 1000
 print(f"\n{(waited_us > 0).mean():.1%} of the requests waited, the longest {waited_us.max():,.0f} µs")
 

@@ -1,4 +1,4 @@
-"""A sweep: how much DRAM does a workload want? Runs give up the GIL, so threads run side by side."""
+"""A sweep: how much DRAM does a workload want? Runs release the GIL, so threads run in parallel."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,7 +9,7 @@ BASE = fk.drive("4CNM-64")
 
 
 def simulate(dram_mib: int) -> fk.Result:
-    """One run with so much DRAM."""
+    """One run with this much DRAM."""
     return fk.run(BASE.replace(**{"buffer.dram_mib": dram_mib}), WORKLOAD, requests=False)
 
 

@@ -1,4 +1,4 @@
-"""The same arguments give the same run, to the byte; and every read brings what was written last.
+"""Equal arguments give equal results, to the byte; and every read returns what was written last.
 
 `digest` stands for all that was simulated and for nothing of this machine. With `verify` pages hold 64-bit tokens,
 and each read is compared with what it ought to bring.

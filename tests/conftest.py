@@ -1,4 +1,4 @@
-"""What the tests share: the command as a user calls it, a small drive, a small trace, the real traces."""
+"""Common parts of the tests: the command as a user calls it, a small drive, a small trace, the real traces."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def real_traces() -> Path:
-    """The folder of real traces beside the project, where there is one."""
+    """The folder of real traces beside the project, if there is one."""
     folder = ROOT.parent / "shared" / "traces"
     if not folder.is_dir():
         pytest.skip(f"the real traces are not here ({folder})")

@@ -1,4 +1,4 @@
-"""What a page would load from elsewhere."""
+"""The resources that a page would load from other places."""
 
 from __future__ import annotations
 

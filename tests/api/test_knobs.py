@@ -1,4 +1,4 @@
-"""Every key of a drive file changes what it says it changes: a row a key, and no key without a row.
+"""Every key of a drive file has the effect that it describes: one row for each key, and no key without a row.
 
 A row has two values of the key, what else is set, a workload, and a figure of the summary. Expected of the figure is
 that it gets larger or smaller, or two values that are worked out by hand, or how many times the first the second is.
@@ -38,10 +38,10 @@ existing = "all"
 """One die of 512 pages. A page takes 40.96 µs over the channel: 90.96 µs to read, 340.96 µs to write."""
 
 LESS, MORE = "less", "more"
-"""What the figure becomes with the second value."""
+"""The expected change of the figure with the second value."""
 
 OTHER = "other"
-"""The figure changes; which way is for no one to say."""
+"""The figure changes; the direction is not determined."""
 
 Settings = dict[str, Any]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -49,13 +49,13 @@ READ, WRITE = "response_us.read.mean", "response_us.write.mean"
 IOPS, TOTAL, ERASES = "throughput.iops", "write_amplification.total", "wear.erases_total"
 
 READS = "synth:random,requests=100,write=0,size=4KiB,rate=1"
-"""Reads that never meet."""
+"""Reads that never overlap."""
 WRITES = "synth:sequential,requests=100,write=1,size=4KiB,rate=1"
 PRESSED = "synth:sequential,requests=300,write=1,size=4KiB,depth=32"
 """Writes, always more than there are units."""
 PRESSED_READS = "synth:sequential,requests=300,write=0,size=4KiB,depth=32"
 CHURN = "synth:random,requests=4k,write=1,size=4KiB,depth=4"
-"""Twelve times what the drive holds: it collects."""
+"""Twelve times the drive's capacity, so that GC runs."""
 SKEWED = "synth:zipf,requests=6k,write=1,size=4KiB,theta=0.99,depth=4"
 MIXED = "synth:random,requests=2k,write=0.5,size=4KiB,depth=8"
 PARTS = "synth:random,requests=200,write=1,size=2KiB,align=2KiB,rate=1"
@@ -76,7 +76,7 @@ DRAM: Settings = {
 
 
 class Knob(NamedTuple):
-    """A key, two values, a figure, and what becomes of it."""
+    """A key, two values, a figure, and its expected change."""
 
     key: str
     first: object

@@ -1,4 +1,4 @@
-"""The extension module and what is said of it."""
+"""The extension module and its type stubs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people read, from made-up summaries."""
+"""Printed tables, from made-up summaries."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ DRIVES = st.dictionaries(NAMES, VALUES | TABLES | st.dictionaries(NAMES, VALUES 
 @given(DRIVES)
 def test_a_drive_as_toml_reads_back(values: dict[str, Any]) -> None:
     def kept(tree: dict[str, Any]) -> dict[str, Any]:
-        """Without tables that hold nothing."""
+        """Without empty tables."""
         below = {key: kept(value) if isinstance(value, dict) else value for key, value in tree.items()}
         return {key: value for key, value in below.items() if value != {}}
 

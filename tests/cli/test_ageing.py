@@ -1,4 +1,4 @@
-"""`--untimed`, `--condition`, `age` and `--aged`: what the command says, and its exit code."""
+"""`--untimed`, `--condition`, `age` and `--aged`: the command's output and exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with the input is said in one message, without a traceback, and the exit code is 2."""
+"""Invalid input gives one message, without a traceback, and exit code 2."""
 
 from __future__ import annotations
 

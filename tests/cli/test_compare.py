@@ -1,4 +1,4 @@
-"""`flashkeep compare`: drives side by side, and what that shows in words."""
+"""`flashkeep compare`: drives side by side, and the comparison in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--fail` and `--scenario`: what the command says, and its exit code."""
+"""`--fail` and `--scenario`: the command's output and exit code."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def scenario(tmp_path: Path) -> Path:
 
 
 def test_lost_pages_are_exit_code_3(flashkeep: Command, plain: Path) -> None:
-    """Results are written for every failure that was asked for."""
+    """Results are written for every requested failure."""
     code, out, err = flashkeep("run", plain, WORKLOAD, "--fail", "channel:1@50%", "--json")
     assert (code, err) == (3, "")
     found = json.loads(out)

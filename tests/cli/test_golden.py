@@ -1,4 +1,4 @@
-"""The release build gives the bytes that the tests of the crates hold every build against."""
+"""The release build gives the digests that the tests of the crates compare with every build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What failures cost, what is brought back, and what is said about both."""
+"""The effects of failures, repairs and rebuilds, and the figures about them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Bench:
         return path
 
     def run(self, records: Iterable[Record], *options: str, **keys: object) -> dict[str, Any]:
-        """A verified run. It says with its exit code whether anything was lost or read wrong."""
+        """A verified run. Its exit code says whether pages were lost or read wrong."""
         trace = self.trace(records)
         code, out, err = self.flashkeep("run", self.drive, trace, *setting(**keys), *options, "--verify", "--json")
         assert code in (0, 3), err

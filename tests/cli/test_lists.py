@@ -1,4 +1,4 @@
-"""What there is: presets, schemes, formats, the schema; and a drive that is only checked."""
+"""Lists of presets, schemes and formats, the schema, and the check of a drive."""
 
 from __future__ import annotations
 

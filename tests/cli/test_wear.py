@@ -1,4 +1,4 @@
-"""A drive whose blocks wear out: what the command says of its life, and its exit code."""
+"""A drive whose blocks wear out: the command's output about its life, and its exit code."""
 
 from __future__ import annotations
 

@@ -30,13 +30,13 @@ FULL = ("--existing", "all")
 
 @dataclass(frozen=True)
 class Combination:
-    """A drive or an array, what its workload is, and the options of the run."""
+    """A drive or an array, its workload, and the options of the run."""
 
     name: str
     keys: Keys = field(default_factory=dict)
     options: tuple[str, ...] = ()
     members: tuple[tuple[str, Keys], ...] = ()
-    """How many, as `4 *` says it, and the keys of these."""
+    """The number of members, as in `4 *`, and their keys."""
     workload: str = BUSY
     loses: bool = False
     """Whether pages may be lost: more fails than the redundancy survives."""

@@ -61,7 +61,7 @@ def files(combination: Combination, place: Path) -> Path:
 
 
 def finding(combination: Combination, place: Path) -> str | None:
-    """What is wrong with a combination, if something is."""
+    """The error of a combination, if there is one."""
     path = str(files(combination, place))
     checked = call("check", path, "--json")
     if checked.code:

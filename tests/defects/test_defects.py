@@ -1,7 +1,7 @@
 """Defects that random testing found, each as the command that showed it, and what must hold instead.
 
-`expected` marks those that are still there: a mended defect's test fails until its mark is removed. Defect 18 is shown
-by a unit test (`schemes/tests/rebuilds.rs`), and 19 by the test of the walk-through in CONTRIBUTING.md.
+`expected` marks open defects: the test of a fixed defect fails until its mark is removed. Defect 18 is shown by a unit
+test (`schemes/tests/rebuilds.rs`), and 19 by the test of the walk-through in CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HEALING = ("mirror", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "life
 
 
 def expected(defect: str) -> pytest.MarkDecorator:
-    """The mark of a defect that is still there."""
+    """The mark of an open defect."""
     return pytest.mark.xfail(strict=True, reason=f"defect {defect}")
 
 
@@ -78,7 +78,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def ended_well(done: Finished) -> None:
-    """It ran, or it was refused with one message."""
+    """The run succeeded, or it was refused with one message."""
     assert done.code in {0, 2, 3}, done.err
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 REFUSED = Path(__file__).with_name("refused.toml")
-"""Refusals that are meant. Any other is a finding."""
+"""Intended refusals. Any other refusal is a finding."""
 
 SHOWN = 3
 """Cases named for each kind of finding."""
@@ -55,7 +55,7 @@ class Campaign:
 
     @property
     def bad(self) -> bool:
-        """Whether there was anything without a reason."""
+        """Whether there was a finding without a reason."""
         return bool(self.found)
 
     def run(self, seed: int, cases: int, workers: int = 1, minutes: float | None = None) -> None:
@@ -198,7 +198,7 @@ class Campaign:
         return True
 
     def report(self, keep: Path) -> str:
-        """What was found, for people."""
+        """The findings as text."""
         lines = [f"{self.drawn} drawn, {self.accepted} accepted: {_counts(self.outcomes)}"]
         if len(self.roots) > 1:
             lines.append(f"accepted by the new version only: {self.newly_accepted}; crashed in the old: {self.mended}")

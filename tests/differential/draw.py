@@ -37,7 +37,7 @@ MIXED = ("hpda", "griffin", "i-cash", "backup")
 
 @dataclass
 class Case:
-    """What to run: files, and the options of a run."""
+    """A case: files, and the options of a run."""
 
     seed: int
     attempt: int
@@ -50,7 +50,7 @@ class Case:
     aged: bool = False
     """The drive is first used and saved by a run of its own."""
     tags: set[str] = field(default_factory=set)
-    """What is special about it: `scheme=raid5`, `untimed`, `transient`, …, and keys with values: `ftl.streams=3`."""
+    """Its tags: `scheme=raid5`, `untimed`, `transient`, …, and keys with values: `ftl.streams=3`."""
 
     @property
     def name(self) -> str:
@@ -426,7 +426,7 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0) ->
 def array(
     source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int, kind: str, case: Case
 ) -> tuple[Keys, float, list[str]]:
-    """An array's keys, the page of its members, and what of it can fail."""
+    """An array's keys, the page size of its members, and the parts that can fail."""
     member = flash_drive(source, known, attempt, INSIDE if source.chance("nested", 0.15) else (), small=True)
     case.members["member.toml"] = toml(member)
     page = member["flash.page_kib"]
@@ -456,7 +456,7 @@ def array(
 
 
 def flash_units(source: Source, keys: Keys) -> list[str]:
-    """What of a drive can fail."""
+    """The parts of a drive that can fail."""
     names = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block")
     found = []
     for round_ in range(2):

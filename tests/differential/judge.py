@@ -31,7 +31,7 @@ NEAR = 1e-6
 
 
 class Finding(NamedTuple):
-    """What is wrong: a kind that groups (`phases.operations.read.host`), and the details."""
+    """A finding: its kind, by which findings are grouped (`phases.operations.read.host`), and the details."""
 
     kind: str
     detail: str
@@ -68,7 +68,7 @@ def flat(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def figures(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What is compared."""
+    """The figures that are compared."""
     summary = {key: value for key, value in answer["summary"].items() if key not in NOT_COMPARED}
     found = dict(flat(summary))
     for part in ("requests", "files"):
@@ -83,7 +83,7 @@ def grouped(path: str) -> str:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Finding]:
-    """Figures that differ. What only the new version has is no difference."""
+    """Figures that differ. A figure of only the new version is not a difference."""
     before, after = outcome(old), outcome(new)
     if "error" in old or "error" in new:
         return [] if before == after else [Finding("outcome", f"{told(old)} → {told(new)}")]
@@ -239,8 +239,8 @@ class Known:
 
 @dataclass
 class Refused:
-    """Refusals that are meant: messages that match `pattern`, and which entry of the list that is. With `gap`, the
-    combination is to be supported and is not yet."""
+    """Intended refusals: messages that match `pattern`, and their entry in the list. With `gap`, the combination is to
+    be supported but is not yet."""
 
     entry: str
     pattern: str

@@ -49,7 +49,7 @@ def _operation(row: list[str]) -> Operation:
 
 
 def problems(operations: list[Operation], summary: Mapping[str, Any], tags: set[str]) -> Iterator[tuple[str, str]]:
-    """What is wrong with them: a kind of problem, and the first place of it."""
+    """The problems of a list of operations: a kind of problem, and its first place."""
     flash, ftl = summary["drive"]["flash"], summary["drive"]["ftl"]
     if not tags & {"warmup", "condition"}:
         yield from _counts(operations, summary)
@@ -104,7 +104,7 @@ def _order(operations: list[Operation], flash: Mapping[str, Any], gaps: bool) ->
 
 
 def _units(operations: list[Operation], drive: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is busy as one does one thing at a time; planes may do the same thing together."""
+    """A busy unit performs one operation at a time; its planes may perform the same operation together."""
     flash = drive["flash"]
     commands = flash["commands"]
     if commands["cache_program"] or commands["cache_read"]:

@@ -1,4 +1,4 @@
-"""Makes a case smaller as long as it keeps what is wrong with it."""
+"""Makes a case smaller as long as it keeps its finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of `reproduce` share: papers at a small scale, run once."""
+"""Common parts of the tests of `reproduce`: papers at a small scale, run once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The papers' own arithmetic, what is made of a run, and the claims that hold at a small scale, too."""
+"""The papers' own arithmetic, the evaluation of runs, and the claims that also hold at a small scale."""
 
 from __future__ import annotations
 

@@ -11,22 +11,22 @@ use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
 
-/// What fails.
+/// The part that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A part of the flash.
     Flash(Fault),
-    /// A member of the redundancy in a drive, whole.
+    /// A whole member of the redundancy in a drive.
     Member(u32),
-    /// A member of an array, whole ([`Event::path`]).
+    /// A whole member of an array ([`Event::path`]).
     Whole,
-    /// A disk that stands alone, whole.
+    /// A whole lone disk.
     Disk,
     /// A page of a disk.
     DiskPage(u32),
     /// The non-volatile memory of the redundancy.
     Memory,
-    /// The drive's power, which comes back at once.
+    /// The drive's power, which returns immediately.
     Power,
 }
 
@@ -47,17 +47,17 @@ pub enum When {
 /// One event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// As the user wrote it: `chip:3.0@10s`.
+    /// The user's text: `chip:3.0@10s`.
     pub text: String,
-    /// Which member of an array, and which member of that; empty for a drive alone.
+    /// The path of member numbers in an array; empty for a lone drive.
     pub path: Vec<u32>,
-    /// What of it fails.
+    /// The part that fails.
     pub what: What,
     /// When.
     pub when: When,
-    /// What it held cannot be read, but it goes on being used.
+    /// Transient: its contents cannot be read, but it stays in use.
     pub transient: bool,
-    /// So long afterwards an empty one stands in its place.
+    /// The time after which an empty part replaces it.
     pub replace_after: Option<Span>,
 }
 
@@ -84,7 +84,7 @@ pub fn events(fail: &[String], scenario: Option<&Path>, drive: &Resolved) -> Res
     Ok(events)
 }
 
-/// Whether it is known when the part of a drive that an event is about is worn.
+/// Whether the wear of the part that an event concerns is known.
 fn has_budget(event: &Event, drive: &Resolved) -> bool {
     let wears = |drive: &Resolved| drive.spec.ftl.wear.erase_budget.is_some();
     event.what == What::Whole || drive.descendant(&event.path).is_some_and(wears)
@@ -198,7 +198,7 @@ fn from_file(path: &Path, drive: &Resolved) -> Result<Vec<Event>, Error> {
 /// The levels that addresses name, and how many numbers each takes.
 const LEVELS: [&str; 6] = ["channel", "chip", "die", "plane", "block", "page"];
 
-/// Why an array would not find its pages again, if it would not.
+/// The reason why an array could not recover from a power loss, if there is one.
 fn array_not_recovered(array: &Resolved) -> Option<String> {
     let scheme = array.scheme();
     if scheme.recovers == Recovers::No {
@@ -212,8 +212,8 @@ fn array_not_recovered(array: &Resolved) -> Option<String> {
     Some(format!("found `power`, which is not simulated yet with the member {member}"))
 }
 
-/// The member of an array that would not find its pages again, and why; none where all would. Whether the array's pages
-/// have the host's numbers.
+/// The member of an array that could not recover from a power loss, and why; none if all can. `numbered` says whether
+/// the array's pages have the host's numbers.
 fn member_not_recovered(array: &Resolved, numbered: bool) -> Option<String> {
     let numbered = numbered && array.passes_numbers();
     array.array.iter().find_map(|member| {
@@ -230,7 +230,7 @@ fn member_not_recovered(array: &Resolved, numbered: bool) -> Option<String> {
     })
 }
 
-/// What of a drive or an array: which member of that (and of that), and what of it.
+/// Parses a part of a drive or an array: the path of members, and the part.
 fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
     let (mut drive, mut text, mut path) = (drive, text, Vec::new());
     while drive.is_array() {
@@ -271,7 +271,7 @@ fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
     Ok((path, what))
 }
 
-/// What of a disk, which stands alone or is a member of an array.
+/// Parses a part of a disk, which is alone or a member of an array.
 fn of_disk(text: &str, pages: u64, alone: bool) -> Result<What, String> {
     let page = text.strip_prefix("page:").and_then(|number| number.parse().ok());
     match (text, page) {

@@ -1,8 +1,8 @@
 //! Snapshots: a drive at rest in a file. `--aged` loads it, `--save-aged` writes it.
 //!
-//! The file is `FKAGED`, the version of this format (two bytes, little-endian), the length of the header
-//! (four bytes), the header in JSON (which drive, the length of the rest, its SHA-256), and the state: what
-//! its parts pass to [`Writer::put`], in postcard's wire format, compressed with zstd.
+//! The file consists of `FKAGED`, the version of this format (two bytes, little-endian), the length of the header (four
+//! bytes), the header in JSON (the drive, the length of the state and its SHA-256), and the state: the values that the
+//! parts of the drive pass to [`Writer::put`], in postcard's wire format, compressed with zstd.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,14 +13,14 @@ use std::path::Path;
 
 const MAGIC: &[u8; 6] = b"FKAGED";
 
-/// What the state consists of changes with it.
+/// The version changes whenever the contents of the state change.
 const VERSION: u16 = 5;
 
 /// Compression: 3 is zstd's default.
 const LEVEL: i32 = 3;
 
-/// Keys in which a drive may differ from the one that was saved: what they say is not part of its state. Another
-/// key's value must be the same, so that a new key needs no change here.
+/// Keys in which a drive may differ from the saved one, because they do not affect its state. All other keys must be
+/// equal, so that a new key needs no change here.
 const FREE: &[&str] = &[
     "name",
     "description",
@@ -55,20 +55,20 @@ const FREE: &[&str] = &[
     "condition",
 ];
 
-/// What stands before the state.
+/// The header of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Header {
     flashkeep: String,
     drive: Value,
-    /// Whether what pages hold is part of it.
+    /// Whether page contents are part of it.
     contents: bool,
-    /// What came of conditioning it.
+    /// The result of conditioning the drive.
     conditioning: Option<Value>,
     bytes: u64,
     sha256: String,
 }
 
-/// A state being put together.
+/// Collects the parts of a state.
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
@@ -78,7 +78,7 @@ impl Writer {
     /// Adds a part.
     ///
     /// # Panics
-    /// With a part that has no form in postcard: a mistake of who asks.
+    /// If postcard cannot represent the part, which is a mistake of the caller.
     pub fn put<T: Serialize + ?Sized>(&mut self, part: &T) {
         let bytes = postcard::to_extend(part, std::mem::take(&mut self.bytes));
         self.bytes = bytes.expect("plain data");
@@ -87,7 +87,7 @@ impl Writer {
     /// Writes the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The message of the operating system.
     pub fn write(
         self,
         path: &Path,
@@ -119,14 +119,14 @@ fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A state being taken apart, in the order in which it was put together.
+/// Reads the parts of a state, in the order in which they were added.
 #[derive(Debug)]
 pub struct Reader {
     bytes: Vec<u8>,
     at: usize,
-    /// Whether what pages hold is part of it.
+    /// Whether page contents are part of it.
     pub contents: bool,
-    /// What came of conditioning it.
+    /// The result of conditioning the drive.
     pub conditioning: Option<Value>,
 }
 
@@ -134,7 +134,8 @@ impl Reader {
     /// Reads the file of a drive.
     ///
     /// # Errors
-    /// In words: it cannot be read, is something else, cut short, damaged, of another version or another drive.
+    /// A message, if the file cannot be read, is not a snapshot, is incomplete or damaged, or is of another version or
+    /// drive.
     pub fn open(path: &Path, drive: &Value) -> Result<Self, String> {
         let file = std::fs::read(path).map_err(|error| error.to_string())?;
         let cut = || format!("truncated: {} bytes, but more were written", file.len());
@@ -167,7 +168,7 @@ impl Reader {
     /// The next part.
     ///
     /// # Errors
-    /// In words: it is not what is expected there.
+    /// A message, if the part is not the expected one.
     pub fn take<T: DeserializeOwned>(&mut self) -> Result<T, String> {
         let (part, rest) = postcard::take_from_bytes(&self.bytes[self.at..])
             .map_err(|error| format!("written by another version of flashkeep: {error}"))?;
@@ -176,13 +177,13 @@ impl Reader {
     }
 }
 
-/// A key as its own drive has it: `members.1.flash.bus` is `flash.bus` of a member.
+/// The key within a member's own drive: `flash.bus` for `members.1.flash.bus`.
 fn of_its_drive(key: &str) -> &str {
     let member = key.strip_prefix("members.").and_then(|rest| Some(rest.split_once('.')?.1));
     member.map_or(key, of_its_drive)
 }
 
-/// The first key in which two drives differ that may not.
+/// The first key in which two drives must not differ but do.
 fn differs(key: &str, saved: Option<&Value>, here: Option<&Value>) -> Result<(), String> {
     if FREE.contains(&of_its_drive(key)) || saved == here {
         return Ok(());

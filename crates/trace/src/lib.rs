@@ -1,7 +1,7 @@
 //! Block traces and synthetic workloads: read, detect, generate, describe. Knows no flash.
 //!
 //! Everything that yields requests is a [`Source`]: a trace in one of the [`Format`]s ([`open`]), a synthetic
-//! workload ([`synthetic`]), several of them merged by time ([`merge`]). [`info`] computes the statistics of a source,
+//! workload ([`synthetic()`]), several of them merged by time ([`merge()`]). [`info()`] computes the statistics of a source,
 //! [`write()`] writes a source as a trace.
 #![forbid(unsafe_code)]
 

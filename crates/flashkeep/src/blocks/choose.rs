@@ -8,18 +8,18 @@ use super::{Draws, victim, wear};
 /// Units that wear leveling looks at before it takes one as it is.
 const LIST: usize = 8;
 
-/// What a drive file says of victims and of wear.
+/// The policies of a drive file for victims and wear, with their options.
 #[derive(Clone, Copy, Debug)]
 pub struct Policies {
-    /// Which unit is reclaimed.
+    /// The victim policy.
     pub victim: Victim,
-    /// What the user can choose about that.
+    /// Its options.
     pub tuning: Tuning,
-    /// How wear is spread.
+    /// The policy of wear leveling.
     pub levelling: Levelling,
-    /// What the user can choose about that.
+    /// Its options.
     pub limits: Limits,
-    /// Erases that a block stands; none where blocks last forever.
+    /// The erase budget of a block; none if blocks never wear out.
     pub erase_budget: Option<u32>,
 }
 
@@ -39,22 +39,22 @@ impl Default for Policies {
     }
 }
 
-/// What wear leveling has to do with the reclaiming of a unit.
+/// The part of wear leveling in the choice of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Levelled {
     /// Nothing.
     #[default]
     No,
-    /// Another one was passed over, because it is worn.
+    /// Wear leveling passed over another unit, because that is worn.
     Instead,
-    /// It is worn: when it has been erased, the data of this cold unit are moved into it.
+    /// The unit is worn: after its erase, GC moves the data of this cold unit into it.
     Into(u32),
-    /// Its data are cold, and are being moved into a worn unit.
+    /// The unit's data are cold and are being moved into a worn unit.
     Out,
 }
 
-/// The policies, and the random numbers that they may read. Saved, it is the number of its decisions: another drive file may
-/// say other policies.
+/// The policies and their random numbers. A snapshot holds only the number of decisions, because the drive file that
+/// loads it may have other policies.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Chooser {
     #[serde(skip)]
@@ -83,7 +83,7 @@ impl Chooser {
         self.wear_draws = Draws::stream(seed, "ftl.wear.levelling");
     }
 
-    /// Whether wear leveling has a say.
+    /// Whether wear leveling is on.
     #[must_use]
     pub fn levels(&self) -> bool {
         !self.policies.levelling.is_none()
@@ -119,7 +119,7 @@ impl Chooser {
         U::Score::pick(&self.policies.victim)(&candidates)
     }
 
-    /// The unit to reclaim, and what wear leveling has to do with it.
+    /// The unit to reclaim, and the part of wear leveling in the choice.
     pub fn choose<U: EraseUnits>(&mut self, units: &U) -> Option<(u32, Levelled)> {
         self.turn += 1;
         if self.levels() {
@@ -158,8 +158,8 @@ impl Chooser {
         (levelling.judge)(&Wear { remaining: self.remaining(units, unit), draw, coldest: &coldest, limits })
     }
 
-    /// What a unit has left, over what units have left in the mean: of the budget, or, without one, of twice the mean erase
-    /// count. Without a budget a unit that is ahead of the mean by at most one erase is as good as any.
+    /// The remaining erases of a unit divided by the mean: of the budget or, without one, of twice the mean erase
+    /// count. Without a budget, a unit that exceeds the mean by at most one erase counts as average.
     fn remaining<U: EraseUnits>(&self, units: &U, unit: u32) -> Remaining {
         let (erases, count) = (units.erases_of(unit), units.scores().len() as u64);
         match self.policies.erase_budget {
@@ -177,8 +177,9 @@ impl Chooser {
     }
 }
 
-/// Whether the worn unit would rest under another one's data for as long as a unit lives in the mean, which is while as
-/// many are closed as there are: if those go on as before, until it has as few valid pages as now.
+/// Whether the worn unit would keep the other unit's data for at least a mean lifetime of data, which is the time in
+/// which as many units are closed as exist. The estimate extrapolates the rate at which the cold unit has lost valid
+/// pages so far.
 fn would_rest<U: EraseUnits>(units: &U, other: u32, worn: u32) -> bool {
     let (valid, least) = (units.valid_in(other), units.valid_in(worn));
     let age = u64::from(units.closings().saturating_sub(units.closed_at()[other as usize]));

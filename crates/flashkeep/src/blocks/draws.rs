@@ -1,5 +1,4 @@
-//! Random numbers for policies, which keep no state: the number of a decision is a function of the decision's
-//! index.
+//! Stateless random numbers for policies: each is a function of the decision's index.
 
 use flashkeep_trace::random::{Random, mix};
 
@@ -14,7 +13,7 @@ impl Draws {
         Draws(Random::stream(seed, name).bits())
     }
 
-    /// Those of its decision number `turn`.
+    /// The random numbers of decision `turn`.
     #[must_use]
     pub fn turn(self, turn: u64) -> Draws {
         Draws(mix(self.0 ^ mix(turn)))

@@ -12,14 +12,14 @@ pub struct Heat {
 }
 
 impl Heat {
-    /// Pages that were never written, in so many classes.
+    /// All pages unwritten, with this many classes.
     #[must_use]
     pub fn new(classes: u8, pages: u32) -> Self {
         let pages = if classes > 1 { pages as usize } else { 0 };
         Heat { classes: classes.max(1), of: vec![0; pages] }
     }
 
-    /// How many classes there are.
+    /// The number of classes.
     #[must_use]
     pub fn classes(&self) -> u8 {
         self.classes
@@ -48,7 +48,7 @@ impl Heat {
         if self.classes <= 1 { 0 } else { self.of[page as usize].saturating_sub(1).max(1) - 1 }
     }
 
-    /// A page is written; its class.
+    /// Records a write of the page; returns its class.
     #[inline(never)]
     pub fn write(&mut self, page: u32) -> u8 {
         let class = self.of_written(page);
@@ -58,7 +58,7 @@ impl Heat {
         class
     }
 
-    /// A page is moved; its class.
+    /// Records a move of the page; returns its class.
     #[inline(never)]
     pub fn shift(&mut self, page: u32) -> u8 {
         let class = self.of_moved(page);

@@ -1,8 +1,8 @@
-//! Block management that does not depend on what is managed: which erase unit is reclaimed, and how wear is spread.
+//! Block management for all kinds of erase units: victim selection and wear leveling.
 //!
-//! An *erase unit* is what is erased as one: a block of a plane, a superblock of a log of stripes, or a log block. Who
-//! owns such units shows them as [`EraseUnits`]; a [`Chooser`] decides which of them is reclaimed next. The order of equals
-//! is the owner's: [`EraseUnits::first`].
+//! An *erase unit* is what is erased as one: a block of a plane, a superblock of a log of stripes, or a log block.
+//! Their owner implements [`EraseUnits`]; a [`Chooser`] decides which of them is reclaimed next. The owner determines
+//! the order of equal units ([`EraseUnits::first`]).
 
 mod choose;
 mod draws;

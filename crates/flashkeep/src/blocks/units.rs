@@ -1,10 +1,10 @@
-//! What policies may see of erase units.
+//! The view of erase units for policies.
 
 use super::victim::{Candidates, Victim};
 
-/// Valid pages of an erase unit, or a value that says that it is not closed.
+/// The number of valid pages of an erase unit, or a value for units that are not closed.
 pub trait Score: Copy + Ord + Into<u32> + 'static {
-    /// Scores from here on are of units that cannot be reclaimed: erased, being filled, or in use otherwise.
+    /// Scores from here on mark units that cannot be reclaimed: erased, open, or in use otherwise.
     const NOT_CLOSED: Self;
     /// The greatest.
     const MAX: Self;
@@ -33,7 +33,7 @@ impl Score for u32 {
 
 /// Erase units that compete for garbage collection, numbered from 0: the blocks of a plane, superblocks, log blocks.
 pub trait EraseUnits {
-    /// How valid pages are counted.
+    /// The type of valid counts.
     type Score: Score;
 
     /// Each unit's valid pages; [`Score::NOT_CLOSED`] or more for one that cannot be reclaimed.
@@ -42,13 +42,13 @@ pub trait EraseUnits {
     /// When each unit was closed: a count that grows.
     fn closed_at(&self) -> &[u32];
 
-    /// That count now.
+    /// The present value of that count.
     fn closings(&self) -> u32;
 
     /// Fewer valid pages than this, and reclaiming a unit gains something.
     fn worth(&self) -> Self::Score;
 
-    /// Of units that a policy holds to be equal, the first from here on is taken.
+    /// Among equal units a policy takes the first one from here on.
     fn first(&self) -> u32 {
         0
     }
@@ -56,7 +56,7 @@ pub trait EraseUnits {
     /// Pages of a unit.
     fn pages(&self) -> u32;
 
-    /// Valid pages of a closed unit, those left out that its score has for other reasons.
+    /// The number of valid pages of a closed unit, without failed pages, which its score includes.
     fn valid_in(&self, unit: u32) -> u32 {
         self.scores()[unit as usize].into()
     }

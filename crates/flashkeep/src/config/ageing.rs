@@ -13,7 +13,8 @@ impl Resolved {
         ageing::named(&self.spec.ageing.model)
     }
 
-    /// How each plane is aged; none where the flash is new. If all pages exist, as many are valid as the drive holds.
+    /// How each plane is aged; none if the flash is new. If all pages exist, the drive's capacity determines the number
+    /// of valid pages.
     #[must_use]
     pub fn ageing(&self, existing: Existing) -> Option<(Model, Wish)> {
         let (flash, keys) = (self.pooled_flash(), &self.spec.ageing);
@@ -45,7 +46,7 @@ impl Resolved {
 }
 
 impl Check<'_> {
-    /// The flash can have been used like that, and go on.
+    /// Checks that the aged state is possible and that the drive can continue from it.
     pub(super) fn ageing(&mut self) -> Result<(), DriveError> {
         let (flash, keys) = (&pooled(&self.spec), &self.spec.ageing);
         let plane = self.spec.ftl.pool.noun();

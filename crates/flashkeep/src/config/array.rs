@@ -9,10 +9,10 @@ use crate::ftl::ageing;
 use crate::mapping::Below;
 use crate::schemes::{self, Entry, Groups, Inside, MemberFacts, Members, RedundancySpec, Striping, Sums};
 
-/// Arrays of arrays of arrays: deeper ones lead back to themselves.
+/// The deepest nesting of arrays; a deeper one is taken as an array that contains itself.
 const DEEPEST: usize = 8;
 
-/// Tables of a drive file that speak of what a single drive is made of.
+/// Tables of a drive file that describe a single drive.
 pub(super) const OF_DRIVES: [&str; 4] = ["flash", "ftl", "ageing", "disk"];
 
 impl Resolved {
@@ -22,13 +22,13 @@ impl Resolved {
         !self.array.is_empty()
     }
 
-    /// Whether it is more, or something else, than the flash of one drive.
+    /// Whether it is an array or a disk, and not a lone flash drive.
     #[must_use]
     pub fn is_shelf(&self) -> bool {
         self.is_array() || self.is_disk()
     }
 
-    /// The member with this number, and the member of that with the next, and so on.
+    /// The member at a path of member numbers.
     #[must_use]
     pub fn descendant(&self, path: &[u32]) -> Option<&Resolved> {
         path.iter().try_fold(self, |drive, &number| drive.array.get(number as usize))
@@ -43,17 +43,17 @@ impl Resolved {
         }
     }
 
-    /// Whether it, or a member of it, keeps sums of pages.
+    /// Whether it, or a member of it, computes parity.
     fn has_sums(&self) -> bool {
         self.scheme().has::<Sums>() || self.array.iter().any(Resolved::has_sums)
     }
 
-    /// What it takes of the tree of an array: itself and everything below it.
+    /// The number of nodes of its tree.
     fn nodes(&self) -> u64 {
         let is_page_map = self.map().below == Below::Itself;
         let below = match self.is_array() {
             true => self.array.iter().map(Resolved::nodes).sum(),
-            // A leaf, with nothing over it.
+            // A backend without a scheme above it.
             false if self.is_disk() || (self.scheme().plain && is_page_map) => 0,
             false => u64::from(self.members()) * if is_page_map { 1 } else { 2 },
         };
@@ -78,14 +78,13 @@ impl Resolved {
         self.array.iter().filter(|member| member.is_disk()).count()
     }
 
-    /// Pages that it offers whole.
+    /// The number of whole pages that it offers.
     #[must_use]
     pub fn whole_pages(&self) -> u64 {
         self.capacity_bytes() / self.page_bytes()
     }
 
-    /// Pages of an array's member that belong together; 0 where members lie one after another, 1 where the scheme has
-    /// no units.
+    /// Pages per chunk of an array's member; 0 if members are concatenated, 1 if the scheme has no chunks.
     #[must_use]
     pub fn unit_pages(&self) -> u32 {
         if !self.scheme().has::<Striping>() {
@@ -94,7 +93,7 @@ impl Resolved {
         (self.spec.redundancy.read::<Striping>().stripe_kib * 1024.0 / self.page_bytes() as f64) as u32
     }
 
-    /// What the scheme is told of its members: of each, whole units.
+    /// The facts about members for the scheme; capacities in whole chunks.
     #[must_use]
     pub fn used_facts(&self) -> Vec<MemberFacts> {
         let unit = u64::from(self.unit_pages().max(1));
@@ -113,8 +112,8 @@ impl Resolved {
         pages.map_or(0, |pages| pages - pages % volumes)
     }
 
-    /// Pages of a unit, and members that have data of a stripe: how the array's pages become those of its scheme. A scheme
-    /// without stripes finds units itself.
+    /// Pages per chunk and number of data members, which define the permutation from the array's pages to those of its
+    /// scheme. A scheme without stripes places chunks itself.
     #[must_use]
     pub fn units(&self) -> [u32; 2] {
         match self.scheme().data_members {
@@ -123,7 +122,7 @@ impl Resolved {
         }
     }
 
-    /// Volumes that the host sees, each as large as the others; the workloads of a run go to them in order.
+    /// The number of equal volumes; the workloads of a run are assigned to them in order.
     #[must_use]
     pub fn volumes(&self) -> u32 {
         self.spec.array.volumes
@@ -162,7 +161,7 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
         );
         return Err(wrong(&["members"], message));
     }
-    // What stands above an array's tree thinks in its members' pages.
+    // The layers above an array's tree use its members' page size.
     spec.flash.page_kib = page as f64 / 1024.0;
     spec.flash.sector_bytes = first.spec.flash.sector_bytes;
     spec.flash.pin_bytes_per_sector = first.spec.flash.sector_bytes;
@@ -182,7 +181,7 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
 
 const WIDTH: &[&str] = &["redundancy.width", "members"];
 
-/// Members of each group, if they form several.
+/// The number of members in each group, if there are several groups.
 fn width(scheme: &Entry, spec: &DriveSpec, members: usize) -> Result<Option<usize>, String> {
     let Groups { width } = spec.redundancy.read();
     let Some(width) = width.filter(|_| scheme.has::<Inside>()).map(|width| width as usize) else {
@@ -196,7 +195,7 @@ fn width(scheme: &Entry, spec: &DriveSpec, members: usize) -> Result<Option<usiz
     Ok((width < members).then_some(width))
 }
 
-/// An array of groups of members that follow each other: each has the scheme, and stripes go over the groups.
+/// Makes an array of groups of consecutive members: each group has the scheme, and stripes go over the groups.
 fn over_groups(
     mut spec: DriveSpec,
     scheme: &Entry,
@@ -284,10 +283,10 @@ fn over(spec: DriveSpec, members: Vec<Resolved>, given: &Given) -> Result<Resolv
     Ok(resolved)
 }
 
-/// What the engine can number (16 bits).
+/// The largest number of nodes (16 bits).
 const MOST_NODES: u64 = u16::MAX as u64 - 1;
 
-/// Members that are aged by construction take a page of the host's for each valid one that they have.
+/// Members that are aged by construction take a page of the host for each of their valid pages.
 fn check_ageing(array: &Resolved) -> Result<(), String> {
     if !array.is_aged() {
         return Ok(());

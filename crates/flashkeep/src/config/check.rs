@@ -14,7 +14,7 @@ use crate::kernel::whole;
 use crate::schemes::RedundancySpec;
 use serde_json::Value;
 
-/// Page addresses have 32 bits, and the lowest stands for no page.
+/// Page addresses have 32 bits, and 0 stands for no page.
 const MOST_PAGES: u128 = (1 << 31) - 2;
 
 /// A page's sectors are a mask of 64 bits.
@@ -23,25 +23,25 @@ const MOST_SECTORS: u64 = 64;
 /// A channel's busy units are a mask of 64 bits.
 const MOST_UNITS: u64 = 64;
 
-/// A drive that makes sense, every default filled in.
+/// A checked drive, with every default filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
     /// All keys of the drive file.
     pub spec: DriveSpec,
     /// The drive as the user named it: a path or a preset's name.
     pub path: String,
-    /// What can be simulated, but hardly be meant; one line each.
+    /// Warnings about values that can be simulated but are probably not intended, one line each.
     pub warnings: Vec<String>,
-    /// What `ftl.allocation` means.
+    /// The parsed `ftl.allocation`.
     pub allocation: Binding,
     /// The times in whole ns.
     pub timing: Times,
-    /// Which pages take which times.
+    /// The page types and their times.
     pub page_types: PageTypes,
-    /// The members of an array, each on its own; empty where it is no array.
+    /// The members of an array; empty for other drives.
     pub array: Vec<Resolved>,
-    /// Of an array whose members form groups (`redundancy.width`): the redundancy as the drive file has it. The members are
-    /// the groups then, and the array stripes over them.
+    /// For an array whose members form groups (`redundancy.width`): the redundancy as in the drive file. `members` are
+    /// then the groups, and the array stripes over them.
     pub grouped: Option<RedundancySpec>,
 }
 
@@ -63,7 +63,7 @@ impl Resolved {
         self.without_flash(keys)
     }
 
-    /// A spec and what follows from its flash alone, nothing checked.
+    /// A spec and the values derived from its flash alone, unchecked.
     pub(super) fn plain(spec: DriveSpec, path: &str) -> Resolved {
         let page_types = PageTypes::alike(&spec.flash.timing);
         Resolved {
@@ -84,14 +84,14 @@ impl Resolved {
         page_bytes(&self.spec)
     }
 
-    /// Flash pages that are written as one.
+    /// Flash pages per logical page.
     #[must_use]
     pub fn logical_page(&self) -> u32 {
         let pages = self.spec.ftl.logical_page_kib / self.spec.flash.page_kib;
         (pages as u32).max(1)
     }
 
-    /// Consecutive pages on one channel or chip, where the address says on which.
+    /// The number of consecutive pages on one channel or chip, if the address fixes it.
     #[must_use]
     pub fn stride(&self) -> u32 {
         match self.spec.ftl.stride_pages {
@@ -134,7 +134,7 @@ impl Resolved {
         self.physical_pages() * self.page_bytes()
     }
 
-    /// Pages that the host sees.
+    /// The number of pages that the host sees.
     #[must_use]
     pub fn logical_pages(&self) -> u64 {
         self.capacity_sectors().div_ceil(self.page_sectors())
@@ -146,13 +146,13 @@ impl Resolved {
         self.capacity_sectors() * u64::from(self.spec.flash.sector_bytes)
     }
 
-    /// Bytes of the DRAM buffer, 0 where there is none.
+    /// Bytes of the DRAM buffer, 0 without one.
     #[must_use]
     pub fn buffer_bytes(&self) -> u64 {
         (self.spec.buffer.dram_mib * 1_048_576.0) as u64
     }
 
-    /// Whether anything is known of what the flash draws.
+    /// Whether the drive file gives currents of the flash.
     #[must_use]
     pub fn draws(&self) -> bool {
         let energy = &self.spec.flash.energy;
@@ -167,7 +167,7 @@ impl Resolved {
     }
 }
 
-/// Checks a drive across its keys and works out what follows from them.
+/// Checks a drive across its keys and computes the derived values.
 pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveError> {
     let mut check = Check { spec, given, warnings: Vec::new() };
     check.disk()?;
@@ -215,9 +215,9 @@ impl Check<'_> {
         self.given.error(keys, message)
     }
 
-    /// A page is some whole sectors, and a sector crosses the pins whole.
+    /// Checks that a page is a whole number of sectors, and that sectors are transferred whole.
     fn page(&mut self) -> Result<(), DriveError> {
-        // What travels along with a sector is the drive's own; left out, nothing does.
+        // Bytes transferred in addition to a sector are the drive's metadata; default: none.
         let pins = "flash.pin_bytes_per_sector";
         if !self.given.by_user(pins) && (!self.given.has(pins) || self.given.by_user("flash.sector_bytes")) {
             self.spec.flash.pin_bytes_per_sector = self.spec.flash.sector_bytes;

@@ -4,13 +4,13 @@ use super::check::{Check, Resolved};
 use crate::disk::{DISK_SECTOR_BYTES, DiskSpec, SeekCurve, SeekTable, Surface, sectors_of};
 use crate::error::DriveError;
 
-/// Page addresses have 32 bits, of which the leaves above use 31.
+/// Page addresses have 32 bits, of which the layers above use 31.
 const MOST_PAGES: u64 = (1 << 31) - 2;
 
-/// A seek table has a place for each.
+/// The largest number of cylinders: the seek table has an entry for each.
 const MOST_CYLINDERS: u64 = 16_777_216;
 
-/// Tables that say nothing about a disk.
+/// Tables that do not apply to a disk.
 const OF_FLASH: [&str; 6] = ["flash", "ftl", "buffer", "redundancy", "ageing", "condition"];
 
 impl Resolved {
@@ -20,7 +20,7 @@ impl Resolved {
         self.spec.disk.as_ref()
     }
 
-    /// A disk among others that have pages of this size.
+    /// The disk as a member of an array with this page size.
     pub(super) fn set_page(&mut self, page_kib: f64) {
         self.spec.flash.page_kib = page_kib;
         if let Some(disk) = &mut self.spec.disk {
@@ -28,7 +28,7 @@ impl Resolved {
         }
     }
 
-    /// Its keys as summaries carry them: of a disk, those that a disk has.
+    /// Its keys for the summary: those that apply to a disk.
     pub(super) fn without_flash(&self, mut keys: serde_json::Value) -> serde_json::Value {
         if let (Some(_), Some(keys)) = (self.disk(), keys.as_object_mut()) {
             keys.retain(|key, _| !OF_FLASH.contains(&key.as_str()));
@@ -38,7 +38,8 @@ impl Resolved {
 }
 
 impl Check<'_> {
-    /// A disk is only a disk, its pages can be numbered, and what is said about it can be built.
+    /// Checks that no keys of flash are set, that the disk's pages can be numbered, and that its parameters are
+    /// consistent.
     pub(super) fn disk(&mut self) -> Result<(), DriveError> {
         let Some(disk) = &self.spec.disk else { return Ok(()) };
         if let Some(key) = self.given.first_in(&OF_FLASH) {
@@ -69,7 +70,7 @@ impl Check<'_> {
         self.disk_surface(disk)?;
         self.seek_curve(disk)?;
         let page_kib = disk.page_kib;
-        // What is asked of any drive about its pages is answered there.
+        // General questions about a drive's pages are answered from these values.
         self.spec.flash.page_kib = page_kib;
         Ok(())
     }
@@ -112,7 +113,7 @@ impl Check<'_> {
     }
 }
 
-/// What the tree says of it.
+/// Its line in the drawn tree.
 pub(super) fn lines(disk: &DiskSpec) -> Vec<String> {
     let surface = Surface::new(disk);
     let seek = &disk.seek;

@@ -43,7 +43,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Beyond the queue: a clock that may stand back fits neither a link nor another order.
+    /// With `from-arrival` the clock may go back, which fits neither a link nor another order of requests.
     pub(super) fn host(&mut self) -> Result<(), DriveError> {
         let host = &self.spec.host;
         let reordered = host.order == HostOrder::CLook;

@@ -34,16 +34,16 @@ fn schema_value() -> &'static Value {
     })
 }
 
-/// A number's limit.
+/// A limit of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Limit {
-    /// The limit itself is accepted.
+    /// The limit itself is valid.
     Closed(f64),
     /// The limit itself is not.
     Open(f64),
 }
 
-/// What a key accepts.
+/// The values that a key accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     Table(Vec<String>),
@@ -58,7 +58,7 @@ pub(super) enum Kind {
     Choice(Vec<String>),
 }
 
-/// A value as it was written.
+/// A value as written in the drive file.
 #[derive(Clone, Debug)]
 pub(super) enum Scalar {
     Whole(i128),
@@ -69,7 +69,7 @@ pub(super) enum Scalar {
     List(Vec<f64>),
     /// Texts in brackets.
     Texts(Vec<String>),
-    /// Nothing a drive file has a place for: an array, a date, a table where a value belongs.
+    /// A value that no key accepts: an array, a date, a table in place of a value.
     Other(&'static str),
 }
 
@@ -93,14 +93,14 @@ static TABLES: [Table; 10] = [
     Table("start", || schema_for!(StartSpec), OnceLock::new()),
 ];
 
-/// What a dotted key accepts; none where there is no such key.
+/// The values that a dotted key accepts; none if there is no such key.
 pub(super) fn field(key: &str) -> Option<&'static Kind> {
     let name = key.split('.').next().unwrap_or_default();
     match TABLES.iter().find(|table| table.0 == name) {
         Some(Table(name, schema, keys)) => {
             keys.get_or_init(|| fields_of(name, &schema().to_value())).get(key)
         }
-        // The drive's own keys, of which nearly every drive has these.
+        // The tables that nearly every drive file uses.
         None if matches!(key, "base" | "name" | "description") => Some(&Kind::Text),
         None if key == "members" => Some(&Kind::Texts),
         None => fields().get(key),
@@ -170,7 +170,7 @@ fn limits(node: &Value) -> (Option<Limit>, Option<Limit>) {
 }
 
 impl Kind {
-    /// Whether this kind of key takes the value; what is wrong with it otherwise.
+    /// Checks whether this kind of key accepts the value; the error says what is wrong.
     pub(super) fn check(&self, value: &Scalar, raw: &str) -> Result<(), String> {
         let fits = match (self, value) {
             (Kind::Whole(low, high), Scalar::Whole(number)) => within(*number as f64, *low, *high),
@@ -204,7 +204,7 @@ impl Kind {
         Err(format!("found {found}; {} is accepted{hint}", self.accepts()))
     }
 
-    /// What it accepts, in words.
+    /// The accepted values, in words.
     pub(super) fn accepts(&self) -> String {
         match self {
             Kind::Table(names) => format!("a table with the keys {}", listed(names)),
@@ -235,7 +235,7 @@ impl Scalar {
 }
 
 fn within(number: f64, low: Option<Limit>, high: Option<Limit>) -> bool {
-    // `nan` fails every comparison, and so every limit; every number has at least one.
+    // `nan` fails every comparison and so every limit; every number has at least one limit.
     let above = match low {
         Some(Limit::Closed(limit)) => number >= limit,
         Some(Limit::Open(limit)) => number > limit,
@@ -273,7 +273,7 @@ pub(super) fn listed<S: AsRef<str>>(names: &[S]) -> String {
     names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong with a key that is none: which keys there are, and which was probably meant.
+/// The message for an unknown key: the keys that exist, and the one that was probably meant.
 pub(super) fn unknown(table: &str, key: &str) -> String {
     let fields = fields();
     let siblings = match fields.get(table) {
@@ -286,7 +286,7 @@ pub(super) fn unknown(table: &str, key: &str) -> String {
     let other = nearest(key, paths().map(last));
     let other =
         other.and_then(|(name, near)| Some((paths().find(|path| last(path) == name)?.to_string(), near)));
-    // A key of the same table, unless one elsewhere is nearer.
+    // A key of the same table, unless a key of another table is nearer.
     let best = match (own, other) {
         (Some(own), Some(other)) => Some(if other.1 > own.1 { other } else { own }),
         (own, other) => own.or(other),

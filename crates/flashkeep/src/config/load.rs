@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A drive file larger than this is something else, handed over by mistake.
+/// A larger file is not a drive file.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// Reads a drive by a preset's name or a path (it has a `/` or ends in `.toml`), lays `key=value` pairs over
-/// it, and checks it. Such pairs may also follow the name, with commas between: `dvs-8chip,redundancy.scheme=raid5`.
+/// Reads a drive by a preset's name or a path (it has a `/` or ends in `.toml`), applies `key=value` pairs, and checks
+/// it. Such pairs may also follow the name, with commas between: `dvs-8chip,redundancy.scheme=raid5`.
 ///
 /// # Errors
 /// [`DriveError`] names the file, the line and the key, what was found and what is accepted.
@@ -33,7 +33,7 @@ pub fn load(drive: &str, set: &[String]) -> Result<Resolved, DriveError> {
     }
     let set: Vec<String> = set.iter().cloned().chain(own.iter().map(|&pair| pair.to_owned())).collect();
     let mut resolved = given.finish(&stem, &set)?;
-    // Several of a kind are told apart by what was set.
+    // Several drives of the same name are distinguished by the values that were set.
     for pair in own {
         let key = pair.split('=').next().unwrap_or_default();
         resolved.spec.name += &format!(",{}", pair[key.rfind('.').map_or(0, |dot| dot + 1)..].trim());
@@ -43,7 +43,7 @@ pub fn load(drive: &str, set: &[String]) -> Result<Resolved, DriveError> {
 
 /// A drive's name, and the `key=value` pairs that follow it.
 fn with_pairs(drive: &str) -> (&str, Vec<&str>) {
-    // A comma within brackets is a list's.
+    // A comma within brackets belongs to a list.
     let mut depth = 0_i32;
     let mut parts = drive.split(|letter| {
         depth += i32::from(letter == '[') - i32::from(letter == ']');
@@ -75,7 +75,7 @@ pub fn from_json(name: &str, drive: &Value, set: &[String]) -> Result<Resolved, 
     given.finish(name, set)
 }
 
-/// Reads a member of the array that `above` is: as the user would name it, a path being relative to `directory`.
+/// Reads a member of the array `above`; a path is relative to `directory`.
 pub(super) fn member(drive: &str, directory: Option<&Path>, above: &Given) -> Result<Resolved, DriveError> {
     let (name, own) = with_pairs(drive);
     let source = Source::named(name, directory)
@@ -94,10 +94,10 @@ pub(super) fn is_path(drive: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")
 }
 
-/// Who gave a value.
+/// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Giver {
-    /// A drive read back from its resolved form. The user did not write these keys, so there are no warnings.
+    /// A resolved drive that is read back. The user did not write these keys, so there are no warnings.
     Echo,
     /// A file, this many bases below the one that the user named.
     File {
@@ -108,14 +108,14 @@ enum Giver {
     Set,
 }
 
-/// A value that was set, and where.
+/// A value that was set, and its source.
 #[derive(Clone, Debug)]
 struct Entry {
     giver: Giver,
     value: Scalar,
 }
 
-/// All that was given, by dotted key.
+/// All values that were set, by dotted key.
 #[derive(Debug)]
 pub(super) struct Given {
     /// The drive as the user named it.
@@ -132,12 +132,12 @@ impl Given {
         Given { drive: drive.into(), entries: BTreeMap::new(), member_set: Vec::new(), depth: 0 }
     }
 
-    /// How many arrays it is a member of.
+    /// The nesting depth: the number of arrays that it is a member of.
     pub(super) fn depth(&self) -> usize {
         self.depth
     }
 
-    /// What paths in this key are relative to, where that is not where the user stands.
+    /// The folder to which paths in this key are relative, if it is not the current one.
     pub(super) fn directory(&self, key: &str) -> Option<PathBuf> {
         match &self.entries.get(key)?.giver {
             Giver::File { label, .. } if is_path(label) => Path::new(label).parent().map(Path::to_path_buf),
@@ -159,19 +159,19 @@ impl Given {
         }
     }
 
-    /// Whether anything gave this key.
+    /// Whether any source set this key.
     pub(super) fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
 
-    /// The first key of some tables that a file or `--set` gave.
+    /// The first key of some tables that a file or `--set` set.
     pub(super) fn first_in(&self, tables: &[&str]) -> Option<&str> {
         let in_tables = |key: &str| tables.contains(&key.split('.').next().unwrap_or_default());
         self.entries.keys().map(String::as_str).find(|key| in_tables(key) && self.by_user(key))
     }
 
-    /// An error about some keys: it names the one whose value was given last (the first listed where they are
-    /// equal), for that is the one the user has just written.
+    /// An error about several keys. It names the key that was set last (the first one listed if they are equal),
+    /// because the user has probably just written it.
     pub(super) fn error(&self, keys: &[&str], message: impl Into<String>) -> DriveError {
         let giver = |key: &str| self.entries.get(key).map(|entry| &entry.giver);
         let mut named = keys.first().copied();
@@ -198,7 +198,7 @@ impl Given {
         }
     }
 
-    /// Lays a file over its base, and that over its own.
+    /// Reads a file and its bases; the file's values replace those of its bases.
     fn layer(&mut self, source: Source, above: &mut Vec<String>) -> Result<(), DriveError> {
         let document = source.parse()?;
         let depth = above.len();
@@ -216,14 +216,14 @@ impl Given {
                 return Err(wrong(format!("\"{base}\" is based on this file: bases must not form a cycle")));
             }
             self.layer(below, above)?;
-            // A name and a description belong to one drive, not to those built on it.
+            // Name and description are not inherited from a base.
             self.entries.retain(|key, _| key != "name" && key != "description");
         }
         self.entries.extend(entries.into_iter().filter(|(key, _)| key != "base"));
         Ok(())
     }
 
-    /// Takes the values of a table, in the order of the text, so that the first mistake is the one reported.
+    /// Reads the values of a table in the order of the text, so that the first mistake is reported.
     fn walk(
         &self,
         table: &str,
@@ -239,7 +239,7 @@ impl Given {
             let wrong = |message| self.error_by(Some(&giver_here), Some(&key), message);
             match (field(&key), value.get_ref()) {
                 (None, _) => return Err(wrong(unknown(table, name.get_ref()))),
-                // What makes a disk of a drive may not pass for nothing.
+                // An empty `[disk]` table is kept, because it makes the drive a disk.
                 (Some(Kind::Table(_)), DeValue::Table(inner)) if key == "disk" && inner.is_empty() => {
                     return Err(wrong("an empty table; a disk has at least disk.capacity_gb".into()));
                 }
@@ -254,7 +254,7 @@ impl Given {
         Ok(())
     }
 
-    /// Takes the values of a resolved drive.
+    /// Reads the values of a resolved drive.
     fn json(&mut self, key: &str, found: &Value) -> Result<(), DriveError> {
         let value = match found {
             Value::Object(inner) => {
@@ -284,7 +284,7 @@ impl Given {
         Ok(())
     }
 
-    /// Lays one `key=value` over the rest.
+    /// Applies one `key=value`.
     fn set(&mut self, pair: &str) -> Result<(), DriveError> {
         let Some((key, raw)) = pair.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
             let message = format!("found `{pair}`; `key=value` is accepted, such as `flash.channels=4`");
@@ -371,7 +371,7 @@ impl Given {
     }
 }
 
-/// How late a value was given: bases first, then what builds on them, then `--set`.
+/// The rank of a value's source: bases first, then the files built on them, then `--set`.
 fn rank(giver: Option<&Giver>) -> (u8, Reverse<usize>) {
     match giver {
         None | Some(Giver::Echo) => (0, Reverse(0)),
@@ -380,14 +380,14 @@ fn rank(giver: Option<&Giver>) -> (u8, Reverse<usize>) {
     }
 }
 
-/// The longest part of a dotted key that is a table, and the name behind it.
+/// Splits a dotted key into its table and the name within it.
 fn known_table(key: &str) -> (&str, &str) {
     let dots = key.rmatch_indices('.').map(|(at, _)| at);
     let table = dots.map(|at| (&key[..at], &key[at + 1..]));
     table.into_iter().find(|(table, _)| field(table).is_some()).unwrap_or(("", key))
 }
 
-/// A value of `--set` that is no TOML: a bare word, or a number as shells and people write it (`.5`).
+/// A value of `--set` that is not TOML: a bare word, or a number such as `.5`.
 fn bare_word(raw: &str, kind: &Kind) -> Scalar {
     match (kind, raw.parse::<f64>()) {
         (Kind::Whole(..) | Kind::Number(..) | Kind::Numbers(..), Ok(number)) => Scalar::Number(number),
@@ -402,7 +402,7 @@ fn scalar(value: &Spanned<DeValue<'_>>) -> (Scalar, String) {
     let scalar = match value {
         DeValue::Boolean(flag) => Scalar::Flag(*flag),
         DeValue::String(text) => Scalar::Text(text.to_string()),
-        // Out of all bounds where it does not fit 128 bits; the checks then say so.
+        // A number that does not fit 128 bits becomes out of range, which the checks report.
         DeValue::Integer(digits) => {
             Scalar::Whole(whole(digits.as_str(), digits.radix()).unwrap_or(i128::MAX))
         }
@@ -429,7 +429,7 @@ fn texts(items: impl Iterator<Item = Option<String>>) -> Option<Scalar> {
     if texts.is_empty() { None } else { Some(Scalar::Texts(texts)) }
 }
 
-/// A list of numbers; anything else in brackets has no place in a drive file.
+/// A list of numbers; no key accepts other lists.
 fn list(items: impl Iterator<Item = Option<f64>>) -> Scalar {
     items.collect::<Option<_>>().map_or(Scalar::Other("an array"), Scalar::List)
 }
@@ -458,20 +458,20 @@ impl Scalar {
     }
 }
 
-/// A drive file, read but not yet understood.
+/// A drive file that has been read but not parsed.
 #[derive(Debug)]
 struct Source {
-    /// What messages call it.
+    /// Its name in messages.
     label: String,
     text: String,
-    /// What its `base` is relative to.
+    /// The folder to which its `base` is relative.
     directory: Option<PathBuf>,
-    /// What tells it from every other file.
+    /// Its canonical path, to detect cycles.
     identity: String,
 }
 
 impl Source {
-    /// By a preset's name or a path; what is wrong with it otherwise.
+    /// Reads a file by a preset's name or a path.
     fn named(name: &str, directory: Option<&Path>) -> Result<Source, String> {
         if is_path(name) {
             let path = directory.map_or(PathBuf::from(name), |directory| directory.join(name));
@@ -511,7 +511,7 @@ impl Source {
         Ok(Source { label: path.to_string_lossy().into_owned(), text, directory, identity })
     }
 
-    /// What to call a drive that does not say its name.
+    /// The name of a drive without a `name` key.
     fn stem(&self) -> String {
         match &self.directory {
             Some(_) => Path::new(&self.label).file_stem().unwrap_or_default().to_string_lossy().into_owned(),

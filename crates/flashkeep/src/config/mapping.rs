@@ -23,7 +23,7 @@ const MRAM_WRITE_US: f64 = 0.035;
 const MOST_BLOCK_PAGES: u32 = 16_384;
 
 impl Resolved {
-    /// How a member finds its pages, as the table has it.
+    /// The member's map, from the table of maps.
     ///
     /// # Panics
     /// Never: a drive without a known map is not resolved.
@@ -47,13 +47,13 @@ impl Resolved {
         self.member_pages() + self.shadow_pages()
     }
 
-    /// Whether the map is there after a power cut as it was before.
+    /// Whether the map survives a power cut unchanged.
     #[must_use]
     pub fn map_survives(&self) -> bool {
         self.spec.ftl.map_memory != MapMemory::Dram
     }
 
-    /// What the map's memory takes to note where a program went; nothing where that is DRAM.
+    /// The time of a write to the map's memory; 0 for DRAM.
     #[must_use]
     pub fn map_write_ns(&self) -> u64 {
         let known = match self.spec.ftl.map_memory {
@@ -64,7 +64,7 @@ impl Resolved {
         (self.spec.ftl.map_write_us.unwrap_or(known) * 1e3).ceil() as u64
     }
 
-    /// Entries of the map that fit its cache.
+    /// The number of entries in the cache of the map.
     #[must_use]
     pub fn cache_entries(&self) -> u32 {
         (self.spec.ftl.cache_kib * 1024.0 / CACHED_ENTRY_BYTES) as u32
@@ -72,12 +72,12 @@ impl Resolved {
 }
 
 impl Check<'_> {
-    /// Whether the map has entries for blocks, and lays them out itself.
+    /// Whether the map has entries for blocks and manages them itself.
     pub(super) fn maps_blocks(&self) -> bool {
         mapping::named(&self.spec.ftl.map).is_some_and(|map| map.below == Below::Blocks)
     }
 
-    /// The map goes with the scheme and has the room that it needs.
+    /// Checks that the map works with the scheme and has the space that it needs.
     pub(super) fn mapping(&mut self) -> Result<(), DriveError> {
         let (Some(map), Some(scheme)) =
             (mapping::named(&self.spec.ftl.map), schemes::named(&self.spec.redundancy.scheme))
@@ -110,7 +110,7 @@ impl Check<'_> {
         }
     }
 
-    /// Which log block is emptied where the user, or the drive that was saved, does not say.
+    /// The default victim policy of log blocks.
     fn choose_victims(&mut self, map: &Entry) {
         let key = "ftl.gc.victim";
         let echoed = self.given.has(key) && !self.given.by_user(key);

@@ -11,19 +11,19 @@ use crate::schemes::{self, Members};
 /// A block's pages are counted by 15 bits.
 const MOST_BLOCK_PAGES: u64 = 32_768;
 
-/// Pages of the map that have their places in a page of the flash.
+/// Logical pages per flash page.
 pub(super) fn places(spec: &DriveSpec) -> u32 {
     let (logical, page) = (spec.ftl.logical_page_kib, spec.flash.page_kib);
     if logical > 0.0 && logical < page { (page / logical) as u32 } else { 1 }
 }
 
-/// Bytes of a page of the map.
+/// Bytes of a logical page.
 pub(super) fn page_bytes(spec: &DriveSpec) -> u64 {
     let smaller = places(spec) > 1;
     ((if smaller { spec.ftl.logical_page_kib } else { spec.flash.page_kib }) * 1024.0) as u64
 }
 
-/// Pages of the map in a block.
+/// Logical pages per block.
 pub(super) fn block_pages(spec: &DriveSpec) -> u32 {
     spec.flash.pages_per_block.saturating_mul(places(spec))
 }
@@ -34,7 +34,7 @@ fn padding(spec: &DriveSpec) -> u32 {
     u32::from(streams(spec)) * (places(spec) - 1)
 }
 
-/// Pages of a plane that hold no data with the drive full; `flash` as its FTL sees it.
+/// Pages of a plane without data if the drive is full; `flash` as the FTL sees it.
 pub(super) fn spare_pages(spec: &DriveSpec, flash: &FlashSpec) -> u64 {
     let blocks = u64::from(spare_blocks(spec).0);
     let others = u64::from(flash.blocks_per_plane).saturating_sub(blocks);
@@ -49,20 +49,20 @@ impl Resolved {
         self.array.iter().map(Resolved::places).max().unwrap_or_else(|| places(&self.spec))
     }
 
-    /// Pages of the map in a block.
+    /// Logical pages per block.
     #[must_use]
     pub fn block_pages(&self) -> u32 {
         block_pages(&self.spec)
     }
 
-    /// How long a page waits for others with which it shares a page of the flash, ns.
+    /// The longest time that a page waits for others to share its flash page, ns.
     #[must_use]
     pub fn gather_ns(&self) -> u64 {
         let waits = places(&self.spec) > 1;
         if waits { whole(self.spec.ftl.gather_us * 1e3).ceil() as u64 } else { 0 }
     }
 
-    /// Places that may stay empty while the pages of a block are moved.
+    /// Slots that may stay empty while GC moves the pages of a block.
     #[must_use]
     pub fn padding(&self) -> u32 {
         padding(&self.spec)
@@ -70,8 +70,7 @@ impl Resolved {
 }
 
 impl Check<'_> {
-    /// A page of the map is some whole sectors, and a whole number of them fills a page of the flash, or the other way
-    /// round.
+    /// Checks that a logical page is a whole number of sectors, and that logical and flash page divide each other.
     pub(super) fn logical_page(&self) -> Result<(), DriveError> {
         let (logical, page) = (self.spec.ftl.logical_page_kib, self.spec.flash.page_kib);
         let keys = ["ftl.logical_page_kib", "flash.page_kib"];
@@ -117,7 +116,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Whether there is anything to wait for.
+    /// Whether pages can wait for others at all.
     pub(super) fn gathering(&mut self) {
         let ftl = &self.spec.ftl;
         if ftl.gather_us == 0.0 {

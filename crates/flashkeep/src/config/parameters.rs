@@ -1,4 +1,4 @@
-//! Parameters of the layers below, computed from the keys.
+//! Computes the parameters of the layers below from the keys.
 
 use super::check::Resolved;
 use crate::blocks::wear::{Limits, Share};
@@ -10,7 +10,7 @@ use crate::schemes::Members;
 use serde_json::Value;
 
 impl Resolved {
-    /// What a drive of such leaves is made from.
+    /// The parameters of a drive.
     ///
     /// # Panics
     /// Never: a drive with an unknown policy is not resolved.
@@ -48,7 +48,7 @@ impl Resolved {
         }
     }
 
-    /// What is said of victims and of wear.
+    /// The victim policy and wear leveling.
     ///
     /// # Panics
     /// Never: a drive with an unknown policy is not resolved.
@@ -69,7 +69,7 @@ impl Resolved {
         }
     }
 
-    /// What tells a saved drive from others: its keys, and for an array also those of each of its members.
+    /// The keys that identify a saved drive; for an array also those of each member.
     #[must_use]
     pub fn identity(&self) -> Value {
         let mut keys = self.to_json();

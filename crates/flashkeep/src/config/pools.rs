@@ -35,7 +35,7 @@ fn within_member(spec: &DriveSpec) -> [u32; 2] {
 /// The flash as its FTL sees it: each pool is a plane, and pages are those of the map.
 pub(super) fn pooled(spec: &DriveSpec) -> FlashSpec {
     let (flash, pools) = (spec.flash.clone(), pools(spec));
-    // More than there can be stays more than there can be.
+    // A number out of range stays out of range.
     let blocks = u64::from(flash.blocks_per_plane) * u64::from(pools.chips);
     let blocks = blocks.saturating_mul(u64::from(pools.dies)).saturating_mul(u64::from(pools.planes));
     FlashSpec {

@@ -19,7 +19,8 @@ macro_rules! table {
     };
 }
 
-/// The table of presets. What ends in `-base` is no drive but what several share: read by name, not listed.
+/// The table of presets. Files that end in `-base` have values that several presets share; they are read by name, but
+/// not listed.
 const TABLE: &[(&str, &str)] = table![
     "ssdsim-base",
     "ssdsim-basic",
@@ -82,7 +83,7 @@ pub(super) fn find(name: &str) -> Option<(&'static str, &'static str)> {
     TABLE.iter().copied().find(|(known, _)| *known == name)
 }
 
-/// What to say about a name that is no preset's.
+/// The message for an unknown preset.
 pub(super) fn unknown(name: &str) -> String {
     let hint =
         did_you_mean(name, TABLE.iter().map(|(known, _)| *known).filter(|known| !known.ends_with("-base")));

@@ -3,12 +3,12 @@
 use super::check::Resolved;
 use crate::schemes::NvramPrice;
 
-/// Bytes of a GB as things are sold.
+/// Bytes of a GB in prices.
 const GB: f64 = 1e9;
 
 impl Resolved {
-    /// Its price, USD; none where that of a part is not given. A drive's is one of what it offers; an array's is that of
-    /// all its members, including the part it does not use, and of its non-volatile memory.
+    /// The price in USD; none if that of a part is missing. The price of a drive is for its capacity; that of an array
+    /// is the sum of its members', including unused space, and of its non-volatile memory.
     #[must_use]
     pub fn cost_usd(&self) -> Option<f64> {
         if !self.is_array() {
@@ -20,7 +20,7 @@ impl Resolved {
         self.array.iter().map(Resolved::cost_usd).sum::<Option<f64>>().map(|members| members + memory)
     }
 
-    /// The same for a GB of what it offers.
+    /// The price per GB of capacity.
     #[must_use]
     pub fn cost_per_gb(&self) -> Option<f64> {
         self.cost_usd().map(|usd| usd / (self.capacity_bytes() as f64 / GB))

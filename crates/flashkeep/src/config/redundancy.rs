@@ -16,13 +16,13 @@ pub(super) fn logical(physical: u64, over_provisioning: f64) -> u64 {
 }
 
 impl Resolved {
-    /// What a drive's redundancy runs over.
+    /// The parts that a drive's redundancy runs over.
     #[must_use]
     pub fn inside(&self) -> Inside {
         self.spec.redundancy.read()
     }
 
-    /// The scheme, as the table has it.
+    /// The scheme, from the table of schemes.
     ///
     /// # Panics
     /// Never: a drive without a known scheme is not resolved.
@@ -31,7 +31,7 @@ impl Resolved {
         schemes::named(&self.spec.redundancy.scheme).expect("checked when the drive was resolved")
     }
 
-    /// Copies, or other parts that the redundancy is made of; 1 without redundancy.
+    /// The number of members of the redundancy; 1 without redundancy.
     #[must_use]
     pub fn members(&self) -> u32 {
         if self.is_array() {
@@ -40,7 +40,7 @@ impl Resolved {
         self.inside().width.unwrap_or(1)
     }
 
-    /// Equal parts of the flash: the members, and the spare ones.
+    /// The number of equal parts of the flash: members and hot spares.
     #[must_use]
     pub fn parts(&self) -> u32 {
         if self.is_array() {
@@ -55,7 +55,7 @@ impl Resolved {
         self.physical_pages() / u64::from(self.parts())
     }
 
-    /// Pages of each member: those of its part of the flash, but for the over-provisioned ones.
+    /// Pages of each member: those of its part of the flash without over-provisioning.
     #[must_use]
     pub fn member_pages(&self) -> u64 {
         let sectors = self.part_pages() * self.page_sectors();
@@ -69,13 +69,13 @@ impl Resolved {
         sectors * u64::from(self.spec.flash.sector_bytes)
     }
 
-    /// Pages that each member has for old versions, beyond those.
+    /// Pages of each member for old versions, in addition (the hidden LBA range).
     #[must_use]
     pub fn shadow_pages(&self) -> u64 {
         hidden(self.scheme(), self.member_pages(), &self.spec.redundancy)
     }
 
-    /// Pages of the non-volatile memory, 0 where the scheme has none.
+    /// Pages of the non-volatile memory, 0 if the scheme has none.
     #[must_use]
     pub fn memory_pages(&self) -> u64 {
         if !self.scheme().memory {
@@ -86,13 +86,13 @@ impl Resolved {
         (redundancy.read::<NvramOptions>().nvram_mib * 1_048_576.0) as u64 / each
     }
 
-    /// Pages of each member that are erased as one: the same block of every plane of it, or of every pool of planes.
+    /// Pages per superblock of a member: the same block of every plane, or of every block pool.
     #[must_use]
     pub fn group_pages(&self) -> u64 {
         self.pooled_planes() / u64::from(self.parts()) * u64::from(self.block_pages())
     }
 
-    /// A log cleans when no more groups are free.
+    /// GC of a log starts when only this many superblocks are free.
     #[must_use]
     pub fn clean_below(&self) -> u32 {
         let groups = self.part_pages() / self.group_pages();
@@ -100,14 +100,14 @@ impl Resolved {
         ((self.spec.ftl.gc.threshold * groups as f64) as u32).max(u32::from(self.spec.ftl.streams))
     }
 
-    /// The same in idle moments; 0 for never.
+    /// The same in idle time; 0 for never.
     #[must_use]
     pub fn soft_below(&self) -> u32 {
         let groups = self.part_pages() / self.group_pages();
         self.spec.ftl.gc.soft_threshold.map_or(0, |soft| (soft * groups as f64) as u32)
     }
 
-    /// Sectors that the host sees; as in SSDSim they need not fill the last page.
+    /// The number of sectors that the host sees; as in SSDSim they need not fill the last page.
     #[must_use]
     pub fn capacity_sectors(&self) -> u64 {
         if self.is_array() {
@@ -121,7 +121,7 @@ impl Resolved {
         offers(sectors).min(offers(self.member_pages()) * self.page_sectors())
     }
 
-    /// How many of which unit may fail, one after the other, before anything is lost.
+    /// The number of failures of a unit, one after the other, that lose no data, and the unit.
     #[must_use]
     pub fn survives(&self) -> (u32, &'static str) {
         if self.grouped.is_some() {
@@ -157,19 +157,19 @@ pub(super) fn level(across: Across) -> &'static str {
 /// The chunk of stripes over drives.
 pub(super) const STRIPE: &str = "stripe_kib";
 
-/// Warnings about options that the user gave and this scheme does not have.
+/// Warnings about options set by the user that this scheme does not have.
 pub(super) fn unread(
     scheme: &Entry,
     redundancy: &RedundancySpec,
     given: &Given,
     over_drives: bool,
 ) -> Vec<String> {
-    // Groups of members are striped over, whatever the scheme in them.
+    // Stripes go over groups of members with every scheme.
     let is_of_groups =
         |key: &str| over_drives && key == STRIPE && redundancy.read::<Groups>().width.is_some();
     let by_hand = |key: &&String| given.by_hand(&format!("redundancy.{key}")) && !is_of_groups(key);
     let given: Vec<&String> = redundancy.given().map(|(key, _)| key).filter(by_hand).collect();
-    // Names of keys come from schemas, which take longer to make than all else here.
+    // Key names come from schemas, which take longer to build than everything else here.
     if given.is_empty() {
         return Vec::new();
     }
@@ -197,7 +197,7 @@ pub(super) fn unread(
 }
 
 impl Check<'_> {
-    /// The scheme suits the geometry; another scheme's keys are pointed out.
+    /// Checks that the scheme fits the geometry, and warns about keys of other schemes.
     pub(super) fn redundancy(&mut self) -> Result<(), DriveError> {
         let Some(scheme) = schemes::named(&self.spec.redundancy.scheme) else { return Ok(()) };
         let unread = unread(scheme, &self.spec.redundancy, self.given, false);
@@ -209,7 +209,7 @@ impl Check<'_> {
         match self.width(scheme) {
             Ok(width) => {
                 self.spec.redundancy.set("width", width);
-                // Again, for the order of the keys.
+                // Inserted again to keep the order of keys.
                 scheme.keep_options(&mut self.spec.redundancy, false);
             }
             Err(message) => {
@@ -246,7 +246,8 @@ impl Check<'_> {
         Err(self.wrong(&keys, message))
     }
 
-    /// Old versions stay where they are under another address: bound to it, a plane could get more than it holds.
+    /// Old versions stay in place under another address. If the address fixed the plane, a plane could get more pages
+    /// than it has.
     fn old_versions(&self, scheme: &Entry) -> Result<(), DriveError> {
         let flash = &self.spec.flash;
         let planes =
@@ -263,7 +264,7 @@ impl Check<'_> {
         Err(self.wrong(&["ftl.allocation", "redundancy.scheme"], message))
     }
 
-    /// How many there are of the level that the redundancy runs over, and how deep it lies.
+    /// The number of parts at the level that the redundancy runs over, and the depth of that level.
     fn level_parts(&self) -> (u64, usize) {
         let flash = &self.spec.flash;
         let depth = match self.spec.redundancy.read::<Inside>().across {
@@ -274,7 +275,7 @@ impl Check<'_> {
         (product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip][..depth]), depth)
     }
 
-    /// The members that the scheme makes of the level, spares left aside.
+    /// The number of members that the scheme has at that level, without spares.
     fn width(&self, scheme: &Entry) -> Result<u32, String> {
         let inside: Inside = self.spec.redundancy.read();
         let (level, (parts, _)) = (level(inside.across), self.level_parts());
@@ -309,7 +310,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Each member holds at least a page, and every plane keeps room to collect.
+    /// Checks that each member has at least one page, and that every plane keeps room for GC.
     pub(super) fn room(&self) -> Result<(), DriveError> {
         let (flash, redundancy) = (&pooled(&self.spec), &self.spec.redundancy);
         let plane = self.spec.ftl.pool.noun();
@@ -340,7 +341,7 @@ impl Check<'_> {
             }
             _ => (spare_pages(&self.spec, flash), spare_blocks(&self.spec).1),
         };
-        // More than whole blocks where flash pages may be left in part empty.
+        // More than whole blocks if flash pages may be partly empty.
         let blocks = kept as f64 / block as f64;
         let old = if scheme.kind == Members::Shadowed { shadow(logical, redundancy) } else { 0 };
         let spare = kept * planes;
@@ -367,7 +368,7 @@ impl Check<'_> {
         let share = if old > 0 { redundancy.read::<OldVersions>().shadow } else { 0.0 };
         let data = f64::from(flash.blocks_per_plane) - blocks;
         let least = (blocks + share * data) / data;
-        // Rounded up to a figure that a user would write and that is still enough.
+        // Rounds up to a short number that is still enough.
         let least = (least * 1e6).ceil() / 1e6;
         let message = format!(
             "{} leaves {:.1} blocks free in a {plane} of the full drive, which leaves no room for garbage \

@@ -23,7 +23,7 @@ impl Node {
         Node { title: title.into(), lines, children }
     }
 
-    /// Writes the node behind `bend`, and everything below it behind `trunk`.
+    /// Writes the node after the prefix `bend`, and all nodes below it after `trunk`.
     fn write(&self, bend: &str, trunk: &str, out: &mut String) {
         let stem = if self.children.is_empty() { "   " } else { "│  " };
         let pad = " ".repeat(self.title.chars().count().saturating_sub(1));
@@ -62,7 +62,7 @@ pub fn draw(drive: &Resolved) -> String {
     out
 }
 
-/// What a drive or an array consists of, below its DRAM.
+/// The parts of a drive or an array, below its DRAM.
 fn buffered(drive: &Resolved) -> Node {
     let below = inside(drive);
     if drive.buffer_bytes() == 0 {
@@ -73,7 +73,7 @@ fn buffered(drive: &Resolved) -> Node {
     Node::new("buffer", vec![line], vec![below])
 }
 
-/// What a drive or an array consists of.
+/// The parts of a drive or an array.
 fn inside(drive: &Resolved) -> Node {
     match drive.disk() {
         Some(disk) => Node::new("disk", super::disk::lines(disk), Vec::new()),
@@ -82,7 +82,7 @@ fn inside(drive: &Resolved) -> Node {
     }
 }
 
-/// An array: members that are alike are drawn once.
+/// An array; equal members are drawn once.
 fn array(drive: &Resolved) -> Node {
     let mut children: Vec<Node> = Vec::new();
     let mut first = 0;
@@ -145,7 +145,7 @@ fn redundancy(drive: &Resolved) -> Node {
     Node::new(&redundancy.scheme, lines, children)
 }
 
-/// What the scheme has been told, key by key.
+/// The options of the scheme, key by key.
 fn settings(drive: &Resolved) -> Vec<String> {
     let drawn: &[&str] = match drive.is_array() {
         true => &["nvram_mib", "nvram_us", "nvram_price_per_gb"],
@@ -224,7 +224,7 @@ fn member(drive: &Resolved, index: u32) -> Node {
     Node::new(&title, lines, vec![flash(drive)])
 }
 
-/// Lines about what few drives have.
+/// Lines about features that few drives have.
 fn streams_and_wear(drive: &Resolved) -> Vec<String> {
     let ftl = &drive.spec.ftl;
     let mut lines = Vec::new();

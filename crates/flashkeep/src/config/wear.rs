@@ -17,7 +17,7 @@ fn migrates(spec: &DriveSpec) -> bool {
     wear::named(&spec.ftl.wear.levelling).is_some_and(|levelling| levelling.migrates)
 }
 
-/// Blocks of a plane that hold no data with the drive full, and why.
+/// Blocks of a plane without data if the drive is full, and the reasons.
 pub(super) fn spare_blocks(spec: &DriveSpec) -> (u32, &'static str) {
     let blocks = 2 * u32::from(streams(spec)) + u32::from(migrates(spec));
     let why = match blocks {
@@ -47,7 +47,7 @@ impl Resolved {
         wear::named(&self.spec.ftl.wear.levelling).expect("checked when the drive was resolved")
     }
 
-    /// Blocks of a plane that hold no data with the drive full.
+    /// Blocks of a plane without data if the drive is full.
     #[must_use]
     pub fn spare_blocks(&self) -> u32 {
         spare_blocks(&self.spec).0

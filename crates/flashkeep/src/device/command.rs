@@ -103,7 +103,7 @@ impl Flags {
     /// No flag.
     pub const NONE: Flags = Flags(0);
     /// The caller has just read the old contents: for parity they need not be read again, but are taken from the
-    /// caller's buffer ([`super::Step::in_hand`]).
+    /// caller's buffer (`Step::in_hand`).
     pub const OLD_IN_HAND: Flags = Flags(1);
     /// No request waits for the command.
     pub const BACKGROUND: Flags = Flags(2);

@@ -1,4 +1,4 @@
-//! A set of devices: a question to all of them goes to each, a question to a leaf or a device goes to that
+//! The traits of a set of devices: calls for all devices go to each of them, calls for one backend or device to that
 //! one.
 
 use super::{

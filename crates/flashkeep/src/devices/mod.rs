@@ -1,7 +1,7 @@
 //! Devices below a tree of schemes: the flash of one drive, or a set of drives, disks and memories side by side.
 //!
-//! [`BlockDevice`] is the timed path: commands go in, completions come out, time advances. Everything else that a
-//! simulation asks is a trait for one concern each; [`Body`] is all of them.
+//! [`BlockDevice`] is the timed path: commands go in, completions come out, time advances. Each other concern of a
+//! simulation has a trait of its own; [`Body`] combines them.
 
 mod alone;
 mod concerns;
@@ -16,11 +16,11 @@ use crate::ftl::ageing::{Model, Wish};
 use crate::image::{Reader, Writer};
 use crate::kernel::{SimTime, Span};
 
-/// The timed path of a device: besides taking commands and telling completions ([`Leaves`]), it advances time.
+/// The timed path of a device: it takes commands and reports completions ([`Leaves`]), and advances time.
 pub trait BlockDevice<C: Contents>: Leaves<C> {
     /// The instant of the next event, [`SimTime::NEVER`] if nothing is pending.
     fn next_event(&self) -> SimTime;
-    /// Does what is due next, if it is due by `until`; false if nothing is.
+    /// Handles the next event if it is due by `until`; false if none is.
     fn step(&mut self, until: SimTime) -> bool;
     /// The instant of the last event.
     fn now(&self) -> SimTime;
@@ -28,15 +28,15 @@ pub trait BlockDevice<C: Contents>: Leaves<C> {
     fn admit(&mut self, admitted: SimTime, now: SimTime);
     /// Prefetches the map entry of a leaf's page that will be used soon.
     fn prefetch(&self, leaf: LeafId, page: Page);
-    /// Whether commands take no time from now on.
+    /// Sets whether commands take no time.
     fn set_untimed(&mut self, untimed: bool);
-    /// What a request takes that the controller's memory serves alone.
+    /// The time of a request that the controller's memory serves.
     fn memory_time(&self) -> Span;
     /// The last request is over: background work after it is not counted.
     fn end_idling(&mut self);
 }
 
-/// What one device of several has done.
+/// The statistics of one device.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceStatistics {
     /// Pages and blocks, by kind and cause.
@@ -47,15 +47,15 @@ pub struct DeviceStatistics {
     pub erases: Vec<u32>,
     /// Blocks that have had all their erases.
     pub expired: u32,
-    /// Of a disk: what it did with its time.
+    /// For a disk: its time by activity.
     pub disk: Option<Statistics>,
 }
 
-/// Counters and states that can be looked at without disturbing the device.
+/// Read access to counters and states, without side effects.
 pub trait Inspect<C: Contents> {
     /// Operations counted so far, leaf by leaf.
     fn counters(&self) -> Counters;
-    /// Forgets what has been counted.
+    /// Clears the counters.
     fn reset_counters(&mut self);
     /// How long each channel has been in use, and each die, plane or disk busy.
     fn busy(&self) -> [Vec<Span>; 2];
@@ -67,9 +67,9 @@ pub trait Inspect<C: Contents> {
     fn filled(&self) -> (u64, u64);
     /// The worn-out blocks of all drives together.
     fn life(&self) -> &Life;
-    /// What each device of a set has done by then; empty for a drive alone.
+    /// The statistics of each device of a set at that instant; empty for a lone drive.
     fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics>;
-    /// The contents of a leaf's page; none if nothing is there, or nothing that can be read.
+    /// The contents of a backend's page; none if the page does not exist or cannot be read.
     fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C>;
     /// A device of the set, if it is a drive.
     fn drive(&self, device: u16) -> Option<&Drive<C>>;
@@ -88,17 +88,17 @@ pub trait Snapshot {
     /// Takes over a state.
     ///
     /// # Errors
-    /// In words: it is not the state of such a device.
+    /// A message, if the state is not that of such a device.
     fn load(&mut self, image: &mut Reader) -> Result<(), String>;
 }
 
 /// Failures and replacements.
 pub trait InjectFaults {
-    /// A part of a device fails at `now`: for good, or (not `lasting`) what it held cannot be read any more.
+    /// A part of a device fails at `now`: permanently, or (not `lasting`) only its contents become unreadable.
     fn fail(&mut self, now: SimTime, device: u16, what: Fault, lasting: bool);
     /// A new and empty part replaces one that has failed.
     fn renew(&mut self, now: SimTime, device: u16, what: Fault);
-    /// Whether a leaf answers nothing any more.
+    /// Whether a backend has failed as a whole.
     fn is_dead(&self, leaf: LeafId) -> bool;
     /// Whether no part of it has failed and no page became unreadable.
     fn is_healthy(&self) -> bool;
@@ -108,7 +108,7 @@ pub trait InjectFaults {
 pub trait Recover {
     /// The power will fail during the run: from now on the device keeps what recovery needs.
     fn expect_power_cuts(&mut self);
-    /// The power fails at `now` and comes back at once ([`Drive::cut_power`]).
+    /// The power fails at `now` and returns immediately ([`Drive::cut_power`]).
     fn cut_power(&mut self, now: SimTime) -> Recovery;
 }
 
@@ -138,11 +138,11 @@ pub trait Observe {
     /// Ends the logs.
     ///
     /// # Errors
-    /// What could not be written of them.
+    /// A message, if a log could not be written.
     fn close_log(&mut self) -> Result<(), String>;
 }
 
-/// All that a simulation asks of the devices below its tree.
+/// All interfaces of the devices below a simulation's tree.
 pub trait Body<C: Contents>:
     BlockDevice<C> + Inspect<C> + Snapshot + InjectFaults + Recover + Age + Observe
 {

@@ -1,7 +1,7 @@
 //! The devices below an array's tree: drives, disks and memories side by side, each with events of its own.
 //!
-//! Leaves are numbered through, device by device. Completions of a device are taken off it at once and told under
-//! those numbers; the order of events is (instant, device).
+//! Backends are numbered consecutively, device by device. The set takes the completions of a device immediately and
+//! reports them with these numbers; events are ordered by instant, then device.
 
 use crate::disk::Disk;
 use crate::drive::{Drive, Life, Logs, Nvram, Told};
@@ -19,7 +19,7 @@ pub enum Device<C> {
     Memory(Nvram<C>),
 }
 
-/// A device, and which leaves it is.
+/// A device, and the numbers of its backends.
 #[derive(Clone)]
 pub(super) struct Place<C> {
     pub(super) device: Device<C>,
@@ -35,12 +35,12 @@ pub struct DeviceSet<C> {
     pub(super) agenda: Agenda,
     pub(super) done: Vec<Done<C>>,
     pub(super) now: SimTime,
-    /// What the memory of the controller above takes to serve.
+    /// The time of a request that the memory of the controller above serves.
     pub(super) memory: Span,
     pub(super) life: Life,
     pub(super) logs: Vec<Box<dyn Logs>>,
-    /// The number of the last write, where the power is to fail: pages say theirs, so that of copies on several drives
-    /// the newest can be told.
+    /// In runs with power cuts: the number of the last write. OOB metadata has it, so that recovery finds the newest of
+    /// copies on several drives.
     pub(super) numbers: Option<u64>,
 }
 
@@ -95,7 +95,7 @@ impl<C: Contents> DeviceSet<C> {
         self.places.iter_mut().map(|place| &mut place.device)
     }
 
-    /// Whether nothing waits and nothing is under way.
+    /// Whether no operation waits or is in progress.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         let still = |device: &Device<C>| match device {
@@ -133,7 +133,7 @@ impl<C: Contents> DeviceSet<C> {
         })
     }
 
-    /// Takes what a device has done off it, and notes when it goes on.
+    /// Takes the completions of a device, and records its next event.
     #[inline]
     pub(super) fn take_off(&mut self, at: usize) {
         if !self.logs.is_empty() {
@@ -167,7 +167,7 @@ impl<C: Contents> DeviceSet<C> {
 }
 
 impl<C: Contents> DeviceSet<C> {
-    /// Tells the logs what a drive has told.
+    /// Passes the reports of a drive to the logs.
     #[cold]
     pub(super) fn pass_on(&mut self, at: usize) {
         let (device, logs) = (at as u16, &mut self.logs);

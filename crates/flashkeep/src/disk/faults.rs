@@ -46,7 +46,7 @@ impl<C: Contents> Disk<C> {
         self.dead
     }
 
-    /// Whether nothing of it has failed or been spoilt.
+    /// Whether it has not failed and no page is unreadable.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         !self.dead && !self.spoilt
@@ -83,7 +83,7 @@ impl<C: Contents> Disk<C> {
         held.into_iter().for_each(|page| self.fail_page(now, Page(page)));
     }
 
-    /// What is asked of a dead disk all the same.
+    /// Answers commands for a failed disk.
     pub(super) fn answer_for_dead(&mut self, now: SimTime, command: &Command, ticket: Ticket) {
         if command.verb != Verb::Read {
             return self.answer(ticket, command.count.into(), now, Span::ZERO);

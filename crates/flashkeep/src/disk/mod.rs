@@ -37,7 +37,7 @@ use scheduler::Rule;
 use serve::{Arm, Turning, UnderWay};
 use std::ops::Range;
 
-/// A disk and what waits for it.
+/// A disk, with its waiting commands.
 #[derive(Clone, Debug)]
 pub struct Disk<C> {
     leaf: LeafId,
@@ -50,17 +50,17 @@ pub struct Disk<C> {
     overhead: Span,
     /// A byte through the interface, fs.
     interface_fs: u64,
-    /// After so long without a command it stops, and then takes so long to turn again.
+    /// The time without a command after which it stops, and the time to spin up again.
     standby_after: Span,
     spin_up: Span,
-    /// About what a read takes, and a write, but for the transfer.
+    /// The typical times of a read and of a write, without the transfer.
     typical: [Span; 2],
     arm: Arm,
-    /// When what has been begun ends.
+    /// When the current command ends.
     free_at: SimTime,
     under_way: UnderWay,
     queue: Queue<C>,
-    /// About how long what waits will take.
+    /// The estimated time of the waiting commands.
     queued: Span,
     pages: Pages<C>,
     /// Which write a page waits for.
@@ -72,7 +72,7 @@ pub struct Disk<C> {
     untimed: bool,
     dead: bool,
     spoilt: bool,
-    /// What is on the platter, where the power is to fail.
+    /// In runs with power cuts: the state of the platter.
     platter: Option<Box<Platter<C>>>,
     now: SimTime,
     done: Vec<Done<C>>,
@@ -86,7 +86,7 @@ impl<C: Contents> Disk<C> {
     /// A disk, empty and turning. With `disk.rotation = "random"` it draws from a stream of `seed`.
     ///
     /// # Panics
-    /// What has not been checked by the reader of drive files may not make sense.
+    /// If a value is inconsistent that the reader of drive files did not check.
     #[must_use]
     pub fn new(spec: &DiskSpec, leaf: LeafId, seed: u64) -> Self {
         let ns = |ms: f64| Span((ms * 1e6).round() as u64);
@@ -136,7 +136,7 @@ impl<C: Contents> Disk<C> {
         self.wake_at
     }
 
-    /// Does what is due next, if it is due by `until`; false where nothing is.
+    /// Handles the next event if it is due by `until`; false if none is.
     #[inline]
     pub fn step(&mut self, until: SimTime) -> bool {
         if self.wake_at > until || self.wake_at == SimTime::NEVER {
@@ -160,7 +160,7 @@ impl<C: Contents> Disk<C> {
         self.now
     }
 
-    /// How long a read that is asked for at `now` would wait at least.
+    /// A lower bound of the waiting time of a read submitted at `now`.
     #[must_use]
     pub fn backlog_at(&self, now: SimTime) -> Span {
         self.free_at.since(now) + self.queued
@@ -203,7 +203,7 @@ impl<C: Contents> Disk<C> {
         }
     }
 
-    /// What it did with its time until `until`.
+    /// Its time by activity until `until`.
     #[must_use]
     pub fn statistics(&self, until: SimTime) -> Statistics {
         let mut statistics = self.statistics.clone();
@@ -223,21 +223,21 @@ impl<C: Contents> Disk<C> {
         self.pages.len()
     }
 
-    /// What memory takes to serve a page.
+    /// The time in which the memory serves a page.
     #[must_use]
     pub fn memory_time(&self) -> Span {
         self.through_memory(self.page_sectors)
     }
 
-    /// What a page holds, writes that wait included; none where nothing is there, or nothing that can be read. Takes no
-    /// time and disturbs nothing.
+    /// The contents of a page, including waiting writes; none if the page does not exist or cannot be read. Without
+    /// time and side effects.
     #[must_use]
     pub fn contents_of(&self, page: Page) -> Option<C> {
         let there = self.pages.holds(page.0) && !self.pages.is_unreadable(page.0);
         there.then(|| self.pages.contents(page.0))
     }
 
-    /// It is time 0: commands are done when they are submitted from now on, or take their time again.
+    /// Sets the time to 0; from now on commands complete at submission, or take time again.
     ///
     /// # Panics
     /// Where something is under way.
@@ -252,7 +252,7 @@ impl<C: Contents> Disk<C> {
         self.done.push(Done { service, ..Done::at(ticket, pages, at) });
     }
 
-    /// What some sectors take through the controller alone.
+    /// The time of some sectors through the controller alone.
     fn through_memory(&self, sectors: u64) -> Span {
         let bytes = sectors * u64::from(DISK_SECTOR_BYTES);
         self.overhead + Span((bytes * self.interface_fs).div_ceil(1_000_000))
@@ -262,7 +262,7 @@ impl<C: Contents> Disk<C> {
         command.start.0..command.end()
     }
 
-    /// How many sectors really travel.
+    /// The number of sectors that are transferred.
     fn sectors(&self, command: &Command) -> u64 {
         match command.sectors {
             0 => u64::from(command.count) * self.page_sectors,

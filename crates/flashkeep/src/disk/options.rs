@@ -15,10 +15,10 @@ const MOST_NUMBERS: usize = 64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DiskSpec {
-    /// What it holds, in GB of 10⁹ bytes: sectors of 512 bytes, of which the last that fill no page are left out.
+    /// Capacity in GB of 10⁹ bytes, in sectors of 512 bytes; a last part that does not fill a page is left out.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0.0))]
     pub capacity_gb: f64,
-    /// The unit in which it is addressed from above, in KiB: a whole number of sectors, from 0.5 to 32.
+    /// The page size with which it is addressed, in KiB: a whole number of sectors, from 0.5 to 32.
     #[schemars(range(min = 0.5, max = 32.0))]
     pub page_kib: f64,
     /// Revolutions a minute.

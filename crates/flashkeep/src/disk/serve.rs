@@ -13,7 +13,7 @@ use crate::engine::{Contents, Done, LeafId, Part};
 use crate::kernel::{Id, Random, SimTime, Span};
 use std::ops::Range;
 
-/// Where the arm was left.
+/// The position of the arm.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arm {
     /// The last sector's place.
@@ -31,7 +31,7 @@ impl Default for Arm {
     }
 }
 
-/// How long the platter turns until the data are under the head.
+/// The time until the data are under the head.
 #[derive(Clone, Debug)]
 pub(super) enum Turning {
     Position,
@@ -71,7 +71,7 @@ impl UnderWay {
     }
 }
 
-/// What precedes a transfer, ns.
+/// The times before a transfer, ns.
 struct Approach {
     overhead: u64,
     seek: u64,
@@ -79,7 +79,7 @@ struct Approach {
 }
 
 impl<C: Contents> Disk<C> {
-    /// Begins what can be begun.
+    /// Starts the next command, if one can start.
     pub(super) fn go_on(&mut self, now: SimTime) {
         self.make_room(now);
         while self.free_at <= now {
@@ -132,7 +132,7 @@ impl<C: Contents> Disk<C> {
         self.free_at = SimTime(end);
     }
 
-    /// What it takes to come to a place.
+    /// The times to reach a place.
     fn approach(&mut self, now: u64, place: Place, writes: bool) -> Approach {
         let overhead = self.overhead.0;
         let cylinders = place.cylinder.abs_diff(self.arm.place.cylinder);

@@ -32,7 +32,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// It had nothing to do for so long; whether it then stood still.
+    /// Adds idle time; `stopped` says whether the platter was at rest.
     pub(super) fn rest(&mut self, time: Span, standby_after: Span) -> bool {
         let turning = time.0.min(standby_after.0);
         self.idle += turning;
@@ -54,7 +54,7 @@ impl Statistics {
         ]
     }
 
-    /// What has been done since `before`.
+    /// The difference since `before`.
     #[must_use]
     pub fn since(&self, before: &Statistics) -> Statistics {
         let (mut difference, mut before) = (self.clone(), before.clone());

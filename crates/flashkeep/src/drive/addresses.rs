@@ -7,7 +7,7 @@ use crate::ftl::Entry;
 use crate::kernel::Id;
 
 impl<C: Contents> Drive<C> {
-    /// Metadata: the pages are zeros from now on.
+    /// Trims pages: they are known zeros from now on.
     pub(super) fn trim(&mut self, ftl: usize, command: &Command) {
         for lpn in command.start.0..command.end() {
             self.forget(ftl, lpn);
@@ -17,7 +17,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// What a page held is garbage, and it holds nothing.
+    /// Invalidates a page and unmaps it.
     #[inline]
     pub(super) fn forget(&mut self, ftl: usize, lpn: u32) {
         if self.power.is_some() {
@@ -30,7 +30,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// What a page held is garbage; the caller says what it holds instead.
+    /// Invalidates a page's old version; the caller sets the new map entry.
     #[inline]
     pub(super) fn give_up(&mut self, ftl: usize, lpn: u32) {
         match self.ftl.maps.get(ftl, lpn) {
@@ -39,7 +39,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// The same where no older versions are kept, of a page that was at `entry`.
+    /// The same for a page at `entry`, in a drive that keeps no older versions.
     #[inline(always)]
     pub(super) fn give_up_plainly(&mut self, ftl: usize, lpn: u32, entry: Entry) {
         match entry {
@@ -51,7 +51,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A physical page is garbage; its plane may have waited for some.
+    /// Invalidates a physical page; its plane may have waited for a page to collect.
     #[inline]
     pub(super) fn discard(&mut self, ppn: Ppn) {
         self.ftl.blocks.invalidate(ppn);
@@ -62,7 +62,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Metadata: the pages' contents get another address; what stood there is garbage.
+    /// Renames pages: their contents get another address, whose old contents become invalid.
     pub(super) fn rename(&mut self, ftl: usize, command: &Command) {
         for n in 0..u32::from(command.count) {
             let (from, to) = (command.start.0 + n, command.to.0 + n);
@@ -86,7 +86,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A page that is still on its way gets another address.
+    /// A page in flight gets another address.
     pub(super) fn rename_in_flight(&mut self, ftl: usize, op: u32, from: u32, to: u32) {
         if self.ftl.leaves[ftl].owners(op).is_none() {
             let Command { start, count, .. } = self.queues.ops[Id::new(op)].command;

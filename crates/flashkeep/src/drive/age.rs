@@ -45,7 +45,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Slots that wait for a page.
+    /// The number of empty slots.
     #[must_use]
     pub fn slots(&self) -> u64 {
         self.immediate.slots.left
@@ -70,7 +70,7 @@ impl<C: Contents> Drive<C> {
         allocation.allows(&self.flash.geometry, domain, lpn, plane)
     }
 
-    /// A page that no page is mapped to fills a slot; lanes take turns, and the planes of a lane.
+    /// A created page fills a slot; die queues take turns, and so do the planes of each.
     pub fn fill_slot(&mut self, leaf: LeafId, lpn: u32, contents: C) {
         let ftl = usize::from(leaf.0);
         debug_assert_eq!(self.ftl.maps.get(ftl, lpn), Entry::Unmapped);
@@ -107,7 +107,7 @@ impl<C: Contents> Drive<C> {
         !self.immediate.slots.of_plane.is_empty()
     }
 
-    /// Pages are created as usual from now on. Slots that no page has come to hold what is outdated.
+    /// From now on pages are created as usual. Slots that no page has filled become invalid pages.
     pub fn end_ageing(&mut self) {
         self.immediate.slots = Slots::default();
     }

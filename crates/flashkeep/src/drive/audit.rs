@@ -10,7 +10,7 @@ impl<C: Contents> Drive<C> {
     /// plane counts what it has free and every leaf its erases, and that nothing lies on what has failed.
     ///
     /// # Panics
-    /// Where the state contradicts itself: a mistake in the simulator.
+    /// If the state contradicts itself, which is a mistake in the simulator.
     pub fn audit(&self) {
         let mut valid = vec![0_u16; self.flash.geometry.block_space()];
         for (leaf, ftl) in (0..).map(LeafId).zip(&self.ftl.leaves) {

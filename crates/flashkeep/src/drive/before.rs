@@ -8,7 +8,7 @@ use crate::ftl::{Allocation, Entry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Drive<C> {
-    /// Writes of pages that take no time: in an untimed run, or before time 0.
+    /// Writes pages without time: in an untimed run, or before time 0.
     #[inline(never)]
     pub(super) fn write_at_once(
         &mut self,
@@ -29,15 +29,16 @@ impl<C: Contents> Drive<C> {
         self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
     }
 
-    /// A page is placed like others, but no time passes. In an untimed run a plane that is short of pages is collected at
-    /// once; before time 0, only one that has no room for the page.
+    /// Places a page without time. In an untimed run a plane below its threshold is collected immediately; before time
+    /// 0, only a plane without room for the page is.
     #[inline]
     pub(super) fn place_at_once(&mut self, ftl: usize, lpn: u32, cause: Cause, contents: C) {
-        // A parity whose member has no slot left goes where it would otherwise.
+        // A parity page whose member has no slot left is placed as usual.
         if self.immediate.active && self.is_ageing() && self.has_slot(LeafId(ftl as u16), Page(lpn)) {
             return self.fill_slot(LeafId(ftl as u16), lpn, contents);
         }
-        // Nowhere until it is placed: a collection that makes room for it does not move what it replaces.
+        // The page is unmapped until it is placed, so that a collection that makes room for it does not move its old
+        // version.
         self.forget(ftl, lpn);
         let Some(plane) = self.plane_before(ftl, lpn) else {
             return self.void_before(self.now, ftl, lpn);
@@ -60,7 +61,7 @@ impl<C: Contents> Drive<C> {
             }
             return;
         }
-        // Whatever is written next may find no page to discard, whose plane would then ask.
+        // The next write may have no older version to invalidate, whose plane would then be checked.
         if !self.ftl.blocks.has_room(plane) {
             self.ask_for_collection(plane);
             self.wake_collector(self.now, plane);
@@ -74,7 +75,7 @@ impl<C: Contents> Drive<C> {
         if let Some(plane) = self.plane_in_turn(ftl) { Some(plane) } else { self.plane_sought(ftl, lpn) }
     }
 
-    /// The same where a page may not go anywhere, or the lane whose turn it is has no room at once.
+    /// The same if the page may not go to every plane, or if the die queue whose turn it is has no room.
     #[inline(never)]
     fn plane_sought(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
         let this = &self.ftl.leaves[ftl];
@@ -110,7 +111,7 @@ impl<C: Contents> Drive<C> {
         self.plane_with_garbage(ftl, lpn)
     }
 
-    /// Every plane is down to what collection keeps back: one of those that have something to collect.
+    /// All planes have only the reserve of GC: returns one that has something to collect.
     fn plane_with_garbage(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
         loop {
             let Ftl { lanes, allocation, domain, .. } = &self.ftl.leaves[ftl];
@@ -119,14 +120,14 @@ impl<C: Contents> Drive<C> {
                 planes.filter(|plane| allocation.allows(&self.flash.geometry, domain, lpn, **plane));
             let plane = *planes.find(|&&plane| self.has_garbage(plane))?;
             self.collect_at_once(plane);
-            // A plane that has lost its spare pages may need more than one block's garbage, and not have it.
+            // A plane that has lost its spare pages may need more than one block of invalid pages, and not have it.
             if self.ftl.blocks.has_room(plane) {
                 return Some(plane);
             }
         }
     }
 
-    /// Collects until the plane has room; false where that cannot be.
+    /// Collects until the plane has room; false if that is impossible.
     fn make_room(&mut self, plane: PlaneId) -> bool {
         while !self.ftl.blocks.has_room(plane) {
             if !self.has_garbage(plane) {

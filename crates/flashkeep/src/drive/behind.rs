@@ -1,5 +1,5 @@
-//! Reads of pages on their way to flash that flash serves (`ftl.read_in_flight = "flash"`): a read waits until its page has
-//! a place, and then in the queue of that die, so behind the program.
+//! Reads in flight from flash (`ftl.read_in_flight = "flash"`): a read of a page that is being written waits until the
+//! page has a place, and then in the queue of that die, behind the program.
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008, whose controller keeps no page.
 
@@ -17,8 +17,8 @@ pub(super) struct Behind {
 }
 
 impl<C: Contents> Drive<C> {
-    /// Whether a read waits for the program of a page that has no place yet. A leaf that has lost part of its flash may
-    /// keep pages in memory for as long as they have nowhere to go.
+    /// Whether reads wait for the program of a page that has no place yet. A degraded backend serves them from memory,
+    /// because pages may have no place for a long time.
     pub(super) fn waits_behind(&self, ftl: usize) -> bool {
         self.reads.behind && self.ftl.leaves[ftl].limit.is_none()
     }
@@ -34,7 +34,7 @@ impl<C: Contents> Drive<C> {
         self.queues.behind.push(Behind { write: Id::new(write), n, read });
     }
 
-    /// A page of a write has its place, and is about to be programmed: who waits for it queues at its die.
+    /// A page of a write has its place and is about to be programmed: reads that wait for it queue at its die.
     #[inline]
     pub(super) fn follow(&mut self, write: Id<Op>, n: u16, ppn: Ppn) {
         if !self.queues.behind.is_empty() {
@@ -60,7 +60,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A write is over: whoever still waits for a page of it, which came to no place, gets it from memory.
+    /// A write has ended: reads that still wait for a page of it that got no place are served from memory.
     #[inline]
     pub(super) fn answer_behind(&mut self, now: SimTime, write: Id<Op>) {
         if !self.queues.behind.is_empty() {
@@ -68,7 +68,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A leaf has lost part of its flash: its pages may have to wait for ever.
+    /// A backend has become degraded: its pages may wait for ever, so waiting reads are served from memory.
     pub(super) fn answer_all_behind(&mut self, now: SimTime, ftl: usize) {
         self.answer_those_behind(now, |this, behind| usize::from(this.queues.ops[behind.read].ftl) == ftl);
     }

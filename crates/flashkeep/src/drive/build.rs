@@ -65,7 +65,7 @@ impl<C: Contents> Drive<C> {
         this
     }
 
-    /// Finds out whether programs take the short way. What fails later does not change it.
+    /// Determines whether programs take the fast path. Later failures do not change it.
     pub(super) fn simplify(&mut self) {
         let simple = !self.placement.selective
             && !self.packing.active
@@ -136,7 +136,7 @@ impl<C: Contents> Drive<C> {
         self.assign_pools(leaf);
     }
 
-    /// Says which pool each lane of a leaf takes from; whatever waits has been taken out before.
+    /// Assigns a write queue to each die queue of a backend; waiting writes have been removed before.
     pub(super) fn assign_pools(&mut self, leaf: usize) {
         let Ftl { first_pool, allocation, domain, lanes, .. } = &self.ftl.leaves[leaf];
         let mut needed = self.queues.pools.len();
@@ -173,7 +173,7 @@ impl<C: Contents> Drive<C> {
         (0..per_channel).flat_map(nth).map(|lane| lanes.start + lane).collect()
     }
 
-    /// How pages are placed in a domain: in a single plane there is no choice, and so nothing to work out.
+    /// The placement of pages in a domain; in a single plane there is no choice.
     pub(super) fn allocation_of(&self, domain: &Domain) -> Allocation {
         let choice = self.ftl.physical || domain.plane_count() > 1;
         if choice { self.placement.configured.clone() } else { Allocation::Dynamic }
@@ -181,7 +181,7 @@ impl<C: Contents> Drive<C> {
 }
 
 impl FlashArray {
-    /// The flash that a drive is made from.
+    /// The flash array of a drive.
     fn of(drive: &Parameters) -> FlashArray {
         FlashArray {
             geometry: Geometry::new(&drive.flash)

@@ -13,7 +13,7 @@ use crate::kernel::{Id, SimTime};
 
 impl<C: Contents> Drive<C> {
     /// A program through the cache register: its data cross the channel, and the array starts when they are there and
-    /// what it does is done. When it is over.
+    /// its current work has ended. Returns when it ends.
     #[inline(never)]
     pub(super) fn start_cached(
         &mut self,
@@ -37,8 +37,8 @@ impl<C: Contents> Drive<C> {
         durable
     }
 
-    /// Units of a channel that still program but can take the data of another page, a bit each: not those that
-    /// somebody else waits for, who would never get his turn.
+    /// Units of a channel that still program but can take the data of another page, one bit each. Units for which other
+    /// operations wait are left out, because these would never get their turn.
     #[inline(never)]
     pub(super) fn accepting(&self, now: SimTime, channel: usize) -> u64 {
         let state = &self.dies.channels[channel];
@@ -74,7 +74,7 @@ impl<C: Contents> Drive<C> {
         (0..self.dies.per_channel).filter(overlaps).fold(0, |mask, n| mask | 1 << n)
     }
 
-    /// What a unit has read goes into its cache register, if another read is about to start.
+    /// The page that a unit has read goes into its cache register, if another read is about to start.
     pub(super) fn make_way(&mut self, unit: UnitId) {
         let state = &mut self.dies.units[unit.0 as usize];
         if state.phase == Phase::Ready {
@@ -83,14 +83,14 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// The page of a unit that leaves next: none where that is a collection's.
+    /// The read whose page leaves the unit next; none if that page is read for GC.
     #[inline]
     pub(super) fn leaving(&self, unit: UnitId) -> Id<Op> {
         let Unit { cached, current, .. } = &self.dies.units[unit.0 as usize];
         if cached.is_some() { *cached } else { *current }
     }
 
-    /// That page is on its way; whether the unit has nothing else to do.
+    /// That page crosses the channel; returns whether the unit is then free.
     #[inline]
     pub(super) fn let_go(&mut self, channel: usize, unit: UnitId, op: Id<Op>) -> bool {
         let rest = if op.is_some() { self.queues.ops[op].next } else { Id::NONE };

@@ -11,13 +11,13 @@ impl<C: Contents> Drive<C> {
         self.gc.chooser.seed(seed);
     }
 
-    /// Whether there is anything to collect in a plane.
+    /// Whether GC gains anything in a plane.
     pub(super) fn has_garbage(&self, plane: PlaneId) -> bool {
         self.gc.collections[plane.0 as usize].victim.is_some()
             || self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane)).is_some()
     }
 
-    /// The block to reclaim, and what wear levelling has to do with it.
+    /// The block to reclaim, and the part of wear leveling in the choice.
     pub(super) fn choose(&mut self, plane: PlaneId) -> Option<(u32, Levelled)> {
         let chosen = self.gc.chooser.choose(&self.ftl.blocks.of_plane(plane));
         if let Some((block, _)) = chosen {
@@ -26,7 +26,7 @@ impl<C: Contents> Drive<C> {
         chosen
     }
 
-    /// On whose account the victim of a plane is moved and erased.
+    /// The cause of moves and erase of a plane's victim.
     pub(super) fn moves_because(&self, plane: PlaneId) -> Cause {
         match self.gc.collections[plane.0 as usize].levelled {
             Levelled::No | Levelled::Into(_) if self.collects_tables(plane) => Cause::Metadata,

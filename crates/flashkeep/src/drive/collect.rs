@@ -12,7 +12,7 @@ use crate::ftl::{Entry, GcRun};
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Drive<C> {
-    /// A plane is short of free pages: it waits to be collected, once.
+    /// A plane is below its threshold: queues it for collection, once.
     pub(super) fn ask_for_collection(&mut self, plane: PlaneId) {
         let this = &mut self.gc.collections[plane.0 as usize];
         if std::mem::replace(&mut this.queued, !self.immediate.active || self.health.damaged) || !this.queued
@@ -33,7 +33,7 @@ impl<C: Contents> Drive<C> {
         self.dies.channels[channel].collecting |= bit;
     }
 
-    /// Whoever is to collect a plane may be idle and unaware of it.
+    /// Wakes the unit that has to collect a plane, which may be idle.
     pub(super) fn wake_collector(&mut self, now: SimTime, plane: PlaneId) {
         if !self.gc.collections[plane.0 as usize].queued {
             return;
@@ -48,7 +48,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// The plane has been collected, or there is nothing to gain in it: the next one of its unit comes up.
+    /// The plane has been collected, or GC gains nothing in it: the next plane of its unit follows.
     fn collected(&mut self, plane: PlaneId) {
         let unit = self.dies.of_plane[plane.0 as usize];
         let this = std::mem::take(&mut self.gc.collections[plane.0 as usize]);
@@ -59,15 +59,15 @@ impl<C: Contents> Drive<C> {
             let (channel, bit) = (state.channel as usize, state.bit);
             self.dies.channels[channel].collecting &= !bit;
         }
-        // Others may take a write that has waited for this plane alone.
+        // Other planes may take a write that was waiting for this one.
         let Lane { ftl, pool, .. } = self.queues.lanes[self.queues.lane_of[plane.0 as usize] as usize];
         if self.placement.selective && self.queues.pools[pool as usize].head.is_some() {
             self.wake_all(self.now, usize::from(ftl));
         }
     }
 
-    /// Does the next thing for the first plane that waits to be collected at its unit, which is one of the `idle` ones of
-    /// the channel: the unit that does it; none where there was nothing to do.
+    /// Takes the next step of GC for the first plane that waits at one of the `idle` units of the channel; returns the
+    /// unit, or none if there was no step to take.
     pub(super) fn collect(
         &mut self,
         now: SimTime,
@@ -101,7 +101,7 @@ impl<C: Contents> Drive<C> {
         victim
     }
 
-    /// Pages of the shadow that are in a new victim: whoever keeps them may still prevent that they are moved.
+    /// Reports pages of the hidden range in a new victim: the scheme that keeps them may still avoid their move.
     pub(super) fn tell_leaving(&mut self, plane: PlaneId, victim: u32) {
         let ftl = self.ftl_of(plane);
         let first = self.ftl.leaves[ftl].pages;
@@ -114,7 +114,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A plane that has failed is not collected any more.
+    /// A failed plane is not collected.
     pub(super) fn forget_collection(&mut self, plane: PlaneId) {
         let unit = self.dies.of_plane[plane.0 as usize];
         self.gc.collections[plane.0 as usize].queued = false;
@@ -164,7 +164,7 @@ impl<C: Contents> Drive<C> {
         unreachable!("a victim's valid pages are at or after the cursor")
     }
 
-    /// The page is elsewhere in its plane from now on; reads that wait for it go there.
+    /// The page has moved within its plane; reads that wait for it follow.
     pub(super) fn move_page(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> Ppn {
         let ftl = self.ftl_of(plane);
         let to = self.program_moved(ftl, plane, lpn, self.ftl.blocks.contents(from));
@@ -181,15 +181,15 @@ impl<C: Contents> Drive<C> {
         to
     }
 
-    /// Whoever keeps where pages are elsewhere learns that one has moved.
+    /// Reports a moved page to a map that keeps places elsewhere.
     pub(super) fn tell_moved(&mut self, plane: PlaneId, lpn: u32) {
         if self.gc.notices.moves {
             self.done.push(Done::moved(LeafId(self.ftl_of(plane) as u16), Page(lpn)));
         }
     }
 
-    /// Whether a read waits for a page of the victim that has been written again since: it is owed the old
-    /// contents, so the block stays until it has been served.
+    /// Whether a read waits for the old contents of a page of the victim that has been overwritten since: the block is
+    /// kept until the read is served.
     pub(super) fn is_owed(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
         let block = self.flash.geometry.block_index(plane, victim);
         let ftl = self.ftl_of(plane);
@@ -267,15 +267,15 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Whether collection leaves a plane alone: the host can go on, and a pool of several planes has a block more
-    /// erased than its threshold says.
+    /// Whether collection of a plane can end: the host can continue, and a pool of several planes has one erased block
+    /// more than its threshold.
     pub(super) fn has_enough(&self, plane: PlaneId) -> bool {
         let erased = self.ftl.blocks.erased(plane) * self.flash.geometry.pages;
         let enough = self.flash.pools == Pools::PLANES || erased >= self.gc.below + self.flash.geometry.pages;
         enough && self.ftl.blocks.has_room(plane)
     }
 
-    /// Whatever victim the plane had, it has none now; its place in the queue stays.
+    /// Removes the plane's victim, if it has one; the plane keeps its place in the queue.
     pub(super) fn start_anew(&mut self, plane: PlaneId) {
         let Collection { queued, next, .. } = self.gc.collections[plane.0 as usize];
         self.gc.collections[plane.0 as usize] = Collection { queued, next, ..Collection::default() };

@@ -16,8 +16,8 @@ use crate::flash::{PlaneId, Pools, Ppn};
 use crate::ftl::Copyback;
 
 impl<C: Contents> Drive<C> {
-    /// Whether a page of a victim is moved without crossing the pins. With `parity-skip` its plane has left out what
-    /// stood in the way.
+    /// Whether a page of a victim is moved without crossing the pins. With `parity-skip`, its plane has skipped
+    /// destinations of the other parity.
     pub(super) fn copies_back(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
         match self.gc.copyback {
             Copyback::Off => false,
@@ -56,7 +56,7 @@ impl<C: Contents> Drive<C> {
         to.is_some_and(|to| (number(from) ^ number(to)) & 1 == 0)
     }
 
-    /// Whether a page of a pool goes to the plane of the flash where it is.
+    /// Whether a page of a pool moves within its plane of the flash.
     fn stays_in_plane(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
         self.flash.pools == Pools::PLANES || self.stays(plane, lpn, from)
     }
@@ -71,7 +71,7 @@ impl<C: Contents> Drive<C> {
     fn next_of_move(&mut self, plane: PlaneId, lpn: u32) -> Option<Ppn> {
         let stream = self.stream_of_move(plane, lpn);
         let next = match stream {
-            // Where nothing is free the page will be lifted.
+            // Without a free page it will be evicted.
             Some(_) if self.ftl.blocks.plane(plane).free_pages == 0 => None,
             Some(stream) => Some(self.ftl.blocks.next_in(stream, plane)),
             None => self.ftl.blocks.next_held(plane),
@@ -80,8 +80,8 @@ impl<C: Contents> Drive<C> {
         next.filter(|_| places == 1 || self.ftl.blocks.places_left(stream, plane) == places)
     }
 
-    /// Leaves out what stands in the way, as long as the plane has room for the host and the victim's erase brings more
-    /// than its moves take: else collection might never end.
+    /// Skips a destination of the other parity, as long as the plane has room for the host and the victim's erase frees
+    /// more pages than its moves take; otherwise GC might never end.
     #[inline(never)]
     fn make_parity_fit(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
         let mut fits = self.parity_fits(plane, lpn, from);

@@ -3,28 +3,28 @@
 use crate::engine::Cause;
 use crate::flash::Kind;
 
-/// How many operations there were.
+/// Counts of operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     by_member: Vec<[[u64; Cause::ALL.len()]; Kind::ALL.len()]>,
-    /// Reads of pages that hold nothing: no flash was asked.
+    /// Reads of pages that do not exist, which need no flash operation.
     pub reads_of_nothing: u64,
     /// Commands of more than one plane, by kind.
     pub multi_plane: [u64; Kind::ALL.len()],
     /// Reads and programs that overlapped with the one before by a cache register, by kind.
     pub cache: [u64; Kind::ALL.len()],
-    /// Pages that planes left out to program together with others.
+    /// Pages that planes skipped to program together with others.
     pub wasted_pages: u64,
     /// Pages that were read or programmed together with another one of the same page of the flash, by kind.
     pub along: [u64; Kind::ALL.len()],
-    /// Places of programmed pages of the flash that stayed empty.
+    /// Slots of programmed flash pages that stayed empty.
     pub empty_places: u64,
     /// Reads served from the controller's memory, because the page was on its way to flash or already on its way up.
     pub reads_from_memory: u64,
 }
 
 impl Counters {
-    /// Nothing counted, for so many members.
+    /// All counters zero, for this many members.
     #[must_use]
     pub fn new(members: usize) -> Self {
         Counters { by_member: vec![[[0; Cause::ALL.len()]; Kind::ALL.len()]; members], ..Counters::default() }
@@ -42,7 +42,7 @@ impl Counters {
         self.by_member[usize::from(member)][kind as usize][cause as usize] += count;
     }
 
-    /// Counts what somebody else has counted, whose members come after these.
+    /// Adds the counters of another device, whose members follow these.
     pub fn append(&mut self, other: &Counters) {
         self.by_member.extend_from_slice(&other.by_member);
         self.reads_of_nothing += other.reads_of_nothing;
@@ -80,7 +80,7 @@ impl Counters {
         Cause::ALL.into_iter().map(|cause| self.of(kind, cause)).sum()
     }
 
-    /// What has been counted since `before`.
+    /// The difference since `before`.
     #[must_use]
     pub fn since(&self, before: &Counters) -> Counters {
         let mut difference = self.clone();

@@ -10,7 +10,7 @@ use crate::kernel::{Agenda, Id, SimTime, Span};
 
 use super::Kind;
 
-/// Where a unit stands in what it does.
+/// The phase of a busy unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Free, or busy until a known instant.
@@ -22,35 +22,35 @@ pub(super) enum Phase {
     Ready,
 }
 
-/// A chip, die or plane: what does one thing at a time.
+/// A busy unit (chip, die or plane), which performs one operation at a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unit {
     pub channel: u32,
-    /// Its place in the channel's masks.
+    /// Its bit in the channel's masks.
     pub bit: u64,
     pub phase: Phase,
-    /// Reads that wait for it, and how long they will take.
+    /// Reads that wait for it, and their total time.
     pub reads: Queue,
     pub queued: Span,
-    /// The read it does, and by their links those that joined it; none while it reads for a collection.
+    /// The current read, linked to those that joined it; none while it reads for GC.
     pub current: Id<Op>,
-    /// A page that has been read and makes way for the next one, with cache reads.
+    /// With cache reads: a page that has been read and makes room for the next one.
     pub cached: Id<Op>,
-    /// The page it programs, or programmed last.
+    /// The page that it programs, or programmed last.
     pub programs: Option<Ppn>,
-    /// All pages of a program of several, that one first.
+    /// All pages of a program of several pages, beginning with that one.
     pub together: Vec<Ppn>,
-    /// Sectors that a collection has read; 0 for those of a page.
+    /// The number of sectors that GC has read; 0 for a whole page.
     pub carries: u16,
     /// Planes that wait to be collected.
     pub collect_head: Option<PlaneId>,
     pub collect_tail: Option<PlaneId>,
-    /// One of its planes may be collected in an idle moment.
+    /// Whether one of its planes may be collected in idle time.
     pub soft: bool,
     pub busy: Span,
 }
 
-/// A bus and what waits for it.
+/// A channel and the work that waits for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Channel {
     pub free_at: SimTime,
@@ -61,14 +61,14 @@ pub(super) struct Channel {
     pub ready: u64,
     /// Units with planes to be collected.
     pub collecting: u64,
-    /// Its lanes, each with the place of its unit in the masks.
+    /// Its die queues, each with its unit's bit in the masks.
     pub lanes: Vec<(u32, u32)>,
-    /// The lane that is offered the next write first.
+    /// The die queue to which the next write is offered first.
     pub turn: u32,
     pub busy: Span,
 }
 
-/// A flash operation, as the log tells it.
+/// A flash operation in the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
     /// When its first resource was granted.
@@ -77,18 +77,18 @@ pub struct Operation {
     pub end: SimTime,
     /// The page, or the first page of the block.
     pub ppn: Ppn,
-    /// What was done.
+    /// The kind of operation.
     pub kind: Kind,
     /// Why.
     pub cause: Cause,
-    /// It is the summary page behind the pages of this page's block.
+    /// Whether it is the summary page behind the data pages of this page's block.
     pub summary: bool,
 }
 
 /// The state of dies and channels, and the events that they wait for.
 #[derive(Clone, Debug)]
 pub(super) struct Dies {
-    /// Who goes first on a channel.
+    /// The scheduling rule.
     pub(super) scheduler: Scheduler,
     pub(super) units: Vec<Unit>,
     /// When each unit is free; [`SimTime::NEVER`] while it reads or holds a page for the channel.
@@ -106,14 +106,14 @@ pub(super) struct Dies {
     /// of several units.
     pub(super) minded: bool,
     pub(super) gangs: Gangs,
-    /// Where units work in rounds: the one that is being put together.
+    /// With rounds: the round that is being assembled.
     pub(super) in_step: InStep,
     /// A slot for each unit, then one for each channel.
     pub(super) agenda: Agenda,
 }
 
 impl Dies {
-    /// All of them free.
+    /// All gangs free.
     pub(super) fn new(drive: &Parameters, geometry: &Geometry, minded: bool) -> Dies {
         let units = geometry.unit_count() as usize;
         let spread = PoolUnits::of(geometry, drive.pools);
@@ -185,7 +185,7 @@ pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
 }
 
 impl<C: Contents> Drive<C> {
-    /// Something waits for a busy unit: its release becomes an event.
+    /// An operation waits for a busy unit: its release becomes an event.
     #[inline]
     pub(super) fn arm_unit(&mut self, now: SimTime, unit: UnitId) {
         let free_at = self.dies.free_at[unit.0 as usize];
@@ -194,7 +194,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Something waits for a busy channel: its release becomes an event.
+    /// An operation waits for a busy channel: its release becomes an event.
     #[inline]
     pub(super) fn arm_channel(&mut self, channel: usize) {
         self.dies.agenda.set(self.dies.units.len() + channel, self.dies.channels[channel].free_at);
@@ -207,7 +207,7 @@ impl<C: Contents> Drive<C> {
         state.phase = Phase::Free;
         state.busy += until.since(now);
         self.dies.free_at[unit.0 as usize] = until;
-        // Whichever pool writes wait in, it may be one of the unit's: to look is dearer than to wake in vain.
+        // Writes may wait in a queue of the unit; checking costs more than an unnecessary event.
         if self.queues.waiting > 0 || state.reads.head.is_some() || state.collect_head.is_some() {
             self.dies.agenda.set(unit.0 as usize, until);
         }
@@ -225,7 +225,7 @@ impl<C: Contents> Drive<C> {
         state.busy += span;
     }
 
-    /// How long a read of a page in the unit would wait at least.
+    /// A lower bound of the waiting time of a read in the unit.
     pub(super) fn wait_for(&self, now: SimTime, unit: UnitId) -> Span {
         let state = &self.dies.units[unit.0 as usize];
         let channel = &self.dies.channels[state.channel as usize];

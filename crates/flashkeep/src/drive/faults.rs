@@ -19,15 +19,15 @@ use crate::ftl::Entry;
 use crate::kernel::{Bits, Id, SimTime, Span};
 use std::ops::Range;
 
-/// What has failed or worn out.
+/// Failed and worn-out parts.
 #[derive(Clone, Debug)]
 pub(super) struct Health {
-    /// Whether anything has failed.
+    /// Whether any part has failed.
     pub(super) damaged: bool,
     pub(super) life: Life,
 }
 
-/// What a fault strikes.
+/// The parts that a fault affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Planes that follow each other: those of a channel, a chip, a die, or one ([`Fault::of`]).
@@ -41,7 +41,7 @@ pub enum Fault {
     Block(PlaneId, u32),
     /// A page.
     Page(Ppn),
-    /// All of an NVRAM; in a device set, of any leaf that is no flash.
+    /// A whole NVRAM; in a device set, any backend that is not flash.
     Nvram(LeafId),
     /// A page of a disk.
     DiskPage(Page),
@@ -55,7 +55,7 @@ impl Fault {
         Fault::Planes { first: PlaneId(planes.start), count: planes.len() as u32 }
     }
 
-    /// The planes that it strikes something of.
+    /// The planes of which it affects at least a part.
     #[must_use]
     pub fn planes(self, geometry: &Geometry) -> Range<u32> {
         let (first, count) = match self {
@@ -67,7 +67,7 @@ impl Fault {
         first.0..first.0 + count
     }
 
-    /// Whether it strikes a page.
+    /// Whether it affects a page.
     #[must_use]
     pub fn strikes(self, geometry: &Geometry, ppn: Ppn) -> bool {
         self.planes(geometry).contains(&geometry.plane_of(ppn).0)
@@ -78,7 +78,7 @@ impl Fault {
             }
     }
 
-    /// The pages that it strikes in a plane.
+    /// The pages of a plane that it affects.
     fn pages(self, geometry: &Geometry, plane: PlaneId) -> Vec<Ppn> {
         let blocks = match self {
             Fault::Block(_, block) => block..block + 1,
@@ -92,7 +92,7 @@ impl Fault {
 }
 
 impl<C: Contents> Drive<C> {
-    /// Something fails at `now`: for good, or (not `lasting`) what it held cannot be read any more.
+    /// A part fails at `now`: permanently, or (not `lasting`) only its contents become unreadable.
     #[cold]
     pub fn fail(&mut self, now: SimTime, what: Fault, lasting: bool) {
         self.now = now;
@@ -111,13 +111,13 @@ impl<C: Contents> Drive<C> {
         self.look_again(now);
     }
 
-    /// Something has failed, which every command asks for from now on.
+    /// A part has failed: from now on every command checks for failed parts.
     pub(super) fn set_damaged(&mut self) {
         self.health.damaged = true;
         self.paths.commands = Commands::Checked;
     }
 
-    /// Whether everything a leaf consists of has failed: nothing is to be asked of it until it is renewed.
+    /// Whether all parts of a backend have failed: it gets no commands until it is replaced.
     #[must_use]
     pub fn is_dead(&self, leaf: LeafId) -> bool {
         match self.ftl.leaves.get(usize::from(leaf.0)) {
@@ -126,7 +126,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// What has become free is given to those who wait.
+    /// Freed resources serve waiting operations.
     pub(super) fn look_again(&mut self, now: SimTime) {
         for channel in 0..self.dies.channels.len() {
             self.visit(now, channel);
@@ -186,7 +186,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Nobody holds the page any more.
+    /// The page is no longer mapped.
     pub(super) fn lose(&mut self, plane: PlaneId, lpn: u32, ppn: Ppn) {
         let leaf = self.ftl_of(plane);
         if self.power.is_some() && self.is_kept(leaf, lpn, ppn) {
@@ -208,7 +208,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Reads that wait for what has failed fail.
+    /// Fails the reads that wait for failed parts.
     pub(super) fn fail_waiting_reads(&mut self, now: SimTime, plane: PlaneId, what: Fault) {
         let geometry = self.flash.geometry.clone();
         for unit in self.units_of(plane) {
@@ -232,7 +232,7 @@ impl<C: Contents> Drive<C> {
         reads
     }
 
-    /// Reads and collections of what has failed come to nothing.
+    /// Cancels reads and collections of failed parts.
     fn abandon(&mut self, now: SimTime, plane: PlaneId, what: Fault) {
         // A migration under way becomes a collection like others.
         self.ftl.blocks.let_go(plane);
@@ -314,7 +314,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A raw leaf's operations that wait for what has failed: pages that are to be written are void, erases over.
+    /// Operations of a physical-page backend that wait for failed parts: writes are void, erases end.
     fn void_raw(&mut self, now: SimTime, leaf: usize, what: Fault) {
         let geometry = self.flash.geometry.clone();
         let block_goes_on = matches!(what, Fault::Page(_));
@@ -351,7 +351,7 @@ impl<C: Contents> Drive<C> {
         self.done.extend(firsts.into_iter().map(|first| Done::retired(LeafId(leaf as u16), Page(first))));
     }
 
-    /// A whole leaf is dead: what it was to write is void, and it holds nothing.
+    /// A whole backend has failed: its pending writes are void, and it has no pages.
     fn bury(&mut self, now: SimTime, leaf: usize) {
         for lane in self.ftl.leaves[leaf].lanes_range() {
             for op in self.queues.take(self.queues.lanes[lane].pool, |_| true) {
@@ -370,7 +370,7 @@ impl<C: Contents> Drive<C> {
         self.forget_versions(leaf);
     }
 
-    /// What is asked of a dead leaf all the same.
+    /// Answers commands for a failed backend.
     pub(super) fn answer_for_dead(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket) {
         if command.verb != Verb::Read {
             return self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
@@ -383,7 +383,7 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- contents alone
 
-    /// What the pages hold cannot be read any more; those on their way to flash are not there yet.
+    /// The contents of the pages become unreadable; pages in flight are not affected.
     fn blot(&mut self, now: SimTime, what: Fault) {
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
             let leaf = self.ftl_of(plane);
@@ -400,8 +400,8 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Pages are written that cannot be read: that is over now. While one of them finds its place, a collection might
-    /// come upon the next one, and say that it is gone after its write was submitted.
+    /// Clears the mark of unreadable pages that are written now. Otherwise, while one of them is placed, GC might find
+    /// the next one and report it as gone after its write was submitted.
     pub(super) fn forget_unreadable(&mut self, ftl: usize, command: &Command) {
         for page in command.start.0..command.end() {
             if let Entry::At(ppn) = self.ftl.maps.get(ftl, page)

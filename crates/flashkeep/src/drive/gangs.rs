@@ -1,7 +1,6 @@
-//! Gangs: channels that share their control lines (`flash.control_gang`). What holds a channel begins together with what
-//! holds the others of its gang, and none begins the next before all have ended. With `flash.bus = "operations"` that is
-//! an operation, its array time included; with `transfers`, a command, or data on their way in or out. Rounds of a gang
-//! are in [`super::rounds`].
+//! Gangs: channels that share their control lines (`flash.control_gang`). All channels of a gang begin their operations
+//! together, and none begins the next before all have ended. With `flash.bus = "operations"` that is an operation with
+//! its array time; with `transfers`, a command or a transfer of data. Rounds of a gang are in [`super::rounds`].
 //!
 //! Source: Agrawal et al., USENIX ATC 2008, section 3.3 (shared control).
 
@@ -14,13 +13,13 @@ use std::ops::Range;
 /// Channels that share their control lines.
 #[derive(Clone, Debug)]
 pub(super) struct Gangs {
-    /// Channels of a gang; 1 where each has control lines of its own.
+    /// Channels per gang; 1 if each has control lines of its own.
     pub(super) size: usize,
-    /// What each gang does.
+    /// The state of each gang.
     rounds: Vec<GangRound>,
 }
 
-/// What has begun together on the channels of a gang.
+/// The operations that began together on the channels of a gang.
 #[derive(Clone, Copy, Debug)]
 struct GangRound {
     begun: SimTime,
@@ -31,11 +30,11 @@ impl GangRound {
     const NONE: GangRound = GangRound { begun: SimTime::NEVER, end: SimTime::ZERO };
 }
 
-/// What a channel of a gang may do.
+/// The permission of a channel of a gang.
 pub(super) enum Turn {
-    /// It begins something.
+    /// It may begin an operation.
     Begins,
-    /// It goes on with what it has begun.
+    /// It continues the operation that it has begun.
     GoesOn,
     /// It waits until the others have ended.
     Waits,
@@ -47,7 +46,7 @@ impl Gangs {
         Gangs { size: size as usize, rounds: vec![GangRound::NONE; (channels / size) as usize] }
     }
 
-    /// All of them are at rest.
+    /// All gangs are idle.
     pub(super) fn reset(&mut self) {
         self.rounds.fill(GangRound::NONE);
     }
@@ -60,7 +59,7 @@ impl Gangs {
 }
 
 impl<C: Contents> Drive<C> {
-    /// What a channel of a gang may do now; one that waits is visited again when the others have ended.
+    /// The present permission of a channel of a gang; a channel that waits is visited again when the others have ended.
     pub(super) fn turn_of(&mut self, now: SimTime, channel: usize) -> Turn {
         let GangRound { begun, end } = self.dies.gangs.rounds[channel / self.dies.gangs.size];
         if end <= now || begun == now {
@@ -73,7 +72,7 @@ impl<C: Contents> Drive<C> {
         Turn::Waits
     }
 
-    /// Something was granted; the others of the gang begin now or wait until it has ended.
+    /// An operation was granted; the other channels of the gang begin now or wait until it has ended.
     pub(super) fn begin(&mut self, now: SimTime, channel: usize, unit: UnitId) {
         let gang = channel / self.dies.gangs.size;
         let end = self.ends_at(now, channel, unit);
@@ -90,7 +89,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// When what was granted lets the gang go on.
+    /// When the granted operations let the gang continue.
     fn ends_at(&self, now: SimTime, channel: usize, unit: UnitId) -> SimTime {
         let free_at = self.dies.free_at[unit.0 as usize];
         if self.flash.bus == BusUse::Transfers {

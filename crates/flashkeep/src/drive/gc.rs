@@ -28,7 +28,7 @@ pub(super) struct Collection {
     pub(super) levelled: Levelled,
 }
 
-/// What the scheme above the FTLs is told of collection.
+/// Events of GC for the scheme above the FTLs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Notices {
     /// Pages of the hidden range that are about to be collected.
@@ -37,28 +37,28 @@ pub(super) struct Notices {
     pub(super) moves: bool,
 }
 
-/// Garbage collection: its rules, and what each plane's has come to.
+/// Garbage collection: its options, and the state of each plane's collection.
 #[derive(Clone, Debug)]
 pub(super) struct Gc {
     /// The victim and wear-leveling policies.
     pub(super) chooser: Chooser,
-    /// How a collection uses the channel.
+    /// How GC uses the channel.
     pub(super) run: GcRun,
     pub(super) copyback: Copyback,
     /// Whether planes are collected also while nothing waits for them.
     pub(super) background: bool,
     /// A plane with fewer free pages collects.
     pub(super) below: u32,
-    /// A plane with fewer free pages collects, if only in idle moments.
+    /// A plane with fewer free pages is collected in idle time.
     pub(super) look_below: u32,
     pub(super) notices: Notices,
     pub(super) collections: Vec<Collection>,
-    /// Pages of each plane's victim that have been read and not yet programmed; with some that are neither any more.
+    /// Pages of each plane's victim that have been read and not yet programmed; may have entries that are obsolete.
     pub(super) hands: Vec<Vec<Ppn>>,
 }
 
 impl Gc {
-    /// Nothing is being collected.
+    /// Whether no collection is in progress.
     pub(super) fn new(drive: &Parameters, geometry: &Geometry) -> Gc {
         let planes = geometry.plane_count() as usize;
         let pages = geometry.pages_per_plane() as f64;
@@ -92,25 +92,25 @@ impl Gc {
     }
 }
 
-/// What a collection does next.
+/// The next step of a collection.
 pub(super) enum GcStep {
-    /// It reads a flash page for so many valid pages, which are in hand now; the first of them.
+    /// Reads a flash page for this many valid pages, which are then in hand; with the first of them.
     Read(Ppn, u16),
-    /// It moves pages that have their places: over the pins, or by copyback. The list goes back with [`Drive::put_back`].
+    /// Moves pages that have their places, over the pins or by copyback. The caller returns the list with
+    /// [`Drive::put_back`].
     Move(Manner, Vec<PageWrite>),
-    /// A page could not be moved: whether the collection can go on is to be seen anew.
+    /// A page could not be moved: the caller checks again whether the collection can continue.
     Again,
-    /// It erases the block.
+    /// Erases the block.
     Erase,
 }
 
-/// Who takes the steps of a collection.
+/// The driver of a collection's steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
     /// Steps take time.
     Timed,
-    /// Steps take no time. Nobody waits, so pages are moved one by one, and somebody always comes for the next place of a
-    /// flash page.
+    /// Steps take no time. Pages are moved one by one, and further pages fill the other slots of a flash page later.
     Immediate,
 }
 
@@ -130,7 +130,7 @@ impl<C: Contents> Drive<C> {
         step
     }
 
-    /// What a collection has in hand and is still to move.
+    /// The pages that a collection has in hand.
     fn hand_of(&mut self, plane: PlaneId, victim: u32) -> Vec<Ppn> {
         let mut hand = std::mem::take(&mut self.gc.hands[plane.0 as usize]);
         let (geometry, cursor) = (&self.flash.geometry, self.gc.collections[plane.0 as usize].cursor);
@@ -152,8 +152,8 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Whatever fills a flash page is programmed; then the next page is read, and at last what is left in hand is
-    /// programmed.
+    /// Pages that fill a flash page are programmed; then the next flash page is read; at the end the remaining pages in
+    /// hand are programmed.
     fn next_of_hand(&self, plane: PlaneId, victim: u32, hand: &[Ppn], pace: Pace) -> NextMove {
         let places = if pace == Pace::Immediate { 1 } else { self.flash.geometry.places as usize };
         let stream = |ppn: &Ppn| self.stream_of_move(plane, self.ftl.blocks.owner(*ppn));
@@ -286,7 +286,7 @@ impl<C: Contents> Drive<C> {
         GcStep::Move(Manner { kind, summaries, cached: false }, pages)
     }
 
-    /// Whether what happens is counted, and told.
+    /// Whether steps are counted and reported.
     fn is_told(&self, pace: Pace) -> bool {
         pace == Pace::Timed || self.immediate.counting
     }
@@ -299,8 +299,8 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- one step at a time
 
-    /// Does the next thing for a plane, or all of it, in one of the `idle` units of the channel: which one, if something can
-    /// be done now; none where there is nothing to do.
+    /// Takes the next step for a plane, or all steps, in one of the `idle` units of the channel. Returns the unit if a
+    /// step could be taken now; none if there is nothing to collect.
     pub(super) fn collect_plane(
         &mut self,
         now: SimTime,
@@ -344,13 +344,13 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// How long a flash page is read for so many pages, if nothing else is done meanwhile.
+    /// The time to read this many pages of a flash page, if no other operation runs.
     fn time_of_reads(&self, first: Ppn, pages: u16) -> Span {
         let target = Target::sectors(first, pages * self.packing.page);
         self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target).whole()
     }
 
-    /// A flash page is read for so many pages, those that came in hand last.
+    /// Counts the read of a flash page for this many pages, those that came into hand last.
     fn account_reads(&mut self, (start, end): (SimTime, SimTime), plane: PlaneId, first: Ppn, pages: u16) {
         let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
         self.accounts.counters.add(ftl, Kind::Read, cause, u64::from(pages));
@@ -374,15 +374,15 @@ impl<C: Contents> Drive<C> {
         plane: PlaneId,
         victim: u32,
     ) -> Option<UnitId> {
-        // A page that turns out not to be readable, or cannot be moved, leaves the reads that wait for it behind; so does one
-        // that is moved to another unit.
+        // An unreadable page, or one that cannot be moved, keeps the reads that wait for it; so does a page that moves
+        // to another unit.
         let leaves_behind = self.health.damaged || self.dies.spread.is_some();
         let waits = leaves_behind && self.is_awaited(unit, plane, victim);
         if waits || self.is_owed(unit, plane, victim) || self.is_guarded(now, unit, plane, victim) {
             return None;
         }
         let cause = self.moves_because(plane);
-        // What was read in an idle moment is read again.
+        // Pages that were read in idle time are read again.
         self.gc.collections[plane.0 as usize].cursor = 0;
         let (mut held, mut others) = (Span::ZERO, Vec::new());
         loop {
@@ -414,7 +414,7 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- without time
 
-    /// Collection of a plane without time: in untimed runs, and for what happened before time 0.
+    /// Collects a plane without time: in untimed runs, and before time 0.
     pub(super) fn collect_at_once(&mut self, plane: PlaneId) {
         let ftl = self.ftl_of(plane);
         // A collection that is under way is finished: pages that it has moved leave no room for those of another victim.
@@ -475,12 +475,12 @@ impl<C: Contents> Drive<C> {
     }
 }
 
-/// What becomes of the pages in hand.
+/// What to do with the pages in hand.
 enum NextMove {
-    /// Those of a stream are programmed.
+    /// Program those of a stream.
     Program(Option<u8>),
-    /// The next one is read.
+    /// Read the next one.
     Read,
-    /// There are none, and nothing is left to be read.
+    /// No pages are in hand, and none are left to read.
     Erase,
 }

@@ -11,7 +11,7 @@ use crate::engine::{Cause, Contents};
 use crate::flash::UnitId;
 use crate::kernel::SimTime;
 
-/// What can be in use.
+/// A resource: a channel or a busy unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// A bus.
@@ -20,25 +20,25 @@ pub enum Resource {
     Unit(UnitId),
 }
 
-/// A time for which a channel or a unit is in use.
+/// A busy period of a channel or a unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Hold {
-    /// Which.
+    /// The resource.
     pub what: Resource,
     /// When it was granted.
     pub start: SimTime,
     /// When it is free again.
     pub end: SimTime,
-    /// What it does.
+    /// The kind of operation.
     pub kind: Kind,
     /// Why.
     pub cause: Cause,
 }
 
-/// A request of the host that is over.
+/// A completed request of the host.
 #[derive(Clone, Copy, Debug)]
 pub struct HostRequest {
-    /// Which one, in order of arrival.
+    /// Its number in order of arrival.
     pub number: u64,
     /// `read`, `write` or `trim`.
     pub op: &'static str,
@@ -69,7 +69,7 @@ impl<C: Contents> Drive<C> {
         self.tell_hold(Resource::Channel(channel), now, until, kind, cause);
     }
 
-    /// Data leave a unit over its channel, because of `cause`; where that is none, because of its collection.
+    /// Data leave a unit over its channel because of `cause`; none for its collection.
     #[inline(never)]
     pub(super) fn tell_data_out(&mut self, now: SimTime, unit: UnitId, cause: Option<Cause>) {
         let collects =
@@ -87,7 +87,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Something is in use from `start` to `end`, as far as nobody has been told so yet.
+    /// Reports that a resource is in use from `start` to `end`, without the part that has been reported already.
     pub(super) fn tell_hold(
         &mut self,
         what: Resource,
@@ -108,7 +108,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// What was granted is cut off at `now`: what is granted next may begin then.
+    /// The current operation is cut off at `now`, so that the next one may begin.
     pub(super) fn tell_cut_off(&mut self, now: SimTime, what: Resource) {
         let place = self.place_of(what);
         if let Some(told) = self.accounts.watch.as_mut().and_then(|watch| watch.told.get_mut(place)) {
@@ -116,7 +116,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// The power has failed: everything is cut off, and free.
+    /// The power has failed: all operations are cut off, and all resources are free.
     pub(super) fn let_go_of_all(&mut self, now: SimTime) {
         self.dies.free_at.fill(now);
         self.dies.channels.iter_mut().for_each(|channel| channel.free_at = now);
@@ -125,7 +125,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Passes a request of the host on to the logs, whose times are the drive's.
+    /// Passes a request of the host on to the logs.
     pub fn tell_request(&mut self, request: &HostRequest) {
         if let Some(watch) = &mut self.accounts.watch {
             watch.logs.iter_mut().for_each(|log| log.request(request));

@@ -8,30 +8,31 @@ use crate::flash::{Domain, Geometry, PlaneId, Rows, UnitId};
 use crate::ftl::{Allocation, Blocks, Maps};
 use crate::kernel::{Bits, Span};
 
-/// What the flash leaves of a drive are: all of them the same.
+/// The kind of a drive's flash backends; all are of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeafKind {
     /// An FTL. Both kinds of pages together must leave two blocks of every plane unused.
     Mapped {
         /// Pages that it exports.
         pages: u32,
-        /// Pages beyond those, to which a scheme renames what it still needs ([`Verb::Rename`](crate::engine::Verb::Rename)).
+        /// Pages of the hidden LBA range, to which a scheme remaps pages that it still needs
+        /// ([`Verb::Rename`](crate::engine::Verb::Rename)).
         shadow: u32,
-        /// Whether it says of each page of the shadow that its block is about to be collected
+        /// Whether it reports pages of the hidden range whose block is about to be collected
         /// ([`Part::Leaving`](crate::engine::Part::Leaving)).
         notify_leaving: bool,
-        /// Whether it says of each page that collection has moved it ([`Part::Moved`](crate::engine::Part::Moved)).
+        /// Whether it reports each page that GC has moved ([`Part::Moved`](crate::engine::Part::Moved)).
         notify_moves: bool,
     },
-    /// Pages by their physical numbers ([`Rows`]): a group after the other, a group being the same block of every
-    /// plane. A group's pages are written in ascending order (which may leave some out) and are erased together, by
-    /// trimming whole groups.
+    /// Pages by physical number ([`Rows`]), superblock after superblock; a superblock is the same block of every plane.
+    /// Its pages are written in ascending order (some may be skipped) and erased together, by a trim of the whole
+    /// superblock.
     Raw,
-    /// The same, but a group is a single block; they go over the planes in turn.
+    /// The same, but each superblock is a single block; consecutive ones are on the planes in turn.
     Blocks,
 }
 
-/// The planes of one unit that one FTL rules over, and the pool that they take writes from.
+/// A die queue: the planes of one unit that belong to one FTL, and the write queue that they serve.
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
     pub(super) ftl: u16,
@@ -41,18 +42,18 @@ pub(super) struct Lane {
     pub(super) pool: u32,
 }
 
-/// One FTL, or raw leaf: a member of the tree.
+/// One FTL, or one backend of physical pages: a leaf of the tree.
 #[derive(Clone, Debug)]
 pub(super) struct Ftl {
-    /// The pages that it exports; those beyond are its shadow.
+    /// The number of pages that it exports; those beyond are its hidden range.
     pub(super) pages: u32,
-    /// Of a raw leaf: where its pages are.
+    /// Of physical pages: their places.
     pub(super) rows: Option<Rows>,
-    /// Pages of which nothing is left: reading one is a failure, until it is written or trimmed.
+    /// Unrecoverable pages: a read of one fails until it is written or trimmed.
     pub(super) lost: Bits,
     /// All of its planes have failed.
     pub(super) dead: bool,
-    /// How much it can map, once part of it has failed.
+    /// Its degraded capacity, after a part of it has failed.
     pub(super) limit: Option<Limit>,
     pub(super) domain: Domain,
     pub(super) allocation: Allocation,
@@ -66,16 +67,16 @@ pub(super) struct Ftl {
     pub(super) in_turn: Vec<u32>,
     pub(super) untimed_turn: usize,
     pub(super) erases: u64,
-    /// Writes in flight of which a page was renamed; nearly always empty.
+    /// Writes in flight of which a page was remapped; nearly always empty.
     pub(super) renamed: Vec<Renamed>,
 }
 
-/// What holds the map.
+/// The memory of the map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MapMemory {
-    /// What noting the place of a program takes.
+    /// The time to record the place of a program.
     pub(super) write: Span,
-    /// Whether it keeps the map without power.
+    /// Whether the map survives a power loss.
     pub(super) survives: bool,
 }
 
@@ -91,7 +92,7 @@ pub(super) struct Translation<C> {
     pub(super) maps: Maps,
     pub(super) memory: MapMemory,
     pub(super) blocks: Blocks<C>,
-    /// Which open block a page goes to.
+    /// The streams: which open block a page goes to.
     pub(super) streams: Streams,
     /// Whether each block has a summary page behind its data.
     pub(super) summaries: bool,
@@ -100,7 +101,7 @@ pub(super) struct Translation<C> {
 }
 
 impl<C: Contents> Translation<C> {
-    /// Without leaves: they are added one by one.
+    /// Without backends, which are added one by one.
     pub(super) fn new(drive: &Parameters, geometry: &Geometry) -> Self {
         let physical = matches!(drive.kind, LeafKind::Raw | LeafKind::Blocks);
         Translation {
@@ -131,7 +132,7 @@ impl Ftl {
         self.renamed.iter_mut().find(|renamed| renamed.op == op).map(|renamed| &mut renamed.owners)
     }
 
-    /// A page that a write in flight carries is given up.
+    /// A page of a write in flight is dropped.
     pub(super) fn displace(&mut self, op: u32, lpn: u32) {
         if let Some(owners) = self.owners(op)
             && let Some(owner) = owners.iter_mut().find(|owner| **owner == Some(lpn))

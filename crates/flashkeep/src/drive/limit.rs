@@ -17,10 +17,10 @@ use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, Entry};
 use crate::kernel::{Id, SimTime, Span};
 
-/// The slot of a page that was lifted: nobody waits for it.
+/// The slot of an evicted page, for which no request waits.
 const NOBODY: u32 = u32::MAX;
 
-/// How much a damaged FTL maps.
+/// The degraded capacity of an FTL: how many pages it can map, and how many it maps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     pub(super) most: u32,
@@ -28,7 +28,7 @@ pub(super) struct Limit {
 }
 
 impl<C: Contents> Drive<C> {
-    /// An FTL has lost or regained flash: what it can map is worked out anew, and writes that are beyond it are void.
+    /// An FTL has lost or regained flash: recomputes its degraded capacity; writes beyond it are void.
     #[cold]
     pub(super) fn set_limit(&mut self, now: SimTime, ftl: usize) {
         self.place_anywhere(ftl);
@@ -55,7 +55,7 @@ impl<C: Contents> Drive<C> {
         self.ftl.leaves[ftl].lanes_range().flat_map(planes)
     }
 
-    /// One pool for all, in it every write that waits, by age.
+    /// Moves all waiting writes into one write queue, by age.
     fn place_anywhere(&mut self, ftl: usize) {
         if matches!(self.ftl.leaves[ftl].allocation, Allocation::Dynamic) {
             return;
@@ -83,7 +83,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A page of a damaged FTL is nowhere any more.
+    /// A page of a degraded FTL is unmapped.
     pub(super) fn count_unmapped(&mut self, ftl: usize) {
         if let Some(Limit { mapped, .. }) = self.ftl.leaves[ftl].limit {
             self.set_mapped(self.now, ftl, mapped.saturating_sub(1));
@@ -101,7 +101,7 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- commands
 
-    /// A command for a damaged FTL, page by page.
+    /// Handles a command for a degraded FTL, page by page.
     pub(super) fn submit_damaged(
         &mut self,
         now: SimTime,
@@ -161,7 +161,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A page has nowhere to go: its write is over, and it holds nothing.
+    /// A page has no place: its write ends, and the page is unmapped.
     pub(super) fn void(&mut self, now: SimTime, leaf: usize, page: u32, ticket: Ticket) {
         self.refuse(now, leaf, page);
         if ticket.slot != NOBODY {
@@ -169,17 +169,17 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Nobody keeps the page any more, and whoever wants to know is told.
+    /// Drops the page and reports it to the scheme.
     pub(super) fn refuse(&mut self, now: SimTime, leaf: usize, page: u32) {
         self.ftl.maps.set(leaf, page, Entry::Unmapped);
         self.ftl.leaves[leaf].lost.set(page, true);
         self.health.life.refuse(now);
-        // Said before the write is answered: whoever waits for it may read the page as soon as it is.
+        // Reported before the write is answered, because its owner may read the page right after that.
         self.done.push(Done::refused(LeafId(leaf as u16), Page(page)));
     }
 
-    /// Of the writes that wait, the youngest pages that are beyond the limit are void; all of them where nothing is left
-    /// to write to, even those that have been written again since.
+    /// Of the waiting writes, the youngest pages beyond the capacity are void; all of them if no flash is left,
+    /// including overwritten ones.
     pub(super) fn cut_waiting_writes(&mut self, now: SimTime, ftl: usize) {
         let pool = self.ftl.leaves[ftl].first_pool;
         while let Some(Limit { most, mapped }) = self.ftl.leaves[ftl].limit
@@ -211,16 +211,16 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- collection
 
-    /// Whether a victim cannot be collected: the plane has no pages to move its own to, and what would be lifted might
-    /// never be written again.
+    /// Whether a victim cannot be collected: the plane has no pages for its valid pages, and evicted pages might never
+    /// be written.
     pub(super) fn is_stuck(&self, plane: PlaneId, victim: u32) -> bool {
         let limit = self.ftl.leaves[self.ftl_of(plane)].limit.filter(|_| !self.ftl.blocks.has_held(plane));
         limit.is_some_and(|limit| limit.mapped > limit.most)
             && self.ftl.blocks.valid_in(plane, victim) > self.ftl.blocks.plane(plane).free_pages
     }
 
-    /// A collection has read a page that cannot be moved within its plane: it cannot be read at all, or there is no
-    /// page to move it to. False where it can.
+    /// Handles a page of a victim that cannot be moved within its plane, because it is unreadable or there is no free
+    /// page. False if it can be moved.
     #[cold]
     pub(super) fn cannot_move(&mut self, now: SimTime, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
         if self.ftl.blocks.is_unreadable(from) {
@@ -238,7 +238,7 @@ impl<C: Contents> Drive<C> {
         false
     }
 
-    /// The page is in the controller's memory from now on, and written like the host's.
+    /// Evicts the page to the controller's memory, from where it is written like a host page.
     fn lift(&mut self, now: SimTime, plane: PlaneId, lpn: u32, from: Ppn) {
         let ftl = self.ftl_of(plane);
         let pool = self.ftl.leaves[ftl].first_pool as usize;
@@ -257,7 +257,7 @@ impl<C: Contents> Drive<C> {
         self.wake_all(now, ftl);
     }
 
-    /// Whether nobody is told of a write: a page that was lifted, or one of which nothing is left.
+    /// Whether no request waits for a write: for an evicted or a void page.
     #[cold]
     pub(super) fn is_nobodys(&self, op: Id<Op>) -> bool {
         self.queues.ops[op].ticket.slot == NOBODY || self.queues.ops[op].command.count == 0

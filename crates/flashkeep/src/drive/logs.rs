@@ -21,7 +21,7 @@ pub struct DiskAccess {
     pub cause: Cause,
 }
 
-/// Whoever is told of what each of several drives does.
+/// An observer of the operations of several drives.
 pub trait Logs: Send {
     /// An operation, when its end is known.
     fn add(&mut self, device: u16, operation: &Operation) {
@@ -43,20 +43,20 @@ pub trait Logs: Send {
         let _ = request;
     }
 
-    /// What whoever reads it ought to know, of a run that ended at `end`.
+    /// Warnings for the reader of the log of a run that ended at `end`.
     fn note(&self, end: SimTime) -> Option<String> {
         let _ = end;
         None
     }
 
-    /// There will be no more.
+    /// Ends the log.
     ///
     /// # Errors
-    /// What could not be written, in words.
+    /// A message, if the log could not be written.
     fn close(self: Box<Self>) -> Result<(), String>;
 }
 
-/// The logs of a drive that stands alone.
+/// The logs of a lone drive.
 pub struct Alone(pub Box<dyn Logs>);
 
 impl Log for Alone {
@@ -81,7 +81,7 @@ impl Log for Alone {
     }
 }
 
-/// What a drive has told.
+/// A report of a drive.
 #[derive(Clone, Copy, Debug)]
 pub enum Told {
     /// An operation.
@@ -91,12 +91,12 @@ pub enum Told {
 }
 
 impl<C: Contents> Drive<C> {
-    /// From now on what is told is kept for whoever takes it ([`Drive::take_told`]).
+    /// From now on reports are kept until they are taken ([`Drive::take_told`]).
     pub fn keep_told(&mut self) {
         self.start_watch().kept.get_or_insert_default();
     }
 
-    /// What has been told since the last call, in order.
+    /// The reports since the last call, in order.
     pub fn take_told(&mut self) -> impl Iterator<Item = Told> + '_ {
         self.accounts.watch.iter_mut().flat_map(|watch| &mut watch.kept).flat_map(|kept| kept.drain(..))
     }

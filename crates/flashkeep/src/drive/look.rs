@@ -7,7 +7,7 @@ use crate::ftl::{Blocks, Entry};
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Drive<C> {
-    /// What has been counted.
+    /// The counters.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.accounts.counters
@@ -31,7 +31,7 @@ impl<C: Contents> Drive<C> {
         &self.ftl.blocks
     }
 
-    /// Where a leaf has a page; none where it is no flash.
+    /// The map entry of a backend's page; none if the backend is not flash.
     pub(super) fn entry(&self, leaf: usize, page: u32) -> Option<Entry> {
         (leaf < self.ftl.leaves.len()).then(|| self.ftl.maps.get(leaf, page))
     }
@@ -42,8 +42,8 @@ impl<C: Contents> Drive<C> {
         self.ftl.maps.get(usize::from(leaf.0), page.0)
     }
 
-    /// What a leaf's page holds, writes that are under way included; none where nothing is there, or nothing that can
-    /// be read. Takes no time and disturbs nothing.
+    /// The contents of a backend's page, including writes in flight; none if the page does not exist or cannot be read.
+    /// Without time and side effects.
     #[must_use]
     pub fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
         let at = usize::from(leaf.0);
@@ -87,19 +87,19 @@ impl<C: Contents> Drive<C> {
         channels.chain(self.dies.free_at.iter().copied()).filter(known).max().unwrap_or(SimTime::ZERO)
     }
 
-    /// Whether nothing of it has failed or been spoilt.
+    /// Whether no part has failed and no page is unreadable.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         !self.health.damaged
     }
 
-    /// Asks the processor for the map entry of a page that will soon be wanted.
+    /// Prefetches the map entry of a page.
     #[inline]
     pub fn prefetch(&self, leaf: LeafId, page: Page) {
         self.ftl.maps.prefetch(usize::from(leaf.0), page.0);
     }
 
-    /// Whether nothing waits and nothing is under way that somebody waits for.
+    /// Whether no operation waits or is in progress that a request waits for.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.queues.ops.live() == 0 && self.done.is_empty()
@@ -107,7 +107,7 @@ impl<C: Contents> Drive<C> {
 }
 
 impl<C: Contents> Drive<C> {
-    /// How long a read of the leaf's page that is asked for at `now` would wait at least.
+    /// A lower bound of the waiting time of a read of the backend's page submitted at `now`.
     #[must_use]
     pub fn backlog_at(&self, now: SimTime, leaf: LeafId, page: Page) -> Span {
         match self.entry(usize::from(leaf.0), page.0) {

@@ -1,9 +1,9 @@
 //! A drive's leaves: FTLs, or raw flash, over the dies they share channels with, and NVRAMs beside them.
 //!
 //! Commands wait in queues of the resource they need: reads with their unit (chip, die or plane), writes in a pool
-//! until a unit that may take them is idle. Whenever a channel falls free or gets something to do, it is *visited*
-//! ([`visit`]): the scheduler picks one action, which is granted, and its end is known from then on. A resource that
-//! falls free with nobody waiting is a number, not an event.
+//! until a unit that may take them is idle. Whenever a channel becomes free or gets work, it is *visited* ([`visit`]):
+//! the scheduler picks one operation and grants it, and its end is known from then on. The release of a resource for
+//! which no operation waits is a number, not an event.
 
 mod addresses;
 mod age;
@@ -83,7 +83,7 @@ use read::ReadRules;
 use untimed::Immediate;
 use work::{Accounts, Watch};
 
-/// Whoever is told of each flash operation.
+/// An observer of flash operations.
 pub trait Log: Send {
     /// An operation, when its end is known.
     fn add(&mut self, operation: &Operation);
@@ -94,46 +94,46 @@ pub trait Log: Send {
     /// A request of the host is over.
     fn request(&mut self, _request: &HostRequest) {}
 
-    /// What whoever reads it ought to know, of a run that ended at `_end`.
+    /// Warnings for the reader of the log of a run that ended at `_end`.
     fn note(&self, _end: SimTime) -> Option<String> {
         None
     }
 
-    /// There will be no more.
+    /// Ends the log.
     ///
     /// # Errors
-    /// What could not be written, in words.
+    /// A message, if the log could not be written.
     fn close(self: Box<Self>) -> Result<(), String>;
 }
 
-/// All leaves of a drive and the flash below them.
+/// A drive: all its backends and their flash.
 #[derive(Clone)]
 pub struct Drive<C> {
-    /// What the flash array is: fixed.
+    /// The fixed properties of the flash array.
     flash: FlashArray,
-    /// What its dies and channels are doing, and the events that they wait for.
+    /// The state of dies and channels, and their events.
     dies: Dies,
     /// Address mapping and blocks.
     ftl: Translation<C>,
-    /// Where the FTLs place pages.
+    /// Placement of pages by the FTLs.
     placement: Placement,
     /// Logical pages that share pages of the flash.
     packing: Packing,
-    /// What waits for dies and channels, or is under way.
+    /// Operations that wait for dies and channels, or are in progress.
     queues: Queues<C>,
     reads: ReadRules,
     gc: Gc,
     /// The immediate driver: pages that are placed without time.
     immediate: Immediate,
-    /// Which code commands and programs take.
+    /// Which code path commands and programs take.
     paths: Paths,
     health: Health,
     accounts: Accounts,
-    /// What is kept in a drive that is to lose its power.
+    /// Recovery data, kept in a drive that will lose its power.
     power: Option<Box<Power>>,
     /// Non-volatile memories beside the flash, whose numbers as leaves follow those of the flash.
     nvrams: Vec<Nvram<C>>,
-    /// Answers that the engine has not taken yet.
+    /// Completions that the engine has not taken yet.
     done: Vec<Done<C>>,
     scratch: Scratch,
     now: SimTime,
@@ -142,22 +142,22 @@ pub struct Drive<C> {
 }
 
 impl<C: Contents> Drive<C> {
-    /// Where each flash operation is told, besides other logs.
+    /// An observer that is told of each flash operation, in addition to others.
     pub fn log_operations(&mut self, log: Box<dyn Log>) {
         self.start_watch().logs.push(log);
     }
 
-    /// Whoever is told of operations is told of channels and units, too.
+    /// Observers of operations are told of channels and units as well.
     fn start_watch(&mut self) -> &mut Watch {
         let mut watch = self.accounts.watch.take().unwrap_or_default();
         watch.told.resize(self.dies.units.len() + self.dies.channels.len(), SimTime::ZERO);
         let watch = self.accounts.watch.insert(watch);
-        // Whoever is watched does nothing simply.
+        // A drive with an observer does not use the fast path.
         self.paths.programs = Programs::Full;
         watch
     }
 
-    /// What the logs have to say of a run that ended at `end`.
+    /// The warnings of the logs of a run that ended at `end`.
     #[must_use]
     pub fn log_notes(&self, end: SimTime) -> Vec<String> {
         self.accounts.watch.iter().flat_map(|watch| &watch.logs).filter_map(|log| log.note(end)).collect()
@@ -166,13 +166,13 @@ impl<C: Contents> Drive<C> {
     /// Ends the logs of operations.
     ///
     /// # Errors
-    /// What could not be written of them.
+    /// A message, if a log could not be written.
     pub fn close_log(&mut self) -> Result<(), String> {
         let logs = self.accounts.watch.as_mut().map(|watch| std::mem::take(&mut watch.logs));
         logs.into_iter().flatten().try_for_each(|log| log.close())
     }
 
-    /// What the controller's memory takes to serve.
+    /// The time of a request that the controller's memory serves.
     #[must_use]
     pub fn memory_time(&self) -> Span {
         self.flash.timing.memory
@@ -185,7 +185,7 @@ impl<C: Contents> Drive<C> {
         self.dies.agenda.next()
     }
 
-    /// Does what is due next, if it is due by `until`; false where nothing is.
+    /// Handles the next event if it is due by `until`; false if none is.
     #[inline(always)]
     pub fn step(&mut self, until: SimTime) -> bool {
         let Some((now, slot)) = self.dies.agenda.pop_due(until) else { return false };
@@ -213,7 +213,7 @@ impl<C: Contents> Drive<C> {
         self.now
     }
 
-    /// A write is over that found no place, or needs none any more.
+    /// Ends a write that found no place or no longer needs one.
     fn answer_unplaced(&mut self, now: SimTime, op: Id<Op>) {
         if !self.is_nobodys(op) {
             let Op { ticket, command, .. } = self.queues.ops[op];

@@ -9,18 +9,18 @@ use super::submit::Commands;
 use crate::engine::{Command, Contents, Done, Flags, LeafId, Ticket, Verb};
 use crate::kernel::{SimTime, Span};
 
-/// What a page of an NVRAM holds.
+/// The contents of a page of an NVRAM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Cell<C> {
     /// Zeros.
     #[default]
     Nothing,
     Held(C),
-    /// Something that cannot be read.
+    /// Unreadable contents.
     Unreadable,
 }
 
-/// A leaf of its own.
+/// An NVRAM, which is a backend of its own.
 #[derive(Clone, Debug)]
 pub struct Nvram<C> {
     cells: Vec<Cell<C>>,
@@ -49,7 +49,7 @@ impl<C: Contents> Nvram<C> {
         self.untimed = untimed;
     }
 
-    /// Whether it answers nothing any more.
+    /// Whether it has failed.
     #[must_use]
     pub fn is_dead(&self) -> bool {
         self.dead
@@ -61,13 +61,13 @@ impl<C: Contents> Nvram<C> {
         self.cells[page as usize] != Cell::Nothing
     }
 
-    /// Whether what it holds of a page cannot be read.
+    /// Whether a page cannot be read.
     #[must_use]
     pub fn is_unreadable(&self, page: u32) -> bool {
         self.cells[page as usize] == Cell::Unreadable
     }
 
-    /// All of it fails: for good, or what it held cannot be read.
+    /// It fails as a whole: permanently, or only its contents become unreadable.
     pub fn fail(&mut self, lasting: bool) {
         self.dead |= lasting;
         for cell in &mut self.cells {
@@ -75,18 +75,18 @@ impl<C: Contents> Nvram<C> {
         }
     }
 
-    /// What a page holds is nothing that could be used.
+    /// Poisons a page: its contents are invalid.
     pub(super) fn spoil(&mut self, page: u32) {
         self.cells[page as usize] = Cell::Unreadable;
     }
 
-    /// An empty one stands in its place.
+    /// An empty NVRAM replaces it.
     pub fn renew(&mut self) {
         self.dead = false;
         self.cells.fill(Cell::Nothing);
     }
 
-    /// Does a command that came at `now`, for the leaf that this is; its answers go to `answers`.
+    /// Carries out a command submitted at `now`; its completions go to `answers`.
     pub fn ask(
         &mut self,
         now: SimTime,
@@ -141,13 +141,13 @@ impl<C: Contents> Nvram<C> {
         }
     }
 
-    /// What each page holds, as tokens.
+    /// The contents of each page, as tokens.
     #[must_use]
     pub fn image(&self) -> Vec<Option<u64>> {
         (0..self.len()).map(|page| self.contents(page).map(C::stamp)).collect()
     }
 
-    /// Holds what an image says.
+    /// Restores the contents from a snapshot.
     pub fn restore(&mut self, image: Vec<Option<u64>>) {
         let cell = |token: Option<u64>| token.map_or(Cell::Nothing, |token| Cell::Held(C::token(token)));
         self.cells = image.into_iter().map(cell).collect();

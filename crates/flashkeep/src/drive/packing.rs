@@ -2,15 +2,15 @@
 //!
 //! Maps, blocks, victims, schemes and counts know places only. What is done at once is a page of the flash: a program
 //! takes as many pages as wait for the open block of its plane and have places in the next page of it, and the other
-//! places stay empty. All of the page crosses the channel, as its check codes cover all of it. Who comes first may wait for
-//! others (`ftl.gather_us`), until they fill a page or its time is over. A read brings up all places of a page that are waited for, and those alone cross the channel. A collection reads
-//! a page once, keeps what it has read in *hand* until that fills a page (for each stream), and programs the rest when
-//! there is nothing more to read.
+//! places stay empty. All of the page crosses the channel, as its check codes cover all of it. The first page may wait
+//! for others (`ftl.gather_us`) until they fill a flash page or its time is over. A read reads all slots of a flash
+//! page for which reads wait, and only these cross the channel. GC reads a flash page once, keeps its pages in *hand*
+//! until they fill a flash page (for each stream), and programs the rest when no more pages are left to read.
 //!
-//! Whoever places pages without time fills every place: nobody waits there, so somebody always comes.
+//! Placement without time fills every slot, because no page has to wait for others.
 //!
-//! A raw leaf has a place for each page, wherever that leaves the others: it programs what waits of a page at once, and
-//! what comes later is another, partial program of the same page.
+//! In a backend of physical pages each page has a fixed slot: the drive programs the waiting pages of a flash page
+//! together, and later ones by another, partial program of the same flash page.
 //!
 //! Source: Agrawal et al., USENIX ATC 2008, section 3.1 (logical pages of a part of a flash page); ONFI's column addresses
 //! and partial page programs.
@@ -192,7 +192,7 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- collection
 
-    /// Pages of a plane that the moves of so many may take.
+    /// The number of pages of a plane that this many moves may take.
     pub(super) fn room_to_move(&self, valid: u32) -> u32 {
         match self.packing.active {
             false => valid,

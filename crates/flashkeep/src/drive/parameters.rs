@@ -6,7 +6,7 @@ use crate::flash::{FlashSpec, PageTypes, Pools, Times};
 use crate::ftl::allocation::Binding;
 use crate::ftl::{GcSpec, InFlight, PlaneChoice};
 
-/// What a drive is made from.
+/// The parameters of a drive.
 #[derive(Clone, Debug)]
 pub struct Parameters {
     /// The flash as its FTLs see it: each pool is a plane, and pages are those of the map.
@@ -21,9 +21,9 @@ pub struct Parameters {
     pub page_sectors: u64,
     /// Pages of the map that share a page of the flash.
     pub places: u32,
-    /// What each leaf is.
+    /// The kind of its backends.
     pub kind: LeafKind,
-    /// Who goes first on a channel.
+    /// The scheduling rule.
     pub scheduler: Scheduler,
     /// The levels that a page's address fixes.
     pub binding: Binding,
@@ -31,9 +31,9 @@ pub struct Parameters {
     pub stride: u32,
     /// Which plane takes the next page.
     pub plane_choice: PlaneChoice,
-    /// Where a page is read that is on its way to flash.
+    /// How pages in flight are read.
     pub read_in_flight: InFlight,
-    /// A read of a page that is already being read on the same channel rides along.
+    /// Whether a read of a page that is already being read on the same channel shares that operation.
     pub coalesce_reads: bool,
     /// How long a write waits for others with which it shares a page of the flash, ns.
     pub gather_ns: u64,
@@ -43,7 +43,7 @@ pub struct Parameters {
     pub map_survives: bool,
     /// Garbage collection.
     pub gc: GcSpec,
-    /// Which block it reclaims, and how wear is spread.
+    /// Victim policy and wear leveling.
     pub policies: Policies,
     /// Open blocks of a plane for data of different temperature.
     pub classes: u8,
@@ -51,7 +51,7 @@ pub struct Parameters {
     pub streams: u8,
     /// The first page of the map's own tables, where these are in flash.
     pub tables_from: Option<u32>,
-    /// Blocks of each plane that hold no data with the drive full.
+    /// Blocks of each plane without data if the drive is full.
     pub spare_blocks: u32,
     /// Places of each other block that may stay empty while its pages are moved.
     pub padding: u32,

@@ -19,15 +19,15 @@ use crate::ftl::Entry;
 use crate::kernel::{Id, SimTime, sorted};
 use serde::{Deserialize, Serialize};
 
-/// What a drive keeps that is to lose its power.
+/// The data that a drive keeps for recovery.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Power {
-    /// The spare area of every page: its logical page, and the number of its write; 0 where it is erased.
+    /// The OOB metadata of every page: logical page and sequence number of the write; 0 for erased pages.
     pub(super) owners: Vec<u32>,
     pub(super) sequences: Vec<u64>,
-    /// What raw leaves were given to be written beside each page; none of other leaves.
+    /// The OOB metadata that the scheme gave for each physical page; empty for FTLs.
     marks: Vec<u32>,
-    /// Of each leaf's pages, the number of the last write before it was last trimmed: that is logged.
+    /// For each backend's pages, the number of the last write before the last trim; this is logged.
     pub(super) trims: FixedMap<(u16, u32), u64>,
     /// What a non-volatile memory says of old versions that got another address: by leaf and that address, the logical
     /// page of each and the number of its write.
@@ -85,7 +85,7 @@ impl Power {
 const FLIGHTS: usize = 256;
 
 impl<C: Contents> Drive<C> {
-    /// The drive is going to lose its power: from now on it keeps what it needs for that.
+    /// The power will fail during the run: from now on the drive keeps recovery data.
     pub fn expect_power_cuts(&mut self) {
         let pages = self.flash.geometry.ppn_space();
         // It hears of every operation.
@@ -117,7 +117,7 @@ impl<C: Contents> Drive<C> {
         self.power.is_some()
     }
 
-    /// The spare area of a leaf's page, or what a page of a non-volatile memory says; none where nothing is there, or nothing that can be read.
+    /// The OOB metadata of a backend's page; none if the page does not exist or cannot be read.
     pub(super) fn spare_of(&self, leaf: usize, page: u32) -> Option<Spare> {
         let power = self.power.as_ref()?;
         let Some(entry) = self.entry(leaf, page) else {
@@ -229,7 +229,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A whole leaf is dead: nothing is kept in it.
+    /// A whole backend has failed: drops its recovery data.
     pub(super) fn forget_versions(&mut self, ftl: usize) {
         let Some(power) = &mut self.power else { return };
         power.kept.retain(|&(leaf, _), _| usize::from(leaf) != ftl);
@@ -283,7 +283,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Whether a block must not be erased yet; whoever wanted to is woken when it may be.
+    /// Whether a block must not be erased yet; the unit is woken when it may be.
     pub(super) fn is_guarded(&mut self, now: SimTime, unit: UnitId, plane: PlaneId, block: u32) -> bool {
         let Some(power) = &self.power else { return false };
         let until = power.guard[self.flash.geometry.block_index(plane, block)];
@@ -312,13 +312,13 @@ impl<C: Contents> Drive<C> {
             || self.queues.pools.iter().any(|pool| pool.any(&self.queues.ops, older))
     }
 
-    /// A write may wait for what others are about to program: when a channel looks again.
+    /// A write may wait for programs of others: when the channel is visited again.
     pub(super) fn look_again_at(&self, now: SimTime) -> Option<SimTime> {
         let waits = self.power.is_some() && self.queues.waiting > 0;
         waits.then(|| now + self.flash.timing.slowest_read().sense)
     }
 
-    /// Makes sure of an event at `until` at the latest.
+    /// Ensures that an event occurs at `until` or earlier.
     pub(super) fn wake_slot(&mut self, slot: usize, until: SimTime) {
         self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(until));
     }
@@ -349,8 +349,8 @@ impl<C: Contents> Drive<C> {
         self.room_to_move(self.ftl.blocks.valid_in(plane, victim)) > free && !self.ftl.blocks.has_held(plane)
     }
 
-    /// Whether that is so of every plane of an FTL, so that waiting would never end. Such an FTL is degraded: it evicts
-    /// pages to the controller's memory, and a power loss may cost those.
+    /// Whether all planes of an FTL are in that state, so that waiting would never end. Such an FTL is degraded: it
+    /// evicts pages to the controller's memory, and a power loss may lose those.
     pub(super) fn must_evict(&mut self, now: SimTime, ftl: usize) -> bool {
         let planes = self.planes_of(ftl);
         if !planes.iter().all(|&plane| self.ftl.blocks.is_dead(plane) || self.is_wedged(plane)) {

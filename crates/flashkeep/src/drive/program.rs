@@ -27,13 +27,13 @@ pub(super) struct PageWrite {
 }
 
 impl PageWrite {
-    /// A page that belongs to no write: one that collection has moved, or a block's first.
+    /// A page without a write: one that GC moves, or the first page of a block to erase.
     pub(super) fn moved(ftl: u16, cause: Cause, plane: PlaneId, target: Target) -> PageWrite {
         PageWrite { op: Id::NONE, n: 0, ftl, cause, plane, target, guards: None }
     }
 }
 
-/// When what happens to a page of an operation.
+/// The instants of a page of an operation.
 #[derive(Clone, Copy, Debug)]
 struct PageTimes {
     /// The operation is granted.
@@ -46,7 +46,7 @@ struct PageTimes {
     end: SimTime,
 }
 
-/// How an operation is carried out.
+/// The command mode of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
     pub(super) kind: Kind,
@@ -66,10 +66,10 @@ impl Manner {
     }
 }
 
-/// Which accounts are kept of programs; the plain one compiles what it does not need away.
+/// The mode of programs, as a type; what a mode does not need is compiled away.
 pub(super) trait Mode {
-    /// Pages are programmed one by one, all of them as long, in one open block a plane; nobody keeps older versions or
-    /// hears of each operation.
+    /// Whether pages are programmed one by one, all with the same time, in one open block per plane, without older
+    /// versions and without observers.
     const PLAIN: bool;
     /// Whether the leaves of a plain drive are physical pages.
     const PHYSICAL: bool = false;
@@ -81,7 +81,7 @@ pub(super) struct Plain;
 /// The same, with leaves of physical pages.
 pub(super) struct PlainPhysical;
 
-/// Whatever the drive file asks for.
+/// All features of drive files.
 pub(super) struct Full;
 
 impl Mode for Plain {
@@ -97,7 +97,7 @@ impl Mode for Full {
     const PLAIN: bool = false;
 }
 
-/// Which code programs take ([`Mode`]), found out once ([`Drive::simplify`]).
+/// The mode of programs ([`Mode`]), determined once ([`Drive::simplify`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Programs {
     /// [`Plain`].
@@ -108,14 +108,14 @@ pub(super) enum Programs {
     Full,
 }
 
-/// The code that a drive's work takes.
+/// The code paths of a drive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Paths {
     pub(super) commands: Commands,
     pub(super) programs: Programs,
 }
 
-/// Memory of lists that are empty between two programs.
+/// Lists that are empty between two programs, kept to reuse their memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     /// The pages of one program.
@@ -259,7 +259,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Whoever keeps accounts of an operation is told of one of its pages.
+    /// Tells the observers of an operation of one of its pages.
     #[inline(always)]
     fn account<M: Mode>(&mut self, start: SimTime, end: SimTime, kind: Kind, page: &PageWrite) {
         let PageWrite { target, cause, guards, .. } = *page;

@@ -7,8 +7,8 @@ use crate::engine::{Command, Ticket};
 use crate::flash::Ppn;
 use crate::kernel::{Arena, Id, SimTime, Span};
 
-/// What waits or is being done: a read of one page, or the rest of a run of writes. In a raw leaf also an erase, or
-/// the trim that it is a part of.
+/// An operation that waits or is in progress: a read of one page, or the rest of a run of writes; in a backend of
+/// physical pages also an erase, or the trim that it is a part of.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Op {
     pub(super) ticket: Ticket,
@@ -45,7 +45,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Adds an operation; nearly always it is the youngest, so its place is sought from the end.
+    /// Adds an operation. It is nearly always the youngest, so its place is searched from the end.
     #[inline]
     pub(super) fn push(&mut self, ops: &mut Arena<Op>, op: Id<Op>) {
         let age = ops[op].ticket.age;
@@ -138,15 +138,15 @@ impl Queue {
     }
 }
 
-/// What waits for dies and channels, or is under way.
+/// Operations that wait for dies and channels, or are in progress.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queues<C> {
     pub(super) lanes: Vec<Lane>,
-    /// Which lane each plane is in.
+    /// The die queue of each plane.
     pub(super) lane_of: Vec<u32>,
-    /// Writes that wait, each in the pool of the lanes that may take it.
+    /// The write queues; each write waits in the queue of the dies that may take it.
     pub(super) pools: Vec<Queue>,
-    /// Pools in which writes wait.
+    /// The write queues that are not empty.
     pub(super) waiting: u32,
     /// Operations that wait or are under way.
     pub(super) ops: Arena<Op>,
@@ -154,7 +154,7 @@ pub(super) struct Queues<C> {
     pub(super) sequence: u64,
     /// The version of the copy that each write in flight replaces; untouched where planes take turns.
     pub(super) replaces: Vec<Replaced>,
-    /// The pages of writes in flight; untouched where contents are nothing.
+    /// The contents of writes in flight; unused if contents are not kept.
     pub(super) carried: Vec<Vec<C>>,
     /// Reads of pages that have no place yet.
     pub(super) behind: Vec<Behind>,
@@ -170,7 +170,7 @@ impl<C> Queues<C> {
         id
     }
 
-    /// What comes first in a pool leaves it.
+    /// Removes the first write of a write queue.
     #[inline(always)]
     pub(super) fn pop(&mut self, pool: usize) -> Id<Op> {
         let queue = &mut self.pools[pool];

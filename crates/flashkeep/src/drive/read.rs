@@ -63,7 +63,8 @@ impl<C: Contents> Drive<C> {
                     self.accounts.counters.reads_from_memory += 1;
                     self.answer(ticket, 1, now + memory, memory, contents);
                 } else {
-                    // The first law: it reads what the page holds now, whatever is written before its turn comes.
+                    // The first law of order: the read returns the present contents of the page, even if the page is
+                    // overwritten before the read is granted.
                     self.queue_read(now, ftl, command, ticket, unit, ppn, contents);
                 }
             }
@@ -78,7 +79,7 @@ impl<C: Contents> Drive<C> {
         self.answer(ticket, 1, now.max(self.admitted) + memory, memory, contents);
     }
 
-    /// The page has been lost, and whoever asks may not have heard of it yet. In a raw leaf nothing is known to be zeros.
+    /// The page has been lost, and the caller may not know yet. Physical pages are never known zeros.
     pub(super) fn read_of_lost(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
         assert!(self.health.damaged, "only programmed pages of a raw leaf are read");
         let failed = Some((LeafId(ftl as u16), command.start));
@@ -115,7 +116,7 @@ impl<C: Contents> Drive<C> {
         ppn: Ppn,
         contents: C,
     ) {
-        // A read's service, but for its command, is what it adds to the queue of its unit.
+        // A read adds its service time without the command to the waiting time of its unit.
         let target = Target::sectors(ppn, command.sectors);
         let phases = self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target);
         let service = phases.sense + phases.data_out;

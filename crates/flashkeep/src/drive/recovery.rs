@@ -9,23 +9,23 @@ use crate::ftl::{Entry, GcRun, Maps};
 use crate::kernel::{Arena, Id, SimTime, Span};
 use std::collections::BTreeMap;
 
-/// What the power's return takes.
+/// The cost of a recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// When the maps are there again.
+    /// When the maps are restored.
     pub ready: SimTime,
     /// Pages read for that.
     pub reads: u64,
-    /// Blocks erased anew.
+    /// Blocks whose erase was repeated.
     pub erases: u64,
 }
 
 impl<C: Contents> Drive<C> {
-    /// The power fails at `now` and comes back at once: all that was not on flash is gone, and the maps are found again
-    /// from what is there. Nothing is to be asked before [`Recovery::ready`].
+    /// The power fails at `now` and returns immediately: everything in volatile memory is lost, and the maps are
+    /// restored from flash. The caller must not submit commands before [`Recovery::ready`].
     ///
     /// # Panics
-    /// Where no power cut was expected ([`Drive::expect_power_cuts`]).
+    /// If no power cut was expected ([`Drive::expect_power_cuts`]).
     #[cold]
     pub fn cut_power(&mut self, now: SimTime) -> Recovery {
         self.now = now;
@@ -41,7 +41,7 @@ impl<C: Contents> Drive<C> {
         power.guard.fill(SimTime::ZERO);
         let mut erased_anew = Vec::new();
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            // Nobody goes on with a migration.
+            // Migrations are not continued.
             self.forget_held(plane);
             self.ftl.blocks.let_go(plane);
         }
@@ -58,7 +58,7 @@ impl<C: Contents> Drive<C> {
                     self.take_back_erase(flight.ppn);
                 }
                 _ if self.ftl.blocks.is_failed_block(plane, block) => {}
-                // What a recovery erases anew holds nothing, begun or not.
+                // Blocks whose erase is repeated have no pages, whether or not the erase had begun.
                 Kind::Erase if begun || self.ftl.physical || recovering => erased_anew.push(flight.ppn),
                 Kind::Erase => self.take_back_erase(flight.ppn),
                 Kind::Program | Kind::Copyback | Kind::Read => self.tear(flight.ppn),
@@ -95,7 +95,7 @@ impl<C: Contents> Drive<C> {
         recovery
     }
 
-    /// A page was being programmed: neither it nor its spare area can be read, for ever.
+    /// A page was being programmed: the page and its OOB area stay unreadable until the block is erased.
     fn tear(&mut self, ppn: Ppn) {
         self.ftl.blocks.blot(ppn);
         if let Some(power) = &mut self.power {
@@ -152,7 +152,7 @@ impl<C: Contents> Drive<C> {
         (0..self.flash.geometry.pages).rev().find(page).map_or(0, |last| last + 1)
     }
 
-    /// Of all versions of a page on flash the newest is the page.
+    /// Maps each page to its newest version on flash.
     fn read_spares(&mut self, leaf: usize) {
         if self.ftl.leaves[leaf].dead {
             return;
@@ -252,10 +252,10 @@ impl<C: Contents> Drive<C> {
         ))
     }
 
-    /// Nothing is read where the map and what spare areas say is in a memory that has kept it. Otherwise a block that has
-    /// a summary is known from that, one read; of another every page is read, for its spare area. The
-    /// units of a channel read side by side and hand over what they have one after the other. Then those blocks are
-    /// erased whose erase was cut off.
+    /// Nothing is read if the map and the OOB metadata are in non-volatile memory. Otherwise a block that has a summary
+    /// is known from that, one read; of another every page is read, for its spare area. The units of a channel read
+    /// side by side and hand over what they have one after the other. Then those blocks are erased whose erase was cut
+    /// off.
     fn take_time(&mut self, now: SimTime, erased_anew: &[Ppn]) -> Recovery {
         let mut recovery = Recovery { ready: now, ..Recovery::default() };
         let mut left = vec![Vec::new(); self.dies.units.len()];

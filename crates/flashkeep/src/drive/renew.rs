@@ -50,7 +50,7 @@ impl<C: Contents> Drive<C> {
             let leaf = self.ftl_of(plane);
             self.ftl.leaves[leaf].erases -= self.ftl.blocks.renew_plane(plane);
             (0..self.flash.geometry.blocks).for_each(|block| self.forget_spares(plane, block));
-            // What was under way in the old plane is nothing to the new one.
+            // Operations of the old plane do not continue on the new one.
             self.land(plane);
             if self.ftl.leaves[leaf].rows.is_some() {
                 let first = self.flash.geometry.block_index(plane, 0);

@@ -10,7 +10,7 @@ use crate::engine::Contents;
 use crate::flash::PlaneId;
 use crate::kernel::SimTime;
 
-/// How a drive has lived.
+/// The wear of a drive: retired blocks, and the end of life.
 #[derive(Clone, Debug)]
 pub struct Life {
     budget: u32,
@@ -18,9 +18,9 @@ pub struct Life {
     pub(super) spare_blocks: u32,
     /// Places of each other block that may stay empty while its pages are moved.
     padding: u32,
-    /// Blocks that have had all their erases.
+    /// Blocks that have reached the erase budget.
     pub expired: u32,
-    /// When the first one had.
+    /// When the first one reached it.
     pub first_death: Option<SimTime>,
     /// When the first write was refused, for want of good blocks.
     pub first_refusal: Option<SimTime>,
@@ -38,7 +38,7 @@ impl Life {
         }
     }
 
-    /// The life of what does not wear out.
+    /// The values for a device that does not wear out.
     #[must_use]
     pub fn endless() -> Self {
         Life {
@@ -51,7 +51,7 @@ impl Life {
         }
     }
 
-    /// Takes in another drive's.
+    /// Adds those of another drive.
     pub fn add(&mut self, other: &Life) {
         let earlier = |a: Option<SimTime>, b: Option<SimTime>| a.into_iter().chain(b).min();
         self.expired += other.expired;
@@ -59,7 +59,7 @@ impl Life {
         self.first_refusal = earlier(self.first_refusal, other.first_refusal.filter(|_| other.has_ended()));
     }
 
-    /// All blocks are new ones.
+    /// All blocks are new.
     pub(super) fn begin_anew(&mut self) {
         *self = Life { expired: 0, first_death: None, first_refusal: None, ..self.clone() };
     }
@@ -82,13 +82,13 @@ impl Life {
 }
 
 impl<C: Contents> Drive<C> {
-    /// How the drive has lived.
+    /// The wear of the drive.
     #[must_use]
     pub fn life(&self) -> &Life {
         &self.health.life
     }
 
-    /// A block has just had its last erase, which is over at `end`.
+    /// Retires a block after its last erase, which ends at `end`.
     #[cold]
     pub(super) fn expire(&mut self, end: SimTime, plane: PlaneId, block: u32) {
         self.health.life.expired += 1;
@@ -119,7 +119,7 @@ impl<C: Contents> Drive<C> {
         blocks > 0 && erases >= blocks * u64::from(self.health.life.budget)
     }
 
-    /// Whether a block has had all its erases.
+    /// Whether a block has reached the erase budget.
     pub(super) fn has_expired(&self, plane: PlaneId, block: u32) -> bool {
         self.health.life.is_over(self.ftl.blocks.erases_of(plane, block))
             && self.ftl.blocks.is_failed_block(plane, block)
@@ -146,7 +146,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Pages of a plane that can be mapped so that it can always go on.
+    /// The number of pages of a plane that can be mapped so that it can always continue.
     pub(super) fn mappable(&self, plane: PlaneId) -> u32 {
         let Life { spare_blocks, padding, .. } = self.health.life;
         let others = self.flash.geometry.blocks.saturating_sub(spare_blocks);

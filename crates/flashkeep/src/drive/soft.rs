@@ -40,7 +40,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// The unit is busy until then; who minds is told.
+    /// The unit is busy until then; reports this to waiting operations.
     #[inline(never)]
     pub(super) fn mind(&mut self, unit: UnitId, until: SimTime) {
         if self.flash.commands.cache_program {
@@ -53,7 +53,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A unit was free, and whatever waited has been granted.
+    /// A unit is free, and all waiting operations have been granted.
     #[inline(never)]
     pub(super) fn after_visit(&mut self, now: SimTime, channel: usize, unit: UnitId) {
         if self.flash.commands.cache_program {

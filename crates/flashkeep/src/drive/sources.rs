@@ -10,15 +10,15 @@ use crate::flash::{PlaneId, UnitId};
 use crate::kernel::SimTime;
 use std::marker::PhantomData;
 
-/// What a source answers.
+/// The answer of a source.
 pub(super) enum Next {
-    /// It has been granted an operation of this die.
+    /// An operation of this die was granted.
     Granted(UnitId),
-    /// It has nothing that can be done now.
+    /// It has no operation that can start now.
     Nothing,
-    /// It has nothing that can be done now, and nobody else may do anything.
+    /// It has no operation that can start now, and no other source may start one.
     BlockChannel,
-    /// It has nothing that can be done before then.
+    /// It has no operation that can start before this instant.
     NotBefore(SimTime),
 }
 
@@ -231,7 +231,7 @@ impl<C: Contents> Drive<C> {
         self.grant_write::<M>(now, channel, taker)
     }
 
-    /// Nothing can be written now: when that may change by itself.
+    /// No write can start now: when that may change without another event.
     #[inline(never)]
     pub(super) fn writes_later(&self, now: SimTime, channel: usize) -> Next {
         let until = if self.ftl.physical {

@@ -4,12 +4,12 @@ use super::Drive;
 use crate::engine::{Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};
 use crate::kernel::{SimTime, Span};
 
-/// Which code commands take.
+/// Which code path commands take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Commands {
-    /// All leaves are FTLs, the run is timed, and nothing has failed: nothing else has to be asked.
+    /// The fast path: all backends are FTLs, the run is timed, and no part has failed.
     Direct,
-    /// What the command finds is asked for each.
+    /// The general path: checks the state for each command.
     Checked,
 }
 
@@ -42,7 +42,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A command in a drive of which something has failed, or whose leaves are not all FTLs.
+    /// A command in a drive with failed parts, or whose backends are not all FTLs.
     #[inline(never)]
     fn submit_otherwise(
         &mut self,

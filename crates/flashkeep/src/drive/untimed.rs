@@ -22,15 +22,15 @@ pub(super) struct Immediate {
     pub(super) counting: bool,
     /// The owners of a victim's pages, kept for their memory.
     pub(super) owners: Vec<u32>,
-    /// Pages that ageing has left valid and that nobody has yet.
+    /// Pages that ageing left valid and that belong to no host page yet.
     pub(super) slots: Slots,
 }
 
-/// How many writes ahead map entries are asked for.
+/// The number of writes by which map entries are prefetched ahead.
 const AHEAD: usize = 24;
 
 impl<C: Contents> Drive<C> {
-    /// It is time 0: commands are done when they are submitted from now on, or take their time again.
+    /// Sets the time to 0; from now on commands complete at submission, or take time again.
     ///
     /// # Panics
     /// Where something is under way.
@@ -44,7 +44,7 @@ impl<C: Contents> Drive<C> {
         if untimed || self.ftl.physical {
             return;
         }
-        // Whatever is written next may find no page to discard, whose plane would then ask.
+        // The next write may have no older version to invalidate, whose plane would then be checked.
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
             if !self.ftl.blocks.is_dead(plane) && !self.ftl.blocks.has_room(plane) {
                 self.ask_for_collection(plane);
@@ -121,7 +121,7 @@ impl<C: Contents> Drive<C> {
             self.immediate.active && !self.ftl.physical && !C::KEEP,
             "nobody wants to know what pages hold"
         );
-        // Whoever hears of every operation is told page by page.
+        // Observers of operations are told page by page.
         let counted = self.is_unheard() && !self.ftl.streams.are_several() && !self.ftl.summaries;
         let ftl = usize::from(leaf.0);
         self.immediate.counting = true;
@@ -194,7 +194,7 @@ impl<C: Contents> Drive<C> {
             if self.health.damaged && self.is_stuck(plane, victim) {
                 return self.start_anew(plane);
             }
-            // Whoever keeps pages of the victim is told, and heard before the plane is written to again.
+            // The scheme that keeps pages of the victim is told, and may act before the plane is written again.
             if news && self.gc.notices.leaving && self.ftl.blocks.has_room(plane) {
                 return;
             }
@@ -209,7 +209,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Whether collections only move pages, of which nobody hears, into the first stream.
+    /// Whether collections only move pages into the first stream, without observers.
     fn is_plainly_collected(&self) -> bool {
         self.is_unheard()
             && !self.gc.notices.moves
@@ -219,7 +219,7 @@ impl<C: Contents> Drive<C> {
             && self.gc.copyback != Copyback::ParitySkip
     }
 
-    /// Nobody wants to hear of each operation.
+    /// There are no observers of operations.
     fn is_unheard(&self) -> bool {
         self.accounts.watch.is_none() && self.accounts.work.is_none()
     }

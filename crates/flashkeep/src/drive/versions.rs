@@ -44,7 +44,7 @@ impl<C: Contents> Drive<C> {
             Allocation::roomiest(&lane.planes, lane.turn, room)
         };
         let ftl = &self.ftl.leaves[usize::from(lane.ftl)];
-        // A leaf that has lost part of its flash takes what room there is, as it does whatever the address binds.
+        // A degraded backend uses any room, regardless of the address.
         if ftl.limit.is_some() {
             return roomiest(&|_| true);
         }

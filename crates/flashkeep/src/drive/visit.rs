@@ -66,7 +66,7 @@ impl<C: Contents> Drive<C> {
                 Next::NotBefore(at) => return self.wake_slot(self.dies.units.len() + channel, at),
             }
         }
-        // Now in use: will it have something to do when it falls free?
+        // The channel is in use: will it have work when it becomes free?
         idle |= others;
         let state = &self.dies.channels[channel];
         let pool_waits = !M::PLAIN && self.dies.spread.is_some() && state.collecting != 0;
@@ -133,7 +133,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// By age: whatever is oldest goes first, where nothing is to be collected.
+    /// By age: the oldest operation goes first, if no plane waits for GC.
     #[inline(never)]
     fn grant_oldest<M: Mode>(&mut self, now: SimTime, channel: usize, idle: u64) -> Next {
         let read = Reads::find(self, channel, idle);

@@ -47,22 +47,22 @@ impl Work {
     }
 }
 
-/// What is counted, and who is told.
+/// Counters and observers.
 #[derive(Clone, Default)]
 pub(super) struct Accounts {
     pub(super) counters: Counters,
-    /// Counted where the drive says what it draws.
+    /// Busy times, if the drive file gives currents.
     pub(super) work: Option<Box<Work>>,
     pub(super) watch: Option<Box<Watch>>,
 }
 
-/// Who wants to hear of each operation.
+/// The observers of operations.
 #[derive(Default)]
 pub(super) struct Watch {
     pub logs: Vec<Box<dyn Log>>,
     /// Until when logs have been told that each unit, and then each channel, is in use; empty without logs.
     pub told: Vec<SimTime>,
-    /// What is passed on by somebody else.
+    /// Reports that another component passes on.
     pub kept: Option<Vec<Told>>,
 }
 
@@ -74,7 +74,7 @@ impl Clone for Watch {
 }
 
 impl Watch {
-    /// Keeps what has been told, where somebody else passes it on.
+    /// Keeps reports that another component passes on.
     #[inline]
     pub(super) fn keep(&mut self, told: Told) {
         if let Some(kept) = &mut self.kept {
@@ -179,7 +179,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Time that arrays and pins have worked; none where nobody wants to know.
+    /// Busy times of arrays and pins; none if they are not recorded.
     #[must_use]
     pub fn work(&self) -> Option<&Work> {
         self.accounts.work.as_deref()

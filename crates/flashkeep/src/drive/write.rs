@@ -116,7 +116,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Offers a pool's writes to its channels, in turn; whoever is busy will be asked again when it falls free.
+    /// Offers the writes of a queue to its channels, in turn; a busy channel is visited again when it becomes free.
     #[inline(always)]
     pub(super) fn offer(&mut self, now: SimTime, ftl: usize, pool: u32, channels: u32) {
         let first = self.ftl.leaves[ftl].domain.first.channel;
@@ -150,7 +150,7 @@ impl<C: Contents> Drive<C> {
         self.dies.units[self.queues.lanes[lane as usize].unit.0 as usize].channel
     }
 
-    /// Whoever may take the pool's writes is told to come back for them.
+    /// Wakes the channels that may take writes of the queue.
     fn wake_for(&mut self, now: SimTime, ftl: usize, pool: u32) {
         for lane in self.ftl.leaves[ftl].lanes.clone() {
             if self.queues.lanes[lane as usize].pool != pool {
@@ -169,7 +169,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Whoever may take an FTL's writes, from one pool for all, is told to come for them.
+    /// Wakes the channels that may take an FTL's writes from its single write queue.
     pub(super) fn wake_all(&mut self, now: SimTime, ftl: usize) {
         self.wake_for(now, ftl, self.ftl.leaves[ftl].first_pool);
         let Ftl { domain, .. } = &self.ftl.leaves[ftl];
@@ -316,8 +316,8 @@ impl<C: Contents> Drive<C> {
         stream
     }
 
-    /// Until it is this lane's turn again, the tables of many other planes will have been looked at: asks for what its
-    /// next write will note, and for where the one after that will go.
+    /// Many tables of other planes are used before this die queue's next turn: prefetches the entries for its next
+    /// write, and for the one after that.
     #[inline]
     fn prefetch_for(&self, lane: usize) {
         let Lane { planes, turn, .. } = &self.queues.lanes[lane];
@@ -333,7 +333,7 @@ impl<C: Contents> Drive<C> {
         self.ftl.leaves[ftl].next_turn();
     }
 
-    /// What a page of a write holds, and its address when it was written.
+    /// The contents of a page of a write, and its address when it was written.
     #[inline(always)]
     fn written(&self, page: &PageWrite) -> (u32, C) {
         let lpn = self.queues.ops[page.op].command.start.0 + u32::from(page.n);
@@ -376,7 +376,7 @@ impl<C: Contents> Drive<C> {
         let owner = if this.renamed.is_empty() {
             Some(lpn)
         } else {
-            // Nobody is to find it by its address in what is still to be placed.
+            // Its address must not match among the pages that are still to be placed.
             this.owners(op.raw()).map_or(Some(lpn), |owners| owners[(lpn - first) as usize].take())
         };
         let owned = owner.unwrap_or(lpn);
@@ -463,7 +463,7 @@ impl<C: Contents> Drive<C> {
         if C::KEEP { self.queues.carried[op.index()][0] } else { C::default() }
     }
 
-    /// What a write in flight holds for a page.
+    /// The contents of a page in a write in flight.
     pub(super) fn carried_page(&self, ftl: usize, op: u32, lpn: u32) -> C {
         if !C::KEEP {
             return C::default();

@@ -1,4 +1,4 @@
-//! Background work: schemes that have idle time, an expired timer, or must make room.
+//! Background work of schemes: in idle time, after a timer, or to make room.
 
 use super::command::{Command, Flags};
 use super::contents::Contents;
@@ -12,7 +12,7 @@ use super::tree::NodeId;
 use crate::kernel::{SimTime, Span};
 use std::collections::VecDeque;
 
-/// Commands that were told to wait, node by node, and those behind them.
+/// Commands that their scheme made wait, and the commands behind them, by node.
 #[derive(Clone, Debug)]
 pub(super) struct Parked {
     queues: Vec<VecDeque<(Command, Ticket)>>,
@@ -55,30 +55,30 @@ impl Parked {
     }
 }
 
-/// When each scheme is next to be asked for background work, and since when the foreground is idle.
+/// When to ask each scheme for background work next, and since when there are no requests.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     /// Requests that are not acknowledged yet.
     pub(super) foreground: u32,
     idle_since: SimTime,
     alarms: Vec<Alarm>,
-    /// The nodes that want to know of idle time.
+    /// The nodes whose schemes use idle time.
     idlers: Vec<NodeId>,
 }
 
-/// When a scheme is next to be asked for background work. Deadlines that have moved on are found out when they
-/// ring, so that moving one costs a store.
+/// When to ask a scheme for background work next. A deadline that was moved is detected when it expires, so that moving
+/// it is a single store.
 #[derive(Clone, Copy, Debug, Default)]
 struct Alarm {
     rhythm: Rhythm,
     wake_at: SimTime,
     wake_armed: bool,
     idle_armed: bool,
-    /// Whether the scheme need not be looked after as long as nothing has failed.
+    /// Whether the scheme needs no calls but `plan` while no part has failed.
     carefree: bool,
-    /// Background plans under way.
+    /// The number of background plans under way.
     working: u32,
-    /// Rebuilds of it, counted in pieces that follow each other.
+    /// The number of sequences of rebuild pieces.
     rebuilders: u32,
 }
 
@@ -104,14 +104,14 @@ impl Clock {
         self.alarms.iter().any(|alarm| alarm.rebuilders > 0)
     }
 
-    /// When the node's idle work may begin.
+    /// When the idle work of the node may begin.
     fn idle_at(&self, node: NodeId) -> Option<SimTime> {
         self.alarms[node.index()].rhythm.idle_after.map(|span: Span| self.idle_since + span)
     }
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Asks the scheme at `node` for one piece of background work; false where it has none now.
+    /// Asks the scheme at `node` for one piece of background work; false if it has none now.
     pub fn background<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, why: Why) -> bool {
         let work = self.ask(leaves, now, node, why);
         if work {
@@ -137,7 +137,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.clock.alarms[node.index()].working += 1;
             let command = Command { flags: Flags::BACKGROUND, ..Command::default() };
             let caller = Ticket { age: self.age_at(node), ..Ticket::default() };
-            // A caller from outside sets a pace of its own.
+            // A caller outside the engine sets its own pace.
             let paced = why == Why::Rebuild && self.controller_of(node).rebuild_permille > 0;
             let rebuilds = paced.then_some(now);
             let start = Start { key: plan.hold, rebuilds, ..Start::new(node, command, caller) };
@@ -147,8 +147,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         work
     }
 
-    /// Asks again for the commands that were told to wait, in order, and urges their scheme to make room; whether anything
-    /// has moved.
+    /// Plans waiting commands again, in order, and asks their scheme to make room; returns whether anything changed.
     #[cold]
     pub(super) fn retry<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) -> bool {
         let mut moved = false;
@@ -172,13 +171,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         moved
     }
 
-    /// A scheme whose work is not to wait is asked for it.
+    /// Asks a scheme with urgent work for it.
     #[inline]
     pub(super) fn press<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
         while self.scheme_mut(node).pressed() && self.ask(leaves, now, node, Why::Pressed) {}
     }
 
-    /// A background plan is over: where it is not to wait, or in idle time, the next piece follows.
+    /// A background plan has ended: if the work is urgent, or in idle time, the next piece follows.
     pub(super) fn background_over<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
         self.clock.alarms[node.index()].working -= 1;
         self.press(leaves, now, node);
@@ -206,7 +205,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Tells schemes that there were no requests for a while, if there were none.
+    /// Asks schemes for idle work if there were no requests for their idle time.
     pub(super) fn idle<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
         self.clock.alarms[node.index()].idle_armed = false;
         if self.clock.foreground > 0 || self.working(node) > 0 {
@@ -219,13 +218,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Whether the node's scheme need not be looked after.
+    /// Whether the node's scheme needs no calls but `plan`.
     #[inline]
     pub(super) fn is_carefree(&self, node: NodeId) -> bool {
         !self.troubled && self.clock.alarms[node.index()].carefree
     }
 
-    /// The node has been given something that is not a read: the alarm is put back, and it may expose more, or less.
+    /// The node has received a command that is not a read: resets its timer, and updates the number of exposed pages.
     #[inline]
     pub(super) fn note_change(&mut self, now: SimTime, node: NodeId) {
         self.note_exposure(now, node);
@@ -244,10 +243,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Time passes until nothing is due any more; then it is time 0 again, and no page has been exposed yet.
+    /// Lets all timers expire, then sets the time back to 0, with no exposure recorded.
     ///
     /// # Panics
-    /// Where something is under way that takes time.
+    /// If an operation that takes time is under way.
     pub fn rest<L: Leaves<C>>(&mut self, leaves: &mut L) {
         while self.due.next() < SimTime::NEVER {
             let at = self.due.next();
@@ -262,7 +261,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.forget_exposure();
     }
 
-    /// So long after the last command: all that is due is done.
+    /// Long enough after the last command that all timers have expired.
     pub(super) fn wake<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
         let alarm = &mut self.clock.alarms[node.index()];
         if alarm.wake_at > now {

@@ -1,5 +1,5 @@
-//! What commands that a node has accepted, and not yet passed on, will make of its pages: a scheme below says where pages
-//! are, and knows nothing of commands that wait for a stripe or of steps that wait for a stage.
+//! The effects of commands that a node has accepted but not yet passed on. The scheme of the node knows the places of
+//! pages, but not the commands that wait for a stripe or the steps that wait for a stage.
 
 use super::background::Parked;
 use super::command::{Command, Page, Verb};
@@ -9,7 +9,7 @@ use super::plan::Member;
 use super::tree::NodeId;
 use crate::kernel::Arena;
 
-/// Plans under way, commands that wait for a stripe, and those that were told to wait.
+/// Plans under way, commands that wait for a stripe, and commands that their scheme made wait.
 #[derive(Clone, Copy)]
 pub(super) struct Coming<'a> {
     pub(super) frames: &'a Arena<Frame>,
@@ -18,7 +18,7 @@ pub(super) struct Coming<'a> {
 }
 
 impl Coming<'_> {
-    /// Whether the node will hold the page (one of its scheme's); none if nothing under way changes that.
+    /// Whether the node will hold the page (as its scheme numbers it); none if no pending command changes that.
     pub(super) fn holds(self, node: NodeId, page: Page) -> Option<bool> {
         let plans = self.unfinished(node).filter(|frame| !frame.background).map(|frame| &frame.command);
         let commands = plans.chain(self.locks.waiting(node)).chain(self.parked.commands(node));
@@ -29,7 +29,7 @@ impl Coming<'_> {
         commands.filter(changes).last().map(|command| command.verb == Verb::Write)
     }
 
-    /// Whether a plan of the node is going to write a member's page.
+    /// Whether a plan of the node will write a member's page.
     pub(super) fn writes(self, node: NodeId, member: Member, page: Page) -> bool {
         self.unfinished(node).flat_map(|frame| &frame.steps[frame.next..]).any(|step| {
             let command = &step.command;

@@ -1,4 +1,5 @@
-//! The way of commands down the tree: split at the grain, wait for their stripe, planned, passed on.
+//! Commands on their way down the tree: the executor splits them at the grain, waits for their stripe, plans them and
+//! passes steps on.
 
 use super::command::{Command, Verb};
 use super::contents::Contents;
@@ -14,7 +15,7 @@ use super::tree::NodeId;
 use crate::kernel::SimTime;
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Gives a command to a node. Its pages count with the ticket's owner.
+    /// Submits a command to a node. Its pages are counted for the ticket's owner.
     #[inline]
     pub(super) fn dispatch<L: Leaves<C>>(
         &mut self,
@@ -31,8 +32,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A node that does not answer loses what it is given; pages that it lacks are had from elsewhere. Commands are
-    /// given to its port, or, if they are reads, they may be `behind` that.
+    /// Writes to a node that does not respond are lost; reads of pages that it lacks fail and are repaired. The command
+    /// goes to the node's port, if it has one, or `behind` the port.
     #[cold]
     pub(super) fn dispatch_examined<L: Leaves<C>>(
         &mut self,
@@ -76,7 +77,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Writing a page closes its gap; a member that does not answer misses the write.
+    /// A written page is no longer missing; a member that does not respond misses the write.
     fn note_gaps(&mut self, node: NodeId, command: &Command, alive: bool) {
         for n in 0..u32::from(command.count) {
             let page = command.start.0 + n;
@@ -128,7 +129,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         leaves.submit(now, leaf, &command, ticket, contents);
     }
 
-    /// Cuts a command at the grain of the node's scheme (a `Rename` at both of its ends).
+    /// Splits a command at the grain of the node's scheme (a `Rename` at source and target).
     #[inline]
     pub(super) fn enter<L: Leaves<C>>(
         &mut self,
@@ -158,7 +159,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Plans a piece, unless others were told to wait before it.
+    /// Plans a piece, unless earlier commands of the node are waiting.
     #[inline(always)]
     fn admit<L: Leaves<C>>(
         &mut self,
@@ -175,7 +176,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.parked.push_back(node, piece.alone(), ticket);
     }
 
-    /// Plans one piece and starts it, or leaves it behind its stripe; false where the scheme says to wait.
+    /// Plans one piece and starts it, or queues it for its stripe; false if the scheme makes it wait.
     #[inline(always)]
     pub(super) fn attempt<L: Leaves<C>>(
         &mut self,
@@ -198,7 +199,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// The same for a scheme that must be looked after.
+    /// The same for a scheme with locks, exposure, timers or work of its own.
     #[inline(never)]
     fn attempt_with_care<L: Leaves<C>>(
         &mut self,
@@ -249,13 +250,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         goes
     }
 
-    /// Has the scheme plan a command; false where it says to wait.
+    /// Asks the scheme for a plan; false if the scheme makes the command wait.
     #[inline(always)]
     fn plan<L: Leaves<C>>(&mut self, leaves: &L, node: NodeId, piece: &Command, plan: &mut Plan) -> bool {
         self.consult(leaves, node, |scheme, view| scheme.plan(piece, view, plan) == Verdict::Go)
     }
 
-    /// Does what has been planned, and takes the stripe for it.
+    /// Starts the plan and takes its lock.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     fn carry_out<L: Leaves<C>>(
@@ -279,7 +280,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.start(leaves, now, Start { key, ..Start::new(node, *piece, ticket) }, plan);
     }
 
-    /// A plan of one plain stage: its steps count with the caller.
+    /// Starts a plan of one plain stage, whose steps count for the caller.
     #[inline(always)]
     fn pass_on<L: Leaves<C>>(
         &mut self,
@@ -302,13 +303,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A stripe is free again, or one sharer fewer has it: waiting commands continue, in order.
+    /// A stripe is free again, or has one sharer fewer: waiting commands continue, in order.
     pub(super) fn unlock<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, key: Key) {
         if node == NodeId::HOST {
             *self.merging_at(PortId::of_key(key)) -= 1;
         }
         let Some(mut waiting) = self.locks.release(node, key) else { return };
-        // They came before the commands that are parked now; once one of them has to wait, so have the others behind it.
+        // They are older than the parked commands; if one of them has to wait, so do those behind it.
         let mut parked = 0;
         while let Some(next) = waiting.pop_front() {
             match next {

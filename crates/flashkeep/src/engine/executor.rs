@@ -1,11 +1,11 @@
-//! The executor: a tree of schemes over leaves, and everything under way in it.
+//! The executor: a tree of schemes over backends, and all operations in progress.
 //!
-//! Each of the files beside this one tells one part: `requests` what is above the tree, `descend` how commands
-//! go down, `frames` how plans with stages run, `sums` what pages hold, `repair` what happens when one cannot be
-//! read, `background` the work without a request.
+//! Each file of this folder has one part: `requests` the interface above the tree, `descend` commands on their way
+//! down, `frames` plans with stages, `sums` contents and parity, `repair` failed reads, `background` work without a
+//! request.
 //!
-//! Nothing here recurses upwards: a completion is pushed as a [`Done`], and [`Engine::settle`] takes
-//! those in, in order, until there are none.
+//! Completions do not recurse upwards: they are pushed as [`Done`]s, and [`Engine::settle`] handles these in order
+//! until there are none.
 
 use super::background::{Clock, Parked};
 use super::coming::Coming;
@@ -25,7 +25,7 @@ use super::sums::Sheets;
 use super::tree::{Flat, NodeId, Shape, Tree};
 use crate::kernel::{Arena, Deadlines, Id, SimTime};
 
-/// What is due at an instant.
+/// Work that is due at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
     Stage(u32),
@@ -37,20 +37,20 @@ pub(super) enum Due {
     Port(u16),
 }
 
-/// The executor: a tree of schemes over leaves, and everything under way in it.
+/// The executor: a tree of schemes over backends, and all operations in progress.
 #[derive(Clone, Debug)]
 pub struct Engine<S, C> {
     pub(super) schemes: Vec<Option<S>>,
     pub(super) shape: Vec<Shape>,
-    /// The node that each leaf is.
+    /// The node of each backend.
     pub(super) leaf_nodes: Vec<NodeId>,
     pub(super) joins: Arena<Join>,
     pub(super) frames: Arena<Frame>,
     pub(super) sheets: Sheets<C>,
     pub(super) locks: Locks,
-    /// Whether some node ever failed or lacks a page: as long as none does, commands go down unexamined.
+    /// Whether a node has ever failed or lacked a page; until then, commands are passed down without checks.
     pub(super) troubled: bool,
-    /// Whether what is missing, if anything is, is more than pages that reads have found unreadable.
+    /// Whether more is missing than pages that reads have found unreadable.
     pub(super) announced: bool,
     pub(super) gaps: Gaps,
     /// The ports of members.
@@ -61,19 +61,19 @@ pub struct Engine<S, C> {
     /// Pages that are being merged.
     pub(super) merging: u32,
     pub(super) finished: Vec<Finished>,
-    /// Plans to be used again, one for each depth; boxed, so that handing one out moves a pointer.
+    /// Plans for reuse, one for each depth; boxed, so that taking one moves a pointer only.
     #[allow(clippy::vec_box)]
     pub(super) plans: Vec<Box<Plan>>,
     pub(super) exposure: Exposure,
-    /// What the controller can do besides.
+    /// The controller of level 0.
     pub controller: Controller,
-    /// Those of levels of their own, the first of which is level 1.
+    /// The controllers of the levels from 1 on.
     pub(super) controllers: Vec<Controller>,
-    /// When the controller of each level is through with the sums it has been given.
+    /// When the controller of each level has finished its parity computations.
     pub(super) xor_free: Vec<SimTime>,
-    /// Sums take no time, in every controller.
+    /// Whether parity computations take no time in all controllers.
     pub untimed: bool,
-    /// Requests opened so far: the age of the next.
+    /// The number of requests opened so far, which is the age of the next one.
     pub(super) opened: u32,
 }
 
@@ -138,13 +138,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         numbered.filter_map(|(at, scheme)| scheme.as_ref().map(|scheme| (NodeId(at as u16), scheme)))
     }
 
-    /// The leaves' pages that a page of the root lies on.
+    /// Calls `tell` with the backends and pages of a page of the root.
     #[must_use]
     pub fn places(&self, page: Page) -> Vec<(LeafId, Page)> {
         self.places_below(NodeId::ROOT, page)
     }
 
-    /// The leaves' pages that a page of a node lies on.
+    /// Calls `tell` with the backends and pages of a page of a node.
     #[must_use]
     pub fn places_below(&self, node: NodeId, page: Page) -> Vec<(LeafId, Page)> {
         let mut places = Vec::new();
@@ -163,8 +163,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A leaf's page that a page lies on and that is as it ought to be: all that is above it answers, and lacks nothing
-    /// of it.
+    /// A place of a page on a backend with the current contents: all nodes above it respond and have the page.
     #[must_use]
     pub fn intact_place(&self, page: Page) -> Option<(LeafId, Page)> {
         self.intact_place_below(NodeId::ROOT, page)
@@ -185,8 +184,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         found
     }
 
-    /// A command for this page of a node will come soon: which pages of which leaves that will be about. Nothing depends
-    /// on it but speed.
+    /// A command for this page of a node will come soon: calls `ask` with the backends and pages that it will access.
+    /// Affects speed only.
     pub fn prefetch(&self, node: NodeId, page: Page, ask: &mut dyn FnMut(LeafId, Page)) {
         let shape = &self.shape[node.index()];
         let page = shape.inner(page);
@@ -200,7 +199,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// The only leaf, where all that the root does with a command is to pass it on to that.
+    /// The only backend, if the root passes every command on to it unchanged.
     #[must_use]
     pub fn only_leaf(&self) -> Option<LeafId> {
         let root = NodeId::ROOT;
@@ -208,14 +207,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if self.is_carefree(root) { self.shape[child.index()].leaf } else { None }
     }
 
-    /// When the engine itself next has something to do.
+    /// The instant of the engine's own next event.
     #[must_use]
     #[inline]
     pub fn next_due(&self) -> SimTime {
         self.due.next()
     }
 
-    /// Does what is due by `now`, and takes in what the leaves have done.
+    /// Handles all events due by `now`, and the completions of backends.
     pub fn advance<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
         let mut alone = true;
         while let Some(due) = self.due.pop_due(now) {
@@ -236,7 +235,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Takes in what the leaves have done, and asks again for those who were told to wait, until nothing moves.
+    /// Handles the completions of backends and plans waiting commands again, until nothing changes.
     #[inline(always)]
     pub fn settle<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
         if !leaves.done().is_empty() || !self.parked.is_empty() {
@@ -244,11 +243,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// There is something to be settled: kept apart, because often there is nothing.
+    /// The slow path of [`Engine::settle`]: a separate function, because there is often nothing to do.
     #[inline(never)]
     fn take_all_in<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
         loop {
-            // What is said meanwhile comes after it.
+            // Completions that are added meanwhile are handled after these.
             let mut taken = 0;
             while let Some(&done) = leaves.done().get(taken) {
                 taken += 1;
@@ -265,7 +264,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A leaf or a whole subtree stops answering, or answers again. What the leaves have said is taken in with the next
+    /// A backend or a whole subtree stops responding, or responds again. Its completions are handled by the next
     /// [`Engine::settle`], so that several may change at the same instant.
     pub fn change<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, change: Change) {
         (self.troubled, self.announced) = (true, true);
@@ -281,7 +280,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.tell_parent(leaves, now, node, change);
     }
 
-    /// Another leaf, an empty one, stands in a node's place from now on.
+    /// Replaces a node's backend by another, empty one.
     pub fn replace<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, leaf: LeafId) {
         self.shape[node.index()].leaf = Some(leaf);
         let at = usize::from(leaf.0);
@@ -290,7 +289,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.change(leaves, now, node, Change::Replaced);
     }
 
-    /// The node that is this member of the root, and this of that, and so on.
+    /// The node at a path of member numbers from the root.
     #[must_use]
     pub fn descendant(&self, path: &[u32]) -> Option<NodeId> {
         path.iter().try_fold(NodeId::ROOT, |node, &member| {
@@ -298,8 +297,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         })
     }
 
-    /// Whether something is under way within a subtree: plans of its schemes, and commands that wait there. Once the
-    /// subtree does not answer, nothing is added to that.
+    /// Whether plans of a subtree's schemes, or commands that wait there, are in progress. A subtree that does not
+    /// respond gets no new ones.
     #[must_use]
     pub fn is_at_work(&self, node: NodeId) -> bool {
         let below = self.subtree(node);
@@ -308,11 +307,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             || self.frames.places().any(|frame| frame.is_under_way() && below.contains(&frame.node))
     }
 
-    /// A subtree is replaced by an empty one of the same shape: its schemes are those of `fresh`, the whole tree built
-    /// anew, and its leaves have been renewed.
+    /// Replaces a subtree by an empty one of the same shape. Its schemes are taken from `fresh`, a newly built copy of
+    /// the whole tree; the caller has replaced its backends.
     ///
     /// # Panics
-    /// Where it is still [at work](Engine::is_at_work): plans of the old schemes are nothing to the new ones.
+    /// If the subtree is still [at work](Engine::is_at_work): the new schemes cannot finish plans of the old ones.
     pub fn refresh<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, fresh: Tree<S>) {
         assert!(!self.is_at_work(node), "a member is replaced while it is idle");
         let Flat { mut schemes, .. } = fresh.flatten();
@@ -337,14 +336,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         nodes
     }
 
-    /// The node that a leaf stands at; none where it is a spare.
+    /// The node of a backend; none for a hot spare.
     #[must_use]
     pub fn node_of(&self, leaf: LeafId) -> Option<NodeId> {
         let node = self.leaf_nodes.get(usize::from(leaf.0)).copied();
         node.filter(|&node| node != NodeId::HOST && self.shape[node.index()].leaf == Some(leaf))
     }
 
-    /// A node's parent learns what happened to it, and may begin to rebuild.
+    /// Reports a change of a node to its parent's scheme, which may begin to rebuild.
     pub(super) fn tell_parent<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,
@@ -365,7 +364,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.begin_rebuild(now, parent);
     }
 
-    /// A leaf reports an event of its own.
+    /// Handles an event of a backend.
     #[cold]
     fn hear<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, (leaf, page): (LeafId, Page), part: Part) {
         let Some(node) = self.node_of(leaf) else { return };
@@ -386,7 +385,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         } else if part == Part::Retired {
             self.tell_parent(leaves, now, node, Change::Retired(page));
         } else if !self.is_before(node, page) && !leaves.holds(leaf, page) {
-            // What has been written there since is there.
+            // A page that was written since is not missing.
             (self.troubled, self.announced) = (true, true);
             self.gaps.set(node, page.0, true);
             let change = if part == Part::Refused { Change::Refused(page) } else { Change::Damaged(page) };
@@ -397,7 +396,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Nothing is under way.
+    /// Whether no operation is in progress.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.joins.live() == 0 && self.frames.live() == 0 && self.parked.is_empty()
@@ -413,7 +412,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.schemes[node.index()].as_mut().expect("an inner node has a scheme")
     }
 
-    /// Asks the scheme at `node`, and shows it what it may look at.
+    /// Calls the scheme at `node` with its view.
     #[inline(always)]
     pub(super) fn consult<L: Leaves<C>, T>(
         &mut self,
@@ -428,7 +427,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         ask(scheme, &View { shape, node, below: leaves, locks, gaps, deeper: &deeper, fell_short: false })
     }
 
-    /// An empty plan; it is given back by pushing it on `plans`.
+    /// An empty plan; the caller returns it by pushing it onto `plans`.
     #[inline]
     pub(super) fn blank_plan(&mut self) -> Box<Plan> {
         let mut plan = self.plans.pop().unwrap_or_default();
@@ -436,7 +435,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         plan
     }
 
-    /// A join for this many pages.
+    /// A completion counter for this many pages.
     #[inline]
     pub(super) fn claim_join(&mut self, pages: u32) -> Id<Join> {
         let join = self.joins.claim();
@@ -444,7 +443,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         join
     }
 
-    /// Takes in that pages are done.
+    /// Handles the completion of pages.
     #[inline]
     fn complete<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, done: &Done<C>) {
         if let Some((leaf, page)) = done.failed {

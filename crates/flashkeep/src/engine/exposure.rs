@@ -8,7 +8,7 @@ use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::kernel::{Bits, SimTime};
 
-/// What one node's next failure would cost, added up over time.
+/// The pages that the next failure of a node would lose, summed over time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Exposed {
     pages: u64,
@@ -24,13 +24,13 @@ impl Exposed {
     }
 }
 
-/// The same for all nodes, and what came of it.
+/// The same for all nodes, and the pages that were lost.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exposure {
     nodes: Vec<Exposed>,
-    /// Pages of the whole tree that a read, or the completion of a part, failed to get.
+    /// Pages of the root that a read, or the merge of a part, could not get.
     pub(super) lost: Bits,
-    /// Page reads for the host that a failed unit would have served.
+    /// Page reads of the host that another copy or parity served because a unit failed.
     pub(super) rescued: u64,
 }
 
@@ -41,7 +41,7 @@ impl Exposure {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// The scheme at `node` may have changed its mind about what it exposes.
+    /// Updates the number of pages that the scheme at `node` exposes.
     #[inline(always)]
     pub(super) fn note_exposure(&mut self, now: SimTime, node: NodeId) {
         let Some(scheme) = &self.schemes[node.index()] else { return };
@@ -52,21 +52,22 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// It is time 0, and nothing has stood unprotected yet.
+    /// Sets the time to 0 and the sum over time to 0.
     pub(super) fn forget_exposure(&mut self) {
         for node in &mut self.exposure.nodes {
             (node.since, node.page_ns) = (SimTime::ZERO, 0);
         }
     }
 
-    /// Page-nanoseconds that stood unprotected until `now`: pages that the failure of one more unit would have cost.
+    /// Unprotected page-nanoseconds until `now`: pages that the failure of one more unit would have lost, times how
+    /// long.
     #[must_use]
     pub fn unprotected_page_ns(&self, now: SimTime) -> u128 {
         let open = |this: &Exposed| u128::from(this.pages) * u128::from(now.since(this.since).0);
         self.exposure.nodes.iter().map(|this| this.page_ns + open(this)).sum()
     }
 
-    /// Pages that the failure of one more unit would cost now.
+    /// The number of pages that the failure of one more unit would lose now.
     #[must_use]
     pub fn exposed(&self) -> u64 {
         self.exposure.nodes.iter().map(|this| this.pages).sum()
@@ -78,46 +79,46 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         !self.troubled
     }
 
-    /// Whether all that is missing, if anything is, are pages that reads have found unreadable: they are brought back one
-    /// by one, without a rebuild that anything else would have to know of.
+    /// Whether nothing is missing but pages that reads have found unreadable: these are repaired one by one, without a
+    /// rebuild phase.
     #[must_use]
     pub fn heals_in_passing(&self) -> bool {
         !self.announced
     }
 
-    /// All that was missing has been brought back.
+    /// All missing pages have been restored.
     pub fn forget_announced(&mut self) {
         self.announced = false;
     }
 
-    /// Whether everything is as redundant as it is meant to be.
+    /// Whether all pages have full redundancy.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.schemes.iter().flatten().all(Scheme::is_whole)
     }
 
-    /// Pages that were asked for and that nothing could bring back, each once.
+    /// Unrecoverable pages found so far, each counted once.
     #[must_use]
     pub fn lost(&self) -> &Bits {
         &self.exposure.lost
     }
 
-    /// A page that a command relied on is found to be lost.
+    /// Records that a page needed by a command is lost.
     pub fn lose_page(&mut self, page: Page) {
         self.exposure.lost.set(page.0, true);
     }
 
-    /// A page that could not be read is missed by no command.
+    /// Removes a page from the lost ones: no command needed its contents.
     pub fn find_page(&mut self, page: Page) {
         self.exposure.lost.set(page.0, false);
     }
 
-    /// What was read since is not counted.
+    /// Reads since then are not counted.
     pub fn set_rescued(&mut self, rescued: u64) {
         self.exposure.rescued = rescued;
     }
 
-    /// Whether a leaf has a page as it ought to be: it answers, and the page is no gap.
+    /// Whether a backend has the current contents of a page: it responds, and the page is not missing.
     #[must_use]
     pub fn is_intact(&self, leaf: LeafId, page: Page) -> bool {
         let node = self.node_of(leaf);
@@ -128,7 +129,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node.is_some_and(has) && through.is_none_or(has)
     }
 
-    /// Page reads for the host that a failed unit would have served, and another copy or parity did.
+    /// Page reads of the host that another copy or parity served because a unit failed.
     #[must_use]
     pub fn rescued(&self) -> u64 {
         self.exposure.rescued

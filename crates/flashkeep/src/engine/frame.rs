@@ -1,4 +1,4 @@
-//! A plan under way: its steps, how far they are, and what it was started with.
+//! A running plan: its steps, their progress, and its inputs.
 
 use super::command::{Command, Verb};
 use super::leaves::Ticket;
@@ -9,77 +9,77 @@ use super::requests::Join;
 use super::tree::NodeId;
 use crate::kernel::{Id, SimTime, Span};
 
-/// A plan under way.
+/// A running plan.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frame {
     pub(super) node: NodeId,
     pub(super) join: Id<Join>,
     pub(super) caller: Ticket,
     pub(super) command: Command,
-    /// No caller: it works for the scheme itself.
+    /// None for background work of the scheme.
     pub(super) background: bool,
     pub(super) steps: Vec<Step>,
-    /// The first place of each step among the join's pages.
+    /// For each step, the first place of its pages in the completion counter.
     pub(super) bases: Vec<u32>,
     /// The first step that has not been submitted.
     pub(super) next: usize,
-    /// The stripe that it works on, and whether it still keeps others from it.
+    /// The stripe that it works on, and whether it still holds the lock.
     pub(super) key: Option<Key>,
     pub(super) holding: bool,
-    /// No other plan works on its stripe: it holds it, or repairs for one that does.
+    /// No other plan works on its stripe: it holds the lock, or it is a repair for a plan that does.
     pub(super) sheltered: bool,
     pub(super) release: Release,
     pub(super) tell: Tell,
-    /// Nothing from this step on is waited for.
+    /// The caller does not wait for steps from this one on.
     pub(super) awaited: usize,
-    /// How far each step is, where that matters.
+    /// The progress of each step, if it is tracked.
     pub(super) progress: Vec<Progress>,
     pub(super) service: Span,
     pub(super) told: bool,
-    /// Continuations that still name this frame.
+    /// The number of pending continuations that refer to this frame.
     pub(super) due: u8,
     pub(super) over: bool,
     /// A member has refused a page of its stripe.
     pub(super) refused: bool,
-    /// When it was begun, if it is a piece of a rebuild.
+    /// When it began, for a piece of a rebuild.
     pub(super) rebuilds: Option<SimTime>,
-    /// Pages that go into its sums, and whether it waits for the controller to add them.
+    /// The number of pages in its sums, and whether it waits for the controller to add them.
     pub(super) summed: u32,
     pub(super) adding: bool,
-    /// Row 0 of its sums began with a running parity.
+    /// Row 0 of its sums started with a running parity.
     pub(super) peeked: bool,
-    /// Whether the plan needs the second sum.
+    /// Whether the plan needs the Q sum.
     pub(super) second: bool,
     pub(super) keep: Option<Key>,
     /// What it is under way under.
     pub(super) under: Option<Key>,
-    /// What it is to bring, where that could not be read.
+    /// The repair that it carries out, if it is one.
     pub(super) repair: Option<Box<Repair>>,
-    /// Places that nothing below could bring; how many of them the caller has been told of.
+    /// Places of unrecoverable pages, and how many of them the caller has been told.
     pub(super) lost: Vec<u32>,
     pub(super) lost_told: usize,
 }
 
-/// What a plan repairs.
+/// The failed read that a plan repairs.
 #[derive(Clone, Debug)]
 pub(super) struct Repair {
     /// The page that could not be read.
     pub(super) wanted: FailedPage,
-    /// The step that failed, and those before it that this repair is a part of.
+    /// The step that failed, after the failed steps of the repairs that this one belongs to.
     pub(super) failed: Vec<Step>,
 }
 
-/// How far a step is.
+/// The progress of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     pub(super) left: u32,
     acknowledged: SimTime,
-    /// It went to a member that does not answer.
+    /// It was sent to a member that does not respond.
     pub(super) void: bool,
 }
 
 impl Frame {
-    /// Begins a plan where another one was, whose buffers are used again; how many places its pages take.
+    /// Begins a plan in a freed frame, whose buffers are reused; returns the number of places of its pages.
     pub(super) fn begin(&mut self, start: Start, plan: &mut Plan) -> u32 {
         self.node = start.node;
         self.caller = start.caller;
@@ -106,7 +106,7 @@ impl Frame {
         self.take_steps(plan)
     }
 
-    /// Takes a plan's steps; how many places their pages take.
+    /// Takes over a plan's steps; returns the number of places of their pages.
     fn take_steps(&mut self, plan: &mut Plan) -> u32 {
         self.steps.clear();
         std::mem::swap(&mut self.steps, &mut plan.steps);
@@ -129,7 +129,7 @@ impl Frame {
         places
     }
 
-    /// Whether it has not come to its end; of a place in the arena that is free, that it has.
+    /// Whether the plan is still running; false for a free place of the arena.
     pub(super) fn is_under_way(&self) -> bool {
         self.join.is_some() && !self.over
     }
@@ -160,7 +160,7 @@ impl Frame {
         steps.rev().find_map(found)
     }
 
-    /// When the first step is acknowledged, of those that are known and count.
+    /// The earliest known acknowledgement of the steps that count.
     pub(super) fn first(&self) -> Option<SimTime> {
         let steps = self.progress[..self.next].iter().zip(&self.steps);
         let known = steps.filter(|(progress, step)| progress.left == 0 && !progress.void && step.travels());
@@ -194,12 +194,12 @@ impl Frame {
     }
 }
 
-/// What a plan is started with.
+/// The inputs of a plan.
 pub(super) struct Start {
     pub(super) node: NodeId,
     pub(super) command: Command,
     pub(super) caller: Ticket,
-    /// The stripe, already taken.
+    /// The stripe, already locked.
     pub(super) key: Option<Key>,
     pub(super) sheltered: bool,
     pub(super) repair: Option<Box<Repair>>,
@@ -212,7 +212,7 @@ impl Start {
     }
 }
 
-/// Pages that go into a plan's sums.
+/// The number of pages in a plan's sums.
 pub(super) fn summed(steps: &[Step]) -> u32 {
     let parity = |step: &&Step| step.command.verb == Verb::Write && matches!(step.role, Role::P | Role::Q);
     let pages = |step: &Step| u32::from(step.command.count);

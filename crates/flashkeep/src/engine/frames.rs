@@ -1,8 +1,8 @@
-//! How plans run that need more than their caller's counter: stages, a stripe, sums, steps without a waiting request.
+//! Runs plans that need more than their caller's counter: stages, a stripe, sums, or steps without a waiting request.
 //!
-//! A frame's join has two counters. `undurable` drives the stages: the next one starts when all that was
-//! submitted is durable. `unacknowledged` drives the caller: it is told when all that it waits for is
-//! acknowledged, at once with the durable instant where that is known by then too, otherwise in two parts.
+//! A frame's completion counter counts two completions. `undurable` drives the stages: the next one starts when all
+//! submitted pages are durable. `unacknowledged` drives the caller, who is told when all pages that it waits for are
+//! acknowledged: in one message with the durable instant if that is known by then, otherwise in two.
 
 use super::command::{Command, Flags, Verb};
 use super::contents::Contents;
@@ -27,7 +27,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         start: Start,
         plan: &mut Plan,
     ) {
-        // What happened before time 0 took no time.
+        // Work before time 0 takes no time.
         let flags =
             plan.steps.first().map_or(start.command, |step| step.command).flags.with(start.command.flags);
         let xor = self.controller_of(start.node).xor;
@@ -48,7 +48,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.run_stage(leaves, now, id);
     }
 
-    /// Submits the steps of the next stage; with none left, the plan is over.
+    /// Submits the steps of the next stage; without further steps, the plan ends.
     pub(super) fn run_stage<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &mut self.frames[id];
         let (join, node) = (frame.join, frame.node);
@@ -69,7 +69,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             frame.next = at + 1;
             if C::KEEP || !frame.lost.is_empty() {
-                // Which takes a flag from the step where what that replaces has been lost.
+                // This clears a flag of the step if the contents that it replaces are lost.
                 self.work_out(id, at);
             }
             let frame = &self.frames[id];
@@ -111,7 +111,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.stage_over(leaves, now, id);
     }
 
-    /// The controller adds up the pages of a plan, one plan after the other; then the stage goes on.
+    /// The controller computes the sums of a plan, one plan after the other; then the stage continues.
     fn add_up(&mut self, now: SimTime, id: Id<Frame>) {
         let frame = &mut self.frames[id];
         let pages = std::mem::take(&mut frame.summed);
@@ -124,7 +124,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.due.push(end, Due::Stage(id.raw()));
     }
 
-    /// The node that a plan means by a member.
+    /// The node of a plan's member.
     pub(super) fn target(&self, id: Id<Frame>, member: Member) -> NodeId {
         let frame = &self.frames[id];
         if frame.node == NodeId::HOST {
@@ -149,8 +149,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A member that does not answer has been given a write: a plan that notifies its caller of the first that is
-    /// done does not mean that.
+    /// A write was sent to a member that does not respond: it does not count for a plan that is acknowledged with its
+    /// first step.
     pub(super) fn void(&mut self, node: NodeId, ticket: Ticket) {
         let frame = self.joins[ticket.owner].frame;
         let parent = self.shape[node.index()].parent.map(|(parent, _)| parent);
@@ -160,7 +160,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Pages of a frame's step are done: contents to their places and sums, counters down, and on.
+    /// Handles completed pages of a frame's step: stores contents, adds to the sums, updates counters, and continues
+    /// the plan.
     #[inline(never)]
     pub(super) fn receive<L: Leaves<C>>(
         &mut self,
@@ -206,7 +207,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// The caller goes on as soon as nothing that it waits for is missing, though more is to come.
+    /// The caller continues when all pages that it waits for are done, even if others follow.
     #[inline(never)]
     fn tell_if_acknowledged<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &self.frames[id];
@@ -216,7 +217,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// All steps submitted so far are durable: on to the next stage when that is so.
+    /// If all steps submitted so far are durable, the next stage starts.
     fn stage_over<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &mut self.frames[id];
         let join = &mut self.joins[frame.join];
@@ -227,7 +228,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Every step is done: the caller is told, and once that is durable the stripe is let go.
+    /// All steps are acknowledged: tells the caller; the stripe is released when they are durable.
     fn finish<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &mut self.frames[id];
         let join = &mut self.joins[frame.join];
@@ -251,7 +252,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Tells the caller of a plan, and hands up what it read.
+    /// Tells the caller of a plan, and passes up the contents that it read.
     fn tell<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,
@@ -303,7 +304,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         frame.lost[..frame.lost_told].contains(&place) || self.is_spoiled(id, frame.step_of(place), place)
     }
 
-    /// The plan is durable: its stripe is free, its frame is gone.
+    /// The plan is durable: releases its stripe and frees its frame.
     pub(super) fn over<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &mut self.frames[id];
         frame.over = true;
@@ -350,7 +351,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Has something done for a frame at `when`; false where that is now.
+    /// Schedules the continuation of a frame at `when`; false if that is now.
     #[inline(always)]
     fn put_off(&mut self, now: SimTime, when: SimTime, id: Id<Frame>, due: Due) -> bool {
         let later = when > now;
@@ -361,7 +362,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         later
     }
 
-    /// What was to be done for a frame later is due now; one that is over was only kept for that.
+    /// A continuation of a frame is due; a frame whose plan has ended was kept only for it.
     pub(super) fn arrive<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,

@@ -12,15 +12,15 @@ use super::scheme::{Change, Scheme};
 use super::tree::{NodeId, Shape};
 use crate::kernel::{Bits, SimTime};
 
-/// The gaps of all nodes.
+/// The missing pages of all nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gaps {
     nodes: Vec<Option<Gap>>,
-    /// Pages of the root that were ever written although their old part was lost: the OOB metadata of such a page says so.
+    /// Pages of the root that were written in part after their old part was lost: their OOB metadata says so.
     poisoned: Bits,
 }
 
-/// The gaps of one node: those pages, or all but those.
+/// The missing pages of one node: those in the set, or all but those.
 #[derive(Clone, Debug, Default)]
 struct Gap {
     all_but: bool,
@@ -35,7 +35,7 @@ impl Gaps {
         gap.pages.has(page) != gap.all_but
     }
 
-    /// From now on the node lacks the page, or has it.
+    /// Records that the node lacks the page, or has it.
     pub(super) fn set(&mut self, node: NodeId, page: u32, lacks: bool) {
         if self.lacks(node, page) == lacks {
             return;
@@ -44,27 +44,27 @@ impl Gaps {
         gap.pages.set(page, lacks != gap.all_but);
     }
 
-    /// The node lacks everything.
+    /// Records that the node lacks all pages.
     pub(super) fn all(&mut self, node: NodeId) {
         *self.gap(node) = Gap { all_but: true, pages: Bits::default() };
     }
 
-    /// The node lacks nothing.
+    /// Records that the node lacks no page.
     pub(super) fn none(&mut self, node: NodeId) {
         *self.gap(node) = Gap::default();
     }
 
-    /// A page of the root is written although a part of it is lost.
+    /// Records that a page of the root is written although a part of it is lost.
     pub(super) fn poison(&mut self, page: u32) {
         self.poisoned.set(page, true);
     }
 
-    /// After a power cut the gaps of the root are known, from a log; those of members are found again.
+    /// After a power cut: missing pages of the root are known from a log; those of members are determined again.
     pub(super) fn forget_members(&mut self) {
         self.nodes.truncate(NodeId::ROOT.index() + 1);
     }
 
-    /// A page goes to another address, as it is; what it leaves behind is a known zero.
+    /// A page is moved to another address; its old address is a known zero.
     pub(super) fn rename(&mut self, node: NodeId, from: u32, to: u32) {
         let lacks = self.lacks(node, from);
         self.set(node, to, lacks);
@@ -80,9 +80,9 @@ impl Gaps {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Of a member that has just been replaced, or has come back, nothing is known but that it lacks pages. It has those
-    /// that are known zeros: pages of which a scheme has several copies, all equal, and one that lacks nothing holds
-    /// nothing.
+    /// A member that has just been replaced, or responds again, is recorded to lack pages. This clears the record of
+    /// known zeros: pages of which a scheme has several equal copies, if a member that lacks nothing does not hold the
+    /// page.
     pub(super) fn close_gaps_of_zeros<L: Leaves<C>>(&mut self, leaves: &L, node: NodeId) {
         if !self.scheme(node).is_some_and(Scheme::is_carefree) {
             return;
@@ -107,7 +107,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A node has refused a page: background work on the stripe of that falls short.
+    /// A node has refused a page: background work on its stripe falls short.
     pub(super) fn note_refused(&mut self, child: NodeId, page: Page) {
         let Some((node, member)) = self.shape[child.index()].parent else { return };
         let Some(scheme) = self.scheme(node) else { return };
@@ -121,8 +121,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             .for_each(|frame| frame.refused = true);
     }
 
-    /// A power cut has brought back contents of the root's page that no write had: if they are those of a page that was
-    /// written although a part of it was lost, it is lost again.
+    /// Recovery found contents of a root's page that are not those of a write. If the page had been written although a
+    /// part of it was lost, it is lost again.
     pub fn lose_if_poisoned(&mut self, page: Page) -> bool {
         let poisoned = self.gaps.poisoned.has(page.0);
         if poisoned {
@@ -131,8 +131,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         poisoned
     }
 
-    /// A read has found that a node cannot bring a page. If that is still so of what the node holds now, it lacks the page
-    /// from here on, and its parent's scheme brings it back like anything else that is missing.
+    /// A read of a node's page has failed. If the page is still unreadable, it is recorded as missing, and the scheme
+    /// of the node's parent rebuilds it like other missing pages.
     #[cold]
     pub(super) fn note_unreadable<L: Leaves<C>>(
         &mut self,
@@ -151,8 +151,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.tell_parent(leaves, now, node, Change::Unreadable(page));
     }
 
-    /// Whether nothing that a node holds of a page now can be read. Of a scheme that holds it in several places, or could
-    /// reconstruct it, this is asked once it has not been able to. A member that does not answer may come back.
+    /// Whether no place of a node's page can be read now. For a scheme with several copies or with parity this is
+    /// called after its repair failed. A member that does not respond may respond later.
     fn is_unreadable<L: Leaves<C>>(&self, leaves: &L, node: NodeId, page: Page) -> bool {
         let shape = &self.shape[node.index()];
         if !shape.alive {

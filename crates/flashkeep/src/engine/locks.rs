@@ -9,25 +9,25 @@ use crate::device::port::Merge;
 use crate::kernel::{Arena, Id, mix};
 use std::collections::VecDeque;
 
-/// What waits for a stripe.
+/// A command or repair that waits for a stripe.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Waiting {
     /// A command to be planned when the stripe is free.
     Command(Command, Ticket),
-    /// A page at the top that is written in part.
+    /// A partial-page write at the root.
     Merge(Merge, Ticket),
     /// A page of a member to be repaired when the stripe is free.
     Repair(FailedPage),
 }
 
-/// What a plan wants of a stripe, or holds.
+/// The mode of a lock that a plan wants or has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// To go behind those who have it to themselves.
+    /// Waits for exclusive holders, without holding the stripe.
     Pass,
-    /// That it stays as it is.
+    /// Shared: the stripe does not change.
     Share,
-    /// To have it to itself.
+    /// Exclusive.
     Hold,
 }
 
@@ -36,18 +36,19 @@ pub(super) enum Mode {
 struct Stripe {
     node: NodeId,
     key: Key,
-    /// How many share it; 0 if one plan holds it exclusively.
+    /// The number of sharers; 0 if one plan holds it exclusively.
     sharers: u32,
     waiting: VecDeque<Waiting>,
     /// The next one in its chain.
     next: Id<Stripe>,
 }
 
-/// The stripes that are held, and who waits for them: in chains by their hash, as many as there were ever stripes.
+/// The stripes that are held, and their waiters, in hash chains. There are as many entries as stripes were ever held at
+/// once.
 #[derive(Clone, Debug)]
 pub(super) struct Locks {
     stripes: Arena<Stripe>,
-    /// Where each chain begins. Their number is a power of two.
+    /// The first entry of each chain. The number of chains is a power of two.
     chains: Vec<Id<Stripe>>,
     spare: Vec<VecDeque<Waiting>>,
 }
@@ -65,7 +66,7 @@ impl Locks {
         self.find(node, key).is_some()
     }
 
-    /// Queues behind the plan that is in the way; false if there is none.
+    /// Queues a waiter if a plan holds the stripe in a conflicting mode; false if none does.
     #[inline]
     pub(super) fn queue(
         &mut self,
@@ -86,7 +87,7 @@ impl Locks {
         true
     }
 
-    /// Commands of a node that wait, stripe by stripe in order.
+    /// The waiting commands of a node, by stripe and in order.
     pub(super) fn waiting(&self, node: NodeId) -> impl Iterator<Item = &Command> {
         let of_node = self.stripes.places().filter(move |stripe| stripe.node == node);
         of_node.flat_map(|stripe| &stripe.waiting).filter_map(|waiting| match waiting {
@@ -95,7 +96,7 @@ impl Locks {
         })
     }
 
-    /// Takes the stripe, which must be free for that.
+    /// Locks the stripe, which must be free for this mode.
     pub(super) fn take(&mut self, node: NodeId, key: Key, mode: Mode) {
         let sharers = match mode {
             Mode::Pass => return,
@@ -120,7 +121,7 @@ impl Locks {
         stripe.next = std::mem::replace(&mut self.chains[chain], id);
     }
 
-    /// Lets the stripe go; those who waited, in order, if it is free now.
+    /// Releases the stripe; returns its waiters, in order, if it is free now.
     pub(super) fn release(&mut self, node: NodeId, key: Key) -> Option<VecDeque<Waiting>> {
         let chain = self.chain(node, key);
         let (before, id) = self.find_in(chain, node, key);
@@ -143,7 +144,7 @@ impl Locks {
         waiting
     }
 
-    /// Gives an emptied list back for use again.
+    /// Takes back an emptied list for reuse.
     pub(super) fn recycle(&mut self, list: VecDeque<Waiting>) {
         debug_assert!(list.is_empty());
         self.spare.push(list);
@@ -173,7 +174,7 @@ impl Locks {
         (before, at)
     }
 
-    /// Twice as many chains.
+    /// Doubles the number of chains.
     #[cold]
     fn grow(&mut self) {
         let twice = vec![Id::NONE; 2 * self.chains.len()];

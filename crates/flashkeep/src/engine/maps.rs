@@ -1,4 +1,5 @@
-//! Maps: nodes with one member that say where its pages are. What happens to the member happens to the map.
+//! Maps: nodes with one member that determine the places of its pages. A failure or replacement of the member applies
+//! to the map as well.
 
 use super::command::{Command, Page};
 use super::contents::Contents;
@@ -15,14 +16,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         parent.is_some_and(|(parent, _)| self.scheme(parent).is_some_and(Scheme::is_map))
     }
 
-    /// The leaf that stands at a node, if one does.
+    /// The backend of a node, if it is a leaf.
     #[must_use]
     pub fn leaf_at(&self, node: NodeId) -> Option<LeafId> {
         self.shape[node.index()].leaf
     }
 
-    /// Whether the map above a leaf, if there is one, has plans under way or commands that wait: it is not replaced
-    /// before these have come to their end.
+    /// Whether the map above a backend, if there is one, has plans in progress or waiting commands: it is not replaced
+    /// before these have ended.
     #[must_use]
     pub fn is_map_at_work(&self, leaf: LeafId) -> bool {
         let member = self.node_of(leaf).filter(|&node| self.is_below_map(node));
@@ -30,7 +31,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         map.is_some_and(|(map, _)| self.is_at_work(map))
     }
 
-    /// Something has happened to a map's member: it has happened to the map, and may have cost pages of the map's.
+    /// A map's member has changed: applies the change to the map, which may have lost pages.
     #[cold]
     pub(super) fn pass_up<L: Leaves<C>>(
         &mut self,
@@ -48,7 +49,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A map has no place for the pages of a write.
+    /// A map has no room for the pages of a write.
     #[cold]
     pub(super) fn refuse<L: Leaves<C>>(
         &mut self,

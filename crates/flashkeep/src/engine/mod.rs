@@ -1,16 +1,16 @@
-//! Commands, plans, joins, the executor and the laws of order. Knows no scheme by name.
+//! Commands, plans, completion counters, the executor and the laws of order. It does not depend on particular schemes.
 //!
-//! Commands flow down, completions flow up, nothing flows sideways. A *scheme* turns a command into a plan
-//! (steps in stages); the *executor* carries plans out and keeps three laws of order:
+//! Commands go down the tree, completions go up; members do not communicate with each other. A *scheme* turns a command
+//! into a plan (steps in stages); the *executor* carries plans out and keeps three laws of order:
 //!
-//! 1. Overlapping commands of one parent take effect in the order submitted (leaves keep it from submission
-//!    on; a scheme that delays part of a command says so by holding its stripe). A read that had to be repaired,
-//!    or that a scheme redirected ([`Lock::Detour`]), may see what was written since, never what was written before.
-//! 2. A read of what is still in flight is served from the controller's memory (leaves).
+//! 1. Overlapping commands of one parent take effect in the order submitted. (Backends keep this order from submission
+//!    on; a scheme that delays part of a command holds its stripe.) A read that had to be repaired, or that a scheme
+//!    redirected ([`Lock::Detour`]), may see newer writes, never older contents.
+//! 2. A read of a page in flight is served from the controller's memory (by backends).
 //! 3. Plans that hold the same stripe run one after the other, repairs of that stripe included.
 //!
-//! A page that nothing can bring back stays lost: what would be worked out from it is marked as lacking where it
-//! is written ([`View::has`]), so that it is reported again and never returned as something else.
+//! An unrecoverable page stays lost: pages that would be computed from it are recorded as missing where they are
+//! written ([`View::has`]), so that reads report them as lost and never return wrong contents.
 
 mod background;
 mod coming;

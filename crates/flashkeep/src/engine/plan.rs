@@ -3,22 +3,22 @@
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 
-/// A child of a node, counted from 0.
+/// The number of a child of a node, from 0.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
 pub struct Member(pub u8);
 
-/// What a lock is on: a stripe's number, as the scheme counts them.
+/// The key of a lock: the number of a stripe, as the scheme counts stripes.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
 pub struct Key(pub u64);
 
-/// What a step's page is within its stripe. The executor does the arithmetic from this alone:
-/// `Data(i)` goes into the P sum with 1 and into the Q sum with gⁱ, reads of `P` and `Q` go into their own
-/// sum, writes of `P` and `Q` write it. The `Lost` ones are what the sums then say the page must have been: a
-/// plan names every unit that it does without (two at most), and it reads all the others that it needs.
+/// The role of a step's page within its stripe. The executor computes parity from roles alone: `Data(i)` is added to
+/// the P sum with factor 1 and to the Q sum with factor gⁱ; a read of `P` or `Q` is added to its own sum, a write of
+/// `P` or `Q` writes the sum. A unit with a `Lost` role is solved from the sums: a plan names every unit that it lacks
+/// (at most two), and reads all others that it needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
     /// A page of no stripe.
@@ -30,16 +30,16 @@ pub enum Role {
     P,
     /// The second parity.
     Q,
-    /// Data page `i`, worked out from the others: as a read it goes to the caller, as a write to the member.
+    /// Data page `i`, reconstructed from the others: a read delivers it to the caller, a write to the member.
     Lost(u8),
-    /// The XOR parity, worked out.
+    /// The XOR parity, reconstructed.
     LostP,
-    /// The second parity, worked out.
+    /// The second parity, reconstructed.
     LostQ,
 }
 
 impl Role {
-    /// The same unit, to be worked out instead of read.
+    /// The same unit, reconstructed instead of read.
     #[must_use]
     pub fn lost(self) -> Role {
         match self {
@@ -50,7 +50,7 @@ impl Role {
         }
     }
 
-    /// Whether it is worked out and not read.
+    /// Whether the page is reconstructed and not read.
     #[must_use]
     pub fn is_lost(self) -> bool {
         matches!(self, Role::Lost(_) | Role::LostP | Role::LostQ)
@@ -60,29 +60,29 @@ impl Role {
 /// One step of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// What the member is asked.
+    /// The command for the member.
     pub command: Command,
-    /// Where the pages stand in the caller's run. Places beyond it (in the background, all of them) are the
-    /// plan's own: a write takes what an earlier read brought to the same place. [`Step::NOWHERE`] for pages
-    /// that only the sums need.
+    /// The index of the step's first page among the pages of the caller's command. Indices beyond them (in the
+    /// background, all) are buffers of the plan: a write takes the contents that an earlier read brought to the same
+    /// index. [`Step::NOWHERE`] for pages that only the sums need.
     pub at: u16,
-    /// Which row of the sums the first page belongs to; the others follow.
+    /// The row of sums (one row per stripe) of the first page; each following page belongs to the next row.
     pub row: u16,
-    /// What the page is.
+    /// The role of the page.
     pub role: Role,
-    /// Who is asked.
+    /// The member that carries out the command.
     pub member: Member,
-    /// Steps of a stage start when those of the stage before are durable.
+    /// The stage, from 0: steps of a stage start when all steps of the stage before are durable.
     pub stage: u8,
-    /// The caller does not wait for this step, only the stripe's lock does.
+    /// The caller does not wait for this step; the stripe's lock is held until it is durable.
     pub later: bool,
 }
 
 impl Step {
-    /// Only the sums need the pages.
+    /// The value of [`Step::at`] for pages that only the sums need.
     pub const NOWHERE: u16 = u16::MAX;
 
-    /// `member` does `command`, whose pages are the caller's from `at` on.
+    /// `member` carries out `command`, whose pages are the caller's pages from index `at` on. Stage 0, role `Plain`.
     #[must_use]
     pub fn new(member: Member, command: Command, at: u16) -> Self {
         Step { command, at, member, ..Step::default() }
@@ -95,22 +95,22 @@ impl Step {
         Step { role, ..Step::new(member, command, Step::NOWHERE) }
     }
 
-    /// `member` writes a page that the plan works out.
+    /// `member` writes a page that the plan computes (parity, or a reconstructed page).
     #[must_use]
     pub fn store(member: Member, page: Page, role: Role, cause: Cause) -> Self {
         let command = Command::new(Verb::Write, page, 1).because(cause);
         Step { role, ..Step::new(member, command, Step::NOWHERE) }
     }
 
-    /// The old contents of the caller's page `at`, which it has just read ([`Flags::OLD_IN_HAND`]): nothing is
-    /// asked of the member.
+    /// Adds the old contents of the caller's page `at` to the sums. The caller has just read them
+    /// ([`Flags::OLD_IN_HAND`]), so the member reads nothing.
     #[must_use]
     pub fn in_hand(member: Member, page: Page, at: u16, role: Role) -> Self {
         let command = Command { flags: Flags::OLD_IN_HAND, ..Command::new(Verb::Read, page, 1) };
         Step { role, ..Step::new(member, command, at) }
     }
 
-    /// The caller's page `at` is one that the member's map lacks.
+    /// The caller's page `at` is missing in the member's map.
     #[must_use]
     pub fn missing(member: Member, command: Command, at: u16) -> Self {
         Step::new(member, Command { flags: Flags::MISSING, ..command }, at)
@@ -140,7 +140,7 @@ impl Step {
         Step { later: true, ..self }
     }
 
-    /// Whether it is the old contents of a page that the caller hands in.
+    /// Whether the step stands for old contents that the caller supplies.
     pub(super) fn is_in_hand(&self) -> bool {
         self.command.verb == Verb::Read && self.command.flags.has(Flags::OLD_IN_HAND)
     }
@@ -150,87 +150,89 @@ impl Step {
         self.command.flags.has(Flags::MISSING)
     }
 
-    /// Whether its pages are what the sums come to.
+    /// Whether the contents of its pages are computed from the sums.
     pub(super) fn is_from_sums(&self) -> bool {
         let parity = matches!(self.role, Role::P | Role::Q) && self.command.verb == Verb::Write;
         parity || self.role.is_lost()
     }
 
-    /// Whether it needs the second sum.
+    /// Whether it needs the Q sum.
     pub(super) fn is_of_second_sum(&self) -> bool {
         matches!(self.role, Role::Q | Role::LostQ | Role::Lost(_))
     }
 
-    /// Whether the member below has anything to do for it.
+    /// Whether the step sends a command to the member.
     pub(super) fn travels(&self) -> bool {
         self.command.verb != Verb::Read || !(self.role.is_lost() || self.is_in_hand() || self.is_missing())
     }
 
-    /// Whether its places include `place`.
+    /// Whether `place` is among the indices of its pages.
     pub(super) fn covers(&self, place: u16) -> bool {
         self.at != Step::NOWHERE && (self.at..self.at + self.command.count).contains(&place)
     }
 }
 
-/// When the caller of a plan is told.
+/// When a plan is acknowledged to its caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Tell {
     /// When every step that is not `later` is acknowledged.
     #[default]
     All,
-    /// When the first step is, of those whose member answers: for writes.
+    /// When the first step whose member responds is acknowledged: for writes of copies.
     First,
 }
 
-/// How long a plan's lock is held.
+/// How long a plan holds its lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Release {
-    /// Until everything is durable: the next plan finds the stripe whole on the media.
+    /// Until all steps are durable, so that the next plan finds the whole stripe on the media.
     #[default]
     Durable,
-    /// Until the last stage has been submitted: enough where the members keep the order from there.
+    /// Until the last stage has been submitted; enough if the members keep the order from then on.
     Submitted,
 }
 
-/// A scheme's decision about one command.
+/// A scheme's plan for one command, or for one piece of background work.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// What is done, stages ascending.
+    /// The steps, in ascending order of stages.
     pub steps: Vec<Step>,
-    /// When the caller is told.
+    /// When the plan is acknowledged to its caller.
     pub tell: Tell,
-    /// How long the lock is held.
+    /// How long the plan holds its lock.
     pub release: Release,
-    /// The stripe that a *background* plan works on; it must not be held (ask the view). Commands declare theirs
-    /// in `Scheme::lock`.
+    /// The stripe that a *background* plan locks; the scheme must check that it is free
+    /// ([`View::held`](super::View::held)). Commands declare theirs in `Scheme::lock`.
     pub hold: Option<Key>,
-    /// Row 0 of the sums starts from what the controller's memory keeps under this key: the running parity of a
-    /// stripe that is written by several commands.
+    /// Row 0 of the sums starts with the running parity that the controller keeps under this key, of a stripe that
+    /// several commands write.
     pub carry: Option<Key>,
-    /// What the last row comes to is kept under this key, for the next plan of that stripe, as soon as the last
+    /// The controller keeps the sums of the last row under this key for the stripe's next plan, as soon as the last
     /// stage has been submitted: plans of one stage that write an open stripe need not wait for each other.
     pub keep: Option<Key>,
-    /// Row 0 starts from what is kept under this key, which stays there: a repair that needs the running parity.
+    /// Row 0 starts with the running parity under this key, which the controller keeps as well: for a repair that needs
+    /// it.
     pub peek: Option<Key>,
-    /// The plan is under way under this key until it is durable ([`View::held`]); others may be, too, and nothing waits for that.
+    /// The plan counts as in progress under this key until it is durable ([`View::held`]). Several plans may have the
+    /// same key; the key locks nothing.
     ///
     /// [`View::held`]: super::View::held
     pub under: Option<Key>,
-    /// Pages of the command that are read elsewhere than they would have been, had no unit failed.
+    /// The number of pages of the command that are read from another place because a unit failed.
     pub rescued: u16,
-    /// The executor remembers the plan until it is over, even if it is one plain stage: the scheme cannot tell afterwards
-    /// which of its pages a member's page was ([`Scheme::owner`]).
+    /// The executor keeps the plan until it ends, even if it is a single plain stage: set by schemes that cannot map a
+    /// member's page back to theirs later ([`Scheme::owner`]).
     ///
     /// [`Scheme::owner`]: super::Scheme::owner
     pub keeps_frame: bool,
-    /// From now on the scheme has work that is not to wait, though the command is a read ([`Scheme::pressed`]).
+    /// The scheme has urgent work from now on, although the command is a read ([`Scheme::pressed`]).
     ///
     /// [`Scheme::pressed`]: super::Scheme::pressed
     pub presses: bool,
     /// Some of its steps rename pages: members that cannot do that copy them.
     pub renames: bool,
-    /// The command's pages have no place any more: they are missing from now on, and the node above is told
-    /// ([`Change::Refused`]). What the plan does besides is done.
+    /// The command's pages have no place any more: they are recorded as missing, and the node above is told
+    /// ([`Change::Refused`]). The steps of the plan are carried out.
     ///
     /// [`Change::Refused`]: super::Change::Refused
     pub refuses: bool,
@@ -262,8 +264,8 @@ impl Plan {
         self.steps.push(step);
     }
 
-    /// One stage, no stripe, everybody waited for: its steps can be the caller's own. Where there is nothing to sum
-    /// up, what written data are within their stripe does not matter.
+    /// Whether the plan is one stage without a stripe whose caller waits for all steps: these can count as the caller's
+    /// own. If contents are not kept, roles of written data do not matter.
     #[inline]
     pub(super) fn is_simple<C: Contents>(&self) -> bool {
         let data = |s: &Step| !C::KEEP && s.command.verb == Verb::Write && matches!(s.role, Role::Data(_));
@@ -282,52 +284,54 @@ impl Plan {
 /// Whether a command can be planned now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The plan stands.
+    /// The plan is complete and is carried out.
     Go,
-    /// Not now (no room in a log, in NVRAM, …): the command waits, and those behind it.
+    /// The scheme cannot plan the command now (no room in a log, in NVRAM, …): it waits, and so do later commands of
+    /// the node.
     Wait,
 }
 
-/// What a command needs of the stripe it touches.
+/// The lock that a command needs on its stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
     /// Nothing.
     Free,
-    /// It goes behind plans that hold or await the stripe, but holds nothing itself (a read).
+    /// The command waits for plans that hold or await the stripe, but does not hold it (a read).
     Pass(Key),
-    /// The same, but the stripe stays as it is until it is done (a read whose place must not be erased before a
-    /// repair of it could read the rest of the stripe). Sharers do not wait for each other.
+    /// The same, but the command shares the stripe until it ends, so that no plan changes it: a read whose place must
+    /// not be erased before its repair could read the rest of the stripe. Sharers do not wait for each other.
     Share(Key),
-    /// It has the stripe to itself.
+    /// The command holds the stripe exclusively.
     Hold(Key),
-    /// The same, of a read that the scheme redirects to a member that is kept from others meanwhile: commands that need
-    /// not wait for that may overtake the read, which may bring what they have written.
+    /// The same for a read that the scheme redirects to a member that it locks meanwhile. Commands that do not need
+    /// that member may overtake the read, which may then return the contents that they wrote.
     Detour(Key),
 }
 
-/// Why a scheme is asked for background work.
+/// The reason for a call of `Scheme::background`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// There were no requests for `Rhythm::idle_after`.
+    /// There were no requests of the host for `Rhythm::idle_after`.
     Idle,
     /// `Rhythm::wake_after` has passed since the last command that was not a read.
     Wake,
-    /// A failed member is to be rebuilt.
+    /// The scheme has pages to rebuild (`Scheme::rebuilding`).
     Rebuild,
-    /// A member is about to collect this page of its shadow: what still needs it there may want to hurry.
+    /// A member is about to collect this page of its hidden LBA range: the scheme may do now the work that needs the
+    /// page there.
     Leaving(Member, Page),
-    /// A member's collection has moved this page: what keeps its place elsewhere is out of date.
+    /// Garbage collection of a member has moved this page: a copy of its address elsewhere is outdated.
     Moved(Member, Page),
-    /// A command waits for this scheme to make room, or it has said itself that its work is not to wait
-    /// (`Scheme::pressed`). False once the room is on its way.
+    /// A command waits until the scheme has made room, or the scheme has urgent work (`Scheme::pressed`). The scheme
+    /// returns false when enough work for that has begun.
     Pressed,
 }
 
-/// What a repair came to.
+/// The result of `Scheme::repair`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The plan brings the page back.
+    /// The plan reads the page in another way.
     Planned,
-    /// Nothing below has it.
+    /// The page cannot be reconstructed.
     Lost,
 }

@@ -8,18 +8,18 @@ use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::kernel::{SimTime, Span};
 
-/// Pieces under way, or pausing, at a time.
+/// The number of pieces in progress, or in their pause, at a time.
 const AT_ONCE: u32 = 8;
 
-/// How long a piece that could not be begun waits (its stripe was held).
+/// The time after which a piece is tried again whose stripe was held.
 const AGAIN: Span = Span(1_000_000);
 
-/// What the controller can do besides moving pages.
+/// The controller's parity computation and pace of rebuilds.
 #[derive(Clone, Copy, Debug)]
 pub struct Controller {
-    /// What adding one page to a parity takes.
+    /// The time to add one page to a parity.
     pub xor: Span,
-    /// Of 1,000 parts of its time, how many a rebuild works; with 0 it only does what it is asked from outside.
+    /// The share of time in which a rebuild works, in 1/1,000; with 0 it works only on calls from outside.
     pub rebuild_permille: u32,
 }
 
@@ -30,7 +30,7 @@ impl Default for Controller {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// The level that a node is of; what is above the root is of the root's.
+    /// The level of a node; for the host it is that of the root.
     #[inline]
     pub(super) fn level_of(&self, node: NodeId) -> usize {
         self.shape.get(node.index()).map_or(0, |shape| usize::from(shape.level))
@@ -45,13 +45,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Whether something is being rebuilt.
+    /// Whether a rebuild is in progress.
     #[must_use]
     pub fn is_rebuilding(&self) -> bool {
         self.clock.is_rebuilding()
     }
 
-    /// The scheme at `node` may have something to rebuild.
+    /// Starts rebuilding at `node` if its scheme has pages to rebuild.
     pub(super) fn begin_rebuild(&mut self, now: SimTime, node: NodeId) {
         let busy = self.controller_of(node).rebuild_permille == 0 || *self.clock.rebuilders(node) > 0;
         if busy || !self.schemes[node.index()].as_ref().is_some_and(Scheme::rebuilding) {
@@ -68,7 +68,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if self.ask(leaves, now, node, Why::Rebuild) {
             return;
         }
-        // Nothing that could be waited for: what is left cannot be brought back.
+        // No work is in progress that could help: the remaining pages cannot be restored.
         let waits = self.joins.live() > 0 && self.scheme_mut(node).rebuilding();
         if waits {
             return self.due.push(now + AGAIN, Due::Rebuild(node));
@@ -76,7 +76,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         *self.clock.rebuilders(node) -= 1;
     }
 
-    /// A piece that was begun at `since` is over: the next one comes after a pause.
+    /// A piece that began at `since` has ended: the next one starts after a pause.
     pub(super) fn rebuilt(&mut self, now: SimTime, node: NodeId, since: SimTime) {
         let share = u64::from(self.controller_of(node).rebuild_permille.min(1000));
         let pause = now.since(since).0.saturating_mul(1000 - share) / share;

@@ -13,8 +13,8 @@ use super::tree::NodeId;
 use crate::kernel::{Arena, Deadlines, SimTime};
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// The power was cut and is back: requests, plans, locks and sums are gone. At `now`, when the leaves have found
-    /// their maps again, every scheme looks at what there is, and repairs of what is lacking begin like a rebuild.
+    /// Recovery after a power cut: requests, plans, locks and sums are lost. At `now`, when the backends have restored
+    /// their maps, every scheme examines its members, and repairs of missing pages begin like a rebuild.
     #[cold]
     pub fn recover<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
         for node in 0..self.shape.len() {
@@ -70,7 +70,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.begin_rebuild(now, node);
     }
 
-    /// What a node has of this page fits nothing.
+    /// Invalidates a node's page whose OOB metadata is wrong.
     fn disown<L: Leaves<C>>(&mut self, leaves: &mut L, node: NodeId, page: Page) {
         let shape = &self.shape[node.index()];
         if let Some(leaf) = shape.raw() {

@@ -12,18 +12,19 @@ use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::kernel::{Id, SimTime};
 
-/// A page of a node that could not be read, on its way up.
+/// A page of a node that could not be read, which is being reported upwards.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FailedPage {
     pub(super) child: NodeId,
     pub(super) page: Page,
     pub(super) ticket: Ticket,
-    /// Marks of the read, where they are known: one that takes no time is repaired without time.
+    /// The flags of the read, if they are known: a read without time is repaired without time.
     pub(super) flags: Flags,
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// A page could not be read: its parent is asked how it can be had otherwise. The ticket is still waited for.
+    /// A page could not be read: asks the scheme of the node's parent for an alternative. The ticket's owner still
+    /// waits.
     #[cold]
     pub(super) fn failed<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, what: FailedPage) {
         let FailedPage { child, page, ticket, flags } = what;
@@ -38,7 +39,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         };
         let frame = self.joins[ticket.owner].frame;
         let own = frame.is_some() && self.frames[frame].node == node;
-        // Inside a plan that has the stripe already, the repair belongs to it.
+        // The repair belongs to a plan that already holds the stripe.
         let sheltered = own && self.frames[frame].sheltered;
         let key = if sheltered { None } else { self.scheme_mut(node).repair_key(member, page) };
         if let Some(key) = key
@@ -82,7 +83,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.plans.push(plan);
     }
 
-    /// The request that waits for a page, if one does, may read what has been written since it was submitted.
+    /// Marks the request that waits for a page, if there is one: it may read contents written since it was submitted.
     pub(super) fn allow_newer(&mut self, ticket: Ticket) {
         let mut owner = ticket.owner;
         while owner.is_some() {
@@ -97,7 +98,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A node cannot bring its member's page back: the node that asked for it continues from there.
+    /// A node cannot reconstruct its member's page: the node above tries next.
     pub(super) fn lose<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, what: FailedPage) {
         let FailedPage { child, page, ticket, flags } = what;
         let (node, member) = self.shape[child.index()].parent.expect("only a member's page is repaired");
@@ -105,7 +106,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if frame.is_some() && self.frames[frame].node == node {
             return self.give_up(leaves, now, ticket);
         }
-        // It passed through this node, whose page it is the scheme knows; the plan that asked knows at any rate.
+        // The read passed through this node: its scheme, or the plan that submitted the read, knows the node's page.
         if let Some(page) = self.scheme_mut(node).owner(member, page) {
             let page = self.outer(node, page);
             return self.failed(leaves, now, FailedPage { child: node, page, ticket, flags });
@@ -121,9 +122,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.failed(leaves, now, FailedPage { child, page, ticket, flags });
     }
 
-    /// Whether a page that a repair brings is, by now, one that its node or one above that lacks: what is below may have
-    /// been written since, and not with what it ought to be. A read for a plan of the node's own, to change what is
-    /// there, is not concerned.
+    /// Whether the node, or one above it, is now recorded to lack a page that a repair reconstructed: the pages below
+    /// may have been overwritten with wrong contents meanwhile. Reads of the node's own plans, which change the page,
+    /// are not affected.
     pub(super) fn is_repaired_in_vain(&self, id: Id<Frame>) -> bool {
         let frame = &self.frames[id];
         let Some(repair) = &frame.repair else { return false };
@@ -146,7 +147,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         false
     }
 
-    /// Nothing brings the page back. Commands that wait for it continue without it.
+    /// The page is unrecoverable. Commands that wait for it continue without it.
     fn give_up<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, ticket: Ticket) {
         let frame = self.joins[ticket.owner].frame;
         if frame.is_some() {

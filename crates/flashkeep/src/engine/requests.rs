@@ -1,4 +1,4 @@
-//! The part above the tree: requests, and partial-page writes.
+//! The interface above the tree: requests, and partial-page writes.
 
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
@@ -13,7 +13,7 @@ use super::tree::NodeId;
 use crate::device::port::Merge;
 use crate::kernel::{Id, SimTime, Span};
 
-/// A counter that several pages are joined in: a request, or a plan with stages.
+/// A completion counter for several pages: of a request, or of a plan with stages.
 #[derive(Clone, Debug, Default)]
 pub struct Join {
     pub(super) unacknowledged: u32,
@@ -21,14 +21,14 @@ pub struct Join {
     pub(super) acknowledged: SimTime,
     pub(super) durable: SimTime,
     pub(super) service: Span,
-    /// The plan that it counts for; none where it is a request.
+    /// The plan that it counts for; none for a request.
     pub(super) frame: Id<Frame>,
     /// The port request that it counts for; none if it is a request of the host or a plan's.
     pub(super) request: Id<PortRequest>,
-    /// It counts for each step of that plan by itself, too.
+    /// The steps of the plan are tracked separately as well.
     pub(super) tracked: bool,
     pub(super) lost: u32,
-    /// What it reads may be newer than when it was submitted: a repair took part in it, or a scheme redirected it.
+    /// It may read contents newer than its submission: it involved a repair, or a scheme redirected it.
     pub(super) may_be_newer: bool,
     tag: u32,
     told: bool,
@@ -36,12 +36,12 @@ pub struct Join {
 }
 
 impl Join {
-    /// The counter of a plan that begins now.
+    /// The counter for a plan that begins now.
     pub(super) fn of(frame: Id<Frame>, tracked: bool, now: SimTime) -> Self {
         Join { frame, tracked, acknowledged: now, ..Join::default() }
     }
 
-    /// The counter of a port request: one more than its pages, until all of it has been asked.
+    /// The counter for a port request: one more than its pages, until all its commands are submitted.
     pub(super) fn of_port_request(request: Id<PortRequest>) -> Self {
         Join { request, unacknowledged: 1, undurable: 1, ..Join::default() }
     }
@@ -52,30 +52,30 @@ impl Join {
     }
 }
 
-/// A request all of whose pages are acknowledged.
+/// A request whose pages are all acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// Which request, as its opener numbered it.
+    /// The number that the caller gave the request.
     pub tag: u32,
-    /// Its join: its contents can be taken until it is closed for good.
+    /// Its completion counter: the caller can take its contents until [`Engine::forget`].
     pub join: Id<Join>,
-    /// When the caller may go on; may lie ahead.
+    /// When it is acknowledged; may lie ahead.
     pub acknowledged: SimTime,
-    /// When all of it is on the media, where that is known already.
+    /// When all its pages are on the media, if that is known already.
     pub durable: Option<SimTime>,
-    /// Time spent being served, waiting excluded, along the longest of its parts.
+    /// Service time without waiting, of its longest part.
     pub service: Span,
-    /// Pages read, or needed to complete one that is written in part, that nothing below could bring back.
+    /// The number of its unrecoverable pages: pages read, or needed for a partial-page write.
     pub lost: u32,
-    /// A repair took part in it, or a scheme redirected it ([`Lock::Detour`]): what it read may be newer than when it was
-    /// submitted.
+    /// It involved a repair, or a scheme redirected it ([`Lock::Detour`]): it may have read contents newer than its
+    /// submission.
     ///
     /// [`Lock::Detour`]: super::Lock::Detour
     pub may_be_newer: bool,
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Opens a request of `pages` pages, known to the caller as `tag`.
+    /// Opens a request of `pages` pages; `tag` is the caller's number for it.
     #[inline]
     pub fn open(&mut self, tag: u32, pages: u32) -> Ticket {
         let join = self.claim_join(pages);
@@ -86,13 +86,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         Ticket::at(join, 0, self.opened)
     }
 
-    /// The pages of a request: contents to be written before it is submitted, contents read once it is finished.
-    /// Empty where contents are nothing.
+    /// The contents of a request's pages: those to write before it is submitted, those read when it is finished. Empty
+    /// if contents are not kept.
     pub fn pages(&mut self, owner: Id<Join>) -> &mut [C] {
         self.sheets.of(owner)
     }
 
-    /// More pages for an open request, with these contents; the place of the first. Where contents are nothing,
+    /// Adds pages with these contents to an open request; returns the place of the first. If contents are not kept,
     /// places do not matter.
     #[inline]
     pub fn extend(&mut self, request: Ticket, contents: impl Iterator<Item = C>) -> Ticket {
@@ -103,8 +103,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Gives a command of an open request to the tree. Pages that are being merged are asked for when that is
-    /// done; what is between them goes down in as long runs as there are.
+    /// Submits a command of an open request. Pages that are being merged are submitted after the merge; the pages
+    /// between them are submitted in runs.
     #[inline]
     pub fn submit<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, command: Command, ticket: Ticket) {
         if self.merging == 0 {
@@ -113,7 +113,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.submit_past_merges(leaves, now, PortId::HOST, command, ticket);
     }
 
-    /// Gives a command to what is behind a port.
+    /// Submits a command behind a port.
     #[inline]
     pub(super) fn submit_behind<L: Leaves<C>>(
         &mut self,
@@ -129,7 +129,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.submit_past_merges(leaves, now, port, command, ticket);
     }
 
-    /// How many pages a port is merging.
+    /// The number of pages that a port is merging.
     pub(super) fn merging_at(&mut self, port: PortId) -> &mut u32 {
         match port.member() {
             None => &mut self.merging,
@@ -137,7 +137,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Gives a command to what is behind a port, whatever is being merged there.
+    /// Submits a command behind a port, without waiting for merges.
     pub(super) fn dispatch_behind<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,
@@ -150,8 +150,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if port == PortId::HOST {
             return self.dispatch(leaves, now, node, command, ticket);
         }
-        // What a member lacks may have changed since the command came to its port. What is written was noted then, and
-        // whether it is lost.
+        // The member's missing pages may have changed since the command reached its port. Writes, and whether their
+        // contents are lost, were recorded then.
         if self.troubled && command.verb == Verb::Read {
             return self.dispatch_examined(leaves, now, node, true, command, ticket);
         }
@@ -189,9 +189,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Writes a page of which only a part is new: reads the old part (cause `update`), then writes old and new
-    /// together. The page is kept from others until the write has been submitted. Its contents are handed in as
-    /// the difference to what is expected to be read.
+    /// Merges a page that is written in part: reads the old part (cause `update`), then writes old and new together.
+    /// The page is locked until the write has been submitted. The contents are given as the difference to the expected
+    /// contents of the read.
     pub fn merge<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, merge: Merge, ticket: Ticket) {
         self.merge_behind(leaves, now, PortId::HOST, merge, ticket);
     }
@@ -223,7 +223,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.plans.push(plan);
     }
 
-    /// Everything of the request has been submitted.
+    /// Closes the request: all its commands have been submitted.
     #[inline]
     pub fn close<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, ticket: Ticket) {
         if self.ports.has_open() {
@@ -233,13 +233,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.count_off(&Done::<C>::at(ticket, 1, now));
     }
 
-    /// Requests that have been acknowledged since the last call; the caller hands each back with
-    /// [`Engine::forget`] after it has looked at its pages.
+    /// The requests that were acknowledged since the last call; the caller calls [`Engine::forget`] for each when it
+    /// has taken its pages.
     pub fn finished(&mut self) -> &mut Vec<Finished> {
         &mut self.finished
     }
 
-    /// The caller is through with a finished request. It stays until its pages are durable.
+    /// The caller no longer needs a finished request. It is kept until its pages are durable.
     #[inline]
     pub fn forget(&mut self, join: Id<Join>) {
         let this = &mut self.joins[join];
@@ -262,7 +262,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Takes back what [`Engine::account`] counted for a command that waited: it is about to be counted anew.
+    /// Reverts [`Engine::account`] for a command that waited, which is about to be counted again.
     #[inline]
     pub(super) fn unaccount(&mut self, ticket: Ticket, pages: u32) {
         let join = &mut self.joins[ticket.owner];
@@ -274,7 +274,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Counts pages off a request, which is finished when the last is acknowledged.
+    /// Counts completed pages of a request, which is finished when the last one is acknowledged.
     #[inline(always)]
     pub(super) fn count_off(&mut self, done: &Done<C>) {
         let owner = done.ticket.owner;
@@ -295,7 +295,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// The pages of a request that is over are durable.
+    /// The pages of a finished request are durable.
     fn let_go(&mut self, owner: Id<Join>) {
         let request = self.joins[owner].request;
         if request.is_some() {

@@ -1,4 +1,5 @@
-//! The interface of redundancy schemes: what the engine asks a scheme, and what a scheme may see.
+//! The interface of redundancy schemes: the calls from the engine to a scheme, and the information about members that a
+//! scheme can query.
 
 use super::coming::Coming;
 use super::command::{Command, Page};
@@ -11,43 +12,43 @@ use super::ports::Ports;
 use super::tree::{NodeId, Shape};
 use crate::kernel::Span;
 
-/// When a scheme wants to be asked for background work without being asked for anything else.
+/// When the executor asks a scheme for background work. With no field set, it does so for rebuilds and on events only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rhythm {
-    /// After so long without foreground work, one small plan at a time.
+    /// After this time without requests of the host, one small plan at a time ([`Why::Idle`]).
     pub idle_after: Option<Span>,
-    /// So long after the last command that was not a read.
+    /// This time after the last command that was not a read ([`Why::Wake`]).
     pub wake_after: Option<Span>,
-    /// That is so long after the first one since it was asked, instead.
+    /// `wake_after` counts from the first such command after the previous call instead.
     pub from_first: bool,
 }
 
-/// What happened to a member.
+/// A change of a member's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It is gone.
+    /// The member has failed.
     Failed,
-    /// An empty one stands in its place. The executor knows that it has no page until that is written, and asks
-    /// for a repair whenever one is read ([`View::has`]).
+    /// An empty member replaces it. The executor records that it lacks every page that has not been written since, and
+    /// asks for a repair if one is read ([`View::has`]).
     Replaced,
-    /// It is back with what it held. The executor knows which pages it missed.
+    /// The member responds again, with its old contents. The executor knows which writes it missed.
     Returned,
-    /// It goes on without this page, which cannot be read any more ([`View::has`]).
+    /// The member has lost this page, which cannot be read any more ([`View::has`]); the rest of the member is in use.
     Damaged(Page),
-    /// A read has found that it cannot bring this page. It can be written again.
+    /// A read of this page has failed. The page can be written again.
     Unreadable(Page),
-    /// The power was cut, and the scheme has found that the member lacks this page ([`Scheme::recover`]).
+    /// After a power cut, [`Scheme::recover`] found that the member lacks this page.
     Lacking(Page),
-    /// It did not take this page: it has lost too much of itself. To write it once more is in vain until the member
-    /// has changed again.
+    /// The member has lost too much capacity to store this page. Writing the page again fails until the member changes
+    /// again.
     Refused(Page),
-    /// The block of this page, of a member of physical pages, cannot be programmed any more: all of it has failed, or a
-    /// page of it ([`View::has_failed`]), or it has had its last erase. Only a map is told.
+    /// The block of this page, in a member with physical pages, cannot be programmed any more: it has failed as a whole
+    /// or in a page ([`View::has_failed`]), or it has had its last erase. Reported to maps only.
     Retired(Page),
 }
 
 impl Change {
-    /// The page that it is about, if it is about one.
+    /// The page that the change concerns; none for changes of the whole member.
     #[must_use]
     pub fn page(self) -> Option<Page> {
         match self {
@@ -59,7 +60,7 @@ impl Change {
         }
     }
 
-    /// The same of another page.
+    /// The same change for another page.
     #[must_use]
     pub fn over(self, page: Page) -> Change {
         match self {
@@ -73,49 +74,50 @@ impl Change {
     }
 }
 
-/// What may strike next.
+/// A failure that may happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hazard {
-    /// One of the units that the scheme runs over fails (two of them, where it survives two).
+    /// One of the units that the scheme runs over fails (two of them, if the scheme survives two).
     Unit,
-    /// The power fails, and what is in volatile memory only is lost.
+    /// The power fails; data that are only in volatile memory are lost.
     Power,
 }
 
-/// A page of a member, and what it is in its stripe.
+/// A page of a member, and its role in the stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// Who has it.
+    /// The member.
     pub member: Member,
-    /// Which of its pages.
+    /// The page, as the member numbers its pages.
     pub page: Page,
-    /// What it is: `Data(i)`, `P` or `Q`; `Plain` for one of several copies.
+    /// Its role: `Data(i)`, `P` or `Q`; `Plain` for one of several copies.
     pub role: Role,
 }
 
-/// A redundancy scheme. It decides and returns a plan; it sees no clock, no queue, no statistics and no random
-/// numbers, except what [`View`] answers. The executor carries plans out, keeps the order, and does the sums.
+/// A redundancy scheme. It turns commands into plans, and knows about its members only the answers of [`View`]: it has
+/// no clock, queue, counter or random numbers. The executor carries plans out, keeps the order of commands, and
+/// computes parity.
 pub trait Scheme {
-    /// Pages that it offers.
+    /// The number of pages that the scheme offers to its parent, numbered from 0.
     fn capacity(&self) -> u64;
 
-    /// Commands are cut at multiples of this number of pages, so that each plan stays within one stripe.
+    /// The executor splits commands at multiples of this number of pages, so that each plan stays within one stripe.
     fn grain(&self) -> u32 {
         u32::MAX
     }
 
-    /// Reads are cut at multiples of this number of pages: 1 if the member that reads a page depends on the page before.
+    /// The same for reads: 1 if the member that serves a page depends on the page before.
     fn read_grain(&self) -> u32 {
         self.grain()
     }
 
-    /// Whether it has one member, and every page is that member's page of the same number.
+    /// Whether the scheme has exactly one member and maps every page to the member's page of the same number.
     fn is_transparent(&self) -> bool {
         false
     }
 
-    /// Whether it only says where pages of its one member are: when that fails, is replaced or comes back, so does this
-    /// node.
+    /// Whether it is a map, which only determines the places of pages on its one member: a failure, replacement or
+    /// return of the member is one of this node.
     fn is_map(&self) -> bool {
         false
     }
@@ -126,96 +128,102 @@ pub trait Scheme {
         false
     }
 
-    /// What the member's last change has cost a map: which of its own pages are not there any more, each as the node
-    /// above is to be told. Asked once after each change.
+    /// The pages that a map has lost by the member's last change, each with the change to report to the node above.
+    /// Called once after each change.
     fn losses(&mut self) -> Vec<Change> {
         Vec::new()
     }
 
-    /// Where a page is, each copy of it; nowhere where it has no place yet: what is nowhere is a known zero to the
-    /// schemes above.
+    /// Calls `tell` with the member and page of each copy of a page of this scheme; does not call it for a page that
+    /// has no place. To the schemes above, such a page is a known zero.
     fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
         let _ = (page, tell);
     }
 
-    /// A command for this page will come soon: which pages of which members that will be about, so that what is kept
-    /// of them can be brought near the processor. Nothing depends on it but speed.
+    /// A command for this page will come soon: calls `ask` with the pages of members that it will access, so that their
+    /// table entries can be prefetched. Affects speed only.
     #[inline]
     fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
         self.places(page, ask);
     }
 
-    /// When it wants to be asked for background work.
+    /// When the scheme wants to be asked for background work.
     fn rhythm(&self) -> Rhythm {
         Rhythm::default()
     }
 
-    /// What the command needs of the stripe it touches; asked before [`Scheme::plan`], which is called when the
-    /// stripe is free.
+    /// The lock that the command needs on its stripe. The executor asks before [`Scheme::plan`], which it calls when it
+    /// has the lock.
     fn lock(&self, command: &Command) -> Lock {
         let _ = command;
         Lock::Free
     }
 
-    /// Decides what the command becomes. On [`Verdict::Wait`] nothing may have changed.
+    /// Plans a command that lies within one multiple of [`Scheme::grain`]: pushes steps onto `plan`, which is empty, in
+    /// ascending order of stages. `Step::at` counts pages from the start of the command. On [`Verdict::Wait`] the
+    /// scheme must not have changed its state; the executor asks again after other work has ended.
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict;
 
-    /// One small piece of background work; false where there is none that can be begun now.
+    /// Plans one small piece of background work and returns true; returns false if none can begin now. The plan names
+    /// the stripe that it works on in [`Plan::hold`], which must not be held.
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         let _ = (why, view, plan);
         false
     }
 
-    /// Whether it has work that is not to wait for idle time, a timer or a command: it is asked for it at once, with
-    /// [`Why::Pressed`]. Asked after each plan that is not a read, each piece of background work and each change; once
-    /// something has failed, also when a plan that had a stripe lets it go.
+    /// Whether the scheme has urgent work, which does not wait for idle time, a timer or a command: the executor asks
+    /// for it immediately, with [`Why::Pressed`]. It checks this after each plan that is not a read, after each piece
+    /// of background work and after each change; once a part has failed, also when a plan releases a stripe.
     fn pressed(&self) -> bool {
         false
     }
 
-    /// The stripe that the repair of a member's page works on.
+    /// The stripe that the repair of a member's page must hold; none if it needs no lock.
     fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
         let _ = (member, page);
         None
     }
 
-    /// How the one page that the last of `failed` should have read can be had otherwise: a plan whose place 0 is
-    /// it. The steps before it failed on the way here: they are what this repair is a part of. (The executor
-    /// does not ask twice for the same page of the same member: what a plan asks in a circle is lost.) What it
-    /// brings may be newer than the read, never older.
+    /// Plans an alternative read of the page whose read failed last. `failed` has at least one step; its last step is a
+    /// read of one page, and the plan must deliver that page at place 0. Earlier steps of `failed` are failed reads of
+    /// the repairs that this repair belongs to. The contents may be newer than at the time of the read, never older.
+    /// Returns [`Outcome::Lost`] if the page cannot be reconstructed. The executor does not ask twice for the same page
+    /// of the same member: a repair that depends on itself is lost.
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
         let _ = (failed, view, plan);
         Outcome::Lost
     }
 
-    /// The page of this scheme that a member's page belongs to, where it holds data: for reads that pass through
-    /// without a plan of their own.
+    /// The page of this scheme that a member's page stores; none for parity and unused pages. Needed for failed reads
+    /// whose plan the executor did not keep.
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
         let _ = (member, page);
         None
     }
 
-    /// A plan that held `key` is durable, or as much of it as could be had ([`View::fell_short`]). All else that happens
-    /// while it is under way (a read of the same stripe fails, say) still sees the scheme as it was before.
+    /// A plan that held `key` is durable, or as much of it as was possible ([`View::fell_short`]): the scheme now
+    /// changes its state accordingly. Until then, other work on the stripe (a repair, for example) sees the scheme as
+    /// it was before the plan.
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let _ = (key, view);
     }
 
-    /// Whether a member still lacks something that this scheme could bring back to it.
+    /// Whether the scheme still has pages to rebuild.
     fn rebuilding(&self) -> bool {
         false
     }
 
-    /// The power has been cut, and is back: what the scheme knew is gone, but for what is kept without power and what
-    /// pages say of themselves ([`View::spare`]). It says what its members lack: pages that are not there or are older
-    /// than they ought to be, and parities that do not fit their data. Those are gaps from then on, of which it is told
-    /// one by one ([`Change::Lacking`]), as it is of members that do not answer; it repairs them like any others. A log
-    /// names the stripes that plans had to themselves when the power failed: only here these are [`View::held`].
+    /// Restores the scheme's state after a power cut, from non-volatile memory and the OOB metadata of pages
+    /// ([`View::spare`]). Calls `lacks` with each page that a member lacks: missing or outdated pages, and parities
+    /// that do not match their data. The executor then reports these pages one by one ([`Change::Lacking`]), and the
+    /// scheme repairs them like other missing pages. A log names the stripes that plans held exclusively when the power
+    /// failed: in this call only, these are [`View::held`].
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         let _ = (view, lacks);
     }
 
-    /// What its pages say of themselves after a power cut: of several copies that its members have, the newest one.
+    /// The OOB metadata of a page of this scheme after a power cut; of several copies, that of the newest. None if no
+    /// member has the page.
     fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
         let mut newest: Option<Spare> = None;
         self.places(page, |member, page| {
@@ -227,65 +235,66 @@ pub trait Scheme {
         newest
     }
 
-    /// The node above has found that this page's record of itself fits nothing: the next power cut is not to find it
-    /// again. What its members are to give up is told.
+    /// Invalidates the OOB metadata of a page, which the node above found to be wrong, so that recovery from the next
+    /// power cut does not find it. Calls `tell` with the pages of members to invalidate.
     fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
         let _ = view;
         self.places(page, tell);
     }
 
-    /// Something happened to a member.
+    /// The state of a member has changed.
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         let _ = (member, change, view);
     }
 
-    /// Whether everything is as redundant as it is meant to be: nothing that a failure took is missing.
+    /// Whether all pages have full redundancy.
     fn is_whole(&self) -> bool {
         true
     }
 
-    /// How many pages the failure of one more unit would cost now. Asked after each plan that is not a read, each
-    /// plan that settles, and each change: it must be at hand.
+    /// The number of pages that the failure of one more unit would lose now. Called after each plan that is not a read,
+    /// each plan that settles, and each change, so it must be fast.
     fn exposed(&self) -> u64 {
         0
     }
 
-    /// Whether it hands parts of pages on as they are, so that its members can merge them. Schemes that work with the
-    /// contents of whole pages leave merging to the port above.
+    /// Whether the scheme passes commands for parts of pages on, so that its members merge them. For schemes that need
+    /// whole pages the port above merges.
     fn passes_parts(&self) -> bool {
         false
     }
 
-    /// Whether it need not be looked after as long as nothing has failed: it takes no stripe, exposes nothing, waits
-    /// for no timer and has no work of its own.
+    /// Whether the scheme needs no calls but [`Scheme::plan`] while no part has failed: it takes no locks, exposes no
+    /// pages, and has no timers or background work.
     fn is_carefree(&self) -> bool {
         false
     }
 
-    /// Whether this page, as it is now, is among those that the scheme does not promise to keep when `hazard`
-    /// strikes: its declared exposed set.
+    /// Whether `hazard` may lose this page in its present state: the scheme's declared exposed set. Tests compare it
+    /// with the pages that are really lost.
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
         let _ = (page, hazard);
         false
     }
 
-    /// Which pages protect each other, for a check against the state of the flash: every stripe that is whole on the media,
-    /// its units by role, or the copies of a page. Pages that were never written need not be there.
+    /// Calls `visit` with each codeword that is complete on the media: the units of a stripe with their roles, or the
+    /// copies of a page. For checks against the state of the flash; units that were never written may be left out.
     fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
         let _ = visit;
     }
 
-    /// Its own figures for the summary, in the shape that its entry in the table of schemes declares.
+    /// The scheme's own section of the summary, in the shape that its entry in the table of schemes declares; none if
+    /// it has none.
     fn figures(&self) -> Option<serde_json::Value> {
         None
     }
 }
 
-/// What a scheme may look at: its members, and only downwards. Integers; untimed, every backlog is 0, so that
-/// least-busy becomes round-robin.
+/// What a scheme can query: the state of its members and of the devices below them. Answers are exact integers. In
+/// untimed runs every backlog is 0, so that a least-busy policy becomes round-robin.
 pub struct View<'a> {
     pub(super) shape: &'a [Shape],
-    /// Who looks.
+    /// The node of the scheme that asks.
     pub(super) node: NodeId,
     pub(super) below: &'a dyn Below,
     pub(super) locks: &'a Locks,
@@ -294,7 +303,7 @@ pub struct View<'a> {
     pub(super) fell_short: bool,
 }
 
-/// The schemes of the nodes after one, which all that are below it are among.
+/// The schemes of the nodes after `node` in pre-order; those below it are among them.
 pub(super) struct After<'a, S, C> {
     pub(super) node: NodeId,
     pub(super) schemes: &'a [Option<S>],
@@ -302,17 +311,17 @@ pub(super) struct After<'a, S, C> {
     pub(super) coming: Coming<'a>,
 }
 
-/// The schemes below the one that looks.
+/// Queries to the schemes below the one that asks.
 pub(super) trait Deeper {
-    /// Where such a scheme has a page.
+    /// The places of a page of such a scheme.
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page));
-    /// What such a scheme's page says of itself.
+    /// The OOB metadata of a page of such a scheme.
     fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare>;
-    /// Whether what stands before a node has a page; none where that does not know.
+    /// Whether the port before a node will have a page; none if the port does not know.
     fn held_before(&self, port: u16, page: Page) -> Option<bool>;
-    /// Whether what stands before a node has a write cache.
+    /// Whether the port before a node has a write cache.
     fn has_cache(&self, port: u16) -> bool;
-    /// What is under way at the nodes.
+    /// Plans and commands in progress at the nodes.
     fn coming(&self) -> Coming<'_>;
 }
 
@@ -347,27 +356,27 @@ impl View<'_> {
         self.shape[self.node.index()].children[usize::from(member.0)]
     }
 
-    /// How many members there are.
+    /// The number of members.
     #[must_use]
     pub fn members(&self) -> u8 {
         self.shape[self.node.index()].children.len() as u8
     }
 
-    /// Whether the member answers.
+    /// Whether the member responds.
     #[must_use]
     pub fn alive(&self, member: Member) -> bool {
         self.shape[self.child(member).index()].alive
     }
 
-    /// Whether the member would have the page: it answers, and it has been given the page since it was replaced
-    /// or came back, in one piece.
+    /// Whether the member has the current contents of the page: it responds, and it has received every write of the
+    /// page since it was replaced or responded again. True for pages that were never written.
     #[must_use]
     pub fn has(&self, member: Member, page: Page) -> bool {
         self.alive(member) && !self.gaps.lacks(self.child(member), page.0)
     }
 
-    /// Whether the member has been given the page: if not, it is a known zero there. A member that is a tree itself is
-    /// asked where it has it; if no scheme there answers, the member may have received it.
+    /// Whether the member has received the page; if not, the page is a known zero there. For a member that is a tree,
+    /// its schemes answer; if none of the page's places there responds, the answer is true.
     #[must_use]
     pub fn holds(&self, member: Member, page: Page) -> bool {
         let child = self.child(member);
@@ -378,13 +387,13 @@ impl View<'_> {
         }
     }
 
-    /// Whether what stands before a node has the page, if something does and knows.
+    /// Whether the port before a node will have the page; none if there is no port or if it does not know.
     fn before(&self, node: NodeId, page: Page) -> Option<bool> {
         let port = self.shape[node.index()].port?;
         self.deeper.held_before(port, page)
     }
 
-    /// The same of a scheme below; none where each place of the page is one that does not answer or lacks it.
+    /// The same for a tree; none if each place of the page does not respond or lacks the page.
     fn tree_holds(&self, node: NodeId, page: Page) -> Option<bool> {
         let coming = self.deeper.coming();
         if let Some(held) = coming.holds(node, self.shape[node.index()].inner(page)) {
@@ -407,12 +416,12 @@ impl View<'_> {
         if places == 0 { Some(false) } else { known }
     }
 
-    /// Where the scheme of a node below has what its parent calls this page.
+    /// The places of a page at a node below; `page` is numbered as by the node's parent.
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
         self.deeper.places(node, self.shape[node.index()].inner(page), tell);
     }
 
-    /// Whether the member has a write cache, or a part of it: pages that were durable to the scheme may then be missing
+    /// Whether the member, or a part of it, has a write cache. Pages that were reported durable may then be missing
     /// after a power loss.
     #[must_use]
     pub fn is_cached(&self, member: Member) -> bool {
@@ -425,8 +434,8 @@ impl View<'_> {
             || shape.children.iter().any(|&child| self.has_cache_below(child))
     }
 
-    /// What a member's page says of itself on flash; none where nothing is there, or nothing that can be read. A member
-    /// that is a tree itself is asked for what it would bring.
+    /// The OOB metadata of a member's page on flash; none if the page is not there or cannot be read. For a member that
+    /// is a tree, that of the newest copy.
     #[must_use]
     pub fn spare(&self, member: Member, page: Page) -> Option<Spare> {
         let child = self.child(member);
@@ -438,28 +447,29 @@ impl View<'_> {
         }
     }
 
-    /// The number of the last write that a raw member was given; none in runs without power cuts.
+    /// The sequence number of the last write to a member with physical pages; none in runs without power cuts.
     #[must_use]
     pub fn last_write(&self, member: Member) -> Option<u64> {
         self.below.last_write(self.shape[self.child(member).index()].raw()?)
     }
 
-    /// Whether a page of a raw member can be programmed as it is.
+    /// Whether a physical page of a member is erased, so that it can be programmed; true if the member does not
+    /// respond.
     #[must_use]
     pub fn is_erased(&self, member: Member, page: Page) -> bool {
         let leaf = self.shape[self.child(member).index()].leaf;
         !self.alive(member) || leaf.is_some_and(|leaf| self.below.is_erased(leaf, page))
     }
 
-    /// Whether a page of a raw member can never be programmed again.
+    /// Whether a physical page of a member can never be programmed again.
     #[must_use]
     pub fn has_failed(&self, member: Member, page: Page) -> bool {
         let leaf = self.shape[self.child(member).index()].leaf;
         leaf.is_some_and(|leaf| self.below.has_failed(leaf, page))
     }
 
-    /// How long a read of the member's page would wait at least. A member that is a tree itself answers with
-    /// the least busy of the page's places there.
+    /// A lower bound of the time until a read of the member's page could start, ns; of a page with several places in a
+    /// member that is a tree, that of the least busy one. 0 if the member does not respond.
     #[must_use]
     pub fn backlog(&self, member: Member, page: Page) -> Span {
         self.wait(self.child(member), page).unwrap_or(Span::ZERO)
@@ -482,20 +492,20 @@ impl View<'_> {
         }
     }
 
-    /// Erases of the member, the least of its parts.
+    /// The number of block erases of the member; for a member of several parts, the least of them.
     #[must_use]
     pub fn wear(&self, member: Member) -> u64 {
         self.least(self.child(member), &|leaf| self.below.wear(leaf)).unwrap_or(0)
     }
 
-    /// How often a block of the member has been erased on average; 0 of one that does not answer.
+    /// The mean erase count of the member's blocks; 0 for a member that does not respond.
     #[must_use]
     pub fn mean_erases(&self, member: Member) -> u32 {
         let (erases, blocks) = self.erases_below(self.child(member));
         erases.checked_div(blocks).unwrap_or(0).min(u64::from(u32::MAX)) as u32
     }
 
-    /// Erases of all that is below a node, and its blocks.
+    /// The erases of all devices below a node, and their number of blocks.
     fn erases_below(&self, node: NodeId) -> (u64, u64) {
         let shape = &self.shape[node.index()];
         match shape.leaf {
@@ -508,20 +518,21 @@ impl View<'_> {
         }
     }
 
-    /// Pages that the member can still take before it must collect, the least of its parts.
+    /// The number of pages that the member can write before it must collect garbage; for a member of several parts, the
+    /// least of them.
     #[must_use]
     pub fn room(&self, member: Member) -> u64 {
         self.least(self.child(member), &|leaf| self.below.room(leaf)).unwrap_or(0)
     }
 
-    /// In [`Scheme::settled`]: whether the plan was background work that could not read all that it needed, or wrote what a
-    /// member refused. It is not to be tried again until something changes.
+    /// In [`Scheme::settled`]: whether the plan was background work that could not read all pages that it needed, or
+    /// whose write a member refused. The scheme must not try it again until a member changes.
     #[must_use]
     pub fn fell_short(&self) -> bool {
         self.fell_short
     }
 
-    /// Whether a plan holds the stripe.
+    /// Whether a plan holds the stripe `key` of this scheme.
     #[must_use]
     pub fn held(&self, key: Key) -> bool {
         self.locks.is_held(self.node, key)

@@ -1,5 +1,5 @@
-//! Contents of pages while plans work on them: the pages of every join, the sums of every plan, and the
-//! running parity of stripes that several plans write. All of it compiles away without contents.
+//! Contents of pages that plans work on: the pages of every completion counter, the sums of every plan, and the running
+//! parity of stripes that several plans write. If contents are not kept, all of it compiles away.
 
 use super::command::{Command, Flags, Verb};
 use super::contents::{Contents, gf};
@@ -12,13 +12,13 @@ use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
 use crate::kernel::{FixedMap, Id, SimTime};
 
-/// The pages of every join and the sums of every plan.
+/// The pages of every completion counter and the sums of every plan.
 #[derive(Clone, Debug)]
 pub(super) struct Sheets<C> {
     pages: Vec<Vec<C>>,
-    /// What the writes among them replace, where it is in the caller's hand.
+    /// The old contents that writes replace, if the caller supplies them.
     olds: Vec<Vec<C>>,
-    /// For each frame, row by row, what goes into P and what goes into Q.
+    /// For each frame, the P and Q sums of each row.
     sums: Vec<[Vec<C>; 2]>,
     carried: FixedMap<(NodeId, Key), [C; 2]>,
 }
@@ -30,7 +30,7 @@ impl<C> Default for Sheets<C> {
 }
 
 impl<C: Contents> Sheets<C> {
-    /// A clean sheet for a join of this many pages.
+    /// Clears the buffer for a completion counter of this many pages.
     #[inline]
     pub(super) fn open(&mut self, join: Id<Join>, pages: usize) {
         if !C::KEEP {
@@ -45,13 +45,13 @@ impl<C: Contents> Sheets<C> {
         self.pages[join.index()].resize(pages, C::default());
     }
 
-    /// The pages of a join.
+    /// The pages of a completion counter.
     #[inline]
     pub(super) fn of(&mut self, join: Id<Join>) -> &mut [C] {
         if C::KEEP { &mut self.pages[join.index()] } else { &mut [] }
     }
 
-    /// More pages for a join; the place of the first.
+    /// Adds pages to a completion counter; returns the place of the first.
     #[inline]
     pub(super) fn extend(&mut self, join: Id<Join>, contents: impl Iterator<Item = C>) -> u32 {
         let pages = &mut self.pages[join.index()];
@@ -71,7 +71,8 @@ impl<C: Contents> Sheets<C> {
         &self.pages[ticket.owner.index()][first..first + usize::from(command.count)]
     }
 
-    /// What a page of a request is read as. (A write is answered without contents and keeps what it wrote.)
+    /// Sets the contents that a page of a request was read with. (A write is completed without contents and keeps what
+    /// it wrote.)
     #[inline]
     pub(super) fn keep(&mut self, done: &Done<C>) {
         if C::KEEP
@@ -83,7 +84,7 @@ impl<C: Contents> Sheets<C> {
         }
     }
 
-    /// What a page of a port request is read as: what was read below, and what the cache adds to that.
+    /// The contents of a page of a port request: those read below, and the newer sectors in the cache.
     pub(super) fn brought(&self, join: Id<Join>, place: u32) -> C {
         if !C::KEEP {
             return C::default();
@@ -127,11 +128,11 @@ impl<C: Contents> Sheets<C> {
     }
 }
 
-/// The running sums of a stripe, of P and Q, as tokens: whose they are, and what.
+/// The running P and Q sums of a stripe, as tokens, with node and key.
 pub type Carried = ((NodeId, Key), [u64; 2]);
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// The running sums of all stripes, in order; empty where contents are nothing.
+    /// The running sums of all stripes, in order; empty if contents are not kept.
     #[must_use]
     pub fn carried(&self) -> Vec<Carried> {
         #[allow(clippy::iter_over_hash_type)] // they are sorted
@@ -141,7 +142,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         all
     }
 
-    /// Puts schemes in their nodes' places that stand as another run has left them, and the running sums of stripes.
+    /// Restores the schemes of a saved run and the running sums of its stripes.
     pub fn take_over(&mut self, schemes: Vec<(NodeId, S)>, carried: Vec<Carried>) {
         let nodes: Vec<NodeId> = schemes.iter().map(|&(node, _)| node).collect();
         for (node, scheme) in schemes {
@@ -152,7 +153,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         nodes.into_iter().for_each(|node| self.note_exposure(SimTime::ZERO, node));
     }
 
-    /// Puts the caller's pages in the places of the steps that write them, and new data into the sums.
+    /// Copies the caller's pages to the places of the steps that write them, and adds new data to the sums.
     pub(super) fn lay_out(&mut self, id: Id<Frame>, carry: Option<Key>, peek: Option<Key>) {
         if !C::KEEP {
             return;
@@ -162,7 +163,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             sheets.sums.resize_with(id.index() + 1, Default::default);
         }
         let frame = &mut self.frames[id];
-        // A scheme that keeps a running sum keeps both: the plan that writes the parity may be another.
+        // Both sums are kept, because another plan may write the parities.
         frame.second |= frame.keep.is_some();
         let rows = frame.steps.iter().map(|s| usize::from(s.row) + usize::from(s.command.count));
         let rows = rows.max().unwrap_or(0).max(1);
@@ -190,7 +191,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Everything has been submitted: the last row's sums are kept for the stripe's next plan.
+    /// All stages have been submitted: keeps the sums of the last row for the stripe's next plan.
     pub(super) fn keep_sums(&mut self, id: Id<Frame>) {
         let frame = &mut self.frames[id];
         if !C::KEEP || frame.next < frame.steps.len() {
@@ -203,8 +204,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Works out what a step's pages are, as it is submitted. Where contents are nothing, all that can go on from
-    /// other pages is that they are lost.
+    /// Computes the contents of a step's pages when it is submitted. If contents are not kept, only the fact that pages
+    /// are lost is passed on.
     pub(super) fn work_out(&mut self, id: Id<Frame>, at: usize) {
         let step = self.frames[id].steps[at];
         for n in 0..step.command.count {
@@ -231,8 +232,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A write that the caller does not fill takes what an earlier read brought to the same place; of a page that
-    /// the host writes in part, the caller's contents are the difference to that.
+    /// A write without contents of the caller takes those that an earlier read brought to the same place; for a
+    /// partial-page write, the caller's contents are the difference to those.
     fn copy_from_read(&mut self, id: Id<Frame>, at: usize, n: u16) {
         let frame = &mut self.frames[id];
         let step = frame.steps[at];
@@ -246,7 +247,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Some(source) = frame.source(at, step.at + n) else { return };
         let place = frame.bases[at] + u32::from(n);
         if frame.lost.contains(&source) {
-            // Lost stays lost, and so does the parity that it would go into.
+            // A lost page stays lost, and so does a parity computed from it.
             frame.lost.push(place);
         }
         if C::KEEP {
@@ -257,7 +258,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Parity, or a page worked out from the others.
+    /// Parity, or a page reconstructed from the others.
     fn take_from_sums(&mut self, id: Id<Frame>, at: usize, n: u16) {
         if !C::KEEP {
             return;
@@ -277,8 +278,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.sheets.pages[frame.join.index()][place] = contents;
     }
 
-    /// A write that says so brings along what it replaces: what this plan read from the same page, or what its own
-    /// caller brought along. What has been lost meanwhile is not in hand.
+    /// A write with `OLD_IN_HAND` supplies the contents that it replaces: those that this plan read from the same page,
+    /// or those that its own caller supplied. Contents that were lost meanwhile are not supplied.
     fn hand_on_old(&mut self, id: Id<Frame>, at: usize) {
         let frame = &self.frames[id];
         let step = frame.steps[at];
@@ -306,7 +307,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Pages of a step are done: what they were read as goes to their places and into the sums.
+    /// Stores the contents of a step's completed pages in their places and adds them to the sums.
     pub(super) fn take_in(&mut self, id: Id<Frame>, done: &Done<C>) {
         if !C::KEEP || done.part == Part::Durable {
             return;
@@ -331,7 +332,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         place.map_or(C::default(), |place| self.sheets.pages[frame.join.index()][place as usize])
     }
 
-    /// Pages of a step that could not be worked out, or are copies of what is lost, are lacking from now on.
+    /// Pages of a step that could not be computed, or are copies of lost pages, are recorded as missing.
     pub(super) fn spoil<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,
@@ -365,7 +366,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Whether what a place is worked out from has been lost.
+    /// Whether pages needed for a place are lost.
     pub(super) fn is_spoiled(&self, id: Id<Frame>, at: usize, place: u32) -> bool {
         let frame = &self.frames[id];
         let row_of = |at: usize, place: u32| u32::from(frame.steps[at].row) + place - frame.bases[at];
@@ -384,7 +385,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 }
 
-/// A unit that a plan does without, from the sums of the others.
+/// Reconstructs a unit from the sums of the others.
 ///
 /// With P read and one data page lost, P itself is it; with only Q read, Q / gⁱ; with two data pages lost and both
 /// parities read, (Q + gʲP) / (gⁱ + gʲ). A lost parity follows from the data once those are known.

@@ -14,9 +14,9 @@ use crate::device::port::PortOptions;
 pub struct NodeId(pub u16);
 
 impl NodeId {
-    /// The top of the tree.
+    /// The root of the tree.
     pub const ROOT: NodeId = NodeId(0);
-    /// Above the root: plans that the host makes itself.
+    /// The host, above the root: for partial-page writes of the host's port.
     pub(super) const HOST: NodeId = NodeId(u16::MAX);
 
     #[inline]
@@ -25,60 +25,60 @@ impl NodeId {
     }
 }
 
-/// How a node stands in the tree, apart from what it does.
+/// The links of a node in the tree: children, parent, backend, level. Its scheme is stored separately.
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// Its children, in order of member number.
     pub children: Vec<NodeId>,
-    /// The leaf that it is, if it is one.
+    /// The backend of the node, if it is a leaf.
     pub leaf: Option<LeafId>,
-    /// The leaf below it whose pages its own are, by the same numbers, if there is one ([`Scheme::is_transparent`](
-    /// super::Scheme::is_transparent)).
+    /// The backend below it with the same page numbers, if all schemes between are transparent
+    /// ([`Scheme::is_transparent`](super::Scheme::is_transparent)).
     pub through: Option<LeafId>,
-    /// Its parent, and which member of it this is.
+    /// Its parent, and its member number there; none for the root.
     pub parent: Option<(NodeId, Member)>,
-    /// Whether it answers.
+    /// Whether it responds to commands.
     pub alive: bool,
-    /// How its parent's pages become those of its scheme, where they are not the same.
+    /// The permutation from its parent's page numbers to those of its scheme; none if they are equal.
     pub units: Option<Units>,
     /// The number of its port, if it has one.
     pub(super) port: Option<u16>,
-    /// The level whose controller carries out its plans; 0 is the whole.
+    /// The level whose controller carries out its plans; 0 is the level of the root.
     pub(super) level: u16,
 }
 
 impl Shape {
-    /// The leaf whose pages its own are, if there is one: itself, or the one that it looks through to.
+    /// The backend with the same page numbers, if there is one: the node itself, or the one below transparent schemes.
     pub(super) fn raw(&self) -> Option<LeafId> {
         self.leaf.or(self.through)
     }
 
-    /// What its scheme calls a page of its parent's.
+    /// The scheme's number of a page that its parent numbers `page`.
     #[inline]
     pub(super) fn inner(&self, page: Page) -> Page {
         self.units.map_or(page, |units| units.inner(page))
     }
 }
 
-/// What stands between a tree and what it is a member of: an array or a drive in an array.
+/// The boundary of an array, or of a drive in an array: what commands pass on entry, and the controller inside.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Level {
-    /// How pages are called outside and inside; none where it is the same.
+    /// The permutation of page numbers between outside and inside; none if they are equal.
     pub units: Option<Units>,
-    /// What its controller can do.
+    /// The controller: time of parity computation and pace of rebuilds.
     pub controller: Controller,
     /// Its port, if it has one.
     pub port: Option<PortOptions>,
 }
 
-/// A tree laid out.
+/// A tree as lists of nodes.
 #[derive(Debug)]
 pub(super) struct Flat<S> {
-    /// How its nodes stand, in pre-order.
+    /// The links of its nodes, in pre-order.
     pub(super) shapes: Vec<Shape>,
-    /// The schemes of those that are not leaves.
+    /// The scheme of each node; none for leaves.
     pub(super) schemes: Vec<Option<S>>,
-    /// The controllers of level 1 and so on.
+    /// The controllers of the levels from 1 on.
     pub(super) controllers: Vec<Controller>,
     /// The ports of nodes, by number.
     pub(super) ports: Vec<(NodeId, PortOptions)>,
@@ -96,7 +96,7 @@ pub enum Tree<S> {
 }
 
 impl<S> Tree<S> {
-    /// Counts its leaves from `first` on.
+    /// Adds `first` to the numbers of its backends.
     pub fn shift(&mut self, first: u16) {
         match self {
             Tree::Leaf(leaf) => leaf.0 += first,

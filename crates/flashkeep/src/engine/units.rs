@@ -1,9 +1,9 @@
-//! Chunks: several consecutive pages on one member, then on the next, over schemes that think in stripes of
-//! one page per member.
+//! Chunks: several consecutive pages on one member, then on the next, over schemes whose stripes have one page per
+//! member.
 //!
 //! A permutation of pages connects the two: page `k` of chunk `n` is page `k` of row `n / data`, and data
-//! page `n % data` there. Above a tree the host's addresses pass through it. In an array within an array a
-//! command passes through it on entry, split into runs of what its scheme calls consecutive.
+//! page `n % data` there. Above a tree the host's addresses pass through it. In an array within an array a command
+//! passes through it on entry, split into runs of pages that are consecutive to its scheme.
 
 use super::command::{Command, Page, Verb};
 use super::contents::Contents;
@@ -21,13 +21,13 @@ pub struct Units {
 }
 
 impl Units {
-    /// Units of `pages` over `data` members; none if no page moves.
+    /// Chunks of `pages` pages over `data` data members; none if the permutation is the identity.
     #[must_use]
     pub fn new(unit: u32, data: u32) -> Option<Units> {
         (unit > 1 && data > 1).then_some(Units { unit, data })
     }
 
-    /// The scheme's page that a page of its parent's is.
+    /// The scheme's number of a page of its parent.
     #[inline]
     #[must_use]
     pub fn inner(self, page: Page) -> Page {
@@ -35,7 +35,7 @@ impl Units {
         Page((unit / self.data * self.unit + within) * self.data + unit % self.data)
     }
 
-    /// The parent's page that a page of the scheme is.
+    /// The parent's number of a page of the scheme.
     #[inline]
     #[must_use]
     pub fn outer(self, page: Page) -> Page {
@@ -44,15 +44,15 @@ impl Units {
         Page((row * self.data + at) * self.unit + within)
     }
 
-    /// The runs of the scheme's pages that a run of the parent's becomes, in order: each one's first page, how many
-    /// there are, and the place of the first in the parent's run; the places of the others follow a unit apart.
+    /// The runs of the scheme's pages for a run of the parent's, in order. Each has its first page, its length, and the
+    /// place of its first page in the parent's run; the places of the others are a chunk apart.
     fn runs(self, start: Page, count: u16, mut tell: impl FnMut(Page, u16, u32)) {
         let row = self.unit * self.data;
         let (mut at, end) = (start.0, start.0 + u32::from(count));
         while at < end {
             let base = at - at % row;
             let (from, until) = (at - base, (end - base).min(row));
-            // Those pages of each unit that are within the row's part of the run.
+            // The pages of each chunk that are within the row's part of the run.
             for within in 0..self.unit {
                 let first = from.saturating_sub(within).div_ceil(self.unit);
                 let last = until.saturating_sub(within).div_ceil(self.unit);
@@ -67,7 +67,7 @@ impl Units {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Gives a command to a node whose scheme calls its pages otherwise than the node's parent does.
+    /// Submits a command to a node whose scheme numbers its pages differently from the node's parent.
     #[inline(never)]
     pub(super) fn enter_by_units<L: Leaves<C>>(
         &mut self,
@@ -92,7 +92,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         });
     }
 
-    /// What a node's parent calls a page of the node's scheme.
+    /// The parent's number of a page of the node's scheme.
     #[inline]
     pub(super) fn outer(&self, node: NodeId, page: Page) -> Page {
         let units = self.shape.get(node.index()).and_then(|shape| shape.units);
@@ -108,7 +108,7 @@ mod tests {
     fn it_is_a_permutation_that_keeps_rows_together() {
         let units = Units::new(4, 3).expect("pages move");
         let mut inner: Vec<u32> = (0..48).map(|page| units.inner(Page(page)).0).collect();
-        // The first unit is the first data page of the first four stripes, the second unit the second.
+        // The first chunk is the first data page of the first four stripes, the second chunk the second.
         assert_eq!(inner[..8], [0, 3, 6, 9, 1, 4, 7, 10]);
         for (outer, &inner) in (0..).zip(&inner) {
             assert_eq!(units.outer(Page(inner)), Page(outer));

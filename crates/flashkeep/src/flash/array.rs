@@ -1,17 +1,17 @@
-//! What the flash array of a drive is: nothing of it changes during a run.
+//! The fixed properties of a drive's flash array, which do not change during a run.
 
 use super::{Acknowledge, BusUse, CommandsSpec, Geometry, Pools, Timing};
 
-/// A flash array as it was built.
+/// The fixed properties of a flash array.
 #[derive(Clone, Debug)]
 pub struct FlashArray {
     /// Channels, chips, dies, planes, blocks and pages, as the FTLs see them.
     pub geometry: Geometry,
     /// The planes of the chips that each plane of the geometry consists of.
     pub pools: Pools,
-    /// How long operations take.
+    /// The times of operations.
     pub timing: Timing,
-    /// How operations share a channel.
+    /// How long operations hold a channel.
     pub bus: BusUse,
     /// The command modes that controller and chips have.
     pub commands: CommandsSpec,

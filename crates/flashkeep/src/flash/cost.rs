@@ -1,4 +1,4 @@
-//! What an operation on a die takes, in every command mode. All sums of command, transfer and array times are made here.
+//! The phases of an operation on a die, in every command mode. No other code adds command, transfer and array times.
 //!
 //! | mode | channel | array |
 //! |---|---|---|
@@ -18,9 +18,9 @@ use crate::kernel::{SimTime, Span};
 /// A kind of flash operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A page leaves the array.
+    /// Read: a page leaves the array.
     Read,
-    /// A page enters the array.
+    /// Program: a page enters the array.
     Program,
     /// A block is erased.
     Erase,
@@ -53,12 +53,12 @@ pub struct Target {
     pub from: Ppn,
     /// Sectors that cross the channel; 0 for all sectors of a logical page.
     pub sectors: u16,
-    /// Whether the page shares its flash page with the target before it, and so costs nothing of its own.
+    /// Whether the page shares its flash page with the target before it, and so takes no time of its own.
     pub along: bool,
 }
 
 impl Target {
-    /// All of a page.
+    /// A whole page.
     #[must_use]
     pub fn page(to: Ppn) -> Target {
         Target { to, ..Target::default() }
@@ -78,7 +78,7 @@ impl Target {
 pub struct FlashOp<T> {
     /// What is done.
     pub kind: Kind,
-    /// With which pages.
+    /// The pages.
     pub targets: T,
     /// Blocks that these pages fill: their summary pages are programmed behind them, together.
     pub summaries: u32,
@@ -139,7 +139,7 @@ impl Phases {
 }
 
 impl Timing {
-    /// What an operation takes.
+    /// The phases of an operation.
     #[must_use]
     #[inline(always)]
     pub fn cost<T: IntoIterator<Item = Target>>(&self, geometry: &Geometry, op: FlashOp<T>) -> Phases {
@@ -157,7 +157,7 @@ impl Timing {
         phases
     }
 
-    /// What an operation with a single target takes, without a summary page.
+    /// The phases of an operation with a single target, without a summary page.
     #[must_use]
     #[inline(always)]
     pub fn cost_of(&self, geometry: &Geometry, kind: Kind, target: Target) -> Phases {
@@ -166,7 +166,7 @@ impl Timing {
         phases
     }
 
-    /// Adds a target, the first one or another, to what an operation takes.
+    /// Adds a target to the phases of an operation.
     #[inline(always)]
     fn add(&self, phases: &mut Phases, geometry: &Geometry, kind: Kind, target: Target, first: bool) {
         let number = |ppn| geometry.page_of(ppn);
@@ -215,7 +215,7 @@ impl Timing {
         }
     }
 
-    /// When the array begins to work: at once, or, through a cache register, when it has done what it does until `free_at`.
+    /// When the array begins to work: immediately or, with a cache register, at `free_at`, when its current work ends.
     #[must_use]
     #[inline(always)]
     pub fn array_begins(&self, sent: SimTime, cached: bool, free_at: SimTime) -> SimTime {
@@ -223,7 +223,7 @@ impl Timing {
         if cached { sent.max(free_at) + self.register } else { sent }
     }
 
-    /// What a read of the flash page takes that is read most slowly.
+    /// The read time of the slowest flash page.
     #[must_use]
     pub fn slowest_read(&self) -> Phases {
         let (sense, data_out) = (self.longest_read(), self.longest_transfer());
@@ -231,12 +231,12 @@ impl Timing {
     }
 }
 
-/// A round of units that work in step: operations that begin together and whose transfers follow each other.
+/// A round of units that work in step: their operations begin together, and their transfers follow each other.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
     /// When it has begun.
     pub begun: SimTime,
-    /// What has crossed the channel in it.
+    /// The time of transfers in it so far.
     crossed: Span,
     /// When the last operation so far is done.
     pub end: SimTime,
@@ -249,7 +249,7 @@ impl Round {
         Round { begun, crossed: Span::ZERO, end: begun }
     }
 
-    /// One more operation: when its transfers begin on the channel, and when it is done.
+    /// Adds an operation; returns when its transfers begin on the channel, and when it is done.
     pub fn add(&mut self, phases: &Phases) -> (SimTime, SimTime) {
         let first = self.begun + self.crossed;
         self.crossed += phases.sent() + phases.data_out;

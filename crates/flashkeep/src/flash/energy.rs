@@ -1,9 +1,9 @@
-//! Currents and voltages of the flash: what operations draw. The report multiplies them with times.
+//! Currents and voltage of the flash. The report multiplies them with times.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the flash draws, for each operation on its own.
+/// Currents of the flash, for each operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FlashEnergySpec {
@@ -11,23 +11,23 @@ pub struct FlashEnergySpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub voltage_v: Option<f64>,
-    /// While an array reads a page, mA.
+    /// Current while an array reads a page, mA.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub read_ma: Option<f64>,
-    /// While an array programs a page, mA.
+    /// Current while an array programs a page, mA.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub program_ma: Option<f64>,
-    /// While a block is erased, mA.
+    /// Current while a block is erased, mA.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub erase_ma: Option<f64>,
-    /// While data cross the channel, mA.
+    /// Current while data cross the channel, mA.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub transfer_ma: Option<f64>,
-    /// A die that does none of these, mA.
+    /// Current of a die that does none of these, mA.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub standby_ma: Option<f64>,

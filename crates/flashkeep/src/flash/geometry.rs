@@ -10,7 +10,7 @@ use std::ops::Range;
 )]
 pub struct PlaneId(pub u32);
 
-/// What is busy as one: a chip, a die or a plane, counted like planes.
+/// The number of a busy unit: a chip, a die or a plane, counted like planes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnitId(pub u32);
 
@@ -34,7 +34,7 @@ pub struct Place {
     pub plane: u32,
 }
 
-/// How much there is of everything.
+/// The geometry: the number of parts at each level.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Geometry {
     /// Channels.
@@ -51,8 +51,7 @@ pub struct Geometry {
     pub pages: u32,
     /// Planes in each busy unit.
     pub planes_per_unit: u32,
-    /// Pages, as everything here counts them, that have their places in a page of the flash: what is programmed once,
-    /// and read at once.
+    /// Slots (pages of this geometry) per flash page, which is programmed once and read as a whole.
     #[serde(skip, default = "one")]
     pub places: u32,
     page_bits: u32,
@@ -69,7 +68,7 @@ struct Spread {
     pools: Pools,
 }
 
-/// Places of a page of the flash where nothing is said of them.
+/// Slots of a flash page by default.
 fn one() -> u32 {
     1
 }
@@ -290,7 +289,7 @@ impl Geometry {
         unit.0 / self.units_per_channel()
     }
 
-    /// The levels that tell one unit from another, outermost first.
+    /// The levels that identify a unit, outermost first.
     #[must_use]
     pub fn unit_levels(&self) -> &'static [Level] {
         match self.planes_per_unit {
@@ -301,8 +300,8 @@ impl Geometry {
         }
     }
 
-    /// The drive cut into `width` equal parts along a level: part `index`. None where that is no box of whole
-    /// channels, of whole chips of one channel, or of whole dies of one chip.
+    /// Part `index` of the drive divided into `width` equal parts along a level. None if the part would not be a box of
+    /// whole channels, of whole chips of one channel, or of whole dies of one chip.
     #[must_use]
     pub fn part(&self, across: Across, width: u32, index: u32) -> Option<Domain> {
         let per_level = match across {
@@ -319,7 +318,7 @@ impl Geometry {
     }
 }
 
-/// A box of dies: what one FTL rules over.
+/// A box of dies: the domain of one FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Domain {
     /// Its first plane's place.

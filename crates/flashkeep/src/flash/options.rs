@@ -29,8 +29,8 @@ pub struct FlashSpec {
     /// Data pages in each block.
     #[schemars(range(min = 1, max = 32_768))]
     pub pages_per_block: u32,
-    /// A block has one more page behind its data pages, for a summary of them: one sector that is programmed right
-    /// after the last data page (Agrawal et al., USENIX ATC 2008).
+    /// Each block has one more page, for a summary of its data pages: one sector that is programmed right after the
+    /// last data page (Agrawal et al., USENIX ATC 2008).
     pub summary_page: bool,
     /// Page size in KiB: a whole number of sectors, from 1 to 64.
     #[schemars(range(max = 4096.0), extend("exclusiveMinimum" = 0.0))]
@@ -38,32 +38,33 @@ pub struct FlashSpec {
     /// Sector size in bytes, the smallest unit a host writes.
     #[schemars(range(min = 1, max = 65_536))]
     pub sector_bytes: u32,
-    /// Bytes that cross the pins for each sector: more than `sector_bytes` where metadata travel along, and
-    /// equal to it where left out.
+    /// Bytes transferred over the pins for each sector: more than `sector_bytes` if metadata are transferred as well.
+    /// Default: equal to it.
     #[schemars(range(min = 1, max = 131_072))]
     pub pin_bytes_per_sector: u32,
-    /// What is busy as one: while one page is read or programmed, the rest of the unit does nothing else.
+    /// The unit that performs one operation at a time: while it reads or programs a page, its other parts wait.
     pub busy_unit: BusyUnit,
-    /// What the channel is held for: `transfers`, whole `operations`, or `rounds` of one operation for each busy unit.
+    /// How long an operation holds its channel: for `transfers`, for whole `operations`, or for `rounds` of one
+    /// operation on each busy unit.
     pub bus: BusUse,
-    /// Channels that share their control lines (a gang): what holds them (`bus`) begins together, and none begins the next
-    /// before all have ended. 1: each has its own.
+    /// The number of channels that share their control lines (a gang): the operations or transfers that hold them
+    /// (`bus`) begin together, and none begins the next before all have ended. 1: each channel has its own.
     #[schemars(range(min = 1, max = 4096))]
     pub control_gang: u32,
-    /// When a program is reported as done.
+    /// When a program is acknowledged.
     pub acknowledge: Acknowledge,
-    /// Who goes first when a channel is free.
+    /// The scheduler: which operation a free channel grants next.
     #[schemars(extend("enum" = scheduler::names()))]
     pub scheduler: String,
-    /// Which type each page of a block is of, where `timing` tells several apart: `interleaved` (page mod types), or
-    /// types as digits that repeat, those of a block's first pages before a colon (`00000011:001122`).
+    /// The type of each page of a block, if `timing` has several types: `interleaved` (page number mod number of
+    /// types), or types as digits that repeat, with those of a block's first pages before a colon (`00000011:001122`).
     #[schemars(extend("pattern" = "^(interleaved|([0-7]*:)?[0-7]+)$"))]
     pub page_types: String,
-    /// Times of the operations.
+    /// Times of operations.
     pub timing: TimingSpec,
-    /// What the chips can do besides one page at a time.
+    /// Commands of the chips for more than one page.
     pub commands: CommandsSpec,
-    /// What the operations draw.
+    /// Currents of operations.
     pub energy: FlashEnergySpec,
 }
 
@@ -71,54 +72,54 @@ pub struct FlashSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TimingSpec {
-    /// Array to page register, µs; a list: one for each type of page.
+    /// Read time, array to page register, µs; a list has one time for each page type.
     pub read_us: PerType,
-    /// Page register to array, µs; a list: one for each type of page.
+    /// Program time, page register to array, µs; a list has one time for each page type.
     pub program_us: PerType,
-    /// A block's erase, µs.
+    /// Erase time of a block, µs.
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
     pub erase_us: f64,
-    /// One byte over the channel, ns.
+    /// Transfer time of a byte on the channel, ns.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub bus_ns_per_byte: f64,
-    /// Command and address cycles of a page operation on the channel, ns.
+    /// Time of the command and address cycles of a page operation on the channel, ns.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub command_ns: f64,
-    /// Command and address cycles of an erase on the channel, ns.
+    /// Time of the command and address cycles of an erase on the channel, ns.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub erase_command_ns: f64,
-    /// Between the last cycle of an erase command and the start of the erase, ns.
+    /// Time between the last cycle of an erase command and the start of the erase, ns.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub erase_setup_ns: f64,
 }
 
-/// What is busy as one unit.
+/// The unit that performs one operation at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BusyUnit {
     /// A whole chip, as in SSDSim.
     Chip,
-    /// A die: the dies of a chip work side by side.
+    /// A die: the dies of a chip work in parallel.
     Die,
-    /// Two planes: the pairs of a die work side by side, as in the DiskSim extension.
+    /// Two planes: the pairs of a die work in parallel, as in the DiskSim extension.
     PlanePair,
-    /// A plane: the planes of a die work side by side.
+    /// A plane: the planes of a die work in parallel.
     Plane,
 }
 
-/// What the channel is held for.
+/// How long an operation holds its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BusUse {
-    /// Commands and data only; the array works while others use the channel.
+    /// For commands and data only; the array works while other operations use the channel.
     Transfers,
-    /// The whole operation, array time included.
+    /// For the whole operation, array time included.
     Operations,
-    /// Rounds of one operation for each busy unit, whose array times overlap; what waits is taken at once.
+    /// For rounds of one operation on each busy unit, whose array times overlap; waiting operations start immediately.
     Rounds,
 }
 
-/// When a program is reported as done.
+/// When a program is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Acknowledge {
@@ -140,7 +141,7 @@ pub enum Across {
     Die,
 }
 
-/// A level over which consecutive pages are spread.
+/// A level in the order of static placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// C.

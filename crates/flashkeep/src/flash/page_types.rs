@@ -5,14 +5,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Most types of pages: a digit each.
+/// The largest number of page types: one digit each.
 const MOST_TYPES: usize = 8;
 
 /// A time in µs: one for all pages, or one for each type of page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum PerType {
-    /// All pages take as long.
+    /// The same time for all pages.
     All(f64),
     /// Pages of the first type, the second, …
     Each(Vec<f64>),
@@ -46,7 +46,7 @@ impl JsonSchema for PerType {
     }
 }
 
-/// Which type each page of a block is of, and how long those take.
+/// The type of each page of a block, and the times of the types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageTypes {
     /// Types of a block's first pages, and those that repeat after them.
@@ -65,14 +65,14 @@ impl PageTypes {
         PageTypes { first, repeated, read_ns, program_ns }
     }
 
-    /// All pages alike.
+    /// A single type for all pages.
     #[must_use]
     pub fn alike(timing: &super::TimingSpec) -> PageTypes {
         let (read_ns, program_ns) = (timing.read_us.ns(), timing.program_us.ns());
         PageTypes { first: Vec::new(), repeated: vec![0], read_ns, program_ns }
     }
 
-    /// Whether all pages are alike.
+    /// Whether there is only one type.
     #[must_use]
     pub fn is_single(&self) -> bool {
         self.read_ns.len() == 1

@@ -12,11 +12,11 @@ use crate::flash::Level;
 /// Planes of the flash in each plane of the geometry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pools {
-    /// Chips that each spans.
+    /// Chips in each pool.
     pub chips: u32,
-    /// Dies of each of those.
+    /// Dies of each of these chips.
     pub dies: u32,
-    /// Planes of each of those.
+    /// Planes of each of these dies.
     pub planes: u32,
 }
 
@@ -48,7 +48,7 @@ impl Pools {
         }
     }
 
-    /// Where a page's block is in the flash: its plane, and its number there.
+    /// The plane of the flash in which a page's block is, and the block's number there.
     #[must_use]
     pub fn place(&self, geometry: &Geometry, ppn: Ppn) -> (Place, u32) {
         let (at, block) = (geometry.place(geometry.plane_of(ppn)), geometry.block_of(ppn));

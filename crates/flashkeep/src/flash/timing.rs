@@ -20,14 +20,14 @@ pub struct Times {
     pub erase_setup_ns: u64,
     /// Between the transfers of a multi-plane program, and until a cache register is free.
     pub register_ns: u64,
-    /// What a request takes that the controller's memory serves alone.
+    /// The time of a request that the controller's memory serves.
     pub hit_ns: u64,
-    /// One byte over the channel, in fs: fractions of a ns add up before they are rounded.
+    /// The transfer time of a byte in fs: fractions of a ns are summed before rounding.
     pub bus_fs_per_byte: u64,
 }
 
 impl Times {
-    /// How long some bytes hold the channel.
+    /// The transfer time of some bytes.
     #[must_use]
     pub fn transfer_ns(&self, bytes: u64) -> u64 {
         let fs = u128::from(bytes) * u128::from(self.bus_fs_per_byte);
@@ -40,7 +40,7 @@ impl Times {
 pub struct Timing {
     read: Span,
     program: Span,
-    /// Both of every page of a block; empty where all pages are alike.
+    /// Read and program time of every page of a block; empty with a single page type.
     by_page: Vec<[Span; 2]>,
     /// Erase of a block, set-up included.
     pub(super) erase: Span,
@@ -50,10 +50,11 @@ pub struct Timing {
     pub(super) erase_command: Span,
     /// Between the transfers of a multi-plane program, and until a cache register is free (`flash.commands.register_ns`).
     pub(super) register: Span,
-    /// What a block's summary takes: a sector's transfer, and its program; nothing where there is none. The transfer alone.
+    /// The time of a block's summary page: transfer of a sector and program; 0 without summary pages. Then the transfer
+    /// alone.
     pub(super) summary: Span,
     pub(super) summary_sent: Span,
-    /// What the controller's memory takes to serve.
+    /// The time of a request that the controller's memory serves.
     pub memory: Span,
     /// Time on the channel for this many sectors, up to those of a page of the flash; place 0 is a whole page of the map.
     transfer: Vec<Span>,
@@ -70,7 +71,7 @@ impl Timing {
             let kind = types.of(page / places);
             [Span(types.read_ns[kind]), Span(types.program_ns[kind])]
         };
-        // As many as a page's number has room for.
+        // One entry for each page number that the address has bits for.
         let pages = if types.is_single() { 0 } else { flash.pages_per_block.next_power_of_two() };
         Timing {
             by_page: (0..pages).map(of_page).collect(),
@@ -87,7 +88,7 @@ impl Timing {
         }
     }
 
-    /// Whether all pages take as long.
+    /// Whether all pages have the same times.
     #[must_use]
     pub fn is_uniform(&self) -> bool {
         self.by_page.is_empty()

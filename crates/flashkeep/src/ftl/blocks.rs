@@ -68,7 +68,7 @@ pub struct Blocks<C> {
     pub(super) opened: Vec<u32>,
     openings: u32,
     pub(super) owners: Owners,
-    /// What each physical page holds; empty where contents are nothing.
+    /// The contents of each physical page; empty if contents are not kept.
     #[serde(skip)]
     pub(super) contents: Vec<C>,
     #[serde(skip)]
@@ -80,9 +80,9 @@ pub struct Blocks<C> {
     pub(super) victims: Vec<u32>,
     /// Open blocks beyond the first one of each plane.
     pub(super) aside: Aside,
-    /// Free pages of each plane that are kept from the host.
+    /// Free pages of each plane that are reserved for GC.
     pub(super) reserve: u32,
-    /// Places that may stay empty while the pages of a block are moved.
+    /// Slots that may stay empty while GC moves the pages of a block.
     #[serde(skip)]
     pub(super) padding: u16,
 }
@@ -338,19 +338,19 @@ impl<C: Contents> Blocks<C> {
         next
     }
 
-    /// Asks the processor for what is counted of a page's block before it is wanted.
+    /// Prefetches the counts of a page's block.
     #[inline]
     pub fn prefetch(&self, ppn: Ppn) {
         crate::kernel::prefetch(&self.score, self.geometry.block_index_of(ppn));
     }
 
-    /// Asks the processor for a plane's state before it is wanted.
+    /// Prefetches a plane's state.
     #[inline]
     pub fn prefetch_plane(&self, plane: PlaneId) {
         crate::kernel::prefetch(&self.planes, plane.0 as usize);
     }
 
-    /// Asks the processor for what the next program of a plane will note.
+    /// Prefetches the entries for the next program of a plane.
     #[inline]
     pub fn prefetch_next(&self, plane: PlaneId) {
         if let Some(ppn) = self.plane(plane).next {
@@ -365,7 +365,7 @@ impl<C: Contents> Blocks<C> {
         self.score[self.geometry.block_index_of(ppn)] += 1;
     }
 
-    /// A valid page no longer does.
+    /// Invalidates a valid page.
     #[inline]
     pub fn invalidate(&mut self, ppn: Ppn) {
         let score = &mut self.score[self.geometry.block_index_of(ppn)];

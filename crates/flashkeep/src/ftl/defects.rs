@@ -8,7 +8,7 @@ use super::blocks::{Blocks, FREE, OPEN, Plane};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
 
-/// What has failed; each list in order.
+/// The failed parts; each list is sorted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Defects {
     planes: Vec<PlaneId>,
@@ -54,14 +54,14 @@ impl<C: Contents> Blocks<C> {
         u32::from(self.failed_in(self.geometry.block_index_of(ppn))) == others && !self.is_failed(ppn)
     }
 
-    /// Whether what a page holds cannot be read.
+    /// Whether a page is unreadable.
     #[must_use]
     pub fn is_unreadable(&self, ppn: Ppn) -> bool {
         let word = self.defects.unreadable.get(ppn.0 as usize / 64);
         word.is_some_and(|word| word >> (ppn.0 % 64) & 1 == 1)
     }
 
-    /// From now on what the page holds cannot be read, until its block is erased.
+    /// Marks the page as unreadable until its block is erased.
     pub fn blot(&mut self, ppn: Ppn) {
         if self.defects.unreadable.is_empty() {
             self.defects.unreadable = vec![0; self.geometry.ppn_space().div_ceil(64)];
@@ -192,7 +192,7 @@ impl<C: Contents> Blocks<C> {
         true
     }
 
-    /// What a block that has failed had free is gone.
+    /// Removes the free pages of a failed block from the counts.
     fn count_block_out(&mut self, plane: PlaneId, block: u32, index: usize) {
         let next = self.planes[plane.0 as usize].next;
         let first_free = match next.filter(|&next| self.geometry.block_index_of(next) == index) {

@@ -56,25 +56,25 @@ impl<C: Contents> Blocks<C> {
         self.owners.run(self.geometry.plane_of(first), first, count as usize)
     }
 
-    /// From now on the page belongs to another logical page.
+    /// Assigns the physical page to another logical page.
     pub fn rename(&mut self, ppn: Ppn, lpn: u32) {
         self.owners.set(self.geometry.plane_of(ppn), ppn, lpn);
     }
 
-    /// What a page holds.
+    /// The contents of a page.
     #[must_use]
     #[inline]
     pub fn contents(&self, ppn: Ppn) -> C {
         if C::KEEP { self.contents[ppn.0 as usize] } else { C::default() }
     }
 
-    /// What every physical page holds; nothing where contents are nothing.
+    /// The contents of every physical page; empty if contents are not kept.
     #[must_use]
     pub fn all_contents(&self) -> &[C] {
         &self.contents
     }
 
-    /// Says what every physical page holds.
+    /// Sets the contents of every physical page.
     pub fn set_all_contents(&mut self, contents: Vec<C>) {
         self.contents = contents;
     }

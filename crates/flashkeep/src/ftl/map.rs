@@ -1,16 +1,16 @@
-//! The page maps: four bytes a logical page.
+//! The page maps: four bytes per logical page.
 
 use crate::flash::Ppn;
 use crate::kernel::{in_large_pages, prefetch};
 
-/// Where a logical page is.
+/// The map entry of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// Nowhere: never written, or trimmed. Known zeros.
+    /// Unmapped: never written, or trimmed. The page is a known zero.
     Unmapped,
     /// In flash.
     At(Ppn),
-    /// In the controller's memory, on its way to a place: the operation that carries it.
+    /// In flight, in the controller's memory: the operation that has it.
     Pending(u32),
 }
 
@@ -34,8 +34,8 @@ impl Entry {
     }
 }
 
-/// Where the logical pages of every leaf are; fresh maps touch no memory. The entries of one page number lie side by
-/// side, leaf by leaf, because what a scheme does with a stripe it does with the same page of several leaves.
+/// The maps of all backends; fresh maps touch no memory. The entries of one page number are adjacent for all backends,
+/// because a scheme accesses the same page of several backends for a stripe.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Maps {
     entries: Vec<u32>,
@@ -71,7 +71,7 @@ impl Maps {
         self.entries.is_empty()
     }
 
-    /// Pages of a leaf that are somewhere, counted one by one.
+    /// The number of mapped pages of a backend, counted one by one.
     #[must_use]
     pub fn mapped(&self, leaf: usize) -> u32 {
         self.entries.iter().skip(leaf).step_by(self.leaves).filter(|&&raw| raw != 0).count() as u32
@@ -91,13 +91,13 @@ impl Maps {
         self.entries[self.index(leaf, lpn)] == ppn.0 + 1
     }
 
-    /// Asks the processor for a page's entry before it is wanted.
+    /// Prefetches a page's entry.
     #[inline]
     pub fn prefetch(&self, leaf: usize, lpn: u32) {
         prefetch(&self.entries, self.index(leaf, lpn));
     }
 
-    /// A page that an operation carries has come to a place; false where the page is no longer its business.
+    /// A page of an operation has been placed; false if the page has been overwritten or trimmed since.
     #[inline]
     pub fn arrive(&mut self, leaf: usize, lpn: u32, op: u32, ppn: Ppn) -> bool {
         let at = self.index(leaf, lpn);
@@ -109,21 +109,21 @@ impl Maps {
         expected
     }
 
-    /// Says where a page is from now on.
+    /// Sets a page's entry.
     #[inline]
     pub fn set(&mut self, leaf: usize, lpn: u32, entry: Entry) {
         let at = self.index(leaf, lpn);
         self.entries[at] = entry.to_raw();
     }
 
-    /// The same; where it was.
+    /// Sets a page's entry; returns the old one.
     #[inline]
     pub fn replace(&mut self, leaf: usize, lpn: u32, entry: Entry) -> Entry {
         let at = self.index(leaf, lpn);
         Entry::from_raw(std::mem::replace(&mut self.entries[at], entry.to_raw()))
     }
 
-    /// Forgets all that a leaf has, without touching memory for what it never had.
+    /// Unmaps all pages of a backend, without touching unused memory.
     pub fn clear(&mut self, leaf: usize) {
         let entries = self.entries.iter_mut().skip(leaf).step_by(self.leaves);
         entries.filter(|entry| **entry != 0).for_each(|entry| *entry = 0);

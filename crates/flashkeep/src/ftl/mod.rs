@@ -1,4 +1,4 @@
-//! The flash translation layer: where logical pages are, where new ones go, and how space comes back.
+//! The flash translation layer: page maps, placement of pages, and management of blocks.
 
 pub mod ageing;
 pub mod allocation;

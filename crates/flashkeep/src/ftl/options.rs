@@ -9,55 +9,56 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GcSpec {
-    /// Which block is reclaimed.
+    /// The victim policy.
     #[schemars(extend("enum" = victim::names()))]
     pub victim: String,
-    /// Collect in a plane when its free pages fall below this share of its pages.
+    /// GC starts in a plane when its free pages fall below this share of its pages.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub threshold: f64,
-    /// Collect in a plane also when its free pages fall below this share, but page by page and only while nothing waits
-    /// for its busy unit or its channel. Left out, never.
+    /// Soft threshold: below this share of free pages, GC also works page by page while no operation waits for the
+    /// plane's busy unit or channel. Default: none.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub soft_threshold: Option<f64>,
-    /// How a collection uses the channel.
+    /// How GC uses the channel.
     pub run: GcRun,
-    /// Whether planes are also collected while nothing waits for them. Otherwise a read or write that finds its unit
+    /// Whether GC also works on planes for which no operation waits. Otherwise a read or write that finds its unit
     /// below the threshold waits until the unit is above it again.
     pub background: bool,
-    /// Whether moves stay inside their plane (`on`) or cross the pins (`off`), or stay where the numbers of both pages
-    /// within their blocks are odd, or both even: else they cross the pins (`parity`), or a page is left out
-    /// (`parity-skip`).
+    /// Copyback: whether GC moves pages inside their plane (`on`) or over the pins (`off`). With `parity`, a move stays
+    /// inside the plane if both page numbers within the blocks are odd or both are even, and otherwise crosses the
+    /// pins; with `parity-skip`, a page is left out instead.
     pub copyback: Copyback,
-    /// Pages that are moved go to an open block of their own.
+    /// Whether moved pages go to an open block of their own.
     pub separate: bool,
-    /// With `victim = "d-choices"`: blocks drawn, of which the best is reclaimed.
+    /// With `victim = "d-choices"`: the number of blocks drawn, of which the best is reclaimed.
     #[schemars(range(min = 1, max = 65_536))]
     pub choices: u32,
-    /// With `victim = "windowed-greedy"`: how many of the oldest blocks are looked at.
+    /// With `victim = "windowed-greedy"`: the number of oldest blocks that are considered.
     #[schemars(range(min = 1, max = 16_777_216))]
     pub window: u32,
 }
 
-/// Wear, and what is done against it.
+/// Wear leveling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WearSpec {
-    /// Erases that a block stands; one that has had them is not used any more. Left out, blocks last forever.
+    /// The erase budget of a block: after this many erases it is retired. Default: blocks never wear out.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub erase_budget: Option<u32>,
-    /// How wear is spread: by what is left of `erase_budget`, or, without one, by the mean erase count.
+    /// The policy of wear leveling. It works with the remaining erases of `erase_budget` or, without a budget, with the
+    /// mean erase count.
     #[schemars(extend("enum" = wear::names()))]
     pub levelling: String,
-    /// `rate-limit`: a block with less than this share of its plane's average life left is reclaimed less often.
+    /// `rate-limit`: a block with less than this share of its plane's average remaining life is reclaimed less often.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub rate_limit_below: f64,
-    /// `rate-limit`: over this share below that, the chance of being reclaimed falls from 1 to 0.
+    /// `rate-limit`: the width of the range below that in which the probability falls from 1 to 0.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub rate_limit_window: f64,
-    /// `migration`: a block with less than this share of its plane's average life left gets the coldest data.
+    /// `migration`: a block with less than this share of its plane's average remaining life gets the coldest data.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub migrate_below: f64,
-    /// The years that drive writes a day (DWPD) are told for.
+    /// The warranty, in years, for which drive writes per day (DWPD) are reported.
     #[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0.0))]
     pub warranty_years: f64,
 }
@@ -66,14 +67,15 @@ pub struct WearSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgeingSpec {
-    /// What aged blocks look like: `none` (the flash is new), `basic` (every block written in part, all of it invalid),
-    /// `approach1` (blocks written in full, all of it invalid), `approach2` (the same, a random part of each valid).
+    /// The model of aged blocks: `none` (the flash is new), `basic` (every block is written in part, all pages
+    /// invalid), `approach1` (blocks are written in full, all pages invalid), `approach2` (the same, with a random part
+    /// of each block valid).
     #[schemars(extend("enum" = ageing::names()))]
     pub model: String,
     /// The share of each plane's pages that have been written.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub aged_ratio: f64,
-    /// With `approach2`: the mean share of valid pages in blocks written in full.
+    /// With `approach2`: the mean share of valid pages in full blocks.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub valid_ratio: f64,
 }
@@ -84,14 +86,14 @@ pub struct AgeingSpec {
 pub enum Pool {
     /// Each plane by itself.
     Plane,
-    /// Those of a chip: an element of the DiskSim extension.
+    /// The planes of a chip: an element of the DiskSim extension.
     Element,
-    /// Those of all chips of a channel: a gang that shares its bus.
+    /// The planes of all chips of a channel: a gang that shares its bus.
     Gang,
 }
 
 impl Pool {
-    /// What messages call it.
+    /// Its name in messages.
     #[must_use]
     pub fn noun(self) -> &'static str {
         match self {
@@ -106,13 +108,13 @@ impl Pool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Copyback {
-    /// Every move crosses the pins.
+    /// All moves cross the pins.
     Off,
-    /// No move does.
+    /// All moves stay inside their plane.
     On,
-    /// Those do that would make an odd page of an even one, or the other way round.
+    /// Moves from an even to an odd page, or from an odd to an even one, cross the pins.
     Parity,
-    /// Instead of such a move a page is left out, as long as the plane has room for the host besides.
+    /// A page is left out to avoid such a move, as long as the plane still has room for the host.
     ParitySkip,
 }
 
@@ -128,7 +130,7 @@ pub enum PlaneChoice {
     Same,
 }
 
-/// What memory the map is in.
+/// The memory of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MapMemory {
@@ -140,17 +142,17 @@ pub enum MapMemory {
     Mram,
 }
 
-/// Where a page is read that is still on its way to flash.
+/// How a page in flight to flash is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InFlight {
-    /// The controller's memory has it.
+    /// From the controller's memory.
     Memory,
-    /// Flash, when it has arrived there.
+    /// From flash, after the program.
     Flash,
 }
 
-/// How a collection uses the channel.
+/// How GC uses the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GcRun {

@@ -10,7 +10,7 @@ use crate::engine::{Command, Key, Lock, Page, Plan, Step, Verb, View};
 use crate::kernel::Bits;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Most logical blocks that a plan puts together besides what it was made for: each takes two of 256 stages.
+/// The largest number of logical blocks that a plan merges in addition to its purpose: each takes two of 256 stages.
 const MOST_JOINED: usize = 16;
 
 /// No block; blocks are stored plus one, so that zero is the empty state.
@@ -23,18 +23,18 @@ pub(super) struct Base {
     pub(super) block_pages: u32,
     /// Blocks of each plane beyond those for the logical blocks.
     pub(super) spare: u32,
-    /// Logical pages that hold something.
+    /// Logical pages that have data.
     pub(super) valid: Bits,
     /// Erased blocks, plane by plane, the one erased longest ago first.
     pub(super) free: Vec<VecDeque<u32>>,
     pub(super) counts: Counts,
-    /// What of the flash is of no use any more.
+    /// The failed and retired flash.
     pub(super) damage: Damage,
-    /// Where the power is to fail: of each page that was trimmed, the number of the last write before that. It is
-    /// logged; the log itself is not modelled.
+    /// In runs with power cuts: for each trimmed page, the number of the last write before the trim. It is logged; the
+    /// log itself is not modelled.
     #[serde(skip)]
     pub(super) trims: BTreeMap<u32, u64>,
-    /// What a power cut has left to be done.
+    /// The work that a power cut has left.
     #[serde(skip)]
     pub(super) disorder: Disorder,
 }
@@ -61,7 +61,7 @@ impl Base {
         (0..planes).map(|plane| (0..blocks).map(|block| block * planes + plane).collect()).collect()
     }
 
-    /// A new member, erased, stands in the place of the old one.
+    /// The member was replaced by a new, erased one.
     pub(super) fn renew(&mut self) {
         self.free = Self::all_blocks(self.planes, self.blocks() / self.planes);
         (self.valid, self.damage) = (Bits::default(), Damage::default());
@@ -101,7 +101,7 @@ impl Base {
         (stored - 1) * self.block_pages + offset
     }
 
-    /// Changes have the plane to themselves until all of them are submitted.
+    /// Changes lock the plane until all of them are submitted.
     pub(super) fn lock(&self, command: &Command) -> Lock {
         let key = Key(self.plane_of(self.split_page(command.start.0).0) as u64);
         if command.verb == Verb::Read { Lock::Pass(key) } else { Lock::Hold(key) }
@@ -112,7 +112,7 @@ impl Base {
         1 + self.free[plane].pop_front().expect("as many spare blocks as the map needs")
     }
 
-    /// A block holds nothing any more: it is erased, unless it is of no use.
+    /// A block has no more pages: it is erased, unless it is retired.
     pub(super) fn release(&mut self, stored: u32, work: &mut Work<'_>) {
         if stored != NONE && !self.damage.is_retired(stored) {
             work.erase(stored);
@@ -137,7 +137,7 @@ impl Base {
         }
     }
 
-    /// Pages are forgotten, which is logged where the power is to fail.
+    /// Trims pages, which is logged in runs with power cuts.
     pub(super) fn trim(&mut self, command: &Command, view: &View<'_>) {
         self.set_valid(command, false);
         if let Some(number) = view.last_write(LEAF) {
@@ -155,7 +155,7 @@ impl Base {
         erased.copied().collect::<Vec<_>>().into_iter().for_each(|stored| self.give(stored));
     }
 
-    /// Blocks of a plane that a power cut or a failure has left useless are erased.
+    /// Erases blocks of a plane that a power cut or a failure has left without use.
     pub(super) fn erase_useless(&mut self, plane: usize, work: &mut Work<'_>) {
         let useless = std::mem::take(&mut self.disorder.useless);
         let is_here = |stored: &u32| self.plane_of_block(*stored) == plane;
@@ -164,7 +164,7 @@ impl Base {
         here.into_iter().for_each(|stored| self.release(stored, work));
     }
 
-    /// Logical blocks of a plane that are to be put together, as many as one plan takes: `wanted` if it is one of them.
+    /// Logical blocks of a plane to merge, as many as one plan takes; `wanted` if it is one of them.
     pub(super) fn to_be_joined(&self, plane: usize, wanted: u32) -> Vec<u32> {
         let split = self.disorder.split.keys().copied();
         let mut here: Vec<u32> =
@@ -186,8 +186,8 @@ impl Base {
         offsets.any(|offset| self.valid.has(logical * self.block_pages + offset))
     }
 
-    /// Reads pages from where they are, neighbours together; one that is nowhere is a known zero, unless it was lost.
-    /// Which page was meant by a place cannot be told later, when the place may have been erased.
+    /// Reads pages from their places, neighbours together; an unmapped page is a known zero, unless it was lost. The
+    /// plan is kept, because the page of a place cannot be determined later, when the place may have been erased.
     pub(super) fn read(&self, command: &Command, plan: &mut Plan, find: impl Fn(u32) -> Option<u32>) {
         plan.keeps_frame = true;
         for n in 0..command.count {

@@ -28,7 +28,7 @@ struct Segment {
     len: u32,
 }
 
-/// What was given up.
+/// An evicted entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Evicted {
     pub(super) page: u32,
@@ -67,7 +67,7 @@ impl Cache {
         self.slot_of[page as usize] != 0
     }
 
-    /// The page is asked for again; false where it has no entry here.
+    /// Looks up a page and marks its entry as used; false if it has no entry.
     #[inline]
     pub(super) fn touch(&mut self, page: u32) -> bool {
         let Some(slot) = self.slot_of[page as usize].checked_sub(1) else { return false };
@@ -81,7 +81,7 @@ impl Cache {
         true
     }
 
-    /// Takes in the entry of a page that has none; what had to go for it.
+    /// Adds the entry of a page; returns the evicted entry.
     pub(super) fn insert(&mut self, page: u32) -> Option<Evicted> {
         let mut evicted = None;
         let mut slot = self.slots.len() as u32;
@@ -112,7 +112,7 @@ impl Cache {
         evicted
     }
 
-    /// The page's entry, if it is here, is not what its translation page says any more.
+    /// Marks the page's entry, if it is cached, as changed.
     #[inline]
     pub(super) fn mark(&mut self, page: u32) {
         let Some(slot) = self.slot_of[page as usize].checked_sub(1) else { return };
@@ -144,7 +144,7 @@ impl Cache {
         self.dirty[translation as usize] != 0
     }
 
-    /// Nothing is in memory.
+    /// Clears the cache.
     pub(super) fn empty(&mut self) {
         *self = Cache::new(self.capacity, self.slot_of.len() as u32, self.per_page);
     }

@@ -1,4 +1,4 @@
-//! How maps of blocks go on with less flash.
+//! Block maps and log-block maps after failures of flash.
 //!
 //! A block is *retired* if all of it has failed, if one of its pages has, or if it has had its last erase. It is never
 //! programmed or erased again. Its logical block is put together in another block of the plane, from what can still
@@ -15,27 +15,27 @@ use crate::engine::{Change, Command, Key, Page, Plan, View};
 use crate::kernel::Bits;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a map of blocks has lost.
+/// The damage of a block map.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Damage {
-    /// Blocks that are not used any more.
+    /// Retired blocks.
     retired: Bits,
     /// The plane of each logical block that is not in its own.
     moved: BTreeMap<u32, u32>,
-    /// Planes where new flash may stand in the place of blocks that were retired.
+    /// Planes in which new flash may have replaced retired blocks.
     #[serde(skip)]
     renewed: BTreeSet<u32>,
-    /// Logical blocks that are put together without waiting for a write.
+    /// Logical blocks that are merged without waiting for a write.
     #[serde(skip)]
     pub(super) urgent: BTreeSet<u32>,
-    /// Pages that are lost: to read one is a failure, until it is written or trimmed.
+    /// Lost pages: a read of one fails until it is written or trimmed.
     pub(super) lost: Bits,
-    /// Pages that the member's last change has cost.
+    /// Pages lost by the member's last change.
     #[serde(skip)]
     losses: Vec<Change>,
 }
 
-/// Where a logical block finds a block.
+/// The block that a logical block gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seat {
     /// In another plane, which is its own from now on.
@@ -46,12 +46,12 @@ pub(super) enum Seat {
 }
 
 impl Damage {
-    /// Whether anything has ever failed.
+    /// Whether any flash has ever failed.
     pub(super) fn is_any(&self) -> bool {
         self.retired.count() > 0 || !self.moved.is_empty() || !self.renewed.is_empty()
     }
 
-    /// Whether a block, stored plus one, is of no use.
+    /// Whether a block, stored plus one, is retired.
     pub(super) fn is_retired(&self, stored: u32) -> bool {
         self.retired.has(stored - 1)
     }
@@ -61,12 +61,12 @@ impl Damage {
         if self.moved.is_empty() { None } else { self.moved.get(&logical).map(|&plane| plane as usize) }
     }
 
-    /// Everything that is retired, of so many blocks.
+    /// All retired blocks among this many.
     pub(super) fn all_retired(&self, blocks: u32) -> Vec<u32> {
         (0..blocks).filter(|&block| self.retired.has(block)).collect()
     }
 
-    /// New flash stands somewhere.
+    /// Flash has been replaced by new flash.
     pub(super) fn expect_blocks(&mut self, planes: u32) {
         self.renewed = (0..planes).collect();
     }
@@ -77,7 +77,7 @@ impl Damage {
 }
 
 impl Base {
-    /// A page is not there any more, for this reason.
+    /// A page is lost, for this reason.
     pub(super) fn lose(&mut self, page: u32, why: fn(Page) -> Change, view: &View<'_>) {
         self.set_page(page, false);
         self.disorder.astray.remove(&page);
@@ -148,7 +148,7 @@ impl Base {
         Seat::Moved
     }
 
-    /// A logical block that lies in several blocks is put together before long.
+    /// A logical block in several blocks is merged soon.
     pub(super) fn split(&mut self, logical: u32, parts: impl IntoIterator<Item = u32>) {
         let blocks = self.disorder.split.entry(logical).or_default();
         blocks.extend(parts.into_iter().filter(|&part| part != NONE));

@@ -1,8 +1,8 @@
-//! How a member finds its pages: one file a mapping, one line in the table.
+//! Address maps of members: one file per map, one line in the table.
 //!
-//! The page map is the leaf's own and needs no node. Each other mapping is a node of its own between a scheme and one
-//! leaf: it plans what the host's page takes besides (translation pages read and written, blocks copied and erased),
-//! and the executor carries that out as it does every plan.
+//! A page map is part of the backend and needs no node. Every other map is a node between a scheme and one backend: it
+//! plans the additional operations of a host page (reads and writes of translation pages, copies and erases of blocks),
+//! and the executor carries them out like every plan.
 //!
 //! | file | part |
 //! |---|---|
@@ -31,14 +31,14 @@ pub use block::BlockMap;
 pub use dftl::{Dftl, translation_pages};
 pub use hybrid::Hybrid;
 
-/// What a mapping is made from.
+/// The parameters from which a map is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Pages that the member offers, hidden ones included.
     pub pages: u32,
     /// Bytes of a page.
     pub page_bytes: u64,
-    /// Entries of the map that fit the memory (`dftl`).
+    /// The number of entries in the cache (`dftl`).
     pub cache_entries: u32,
     /// Whether that memory keeps what it has without power.
     pub survives: bool,
@@ -48,26 +48,26 @@ pub struct Options {
     pub blocks: u32,
     /// Pages of each block.
     pub block_pages: u32,
-    /// Blocks of each plane that are given to logs or replacements, at most; none for all that there are.
+    /// The largest number of log or replacement blocks of each plane; none for all spare blocks.
     pub log_blocks: Option<u32>,
-    /// Which log block is emptied.
+    /// The victim policy for log blocks.
     pub policies: Policies,
     /// The run's seed.
     pub seed: u64,
 }
 
-/// What a mapping asks of the leaf below it.
+/// The kind of backend that a map needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Below {
-    /// Nothing: the leaf's own map is meant, and there is no node.
+    /// The backend's own page map; there is no node.
     Itself,
-    /// A leaf with a page map, which says which pages collection has moved.
+    /// A backend with a page map, which reports pages that GC has moved.
     Mapped,
-    /// Bare flash, erased block by block.
+    /// Physical pages, erased block by block.
     Blocks,
 }
 
-/// A mapping as the table has it.
+/// A map's line in the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Its name.
@@ -76,20 +76,20 @@ pub struct Entry {
     pub summary: &'static str,
     /// Its file, whose doc comment is its manual page.
     pub source: &'static str,
-    /// What it asks of the leaf.
+    /// The kind of backend that it needs.
     pub below: Below,
-    /// Blocks of each plane that it needs beyond those that hold its pages, and what for.
+    /// The number of blocks of each plane that it needs in addition to those for its pages, and their use.
     pub least_spare: (u32, &'static str),
-    /// The victim policy where the user names none, if the map lets policies choose log blocks.
+    /// The default victim policy, if the map lets policies choose log blocks.
     pub own_victim: Option<&'static str>,
-    /// Makes it; none where there is no node.
+    /// Builds it; none if it needs no node.
     pub build: fn(&Options) -> Option<Mapping>,
 }
 
 /// The table of mappings.
 pub const MAPS: &[Entry] = &[page::ENTRY, dftl::ENTRY, block::ENTRY, hybrid::ENTRY];
 
-/// What `ftl.map` may be.
+/// The values of `ftl.map`.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     MAPS.iter().map(|map| map.name).collect()
@@ -101,24 +101,24 @@ pub fn named(name: &str) -> Option<&'static Entry> {
     MAPS.iter().find(|entry| entry.name == name)
 }
 
-/// What a mapping has done, besides operations.
+/// Counts of a map, in addition to its operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
-    /// Pages asked for whose entry was in memory.
+    /// Lookups whose entry was in memory.
     pub hits: u64,
-    /// Pages asked for whose entry was not.
+    /// Lookups whose entry was not in memory.
     pub misses: u64,
-    /// Entries given up.
+    /// Entries evicted.
     pub evictions: u64,
-    /// Translation pages written because an entry given up had changed.
+    /// Translation pages written because an evicted entry had changed.
     pub write_backs: u64,
-    /// Translation pages written because collection had moved pages whose entries were not in memory.
+    /// Translation pages written because GC had moved pages whose entries were not in memory.
     pub moved_updates: u64,
-    /// Blocks that the host had written in order: nothing was copied.
+    /// Switch merges: the host had written the block in order, so nothing was copied.
     pub switch_merges: u64,
-    /// Blocks of which the rest was copied.
+    /// Partial merges: the rest of the block was copied.
     pub partial_merges: u64,
-    /// Blocks that were put together from several.
+    /// Full merges: the block was merged from several blocks.
     pub full_merges: u64,
 }
 
@@ -151,7 +151,7 @@ pub enum Mapping {
 }
 
 impl Mapping {
-    /// A state that was loaded goes on under the policies of the drive that it is loaded into.
+    /// A loaded state takes over the policies of the drive that loads it.
     pub fn go_on_as(&mut self, built: &Mapping) {
         match (self, built) {
             (Mapping::Hybrid(map), Mapping::Hybrid(built)) => map.go_on_as(built),
@@ -160,7 +160,7 @@ impl Mapping {
         }
     }
 
-    /// What it has done so far.
+    /// Its counts so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         match self {

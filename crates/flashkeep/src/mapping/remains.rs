@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// The bit of what stands beside a page that says that it was written to a log. Page numbers have 31 bits.
 pub(super) const IN_LOG: u32 = 1 << 31;
 
-/// What the next change in a plane has to tidy up, and where its pages are found until then.
+/// The work for the next change in a plane, and the places of its pages until then.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disorder {
     /// Blocks that hold nothing any more and are not erased, stored plus one.
@@ -66,7 +66,7 @@ impl Kept {
     }
 }
 
-/// Everything that is left.
+/// The blocks that the recovery found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Remains {
     /// Blocks that are erased, and those that might as well be, stored plus one.
@@ -78,7 +78,7 @@ pub(super) struct Remains {
     pub(super) logs: Vec<Kept>,
 }
 
-/// A page of a block, as its spare area says.
+/// A page of a block, from its OOB metadata.
 struct Found {
     offset: u32,
     page: u32,
@@ -86,7 +86,7 @@ struct Found {
 }
 
 impl Remains {
-    /// Reads what there is, and decides what of that is kept.
+    /// Reads all OOB metadata and decides which blocks are kept.
     pub(super) fn find(base: &Base, view: &View<'_>) -> Remains {
         let mut remains = Remains::default();
         let mut newest = vec![(0, 0); base.pages as usize];

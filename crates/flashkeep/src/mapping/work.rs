@@ -32,8 +32,8 @@ impl<'a> Work<'a> {
         Work { plan, command: *command, block_pages, stage: 0, writes, at, erases }
     }
 
-    /// Copies a logical page to its own place. Those that are copied together are programmed after all of them have been
-    /// read, in order.
+    /// Copies a logical page to its own place. Pages that are copied together are programmed in order, after all of
+    /// them have been read.
     pub(super) fn copy(&mut self, page: u32, from: u32, to: u32) {
         if self.writes.is_empty() {
             self.at = self.command.count;
@@ -60,7 +60,7 @@ impl<'a> Work<'a> {
         self.writes.push(Step::new(LEAF, write, at).stage(self.stage + 1));
     }
 
-    /// What has been copied is programmed; whether there was anything.
+    /// Programs the copied pages; returns whether there were any.
     pub(super) fn copied(&mut self) -> bool {
         let any = !self.writes.is_empty();
         if any {
@@ -70,7 +70,7 @@ impl<'a> Work<'a> {
         any
     }
 
-    /// The block is erased when what has been programmed so far is durable.
+    /// Erases the block when all pages programmed so far are durable.
     pub(super) fn erase(&mut self, stored: u32) {
         debug_assert!(self.writes.is_empty(), "copies out of a block are programmed before it is erased");
         self.erases.push(stored - 1);
@@ -105,7 +105,7 @@ impl<'a> Work<'a> {
         self.plan.push(Step::new(LEAF, program, n).stage(self.stage));
     }
 
-    /// There is no more.
+    /// Completes the plan.
     pub(super) fn end(mut self) {
         debug_assert!(self.writes.is_empty(), "what is copied is programmed");
         if !self.erases.is_empty() {

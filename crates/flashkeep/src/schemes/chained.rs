@@ -102,14 +102,14 @@ enum ChainRead {
 }
 
 figures! {
-    /// What chained declustering did.
+    /// Figures of chained declustering.
     struct ChainedFigures {
         /// Pages that the host read from their second copy.
         second_copy_reads: u64 => unit("pages").row("read from second copies, pages"),
     }
 }
 
-/// An offset that leads back to the first copy is refused, and one that goes round further than that.
+/// Refuses an offset that leads back to the first copy, or further round.
 fn check(members: u32, redundancy: &RedundancySpec) -> Result<(), WrongOption> {
     let offset = redundancy.read::<ChainedOptions>().chain_offset;
     if offset < members {
@@ -124,21 +124,21 @@ fn over_drives(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u
     Ok(Layout::new(members::common_pages(members), number, 1, redundancy).pages())
 }
 
-/// Everything is there twice, and written twice.
+/// Every page is stored and written twice.
 fn formula(members: &[MemberTerms]) -> Option<Terms> {
     let Terms { ssd, disk, life } = members::as_its_members(members)?;
     Some(Terms { ssd: 2.0 * ssd, disk: 2.0 * disk, life })
 }
 
-/// Where the copies of a page lie. Rows of units come first: as many rows of first copies as of their second copies. What
-/// is left of each member, less than two units, is laid out page by page in the same way, and the last page of an odd
+/// The places of the copies of a page. Rows of chunks come first: as many rows of first copies as of second copies. The
+/// rest of each member, less than two chunks, is laid out page by page in the same way, and the last page of an odd
 /// number is shared by pairs of members.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Layout {
     members: u64,
     offset: u64,
     unit: u64,
-    /// Pages of each member that have first copies: in whole units, and page by page.
+    /// Pages of each member with first copies: in whole chunks, and page by page.
     rows: [u64; 2],
     odd: bool,
 }
@@ -154,7 +154,8 @@ impl Layout {
         Layout { members, offset, unit, rows: [in_units, each / 2 - in_units], odd: each % 2 == 1 }
     }
 
-    /// Members reach each other in circles, each of the same number of members; pairs of a circle are `offset` apart.
+    /// Steps of `offset` members form circles, all of the same number of members; the members of a pair are neighbours
+    /// in their circle.
     fn circles(&self) -> (u64, u64) {
         let (mut circles, mut rest) = (self.offset, self.members);
         while rest > 0 {
@@ -186,7 +187,7 @@ impl Layout {
         [place(member, base), place(member + self.offset, base)]
     }
 
-    /// The page that a member's page is a copy of; none for what is left over.
+    /// The page of which a member's page is a copy; none for unused pages.
     fn page(&self, (member, at): Place) -> Option<Page> {
         let (member, mut row, mut first) = (u64::from(member.0), u64::from(at.0), 0);
         for (rows, unit) in self.rows.into_iter().zip([self.unit, 1]) {
@@ -209,10 +210,10 @@ pub struct Chained {
     /// Pages of each member.
     each: u32,
     read: ChainRead,
-    /// The copy whose turn it is to be read.
+    /// The copy to read next.
     turn: usize,
     second_copy_reads: u64,
-    /// Nothing ever failed: every copy is there.
+    /// Whether no part ever failed, so that every copy exists.
     sound: bool,
     /// Pages that lack a copy because of a failure.
     degraded: Bits,
@@ -220,7 +221,7 @@ pub struct Chained {
     last_copy: Bits,
     /// Pages of which a copy can be made.
     todo: Todo,
-    /// Copies under way.
+    /// The number of copies being made.
     copying: u32,
 }
 
@@ -249,8 +250,8 @@ impl Chained {
         self.copying > 0 || !self.todo.is_empty()
     }
 
-    /// How many of `most` pages from this one on lie side by side on both members. Once something has failed, each page is
-    /// looked at by itself.
+    /// How many of `most` pages from this one on are consecutive on both members. After a failure, each page is handled
+    /// by itself.
     fn run(&self, page: Page, most: u16) -> u16 {
         let from = self.layout.places(page);
         let beside = |n: &u16| {
@@ -260,8 +261,8 @@ impl Chained {
         if self.sound { 1 + (1..most).take_while(beside).count() as u16 } else { 1 }
     }
 
-    /// Which copy of a page is read. What a write needs of the page's old contents comes from the less busy one, unless
-    /// all reads go to the first.
+    /// The copy to read. Old contents for a partial-page write come from the less busy copy, unless all reads go to the
+    /// first.
     fn reader(&mut self, command: &Command, places: [Place; 2], view: &View<'_>, plan: &mut Plan) -> usize {
         let (update, in_turn) = (command.cause == Cause::Update, self.read != ChainRead::First);
         let first = self.turn;
@@ -283,14 +284,14 @@ impl Chained {
         reader
     }
 
-    /// Looks at a page: which of its copies are there, and which could be made.
+    /// Examines a page: which of its copies exist, and which can be made.
     fn examine(&mut self, page: Page, view: &View<'_>) {
         let places = self.layout.places(page);
         let having = places.into_iter().filter(|&(member, page)| view.has(member, page)).count();
         let there =
             places.into_iter().any(|(member, page)| view.has(member, page) && view.holds(member, page));
         let to_do = having > 0 && places.into_iter().any(|place| lacks(place, there, view));
-        // A page that is lost goes on lacking copies until it is written again.
+        // A lost page lacks copies until it is written again.
         let degraded = if having == 0 { self.degraded.has(page.0) } else { there && having == 1 };
         self.degraded.set(page.0, degraded);
         self.last_copy.set(page.0, there && having == 1);
@@ -298,8 +299,7 @@ impl Chained {
     }
 }
 
-/// Whether a member is to be given a page that the other one has, or to forget a page that the other one was made to
-/// forget meanwhile.
+/// Whether a member must get a page that the other one has, or trim a page that was trimmed on the other one meanwhile.
 fn lacks((member, page): Place, there: bool, view: &View<'_>) -> bool {
     view.alive(member) && !view.has(member, page) && (there || view.holds(member, page))
 }
@@ -309,12 +309,12 @@ impl Scheme for Chained {
         self.layout.pages()
     }
 
-    /// Commands are cut at units, which lie side by side; while copies are made, at pages.
+    /// Commands are split at chunks, whose pages are consecutive; while copies are made, at pages.
     fn grain(&self) -> u32 {
         if self.is_copying() { 1 } else { self.layout.unit as u32 }
     }
 
-    /// Each page read is part of the answer which copy of the next one is less busy.
+    /// Each read affects which copy of the next page is less busy.
     fn read_grain(&self) -> u32 {
         if self.read == ChainRead::LeastBusy { 1 } else { self.grain() }
     }
@@ -372,13 +372,13 @@ impl Scheme for Chained {
             self.todo.set(number, false);
             let places = self.layout.places(Page(number));
             let mut having = places.into_iter().filter(|&(member, page)| view.has(member, page));
-            // Of a page that is lost, what a member still holds is out of date.
+            // Contents that a member still has of a lost page are outdated.
             let Some((from, page)) = having.next() else { continue };
             let there = view.holds(from, page);
             let one = |verb, page| Command::new(verb, page, 1).because(Cause::Rebuild);
             let verb = if there { Verb::Write } else { Verb::Trim };
             let Some((to, at)) = places.into_iter().find(|&place| lacks(place, there, view)) else {
-                // What was being written when the page was examined was a trim.
+                // The write in progress when the page was examined was a trim.
                 self.examine(Page(number), view);
                 continue;
             };
@@ -393,7 +393,7 @@ impl Scheme for Chained {
         false
     }
 
-    /// Only copies that are being made hold a page.
+    /// Only plans that make copies hold a page.
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let page = Page(key.0 as u32);
         self.copying -= 1;
@@ -450,7 +450,7 @@ impl Scheme for Chained {
         hazard == Hazard::Unit && self.degraded.has(page.0)
     }
 
-    /// The newer copy is the page; the other one is brought up to it, unless they are the same.
+    /// The newer copy is valid; the other one is rebuilt from it, unless they are equal.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         (self.turn, self.sound, self.copying) = (0, false, 0);
         (self.degraded, self.last_copy, self.todo) = Default::default();

@@ -53,7 +53,7 @@ pub(super) const ENTRY: Entry = Entry {
     ..Entry::BASE
 };
 
-/// Parity written in idle time.
+/// Deferred parity, which is written in idle time.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Fra {
     versions: Versions,
@@ -63,12 +63,12 @@ pub struct Fra {
     /// Parities being written because a command waits.
     renewing: u8,
     members: u8,
-    /// Whether a member does not answer.
+    /// Whether a member does not respond.
     missing: bool,
 }
 
 impl Fra {
-    /// Deferred parity over the members that there are.
+    /// Deferred parity over the given members.
     #[must_use]
     pub fn new(options: &Options<'_>) -> Self {
         Fra {
@@ -81,8 +81,8 @@ impl Fra {
         }
     }
 
-    /// Whether parity of the stripe is written with its data: where it is weak already, nothing could be kept, or all
-    /// of that happened before time 0.
+    /// Whether the parity of the stripe is written with its data: if the stripe is degraded, if old versions cannot be
+    /// kept, or before time 0.
     #[inline]
     fn at_once(&self, command: &Command, stripe: u32) -> bool {
         command.flags.has(Flags::BEFORE)
@@ -105,14 +105,14 @@ impl Fra {
         self.versions.recount(stripe, |versions| {
             versions.write(command, place, &touch, plan, |step| step.role(Role::Plain));
             versions.set_changed(stripe, touch.touched, command.verb == Verb::Trim, true);
-            // Everybody answers: what was lost of it is there again.
+            // All members respond: lost pages of the stripe have been restored.
             versions.stripes.set_there(stripe, touch.touched);
         });
         self.dirty.set(stripe, true);
         Verdict::Go
     }
 
-    /// Writes a stripe's parity anew, in the background.
+    /// Rewrites a stripe's parity, in the background.
     fn renew(&mut self, stripe: u32, plan: &mut Plan) -> Settling {
         plan.hold = Some(Key(u64::from(stripe)));
         self.dirty.set(stripe, false);
@@ -180,7 +180,7 @@ impl Scheme for Fra {
                 Some((stripe, false)) => (stripe, Settling { rebuilds: true, ..Settling::default() }),
                 None => return false,
             },
-            // As many at once as there are members, so that each has something to do.
+            // As many at once as there are members, so that each has work.
             Why::Pressed if self.renewing >= self.members => return false,
             Why::Idle | Why::Pressed => {
                 let Some(stripe) = self.dirty.next(|stripe| view.held(Key(u64::from(stripe)))) else {
@@ -257,7 +257,7 @@ impl Scheme for Fra {
         self.versions.stripes.spare_of(page, view)
     }
 
-    /// What one page is is known to its stripe, too: it is only to be written anew.
+    /// The stripe determines the contents of the page, which is rewritten.
     fn disown(&mut self, _: Page, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {

@@ -70,7 +70,7 @@ impl Default for GriffinOptions {
     }
 }
 
-/// Pages over these members, or what is missing.
+/// The number of pages over these members, or a message about missing members.
 fn offered(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
     let parts = Parts::of(members)?;
     if (parts.flash, parts.disks) != (1, 1) || parts.disk_pages == 0 {
@@ -91,9 +91,9 @@ const PIECE: u32 = 64;
 /// Page reads of which a share is counted.
 const WINDOW: u32 = 1000;
 
-/// Who reads from the log shares this, so that a read that fails knows its page.
+/// The key that reads from the log share, so that a failed read knows its page.
 const READING: Key = Key(0);
-/// A piece that migrates holds this.
+/// The key that a migrating piece holds.
 const MIGRATING: Key = Key(1);
 
 /// A disk that caches the writes of a drive.
@@ -113,7 +113,7 @@ pub struct Griffin {
     /// Page reads of this window, and those of them that went to the disk.
     reads: [u32; 2],
     after: Span,
-    /// Both members answer.
+    /// Whether both members respond.
     answers: bool,
     damaged: bool,
 }
@@ -140,7 +140,7 @@ pub(super) fn build(options: &Options<'_>) -> Griffin {
 }
 
 impl Griffin {
-    /// All that is in the log now is to migrate.
+    /// All entries that are in the log now are to migrate.
     fn begin(&mut self) {
         if self.left == 0 && self.answers {
             self.left = self.log.used();
@@ -319,7 +319,7 @@ impl Scheme for Griffin {
         self.release();
     }
 
-    /// The list of what is in the log has been kept. Pages that had not come to the log are where they were before.
+    /// The list of log entries survives a power loss. Pages that had not come to the log are where they were before.
     fn recover(&mut self, view: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
         (self.under_way, self.left) = (false, 0);
         let logged = |slot, page| view.spare(DISK, Page(slot)).and_then(|spare| of_page(spare, page));

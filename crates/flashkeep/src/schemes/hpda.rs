@@ -66,7 +66,7 @@ pub(super) const ENTRY: Entry = Entry {
     ..Entry::BASE
 };
 
-/// Pages over these members, or what is missing.
+/// The number of pages over these members, or a message about missing members.
 fn offered(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
     let parts = Parts::of(members)?;
     if parts.flash < 2 || parts.disks != 2 {
@@ -96,7 +96,7 @@ pub struct Hpda {
     log: Ring,
     first_slot: u32,
     drives: u8,
-    /// Both disks answer.
+    /// Whether both disks respond.
     logs: bool,
     /// Pages in the log of which there is one copy, and of which there is none.
     single: Bits,
@@ -222,7 +222,7 @@ impl Hpda {
         let place = self.stripes.place(command);
         let stripe = place.seats.stripe;
         let older = self.logged(stripe).within(Units::range(place.first, place.end));
-        // What the caller has in hand is the log's version, and not what the parity knows.
+        // The contents that the caller supplies are the log's version, which the parity does not cover.
         let flags = if older.is_empty() { command.flags } else { command.flags.without(Flags::OLD_IN_HAND) };
         let command = Command { flags, ..*command };
         let touch = self.stripes.touch(&command, place);
@@ -375,7 +375,7 @@ impl Scheme for Hpda {
         }
     }
 
-    /// The list of what is in the log has been kept. Pages that had not come to the log are where they were before.
+    /// The list of log entries survives a power loss. Pages that had not come to the log are where they were before.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         (self.exposed, self.reclaiming) = (0, 0);
         (self.single, self.lost, self.copies, self.copying) = Default::default();

@@ -3,7 +3,7 @@
 use super::{MemberFacts, Options};
 use crate::engine::{Command, Member, Page, Plan, Step};
 
-/// Over drives and disks only: there is nothing in a drive for it to run over.
+/// The scheme runs over drives and disks only: a drive has no parts of these kinds.
 pub(super) fn not_in_a_drive(_: u64, _: Option<u32>, _: &str) -> Result<u32, String> {
     Err("this scheme runs over drives and disks: only an array can have it".into())
 }
@@ -16,9 +16,9 @@ pub(super) fn only_over_drives(_: u64, _: Option<u32>, _: &str) -> Result<u32, S
 /// The members of an array of drives and disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// How many are flash; they come first.
+    /// The number of flash members; they come first.
     pub(super) flash: u8,
-    /// How many are disks.
+    /// The number of disks.
     pub(super) disks: u8,
     /// Pages of the smallest of each.
     pub(super) flash_pages: u64,
@@ -26,7 +26,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Counts the members, or says what is wrong about their order.
+    /// Counts the members; an error if their order is wrong.
     pub(super) fn of(members: &[MemberFacts]) -> Result<Parts, String> {
         let flash = members.iter().take_while(|member| !member.disk).count();
         let (drives, disks) = members.split_at(flash);

@@ -15,12 +15,12 @@ pub(super) fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32,
     Err(format!("{mirror}: every copy takes the same number of {level}s, so {width} must divide {parts}"))
 }
 
-/// The members of stripes with one parity, which are all parts where nothing is said.
+/// The members of stripes with one parity; by default all parts.
 pub(super) fn one_parity(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
     row(parts, width, level, Row { name: "stripe", least: 3, why: "for two data units and their parity" })
 }
 
-/// The members of stripes with two parities, which are all parts where nothing is said.
+/// The members of stripes with two parities; by default all parts.
 pub(super) fn two_parities(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
     row(
         parts,
@@ -30,7 +30,7 @@ pub(super) fn two_parities(parts: u64, width: Option<u32>, level: &str) -> Resul
     )
 }
 
-/// What a scheme calls its members together, and how many it needs.
+/// The name of a scheme's members together (for messages), and how many it needs.
 #[derive(Clone, Copy)]
 pub(super) struct Row {
     pub(super) name: &'static str,
@@ -39,7 +39,7 @@ pub(super) struct Row {
     pub(super) why: &'static str,
 }
 
-/// Any number of equal members, which are all parts where nothing is said.
+/// Any number of equal members; by default all parts.
 pub(super) fn row(parts: u64, width: Option<u32>, level: &str, row: Row) -> Result<u32, String> {
     const MOST: u64 = 255;
     let Row { name, least, why } = row;
@@ -68,7 +68,7 @@ pub(super) fn row(parts: u64, width: Option<u32>, level: &str, row: Row) -> Resu
 
 // ---------------------------------------------------------------- in an array
 
-/// Pages of the smallest member: what all of them have.
+/// Pages of the smallest member.
 pub(super) fn common_pages(members: &[MemberFacts]) -> u64 {
     members.iter().map(|member| member.pages).min().unwrap_or(0)
 }
@@ -134,13 +134,13 @@ pub(super) fn stripes_beside_old(pages: u64, redundancy: &RedundancySpec) -> u64
 
 // ---------------------------------------------------------------- costs and lives
 
-/// Members side by side, which are all alike.
+/// Independent members, all alike.
 pub(super) fn as_its_members(members: &[MemberTerms]) -> Option<Terms> {
     let terms = members.first()?.terms?;
     members.iter().all(|member| member.terms == Some(terms)).then_some(terms)
 }
 
-/// All that is mirrored.
+/// Mirrors: the sum of all members.
 pub(super) fn sum_of_members(members: &[MemberTerms]) -> Option<Terms> {
     let terms: Vec<Terms> = members.iter().map(|member| member.terms).collect::<Option<_>>()?;
     let sum = |of: fn(&Terms) -> f64| terms.iter().map(of).sum();

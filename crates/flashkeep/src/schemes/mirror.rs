@@ -82,7 +82,7 @@ pub enum ReadPolicy {
     RoundRobin,
     /// The copy whose chip and channel are free soonest; in turn where they are equal.
     LeastBusy,
-    /// That of the first member that has the page: of a drive and a disk, the drive.
+    /// The copy of the first member that has the page: with a drive and a disk, the drive.
     First,
 }
 
@@ -103,29 +103,29 @@ pub struct Mirror {
     groups: u8,
     policy: ReadPolicy,
     tell: Tell,
-    /// The group that the next page is read from.
+    /// The group from which the next page is read.
     turn: u8,
-    /// Nothing ever failed: every group has every page.
+    /// Whether no part ever failed, so that every group has every page.
     sound: bool,
     copies: Copies,
 }
 
-/// What is known of pages that some group lacks.
+/// Pages that some group lacks.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Copies {
-    /// Pages that not all groups have.
+    /// Pages that at least one group lacks.
     thin: Bits,
-    /// Pages that one group has alone.
+    /// Pages of which one group has the last copy.
     single: Bits,
-    /// Pages that a group which answers could be given.
+    /// Pages that can be copied to a group.
     todo: Todo,
-    /// Copies under way.
+    /// The number of copies being made.
     copying: u32,
-    /// By group, once a read has found one of its pages unreadable.
+    /// For each group, after a read has found one of its pages unreadable.
     doubts: Vec<Doubt>,
 }
 
-/// Which pages of a group in which reads found unreadable ones may be unreadable, too, and which of these have been read.
+/// The pages of such a group that may be unreadable as well, and those of them that have been read since.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Doubt {
     doubtful: Bits,
@@ -133,7 +133,7 @@ struct Doubt {
 }
 
 impl Mirror {
-    /// A mirror over the members that there are.
+    /// A mirror over the given members.
     #[must_use]
     pub fn new(options: &Options<'_>) -> Self {
         let own: MirrorOptions = options.redundancy.read();
@@ -152,13 +152,13 @@ impl Mirror {
         }
     }
 
-    /// The groups that have a page, from the one whose turn it is on.
+    /// The groups that have a page, beginning with the one whose turn it is.
     fn having(&self, page: Page, first: Member, view: &View<'_>) -> impl Iterator<Item = Member> {
         let groups = self.groups;
         (0..groups).map(move |n| Member((first.0 + n) % groups)).filter(move |&member| view.has(member, page))
     }
 
-    /// The group that a page is read from; only host reads take turns.
+    /// The group from which a page is read; only host reads take turns.
     fn reader(&mut self, command: &Command, page: Page, view: &View<'_>, plan: &mut Plan) -> Member {
         let in_turn = self.policy != ReadPolicy::First;
         let first = if in_turn { Member(self.turn) } else { Member(0) };
@@ -181,27 +181,27 @@ impl Mirror {
         reader
     }
 
-    /// Whether pages are being copied, or are to be.
+    /// Whether pages are being copied or wait to be copied.
     fn is_copying(&self) -> bool {
         self.copies.copying > 0 || !self.copies.todo.is_empty()
     }
 }
 
 impl Copies {
-    /// Looks at a page: who has it, and who could be given it.
+    /// Examines a page: which groups have it, and which can get it.
     fn examine(&mut self, page: u32, groups: u8, view: &View<'_>) {
         let (number, page) = (page, Page(page));
         let members = || (0..groups).map(Member);
         let having = members().filter(|&member| view.has(member, page)).count() as u8;
         let there = members().any(|member| view.has(member, page) && view.holds(member, page));
         let to_do = having > 0 && members().any(|member| lacks(member, page, there, view));
-        // What all have lost goes on lacking copies until it is written again.
+        // A page that all groups have lost lacks copies until it is written again.
         self.thin.set(number, if having == 0 { self.thin.has(number) } else { there && having < groups });
         self.single.set(number, there && having == 1);
         self.todo.set(number, to_do);
     }
 
-    /// A page is written by all groups that answer, or by all of them forgotten.
+    /// A page is written or trimmed on all groups that respond.
     fn write(&mut self, page: u32, writes: bool, groups: u8, alive: u8) {
         self.thin.set(page, writes && alive < groups);
         self.single.set(page, writes && alive == 1);
@@ -209,7 +209,7 @@ impl Copies {
         self.doubts.iter_mut().for_each(|doubt| _ = doubt.doubtful.set(page, false));
     }
 
-    /// A group whose copy of the page is doubtful, and is going to be read.
+    /// A group whose copy of the page may be unreadable, and is therefore read now.
     fn check_doubtful(&mut self, page: Page, view: &View<'_>) -> Option<Member> {
         let mut doubts = (0..).map(Member).zip(&mut self.doubts);
         let is_doubtful = |doubt: &Doubt, group| doubt.doubtful.has(page.0) && view.has(group, page);
@@ -235,8 +235,7 @@ impl Copies {
     }
 }
 
-/// Whether a group is to be given a page that another has, or, where the other was made to forget it while the group was
-/// away, to forget it too.
+/// Whether a group must get a page that another one has, or trim a page that was trimmed on the other one meanwhile.
 fn lacks(member: Member, page: Page, there: bool, view: &View<'_>) -> bool {
     view.alive(member) && !view.has(member, page) && (there || view.holds(member, page))
 }
@@ -250,7 +249,7 @@ impl Scheme for Mirror {
         self.pages
     }
 
-    /// Copying keeps one page from everybody else at a time.
+    /// A copy locks one page at a time.
     fn grain(&self) -> u32 {
         if self.is_copying() { 1 } else { u32::MAX }
     }
@@ -304,7 +303,7 @@ impl Scheme for Mirror {
             let page = Page(number);
             let one = |verb| Command::new(verb, page, 1).because(Cause::Rebuild);
             if self.having(page, Member(0), view).next().is_none() {
-                continue; // It is lost: what a group still holds of it is out of date, and no zeros either.
+                continue; // The page is lost: a group may still have outdated contents, which are not zeros.
             }
             let from = self.having(page, Member(0), view).find(|&member| view.holds(member, page));
             let there = from.is_some();
@@ -372,12 +371,12 @@ impl Scheme for Mirror {
         }
     }
 
-    /// Only copies hold a page.
+    /// Only plans that make copies hold a page.
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let page = key.0 as u32;
         self.copies.copying -= 1;
         self.copies.examine(page, self.groups, view);
-        // That is not tried again until something happens; what another group lacks by now is.
+        // The copy is not tried again until a member changes; copies for other groups are.
         if view.fell_short() {
             self.copies.todo.set(page, false);
         }
@@ -391,7 +390,7 @@ impl Scheme for Mirror {
         self.is_copying()
     }
 
-    /// The newest copy is the page; the others are brought up to it, where they are not the same.
+    /// The newest copy is valid; the others are rebuilt from it, unless they are equal.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         (self.turn, self.sound, self.copies) = (0, false, Copies::default());
         let groups = self.groups;

@@ -1,7 +1,6 @@
 //! Redundancy: one file per scheme, one line in the table.
 //!
-//! The table defines the enum, the dispatch, the names in messages, what `check` knows of a scheme, and the
-//! manual pages.
+//! The enum, the dispatch, the names in messages, the checks and the manual pages are all derived from the table.
 
 use crate::engine::{
     Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step, Unit,
@@ -79,40 +78,40 @@ pub(crate) fn figures() -> Vec<figures::Entry> {
     SCHEMES.iter().filter_map(section).collect()
 }
 
-/// A member of an array, as its scheme may know it.
+/// The properties of an array's member that its scheme may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberFacts {
-    /// Pages that it offers.
+    /// The number of pages that it offers.
     pub pages: u64,
-    /// Whether it is a disk; otherwise it is flash, or a tree of its own.
+    /// Whether it is a disk; otherwise it is a flash drive or an array.
     pub disk: bool,
     /// Bytes of a page, the same for all members.
     pub page_bytes: u64,
 }
 
-/// What a scheme is made from.
+/// The parameters from which a scheme is built.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// The keys of the drive file.
     pub redundancy: &'a RedundancySpec,
     /// Pages that each member offers.
     pub member_pages: u64,
-    /// How many members there are, not counting a non-volatile memory.
+    /// The number of members, without a non-volatile memory.
     pub members: u8,
-    /// Pages that each member has beyond `member_pages`, at the addresses from there on: its shadow.
+    /// The size of each member's hidden LBA range in pages, at the addresses from `member_pages` on.
     pub shadow_pages: u32,
-    /// Pages of the non-volatile memory, which is the member after the last; 0 where there is none.
+    /// Pages of the non-volatile memory, which is the member after the last one; 0 without a memory.
     pub memory_pages: u32,
     /// Raw members only: pages of a group (the same block of every plane of a member, erased as one) in each member,
     /// and how many groups there are.
     pub group_pages: u32,
-    /// Raw members only: how many groups there are.
+    /// Physical pages only: the number of superblocks.
     pub groups: u32,
-    /// Raw members only: groups are cleaned when no more than this many are free.
+    /// Physical pages only: GC starts when no more than this many superblocks are free.
     pub clean_below: u32,
-    /// Raw members only: the same in idle moments; 0 for never.
+    /// Physical pages only: the same in idle time; 0 for never.
     pub soft_below: u32,
-    /// Raw members only: which group is cleaned, and how wear is spread.
+    /// Physical pages only: the victim policy and wear leveling.
     pub policies: Policies,
     /// Raw members only: classes of pages, each with a superblock of its own, and whether moved pages have another.
     pub streams: u8,
@@ -122,66 +121,66 @@ pub struct Options<'a> {
     pub seed: u64,
     /// Bytes of a page.
     pub page_bytes: u64,
-    /// In an array: what each member is. Empty in a drive, where all of them are flash.
+    /// In an array: the facts about each member. Empty in a drive, where all members are flash.
     pub array: &'a [MemberFacts],
-    /// A member has this many pages of consecutive stripes before parities move on: 1 in a drive.
+    /// Parity stays with a member for this many consecutive stripes: 1 in a drive.
     pub unit_pages: u32,
-    /// Its pages have the host's numbers, which OOB metadata names.
+    /// Whether its pages have the host's numbers, which OOB metadata has.
     pub numbered: bool,
 }
 
-/// What a scheme's members are.
+/// The kind of a scheme's members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Members {
-    /// Each with an FTL of its own: pages can be written again anywhere.
+    /// Each member has an FTL of its own, so that any page can be overwritten.
     Mapped,
-    /// The same, with room for old versions beyond its pages.
+    /// The same, with a hidden LBA range for old versions.
     Shadowed,
-    /// Bare flash: the scheme decides where each page lies, and erases.
+    /// Physical pages: the scheme decides where each page is, and erases blocks.
     Raw,
 }
 
-/// Whether a scheme finds its pages again after a power loss.
+/// Whether a scheme recovers from a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovers {
-    /// What it keeps in memory cannot be recovered.
+    /// No: its state in memory cannot be recovered.
     No,
-    /// From the host's page numbers, which OOB metadata names: inside a drive, and over drives if it is on top.
+    /// From the host's page numbers in OOB metadata: inside a drive, and over drives as the outermost scheme.
     Numbered,
-    /// Whatever its pages are: also below other schemes.
+    /// With any page numbers: also below other schemes.
     Always,
 }
 
-/// What it takes to offer a GB, and how long flash lasts, by the formulas of table 1 of the hybrid-backup paper.
+/// The cost of a GB and the life of the flash, by the formulas of table 1 of the hybrid-backup paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
-    /// GB of drives.
+    /// GB of drives per GB of capacity.
     pub ssd: f64,
-    /// GB of disks.
+    /// GB of disks per GB of capacity.
     pub disk: f64,
-    /// The life of the drives over that of one alone.
+    /// The life of the drives, relative to that of a lone drive.
     pub life: f64,
 }
 
-/// A member, as these formulas see it.
+/// A member in these formulas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemberTerms {
     /// Whether it is a single drive; otherwise it is a disk or an array.
     pub drive: bool,
-    /// What it takes itself, if a formula says so.
+    /// Its own cost and life, if a formula applies.
     pub terms: Option<Terms>,
 }
 
-/// An option that does not go with the others.
+/// An option that contradicts the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongOption {
     /// Its key: `redundancy.KEY`.
     pub key: &'static str,
-    /// What was found, and what is accepted.
+    /// The value found, and the values accepted.
     pub message: String,
 }
 
-/// What the conformance suite tries a scheme with.
+/// The parameters with which the conformance suite tries a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TriedWith {
     /// Parts of a drive.
@@ -195,12 +194,12 @@ pub struct TriedWith {
 }
 
 impl TriedWith {
-    /// What holds where a scheme declares nothing else.
+    /// The defaults.
     const BASE: TriedWith = TriedWith { parts: 5, drives: 5, disks: 0, set: &[] };
 }
 
-/// A scheme as the table has it: its capabilities, and what is known of it before it is made. What the file of a scheme
-/// does not declare is as in [`Entry::BASE`].
+/// A scheme's line in the table: its capabilities, and everything that is known before it is built. Fields that the
+/// file of a scheme does not set are those of [`Entry::BASE`].
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// Its name.
@@ -209,57 +208,58 @@ pub struct Entry {
     pub summary: &'static str,
     /// Its file, whose doc comment is its manual page.
     source: &'static str,
-    /// Its options, part by part. Drives can have it if members inside a drive are among them ([`Inside`]), it works out
-    /// sums if [`Sums`] are.
+    /// The parts of its options. The scheme works inside drives if [`Inside`] is among them, and computes parity if
+    /// [`Sums`] is.
     options: &'static [Part],
-    /// How many members it makes of this many parts of the level it runs over, `width` of them being asked for; or why
-    /// that cannot be. The level's name is for the message.
+    /// The number of members over `parts` parts of the level, if the user asks for `width` members; or a message why it
+    /// is not possible. `level` is the level's name for the message.
     pub members: fn(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String>,
-    /// For schemes that think in stripes of a page of each member: how many of those pages are data. Over drives, units of
-    /// several pages are a permutation of the host's pages then; other schemes find units themselves.
+    /// For schemes with stripes of one page per member: the number of data pages in a stripe. Over drives, the engine
+    /// then maps chunks of several pages to such stripes; schemes without stripes place chunks themselves.
     pub data_members: Option<fn(members: u32, redundancy: &RedundancySpec) -> u32>,
-    /// What it offers inside a drive, of members that offer `each`; if it does not say, what the data of a stripe take, or
-    /// what a member offers. In pages and in sectors: the drive offers whichever is less.
+    /// The capacity inside a drive, of members that offer `each`. By default `each` times the data pages of a stripe,
+    /// or `each`. Called with pages and with sectors: the drive offers the smaller capacity.
     pub capacity: Option<fn(each: u64, members: u32, redundancy: &RedundancySpec) -> u64>,
-    /// Whether its options go with this many members; the key that does not, and why.
+    /// Checks its options for this number of members; the error names the key and the reason.
     pub check: fn(members: u32, redundancy: &RedundancySpec) -> Result<(), WrongOption>,
-    /// How many of the units that it runs over may fail, one after the other, before anything is lost.
+    /// The number of units that may fail, one after the other, without loss of data.
     pub survives: fn(members: u32) -> u32,
-    /// In an array: the pages that it offers over these members, or why it cannot be had over them.
+    /// In an array: the number of pages that it offers over these members, or a message why it does not work over them.
     pub over_drives: fn(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String>,
-    /// What its members are.
+    /// The kind of its members.
     pub kind: Members,
-    /// Whether it does nothing but pass commands on: one member in a drive, and no stripes over drives.
+    /// Whether it only passes commands on: one member in a drive, and no stripes over drives.
     pub plain: bool,
-    /// Whether members may lie one after another (`stripe_kib = 0`).
+    /// Whether members may be concatenated (`stripe_kib = 0`).
     pub concatenates: bool,
     /// Whether each member has a copy of every page, at the page's own address.
     pub copies: bool,
-    /// Whether it finds its pages again after a power loss.
+    /// Whether it recovers from a power loss.
     pub recovers: Recovers,
-    /// Whether it asks, with these options, which member is free soonest.
+    /// Whether it chooses the least busy member with these options.
     pub follows_load: fn(redundancy: &RedundancySpec) -> bool,
     /// Whether it has a non-volatile memory.
     pub memory: bool,
-    /// Whether nothing is lost with it.
+    /// Whether the loss of its non-volatile memory loses no data.
     pub survives_memory: bool,
-    /// Whether its memory is looked at while it runs, for what it holds of each disk.
+    /// Whether the occupancy of its memory by each disk is recorded during the run.
     pub shows_occupancy: bool,
-    /// Bytes of a place of that memory.
+    /// Bytes of a slot of that memory.
     pub memory_page: fn(redundancy: &RedundancySpec, page_bytes: u64) -> u64,
-    /// Whether it is told, with these options, of old versions that collection is about to move.
+    /// Whether it is told, with these options, of old versions that GC is about to move.
     pub told_of_moves: fn(redundancy: &RedundancySpec) -> bool,
-    /// What the conformance suite tries it with: the first one always, the others where options or odd numbers of members
-    /// may matter.
+    /// The parameters for the conformance suite: it always uses the first ones, and the others in tests where options
+    /// or odd numbers of members may matter.
     pub tried_with: &'static [TriedWith],
-    /// The section of its own figures in the summary, whose key is its name: the shape of what [`Scheme::figures`] returns.
+    /// The shape of its own section of the summary, which [`Scheme::figures`] returns and whose key is the scheme's
+    /// name.
     pub figures: Option<fn() -> Shape>,
-    /// Costs and lives over such members; none where no formula says.
+    /// Cost and life over such members; none without a formula.
     pub formula: fn(members: &[MemberTerms]) -> Option<Terms>,
 }
 
 impl Entry {
-    /// What holds where a scheme declares nothing else.
+    /// The defaults.
     const BASE: Entry = Entry {
         name: "",
         summary: "",
@@ -287,7 +287,7 @@ impl Entry {
         formula: |_| None,
     };
 
-    /// Whether drives can have it; the others run over drives only.
+    /// Whether it works inside drives; other schemes run over drives only.
     #[must_use]
     pub fn is_for_drives(&self) -> bool {
         self.plain || self.has::<Inside>()
@@ -299,7 +299,7 @@ impl Entry {
         self.options.iter().any(Part::is::<T>)
     }
 
-    /// What it offers inside a drive, of members that offer `each`.
+    /// The capacity inside a drive, of members that offer `each`.
     #[must_use]
     pub fn offers(&self, each: u64, members: u32, redundancy: &RedundancySpec) -> u64 {
         match (self.capacity, self.data_members) {
@@ -329,7 +329,7 @@ impl Entry {
         keys.map(|(key, _)| key).collect()
     }
 
-    /// The first example of each of its options that has examples: values with which delays are short and logs are small.
+    /// The first example of each option that has examples: values with short delays and small logs.
     #[must_use]
     pub fn examples(&self, over_drives: bool) -> Vec<(String, Value)> {
         let mut generator = SchemaGenerator::default();
@@ -337,19 +337,19 @@ impl Entry {
         keys.filter_map(|(key, schema)| Some((key, schema.get("examples")?.get(0)?.clone()))).collect()
     }
 
-    /// Leaves the options that it has, with defaults for what was not given.
+    /// Reduces options to those of this scheme, with defaults for missing ones.
     pub fn keep_options(&self, redundancy: &mut RedundancySpec, over_drives: bool) {
         redundancy.keep(&self.parts(over_drives));
     }
 
-    /// Parts of its options that have a meaning over drives, or inside one.
+    /// The parts of its options that apply over drives, or inside one.
     fn parts(&self, over_drives: bool) -> Vec<&'static Part> {
         let other = |part: &&Part| match over_drives {
             true => part.is::<Inside>(),
             false => part.is::<Striping>() || part.is::<Extents>(),
         };
         let parts = self.options.iter().filter(|part| !other(part));
-        // A scheme whose members inside a drive can be chosen has it over drives, too, in groups.
+        // A scheme with a `width` inside drives has it over drives as well, as the width of groups.
         let groups = (over_drives && self.has::<Inside>()).then_some(&GROUPS);
         parts.chain(groups).collect()
     }
@@ -394,12 +394,12 @@ pub fn anywhere() -> String {
     members::listed(members::anywhere(), "", "or")
 }
 
-/// The schemes that a drive can have.
+/// The schemes that work inside drives.
 pub fn for_drives() -> impl Iterator<Item = &'static Entry> {
     SCHEMES.iter().filter(|entry| entry.is_for_drives())
 }
 
-/// What `redundancy.scheme` may be.
+/// The values of `redundancy.scheme`.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     SCHEMES.iter().map(|scheme| scheme.name).collect()
@@ -412,7 +412,7 @@ pub fn named(name: &str) -> Option<&'static Entry> {
 }
 
 impl Any {
-    /// A state that was loaded goes on as the scheme that was built for the drive, whose policies may be others.
+    /// A state that was loaded takes over the policies of the scheme that was built for the drive, which may differ.
     pub fn go_on_as(&mut self, built: &Any) {
         if let (Any::Mapped(map), Any::Mapped(built)) = (&mut *self, built) {
             return map.go_on_as(built);
@@ -422,7 +422,7 @@ impl Any {
         }
     }
 
-    /// The log that it is, if it is one.
+    /// The log, if the scheme is log-structured.
     #[must_use]
     pub fn log(&self) -> Option<&Log> {
         match self {
@@ -431,7 +431,7 @@ impl Any {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn log_mut(&mut self) -> Option<&mut Log> {
         match self {
             Any::Ds(log) | Any::Dvs(log) | Any::Lifespan(log) => Some(log),
@@ -446,14 +446,14 @@ macro_rules! schemes {
         #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
         pub enum Any {
             $(#[doc = concat!("See the file `", stringify!($module), ".rs`.")] $variant($module::$variant),)*
-            /// Below a scheme: how one of its members finds its pages.
+            /// The address map of one member, below a scheme.
             Mapped(Box<Mapping>),
         }
 
         /// The table of schemes.
         pub const SCHEMES: &[Entry] = &[$($module::ENTRY,)*];
 
-        /// The scheme that `options` ask for; none of that name is a mistake of the caller, who has checked.
+        /// Builds the scheme that `options` name; none if there is no such scheme, which the caller has checked.
         #[must_use]
         pub fn build(options: &Options<'_>) -> Option<Any> {
             let name = options.redundancy.scheme.as_str();

@@ -38,17 +38,16 @@ pub(super) const ENTRY: Entry = Entry {
 pub struct Plain {
     /// Pages of each member.
     pages: u64,
-    /// One in a drive.
+    /// The number of members; one in a drive.
     members: u32,
-    /// This many pages of an array go to one member, then as many to the next; all that a member has, where members lie
-    /// one after another.
+    /// Pages per chunk of an array; all pages of a member if members are concatenated.
     unit: u32,
-    /// Something has failed, and with it what it held.
+    /// Whether a part has failed and its contents are lost.
     damaged: bool,
 }
 
 impl Plain {
-    /// No redundancy over the members that there are.
+    /// No redundancy over the given members.
     #[must_use]
     pub fn new(options: &Options<'_>) -> Self {
         let (pages, members) = (options.member_pages, u32::from(options.members));

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use std::any::TypeId;
 use std::borrow::Cow;
 
-/// The redundancy of a drive or an array: the scheme, and the options that it has.
+/// The redundancy of a drive or an array: the scheme and its options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RedundancySpec {
@@ -30,22 +30,22 @@ impl Default for RedundancySpec {
 }
 
 impl RedundancySpec {
-    /// A scheme with nothing said about its options.
+    /// A scheme with default options.
     #[must_use]
     pub fn of(scheme: &str) -> Self {
         RedundancySpec { scheme: scheme.into(), options: Value::Object(Map::new()) }
     }
 
-    /// A part of the options; the defaults of what was not given.
+    /// Reads a part of the options, with defaults for missing ones.
     ///
     /// # Panics
-    /// Where a value does not fit its key, which readers of drive files check.
+    /// If a value does not fit its key, which the readers of drive files check.
     #[must_use]
     pub fn read<T: DeserializeOwned>(&self) -> T {
         T::deserialize(&self.options).expect("values fit their keys")
     }
 
-    /// Gives an option.
+    /// Sets an option.
     ///
     /// # Panics
     /// Never: values of options can be written as JSON.
@@ -53,7 +53,7 @@ impl RedundancySpec {
         self.options[key] = serde_json::to_value(value).expect("an option");
     }
 
-    /// Takes an option away: its default holds.
+    /// Removes an option, so that its default applies.
     pub fn remove(&mut self, key: &str) {
         if let Some(options) = self.options.as_object_mut() {
             options.remove(key);
@@ -67,12 +67,12 @@ impl RedundancySpec {
         self
     }
 
-    /// What has been given, by key.
+    /// The options that are set, by key.
     pub fn given(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.options.as_object().into_iter().flatten()
     }
 
-    /// Puts the options of these parts in place of all that was given, with defaults where nothing was.
+    /// Replaces all options by those of these parts, with defaults for missing ones.
     pub(super) fn keep(&mut self, parts: &[&Part]) {
         let values = parts.iter().flat_map(|part| (part.values)(&self.options));
         self.options = Value::Object(values.collect());
@@ -122,7 +122,7 @@ impl JsonSchema for RedundancySpec {
 pub struct Part {
     id: fn() -> TypeId,
     schema: fn(&mut SchemaGenerator) -> Schema,
-    /// Its values out of all that was given, with its defaults for the rest.
+    /// Its values among all options, with defaults for missing ones.
     values: fn(&Value) -> Map<String, Value>,
 }
 
@@ -132,7 +132,7 @@ impl Part {
         Part { id: TypeId::of::<T>, schema: T::json_schema, values: values::<T> }
     }
 
-    /// Whether it is that struct.
+    /// Whether it is the part of that struct.
     pub(super) fn is<T: 'static>(&self) -> bool {
         (self.id)() == TypeId::of::<T>()
     }
@@ -159,13 +159,13 @@ fn values<T: Serialize + DeserializeOwned>(given: &Value) -> Map<String, Value> 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Inside {
-    /// What its members are made of: `channel`, `chip` or `die`.
+    /// The level that is divided into members: `channel`, `chip` or `die`.
     pub across: Across,
-    /// How many members; all of that level if left out (a mirror: 2). Over drives: the members form groups of this many,
-    /// each with the scheme, and stripes go over the groups (RAID-10, RAID-50, RAID-60).
+    /// The number of members. Default: all parts of the level (for a mirror: 2). Over drives: the members form groups
+    /// of this many, each with the scheme, and stripes go over the groups (RAID-10, RAID-50, RAID-60).
     #[schemars(range(min = 2, max = 255))]
     pub width: Option<u32>,
-    /// Units that are kept empty, each to stand in for a member that fails.
+    /// The number of hot spares: empty members, each of which can replace a failed one.
     #[schemars(range(max = 254))]
     pub spares: u32,
 }
@@ -180,7 +180,7 @@ impl Default for Inside {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Groups {
-    /// Members of each group; one group of all members if left out.
+    /// The number of members in each group. Default: one group of all members.
     #[schemars(range(min = 2, max = 255))]
     pub width: Option<u32>,
 }
@@ -189,8 +189,8 @@ pub struct Groups {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Striping {
-    /// In an array: consecutive KiB on one member before the next has its turn; 0: the members lie one after another
-    /// (`none` only).
+    /// In an array: chunk size in KiB, the consecutive data on one member; 0: the members are concatenated (`none`
+    /// only).
     #[schemars(range(min = 0.0, max = 1e9), extend("examples" = [8, 64]))]
     pub stripe_kib: f64,
 }
@@ -221,13 +221,13 @@ impl Default for Extents {
     }
 }
 
-/// Stripes that have never been written in full.
+/// Handling of stripes that have never been written in full.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Incompletes {
-    /// What of a stripe that has never been written in full: `zeros` (its other pages are known zeros, so it has
-    /// parity from its first page on) or `wait` (its parity is written when it is full, in idle time, or at the
-    /// end).
+    /// Parity of a stripe that has never been written in full: `zeros` (its other pages count as known zeros, so that
+    /// it has parity from its first page on) or `wait` (parity is written when the stripe is full, in idle time, or at
+    /// the end).
     pub incomplete: Incomplete,
 }
 
@@ -241,7 +241,7 @@ impl Default for Incompletes {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Idle {
-    /// Without host requests for so long, parity that was put off is written, ms.
+    /// Time without host requests after which deferred parity is written, ms.
     #[schemars(range(min = 0.0, max = 1e9), extend("examples" = [0.4, 1000]))]
     pub idle_ms: f64,
 }
@@ -252,11 +252,11 @@ impl Default for Idle {
     }
 }
 
-/// Parities, which the controller works out.
+/// Parity computation by the controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Sums {
-    /// What adding a page to a parity takes the controller, µs.
+    /// The controller's time to add a page to a parity, µs.
     #[schemars(range(min = 0.0, max = 1e6), extend("examples" = [0.3, 10]))]
     pub xor_us: f64,
 }
@@ -267,11 +267,11 @@ impl Default for Sums {
     }
 }
 
-/// Rebuilds, which share the time with the host.
+/// Rebuilds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Rebuilds {
-    /// The share of its time that a rebuild works; the rest is the host's.
+    /// The share of the time in which a rebuild works; the rest is left to the host.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0), extend("examples" = [0.7, 1]))]
     pub rebuild_share: f64,
 }
@@ -282,12 +282,12 @@ impl Default for Rebuilds {
     }
 }
 
-/// Old versions of pages, kept at addresses of their own.
+/// Old versions of pages, which are kept in a hidden LBA range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OldVersions {
-    /// Address space for old versions of pages, as a share of each member's pages; it is taken from the
-    /// over-provisioned ones.
+    /// The hidden LBA range for old versions of pages, as a share of each member's pages; it is taken from the
+    /// over-provisioned pages.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0), extend("examples" = [0.2, 0.1]))]
     pub shadow: f64,
 }
@@ -302,10 +302,10 @@ impl Default for OldVersions {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NvramOptions {
-    /// The non-volatile memory for partial parities, MiB.
+    /// Size of the non-volatile memory for partial parities, MiB.
     #[schemars(range(max = 1_048_576.0), extend("exclusiveMinimum" = 0.0), extend("examples" = [0.03125, 4]))]
     pub nvram_mib: f64,
-    /// What one page takes to or from that memory, µs.
+    /// Time to read or write a page of that memory, µs.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub nvram_us: f64,
 }
@@ -316,11 +316,11 @@ impl Default for NvramOptions {
     }
 }
 
-/// What that memory costs.
+/// The price of that memory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NvramPrice {
-    /// What a GB (10⁹ bytes) of that memory costs, USD.
+    /// Price of a GB (10⁹ bytes) of that memory, USD.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub nvram_price_per_gb: Option<f64>,
@@ -330,7 +330,7 @@ pub struct NvramPrice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DiskLog {
-    /// The log on disks of `hpda`, `griffin` and `i-cash` (of deltas), MiB; at most what the disks have left.
+    /// Size of the log on disks of `hpda`, `griffin` and `i-cash` (deltas), MiB; at most the free space of the disks.
     #[schemars(range(max = 16_777_216.0), extend("exclusiveMinimum" = 0.0), extend("examples" = [0.0625, 1024]))]
     pub log_mib: f64,
 }
@@ -341,12 +341,12 @@ impl Default for DiskLog {
     }
 }
 
-/// What of a stripe that has never been written in full.
+/// Parity of a stripe that has never been written in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Incomplete {
-    /// Its other pages are known zeros.
+    /// Its other pages count as known zeros.
     Zeros,
-    /// It waits for the rest, unprotected.
+    /// It waits for the other pages, without protection.
     Wait,
 }

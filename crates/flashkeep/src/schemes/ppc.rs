@@ -71,7 +71,7 @@ pub(super) struct PpcOptions {
     pub(super) commit_on_collection: bool,
 }
 
-/// What a page counts in a commit that cannot simply be read.
+/// The cost of a page in a commit that must be reconstructed.
 const REPAIR: u32 = 1000;
 
 /// Parity of new data in a memory.
@@ -86,7 +86,7 @@ pub struct Ppc {
 }
 
 impl Ppc {
-    /// Partial parity over the members that there are, and the memory after them.
+    /// Partial parity over the given members, with the memory as the last one.
     #[must_use]
     pub fn new(options: &Options<'_>) -> Self {
         Ppc {
@@ -195,7 +195,7 @@ impl Ppc {
 
     /// The commit of the stripe that has not been written for the longest time.
     fn make_room(&mut self, view: &View<'_>, plan: &mut Plan) -> Option<(u32, Settling)> {
-        // As many at once as there are members, so that each has something to do.
+        // As many at once as there are members, so that each has work.
         if self.committing >= self.members {
             return None;
         }
@@ -316,7 +316,7 @@ impl Scheme for Ppc {
         !self.versions.stripes.todo.is_empty()
     }
 
-    /// The memory goes on knowing stripes, their partial parities, and which old versions belong to them.
+    /// The memory keeps the stripes, their partial parities, and the addresses of their old versions.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.committing = 0;
         if !view.alive(self.memory()) {
@@ -336,7 +336,7 @@ impl Scheme for Ppc {
         self.versions.stripes.spare_of(page, view)
     }
 
-    /// What one page is is known to its stripe, too: it is only to be written anew.
+    /// The stripe determines the contents of the page, which is rewritten.
     fn disown(&mut self, _: Page, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
@@ -351,7 +351,7 @@ impl Scheme for Ppc {
     }
 }
 
-/// Which stripes the memory knows, by the time they were written last.
+/// The stripes in the memory, ordered by their last write.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Entries {
     capacity: u32,
@@ -363,7 +363,7 @@ struct Entries {
     oldest: u32,
 }
 
-/// One of them.
+/// An entry of the memory.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Slot {
     stripe: u32,

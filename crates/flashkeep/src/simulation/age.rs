@@ -14,21 +14,21 @@ use flashkeep_trace::Op;
 use flashkeep_trace::random::Random;
 use std::ops::ControlFlow;
 
-/// Draws for each page of the drive that may be in vain before there is held to be no place left.
+/// The number of failed draws per page of the drive after which no place is assumed to be left.
 pub(super) const PATIENCE: u64 = 64;
 
-/// Random writes between two looks at whether to stop.
+/// The number of random writes between two checks for an interruption.
 const BATCH: usize = 4096;
 
 pub(super) type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-/// All numbers below a limit, in an order that looks random.
+/// All numbers below a limit, in a pseudo-random order.
 pub(super) fn scattered(limit: u32, seed: u64) -> impl Iterator<Item = u32> {
     let bits = (limit.max(2) - 1).ilog2() + 1;
     let mask = ((1_u64 << bits) - 1) as u32;
     let mut random = Random::stream(seed, "aged pages");
     let [first, second, shift] = [0; 3].map(|_: u8| random.bits() as u32);
-    // Each step can be undone within so many bits, so no number comes twice.
+    // Each step is invertible within this many bits, so no number occurs twice.
     let scatter = move |at: u32| {
         let at = at.wrapping_add(shift).wrapping_mul(first | 1) & mask;
         let at = at ^ (at >> (bits / 2 + 1));
@@ -39,9 +39,9 @@ pub(super) fn scattered(limit: u32, seed: u64) -> impl Iterator<Item = u32> {
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// Ages the flash by construction. What is valid belongs to pages drawn from all that the host has, but for those
-    /// that the workload is known to read: they are created afterwards. Under parity whole stripes are drawn, which
-    /// puts one page on each member.
+    /// Ages the flash by construction. Valid pages belong to host pages that are drawn at random, except those that the
+    /// workload is known to read, which are created afterwards. With parity whole stripes are drawn, which puts one
+    /// page on each member.
     pub(super) fn age(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
         if self.ages_log() {
             return self.age_log(tell);
@@ -79,7 +79,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         let units = self.device.buffer.pages().len() / unit;
         let straight = if C::KEEP { None } else { self.straight_flash() };
-        // Within a drive one page of a stripe speaks for all.
+        // Within a drive one page of a stripe stands for all.
         let asked = if self.resolved.is_array() { unit } else { 1 };
         let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
         if start.existing == Existing::All {
@@ -142,13 +142,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Whether pages may lie in the valid places that are left.
+    /// Whether the remaining valid slots can take these pages.
     fn fits(&self, first: u32, count: u32) -> bool {
         let mut places = (first..first + count).flat_map(|page| self.device.engine.places(Page(page)));
         places.all(|(leaf, page)| self.device.body.has_slot(leaf, page))
     }
 
-    /// The only leaf of a drive's flash, which whole pages can be given to without a detour.
+    /// The only backend of a drive, if whole pages can be written to it directly.
     pub(super) fn straight_flash(&self) -> Option<LeafId> {
         self.device.body.flash().and_then(|_| self.device.engine.only_leaf())
     }
@@ -255,12 +255,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.end_preparation(request);
     }
 
-    /// The drive is left alone until nothing is to be done any more; then it is time 0, and nothing has been counted.
+    /// Lets the drive finish all work; then sets the time to 0 and clears the counters.
     pub(super) fn rest(&mut self) {
         let now = self.clock.now;
         self.device.engine.rest(&mut self.device.body);
-        // A drive with worn-out blocks keeps pages in memory that a collection found no room for: its writes of these
-        // take time even here.
+        // A drive with worn-out blocks keeps pages in memory for which GC found no room; their writes take time even
+        // here.
         while self.device.body.next_event() < SimTime::NEVER {
             self.happen(SimTime::NEVER);
             self.device.engine.rest(&mut self.device.body);

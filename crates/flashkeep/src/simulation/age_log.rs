@@ -12,14 +12,14 @@ use crate::schemes::Log;
 use flashkeep_trace::random::Random;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// Whether what is aged is a log, which places pages itself.
+    /// Whether the aged device is a log, which places pages itself.
     pub(super) fn ages_log(&self) -> bool {
         let scheme = self.device.engine.scheme(NodeId::ROOT);
         !self.resolved.is_array() && scheme.is_some_and(|scheme| scheme.log().is_some())
     }
 
-    /// Ages the superblocks of a log. The pages of valid slots are drawn as on other drives; in the other slots is what
-    /// nothing refers to.
+    /// Ages the superblocks of a log. The pages of valid slots are drawn as on other drives; the other slots are
+    /// invalid.
     pub(super) fn age_log(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
         let start = &self.resolved.spec.start;
         let all = start.existing == Existing::All;
@@ -60,7 +60,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         Ok(())
     }
 
-    /// A page that does not exist and that the workload does not read; none if there seems to be none.
+    /// A page that does not exist and that the workload does not read; none if no such page is found.
     fn draw_page(&self, random: &mut Random, read: &Bits, patience: &mut u64) -> Option<u32> {
         let pages = self.device.buffer.pages();
         while *patience > 0 {
@@ -77,7 +77,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.scheme_mut(NodeId::ROOT).log_mut().expect("a log, as was asked before")
     }
 
-    /// How the superblocks are aged, of which one is always kept empty for GC; none where the flash is new.
+    /// How the superblocks are aged, one of which is always kept empty for GC; none if the flash is new.
     fn wish_of_log(&self, all: bool) -> Option<(Model, Wish)> {
         let model = self.resolved.ageing_model()?;
         let keys = &self.resolved.spec.ageing;
@@ -96,7 +96,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         Some((model, Wish { pages, written, written_each, valid_ppm }))
     }
 
-    /// Writes a slot with what is out of date at once.
+    /// Writes a slot that is invalid immediately.
     fn waste_slot(&mut self) {
         let filler = self.log_mut().filler();
         let request = self.device.engine.open(u32::MAX, 0);

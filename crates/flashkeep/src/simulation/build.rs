@@ -12,32 +12,32 @@ use crate::mapping::{self, Below};
 use crate::schemes::{self, Any, Members, NvramOptions, Rebuilds, Sums};
 use std::ops::Range;
 
-/// A drive or an array, ready to be asked.
+/// A drive or an array, ready for commands.
 pub struct Built<H> {
-    /// What stands below its tree.
+    /// The devices below its tree.
     pub hardware: H,
-    /// The schemes over that.
+    /// The tree of schemes.
     pub tree: Tree<Any>,
-    /// What its controller can do.
+    /// Its controller.
     pub controller: Controller,
-    /// What each drive or disk is, in order of leaves.
+    /// The drives, disks and memories, in order of their backends.
     pub plots: Vec<Plot>,
-    /// Leaves: the members, the spare ones, and a non-volatile memory.
+    /// The number of backends: members, hot spares, and a non-volatile memory.
     pub leaf_count: u16,
 }
 
-/// One drive, disk or memory, and where its parts are.
+/// One drive, disk or memory, and its place in the tree.
 #[derive(Clone, Debug)]
 pub struct Plot {
     /// Its leaves.
     pub leaves: Range<u16>,
-    /// Which member of which array it is, from the root downwards.
+    /// Its path of member numbers from the root.
     pub path: Vec<u32>,
-    /// What of its flash each of its members has, and after them the spare ones.
+    /// The part of its flash of each of its members, and then of the hot spares.
     pub domains: Vec<Domain>,
-    /// Its scheme decides where each page lies.
+    /// Whether its scheme decides where each page is (physical-page backends).
     pub raw: bool,
-    /// All of it.
+    /// The whole tree.
     pub whole: Vec<Fault>,
 }
 
@@ -120,7 +120,7 @@ pub fn build_array<C: Contents>(array: &Resolved, seed: u64) -> Built<DeviceSet<
     let mut stock = Stock { seed, devices: Vec::new(), plots: Vec::new(), leaves: 0 };
     let mut tree = stock.take_in(array, &[], false, true);
     if let Tree::Leaf(_) = tree {
-        // A disk alone: somebody has to pass commands on.
+        // A lone disk gets a scheme that passes commands on.
         let pages = array.whole_pages();
         tree = Tree::Node(schemes::alone(&array.spec.redundancy, pages), vec![tree]);
     }
@@ -129,7 +129,7 @@ pub fn build_array<C: Contents>(array: &Resolved, seed: u64) -> Built<DeviceSet<
     Built { hardware, tree, controller: controller(array), plots, leaf_count: leaves }
 }
 
-/// What has been put together so far.
+/// The parts built so far.
 struct Stock<C> {
     seed: u64,
     devices: Vec<(Device<C>, u16)>,
@@ -138,14 +138,14 @@ struct Stock<C> {
 }
 
 impl<C: Contents> Stock<C> {
-    /// Adds a drive, or all drives of an array, which is given `parts` of pages or is not, with the host's numbers or
-    /// others; the tree over it.
+    /// Adds a drive, or all drives of an array; returns the tree over it. The arguments say whether it gets requests
+    /// for parts of pages, and whether its pages have the host's numbers.
     fn take_in(&mut self, drive: &Resolved, path: &[u32], parts: bool, numbered: bool) -> Tree<Any> {
         if let Some(disk) = drive.disk() {
             let disk = Device::Disk(Box::new(Disk::new(disk, LeafId(0), self.seed(path))));
             let leaf = self.put(disk, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
             let tree = Tree::Leaf(LeafId(leaf));
-            // Alone, its link is the simulation's.
+            // The link of a lone drive belongs to the simulation.
             return if path.is_empty() { tree } else { behind(port(drive, None, parts), tree) };
         }
         if !drive.is_array() {
@@ -213,7 +213,7 @@ impl<C: Contents> Stock<C> {
         let plot = Plot { path: path.to_vec(), ..plots[0].clone() };
         let first = self.put(Device::Flash(Box::new(hardware)), leaf_count, plot);
         tree.shift(first);
-        // A scheme that does nothing need not stand in between.
+        // A scheme without effect is left out.
         match tree {
             Tree::Node(Any::Plain(_), mut only) if matches!(only[..], [Tree::Leaf(_)]) => {
                 behind(port(drive, None, parts), only.remove(0))
@@ -243,7 +243,7 @@ impl Plot {
     }
 }
 
-/// The port of a member over whose members this scheme runs, and which is given `parts` of pages or is not.
+/// The port of a member with this scheme. `parts` says whether it gets requests for parts of pages.
 fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptions> {
     let options = PortOptions {
         link_ps_per_sector: ps_per_sector(drive.spec.host.link_us_per_sector),
@@ -257,31 +257,30 @@ fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptio
     options.if_any()
 }
 
-/// What a port over such a scheme does with parts of pages: only an array can leave them to its members.
+/// How a port over such a scheme handles parts of pages: only an array can pass them on to its members.
 pub(super) fn parts_over(scheme: Option<&Any>, is_array: bool) -> Parts {
     let passes = is_array && scheme.is_some_and(Any::passes_parts);
     if passes { Parts::PassOn } else { Parts::Merge }
 }
 
-/// Sectors that a drive's write cache has room for.
+/// The capacity of a drive's write cache in sectors.
 pub(super) fn cache_sectors(drive: &Resolved) -> u64 {
     drive.buffer_bytes() / u64::from(drive.spec.flash.sector_bytes)
 }
 
-/// What a controller's memory takes to serve a request alone. An array without DRAM has none that could: it passes on
-/// all that it is asked.
+/// The time of a request that the controller's memory serves. An array without DRAM passes on all requests.
 fn memory(drive: &Resolved) -> Span {
     let has_none = drive.is_shelf() && drive.buffer_bytes() == 0;
     if has_none { Span::ZERO } else { Span(drive.timing.hit_ns) }
 }
 
-/// The pages of a stripe, which a drive's write cache evicts together, if it does.
+/// The pages of a stripe, if the drive's write cache evicts stripes.
 pub(super) fn evicted_together(drive: &Resolved, scheme: &Any) -> Option<u32> {
     let grain = scheme.grain();
     (drive.spec.buffer.evict == Evict::Stripe && grain < u32::MAX).then_some(grain)
 }
 
-/// A leaf behind its port, if it has one.
+/// A backend, behind its port if it has one.
 fn behind(port: Option<PortOptions>, leaf: Tree<Any>) -> Tree<Any> {
     match port {
         Some(_) => Tree::Level(Level { port, ..Level::default() }, Box::new(leaf)),

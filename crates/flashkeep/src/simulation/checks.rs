@@ -8,13 +8,13 @@ use crate::job::Job;
 use crate::output;
 use crate::workload::Workload;
 
-/// Whether the power is to fail.
+/// Whether the job has power cuts.
 pub(super) fn asks_for_power_cuts(job: &Job, drive: &Resolved) -> Result<bool, Error> {
     let events = events(&job.fail, job.scenario.as_deref(), drive)?;
     Ok(events.iter().any(|event| event.what == What::Power))
 }
 
-/// A value given by `--existing` is a mistake of that option, not of a key.
+/// An error in the value of `--existing` is reported for that option, not for the key.
 pub(super) fn name_option(error: DriveError, job: &Job) -> Error {
     match &job.existing {
         Some(found) if error.field.as_deref() == Some("start.existing") => {
@@ -24,7 +24,7 @@ pub(super) fn name_option(error: DriveError, job: &Job) -> Error {
     }
 }
 
-/// The ways to have a drive that is not new do not go together, and only what is at rest can be saved.
+/// Checks that the options for used drives do not contradict each other, and that only a drive at rest is saved.
 pub(super) fn check_ageing(job: &Job, drive: &Resolved) -> Result<(), Error> {
     let refuse = |why: &str| Err(Error::Option(why.to_owned()));
     match (&job.aged, job.condition, drive.is_aged()) {
@@ -37,8 +37,8 @@ pub(super) fn check_ageing(job: &Job, drive: &Resolved) -> Result<(), Error> {
     }
 }
 
-/// Files that are written at the end can be written: said before the run, not after it. Pipes are not tried: whoever reads
-/// from one would take that for the end.
+/// Checks before the run that output files can be written. Pipes are not tried: their reader would take the attempt for
+/// the end of the data.
 pub(super) fn check_places(job: &Job) -> Result<(), Error> {
     let mut files = job.map.iter().chain(&job.save_aged).filter(|path| path.is_file() || !path.exists());
     files.try_for_each(|path| output::open(path).map(drop))

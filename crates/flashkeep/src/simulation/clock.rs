@@ -41,7 +41,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 if self.failures.ledger.is_some() {
                     self.end_recovery();
                 }
-                // A drive that is to be saved is saved at rest.
+                // A drive is saved at rest.
                 if limit == SimTime::NEVER && self.device.engine.is_quiet() && self.job.save_aged.is_none() {
                     self.device.body.end_idling();
                 }
@@ -51,7 +51,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 self.cross();
                 self.collect_finished();
             } else if blow <= admission {
-                // At the end, when nothing else is to come, nothing fails any more; what failed is still replaced.
+                // After the last request no more failures are injected, but replacements still take place.
                 let comes = next.is_some() || self.host.volumes.as_ref().is_some_and(Volumes::has_next);
                 let idle = event == SimTime::NEVER && crossing == SimTime::NEVER;
                 if !comes && idle && !self.failures.blows.replaces_next() {
@@ -104,7 +104,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         Ok(())
     }
 
-    /// When the next request of a volume comes in.
+    /// When the next request of a volume is admitted.
     #[inline(never)]
     pub(super) fn next_from_volumes(&mut self) -> SimTime {
         let room = self.host.window.room_at(self.clock.now);
@@ -112,7 +112,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         volumes.next_at(self.clock.now, room)
     }
 
-    /// The next instant at which a request arrives, or one that has arrived comes in.
+    /// The next instant at which a request arrives or is admitted.
     #[inline(never)]
     pub(super) fn next_from_outside(&self, next: Option<&Request>) -> SimTime {
         let waits = self.host.outside.as_ref().is_some_and(|outside| !outside.is_empty());
@@ -121,7 +121,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         admission.min(arrival)
     }
 
-    /// Lets in who comes next; whether the one that arrives next has been taken in, or waits outside.
+    /// Admits the next request; returns whether the one that arrives next was admitted or waits in the host.
     #[inline(never)]
     pub(super) fn take_from_outside(&mut self, next: &mut Option<Request>) -> bool {
         let room = |this: &Self| this.host.window.room_at(this.clock.now) <= this.clock.now;
@@ -140,7 +140,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         arrives
     }
 
-    /// Lets the drive go on until something is done, or something else is next.
+    /// Advances the drive until an operation completes or another event is next.
     #[inline]
     pub(super) fn happen(&mut self, admission: SimTime) {
         let due = self.device.engine.next_due();

@@ -14,8 +14,8 @@ use crate::schemes::Any;
 use crate::workload::Replay;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// Reads every page that there is, without time and without counting: what cannot be read is lost, whether
-    /// anybody has asked for it or not.
+    /// Reads every existing page, without time and without counting: pages that cannot be read are lost, even if no
+    /// request needed them.
     pub(super) fn read_everything(&mut self) {
         for page in 0..self.device.buffer.pages().len() {
             if !self.device.buffer.is_in_flash(page) {
@@ -42,7 +42,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// What the maps of all members have done; none where they are the leaves' own.
+    /// The counts of all members' maps; none if the backends have page maps.
     pub(super) fn mapping_counts(&self) -> Option<Counts> {
         let maps = self.device.engine.schemes().filter_map(|scheme| match scheme {
             Any::Mapped(map) => Some(map.counts()),
@@ -65,12 +65,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.hits(self.device.engine.descendant(&plot.path)?)
     }
 
-    /// The same of all that has a place.
+    /// The same for all devices.
     pub(super) fn member_hits(&self) -> Vec<Option<Hits>> {
         self.device.plots.iter().map(|plot| self.hits_of(plot)).collect()
     }
 
-    /// What each drive or disk of an array has done since counting began; memories have nothing to tell.
+    /// The statistics of each drive or disk of an array since counting began; memories have none.
     fn member_facts(&self, totals: &Totals) -> Vec<MemberFacts<'_>> {
         let mut facts = Vec::new();
         let mut before = self.accounts.baseline.devices.iter();
@@ -101,8 +101,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         facts
     }
 
-    /// From when counting began until the last request was answered, and whatever was granted by then was over: what is
-    /// counted as busy lies within.
+    /// The time from the start of counting until the last request was answered and all operations granted by then had
+    /// ended; counted busy times lie within it.
     fn busy_within(&self, totals: &Totals) -> Span {
         self.clock.last.max(totals.at_rest).since(self.accounts.busy_from)
     }

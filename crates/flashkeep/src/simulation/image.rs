@@ -11,7 +11,7 @@ use crate::schemes::Any;
 use std::path::Path;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// Begins with a drive that was saved.
+    /// Starts with a saved drive.
     pub(super) fn load(&mut self, path: &Path) -> Result<(), Error> {
         let named = |problem: String| Error::Option(format!("--aged: {}: {problem}", path.display()));
         let mut image = Reader::open(path, &self.resolved.identity()).map_err(named)?;
@@ -41,7 +41,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.buffer.load(image)
     }
 
-    /// Saves the drive, once nothing is left to be done.
+    /// Saves the drive when all work has ended.
     pub(super) fn save(&mut self, path: &Path) -> Result<(), Error> {
         let refused = |why: &str| Err(Error::Option(format!("--save-aged: {}: {why}", path.display())));
         if !self.device.engine.is_untroubled() || !self.device.body.is_healthy() {

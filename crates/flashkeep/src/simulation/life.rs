@@ -10,12 +10,12 @@ use crate::engine::Contents;
 use crate::error::{DriveError, Error};
 use crate::metrics::{Mark, WearFacts, called};
 
-/// When blocks began to die, and when the drive could no longer hold its data, with the bytes written by then.
+/// When the first block wore out and when the drive refused its first write, with the bytes written by then.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
     pub(super) first_death: Option<Mark>,
     pub(super) first_refusal: Option<Mark>,
-    /// Whether it is at its end: a new one in its place is not.
+    /// Whether it has reached its end of life; a replacement has not.
     ended: bool,
 }
 
@@ -29,12 +29,12 @@ impl Marks {
     }
 }
 
-/// The way in for writes and trims.
+/// The write gate: whether writes and trims are accepted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Door {
-    /// When it was shut, and how many requests had come in by then.
+    /// When it was closed, and the number of requests admitted by then.
     shut: Option<(Mark, u64)>,
-    /// Writes and trims that came later.
+    /// The number of writes and trims refused since.
     pub(super) turned_away: u64,
 }
 
@@ -46,7 +46,7 @@ impl Door {
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// Notes what has happened since the last request came.
+    /// Records events since the last request was admitted.
     #[inline]
     pub(super) fn watch_life(&mut self) {
         if self.device.body.life().expired > 0 && !self.failures.door.is_shut() {
@@ -76,7 +76,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Notes the ends of members; whether there are any that were not known.
+    /// Records members that reached their end of life; returns whether there are new ones.
     fn have_more_members_ended(&mut self, bytes: u64) -> bool {
         let mut news = false;
         for (device, marks) in (0..).zip(&mut self.accounts.ends) {
@@ -88,7 +88,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         news
     }
 
-    /// Whether more members of an array are at their ends than it survives, or a drive is at its own.
+    /// Whether more members of an array are worn out than it survives, or a lone drive is.
     fn is_worn_out(&self, drive: &Resolved, path: &mut Vec<u32>) -> bool {
         if !drive.is_array() {
             let mut plots = self.device.plots.iter().zip(&self.accounts.ends);
@@ -103,7 +103,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         worn > drive.survives().0
     }
 
-    /// What is said of a drive that was written to its end.
+    /// The warning for a drive that reached its end of life.
     pub(super) fn obituary(&self) -> Option<String> {
         let (at, bytes) = self.accounts.marks.first_refusal?;
         if self.resolved.is_array() {
@@ -131,7 +131,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         )
     }
 
-    /// No request came before the end of its life.
+    /// No request was admitted before the end of its life.
     pub(super) fn ended_before_time_0(&self) -> Error {
         Error::Drive(DriveError {
             path: self.resolved.path.clone(),
@@ -146,7 +146,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         })
     }
 
-    /// The same of an array: which members came to their ends, and when.
+    /// The same for an array: which members reached their end of life, and when.
     fn obituaries(&self) -> String {
         let ends = self.device.plots.iter().zip(&self.accounts.ends);
         let mut ends: Vec<_> = ends.filter_map(|(plot, marks)| Some((marks.first_refusal?, plot))).collect();

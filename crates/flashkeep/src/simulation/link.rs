@@ -12,7 +12,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.host.link.as_mut().expect("whoever has a link")
     }
 
-    /// The sectors of a request that does this, and nothing of one that does not.
+    /// The sectors of a request with this operation; 0 for others.
     fn crossing(&self, id: Id<InFlight<C>>, op: Op) -> u64 {
         let this = &self.host.in_flight[id];
         if this.op == Some(op) { this.sectors } else { 0 }
@@ -29,7 +29,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Flash is done with a request, or will be: its data go out, then it is over.
+    /// The device completes a request, now or later: its data cross the link, then it ends.
     #[inline(never)]
     pub(super) fn go(&mut self, finished: Finished, ready: SimTime) {
         let id = Id::new(finished.tag);
@@ -38,7 +38,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.host.in_flight[id].finished = Some(finished);
     }
 
-    /// A request is over, as far as link and flash are concerned, at `end`.
+    /// A request has passed link and device at `end`.
     fn leave(&mut self, id: u32, end: SimTime) {
         if self.failures.ledger.is_some() {
             self.host.window.leave(end);
@@ -48,7 +48,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.conclude(finished, end);
     }
 
-    /// The link has done what it did: its next uses, until it is busy again or has nothing to do.
+    /// The link is free: starts its next transfers, until it is busy again or has no requests.
     #[inline(never)]
     pub(super) fn cross(&mut self) {
         let (now, holds) = (self.clock.now, self.failures.ledger.is_some());

@@ -8,7 +8,7 @@ use crate::kernel::SimTime;
 use crate::schemes::{Any, Backup, BackupFigures};
 use serde_json::Value;
 
-/// Pages in use for each disk, integrated over time: looked at whenever a request comes.
+/// Pages in use for each disk, integrated over time; sampled at each request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gauge {
     since: SimTime,
@@ -18,7 +18,7 @@ pub(super) struct Gauge {
 }
 
 impl Gauge {
-    /// A gauge for so many disks.
+    /// A gauge for this many disks.
     pub(super) fn new(disks: usize) -> Self {
         Gauge { used: vec![0; disks], page_ns: vec![0; disks], ..Gauge::default() }
     }
@@ -45,7 +45,7 @@ impl Gauge {
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// The backup that the array's scheme is, if it is one.
+    /// The array's scheme, if it is `backup`.
     fn backup(&self) -> Option<&Backup> {
         match self.device.engine.scheme(NodeId::ROOT) {
             Some(Any::Backup(backup)) => Some(backup),
@@ -53,7 +53,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Looks at the memory.
+    /// Samples the memory.
     #[inline(never)]
     pub(super) fn look_at_memory(&mut self) {
         let Some(mut gauge) = self.accounts.gauge.take() else { return };
@@ -69,7 +69,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         Some((self.resolved.scheme().name, self.backup_figures().or_else(own)?))
     }
 
-    /// What the backup has done, for the summary.
+    /// The figures of the backup, for the summary.
     fn backup_figures(&self) -> Option<Value> {
         let (backup, gauge) = (self.backup()?, self.accounts.gauge.as_ref()?);
         let facts = backup.facts();

@@ -50,19 +50,19 @@ use power::Ledger;
 use strike::Blows;
 use volumes::Volumes;
 
-/// Requests between two looks at whether to stop.
+/// The number of requests between two checks for an interruption.
 const LOOK: u64 = 8192;
 
-/// Pages that are created at once before time 0.
+/// The number of pages that are created together before time 0.
 const PREPARED: usize = 4096;
 
-/// How many requests ahead map entries are asked for.
+/// The number of requests by which map entries are prefetched ahead.
 const AHEAD: usize = 6;
 
 /// Runs a job to its end; `progress` is called every few thousand requests and may stop it.
 ///
 /// # Errors
-/// [`Error`] says whose fault it is and what to do.
+/// [`Error`] says which input is wrong and what to do.
 pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Outcome, Error> {
     let mut set = job.set.clone();
     set.extend(job.existing.iter().map(|existing| format!("start.existing={existing}")));
@@ -84,7 +84,7 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
         ));
     }
     loop {
-        // What pages say of themselves after a power cut stands in their contents.
+        // Recovery needs page contents, which have the OOB metadata.
         let power = asks_for_power_cuts(job, &drive)?;
         let tried = if job.verify || power {
             begin::<Token>(job, &drive, &workload, &notes, progress)
@@ -123,8 +123,8 @@ fn begin<C: Contents>(
         .run(notes, progress)
 }
 
-/// Ends the run if the largest table of a drive does not fit in memory: its map, or what its pages hold. Arrays and disks
-/// have tables for what is written only.
+/// Ends the run if the largest table of a drive does not fit in memory: its map, or the contents of its pages. Arrays
+/// and disks have tables for written pages only.
 fn check_memory<C: Contents>(drive: &Resolved) {
     if !drive.is_shelf() {
         let page = if C::KEEP { size_of::<C>() } else { size_of::<u32>() };
@@ -132,7 +132,7 @@ fn check_memory<C: Contents>(drive: &Resolved) {
     }
 }
 
-/// The drives that there are, or the disk, as files name them.
+/// The drives, or the lone disk, for output files.
 fn sites<C: Contents>(hardware: &impl Body<C>, resolved: &Resolved, plots: &[Plot]) -> Sites {
     if let Some(disk) = resolved.disk() {
         return Sites::Disk(Platters { surface: Surface::new(disk), page_sectors: disk.page_sectors() });
@@ -145,9 +145,9 @@ fn sites<C: Contents>(hardware: &impl Body<C>, resolved: &Resolved, plots: &[Plo
     Sites::Flash((0..).zip(plots).map(site).collect())
 }
 
-/// Why a run came to no result.
+/// Why a run has no result.
 enum Stop {
-    /// A second device turned up and nothing says where it lies.
+    /// The trace has a second device, and no option says where it is placed.
     SecondDevice,
     Error(Error),
 }
@@ -163,28 +163,28 @@ impl From<Error> for Stop {
 struct InFlight<C> {
     number: u64,
     arrival: SimTime,
-    /// The controller's memory alone served it.
+    /// Whether the controller's memory served it alone.
     from_memory: bool,
     counted: bool,
-    /// Whose it is, in an array of several volumes.
+    /// Its volume, in an array of several volumes.
     volume: u32,
     record: RequestRecord,
-    /// For the link to the host: what crosses it, where it is on the drive, and how flash came to an end with it.
+    /// For the link to the host: the sectors that cross it, its ranges on the drive, and its completion by the device.
     op: Option<Op>,
     sectors: u64,
     ranges: Vec<Range>,
     finished: Option<Finished>,
-    /// What its reads must return.
+    /// The expected results of its reads.
     expected: Vec<Expected<C>>,
-    /// What it writes: pages, and which versions; only where the power is to fail.
+    /// The pages and versions that it writes; only in runs with power cuts.
     written: Vec<(u32, u16)>,
 }
 
-/// What has been counted by an instant.
+/// Counters at an instant.
 #[derive(Clone, Debug, Default)]
 struct Totals {
     at: SimTime,
-    /// When what has been granted by then is over.
+    /// When all operations granted by then have ended.
     at_rest: SimTime,
     counters: Counters,
     work: Option<Work>,
@@ -218,14 +218,14 @@ struct Device<C: Contents, H> {
     leaf_count: u16,
 }
 
-/// The host: which requests are outstanding, where they lie, and what waits.
+/// The host: outstanding requests, their places, and waiting requests.
 struct Host<C: Contents> {
     addresses: Addresses,
     window: Window,
     in_flight: Arena<InFlight<C>>,
     finished: Vec<Finished>,
     ranges: Vec<Range>,
-    /// Kept for its memory.
+    /// Kept to reuse its memory.
     spread: Vec<Range>,
     /// Requests that wait for a place in the queue, if they do not enter in order of arrival.
     outside: Option<Outside>,
@@ -238,20 +238,20 @@ struct Host<C: Contents> {
     warmup: u64,
     admitted: u64,
     misplaced: u64,
-    /// Pages on the short path of an untimed run, kept for their memory.
+    /// Pages on the fast path of an untimed run; kept to reuse the memory.
     pages: Vec<u32>,
     page_shift: Option<u32>,
-    /// Pages that are written as one.
+    /// The number of pages that are written as one logical page.
     logical_page: u32,
-    /// A write of a part of a page is one of all of it.
+    /// Whether a write of a part of a page writes all of it.
     whole_pages: bool,
 }
 
-/// What fails during the run.
+/// The failures of the run.
 struct Failures {
-    /// What is still to happen to the device.
+    /// The fault events to come.
     blows: Blows,
-    /// What the host was promised, if the power is to fail.
+    /// The durability oracle, if the power will fail.
     ledger: Option<Box<Ledger>>,
     door: Door,
 }
@@ -261,23 +261,23 @@ struct Failures {
 struct Clock {
     now: SimTime,
     last: SimTime,
-    /// Work takes no time.
+    /// Whether operations take no time.
     untimed: bool,
 }
 
-/// What is counted and reported.
+/// Statistics and results.
 struct Accounts {
     statistics: Statistics,
-    /// What there was when counting began.
+    /// The counters when counting began.
     baseline: Totals,
-    /// From when on dies and channels work for requests that are counted: earlier than the baseline if late requests
-    /// are served from their arrival on.
+    /// The start of busy times of counted requests; earlier than the baseline if late requests are served from their
+    /// arrival on.
     busy_from: SimTime,
     phases: Phases,
     marks: Marks,
-    /// The same of each drive of an array, in order of leaves.
+    /// The same for each drive of an array, in order of backends.
     ends: Vec<Marks>,
-    /// How full a backup's memory is.
+    /// The gauge of a backup's memory.
     gauge: Option<Gauge>,
     facts: WorkloadFacts,
     records: Vec<RequestRecord>,
@@ -361,7 +361,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         built: Built<H>,
     ) -> Result<Self, Error> {
         let Built { mut hardware, tree, controller, plots, leaf_count } = built;
-        // Who only wants a drive saved wants no time to pass.
+        // A job that only saves a drive takes no simulated time.
         let untimed = job.untimed || job.traces.is_empty();
         if untimed {
             hardware.set_untimed(true);
@@ -430,7 +430,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.failures.ledger = Some(Box::new(Ledger::new(pages.len(), version)));
         }
         if self.host.warmup == 0 {
-            // What the start has left to be done, such as GC of an aged drive, is done in time and counted.
+            // Work that the start leaves, such as GC of an aged drive, takes time and is counted.
             self.begin_counting(SimTime::ZERO);
         }
         self.replay(&mut requests, progress)?;
@@ -453,7 +453,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if self.failures.blows.struck || !self.device.engine.is_untroubled() {
             self.read_everything();
         }
-        // What the last look finds lost has been lost since the last event.
+        // Pages that the final read finds lost were lost in the last phase.
         let tally = Tally { lost: self.device.engine.lost().count(), ..tally };
         self.accounts.phases.end(self.clock.now.max(self.clock.last), tally.clone());
         if self.job.verify {
@@ -496,8 +496,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         Ok(Outcome { summary, requests: self.accounts.records })
     }
 
-    /// Where the copies of a page are on flash, or on a disk that stands alone; nothing for those that are nowhere, or on
-    /// something else.
+    /// The places of the copies of a page on flash or on a lone disk; none for copies that are unmapped or on other
+    /// devices.
     fn copies(&self, page: Page) -> Vec<Option<Spot>> {
         let find = |(leaf, page): (LeafId, Page)| {
             if self.resolved.is_disk() {
@@ -518,7 +518,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         self.device.body.flash().and_then(Drive::work)
     }
 
-    /// The flash of a drive alone, where somebody has found out that it is one.
+    /// The flash of a lone drive; the caller has checked that it is one.
     fn flash_mut(&mut self) -> &mut Drive<C> {
         self.device.body.flash_mut().expect("a drive, as was checked")
     }

@@ -4,12 +4,12 @@ use crate::host::Range;
 use flashkeep_trace::Request;
 use std::collections::BTreeMap;
 
-/// Those that wait, by address; C-LOOK goes through them upwards and begins again at the lowest.
+/// The waiting requests, by address; C-LOOK goes through them upwards and starts again at the lowest.
 #[derive(Debug, Default)]
 pub(super) struct Outside {
     waiting: BTreeMap<(u64, u64), (Request, Vec<Range>)>,
     arrived: u64,
-    /// The address of the one that came in last.
+    /// The address of the request that was admitted last.
     last: u64,
 }
 
@@ -18,14 +18,14 @@ impl Outside {
         self.waiting.is_empty()
     }
 
-    /// One arrives, and where it lies on the drive.
+    /// Adds a request that arrives, with its place on the drive.
     pub(super) fn arrive(&mut self, request: Request, ranges: Vec<Range>) {
         let at = ranges.first().map_or(0, |range| range.offset);
         self.arrived += 1;
         self.waiting.insert((at, self.arrived), (request, ranges));
     }
 
-    /// The one that comes in next; of those at one address the one that arrived first.
+    /// Removes and returns the request to admit next; of several at one address the oldest.
     pub(super) fn next(&mut self) -> Option<(Request, Vec<Range>)> {
         let above = self.waiting.range((self.last, 0)..).next();
         let key = *above.or_else(|| self.waiting.iter().next())?.0;

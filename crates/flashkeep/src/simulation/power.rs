@@ -1,4 +1,4 @@
-//! Power loss: what is lost, what remains, and the comparison with what was promised to the host.
+//! Power loss: its effects, and the comparison with the versions that were acknowledged to the host.
 //!
 //! The durability oracle records, outside the drive, the newest *acknowledged* and the newest *durable*
 //! version of each page ([`Finished::durable`]). After a power loss it compares every page with both, without
@@ -12,33 +12,33 @@ use crate::faults::Event;
 use crate::kernel::{Arena, Id, SimTime};
 use crate::metrics::PowerCut;
 
-/// What the host may rely on of a page: versions, counted like the oracle's.
+/// The promised versions of a page, counted like the oracle's.
 #[derive(Clone, Copy, Debug, Default)]
 struct Promise {
     acknowledged: Option<u16>,
     durable: Option<u16>,
-    /// The newest version there was when it was last trimmed: that one and those before it may be there or not.
+    /// The newest version at the last trim: this one and older ones may exist or not.
     trimmed: Option<u16>,
 }
 
-/// What is kept in a run whose drive loses its power.
+/// The durability oracle of a run with power cuts.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     promises: Vec<Promise>,
     /// Versions that will be durable.
     coming: Vec<(SimTime, u32, u16)>,
-    /// Requests whose end is known and has not come.
+    /// Requests whose end is known and lies ahead.
     held: Vec<Finished>,
     /// The latest instant up to which requests have ended. With `host.late_requests = "from-arrival"` the clock goes back
     /// afterwards; the power does not fail before it.
     reached: SimTime,
-    /// When the drive is there again.
+    /// When the drive accepts requests again.
     ready: SimTime,
     recovering: bool,
     pub(super) cuts: Vec<PowerCut>,
 }
 
-/// Whether one version is newer than another, of which there may be none.
+/// Whether one version is newer than another, which may be missing.
 fn is_newer(version: Option<u16>, than: Option<u16>) -> bool {
     match (version, than) {
         (Some(version), Some(than)) => (version.wrapping_sub(than) as i16) > 0,
@@ -59,7 +59,7 @@ impl Promise {
 }
 
 impl Ledger {
-    /// A ledger for pages of which some are there already.
+    /// An oracle for a drive on which some pages exist already.
     pub(super) fn new(pages: u32, version: impl Fn(u32) -> Option<u16>) -> Self {
         let promise = |page| {
             let version = version(page);
@@ -68,7 +68,7 @@ impl Ledger {
         Ledger { promises: (0..pages).map(promise).collect(), ..Ledger::default() }
     }
 
-    /// When the drive can be asked again.
+    /// When the drive accepts requests again.
     pub(super) fn ready(&self) -> SimTime {
         self.ready
     }
@@ -77,7 +77,7 @@ impl Ledger {
         self.promises[page as usize] = Promise { trimmed: Some(latest), ..Promise::default() };
     }
 
-    /// A request is acknowledged, which wrote these versions.
+    /// A request that wrote these versions is acknowledged.
     fn acknowledge(&mut self, written: &[(u32, u16)]) {
         for &(page, version) in written {
             self.promises[page as usize].take(version, false);
@@ -101,7 +101,7 @@ impl Ledger {
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// Requests end when their time has come, so that a cut before that can still strike them.
+    /// Requests end only when their time has come, so that an earlier power cut still affects them.
     #[cold]
     pub(super) fn hold_finished(&mut self) {
         let finished = std::mem::take(self.device.engine.finished());
@@ -119,12 +119,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.end_requests(self.clock.now);
     }
 
-    /// Whether written pages may be in a write cache alone, of the device or of a member.
+    /// Whether written pages may be only in a write cache, of the device or of a member.
     fn is_volatile(&self) -> bool {
         self.device.buffer.has_cache() || self.device.engine.has_caches()
     }
 
-    /// Requests that wait for the link end when that lets them go; what they wrote is durable before or after that.
+    /// Requests that wait for the link end when their data have crossed it; their writes are durable before or after
+    /// that.
     fn hand_to_link(&mut self, finished: Vec<Finished>) {
         for finished in finished {
             let written = &self.host.in_flight[Id::new(finished.tag)].written;
@@ -137,7 +138,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// The host is told that a request is over.
+    /// A request is acknowledged to the host.
     pub(super) fn acknowledge(&mut self, id: Id<InFlight<C>>) {
         let written = std::mem::take(&mut self.host.in_flight[id].written);
         if let Some(ledger) = &mut self.failures.ledger {
@@ -156,7 +157,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         for finished in held.drain(..over) {
             let written = std::mem::take(&mut self.host.in_flight[Id::new(finished.tag)].written);
             if let Some(ledger) = &mut self.failures.ledger {
-                // The DRAM may have it alone.
+                // The page may be only in DRAM.
                 let durable = finished.durable.filter(|_| !is_volatile);
                 ledger.acknowledge(&written);
                 durable.into_iter().for_each(|at| ledger.await_durable(&written, at));
@@ -169,7 +170,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// The next thing happens: if the drive was recovering, it no longer is.
+    /// Another event happens: a recovery has ended by then.
     #[cold]
     pub(super) fn end_recovery(&mut self) {
         let Some(ledger) = &mut self.failures.ledger else { return };
@@ -180,7 +181,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// The power fails, and comes back at once.
+    /// The power fails and returns immediately.
     #[cold]
     pub(super) fn cut_power(&mut self, event: &Event, at: SimTime) {
         let at = self.failures.ledger.as_ref().map_or(at, |ledger| at.max(ledger.reached));
@@ -214,17 +215,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         });
     }
 
-    /// Looks at every page; how many are older than the host was told.
+    /// Checks every page; returns the number of pages older than the acknowledged version.
     fn take_stock(&mut self) -> u64 {
         let Some(mut ledger) = self.failures.ledger.take() else { return 0 };
         let (rescued, is_volatile) = (self.device.engine.rescued(), self.device.engine.has_caches());
         let mut volatile = 0;
         for page in 0..self.device.buffer.pages().len() {
             let promise = ledger.promises[page as usize];
-            // What was being written is expected by whoever reads it later, though nobody was promised it.
+            // If an unacknowledged write reached the media, later reads must return it.
             let awaited = self.device.buffer.pages().sectors(page) != 0
                 || promise.durable.or(promise.acknowledged).is_some();
-            // A trim that was under way may have been cut off: its page may come back with what it held.
+            // A trim in progress may have been interrupted: its page may still have its old contents.
             let was_lost = self.device.engine.lost().has(page);
             let found = self.look_at(page, awaited || promise.trimmed.is_some());
             if !awaited && !was_lost {
@@ -249,7 +250,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             } else if promise.acknowledged.is_some() && is_newer(promise.acknowledged, version) {
                 volatile += 1;
             }
-            // A page that its stripe alone brings back is rebuilt into the write cache of its member first.
+            // A page that only its stripe can reconstruct is first rebuilt into the write cache of its member.
             let is_durable = !is_volatile || self.device.engine.intact_place(Page(page)).is_some();
             let durable = version.filter(|_| is_durable);
             let kept = Promise { acknowledged: version, durable, trimmed: promise.trimmed };
@@ -261,8 +262,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         volatile
     }
 
-    /// What a page holds, without time; none where nothing brings it back. What is not there where it ought to be is
-    /// asked of its stripe, for the sake of whoever relies on it.
+    /// The contents of a page, without time; none if the page is unrecoverable. A missing page is reconstructed from
+    /// its stripe.
     fn look_at(&mut self, page: u32, awaited: bool) -> Option<C> {
         let places = self.device.engine.places(Page(page));
         if let Some((leaf, page)) = self.device.engine.intact_place(Page(page)) {
@@ -291,7 +292,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         found
     }
 
-    /// Notes what a request writes or trims, once it has been submitted.
+    /// Records the writes and trims of a request that has been submitted.
     pub(super) fn note_versions(&mut self, id: Id<InFlight<C>>, trims: bool) {
         let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
         let page_sectors = self.device.buffer.page_sectors();

@@ -45,7 +45,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The members of an array are trees themselves.
     #[inline(never)]
     fn prefetch_in_array(&self, page: u64) {
-        // Nobody has looked yet where the request lies.
+        // The request has not been located yet.
         if page >= u64::from(self.device.buffer.pages().len()) {
             return;
         }
@@ -57,7 +57,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             .prefetch(NodeId::ROOT, page, &mut |leaf, page| self.device.body.prefetch(leaf, page));
     }
 
-    /// Finds a request's place on the drive; false where it has none and is left out.
+    /// Finds a request's place on the drive; false if it has none and is left out.
     #[inline]
     pub(super) fn locate(&mut self, request: &Request, number: u64) -> Result<bool, Stop> {
         match self.host.addresses.place(request) {
@@ -83,7 +83,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Takes what was located to where the array's scheme has it.
+    /// Maps the located ranges to those of the array's scheme.
     #[inline(never)]
     pub(super) fn interleave(&mut self) {
         if let Some(interleave) = self.host.interleave {
@@ -145,7 +145,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.collect_finished();
     }
 
-    /// A request that the link has let in is given to the drive; the one that was located last stays so.
+    /// Submits a request that has crossed the link; keeps the located ranges of the current one.
     pub(super) fn submit(&mut self, id: Id<InFlight<C>>) {
         std::mem::swap(&mut self.host.ranges, &mut self.host.in_flight[id].ranges);
         self.device.body.admit(self.clock.now, self.clock.now);
@@ -154,7 +154,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         std::mem::swap(&mut self.host.ranges, &mut self.host.in_flight[id].ranges);
     }
 
-    /// Asks the drive for what was located last.
+    /// Submits the ranges that were located last.
     #[inline]
     pub(super) fn ask(&mut self, id: Id<InFlight<C>>, op: Op) {
         let ticket = self.device.engine.open(id.raw(), 0);
@@ -187,7 +187,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.collect_finished();
     }
 
-    /// What is written in part is written whole.
+    /// A partly written logical page is written as a whole.
     #[cold]
     pub(super) fn widen(&mut self) {
         let page = self.resolved.page_bytes();
@@ -218,7 +218,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Does something with each fragment of the request that was located last; whether any of it needed flash.
+    /// Calls a function for each fragment of the located request; returns whether any of them needed flash.
     #[inline]
     pub(super) fn each_fragment(
         &mut self,
@@ -246,7 +246,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         asked
     }
 
-    /// Counting begins with the request that arrived then.
+    /// Counting begins with the request that arrived at this instant.
     pub(super) fn begin_counting(&mut self, arrival: SimTime) {
         if !self.failures.blows.is_empty() || !self.accounts.phases.is_empty() {
             let tally = self.tally();

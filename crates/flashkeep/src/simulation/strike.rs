@@ -13,18 +13,18 @@ use crate::metrics::Tally;
 use crate::workload::Workload;
 use std::collections::VecDeque;
 
-/// Something that is to happen.
+/// A fault event to come.
 #[derive(Clone, Debug)]
 enum Blow {
-    /// It fails.
+    /// The part fails.
     Fail(Event),
-    /// An empty one stands in its place.
+    /// An empty part replaces it.
     Renew(Event),
-    /// A spare leaf takes a dead one's place.
+    /// A hot spare replaces a failed backend.
     StandIn(LeafId),
 }
 
-/// What is still to happen, and when.
+/// The fault events to come.
 #[derive(Debug, Default)]
 pub(super) struct Blows {
     /// By time, the next one last.
@@ -33,17 +33,17 @@ pub(super) struct Blows {
     counted: VecDeque<(u64, Event)>,
     /// By the end of a member's life.
     worn: Vec<Event>,
-    /// The next instant, and the next number of requests, at which something happens.
+    /// The next instant, and the next number of requests, with an event.
     pub(super) next_at: SimTime,
     pub(super) next_count: u64,
     /// Whether anything has happened yet.
     pub(super) struck: bool,
-    /// Spare leaves.
+    /// Hot spares.
     spares: VecDeque<LeafId>,
 }
 
 impl Blows {
-    /// What a job asks for.
+    /// The events of a job.
     pub(super) fn new(
         job: &crate::job::Job,
         drive: &crate::config::Resolved,
@@ -76,17 +76,17 @@ impl Blows {
         self.next_count = self.counted.front().map_or(u64::MAX, |&(requests, _)| requests);
     }
 
-    /// Whether what happens next by time is a replacement.
+    /// Whether the next event by time is a replacement.
     pub(super) fn replaces_next(&self) -> bool {
         matches!(self.timed.last(), Some((_, Blow::Renew(_) | Blow::StandIn(_))))
     }
 
-    /// Whether there is nothing left to happen.
+    /// Whether no events are left.
     pub(super) fn is_empty(&self) -> bool {
         self.timed.is_empty() && self.counted.is_empty() && self.worn.is_empty()
     }
 
-    /// What has not happened by the end.
+    /// The events that did not happen before the end.
     pub(super) fn left(&self) -> impl Iterator<Item = &str> {
         let timed = self.timed.iter().filter_map(|(_, blow)| match blow {
             Blow::Fail(event) => Some(event.text.as_str()),
@@ -104,7 +104,7 @@ impl Blows {
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// What happens when so many requests have been admitted.
+    /// The events due when this many requests have been admitted.
     #[cold]
     pub(super) fn strike_by_count(&mut self) {
         while self.failures.blows.next_count <= self.host.admitted
@@ -115,7 +115,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// What happens next by time.
+    /// The next event by time.
     #[cold]
     pub(super) fn strike_by_time(&mut self) {
         let Some((at, blow)) = self.failures.blows.timed.pop() else { return };
@@ -133,7 +133,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Members that have come to the end of their lives fail, and parts that are worn, if they are to.
+    /// Members at their end of life and worn parts fail, if the job says so.
     pub(super) fn strike_the_worn(&mut self) {
         let mut at = 0;
         while at < self.failures.blows.worn.len() {
@@ -163,7 +163,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return self.cut_power(event, self.clock.now);
         }
         let now = self.clock.now;
-        // What the failure costs belongs to the phase that it begins.
+        // The costs of the failure belong to the phase that it begins.
         let tally = self.tally();
         self.failures.blows.struck = true;
         let alive: Vec<_> = self.leaves().filter(|&leaf| !self.device.body.is_dead(leaf)).collect();
@@ -194,7 +194,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// A spare leaf takes a dead one's place, if there is one.
+    /// A hot spare replaces a failed backend, if there is one.
     fn stand_in(&mut self, dead: LeafId) {
         let (Some(node), Some(spare)) =
             (self.device.engine.node_of(dead), self.failures.blows.spares.front().copied())
@@ -209,10 +209,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.settle(&mut self.device.body, self.clock.now);
     }
 
-    /// Empty ones stand where something failed; a leaf that a spare has replaced becomes a spare itself.
+    /// Empty parts replace failed ones; a backend that a hot spare has replaced becomes a hot spare itself.
     fn renew(&mut self, event: &Event) {
         let now = self.clock.now;
-        // What was under way in an array's member comes to its end first: on the dead one, soon.
+        // Operations within the array's member end first, which takes little time on a failed one.
         let dead: Vec<_> = self.leaves().filter(|&leaf| self.device.body.is_dead(leaf)).collect();
         let engine = &self.device.engine;
         if self.subtree(event).is_some_and(|node| engine.is_at_work(node))
@@ -236,7 +236,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 Some(node) if dead.contains(&leaf) => {
                     self.device.engine.change(&mut self.device.body, now, node, Change::Replaced);
                 }
-                // Some of it is new: what did not fit before may fit now.
+                // Parts are new: pages that did not fit before may fit now.
                 Some(node) => self.device.engine.change(&mut self.device.body, now, node, Change::Returned),
                 None if dead.contains(&leaf) => self.failures.blows.spares.push_back(leaf),
                 None => {}
@@ -245,14 +245,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.begin_anew(now);
     }
 
-    /// Something is still under way that must come to its end first: on to when that may be so.
+    /// Operations in progress must end first: advances to the next instant at which they may have ended.
     fn try_again(&mut self, blow: Blow) {
         let next = self.device.body.next_event().min(self.device.engine.next_due());
         assert!(next < SimTime::NEVER, "what is under way comes to an end");
         self.failures.blows.later(SimTime(next.0.max(self.clock.now.0) + 1), blow);
     }
 
-    /// Something empty stands where something had failed.
+    /// An empty part has replaced a failed one.
     fn begin_anew(&mut self, now: SimTime) {
         self.device.engine.settle(&mut self.device.body, now);
         self.collect_finished();
@@ -264,13 +264,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         (0..self.device.leaf_count).map(LeafId)
     }
 
-    /// The node of an array's member that an event is about, all of it.
+    /// The node of the whole member that an event concerns.
     fn subtree(&self, event: &Event) -> Option<NodeId> {
         if event.what == What::Whole { self.device.engine.descendant(&event.path) } else { None }
     }
 
-    /// What of which drive or disk an event is about. A raw member that is to lose one of its planes for good is given
-    /// up whole: what a log erases as one is the same block of every plane.
+    /// The drive or disk that an event concerns, and its part. A member with physical pages that permanently loses a
+    /// plane is given up as a whole, because a superblock is the same block of every plane.
     fn faults(&self, event: &Event, lasting: bool) -> Vec<(u16, Fault)> {
         let mut faults = Vec::new();
         for (device, plot) in (0..).zip(&self.device.plots) {
@@ -325,7 +325,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Notices where one phase ends and another begins.
+    /// Detects the end of a phase and begins the next one.
     #[cold]
     pub(super) fn watch_phase(&mut self) {
         if matches!(self.accounts.phases.name(), "" | "before" | "recovering")
@@ -343,13 +343,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// What has been counted so far.
+    /// The present counters.
     pub(super) fn tally(&self) -> Tally {
         Tally {
             counters: self.device.body.counters(),
             reconstructed: self.device.engine.rescued(),
             lost: self.device.engine.lost().count(),
-            // Page-seconds mean nothing in an untimed run, nor where no failure is survived.
+            // Page-seconds have no meaning in an untimed run, or for a scheme that survives no failure.
             unprotected_page_ns: if self.clock.untimed || self.resolved.survives().0 == 0 {
                 0
             } else {

@@ -12,7 +12,7 @@ use crate::output::Sites;
 use crate::timeline::{Window, timeline};
 use flashkeep_trace::Op;
 
-/// Starts the timeline of a run, if there is to be one.
+/// Starts the timeline of a run, if the job asks for one.
 pub(super) fn start<C: Contents, H: Body<C>>(
     job: &Job,
     untimed: bool,
@@ -51,7 +51,7 @@ fn window(text: &str) -> Result<Window, Error> {
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// A request of the host is over at `end`.
+    /// A request of the host ends at `end`.
     #[cold]
     pub(super) fn tell_request(&mut self, id: Id<InFlight<C>>, end: SimTime) {
         let InFlight { number, record, .. } = self.host.in_flight[id];

@@ -13,7 +13,7 @@ use flashkeep_trace::{Op, Request};
 use std::ops::ControlFlow;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// The leaf that whole pages can be written to without a detour.
+    /// The backend to which whole pages can be written directly.
     pub(super) fn straight_leaf(&self) -> Option<LeafId> {
         let plain = self.clock.untimed
             && !C::KEEP
@@ -23,14 +23,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if plain && as_is { self.straight_flash() } else { None }
     }
 
-    /// Whether the next request can take the short way.
+    /// Whether the next request can take the fast path.
     pub(super) fn goes_straight(&self, request: &Request) -> bool {
         let nothing_is_due =
             self.host.admitted < self.failures.blows.next_count && self.host.admitted != self.host.warmup;
         nothing_is_due && self.device.body.is_healthy() && self.whole_pages(request).is_some()
     }
 
-    /// The pages of a request that can go straight down: the first, and how many.
+    /// The pages of a request that can take the fast path: the first one and their number.
     #[inline]
     fn whole_pages(&self, request: &Request) -> Option<(u32, u32)> {
         let shift = self.host.page_shift?;
@@ -69,7 +69,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.next_placed(requests)
     }
 
-    /// Takes a request's pages, if they can go straight down.
+    /// Adds a request's pages, if they can take the fast path.
     #[inline(always)]
     fn take_straight(&mut self, request: &Request, closed: bool, pages: &mut Vec<u32>) -> bool {
         let Some((first, count)) = self.whole_pages(request) else { return false };

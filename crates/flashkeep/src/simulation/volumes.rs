@@ -24,16 +24,16 @@ struct Volume {
 pub(super) struct Volumes {
     volumes: Vec<Volume>,
     closed: bool,
-    /// Requests that are still to come, at most.
+    /// The largest number of requests still to come.
     left: u64,
-    /// Whose request comes next, and when; nobody's where none is known yet.
+    /// The volume whose request comes next, and when; none if that is not known yet.
     first: Option<usize>,
-    /// Whose request was taken last.
+    /// The volume whose request was taken last.
     pub(super) current: usize,
 }
 
 impl Volumes {
-    /// The volumes of a workload; none where it is one for everything.
+    /// The volumes of a workload; none if one workload has the whole array.
     pub(super) fn new(
         workload: &Workload<'_>,
         capacity: u64,
@@ -64,7 +64,7 @@ impl Volumes {
         self.left > 0 && self.volumes.iter().any(|volume| volume.next.is_some())
     }
 
-    /// When the next request can come in, the host's queue having room at `room`: the first of equals.
+    /// When the next request can be admitted if the host queue has room at `room`; of equal ones the first.
     pub(super) fn next_at(&mut self, now: SimTime, room: SimTime) -> SimTime {
         self.first = None;
         let mut first = SimTime::NEVER;
@@ -82,7 +82,7 @@ impl Volumes {
         first
     }
 
-    /// The volume whose request was taken last has another one inside, or one less.
+    /// Counts a request of the volume whose request was taken last in, or out.
     pub(super) fn enter(&mut self, now: SimTime) {
         if self.closed {
             self.volumes[self.current].window.enter(now, now);
@@ -96,7 +96,7 @@ impl Volumes {
         }
     }
 
-    /// How much of all workloads has been handed out, where that can be told.
+    /// The share of all workloads that has been handed out, if it is known.
     pub(super) fn share_done(&self) -> Option<f64> {
         let shares = self.volumes.iter().map(|volume| volume.requests.share_done());
         let sum = shares.into_iter().sum::<Option<f64>>()?;
@@ -113,14 +113,14 @@ impl Volumes {
         self.volumes.iter().map(|volume| volume.addresses.overlapping()).sum()
     }
 
-    /// What the user should be told about them.
+    /// Warnings for the user.
     pub(super) fn warnings(&self) -> Vec<String> {
         self.volumes.iter().flat_map(|volume| volume.requests.warnings()).collect()
     }
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// Takes the next request of whichever volume has one; none where it has no place and is left out.
+    /// Takes the next request of the volumes; none if it has no place and is left out.
     pub(super) fn take_from_volumes(&mut self) -> Result<Option<Request>, Stop> {
         let volumes = self.host.volumes.as_mut().expect("there are volumes");
         let at = volumes.first.expect("somebody comes next");

@@ -2,7 +2,7 @@
 //!
 //! *Published*: reads and writes (Table 2); of the writes, sequences and the mean lengths of requests and of
 //! sequences, in pages (Table 3). A sequence is what one thread writes in order; other threads' requests come
-//! in between, and sorting by address restores it ([`info`](crate::info) counts them so).
+//! in between, and sorting by address restores it ([`info`](crate::info()) counts them so).
 //!
 //! *Where the tables disagree*, with themselves or with each other:
 //! - SRC1 and SRC2 are swapped between Table 2 and Tables 3 and 5. `hybrid-src1` writes 16.3 M times, as

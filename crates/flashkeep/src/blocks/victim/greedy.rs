@@ -20,18 +20,18 @@ pub(super) const POLICY: Victim = Victim {
     pick_wide: pick::<u32>,
 };
 
-/// Blocks that are compared together: their least count is found without a branch.
+/// The number of blocks compared together; their least count is found without a branch.
 const CHUNK: usize = 128;
 
 fn pick<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {
     let (before, after) = candidates.valid.split_at(candidates.first as usize);
     let found = least(after, candidates.pages).map(|(score, at)| (score, at + candidates.first));
-    // Where the search begins at the first unit, there is nothing before it.
+    // A search from the first unit has no units before it.
     let other = if before.is_empty() { None } else { least(before, candidates.pages) };
     found.into_iter().chain(other).min_by_key(|(score, _)| *score).map(|(_, unit)| unit)
 }
 
-/// The first of those with the least score, below a limit.
+/// The first unit with the least score below a limit.
 fn least<S: Score>(scores: &[S], below: S) -> Option<(S, u32)> {
     let (mut least, mut at) = (below, None);
     for (chunk, scores) in scores.chunks(CHUNK).enumerate() {

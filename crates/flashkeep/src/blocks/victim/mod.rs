@@ -12,7 +12,7 @@ mod random;
 mod rga;
 mod windowed_greedy;
 
-/// What a policy may look at: the closed units that compete.
+/// The closed units that compete, as a policy sees them.
 pub struct Candidates<'a, S> {
     /// Each unit's valid pages; [`Score::NOT_CLOSED`] or more for one that cannot be taken.
     pub valid: &'a [S],
@@ -20,17 +20,17 @@ pub struct Candidates<'a, S> {
     pub closed_at: &'a [u32],
     /// That count now.
     pub closings: u32,
-    /// Pages in a unit, those left out that must be to gain: with fewer valid ones it is worth collecting.
+    /// A unit with fewer valid pages than this is worth collecting.
     pub pages: S,
-    /// Of equals, `greedy` takes the first from here on.
+    /// Among equal units `greedy` takes the first one from here on.
     pub first: u32,
-    /// Random numbers, others at every decision.
+    /// The random numbers of this decision.
     pub draws: Draws,
-    /// What the user can choose.
+    /// The options of a drive file.
     pub tuning: Tuning,
 }
 
-/// Numbers that a drive file chooses.
+/// Options of policies.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
     /// `ftl.gc.choices`: candidates that `d-choices` draws.
@@ -50,9 +50,9 @@ pub struct Victim {
     pub source: &'static str,
     /// Keys of `[ftl.gc]` that it reads.
     pub keys: &'static [&'static str],
-    /// The unit to reclaim; none where that would gain nothing.
+    /// The unit to reclaim; none if that would gain nothing.
     pub pick: fn(&Candidates<'_, u16>) -> Option<u32>,
-    /// The same, for units of more pages.
+    /// The same for units with more pages.
     pub pick_wide: fn(&Candidates<'_, u32>) -> Option<u32>,
 }
 

@@ -11,7 +11,7 @@
 
 use super::{Candidates, Score, Victim};
 
-/// Draws that may miss before blocks are counted.
+/// Draws that may fail before blocks are counted.
 const TRIES: u32 = 16;
 
 /// Any.
@@ -33,7 +33,7 @@ pub(super) fn nth<S: Score>(candidates: &Candidates<'_, S>, n: u32) -> Option<u3
     if let Some(block) = drawn.into_iter().find(worth) {
         return Some(block);
     }
-    // Few are worth taking: one of those, whichever it is.
+    // Few blocks are worth taking: draws one of them.
     let count = candidates.valid.iter().filter(|&&valid| valid < candidates.pages).count() as u32;
     let at = (count > 0).then(|| candidates.draws.below(first + TRIES, count))?;
     (0..blocks).filter(worth).nth(at as usize)

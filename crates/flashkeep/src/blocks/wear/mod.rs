@@ -6,20 +6,20 @@ mod migration;
 mod none;
 mod rate_limit;
 
-/// What a policy may look at: a unit that is to be reclaimed, and those that compete with it.
+/// The view for a policy: the unit to be reclaimed, and those that compete with it.
 pub struct Wear<'a> {
-    /// What it has left.
+    /// Its remaining life.
     pub remaining: Remaining,
-    /// A random number, another at every decision.
+    /// A random number for this decision.
     pub draw: u64,
     /// The coldest block: the one sealed longest ago, of those that hold data and have more than a share of the average
-    /// life left. Looked for when asked.
+    /// life left. Searched on demand.
     pub coldest: &'a dyn Fn(Share) -> Option<u32>,
     /// What the user can choose.
     pub limits: Limits,
 }
 
-/// What a unit has left of the erases that it stands, over what units have left in the mean: a fraction.
+/// A fraction: the remaining erases of a unit, divided by the mean of all units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remaining {
     /// Its numerator.
@@ -39,7 +39,7 @@ impl Share {
         Share((number * 1e3).round() as u32)
     }
 
-    /// Whether a unit has less left than this share of the average.
+    /// Whether the remaining life is less than this share of the average.
     #[must_use]
     pub fn exceeds(self, remaining: Remaining) -> bool {
         remaining.left * 1000 < u128::from(self.0) * remaining.of
@@ -57,14 +57,14 @@ pub struct Limits {
     pub migrate_below: Share,
 }
 
-/// What becomes of a block that is to be reclaimed.
+/// The decision about a block that is to be reclaimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is reclaimed.
+    /// The block is reclaimed.
     Take,
-    /// Another one, if there is another one.
+    /// Another block is reclaimed, if there is one.
     Pass,
-    /// It is reclaimed, and the data of this block are moved into it.
+    /// The block is reclaimed, and the data of this other block are moved into it.
     Migrate(u32),
 }
 
@@ -81,7 +81,7 @@ pub struct Levelling {
     pub keys: &'static [&'static str],
     /// Whether it ever migrates.
     pub migrates: bool,
-    /// What becomes of a block.
+    /// The decision about a block.
     pub judge: fn(&Wear<'_>) -> Verdict,
 }
 
@@ -107,7 +107,7 @@ pub fn named(name: &str) -> Option<Levelling> {
 }
 
 impl Levelling {
-    /// Whether there is nothing to judge.
+    /// Whether the policy accepts every block.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.name == none::POLICY.name

@@ -1,17 +1,17 @@
-//! `[start]`, `[ageing]` and `[condition]`: what there is before time 0.
+//! `[start]`, `[ageing]` and `[condition]`: the drive before time 0.
 
 use crate::buffer::Existing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What there is before time 0.
+/// The contents of the drive before time 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StartSpec {
     /// Which pages exist.
     pub existing: Existing,
-    /// With `reads`: scan the whole workload before time 0 and create just the sectors that it reads, as
-    /// SSDSim does, instead of whole pages at first touch.
+    /// With `reads`: scan the whole workload before time 0 and create only the sectors that it reads, as SSDSim does,
+    /// instead of whole pages at first touch.
     pub scan: bool,
 }
 
@@ -22,7 +22,7 @@ pub struct ConditionSpec {
     /// Size of the random writes in KiB, rounded up to whole pages.
     #[schemars(range(max = 65_536.0), extend("exclusiveMinimum" = 0.0))]
     pub write_kib: f64,
-    /// What is written in a round, as a share of the drive's capacity.
+    /// Volume written in a round, as a share of the drive's capacity.
     #[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0.0))]
     pub round: f64,
     /// The largest number of rounds.

@@ -11,7 +11,7 @@ pub struct Candidate {
     pub sector: u64,
     /// That sector's cylinder.
     pub cylinder: u32,
-    /// The how-manieth command it is.
+    /// Its sequence number.
     pub sequence: u64,
 }
 
@@ -26,7 +26,7 @@ pub struct Head {
     pub inwards: bool,
 }
 
-/// A rule: which of the candidates, of which there is at least one, and which way the arm then moves.
+/// A rule: chooses one of the candidates, of which there is at least one, and the direction of the arm after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Its name.
@@ -42,7 +42,7 @@ pub struct Rule {
 /// The table of rules.
 pub const RULES: [Rule; 3] = [fcfs::RULE, sstf::RULE, look::RULE];
 
-/// What `disk.scheduler` may be.
+/// The values of `disk.scheduler`.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     RULES.iter().map(|rule| rule.name).collect()

@@ -1,5 +1,5 @@
-//! The way of a command through a member's port: it waits for the link, comes in, is carried out below, and goes out by
-//! the link.
+//! Commands on their way through a member's port: they wait for the link, cross it, are carried out below, and their
+//! results cross the link.
 
 use super::super::Contents;
 use super::super::command::{Command, Flags, Verb};
@@ -14,23 +14,23 @@ use super::behind::Below;
 use crate::device::port::Crossing;
 use crate::kernel::{Id, SimTime, Span};
 
-/// Commands of one caller on their way through a port, as one request.
+/// A port request: commands of one caller that pass a port together.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct PortRequest {
     pub(super) port: u16,
     pub(super) join: Id<Join>,
     commands: Vec<Asked>,
-    /// Places that its commands' pages take.
+    /// The number of places of its commands' pages.
     places: u32,
-    /// It waits for the link, which takes so many sectors in with it.
+    /// It waits for the link, on which this many sectors cross with it.
     waits: bool,
     inward: u64,
     /// Its age below the port.
     age: u32,
-    /// Something below was asked; otherwise the memory serves it alone.
+    /// It sent commands below; otherwise the controller's memory serves it.
     asked: bool,
     told: bool,
-    /// Its pages that nothing below brings, by their places.
+    /// The places of its unrecoverable pages.
     lost: Vec<u32>,
 }
 
@@ -52,7 +52,7 @@ impl PortRequest {
         self.commands[0].caller.owner
     }
 
-    /// What waits for it, unless that has been told.
+    /// The owner that waits for it, unless it has been told.
     pub(super) fn waiting(&self) -> Id<Join> {
         if self.told { Id::NONE } else { self.owner() }
     }
@@ -85,7 +85,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         ticket: Ticket,
     ) {
         let this = &self.ports.all[usize::from(at)];
-        // What takes no time needs no link, but does not overtake what waits for it.
+        // A command without time needs no link, but does not overtake commands that wait for it.
         let before = command.flags.has(Flags::BEFORE);
         let timeless = self.untimed || before;
         let waits = match &this.link {
@@ -140,7 +140,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let pages: Vec<C> = (0..u32::from(command.count)).map(written).collect();
             place = self.sheets.extend(this.join, pages.into_iter());
         }
-        // What whoever asks has read does not come along.
+        // Old contents that the caller has read are not passed on.
         let command = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..command };
         this.commands.push(Asked { command, caller, place });
         id
@@ -158,7 +158,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         id
     }
 
-    /// All that a caller had to ask has been asked: what more might have been added to is complete.
+    /// The caller has submitted all its commands: port requests that could still grow are complete.
     #[inline(never)]
     pub(in super::super) fn send_open<L: Leaves<C>>(
         &mut self,
@@ -173,7 +173,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         mine.into_iter().for_each(|id| self.send(leaves, now, id));
     }
 
-    /// A port request has all its commands: it waits for the link, or has come in.
+    /// A port request is complete: it waits for the link, or starts below.
     fn send<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>) {
         let PortRequest { port: at, waits, inward, .. } = self.ports.requests[id];
         if !waits {
@@ -185,7 +185,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.arm_port(now, at);
     }
 
-    /// A port's link has done what it did: its next uses, until it is busy again or has nothing to do.
+    /// A port's link is free: starts its next transfers, until it is busy again or has no requests.
     fn cross<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, port: u16) {
         let at = usize::from(port);
         while let Some(crossing) = self.ports.all[at].link.as_mut().and_then(|link| link.next(now, false)) {
@@ -197,7 +197,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                         self.ports.all[at].await_pages(&command, false);
                         self.come_in(leaves, now, id, n);
                     }
-                    // What is done by now goes out before anything else comes in.
+                    // Completed requests cross the link before new ones.
                     self.settle(leaves, now);
                     self.close_request(leaves, now, id);
                 }
@@ -207,8 +207,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.arm_port(now, port);
     }
 
-    /// Links that were to do something now go on if nothing else was due; otherwise they do when whatever came of that
-    /// has been done, as a lone drive's does.
+    /// Links with an event now continue if no other event was due. Otherwise they continue after the consequences of
+    /// that event have been handled, as the link of a lone drive does.
     #[inline(never)]
     pub(in super::super) fn cross_all<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, alone: bool) {
         let goes = alone && self.due.next() > now;
@@ -225,14 +225,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.settle(leaves, now);
     }
 
-    /// A command of a port request is behind the port, and asks what it has to ask there.
+    /// A command of a port request is behind the port: submits its operations.
     fn come_in<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>, n: usize) {
         if n == 0 {
             leaves.set_now(now);
             let request = &mut self.ports.requests[id];
             let port = &mut self.ports.all[usize::from(request.port)];
             if port.makes_requests() {
-                // Below, it is as old as its coming in, like a request.
+                // Below, its age is that of its arrival behind the link, like a request's.
                 self.opened = self.opened.wrapping_add(1);
                 (request.age, port.latest) = (self.opened, self.opened);
             } else {
@@ -246,7 +246,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.requests[id].asked |= asked;
     }
 
-    /// A port does what there is to do about a command; whether anything below was asked, or no time passes.
+    /// Handles a command at its port; returns whether it sent commands below, or takes no time.
     fn ask_behind<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,
@@ -291,7 +291,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         asked
     }
 
-    /// All that a port request asks of what is below has been asked.
+    /// All commands of a port request have been submitted below.
     fn close_request<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>) {
         let join = self.ports.requests[id].join;
         if self.ports.has_open() {
@@ -301,13 +301,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.end_port_requests(leaves, now);
     }
 
-    /// Port requests whose pages are all acknowledged go out; those that are durable after that are told so.
+    /// Finishes port requests whose pages are all acknowledged, and reports those that are durable after that.
     pub(in super::super) fn end_port_requests<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
         while let Some(id) = self.ports.ended.pop_front() {
             let this = &self.ports.requests[id];
             let (at, join) = (usize::from(this.port), &self.joins[this.join]);
             if this.told {
-                // What is read, or in the cache, was told to be durable.
+                // Reads, and pages in the cache, were reported durable already.
                 if !self.ports.all[at].port().has_cache() && this.verb() != Verb::Read {
                     for asked in &this.commands {
                         let pages = u32::from(asked.command.count);
@@ -337,7 +337,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if self.untimed { Span::ZERO } else { self.ports.all[usize::from(at)].memory }
     }
 
-    /// Whoever gave the commands is told of their end.
+    /// Reports the end of commands to their callers.
     pub(super) fn answer<L: Leaves<C>>(
         &mut self,
         leaves: &mut L,
@@ -353,7 +353,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Join { undurable, durable, service, .. } = &self.joins[join];
         let (undurable, durable, service) = (*undurable, *durable, *service);
         let service = if asked { service } else { self.memory_of(at) };
-        // What is in the cache is as good as durable to whoever is above.
+        // To the nodes above, pages in the cache count as durable.
         let kept = self.ports.all[usize::from(at)].port().has_cache();
         let durable = if kept { end } else { durable.max(end) };
         for &Asked { command, caller, place } in &commands {
@@ -388,7 +388,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.requests.release(id);
     }
 
-    /// A port request whose node does not answer any more, and that has not come in.
+    /// Drops a port request that has not crossed the link and whose node no longer responds.
     pub(super) fn turn_away<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>) {
         let node = self.ports.node(id);
         let this = &mut self.ports.requests[id];
@@ -401,12 +401,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.void(node, caller);
             }
         }
-        // Nothing of it is under way: what was counted for its coming in is all that there is.
+        // No operation of it is in progress: only the count for its arrival remains.
         self.joins[join].undurable = 0;
         self.answer(leaves, now, id, now);
     }
 
-    /// Nothing below a port brings a page: it is told when the rest of its request is.
+    /// A page below a port is unrecoverable: it is reported with the rest of its request.
     pub(in super::super) fn lose_in_port_request(&mut self, ticket: Ticket) -> bool {
         let request = self.joins[ticket.owner].request;
         if request.is_some() {

@@ -1,4 +1,4 @@
-//! What a member's port asks of what is below it.
+//! The operations of a member's port on the subtree below it.
 
 use super::super::Contents;
 use super::super::command::{Cause, Command, Flags, Page, Verb};
@@ -9,7 +9,7 @@ use super::PortId;
 use crate::device::port::{Behind, Merge, Run};
 use crate::kernel::SimTime;
 
-/// What is below a member's port, and for which command it is asked.
+/// The subtree below a member's port, and the command for which the port works.
 pub(super) struct Below<'a, S, C, L> {
     pub(super) engine: &'a mut Engine<S, C>,
     pub(super) leaves: &'a mut L,
@@ -32,7 +32,7 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
         engine.submit_behind(*leaves, *now, PortId::of(*at), command, ticket);
     }
 
-    /// A place for contents that do not come with the command.
+    /// Adds a place for contents that are not part of the command.
     fn place(&mut self, contents: impl Iterator<Item = C>) -> Ticket {
         self.engine.extend(self.ticket, contents)
     }
@@ -44,7 +44,7 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Behind<C> for Below<'_, S, C, L> {
         if C::KEEP
             && let Some(newest) = newest
         {
-            // What is read is older by this.
+            // The difference between the cached contents and those that are read.
             let difference = newest.plus(1, stored(pages.page));
             self.engine.sheets.set_old(ticket.owner, ticket.slot, difference);
         }

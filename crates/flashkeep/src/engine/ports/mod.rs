@@ -1,16 +1,16 @@
 //! Ports of the members of arrays: link, write cache and merging of partial pages ([`Port`]), as a lone drive has them.
 //!
-//! To what is above a port its node is like a leaf: commands are given to it and are answered. To what is below it is
-//! like a root: the commands that one caller gives it as one run of sectors become a *port request*, whose pages are
-//! joined like those of a request of the host. Pages that nothing below brings are told when the port request ends, and
-//! are the node's parent's to repair.
+//! To the nodes above, a node with a port is like a backend: it takes commands and completes them. To the nodes below,
+//! the port is like the host: the commands that one caller sends as one run of sectors become a *port request*, whose
+//! pages are counted like those of a request of the host. Unrecoverable pages are reported when the port request ends;
+//! the scheme of the node's parent repairs them.
 //!
-//! A page in the cache is the member's newest: whoever is above sees no difference, and a write is durable to it when it
-//! is acknowledged. What the cache evicts is written below as a part of the port request that needs its place, which
-//! waits for it, as in a lone drive.
+//! A page in the cache is the member's newest version. Nodes above see no difference, and to them a write is durable
+//! when it is acknowledged. Evicted pages are written below as a part of the port request that needs their room; that
+//! request waits for them, as in a lone drive.
 //!
-//! `accept` has the way of a port request, `behind` what the port asks of what is below it; here is the state, and what
-//! can be asked of it meanwhile.
+//! `accept` handles port requests, `behind` has the port's operations on the subtree below; this file has the state and
+//! its queries.
 
 mod accept;
 mod behind;
@@ -51,13 +51,13 @@ impl PortId {
         PortId((key >> 32) as u16)
     }
 
-    /// Which member's it is, unless it is the host's.
+    /// Its index in the list of members' ports; none for the host's port.
     pub(super) fn member(self) -> Option<u16> {
         self.0.checked_sub(1)
     }
 }
 
-/// A member's port, and what is under way there.
+/// A member's port and its requests.
 #[derive(Clone, Debug)]
 pub(super) struct MemberPort<C> {
     node: NodeId,
@@ -66,11 +66,11 @@ pub(super) struct MemberPort<C> {
     memory: Span,
     link: Option<Link>,
     has_link_or_cache: bool,
-    /// None while it is at work.
+    /// None while the port is being called.
     port: Option<Box<Port<C>>>,
-    /// The age of what came in last.
+    /// The age of the last request that crossed the link.
     latest: u32,
-    /// When the executor has been told to come.
+    /// When the executor is scheduled to handle the link.
     armed: SimTime,
     /// Pages of commands that wait for the link: how many commands, and whether the last one writes.
     awaited: FixedMap<u32, (u32, bool)>,
@@ -83,13 +83,13 @@ pub(super) struct MemberPort<C> {
 pub(super) struct Ports<C> {
     pub(super) all: Vec<MemberPort<C>>,
     requests: Arena<PortRequest>,
-    /// Port requests that more commands may be added to.
+    /// Port requests that may get more commands.
     open: Vec<Id<PortRequest>>,
     /// Port requests whose pages are all acknowledged, or durable after that.
     ended: VecDeque<Id<PortRequest>>,
-    /// Ports whose links have something to do now.
+    /// Ports whose links have an event now.
     notified: Vec<u16>,
-    /// Commands go past links and caches: the array is being conditioned.
+    /// Commands bypass links and caches: the array is being conditioned.
     bypassed: bool,
 }
 
@@ -117,7 +117,7 @@ impl<C: Contents> Ports<C> {
         }
     }
 
-    /// Whether the page of a node with a port will be there once all that waits has come in; none if the port does not
+    /// Whether a node with a port will have the page when all waiting commands have arrived; none if the port does not
     /// know.
     pub(super) fn holds(&self, at: u16, page: Page) -> Option<bool> {
         let this = &self.all[usize::from(at)];
@@ -130,13 +130,13 @@ impl<C: Contents> Ports<C> {
         self.all[usize::from(at)].port().has_cache()
     }
 
-    /// Whether port requests are under way below one of these nodes, or before it.
+    /// Whether port requests are in progress at or below one of these nodes.
     pub(super) fn is_at_work(&self, nodes: &[NodeId]) -> bool {
         let here = |request: &PortRequest| nodes.contains(&self.all[usize::from(request.port)].node);
         self.requests.places().any(|request| request.join.is_some() && here(request))
     }
 
-    /// The power was cut: nothing is under way, caches are empty, and links are used again from `ready` on.
+    /// The power was cut: drops all requests, empties the caches, and blocks the links until `ready`.
     pub(super) fn cut(&mut self, ready: SimTime) {
         self.requests = Arena::default();
         self.open.clear();
@@ -158,12 +158,12 @@ impl<C: Contents> Ports<C> {
         self.ended.push_back(id);
     }
 
-    /// A port's link has something to do, once all else has been done that is due.
+    /// Schedules an event of a port's link after all others that are due.
     pub(super) fn notify(&mut self, at: u16) {
         self.notified.push(at);
     }
 
-    /// Whether links have something to do.
+    /// Whether links have events now.
     pub(super) fn is_notified(&self) -> bool {
         !self.notified.is_empty()
     }
@@ -179,7 +179,7 @@ impl<C: Contents> Ports<C> {
         !self.ended.is_empty()
     }
 
-    /// What waits for a port request, if anything does.
+    /// The owner that waits for a port request, if there is one.
     pub(super) fn caller(&self, id: Id<PortRequest>) -> Id<Join> {
         if id.is_some() { self.requests[id].waiting() } else { Id::NONE }
     }
@@ -203,23 +203,23 @@ impl<C: Contents> MemberPort<C> {
         self.port.as_mut().expect("the port is not at work")
     }
 
-    /// What the cache holds of a page.
+    /// The contents of a page in the cache.
     fn newest(&self, page: Page) -> Option<C> {
         self.port.as_ref()?.newest(page.0)
     }
 
-    /// Whether commands become requests of their own even if nothing is to be merged.
+    /// Whether commands become port requests even without a merge.
     fn makes_requests(&self) -> bool {
         self.has_link_or_cache
     }
 
-    /// Whether it does nothing about commands besides letting them through the link.
+    /// Whether the port only passes commands through the link.
     fn is_only_a_link(&self) -> bool {
         let port = self.port();
         port.parts() == Parts::AsTheyAre && !port.has_cache()
     }
 
-    /// Sectors that a command's pages take on the link.
+    /// The number of sectors that a command transfers on the link.
     fn sectors(&self, command: &Command) -> u64 {
         match command.sectors {
             0 => u64::from(command.count) * u64::from(self.page_sectors),
@@ -227,7 +227,7 @@ impl<C: Contents> MemberPort<C> {
         }
     }
 
-    /// What a command means to the port.
+    /// The port request that a command belongs to.
     fn fragment(&self, command: &Command) -> Fragment {
         let part = if command.count == 1 { command.part_of_page() } else { Sectors::ALL };
         Fragment {
@@ -238,7 +238,7 @@ impl<C: Contents> MemberPort<C> {
         }
     }
 
-    /// A command that changes pages waits for the link, or does not any more.
+    /// Counts a command that changes pages and waits for the link, or that no longer waits.
     fn await_pages(&mut self, command: &Command, waits: bool) {
         if command.verb == Verb::Read {
             return;
@@ -259,15 +259,15 @@ impl<C: Contents> MemberPort<C> {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Whether a port before a leaf's node has the page, or will hand it down.
+    /// Whether a port above a backend's node has the page, or will write it below.
     pub(super) fn is_before(&self, node: NodeId, page: Page) -> bool {
         let Some(port) = self.shape[node.index()].port else { return false };
-        // What is being merged there is written soon, or found to be lost.
+        // A page that is being merged will be written, or found to be lost.
         let merges = || self.locks.is_held(NodeId::HOST, PortId::of(port).key(page.0));
         self.ports.holds(port, page) == Some(true) || merges()
     }
 
-    /// The age of what a scheme does by itself: that of the last request that it can know of.
+    /// The age of a scheme's background work: that of the last request that reached it.
     pub(super) fn age_at(&self, node: NodeId) -> u32 {
         let mut at = if self.ports.all.is_empty() { None } else { Some(node) };
         while let Some(node) = at {
@@ -282,7 +282,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.opened
     }
 
-    /// What the cache before a node holds of a page, if it holds it.
+    /// The contents of a page in the cache before a node, if the cache has it.
     #[must_use]
     pub fn kept(&self, node: NodeId, page: Page) -> Option<C> {
         let port = self.shape[node.index()].port?;
@@ -302,14 +302,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.all.iter().any(|this| this.port().holds_pages())
     }
 
-    /// Whether any member has a cache: what is durable to the array may then be lost in a power cut.
+    /// Whether any member has a cache: pages that are durable to the array may then be lost in a power cut.
     #[must_use]
     pub fn has_caches(&self) -> bool {
         self.ports.all.iter().any(|this| this.port().has_cache())
     }
 
-    /// After a power cut pages behind ports hold what their leaves have found again, which may be older than what was
-    /// written through the ports. Pages that are missing are written as a whole when they are rebuilt.
+    /// After a power cut, pages behind ports have the contents that their backends recovered, which may be older than
+    /// the last write through the port. Missing pages are written as a whole when they are rebuilt.
     #[cold]
     pub fn fall_back_ports(&mut self, contents: impl Fn(LeafId, Page) -> Option<C>) {
         for at in 0..self.ports.all.len() {
@@ -327,26 +327,26 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Whether commands go past links and caches of members from now on.
+    /// Sets whether commands bypass links and caches of members.
     pub fn bypass_ports(&mut self, bypassed: bool) {
         self.ports.bypassed = bypassed;
     }
 
-    /// Which sectors exist behind each port, and what pages hold there, as tokens.
+    /// The sectors that exist behind each port, and the contents of pages there as tokens.
     #[must_use]
     pub fn port_pages(&self) -> Vec<(&Pages, Vec<u64>)> {
         self.ports.all.iter().map(|this| this.port().state()).collect()
     }
 
-    /// Ports stand as another run has left them.
+    /// Restores the ports of a saved run.
     pub fn restore_ports(&mut self, states: Vec<(Pages, Vec<u64>)>) {
         for (this, (pages, stored)) in self.ports.all.iter_mut().zip(states) {
             this.port_mut().restore(pages, stored);
         }
     }
 
-    /// What was to come in to nodes that do not answer any more is answered: reads fail, writes come
-    /// to nothing. What their caches held is gone.
+    /// Completes the requests that wait at nodes that no longer respond: reads fail, writes have no effect. Their
+    /// caches lose their contents.
     #[cold]
     pub(super) fn close_ports<L: Leaves<C>>(
         &mut self,
@@ -379,7 +379,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// The executor comes when the port's link has something to do.
+    /// Schedules the executor for the next event of the port's link.
     fn arm_port(&mut self, now: SimTime, at: u16) {
         let this = &mut self.ports.all[usize::from(at)];
         let when = this.link.as_ref().map_or(SimTime::NEVER, Link::next_at);

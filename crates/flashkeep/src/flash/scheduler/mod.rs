@@ -4,7 +4,7 @@ mod fifo;
 mod reads_first;
 mod ssdsim;
 
-/// What a channel can be used for next.
+/// The classes of operations that compete for a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// The next step of a collection.
@@ -17,7 +17,7 @@ pub enum Class {
     Write,
 }
 
-/// A rule of precedence.
+/// A scheduling rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheduler {
     /// Its name.
@@ -26,11 +26,11 @@ pub struct Scheduler {
     pub summary: &'static str,
     /// Its file, whose doc comment is its manual page.
     pub source: &'static str,
-    /// Precedence.
+    /// The classes in order of precedence.
     pub order: [Class; 4],
     /// Reads, data and writes go by age instead.
     pub by_age: bool,
-    /// While a collection waits for its chip, its channel serves nothing else.
+    /// Whether a channel serves no other operation while GC waits for its chip.
     pub collection_holds_channel: bool,
 }
 

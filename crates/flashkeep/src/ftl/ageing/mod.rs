@@ -9,7 +9,7 @@ mod approach1;
 mod approach2;
 mod basic;
 
-/// What a plane is aged to.
+/// The target state of an aged plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     /// Pages of a block.
@@ -82,7 +82,7 @@ impl Model {
 /// The table of ageing models.
 pub const MODELS: [Model; 3] = [basic::MODEL, approach1::MODEL, approach2::MODEL];
 
-/// What `ageing.model` may be.
+/// The values of `ageing.model`.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     std::iter::once("none").chain(MODELS.iter().map(|model| model.name)).collect()

@@ -14,10 +14,10 @@ pub use order::Order;
 use super::PlaneChoice;
 use crate::flash::{Domain, Geometry, Level, PlaneId};
 
-/// A way to place pages, as users find it.
+/// A placement policy, for users.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// What `ftl.allocation` says, or an example of it.
+    /// The value of `ftl.allocation`, or an example.
     pub name: &'static str,
     /// One line about it.
     pub summary: &'static str,
@@ -50,14 +50,14 @@ pub const ALLOCATIONS: [Entry; 4] = [
     },
 ];
 
-/// How the FTLs of a drive place pages, as long as all of their planes are there.
+/// How the FTLs of a drive place pages, as long as no plane has failed.
 #[derive(Clone, Debug)]
 pub struct Placement {
-    /// What the address binds.
+    /// The levels that the address fixes.
     pub configured: Allocation,
     /// Which plane of a die takes the next page.
     pub plane_choice: PlaneChoice,
-    /// Consecutive pages that the address binds to the same place.
+    /// The number of consecutive pages that the address binds to the same place.
     pub stride: u32,
     /// Whether planes are bound, or chosen, but not channels: the first write of a queue decides which channels may take
     /// it.
@@ -66,11 +66,12 @@ pub struct Placement {
     pub many_planes: bool,
 }
 
-/// From so many planes on, what is known of their open blocks is asked for ahead: below, it is at hand anyway.
+/// From this number of planes on, the state of open blocks is prefetched; with fewer planes it is in the processor's
+/// cache.
 const MANY_PLANES: u32 = 256;
 
 impl Placement {
-    /// What a drive's keys say.
+    /// The placement of a drive's keys.
     #[must_use]
     pub fn new(configured: Allocation, plane_choice: PlaneChoice, stride: u32, planes: u32) -> Self {
         let chooses = plane_choice != PlaneChoice::InTurn;
@@ -95,7 +96,7 @@ pub enum Allocation {
 }
 
 impl Allocation {
-    /// What a drive's key means, with this many consecutive pages at the same place.
+    /// Parses a drive's key, with this many consecutive pages at the same place.
     #[must_use]
     pub fn new(binding: Binding, stride: u32) -> Self {
         match binding.levels() {

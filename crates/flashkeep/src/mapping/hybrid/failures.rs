@@ -1,4 +1,4 @@
-//! The log-block map with fewer blocks: those that have failed give way, and what is left is shared by logs and data.
+//! The log-block map with failed blocks: the remaining blocks are shared by logs and data.
 
 use super::super::base::NONE;
 use super::super::damage::Seat;
@@ -6,7 +6,7 @@ use super::super::work::Work;
 use super::{Hybrid, LEAF, Logs, Ordered};
 use crate::engine::{Change, Page, Plan, View};
 
-/// Blocks of a plane that new logical blocks leave to logs: one log, and one to merge into.
+/// Blocks of a plane that are reserved for logs when logical blocks need new ones: one log, and one to merge into.
 const KEPT: usize = 2;
 
 impl Hybrid {
@@ -16,7 +16,7 @@ impl Hybrid {
         self.base.free[plane].len() + blocks.len() + usize::from(ordered.block != NONE)
     }
 
-    /// Log blocks of a plane: with fewer blocks, fewer.
+    /// The number of log blocks of a plane, which decreases with the number of blocks.
     pub(super) fn most_logs(&self, plane: usize) -> usize {
         if !self.base.damage.is_any() {
             return self.most;
@@ -62,7 +62,7 @@ impl Hybrid {
         stored != NONE && !self.base.damage.is_retired(stored)
     }
 
-    /// Has a block of the plane free; what is written in order is ended for that. False where it does not help.
+    /// Frees a block of the plane by ending the sequential log block; false if that does not help.
     pub(super) fn free_one(&mut self, plane: usize, work: &mut Work<'_>) -> bool {
         if self.base.free[plane].is_empty() {
             self.end_ordered(plane, work);
@@ -87,7 +87,7 @@ impl Hybrid {
         is_free && (self.others(plane) > KEPT || self.base.has_good_part(logical))
     }
 
-    /// What has become of the member's pages and blocks.
+    /// Handles a change of the member's pages and blocks.
     pub(in super::super) fn member(&mut self, change: Change, view: &View<'_>) {
         match change {
             Change::Replaced => {
@@ -109,7 +109,7 @@ impl Hybrid {
         self.base.lose(page, why, view);
     }
 
-    /// Nothing brings a page of the member back. What is about a page that has failed is said with its block.
+    /// A page of the member is unrecoverable. Failed flash pages are handled with their block.
     fn lose_place(&mut self, place: Page, why: fn(Page) -> Change, view: &View<'_>) {
         if view.has_failed(LEAF, place) {
             return;
@@ -141,14 +141,14 @@ impl Hybrid {
         let pages = log.map_or(&[][..], |log| &log.pages);
         let known = pages.iter().filter(|&&page| page < self.base.pages);
         those.extend(known.map(|&page| self.base.split_page(page).0));
-        // Of those that are to be put together, pages may be in blocks that are nobody's.
+        // Logical blocks that must be merged may have pages in blocks that belong to no logical block.
         those.extend(self.base.disorder.split.keys());
         those.sort_unstable();
         those.dedup();
         those
     }
 
-    /// A block cannot be programmed any more. The logical blocks of which pages are left in it are put together anew.
+    /// A block cannot be programmed any more. The logical blocks with pages in it are merged into new blocks.
     pub(super) fn retire(&mut self, block: u32, view: &View<'_>) {
         self.base.retire(block);
         let stored = block + 1;
@@ -196,7 +196,7 @@ impl Hybrid {
         }
     }
 
-    /// Whether a logical block is put together without waiting for a write.
+    /// Whether a logical block is merged without waiting for a write.
     pub(in super::super) fn pressed(&self) -> bool {
         !self.base.damage.urgent.is_empty()
     }

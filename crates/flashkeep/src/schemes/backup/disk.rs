@@ -4,24 +4,24 @@ use super::super::todo::Todo;
 use super::facts::DiskFacts;
 use crate::engine::Page;
 
-/// What a disk is doing.
+/// The kind of work that a disk does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Kind {
     #[default]
     Nothing,
-    /// It reads what a failed SSD should have.
+    /// Reads pages of a failed SSD.
     Read,
     Stage,
     InPlace,
     Recall,
     Destage,
-    /// An SSD is given back what it lacks.
+    /// Copies missing pages to an SSD.
     Restore,
-    /// The disk is given what it lacks.
+    /// Copies missing pages to the disk.
     Refill,
 }
 
-/// What a disk is doing, with what.
+/// The work that a disk does, and its pages.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Operation {
     pub(super) kind: Kind,
@@ -36,7 +36,7 @@ pub(super) struct Operation {
     pub(super) renewed: bool,
 }
 
-/// Whose work a disk did last.
+/// For which purpose a disk worked last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Turn {
     #[default]
@@ -45,7 +45,7 @@ pub(super) enum Turn {
     Rebuild,
 }
 
-/// A disk, as its only user knows it.
+/// The scheme's state of a disk.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Disk {
     pub(super) alive: bool,

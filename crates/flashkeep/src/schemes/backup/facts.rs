@@ -20,14 +20,14 @@ impl Moved {
         self.pages += u64::from(pages);
     }
 
-    /// These operations and those.
+    /// The sum of both.
     #[must_use]
     pub fn with(self, other: Moved) -> Moved {
         Moved { operations: self.operations + other.operations, pages: self.pages + other.pages }
     }
 }
 
-/// What a disk has done, and what the memory holds for it.
+/// Statistics of a disk, and of the memory in use for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DiskFacts {
     /// Pages of the memory that are in use for it now.
@@ -58,7 +58,7 @@ impl DiskFacts {
     }
 }
 
-/// What the backup has done. Time means of what is in use are for a caller with a clock that asks often enough.
+/// Statistics of the backup. Means over time of the memory in use are computed by a caller with a clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct BackupFacts {
     /// Pages of the memory.
@@ -92,7 +92,7 @@ impl Backup {
         self.memory.held(disk).used
     }
 
-    /// What it has done so far.
+    /// The statistics so far.
     #[must_use]
     pub fn facts(&self) -> BackupFacts {
         let disk = |(at, disk): (usize, &super::Disk)| DiskFacts {
@@ -115,7 +115,7 @@ impl Backup {
 }
 
 figures! {
-    /// What disks that back up SSDs have done.
+    /// Figures of disks that back up SSDs.
     pub struct BackupFigures {
         /// Pages of the non-volatile memory.
         nvram_pages: u32 => unit("pages"),
@@ -141,7 +141,7 @@ figures! {
 }
 
 figures! {
-    /// What one disk that backs up SSDs has done.
+    /// Figures of one disk that backs up SSDs.
     pub struct BackupDiskFigures {
         /// Pages of the memory in use for it at the end.
         nvram_pages: u32 => unit("pages").lower(),

@@ -103,13 +103,13 @@ pub(super) struct BackupOptions {
     /// Free segments beside each other that are recalled in one pass (Fan, figure 2: 3).
     #[schemars(range(min = 1, max = 64))]
     pub(super) recall_segments: u32,
-    /// With a greater share of a disk's free segments in use they are recalled though the host writes (ours).
+    /// Share of a disk's free segments in use above which they are recalled even while the host writes (ours).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(super) recall_share: f64,
-    /// After so long without writes free segments are recalled, ms (ours).
+    /// Time without writes after which free segments are recalled, ms (ours).
     #[schemars(range(min = 0.0, max = 1e9), extend("examples" = [0.4, 10]))]
     pub(super) recall_idle_ms: f64,
-    /// Which disk has which part of an SSD: `interleaved` or `contiguous`.
+    /// The disk that backs up each part of an SSD: `interleaved` or `contiguous`.
     pub(super) spread: Spread,
 }
 
@@ -126,13 +126,13 @@ impl Default for BackupOptions {
     }
 }
 
-/// Which disk backs up which part of an SSD.
+/// The disk that backs up each part of an SSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spread {
-    /// Segments go to the disks in turn, so that all of them take part in a burst on one place (ours).
+    /// Segments go to the disks in turn, so that all disks share a burst of writes to one place (ours).
     Interleaved,
-    /// Each disk has one stretch of every SSD.
+    /// Each disk has one contiguous range of every SSD.
     Contiguous,
 }
 
@@ -151,7 +151,7 @@ pub struct Backup {
     quiet: bool,
     /// Commands are cut into pieces of this many pages.
     grain: u32,
-    /// Something has failed.
+    /// Whether a part has failed.
     troubled: bool,
     /// Pages that the host has written and not trimmed.
     written: Bits,
@@ -215,8 +215,8 @@ impl Backup {
         Some((self.layout.disk(disk), self.segments.place_of(page).unwrap_or(home)))
     }
 
-    /// What a disk is to do next, if it is free: new pages first, but for a turn of the rebuild that has come, and for
-    /// every other operation while too many free segments are in use.
+    /// The next work of a free disk: new pages first, except for the rebuild's turns, and except for every other
+    /// operation while too many free segments are in use.
     fn next(&self, disk: usize) -> Option<Kind> {
         let this = &self.disks[disk];
         let reserved = this.rebuild_waits && this.last != Turn::Rebuild && !this.todo.is_empty();
@@ -238,7 +238,7 @@ impl Backup {
         reorganises.or(refills.then_some(Kind::Refill))
     }
 
-    /// Has a disk do what it is to do next; false where that is nothing.
+    /// Starts the next work of a disk; false if there is none.
     fn work(&mut self, disk: usize, view: &View<'_>, plan: &mut Plan) -> bool {
         if view.held(Self::key(disk)) {
             return false;

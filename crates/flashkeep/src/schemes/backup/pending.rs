@@ -7,7 +7,7 @@ use crate::engine::{FixedMap, Page};
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// What a page of the memory is for.
+/// The use of a page of the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum State {
     #[default]
@@ -26,14 +26,14 @@ pub(super) enum State {
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Slot {
     state: State,
-    /// Whose contents.
+    /// The page whose contents it has.
     page: u32,
     disk: u8,
     older: u32,
     newer: u32,
 }
 
-/// What the memory holds for a disk.
+/// The pages of the memory for a disk.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Held {
     oldest: u32,
@@ -49,7 +49,7 @@ pub(super) struct Held {
 /// The memory.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Memory {
-    /// Whether there is one, and it answers.
+    /// Whether the memory exists and responds.
     pub(super) alive: bool,
     slots: Vec<Slot>,
     free: Todo,
@@ -215,7 +215,7 @@ impl Memory {
         }
     }
 
-    /// Forgets everything; `tell` hears of each page whose latest version was here. What is being read into a slot is
+    /// Drops all contents; calls `tell` with each page whose latest version was here. What is being read into a slot is
     /// still to come, and the slot is not another's before that.
     pub(super) fn clear(&mut self, mut tell: impl FnMut(Page)) {
         for slot in 0..self.capacity() {

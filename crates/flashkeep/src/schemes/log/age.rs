@@ -13,18 +13,18 @@ impl Log {
         (self.groups.count(), self.groups.pages(), row)
     }
 
-    /// The page beyond those of the host: a slot is wasted by writing it.
+    /// The number after the host's last page, for slots that are wasted.
     #[must_use]
     pub fn filler(&self) -> Page {
         Page(self.pages as u32)
     }
 
-    /// Superblocks are filled by construction: nothing is collected meanwhile.
+    /// Superblocks are filled by construction, without GC.
     pub fn begin_ageing(&mut self) {
         self.aside = Some(VecDeque::new());
     }
 
-    /// The superblock that has been filled so far is gone on with when all are aged.
+    /// The superblock filled so far is continued when all superblocks are aged.
     pub fn set_aside(&mut self) {
         let Some(aside) = &mut self.aside else { return };
         if self.front.pending == 0 && self.front.slots.is_empty() && self.front.has_rows() {
@@ -32,7 +32,7 @@ impl Log {
         }
     }
 
-    /// The superblocks are aged: those that were filled in part are filled up first.
+    /// All superblocks are aged: those that were filled in part are filled first.
     pub fn end_ageing(&mut self) {
         self.rests.extend(self.aside.take().into_iter().flatten());
         self.wants_room = true;

@@ -1,9 +1,9 @@
-//! Cleaning: what a group still holds is copied, in order, into new stripes of an empty one; then it is erased. What
-//! is left of the other group is the host's.
+//! GC of superblocks: copies the current pages of a group, in order, into new stripes of an empty group, then erases
+//! it. The host gets the rest of the destination.
 //!
-//! It goes piece by piece, one at a time, so that the host's requests come in between and the pages of a chip are
-//! programmed in order. A page that the host writes or forgets meanwhile has no use for its copy: the map moves
-//! only where it still leads to the old place.
+//! GC copies one piece at a time, so that host requests run in between and the pages of a chip are programmed in order.
+//! The copy of a page that the host writes or trims meanwhile is obsolete: the map is changed only if it still has the
+//! old place.
 
 use super::front::Front;
 use super::groups::{State, Victims};
@@ -16,13 +16,13 @@ use std::ops::Range;
 /// Full rows that a piece copies at most.
 const PIECE_ROWS: usize = 4;
 
-/// A group on its way out.
+/// A group that is being cleaned.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Cleaning {
     pub(super) victim: u32,
-    /// Its places that have not been looked at.
+    /// Its places that have not been examined.
     left: Range<u32>,
-    /// Groups that take what it holds: filled, being filled, to be filled.
+    /// The destination groups: full ones, the open one, and further ones.
     filled: Vec<Front>,
     to: Front,
     more: Vec<Front>,
@@ -37,9 +37,9 @@ pub(super) struct Cleaning {
     /// them. Whether there are any.
     lost_last: bool,
     has_lost: bool,
-    /// The last piece has been begun.
+    /// Whether the last piece has begun.
     is_last: bool,
-    /// All has been moved: the group is to be erased.
+    /// Whether all pages have moved, so that the group can be erased.
     pub(super) is_over: bool,
     /// It goes on in idle moments, as long as there is room besides.
     is_soft: bool,
@@ -82,7 +82,7 @@ struct Move {
     to: Place,
 }
 
-/// What a cleaning is begun with.
+/// The destinations of a new cleaning.
 pub(super) struct Begin {
     pub(super) victim: u32,
     pub(super) cause: Cause,
@@ -124,7 +124,7 @@ impl Log {
         self.restarted && self.groups.least().is_some_and(|group| self.groups.current(group) == 0)
     }
 
-    /// Whether little is left that the host can be given.
+    /// Whether little space is left for the host.
     fn is_low(&self) -> bool {
         self.aside.is_none() && self.groups.free() + self.erasing + self.rests_of_host() <= self.clean_below
     }
@@ -191,7 +191,7 @@ impl Log {
         chosen.or_else(|| self.emptiest().map(|victim| (victim, Levelled::No)))
     }
 
-    /// The group that holds least, if cleaning it gives enough.
+    /// The group with the fewest current pages, if cleaning it gains enough.
     pub(super) fn emptiest(&self) -> Option<u32> {
         self.groups.least().filter(|&victim| self.gains(self.groups.current(victim)))
     }
@@ -202,7 +202,7 @@ impl Log {
         if waits { 1 } else { self.data_slots(self.members).max(1) }
     }
 
-    /// Whether cleaning a group of so many current pages gives enough.
+    /// Whether cleaning a group with this many current pages gains enough.
     fn gains(&self, current: u32) -> bool {
         if current == 0 {
             return true;
@@ -313,7 +313,7 @@ impl Log {
         });
     }
 
-    /// The next piece, or the erase.
+    /// Plans the next piece, or the erase.
     pub(super) fn go_on(&mut self, plan: &mut Plan) -> bool {
         if self.moving {
             return false;
@@ -331,7 +331,7 @@ impl Log {
                 return true;
             }
             if is_last {
-                // The host has left nothing to be moved.
+                // The host has overwritten all pages that were to be moved.
                 self.end_cleaning();
             }
             return self.cleaning.is_some() && self.go_on(plan);
@@ -344,7 +344,7 @@ impl Log {
         true
     }
 
-    /// Copies as many of the group's pages as make full stripes, or all that is left.
+    /// Copies as many of the group's pages as fill whole stripes, or all remaining ones.
     fn copy(&mut self, cleaning: &mut Cleaning, piece: &mut Piece, plan: &mut Plan) {
         piece.moves.clear();
         piece.writes.clear();
@@ -442,7 +442,7 @@ impl Log {
             && self.is_starved()
     }
 
-    /// A piece is durable: its pages are where they have been copied to.
+    /// A piece is durable: maps its pages to their new places.
     pub(super) fn moved(&mut self) {
         self.moving = false;
         self.unchecked.append(&mut self.piece.written);
@@ -465,7 +465,7 @@ impl Log {
         }
     }
 
-    /// All has been moved: what is left of the groups that took it is the host's.
+    /// All pages have moved: the host gets the rest of the destination groups.
     fn end_cleaning(&mut self) {
         let Some(mut cleaning) = self.cleaning.take() else { return };
         let mut to = std::mem::replace(&mut cleaning.to, Front::none());
@@ -514,7 +514,7 @@ impl Log {
         }
     }
 
-    /// Erases a group that holds nothing any more.
+    /// Erases a group without current pages.
     pub(super) fn erase(&mut self, group: u32, cause: Cause, plan: &mut Plan) {
         self.groups.erase(group);
         self.erasing += 1;
@@ -532,7 +532,7 @@ impl Log {
         plan.hold = Some(Hold::Erase(group).key());
     }
 
-    /// The group is erased: one more is free.
+    /// The group is erased and free.
     pub(super) fn erased(&mut self, group: u32) {
         let places = self.places_of(group);
         self.places.erase(places.clone());

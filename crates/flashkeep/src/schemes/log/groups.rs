@@ -1,22 +1,22 @@
-//! How much each group holds, how often it has been erased, which ones are free.
+//! The state of superblocks: current pages, erase counts, and which are free.
 
 use crate::blocks::EraseUnits;
 use std::collections::VecDeque;
 
-/// What is happening to a group.
+/// The state of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum State {
     /// Erased, and empty.
     Free,
     /// Being filled.
     Open,
-    /// Full, or left as it is.
+    /// Full, or closed early.
     Closed,
-    /// On its way to be free.
+    /// Being erased.
     Erasing,
 }
 
-/// The bit of a score that says that the group is not to be cleaned now.
+/// The bit of a score that excludes the group from GC.
 const BUSY: u32 = 1 << 31;
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -35,7 +35,7 @@ pub(super) struct Groups {
     all_erases: u64,
     /// The free ones, the longest free first.
     free: VecDeque<u32>,
-    /// Of equals, the first from here on is the victim.
+    /// Among equal groups, the first one from here on is the victim.
     hand: usize,
 }
 
@@ -56,7 +56,7 @@ impl Groups {
         }
     }
 
-    /// Groups that are not free are closed, and hold nothing; which ones were being filled.
+    /// Marks all groups that are not free as closed and empty; returns those that were open.
     pub(super) fn restart(&mut self) -> Vec<u32> {
         self.hand = 0;
         let mut open = Vec::new();
@@ -212,7 +212,7 @@ impl Groups {
 pub(super) struct Victims<'a> {
     pub(super) groups: &'a Groups,
     pub(super) worth: u32,
-    /// Data slots of a group.
+    /// The number of data slots in a group.
     pub(super) slots: u32,
 }
 

@@ -1,9 +1,9 @@
-//! When a superblock may be erased over devices, which trim at once: when what was under way as it came to hold nothing is
-//! over. Before the writes that have replaced its pages are durable, a power loss would take both; and a read that fails is
-//! repaired from the stripe that the page was in when it was asked.
+//! When a superblock may be erased over devices, which trim immediately: when all commands have ended that were in
+//! progress when it lost its last current page. Before the writes that replaced its pages are durable, a power loss
+//! would lose both versions; and a failed read is repaired from the stripe that its page was in at submission.
 //!
-//! Commands under way have one of two keys. A superblock that holds nothing any more waits until those of one key are
-//! over, while new ones get the other.
+//! Commands in progress have one of two keys. A superblock without current pages waits until those with one key have
+//! ended; new commands get the other key.
 
 use super::{Hold, Log};
 use crate::engine::{Key, View};
@@ -11,7 +11,7 @@ use crate::engine::{Key, View};
 /// Commands under way.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Guard {
-    /// Which of the two keys new commands have.
+    /// The key of new commands.
     turn: bool,
     /// The superblock that waits for those of the other key.
     waits: Option<u32>,
@@ -28,20 +28,20 @@ impl Guard {
 }
 
 impl Log {
-    /// What a command is under way under; none where the medium takes care of the order.
+    /// The key of a command; none if the medium keeps the order.
     #[inline]
     pub(super) fn order_key(&self) -> Option<Key> {
         (!self.medium.oob).then(|| Hold::Order(self.guard.turn.into()).key())
     }
 
-    /// Looks what is under way.
+    /// Checks which commands are in progress.
     pub(super) fn watch_order(&mut self, view: &View<'_>) {
         if !self.medium.oob {
             self.guard.under_way = [0, 1].map(|turn| view.held(Hold::Order(turn).key()));
         }
     }
 
-    /// Whether a superblock that holds nothing any more may be erased; if not, it waits.
+    /// Whether a superblock without current pages may be erased; if not, it waits.
     pub(super) fn may_erase(&mut self, group: u32) -> bool {
         if self.medium.oob {
             return true;

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Health {
-    /// Whether anything has ever been missing: until then nothing is looked up.
+    /// Whether a unit has ever been missing; until then no lookups are needed.
     pub(super) troubled: bool,
     members: Vec<Condition>,
     living: u8,
@@ -26,7 +26,7 @@ pub(super) struct Health {
     pub(super) mended: Bits,
 }
 
-/// How it stands with a member.
+/// The condition of a member.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Condition {
     alive: bool,
@@ -34,11 +34,11 @@ struct Condition {
     fresh: bool,
     /// Groups have been erased while it was gone, which it still holds.
     stale: bool,
-    /// It is back like that: it must not be written to.
+    /// The same after its return: it must not be written to.
     barred: bool,
 }
 
-/// How it stands with a stripe.
+/// The condition of a stripe.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct StripeHealth {
     /// Units that cannot be read.
@@ -91,7 +91,7 @@ impl Health {
         self.members[usize::from(member)].alive
     }
 
-    /// How many members answer.
+    /// The number of members that respond.
     pub(super) fn living(&self) -> u8 {
         self.living
     }
@@ -137,7 +137,7 @@ impl Health {
         self.lacking = self.lacking.checked_add_signed(change.into()).expect("the sum of its parts");
     }
 
-    /// Something is missing: from now on, things are looked at.
+    /// A unit is missing: from now on lookups are needed.
     pub(super) fn trouble(&mut self, groups: u32) {
         self.troubled = true;
         self.lacking_of.resize(groups as usize, 0);
@@ -206,7 +206,7 @@ impl Log {
         }
     }
 
-    /// Whether nothing brings back what lies here.
+    /// Whether this place is unrecoverable.
     pub(super) fn is_lost(&self, place: Place) -> bool {
         let health = self.stripe_health(place);
         self.health.missing.has(place.0) && (health.missing > 1 || !health.parity)

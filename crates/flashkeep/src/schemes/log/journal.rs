@@ -1,5 +1,5 @@
-//! The journal of a log over devices, which have no OOB area: for each place of a superblock its logical page, version and
-//! stripe.
+//! The journal of a log over devices, which have no OOB area to read: for each place of a superblock its logical page,
+//! version and stripe.
 //!
 //! Its pages are the first of a superblock, each for a *section* of rows, and are written again with every write to
 //! that section: on one member with every write, which is durable when both are; on a second member when a stripe is
@@ -88,7 +88,7 @@ impl Log {
 
     // ---------------------------------------------------------------- after a power loss
 
-    /// The journal is to be read before anything else.
+    /// The journal must be read before any other work.
     pub(super) fn lose_journal(&mut self, view: &View<'_>) {
         let readable = |&(member, page): &(u8, u32)| {
             view.has(Member(member), Page(page)) && view.holds(Member(member), Page(page))
@@ -98,7 +98,7 @@ impl Log {
         self.journal.reading = false;
     }
 
-    /// Whether the log does not know yet what is where.
+    /// Whether the log does not have its map yet.
     #[inline]
     pub(super) fn is_reading(&self) -> bool {
         self.journal.reading || !self.journal.unread.is_empty()
@@ -139,14 +139,14 @@ impl Log {
         }
     }
 
-    /// An empty member stands in, or one is back that lacks pages.
+    /// A member has been replaced by an empty one, or has returned without some pages.
     pub(super) fn lose_records(&mut self, member: u8, lacks: impl Fn(u32) -> bool) {
         let lost: Vec<(u8, u32)> =
             self.journal_pages().filter(|&(of, page)| of == member && lacks(page)).collect();
         lost.into_iter().for_each(|(member, page)| self.lose_record(member, page));
     }
 
-    /// The group's journal has gone with it.
+    /// The group's journal has been erased with it.
     pub(super) fn erase_records(&mut self, group: u32) {
         self.journal.lacking.retain(|&(_, page)| page / self.medium.pages != group);
     }

@@ -1,9 +1,9 @@
-//! What a log lies on: physical pages, or devices that map pages themselves. The log asks for nothing else about it.
+//! The medium of a log: physical pages, or devices with maps of their own. The log uses only these properties of it.
 
 use crate::schemes::{Extents, MemberFacts, Options, RedundancySpec, least_groups, members};
 use serde::{Deserialize, Serialize};
 
-/// What the level below the log can do, and how it is divided into superblocks.
+/// The properties of the level below the log, and its division into superblocks.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Medium {
     /// Superblocks.
@@ -29,7 +29,7 @@ const RECORD_BYTES: u64 = 16;
 const LEAST_EXTENTS: u64 = 3;
 
 impl Medium {
-    /// What a scheme is made over.
+    /// The medium of a scheme.
     pub(super) fn of(options: &Options<'_>) -> Medium {
         if options.array.is_empty() {
             return Medium {
@@ -87,7 +87,8 @@ pub(super) fn section_rows(page_bytes: u64, members: usize) -> u32 {
     (page_bytes / RECORD_BYTES / members as u64).max(1) as u32
 }
 
-/// Pages that a log over these drives offers, with so many data pages in a row; or why it cannot be had over them.
+/// The number of pages that a log over these drives offers, with this many data pages in a row; or a message why it
+/// does not work over them.
 pub(in crate::schemes) fn over_drives(
     members: &[MemberFacts],
     redundancy: &RedundancySpec,

@@ -1,10 +1,10 @@
-//! The engine of the log-striped schemes: stripes of one page a member, filled in the order in which data arrive.
+//! The engine of log-structured schemes: stripes of one page per member, filled in the order in which data arrive.
 //!
 //! Members are raw: the scheme decides where each page lies, and erases. *Row* r is page r of every member, a *group*
-//! the rows that are erased as one. Data fill the row that is open, member by member; a *stripe* is some of them and
-//! the parity that covers them, which is worked out from what the controller keeps and needs no read. A page that is
-//! written again leaves an obsolete copy behind, which still serves its stripe until the group is cleaned: what it
-//! still holds is copied into new stripes, and it is erased.
+//! the rows that are erased as one. Data fill the open row, member by member; a *stripe* consists of some of them and
+//! their parity, which the controller computes from its running sum without reads. An overwritten page leaves an
+//! obsolete copy, which stays part of its stripe until its group is cleaned: GC copies the group's current pages into
+//! new stripes and erases it.
 //!
 //! | file | part |
 //! |---|---|
@@ -24,10 +24,10 @@
 //! | `age` | superblocks that were filled before time 0 |
 //!
 //! # Room
-//! The host is never given the last empty group: cleaning needs it. A write that finds no slot waits, and then the
-//! group with the fewest current pages is cleaned, which must leave at least one slot. With G groups of R rows and d
-//! data slots in a row, of which the host may fill M·d (M pages a member), all of them then stand in G − 1 closed
-//! groups, and the least of those has a slot to spare as long as M·d < (G − 1)·R·d: [`least_groups`].
+//! The host never gets the last empty group, because GC needs it. A write that finds no slot waits while GC cleans the
+//! group with the fewest current pages, which must gain at least one slot. With G groups of R rows and d data slots in
+//! a row, of which the host may fill M·d (M pages a member), all of them then stand in G − 1 closed groups, and the
+//! least of those has a slot to spare as long as M·d < (G − 1)·R·d: [`least_groups`].
 
 use super::{Options, Sums};
 use crate::blocks::Chooser;
@@ -68,16 +68,16 @@ mod tests;
 mod wear;
 mod write;
 
-/// What one log-striped scheme does differently from another.
+/// The differences between log-structured schemes.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Policy {
-    /// A stripe that has waited so long for more data is closed early.
+    /// The time after which a stripe that waits for data is closed early.
     pub(super) timeout: Option<Span>,
-    /// How wide a stripe may be.
+    /// The width of stripes.
     pub(super) widths: Widths,
 }
 
-/// What plans hold, so that the engine learns when they are durable.
+/// The locks of plans, through which the scheme learns when they are durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hold {
     /// The stripe that is open, while its parity waits for the controller.
@@ -133,7 +133,7 @@ pub struct Log {
     soft_below: usize,
     /// Which group is cleaned.
     chooser: Chooser,
-    /// The controller takes time to add pages up: parities are submitted later than the data before them.
+    /// Whether parity computation takes time, so that parities are submitted later than their data.
     adds_slowly: bool,
     places: Places,
     groups: Groups,
@@ -152,7 +152,7 @@ pub struct Log {
     moving: bool,
     /// Erases under way.
     erasing: usize,
-    /// Whether there may be a reason to clean that has not been examined.
+    /// Whether a possible reason for GC has not been examined yet.
     wants_room: bool,
     /// The last command happened before time 0, and so does what follows from it.
     before: bool,
@@ -212,7 +212,7 @@ impl Log {
         }
     }
 
-    /// A state that was loaded goes on under the policies of the drive that it is loaded into.
+    /// A loaded state takes over the policies of the drive that loads it.
     pub(super) fn go_on_as(&mut self, built: &Log) {
         (self.clean_below, self.soft_below) = (built.clean_below, built.soft_below);
         let turn = self.chooser.turn();
@@ -222,7 +222,7 @@ impl Log {
 
     // ---------------------------------------------------------------- pages and their places
 
-    /// The page has no current place any more.
+    /// Unmaps the page.
     #[inline]
     fn release(&mut self, page: u32) {
         let Some(place) = self.places.find(page) else { return };
@@ -230,14 +230,14 @@ impl Log {
         self.places.unmap(page, place);
     }
 
-    /// The page's current place is this one from now on; it had none.
+    /// Maps the page, which had no place.
     #[inline]
     fn take(&mut self, page: u32, place: Place) {
         self.places.map(page, place);
         self.count_more(place);
     }
 
-    /// The page's current place is another from now on.
+    /// Maps the page to another place.
     #[inline]
     fn remap(&mut self, page: u32, from: Place, to: Place) {
         self.count_less(from);
@@ -476,17 +476,17 @@ pub(super) fn members(parts: u64, width: Option<u32>, level: &str) -> Result<u32
     Ok(width as u32)
 }
 
-/// Data slots in a row of this many members that is cut into stripes of `width`, parity included; the last one may be
-/// narrower, and a single slot that is left over goes to waste.
+/// The number of data slots in a row of this many members that is divided into stripes of `width`, parity included. The
+/// last stripe may be narrower; a single remaining slot is wasted.
 pub(super) fn data_in_row(members: u32, width: u32) -> u32 {
     let width = width.clamp(2, members.max(2));
     let rest = members % width;
     members / width * (width - 1) + rest.saturating_sub(1)
 }
 
-/// The fewest groups with which members that offer `member_pages` pages each can always be cleaned: all that they
-/// offer, a slot to spare, and the group that is kept empty. A drive with a failed member that is not replaced can be
-/// made redundant again only where there are some more (see `Log::is_roomy`).
+/// The smallest number of groups with which GC always works if members offer `member_pages` pages each: for the offered
+/// pages, one spare slot, and the group that is kept empty. Restoring redundancy without a replacement of a failed
+/// member needs more groups (see `Log::is_roomy`).
 #[must_use]
 pub fn least_groups(member_pages: u64, group_pages: u32) -> u64 {
     (member_pages + 1).div_ceil(u64::from(group_pages)) + 1

@@ -1,4 +1,5 @@
-//! Which page lies where, and which stripe each place belongs to. Flat arrays; zero is the empty state of each.
+//! The map of a log: the place of each page, and the page and stripe of each place. Flat arrays, whose empty state is
+//! zero.
 
 /// A page of a member: its row and its member in one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -48,7 +49,7 @@ impl Places {
         Place(row << self.shift | u32::from(member))
     }
 
-    /// Asks for a page's place before it is wanted.
+    /// Prefetches a page's place.
     #[inline]
     pub(super) fn prefetch(&self, page: u32) {
         crate::kernel::prefetch(&self.map, page as usize);
@@ -107,7 +108,7 @@ impl Places {
         self.stripe[place.0 as usize] = stripe | PARITY;
     }
 
-    /// Nothing is known any more but what places say of themselves; which ones were current.
+    /// Keeps only the pages and stripes of places; returns the places that were current.
     pub(super) fn restart(&mut self) -> Vec<u64> {
         self.map.fill(0);
         self.mapped = 0;

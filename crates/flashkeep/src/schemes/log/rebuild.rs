@@ -7,7 +7,7 @@ use super::places::Place;
 use super::{Hold, Log};
 use crate::engine::{Cause, Change, Member, Page, Plan, Role, Step, View};
 
-/// Groups that are made whole in place at a time, and stripes of each piece of that.
+/// The number of groups repaired in place at a time, and of stripes in each piece.
 const MENDS: usize = 8;
 const MEND_STRIPES: u16 = 8;
 
@@ -38,7 +38,7 @@ impl Log {
             Change::Failed => self.fail(member.0),
             Change::Replaced => self.replace(member.0),
             Change::Returned => self.bring_in(member, view),
-            // Seen to when the power came back.
+            // Handled by the recovery.
             Change::Lacking(_) | Change::Retired(_) => {}
             Change::Unreadable(page) => self.lose_place(self.places.at(page.0, member.0)),
             Change::Damaged(page) => self.damage(self.places.at(page.0, member.0)),
@@ -110,7 +110,7 @@ impl Log {
         }
     }
 
-    /// What was written to a place cannot be read.
+    /// The contents of a place cannot be read.
     fn lose_place(&mut self, place: Place) {
         let group = self.group_of(place);
         let there = matches!(self.groups.state(group), State::Open | State::Closed);
@@ -213,7 +213,7 @@ impl Log {
                 return true;
             }
             if same {
-                // What it still lacks it cannot be given there: rows are programmed in order.
+                // Its remaining missing units cannot be written in place, because rows are programmed in order.
                 self.health.mended.set(mend.group, true);
             }
         }
@@ -342,7 +342,7 @@ impl Log {
             return false;
         }
         if !begin.only_lacking && self.groups.state(group) == State::Open {
-            // All of it goes: no command writes to it any more.
+            // All of it is moved; no command writes to it.
             if is_front {
                 if self.close_early(plan) {
                     return true;

@@ -1,9 +1,10 @@
 //! Several open superblocks, one for each class of pages ([`Heat`]): pages with different lifetimes do not share
 //! superblocks. With `ftl.gc.separate` GC goes on with the superblock that it began, and the host does not get the rest of it.
 //!
-//! The superblock of the page that was written last is the log's `front`; those of the other streams are aside. GC copies
-//! what a victim holds into one superblock, whose rest goes to the stream of most of that. A stream that finds no free
-//! superblock goes on in another one's, so that every slot can be used for any page.
+//! The superblock of the page that was written last is the log's `front`; those of the other streams are kept aside. GC
+//! copies the current pages of a victim into one superblock, whose rest goes to the stream of most of these pages. A
+//! stream that finds no free superblock continues in that of another stream, so that every slot can be used for any
+//! page.
 
 use super::Log;
 use super::front::{Front, NONE};

@@ -90,7 +90,7 @@ impl Log {
         self.places.occupy_parity(place, stripe);
     }
 
-    /// Nothing has come for a while: what waits for its parity is given one.
+    /// There were no writes for a while: closes the open stripe with a parity.
     pub(super) fn close_early(&mut self, plan: &mut Plan) -> bool {
         if !self.turn_to_one(Front::is_cut_short) && !self.turn_to_one(|front| front.pending > 0) {
             return false;

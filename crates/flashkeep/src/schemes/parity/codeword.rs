@@ -4,30 +4,30 @@ use super::layout::Seats;
 use super::units::Units;
 use crate::engine::{Cause, Member, Outcome, Page, Plan, Role, Step, View};
 
-/// A stripe as its parities know it. Where nothing but known zeros is in it, it has no parity either.
+/// The units of a stripe that its parities cover. A stripe of known zeros only has no parity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Codeword<F> {
     pub(crate) seats: Seats,
-    /// The data units that are no known zeros.
+    /// The data units that are not known zeros.
     pub(crate) units: Units,
-    /// Which of its member's pages a data unit is.
+    /// The page of a data unit on its member.
     pub(crate) page: F,
-    /// Where its parity is.
+    /// The location of its parity.
     pub(crate) parity: Parity,
 }
 
-/// Where a codeword's parity is.
+/// The location of a codeword's parity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parity {
-    /// On the members that the layout says.
+    /// On the members that the layout determines.
     Seated,
     /// On another one.
     At(Member, Page),
-    /// Nowhere yet: the controller keeps the running sum.
+    /// Not written yet: the controller has the running sum.
     Carried,
 }
 
-/// Units that are to be done without. At most two can be.
+/// The units to reconstruct, at most two.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Missing {
     roles: [Role; 2],
@@ -52,7 +52,7 @@ impl Missing {
 }
 
 impl<F: Fn(u8) -> Page> Codeword<F> {
-    /// Who has a unit, and as which page.
+    /// The member and page of a unit.
     #[inline]
     pub(crate) fn at(&self, role: Role) -> (Member, Page) {
         match (role, self.parity) {
@@ -76,7 +76,7 @@ impl<F: Fn(u8) -> Page> Codeword<F> {
         self.units.iter().map(Role::Data).chain(parities.iter().copied())
     }
 
-    /// The units that are not to be had.
+    /// The units that are missing.
     pub(crate) fn missing(&self, gone: impl Fn(Member, Page) -> bool) -> Missing {
         let mut missing = Missing::default();
         for role in self.roles() {
@@ -88,12 +88,12 @@ impl<F: Fn(u8) -> Page> Codeword<F> {
         missing
     }
 
-    /// Whether what is missing can be worked out.
+    /// Whether the missing units can be reconstructed.
     pub(crate) fn can_do_without(&self, missing: &Missing) -> bool {
         missing.count <= self.seats.parities().len()
     }
 
-    /// Reads what is needed to work out what is missing.
+    /// Reads the units that are needed to reconstruct the missing ones.
     pub(crate) fn read_around(&self, missing: &Missing, cause: Cause, plan: &mut Plan) {
         let several = missing.count > 1;
         for role in self.roles().filter(|&role| !missing.has(role)) {
@@ -108,8 +108,7 @@ impl<F: Fn(u8) -> Page> Codeword<F> {
         }
     }
 
-    /// Brings back the page that the last of `failed` should have read, which is this unit, and gives it to its
-    /// member again if that answers.
+    /// Plans the reconstruction of the unit whose read failed last, and rewrites it on its member if that responds.
     pub(crate) fn bring_back(
         &self,
         role: Role,
@@ -145,7 +144,7 @@ impl<F: Fn(u8) -> Page> Codeword<F> {
         Outcome::Planned
     }
 
-    /// Gives what is missing to those members that answer; false where there is nothing of that kind to be done.
+    /// Rewrites missing units on members that respond; false if there are none.
     pub(crate) fn rebuild(&self, view: &View<'_>, plan: &mut Plan) -> bool {
         let missing = self.missing(|member, page| !view.has(member, page));
         let answers = |role: &Role| view.alive(self.at(*role).0);

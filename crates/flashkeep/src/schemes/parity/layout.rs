@@ -4,19 +4,19 @@ use crate::engine::{Key, Member, Page, Role};
 use crate::schemes::Options;
 use std::fmt::Debug;
 
-/// Which members have the parities of each stripe. Stripe `s` is page `s` of every member that has data of it; data
-/// units count upwards over the members and skip the parities.
+/// The layout of stripes: which members have the parities. Stripe `s` consists of page `s` of every member with data of
+/// it; data units are numbered upwards over the members and skip the parities.
 pub trait Layout: Clone + Debug + Send + 'static {
-    /// How many parities a stripe has, 1 or 2. The second is on the member after the first.
+    /// The number of parities in a stripe, 1 or 2. The second one is on the member after the first.
     const PARITIES: u8;
 
     /// Data units do not skip the parity: the one whose place it takes is on the last member.
     const SWAPS: bool = false;
 
-    /// The layout over the members that there are.
+    /// The layout over the given members.
     fn new(options: &Options<'_>) -> Self;
 
-    /// How many members there are.
+    /// The number of members.
     fn members(&self) -> u8;
 
     /// Data units of a stripe.
@@ -27,7 +27,7 @@ pub trait Layout: Clone + Debug + Send + 'static {
     /// The member that has the first parity of a stripe.
     fn parity(&self, stripe: u32) -> u8;
 
-    /// Which of that member's pages it is.
+    /// The parity's page on that member.
     #[inline]
     fn parity_page(&self, stripe: u32) -> u32 {
         stripe
@@ -98,7 +98,7 @@ impl Layout for Fixed {
     }
 }
 
-/// Who has what of one stripe.
+/// The places of the units of one stripe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seats {
     pub(crate) stripe: u32,
@@ -135,7 +135,7 @@ impl Seats {
         self.parity_page
     }
 
-    /// What a lock on the stripe is on.
+    /// The key of the stripe's lock.
     pub(crate) fn key(self) -> Key {
         Key(u64::from(self.stripe))
     }
@@ -145,7 +145,7 @@ impl Seats {
         self.parities == 2 && self.parity == self.members - 1
     }
 
-    /// Who has a data unit.
+    /// The member of a data unit.
     #[inline]
     pub(crate) fn data(self, index: u8) -> Member {
         if self.swaps {
@@ -155,7 +155,7 @@ impl Seats {
         Member(index + if before { 0 } else { self.parities - u8::from(self.wraps()) })
     }
 
-    /// Who has a unit.
+    /// The member of a unit.
     #[inline]
     pub(crate) fn member(self, role: Role) -> Member {
         match role {
@@ -166,7 +166,7 @@ impl Seats {
         }
     }
 
-    /// What a member has.
+    /// The unit of a member.
     pub(crate) fn role(self, member: Member) -> Role {
         let Member(m) = member;
         if m == self.parity {
@@ -182,7 +182,7 @@ impl Seats {
         }
     }
 
-    /// The parities that there are.
+    /// The roles of the parities.
     pub(crate) fn parities(self) -> &'static [Role] {
         &[Role::P, Role::Q][..usize::from(self.parities)]
     }

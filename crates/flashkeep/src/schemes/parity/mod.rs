@@ -36,7 +36,7 @@ use crate::engine::{
 use crate::kernel::Span;
 use waiting::Waiting;
 
-/// What schemes declare that write data and parity together; with one parity, as it is.
+/// The defaults of schemes that write data and parity together; unchanged for schemes with one parity.
 pub(super) const WRITTEN_TOGETHER: Entry = Entry {
     options: &[
         Part::of::<Inside>(),
@@ -54,7 +54,7 @@ pub(super) const WRITTEN_TOGETHER: Entry = Entry {
     ..Entry::BASE
 };
 
-/// Milliseconds of a drive file as a span of time.
+/// A span of time from the milliseconds of a drive file.
 pub(super) fn milliseconds(ms: f64) -> Span {
     Span((ms * 1e6).round() as u64)
 }
@@ -69,7 +69,7 @@ pub struct Parity<L> {
 }
 
 impl<L: Layout> Parity<L> {
-    /// Parity over the members that there are.
+    /// Parity over the given members.
     #[must_use]
     pub fn new(options: &Options<'_>) -> Self {
         let idle = milliseconds(options.redundancy.read::<Idle>().idle_ms);
@@ -82,7 +82,7 @@ impl<L: Layout> Parity<L> {
         self.waiting.as_ref().is_some_and(|waiting| waiting.has(stripe))
     }
 
-    /// How many pages of a stripe one more failure would cost.
+    /// The number of pages of a stripe that one more failure would lose.
     fn at_risk(&self, stripe: u32) -> u64 {
         let units = if self.waits(stripe) {
             self.stripes.written(stripe).without(self.stripes.units(&self.stripes.gone, stripe))
@@ -92,7 +92,7 @@ impl<L: Layout> Parity<L> {
         u64::from(units.count())
     }
 
-    /// Does something that may change what a stripe exposes.
+    /// Carries out a change that may change the exposed pages of a stripe.
     fn recount(&mut self, stripe: u32, change: impl FnOnce(&mut Self)) {
         if self.stripes.sound && self.waiting.is_none() {
             return change(self);
@@ -155,8 +155,8 @@ impl<L: Layout> Scheme for Parity<L> {
         Rhythm { idle_after, ..Rhythm::default() }
     }
 
-    /// An update keeps its stripe to itself until it is durable. Reads go behind it, because it may put its data off
-    /// until it has read what they replace.
+    /// An update locks its stripe until it is durable. Reads wait for it, because it may delay its data until it has
+    /// read their old versions.
     #[inline(never)]
     fn lock(&self, command: &Command) -> Lock {
         let key = Key(u64::from(self.stripes.split(command.start).0));
@@ -264,7 +264,7 @@ impl<L: Layout> Scheme for Parity<L> {
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.exposed = 0;
         if self.waiting.is_some() {
-            // What such a stripe holds may be on its way; what was lost of it is logged as lost.
+            // The pages of such a stripe may be in flight; lost ones are logged as lost.
             let all = Units::range(0, self.stripes.data());
             for stripe in (0..self.stripes.count()).filter(|&stripe| self.waits(stripe)).collect::<Vec<_>>() {
                 self.stripes.set_written(stripe, all, true);
@@ -282,7 +282,7 @@ impl<L: Layout> Scheme for Parity<L> {
         self.stripes.spare_of(page, view)
     }
 
-    /// What one page is is known to its stripe, too: it is only to be written anew.
+    /// The stripe determines the contents of the page, which is rewritten.
     fn disown(&mut self, _: Page, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {

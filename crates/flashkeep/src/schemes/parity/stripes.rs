@@ -26,7 +26,7 @@ impl Place {
     }
 }
 
-/// What a command makes of its stripe: data units that are no known zeros.
+/// The data units of the stripe that are not known zeros after the command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touch {
     pub(crate) before: Units,
@@ -49,7 +49,7 @@ impl Touch {
     }
 }
 
-/// What is so once a plan that holds its stripe is durable.
+/// The changes to a stripe that take effect when the plan is durable.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Settling {
     /// Data units that it gives new contents, or makes zeros of.
@@ -69,24 +69,24 @@ pub(crate) struct Settling {
     pub(crate) partial_before: u64,
 }
 
-/// What every parity scheme knows of its stripes.
+/// The state of stripes that every parity scheme needs.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Stripes<L> {
     pub(crate) layout: L,
     data: u8,
     by_data: Divisor,
     count: u32,
-    /// Data pages that are no known zeros.
+    /// Data pages that are not known zeros.
     pub(crate) written: Bits,
-    /// Nothing ever failed: no member lacks a page.
+    /// Whether no part ever failed, so that no member lacks a page.
     pub(crate) sound: bool,
     /// Stripes whose parities lack one of their units.
     pub(crate) thin: Bits,
     /// Stripes whose parities lack as many as they can work out.
     pub(crate) bare: Bits,
-    /// Data pages that nothing brings back now.
+    /// Data pages that are unrecoverable now.
     pub(crate) gone: Bits,
-    /// Stripes where something can be brought back.
+    /// Stripes with units that can be rebuilt.
     pub(crate) todo: Todo,
     /// What plans under way will have changed, by stripe.
     pub(crate) settling: FixedMap<u32, Settling>,
@@ -122,7 +122,7 @@ impl<L: Layout> Stripes<L> {
         tell(seats.data(index), seats.page());
     }
 
-    /// What an update of a data page will want to know.
+    /// Prefetches the entries that an update of a data page needs.
     #[inline]
     pub(crate) fn prefetch(&self, page: Page, mut ask: impl FnMut(Member, Page)) {
         let (stripe, index) = self.split(page);
@@ -144,7 +144,7 @@ impl<L: Layout> Stripes<L> {
         self.data
     }
 
-    /// How many stripes there are, each a page of every member.
+    /// The number of stripes, each of one page per member.
     #[inline]
     pub(crate) fn count(&self) -> u32 {
         self.count
@@ -265,7 +265,7 @@ impl<L: Layout> Stripes<L> {
         Some((stripe, settling))
     }
 
-    /// One piece of a rebuild: a stripe where something can be brought back.
+    /// Plans one piece of a rebuild: a stripe with units that can be rebuilt.
     pub(crate) fn rebuild(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
         while let Some(stripe) = self.todo.next(|stripe| view.held(Key(u64::from(stripe)))) {
             self.todo.set(stripe, false);

@@ -6,7 +6,7 @@ use super::stripes::{Place, Stripes, Touch};
 use super::units::Units;
 use crate::engine::{Cause, Command, Flags, Member, Page, Plan, Role, Step, Verb, View};
 
-/// What a page counts that cannot simply be read: reading it means reading all of its stripe.
+/// The cost of a page that must be reconstructed: its whole stripe is read.
 const REPAIR: u32 = 1000;
 
 impl<L: Layout> Stripes<L> {
@@ -23,7 +23,7 @@ impl<L: Layout> Stripes<L> {
         }
     }
 
-    /// Writes or trims data and brings the parity along.
+    /// Writes or trims data and updates the parity.
     pub(crate) fn update(&mut self, command: &Command, place: Place, view: &View<'_>, plan: &mut Plan) {
         let touch = self.touch(command, place);
         if !touch.touched.is_empty() {
@@ -108,10 +108,10 @@ impl<L: Layout> Stripes<L> {
     }
 }
 
-/// What is read for an update.
+/// The pages read for an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reads {
-    /// Nothing: all of the stripe is written, or there is no parity of it.
+    /// None: the whole stripe is written, or it has no parity.
     Nothing,
     /// The old data and parity: read-modify-write.
     Replaced,
@@ -119,7 +119,7 @@ pub(crate) enum Reads {
     Staying,
 }
 
-/// What reading a member's page of a stripe costs.
+/// The cost of reading a member's page of a stripe.
 fn price(member: Member, page: Page, view: &View<'_>) -> u32 {
     if view.has(member, page) { 1 } else { REPAIR }
 }
@@ -131,7 +131,7 @@ pub(crate) fn fetch(seats: Seats, units: Units, plan: &mut Plan) {
     }
 }
 
-/// Reads what a command replaces, unless the writer has it in hand.
+/// Reads the old versions of a command's pages, unless the caller supplies them.
 pub(crate) fn read_old(command: &Command, place: Place, old: Units, plan: &mut Plan) {
     let Place { seats, first, .. } = place;
     let in_hand = command.flags.has(Flags::OLD_IN_HAND);
@@ -163,7 +163,7 @@ fn parity(seats: Seats, role: Role, empty: bool) -> Step {
     if empty { drop_page(member, page) } else { Step::store(member, page, role, Cause::Parity) }
 }
 
-/// A member forgets a page that only the scheme knows.
+/// Trims a page that only the scheme uses.
 pub(crate) fn drop_page(member: Member, page: Page) -> Step {
     Step::new(member, Command::new(Verb::Trim, page, 1).because(Cause::Parity), Step::NOWHERE)
 }

@@ -24,11 +24,11 @@ pub(crate) type Partial = Option<(Member, Page)>;
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Versions {
     pub(crate) stripes: Stripes<Rotated<1>>,
-    /// Data pages whose current version the parity on the media does not know.
+    /// Data pages whose current version the parity on the media does not cover.
     pub(super) changed: Bits,
-    /// The versions that it knows instead; none where that is a known zero.
+    /// The versions that it covers instead; none if that is a known zero.
     pub(crate) shadow: Shadow,
-    /// Stripes of whose changed pages one more failure would cost some.
+    /// Stripes with changed pages that one more failure would lose.
     pub(super) blind: Bits,
     pub(crate) exposed: u64,
 }
@@ -49,7 +49,7 @@ impl Versions {
         self.stripes.units(&self.changed, stripe)
     }
 
-    /// A stripe as the parity on the media knows it.
+    /// The codeword of a stripe that the parity on the media covers.
     pub(crate) fn codeword(&self, stripe: u32) -> Codeword<impl Fn(u8) -> Page + use<'_>> {
         let changed = self.changed(stripe);
         let kept = move |index: u8| {
@@ -62,7 +62,7 @@ impl Versions {
         Codeword { seats: self.stripes.seats(stripe), units, page, parity: Parity::Seated }
     }
 
-    /// What a stripe's partial parity knows.
+    /// The codeword that a stripe's partial parity covers.
     fn partial_codeword(&self, stripe: u32, (member, page): (Member, Page)) -> Codeword<impl Fn(u8) -> Page> {
         let units = self.stripes.written(stripe).within(self.changed(stripe));
         let parity = Parity::At(member, page);
@@ -194,7 +194,7 @@ impl Versions {
         of(blind, there.within(changed)) + of(thin, there.without(changed))
     }
 
-    /// The parity on the media does not know these units any more.
+    /// The parity on the media no longer covers these units.
     pub(crate) fn set_changed(&mut self, stripe: u32, touched: Units, trims: bool, blind: bool) {
         let first = self.stripes.number(stripe, 0);
         Stripes::<Rotated<1>>::mark(&mut self.changed, first, touched, true);
@@ -202,7 +202,7 @@ impl Versions {
         self.blind.set(stripe, blind);
     }
 
-    /// The parity on the media knows everything.
+    /// The parity on the media covers all current versions.
     fn set_unchanged(&mut self, stripe: u32) {
         let seats = self.stripes.seats(stripe);
         for index in self.changed(stripe).iter() {

@@ -13,15 +13,15 @@ use crate::engine::{Command, Outcome, Page, Plan, Role, Step, Verb, View};
 use crate::kernel::{Bits, Span};
 use crate::schemes::todo::Todo;
 
-/// Which stripes wait.
+/// The stripes that wait for their parity.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Waiting {
     pub(super) idle_after: Span,
-    /// Stripes that have their parity, once and for all.
+    /// Stripes that have had parity: they do not wait again.
     closed: Bits,
     /// Stripes that have data and no parity yet.
     open: Todo,
-    /// Stripes in whose running sum something is missing that could not be read.
+    /// Stripes whose running sum lacks a page that could not be read.
     broken: Bits,
 }
 
