@@ -4,7 +4,7 @@
 use crate::config::Resolved;
 use crate::drive::Fault;
 use crate::error::Error;
-use crate::flash::{Geometry, Level, Place};
+use crate::flash::{Geometry, PlanePlace, StripingLevel};
 use crate::kernel::{SimTime, Span};
 use crate::schemes::Recovers;
 use serde::Deserialize;
@@ -142,12 +142,12 @@ fn consistent(event: Event) -> Result<Event, String> {
 #[serde(deny_unknown_fields)]
 struct Scenario {
     #[serde(default)]
-    event: Vec<Spanned<Entry>>,
+    event: Vec<Spanned<ScenarioEntry>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct ScenarioEntry {
     what: Spanned<String>,
     when: Spanned<String>,
     #[serde(default)]
@@ -329,14 +329,14 @@ fn what(text: &str, drive: &Resolved) -> Result<What, String> {
         }
     }
     let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
-    let place = Place { channel: number(0), chip: number(1), die: number(2), plane: number(3) };
+    let place = PlanePlace { channel: number(0), chip: number(1), die: number(2), plane: number(3) };
     let (geometry, pools) = (Geometry::new(&drive.pooled_flash()), drive.pools());
     let (first, block) = pools.block_at(&geometry, place, number(4));
     Ok(match depth {
         4 => What::Flash(Fault::Block(first, block)),
         5 => What::Flash(Fault::Page(geometry.ppn(first, block, number(5)))),
-        _ if pools.are_within(Level::ALL[depth]) => {
-            What::Flash(Fault::of(&geometry, Level::ALL[depth], pools.pool_of(place)))
+        _ if pools.are_within(StripingLevel::ALL[depth]) => {
+            What::Flash(Fault::of(&geometry, StripingLevel::ALL[depth], pools.pool_of(place)))
         }
         _ => {
             return Err(format!(
@@ -392,7 +392,7 @@ mod tests {
     fn events_are_read() {
         let drive = drive();
         let geometry = Geometry::new(&drive.spec.flash);
-        let plane = |channel, chip, die, plane| geometry.plane_at(Place { channel, chip, die, plane });
+        let plane = |channel, chip, die, plane| geometry.plane_at(PlanePlace { channel, chip, die, plane });
         let planes = |first, count| What::Flash(Fault::Planes { first, count });
         let read = |text: &str| from_option(text, &drive).expect("an event");
         let event = read("channel:1@10s");
@@ -425,7 +425,7 @@ mod tests {
             panic!("a block")
         };
         let (place, number) = pools.place(&geometry, geometry.ppn(pool, block, 0));
-        assert_eq!((place, number), (Place { channel: 1, chip: 0, die: 1, plane: 0 }, 77));
+        assert_eq!((place, number), (PlanePlace { channel: 1, chip: 0, die: 1, plane: 0 }, 77));
         for part in ["die:1.0.1@1s", "plane:1.0.1.0@1s"] {
             assert!(read(part).unwrap_err().to_string().contains("ftl.pool"), "{part}");
         }

@@ -22,7 +22,7 @@ pub enum Better {
 
 /// Whether a figure is a row of the printed tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Row {
+pub enum TableRow {
     /// It is only in the summary.
     #[default]
     No,
@@ -43,7 +43,7 @@ pub struct Figure {
     /// Which direction is better.
     pub better: Better,
     /// Whether tables show it.
-    pub row: Row,
+    pub row: TableRow,
     /// Whether tables show only the rows of this group that are not indented.
     pub brief: bool,
     /// The heading of the table section to which the rows of a group belong.
@@ -58,7 +58,16 @@ pub struct Figure {
 #[must_use]
 pub const fn unit(unit: &'static str) -> Figure {
     let (label, heading, id) = ("", "", "");
-    Figure { unit, label, better: Better::Neither, row: Row::No, brief: false, heading, derived: false, id }
+    Figure {
+        unit,
+        label,
+        better: Better::Neither,
+        row: TableRow::No,
+        brief: false,
+        heading,
+        derived: false,
+        id,
+    }
 }
 
 /// Text, a flag, or a group of figures.
@@ -92,14 +101,14 @@ impl Figure {
     /// Tables show it under this label, unless it is zero.
     #[must_use]
     pub const fn row(mut self, label: &'static str) -> Figure {
-        (self.label, self.row) = (label, Row::UnlessZero);
+        (self.label, self.row) = (label, TableRow::UnlessZero);
         self
     }
 
     /// Tables show it under this label, zero or not.
     #[must_use]
     pub const fn row_always(mut self, label: &'static str) -> Figure {
-        (self.label, self.row) = (label, Row::Always);
+        (self.label, self.row) = (label, TableRow::Always);
         self
     }
 
@@ -134,7 +143,7 @@ impl Figure {
 
 /// The type of a figure's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FigureKind {
     /// A whole number.
     Count,
     /// A number.
@@ -149,24 +158,24 @@ pub enum Kind {
 
 /// The shape of a value in the summary.
 #[derive(Clone, Debug)]
-pub enum Shape {
+pub enum FigureShape {
     /// One figure.
-    Figure(Kind),
+    Figure(FigureKind),
     /// Named figures.
     Group(Group),
     /// A list.
-    List(Box<Shape>),
+    List(Box<FigureShape>),
     /// A value that may be null.
-    Nullable(Box<Shape>),
+    Nullable(Box<FigureShape>),
     /// A value that runs leave out if it does not apply.
-    Optional(Box<Shape>),
+    Optional(Box<FigureShape>),
 }
 
-impl Shape {
+impl FigureShape {
     /// The same, but left out by runs to which it does not apply.
     #[must_use]
-    pub fn optional(self) -> Shape {
-        Shape::Optional(Box::new(self))
+    pub fn optional(self) -> FigureShape {
+        FigureShape::Optional(Box::new(self))
     }
 }
 
@@ -178,12 +187,12 @@ pub struct Group {
     /// Its description, in a sentence.
     pub about: &'static str,
     /// The keys, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<FigureEntry>,
 }
 
 /// A key of a group.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct FigureEntry {
     /// The key.
     pub name: Cow<'static, str>,
     /// Its description, in a sentence.
@@ -191,7 +200,7 @@ pub struct Entry {
     /// Its other properties.
     pub figure: Figure,
     /// The shape of its value.
-    pub shape: Shape,
+    pub shape: FigureShape,
 }
 
 /// A value that the summary can hold.
@@ -200,7 +209,7 @@ pub trait Reported {
     fn told(&self) -> Option<Value>;
 
     /// The shape of its values.
-    fn shape() -> Shape;
+    fn shape() -> FigureShape;
 
     /// Its value; null if its key would be left out.
     fn to_json(&self) -> Value {
@@ -215,8 +224,8 @@ macro_rules! single {
                 Some(json!(self))
             }
 
-            fn shape() -> Shape {
-                Shape::Figure(Kind::$kind)
+            fn shape() -> FigureShape {
+                FigureShape::Figure(FigureKind::$kind)
             }
         }
     )*};
@@ -232,8 +241,8 @@ impl<T: Reported> Reported for Option<T> {
         self.as_ref().map_or(Some(Value::Null), Reported::told)
     }
 
-    fn shape() -> Shape {
-        Shape::Nullable(Box::new(T::shape()))
+    fn shape() -> FigureShape {
+        FigureShape::Nullable(Box::new(T::shape()))
     }
 }
 
@@ -242,8 +251,8 @@ impl<T: Reported> Reported for Vec<T> {
         Some(self.iter().filter_map(Reported::told).collect())
     }
 
-    fn shape() -> Shape {
-        Shape::List(Box::new(T::shape()))
+    fn shape() -> FigureShape {
+        FigureShape::List(Box::new(T::shape()))
     }
 }
 
@@ -256,7 +265,7 @@ impl<T: Reported> Reported for IfAny<T> {
         self.0.as_ref().and_then(Reported::told)
     }
 
-    fn shape() -> Shape {
+    fn shape() -> FigureShape {
         T::shape().optional()
     }
 }
@@ -299,15 +308,15 @@ macro_rules! figures {
                 Some(serde_json::Value::Object(told))
             }
 
-            fn shape() -> $crate::figures::Shape {
-                let entries = vec![ $( $crate::figures::Entry {
+            fn shape() -> $crate::figures::FigureShape {
+                let entries = vec![ $( $crate::figures::FigureEntry {
                     name: stringify!($field).into(),
                     about: concat!($($text),+).trim().into(),
                     figure: $figure,
                     shape: <$type as $crate::figures::Reported>::shape(),
                 }, )* ];
                 let about = concat!($($about),+).trim();
-                $crate::figures::Shape::Group($crate::figures::Group { name: stringify!($name), about, entries })
+                $crate::figures::FigureShape::Group($crate::figures::Group { name: stringify!($name), about, entries })
             }
         }
     };

@@ -97,7 +97,7 @@ pub struct RequestRecord {
 
 /// The result of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// The contents of `summary.json` (docs/metrics.md).
     pub summary: serde_json::Value,
     /// Every request, if [`Job::keep_requests`] is set.

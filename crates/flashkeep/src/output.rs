@@ -1,7 +1,7 @@
 //! Files that a run writes: they appear under their final name only when they are complete.
 
 use crate::disk::Surface;
-use crate::drive::{DiskAccess, Logs, Operation};
+use crate::drive::{DeviceObserver, DiskAccess, LoggedOperation};
 use crate::engine::Page;
 use crate::error::Error;
 use crate::flash::{Geometry, Pools, Ppn};
@@ -86,7 +86,7 @@ pub(crate) fn open(path: &Path) -> Result<(flashkeep_trace::Output, String), Err
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn operations(path: &Path, sites: Sites) -> Result<Box<dyn Logs>, Error> {
+pub fn operations(path: &Path, sites: Sites) -> Result<Box<dyn DeviceObserver>, Error> {
     let (mut out, path) = open(path)?;
     let members = are_members(&sites);
     let member = if members { "member," } else { "" };
@@ -108,8 +108,8 @@ impl OperationLog {
     }
 }
 
-impl Logs for OperationLog {
-    fn add(&mut self, device: u16, operation: &Operation) {
+impl DeviceObserver for OperationLog {
+    fn add(&mut self, device: u16, operation: &LoggedOperation) {
         let site = self.sites.drives().get(usize::from(device)).and_then(Option::as_ref);
         let Some(site) = site.filter(|_| self.failed.is_none()) else { return };
         let (member, comma) = (&site.member, if self.members { "," } else { "" });
@@ -149,7 +149,7 @@ impl Logs for OperationLog {
 
 impl Site {
     /// The place of an operation. A summary page follows the data pages of its block.
-    fn place_of(&self, operation: &Operation) -> String {
+    fn place_of(&self, operation: &LoggedOperation) -> String {
         let (at, block) = self.pools.place(&self.geometry, operation.ppn);
         let page = self.geometry.page_of(operation.ppn);
         let page = if operation.summary { self.geometry.pages } else { page };

@@ -8,7 +8,7 @@
 //!
 //! *Source*: the Trace Event Format (Google, 2016).
 
-use crate::drive::{DiskAccess, Hold, HostRequest, Kind, Logs, Resource};
+use crate::drive::{BusyPeriod, DeviceObserver, DiskAccess, HostRequest, OpKind, Resource};
 use crate::engine::Cause;
 use crate::error::Error;
 use crate::flash::{Geometry, UnitId};
@@ -23,7 +23,7 @@ pub const MOST: u64 = 1_000_000;
 
 /// The part of a run that a timeline shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct TimelineWindow {
     /// Its start.
     pub from: SimTime,
     /// Its end.
@@ -39,7 +39,7 @@ struct Timeline {
     failed: Option<String>,
     /// The drives, by the numbers of their devices.
     shown: Vec<Option<Shown>>,
-    window: Option<Window>,
+    window: Option<TimelineWindow>,
     slices: u64,
     /// The time of the first slice beyond the limit.
     full_at: Option<SimTime>,
@@ -52,7 +52,7 @@ struct Shown {
     process: u32,
     thread: u32,
     /// The last busy period of each unit, and then of each channel: a later report may shorten it.
-    last: Vec<Option<Hold>>,
+    last: Vec<Option<BusyPeriod>>,
 }
 
 /// The process and the thread of the arm of a disk that stands alone.
@@ -76,7 +76,11 @@ fn number(sites: &[Option<Site>]) -> Vec<Option<Shown>> {
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn timeline(path: &Path, sites: &Sites, window: Option<Window>) -> Result<Box<dyn Logs>, Error> {
+pub fn timeline(
+    path: &Path,
+    sites: &Sites,
+    window: Option<TimelineWindow>,
+) -> Result<Box<dyn DeviceObserver>, Error> {
     let (mut out, path) = output::open(path)?;
     let shown = number(sites.drives());
     let failed = head(&mut out, sites, &shown).err().map(|error| output::problem(&path, &error));
@@ -189,7 +193,7 @@ impl Timeline {
         self.failed = written.err().map(|error| output::problem(&self.path, &error));
     }
 
-    fn write_hold(&mut self, ids: (u32, u32), hold: &Hold) {
+    fn write_hold(&mut self, ids: (u32, u32), hold: &BusyPeriod) {
         self.write_slice(ids, [hold.start, hold.end], hold.kind, hold.cause);
     }
 
@@ -197,7 +201,7 @@ impl Timeline {
         &mut self,
         (process, thread): (u32, u32),
         [start, end]: [SimTime; 2],
-        kind: Kind,
+        kind: OpKind,
         cause: Cause,
     ) {
         let Some((start, end)) = self.within(start, end) else { return };
@@ -212,7 +216,7 @@ impl Timeline {
     }
 }
 
-impl Logs for Timeline {
+impl DeviceObserver for Timeline {
     fn access(&mut self, _: u16, access: &DiskAccess) {
         // Disks of arrays are not shown.
         if self.shown.is_empty() {
@@ -220,7 +224,7 @@ impl Logs for Timeline {
         }
     }
 
-    fn hold(&mut self, device: u16, hold: &Hold) {
+    fn hold(&mut self, device: u16, hold: &BusyPeriod) {
         let Some(shown) = &mut self.shown[usize::from(device)] else { return };
         let place = match hold.what {
             Resource::Unit(unit) => unit.0,

@@ -2,7 +2,7 @@
 
 use crate::config::Resolved;
 use crate::error::Error;
-use crate::host::{AddressError, Placement};
+use crate::host::{AddressError, AddressMode};
 use crate::job::Job;
 use flashkeep_trace::{
     BadRecords, Columns, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError,
@@ -28,7 +28,7 @@ pub struct Workload<'a> {
     /// How requests are admitted.
     pub replay: Replay,
     /// How addresses are placed.
-    pub placement: Placement,
+    pub placement: AddressMode,
     /// The number of volumes with a workload of their own; 1 if there is one workload.
     pub volumes: usize,
 }
@@ -70,9 +70,9 @@ impl<'a> Workload<'a> {
             return Err(option("compact", "excludes --wrap: an address is either placed or wrapped"));
         }
         let placement = match (job.compact, job.wrap) {
-            (true, _) => Placement::Compact,
-            (_, true) => Placement::Wrap,
-            _ => Placement::AsIs,
+            (true, _) => AddressMode::Compact,
+            (_, true) => AddressMode::Wrap,
+            _ => AddressMode::AsIs,
         };
         let page_bytes = u32::try_from(drive.page_bytes()).unwrap_or(u32::MAX);
         let mut this = Workload {

@@ -80,7 +80,7 @@ struct Tally {
     bytes: [u64; 3],
     last_ns: u64,
     max_address: u64,
-    footprint: Footprint,
+    footprint: TouchedSectors,
     sequences: [u64; 3],
     unbroken: u64,
     /// For each device and op.
@@ -179,12 +179,12 @@ const SECTOR: u64 = 512;
 
 /// The sectors that requests have touched: one bit each, 64 to a word.
 #[derive(Default)]
-struct Footprint {
+struct TouchedSectors {
     words: HashMap<(u32, u64), u64, FixedState>,
     sectors: u64,
 }
 
-impl Footprint {
+impl TouchedSectors {
     fn touch(&mut self, request: &Request) {
         let first = request.offset / SECTOR;
         let last = (request.offset + u64::from(request.length) - 1) / SECTOR;

@@ -9,17 +9,17 @@ pub fn merge(mut sources: Vec<Box<dyn Source>>) -> Box<dyn Source> {
     if sources.len() == 1 {
         return sources.remove(0);
     }
-    Box::new(Merged { inputs: sources.into_iter().map(Input::new).collect(), devices: 0, failed: None })
+    Box::new(Merged { inputs: sources.into_iter().map(MergeInput::new).collect(), devices: 0, failed: None })
 }
 
 struct Merged {
-    inputs: Vec<Input>,
+    inputs: Vec<MergeInput>,
     devices: u32,
     failed: Option<TraceError>,
 }
 
 /// One of the streams, and the requests that have been read from it but not handed on.
-struct Input {
+struct MergeInput {
     source: Box<dyn Source>,
     batch: Vec<Request>,
     next: usize,
@@ -28,9 +28,9 @@ struct Input {
     devices: Vec<Option<u32>>,
 }
 
-impl Input {
+impl MergeInput {
     fn new(source: Box<dyn Source>) -> Self {
-        Input { source, batch: Vec::new(), next: 0, ended: false, devices: Vec::new() }
+        MergeInput { source, batch: Vec::new(), next: 0, ended: false, devices: Vec::new() }
     }
 
     /// The first request that is waiting.
@@ -107,7 +107,7 @@ impl Source for Merged {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let of = |input: &Input| {
+        let of = |input: &MergeInput| {
             let name = input.source.provenance().name;
             input.source.warnings().into_iter().map(move |warning| format!("{name}: {warning}"))
         };

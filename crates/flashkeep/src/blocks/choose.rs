@@ -2,7 +2,7 @@
 
 use super::units::{EraseUnits, Score};
 use super::victim::{Candidates, Tuning, Victim};
-use super::wear::{Levelling, Limits, Remaining, Share, Verdict, Wear};
+use super::wear::{Levelling, Limits, Remaining, Share, Wear, WearVerdict};
 use super::{Draws, victim, wear};
 
 /// Units that wear leveling looks at before it takes one as it is.
@@ -136,19 +136,19 @@ impl Chooser {
             let Some(unit) = self.proposed_of(units, &left) else { break };
             chosen = Some((unit, if passed == 0 { Levelled::No } else { Levelled::Instead }));
             match self.judge(units, unit) {
-                Verdict::Take => break,
-                Verdict::Migrate(coldest) => {
+                WearVerdict::Take => break,
+                WearVerdict::Migrate(coldest) => {
                     chosen = Some((unit, Levelled::Into(coldest)));
                     break;
                 }
-                Verdict::Pass => left[unit as usize] = U::Score::NOT_CLOSED,
+                WearVerdict::Pass => left[unit as usize] = U::Score::NOT_CLOSED,
             }
             self.turn += 1;
         }
         chosen
     }
 
-    fn judge<U: EraseUnits>(&self, units: &U, unit: u32) -> Verdict {
+    fn judge<U: EraseUnits>(&self, units: &U, unit: u32) -> WearVerdict {
         let Policies { levelling, limits, .. } = self.policies;
         let coldest = |share: Share| {
             let fresh = |other| other != unit && !share.exceeds(self.remaining(units, other));

@@ -6,7 +6,7 @@ mod options;
 pub use options::{Existing, PartialWrites};
 
 use crate::device::contents::Contents;
-use crate::device::port::{Behind, Fragment, Hits, Merge, Pages, Port, Run};
+use crate::device::port::{Fragment, Hits, Merge, Port, PortBackend, Run, SectorMap};
 use crate::engine::{Cause, Command, Engine, Flags, Leaves, Page, Scheme, Ticket, Verb};
 use crate::host::{Expected, Oracle};
 use crate::image::{Reader, Writer};
@@ -24,7 +24,7 @@ pub struct Buffer<C> {
 }
 
 /// The context of a port's work: the tree below, and the request above.
-pub struct Below<'a, S, C, L> {
+pub struct HostContext<'a, S, C, L> {
     /// The executor.
     pub engine: &'a mut Engine<S, C>,
     /// The backends.
@@ -37,7 +37,7 @@ pub struct Below<'a, S, C, L> {
     pub expected: &'a mut Vec<Expected<C>>,
 }
 
-impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
+impl<S: Scheme, C: Contents, L: Leaves<C>> HostContext<'_, S, C, L> {
     #[inline]
     fn run(&mut self, verb: Verb, pages: Run, flags: Flags, contents: impl Fn(u32) -> C) {
         let Run { page, count, sectors, continues } = pages;
@@ -69,12 +69,12 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
 }
 
 /// The tree behind the host's port, and the contents that the host expects.
-struct Tree<'a, 'b, S, C, L> {
-    below: &'a mut Below<'b, S, C, L>,
+struct HostBackend<'a, 'b, S, C, L> {
+    below: &'a mut HostContext<'b, S, C, L>,
     oracle: &'a Oracle<C>,
 }
 
-impl<S: Scheme, C: Contents, L: Leaves<C>> Behind<C> for Tree<'_, '_, S, C, L> {
+impl<S: Scheme, C: Contents, L: Leaves<C>> PortBackend<C> for HostBackend<'_, '_, S, C, L> {
     #[inline]
     fn read(&mut self, pages: Run, _: u32, stored: impl Fn(u32) -> C, _: Option<C>) {
         self.below.expect(self.oracle, pages.page, pages.count, stored);
@@ -89,7 +89,7 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Behind<C> for Tree<'_, '_, S, C, L> {
     }
 
     fn merge(&mut self, merge: Merge, difference: C) {
-        let Below { engine, leaves, now, request, .. } = &mut *self.below;
+        let HostContext { engine, leaves, now, request, .. } = &mut *self.below;
         let ticket = engine.extend(*request, std::iter::once(difference));
         engine.merge(*leaves, *now, merge, ticket);
     }
@@ -169,17 +169,21 @@ impl<C: Contents> Buffer<C> {
 
     /// The sectors of each page that exist behind the port.
     #[must_use]
-    pub fn pages(&self) -> &Pages {
+    pub fn pages(&self) -> &SectorMap {
         self.port.pages()
     }
 
     /// Creates pages before time 0 (or, at first touch, as if they had existed).
-    pub fn create<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) {
+    pub fn create<S: Scheme, L: Leaves<C>>(
+        &mut self,
+        fragment: Fragment,
+        below: &mut HostContext<'_, S, C, L>,
+    ) {
         for page in fragment.page..fragment.page + fragment.count {
             // Without the contents that the cache holds meanwhile.
             let cached = C::KEEP && self.port.newest(page).is_some();
             let contents = if cached { self.oracle.before(page) } else { self.oracle.current(page) };
-            let mut tree = Tree { below, oracle: &self.oracle };
+            let mut tree = HostBackend { below, oracle: &self.oracle };
             self.port.create(page, fragment.mask, 0, contents, &mut tree);
         }
     }
@@ -189,10 +193,16 @@ impl<C: Contents> Buffer<C> {
         &mut self,
         first: u32,
         count: u32,
-        below: &mut Below<'_, S, C, L>,
+        below: &mut HostContext<'_, S, C, L>,
     ) {
         let oracle = &self.oracle;
-        self.port.create_run(first, count, 0, |page| oracle.current(page), &mut Tree { below, oracle });
+        self.port.create_run(
+            first,
+            count,
+            0,
+            |page| oracle.current(page),
+            &mut HostBackend { below, oracle },
+        );
     }
 
     /// The host writes pages: counts a new version of each.
@@ -210,11 +220,11 @@ impl<C: Contents> Buffer<C> {
         &mut self,
         first: u32,
         count: u32,
-        below: &mut Below<'_, S, C, L>,
+        below: &mut HostContext<'_, S, C, L>,
     ) {
         self.count_versions(first, count);
         let oracle = &self.oracle;
-        let mut tree = Tree { below, oracle };
+        let mut tree = HostBackend { below, oracle };
         self.port.write_run(first, count, Cause::Host, Some(0), |page| oracle.current(page), &mut tree);
     }
 
@@ -223,17 +233,17 @@ impl<C: Contents> Buffer<C> {
     pub fn write<S: Scheme, L: Leaves<C>>(
         &mut self,
         fragment: Fragment,
-        below: &mut Below<'_, S, C, L>,
+        below: &mut HostContext<'_, S, C, L>,
     ) -> bool {
         self.count_versions(fragment.page, fragment.count);
         let oracle = &self.oracle;
-        let mut tree = Tree { below, oracle };
+        let mut tree = HostBackend { below, oracle };
         self.port.write(fragment, Cause::Host, 0, |page| oracle.current(page), &mut tree)
     }
 
     /// Writes a page again as it is: it belongs to a logical page of which another one is written.
-    pub fn rewrite<S: Scheme, L: Leaves<C>>(&mut self, page: u32, below: &mut Below<'_, S, C, L>) {
-        self.port.rewrite(page, &mut Tree { below, oracle: &self.oracle });
+    pub fn rewrite<S: Scheme, L: Leaves<C>>(&mut self, page: u32, below: &mut HostContext<'_, S, C, L>) {
+        self.port.rewrite(page, &mut HostBackend { below, oracle: &self.oracle });
     }
 
     /// Trims whole pages, which are zeros from now on; a page that is trimmed in part stays as it is. False if that
@@ -241,12 +251,12 @@ impl<C: Contents> Buffer<C> {
     pub fn trim<S: Scheme, L: Leaves<C>>(
         &mut self,
         fragment: Fragment,
-        below: &mut Below<'_, S, C, L>,
+        below: &mut HostContext<'_, S, C, L>,
     ) -> bool {
         if C::KEEP && fragment.mask == self.port.pages().whole() {
             (fragment.page..fragment.page + fragment.count).for_each(|page| self.oracle.trim(page));
         }
-        self.port.trim(fragment, 0, &mut Tree { below, oracle: &self.oracle })
+        self.port.trim(fragment, 0, &mut HostBackend { below, oracle: &self.oracle })
     }
 
     /// Reads a fragment; false if the cache had all of it.
@@ -254,10 +264,10 @@ impl<C: Contents> Buffer<C> {
     pub fn read<S: Scheme, L: Leaves<C>>(
         &mut self,
         fragment: Fragment,
-        below: &mut Below<'_, S, C, L>,
+        below: &mut HostContext<'_, S, C, L>,
     ) -> bool {
         self.touch(fragment, below);
-        self.port.read(fragment, 0, &mut Tree { below, oracle: &self.oracle })
+        self.port.read(fragment, 0, &mut HostBackend { below, oracle: &self.oracle })
     }
 
     /// Whether there is a cache, which may hold the only newest version of a page.
@@ -292,7 +302,7 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Reads a page without time, whether or not it exists.
-    pub fn look<S: Scheme, L: Leaves<C>>(&self, page: u32, below: &mut Below<'_, S, C, L>) {
+    pub fn look<S: Scheme, L: Leaves<C>>(&self, page: u32, below: &mut HostContext<'_, S, C, L>) {
         below.look(page);
     }
 
@@ -303,14 +313,14 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Reads a page as it is behind the port, without time.
-    pub fn read_back<S: Scheme, L: Leaves<C>>(&self, page: u32, below: &mut Below<'_, S, C, L>) {
+    pub fn read_back<S: Scheme, L: Leaves<C>>(&self, page: u32, below: &mut HostContext<'_, S, C, L>) {
         below.expect(&self.oracle, page, 1, |page| self.port.stored(page));
         below.look(page);
     }
 
     /// A page that is read for the first time may have existed before time 0.
     #[inline]
-    fn touch<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut Below<'_, S, C, L>) {
+    fn touch<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut HostContext<'_, S, C, L>) {
         if self.existing != Existing::Reads {
             return;
         }

@@ -6,8 +6,10 @@ use super::load::{self, Given};
 use super::redundancy::{STRIPE, unread};
 use crate::error::DriveError;
 use crate::ftl::ageing;
-use crate::mapping::Below;
-use crate::schemes::{self, Entry, Groups, Inside, MemberFacts, Members, RedundancySpec, Striping, Sums};
+use crate::mapping::BackendKind;
+use crate::schemes::{
+    self, Groups, Inside, MemberFacts, Members, RedundancySpec, SchemeEntry, Striping, Sums,
+};
 
 /// The deepest nesting of arrays; a deeper one is taken as an array that contains itself.
 const DEEPEST: usize = 8;
@@ -50,7 +52,7 @@ impl Resolved {
 
     /// The number of nodes of its tree.
     fn nodes(&self) -> u64 {
-        let is_page_map = self.map().below == Below::Itself;
+        let is_page_map = self.map().below == BackendKind::Itself;
         let below = match self.is_array() {
             true => self.array.iter().map(Resolved::nodes).sum(),
             // A backend without a scheme above it.
@@ -182,7 +184,7 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
 const WIDTH: &[&str] = &["redundancy.width", "members"];
 
 /// The number of members in each group, if there are several groups.
-fn width(scheme: &Entry, spec: &DriveSpec, members: usize) -> Result<Option<usize>, String> {
+fn width(scheme: &SchemeEntry, spec: &DriveSpec, members: usize) -> Result<Option<usize>, String> {
     let Groups { width } = spec.redundancy.read();
     let Some(width) = width.filter(|_| scheme.has::<Inside>()).map(|width| width as usize) else {
         return Ok(None);
@@ -198,7 +200,7 @@ fn width(scheme: &Entry, spec: &DriveSpec, members: usize) -> Result<Option<usiz
 /// Makes an array of groups of consecutive members: each group has the scheme, and stripes go over the groups.
 fn over_groups(
     mut spec: DriveSpec,
-    scheme: &Entry,
+    scheme: &SchemeEntry,
     members: Vec<Resolved>,
     width: usize,
     given: &Given,

@@ -3,7 +3,7 @@
 
 use super::check::Check;
 use crate::error::DriveError;
-use crate::flash::Level;
+use crate::flash::StripingLevel;
 use crate::ftl::PlaneChoice;
 use crate::ftl::allocation::Binding;
 use crate::host::{HostOrder, LateRequests};
@@ -12,7 +12,7 @@ impl Check<'_> {
     pub(super) fn elements(&mut self, allocation: Binding) -> Result<(), DriveError> {
         self.gang()?;
         self.gathering();
-        let within = |level: &&Level| matches!(level, Level::Die | Level::Plane);
+        let within = |level: &&StripingLevel| matches!(level, StripingLevel::Die | StripingLevel::Plane);
         let by_address = allocation.levels().iter().any(|level| within(&level));
         if by_address && self.spec.ftl.plane_choice != PlaneChoice::InTurn {
             self.warnings.push(format!(

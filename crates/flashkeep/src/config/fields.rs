@@ -36,7 +36,7 @@ fn schema_value() -> &'static Value {
 
 /// A limit of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Limit {
+pub(super) enum NumberBound {
     /// The limit itself is valid.
     Closed(f64),
     /// The limit itself is not.
@@ -45,12 +45,12 @@ pub(super) enum Limit {
 
 /// The values that a key accepts.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum KeyKind {
     Table(Vec<String>),
-    Whole(Option<Limit>, Option<Limit>),
-    Number(Option<Limit>, Option<Limit>),
+    Whole(Option<NumberBound>, Option<NumberBound>),
+    Number(Option<NumberBound>, Option<NumberBound>),
     /// A number, or a list of at most this many.
-    Numbers(Option<Limit>, Option<Limit>, usize),
+    Numbers(Option<NumberBound>, Option<NumberBound>, usize),
     Flag,
     Text,
     /// A list of texts.
@@ -74,7 +74,7 @@ pub(super) enum Scalar {
 }
 
 /// Keys and what they accept.
-type Fields = BTreeMap<String, Kind>;
+type Fields = BTreeMap<String, KeyKind>;
 
 /// A table of a drive: its name, the schema of its type, and its keys, made on first use.
 struct Table(&'static str, fn() -> Schema, OnceLock<Fields>);
@@ -94,15 +94,15 @@ static TABLES: [Table; 10] = [
 ];
 
 /// The values that a dotted key accepts; none if there is no such key.
-pub(super) fn field(key: &str) -> Option<&'static Kind> {
+pub(super) fn field(key: &str) -> Option<&'static KeyKind> {
     let name = key.split('.').next().unwrap_or_default();
     match TABLES.iter().find(|table| table.0 == name) {
         Some(Table(name, schema, keys)) => {
             keys.get_or_init(|| fields_of(name, &schema().to_value())).get(key)
         }
         // The tables that nearly every drive file uses.
-        None if matches!(key, "base" | "name" | "description") => Some(&Kind::Text),
-        None if key == "members" => Some(&Kind::Texts),
+        None if matches!(key, "base" | "name" | "description") => Some(&KeyKind::Text),
+        None if key == "members" => Some(&KeyKind::Texts),
         None => fields().get(key),
     }
 }
@@ -126,19 +126,19 @@ fn collect(key: &str, node: &Value, schema: &Value, fields: &mut Fields) {
         fields.insert(key.into(), leaf(target));
         return;
     };
-    fields.insert(key.into(), Kind::Table(properties.keys().cloned().collect()));
+    fields.insert(key.into(), KeyKind::Table(properties.keys().cloned().collect()));
     for (name, child) in properties {
         collect(&join(key, name), child, schema, fields);
     }
 }
 
-fn leaf(node: &Value) -> Kind {
+fn leaf(node: &Value) -> KeyKind {
     let names = |list: &[Value]| list.iter().filter_map(|name| name.as_str().map(String::from)).collect();
     if let Some(list) = node.get("enum").and_then(Value::as_array) {
-        return Kind::Choice(names(list));
+        return KeyKind::Choice(names(list));
     }
     if let Some(list) = node.get("oneOf").and_then(Value::as_array) {
-        return Kind::Choice(
+        return KeyKind::Choice(
             list.iter().filter_map(|one| one.get("const")?.as_str().map(String::from)).collect(),
         );
     }
@@ -151,54 +151,56 @@ fn leaf(node: &Value) -> Kind {
         () if node.get("anyOf").is_some() => {
             let list = &node["anyOf"][1];
             let (low, high) = limits(&list["items"]);
-            Kind::Numbers(low, high, list["maxItems"].as_u64().unwrap_or_default() as usize)
+            KeyKind::Numbers(low, high, list["maxItems"].as_u64().unwrap_or_default() as usize)
         }
-        () if is("integer") => Kind::Whole(low, high),
-        () if is("number") => Kind::Number(low, high),
-        () if is("boolean") => Kind::Flag,
-        () if is("array") => Kind::Texts,
-        () => Kind::Text,
+        () if is("integer") => KeyKind::Whole(low, high),
+        () if is("number") => KeyKind::Number(low, high),
+        () if is("boolean") => KeyKind::Flag,
+        () if is("array") => KeyKind::Texts,
+        () => KeyKind::Text,
     }
 }
 
-fn limits(node: &Value) -> (Option<Limit>, Option<Limit>) {
+fn limits(node: &Value) -> (Option<NumberBound>, Option<NumberBound>) {
     let limit = |closed: &str, open: &str| {
         let at = |name: &str| node.get(name).and_then(Value::as_f64);
-        at(open).map(Limit::Open).or(at(closed).map(Limit::Closed))
+        at(open).map(NumberBound::Open).or(at(closed).map(NumberBound::Closed))
     };
     (limit("minimum", "exclusiveMinimum"), limit("maximum", "exclusiveMaximum"))
 }
 
-impl Kind {
+impl KeyKind {
     /// Checks whether this kind of key accepts the value; the error says what is wrong.
     pub(super) fn check(&self, value: &Scalar, raw: &str) -> Result<(), String> {
         let fits = match (self, value) {
-            (Kind::Whole(low, high), Scalar::Whole(number)) => within(*number as f64, *low, *high),
-            (Kind::Number(low, high) | Kind::Numbers(low, high, _), Scalar::Whole(number)) => {
+            (KeyKind::Whole(low, high), Scalar::Whole(number)) => within(*number as f64, *low, *high),
+            (KeyKind::Number(low, high) | KeyKind::Numbers(low, high, _), Scalar::Whole(number)) => {
                 within(*number as f64, *low, *high)
             }
-            (Kind::Number(low, high) | Kind::Numbers(low, high, _), Scalar::Number(number)) => {
+            (KeyKind::Number(low, high) | KeyKind::Numbers(low, high, _), Scalar::Number(number)) => {
                 within(*number, *low, *high)
             }
-            (Kind::Numbers(low, high, most), Scalar::List(numbers)) => {
+            (KeyKind::Numbers(low, high, most), Scalar::List(numbers)) => {
                 let all = numbers.iter().all(|&number| within(number, *low, *high));
                 all && (1..=*most).contains(&numbers.len())
             }
-            (Kind::Choice(names), Scalar::Text(text)) => names.contains(text),
-            (Kind::Flag, Scalar::Flag(_))
-            | (Kind::Text, Scalar::Text(_))
-            | (Kind::Texts, Scalar::Texts(_)) => true,
+            (KeyKind::Choice(names), Scalar::Text(text)) => names.contains(text),
+            (KeyKind::Flag, Scalar::Flag(_))
+            | (KeyKind::Text, Scalar::Text(_))
+            | (KeyKind::Texts, Scalar::Texts(_)) => true,
             _ => false,
         };
         if fits {
             return Ok(());
         }
         let hint = match (self, value) {
-            (Kind::Choice(names), Scalar::Text(text)) => did_you_mean(text, names.iter().map(String::as_str)),
+            (KeyKind::Choice(names), Scalar::Text(text)) => {
+                did_you_mean(text, names.iter().map(String::as_str))
+            }
             _ => String::new(),
         };
         let found = match (self, value) {
-            (Kind::Numbers(..), Scalar::List(_)) => raw.to_string(),
+            (KeyKind::Numbers(..), Scalar::List(_)) => raw.to_string(),
             _ => value.describe(raw),
         };
         Err(format!("found {found}; {} is accepted{hint}", self.accepts()))
@@ -207,17 +209,17 @@ impl Kind {
     /// The accepted values, in words.
     pub(super) fn accepts(&self) -> String {
         match self {
-            Kind::Table(names) => format!("a table with the keys {}", listed(names)),
-            Kind::Whole(low, high) => format!("a whole number{}", range(*low, *high)),
-            Kind::Number(low, high) => format!("a number{}", range(*low, *high)),
-            Kind::Numbers(low, high, most) => {
+            KeyKind::Table(names) => format!("a table with the keys {}", listed(names)),
+            KeyKind::Whole(low, high) => format!("a whole number{}", range(*low, *high)),
+            KeyKind::Number(low, high) => format!("a number{}", range(*low, *high)),
+            KeyKind::Numbers(low, high, most) => {
                 let range = range(*low, *high);
                 format!("a number{range}, or a list in brackets of 1 to {most} such numbers")
             }
-            Kind::Flag => "`true` or `false`".into(),
-            Kind::Text => "text in quotes".into(),
-            Kind::Texts => "a list of quoted strings in brackets".into(),
-            Kind::Choice(names) => format!("one of {}", listed(names)),
+            KeyKind::Flag => "`true` or `false`".into(),
+            KeyKind::Text => "text in quotes".into(),
+            KeyKind::Texts => "a list of quoted strings in brackets".into(),
+            KeyKind::Choice(names) => format!("one of {}", listed(names)),
         }
     }
 }
@@ -234,30 +236,30 @@ impl Scalar {
     }
 }
 
-fn within(number: f64, low: Option<Limit>, high: Option<Limit>) -> bool {
+fn within(number: f64, low: Option<NumberBound>, high: Option<NumberBound>) -> bool {
     // `nan` fails every comparison and so every limit; every number has at least one limit.
     let above = match low {
-        Some(Limit::Closed(limit)) => number >= limit,
-        Some(Limit::Open(limit)) => number > limit,
+        Some(NumberBound::Closed(limit)) => number >= limit,
+        Some(NumberBound::Open(limit)) => number > limit,
         None => true,
     };
     let below = match high {
-        Some(Limit::Closed(limit)) => number <= limit,
-        Some(Limit::Open(limit)) => number < limit,
+        Some(NumberBound::Closed(limit)) => number <= limit,
+        Some(NumberBound::Open(limit)) => number < limit,
         None => true,
     };
     above && below && number.is_finite()
 }
 
-fn range(low: Option<Limit>, high: Option<Limit>) -> String {
+fn range(low: Option<NumberBound>, high: Option<NumberBound>) -> String {
     let low = match low {
-        Some(Limit::Closed(limit)) => format!(" from {limit}"),
-        Some(Limit::Open(limit)) => format!(" above {limit}"),
+        Some(NumberBound::Closed(limit)) => format!(" from {limit}"),
+        Some(NumberBound::Open(limit)) => format!(" above {limit}"),
         None => String::new(),
     };
     let high = match high {
-        Some(Limit::Closed(limit)) => format!(" up to {limit}"),
-        Some(Limit::Open(limit)) => format!(" to below {limit}"),
+        Some(NumberBound::Closed(limit)) => format!(" up to {limit}"),
+        Some(NumberBound::Open(limit)) => format!(" to below {limit}"),
         None => String::new(),
     };
     low + &high
@@ -277,7 +279,7 @@ pub(super) fn listed<S: AsRef<str>>(names: &[S]) -> String {
 pub(super) fn unknown(table: &str, key: &str) -> String {
     let fields = fields();
     let siblings = match fields.get(table) {
-        Some(Kind::Table(names)) => names.as_slice(),
+        Some(KeyKind::Table(names)) => names.as_slice(),
         _ => &[],
     };
     let own = nearest(key, siblings.iter().map(String::as_str)).map(|(name, near)| (join(table, name), near));

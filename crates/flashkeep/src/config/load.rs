@@ -2,7 +2,7 @@
 
 use super::array;
 use super::check::{self, Resolved};
-use super::fields::{Kind, Scalar, field, join, unknown};
+use super::fields::{KeyKind, Scalar, field, join, unknown};
 use super::keys::DriveSpec;
 use super::presets;
 use crate::error::DriveError;
@@ -110,7 +110,7 @@ enum Giver {
 
 /// A value that was set, and its source.
 #[derive(Clone, Debug)]
-struct Entry {
+struct SetValue {
     giver: Giver,
     value: Scalar,
 }
@@ -120,7 +120,7 @@ struct Entry {
 pub(super) struct Given {
     /// The drive as the user named it.
     drive: String,
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, SetValue>,
     /// Pairs for the members of an array.
     member_set: Vec<String>,
     /// Arrays above this one.
@@ -229,7 +229,7 @@ impl Given {
         table: &str,
         found: &DeTable<'_>,
         giver: &dyn Fn(usize) -> Giver,
-        entries: &mut Vec<(String, Entry)>,
+        entries: &mut Vec<(String, SetValue)>,
     ) -> Result<(), DriveError> {
         let mut found: Vec<_> = found.iter().collect();
         found.sort_by_key(|(name, _)| name.span().start);
@@ -240,14 +240,14 @@ impl Given {
             match (field(&key), value.get_ref()) {
                 (None, _) => return Err(wrong(unknown(table, name.get_ref()))),
                 // An empty `[disk]` table is kept, because it makes the drive a disk.
-                (Some(Kind::Table(_)), DeValue::Table(inner)) if key == "disk" && inner.is_empty() => {
+                (Some(KeyKind::Table(_)), DeValue::Table(inner)) if key == "disk" && inner.is_empty() => {
                     return Err(wrong("an empty table; a disk has at least disk.capacity_gb".into()));
                 }
-                (Some(Kind::Table(_)), DeValue::Table(inner)) => self.walk(&key, inner, giver, entries)?,
+                (Some(KeyKind::Table(_)), DeValue::Table(inner)) => self.walk(&key, inner, giver, entries)?,
                 (Some(kind), _) => {
                     let (value, raw) = scalar(value);
                     kind.check(&value, &raw).map_err(wrong)?;
-                    entries.push((key, Entry { giver: giver_here, value }));
+                    entries.push((key, SetValue { giver: giver_here, value }));
                 }
             }
         }
@@ -280,7 +280,7 @@ impl Given {
         let kind = field(key).expect("looked up on the way here");
         let named = Some(key).filter(|key| !key.is_empty());
         kind.check(&value, &found.to_string()).map_err(|message| self.error_by(None, named, message))?;
-        self.entries.insert(key.into(), Entry { giver: Giver::Echo, value });
+        self.entries.insert(key.into(), SetValue { giver: Giver::Echo, value });
         Ok(())
     }
 
@@ -306,17 +306,17 @@ impl Given {
             ));
         }
         let quoted = raw.starts_with(['"', '\'']);
-        let text = matches!(kind, Kind::Text | Kind::Choice(_)) && !quoted;
+        let text = matches!(kind, KeyKind::Text | KeyKind::Choice(_)) && !quoted;
         let mut entries = Vec::new();
         match DeValue::parse(raw) {
             Ok(value) if !text => match (kind, value.get_ref()) {
-                (Kind::Table(_), DeValue::Table(inner)) => {
+                (KeyKind::Table(_), DeValue::Table(inner)) => {
                     self.walk(key, inner, &|_| Giver::Set, &mut entries)?;
                 }
                 _ => {
                     let (value, raw) = scalar(&value);
                     kind.check(&value, &raw).map_err(wrong)?;
-                    entries.push((key.into(), Entry { giver: Giver::Set, value }));
+                    entries.push((key.into(), SetValue { giver: Giver::Set, value }));
                 }
             },
             Err(error) if quoted || raw.starts_with(['[', '{']) => {
@@ -329,7 +329,7 @@ impl Given {
             _ => {
                 let value = bare_word(raw, kind);
                 kind.check(&value, raw).map_err(wrong)?;
-                entries.push((key.into(), Entry { giver: Giver::Set, value }));
+                entries.push((key.into(), SetValue { giver: Giver::Set, value }));
             }
         }
         self.entries.extend(entries);
@@ -388,9 +388,11 @@ fn known_table(key: &str) -> (&str, &str) {
 }
 
 /// A value of `--set` that is not TOML: a bare word, or a number such as `.5`.
-fn bare_word(raw: &str, kind: &Kind) -> Scalar {
+fn bare_word(raw: &str, kind: &KeyKind) -> Scalar {
     match (kind, raw.parse::<f64>()) {
-        (Kind::Whole(..) | Kind::Number(..) | Kind::Numbers(..), Ok(number)) => Scalar::Number(number),
+        (KeyKind::Whole(..) | KeyKind::Number(..) | KeyKind::Numbers(..), Ok(number)) => {
+            Scalar::Number(number)
+        }
         _ => Scalar::Text(raw.into()),
     }
 }

@@ -6,7 +6,7 @@ use super::pools::pooled;
 use super::redundancy::{hidden, logical, parts};
 use crate::error::DriveError;
 use crate::ftl::MapMemory;
-use crate::mapping::{self, Below, Entry};
+use crate::mapping::{self, BackendKind, MappingEntry};
 use crate::schemes::{self, Members};
 
 /// Bytes of an entry in a cache of the map: a page and its place.
@@ -28,7 +28,7 @@ impl Resolved {
     /// # Panics
     /// Never: a drive without a known map is not resolved.
     #[must_use]
-    pub fn map(&self) -> &'static Entry {
+    pub fn map(&self) -> &'static MappingEntry {
         mapping::named(&self.spec.ftl.map).expect("checked when the drive was resolved")
     }
 
@@ -36,8 +36,8 @@ impl Resolved {
     #[must_use]
     pub fn translation_pages(&self) -> u64 {
         match self.map().below {
-            Below::Mapped => mapping::translation_pages(self.mapped_pages(), self.page_bytes()),
-            Below::Itself | Below::Blocks => 0,
+            BackendKind::Mapped => mapping::translation_pages(self.mapped_pages(), self.page_bytes()),
+            BackendKind::Itself | BackendKind::Blocks => 0,
         }
     }
 
@@ -74,7 +74,7 @@ impl Resolved {
 impl Check<'_> {
     /// Whether the map has entries for blocks and manages them itself.
     pub(super) fn maps_blocks(&self) -> bool {
-        mapping::named(&self.spec.ftl.map).is_some_and(|map| map.below == Below::Blocks)
+        mapping::named(&self.spec.ftl.map).is_some_and(|map| map.below == BackendKind::Blocks)
     }
 
     /// Checks that the map works with the scheme and has the space that it needs.
@@ -87,7 +87,7 @@ impl Check<'_> {
         self.choose_victims(map);
         self.point_out_unread_map_keys(map);
         self.map_memory();
-        if map.below == Below::Itself {
+        if map.below == BackendKind::Itself {
             return Ok(());
         }
         let why = match scheme.kind {
@@ -99,7 +99,11 @@ impl Check<'_> {
             let message = format!("{}: `{}` {why}; `page` is accepted", map.name, scheme.name);
             return Err(self.wrong(&keys, message));
         }
-        if map.below == Below::Mapped { self.room_for_translations(map) } else { self.room_for_logs(map) }
+        if map.below == BackendKind::Mapped {
+            self.room_for_translations(map)
+        } else {
+            self.room_for_logs(map)
+        }
     }
 
     /// Volatile memory is written while the channel is in use, so that takes no time.
@@ -111,7 +115,7 @@ impl Check<'_> {
     }
 
     /// The default victim policy of log blocks.
-    fn choose_victims(&mut self, map: &Entry) {
+    fn choose_victims(&mut self, map: &MappingEntry) {
         let key = "ftl.gc.victim";
         let echoed = self.given.has(key) && !self.given.by_user(key);
         if let Some(victim) = map.own_victim.filter(|_| !echoed && !self.given.by_hand(key)) {
@@ -119,11 +123,11 @@ impl Check<'_> {
         }
     }
 
-    fn point_out_unread_map_keys(&mut self, map: &Entry) {
+    fn point_out_unread_map_keys(&mut self, map: &MappingEntry) {
         let mut unread = match map.below {
-            Below::Itself => vec!["ftl.cache_kib", "ftl.log_blocks"],
-            Below::Mapped => vec!["ftl.log_blocks"],
-            Below::Blocks => {
+            BackendKind::Itself => vec!["ftl.cache_kib", "ftl.log_blocks"],
+            BackendKind::Mapped => vec!["ftl.log_blocks"],
+            BackendKind::Blocks => {
                 if self.spec.ftl.wear.erase_budget.is_some() {
                     self.warnings.push(format!(
                         "ftl.wear.erase_budget: no block is retired with ftl.map = \"{}\"; lifetimes are \
@@ -140,7 +144,7 @@ impl Check<'_> {
                 ]
             }
         };
-        if map.below == Below::Blocks && map.own_victim.is_none() {
+        if map.below == BackendKind::Blocks && map.own_victim.is_none() {
             unread.push("ftl.gc.victim");
         }
         unread.retain(|key| self.given.by_hand(key));
@@ -163,7 +167,7 @@ impl Check<'_> {
         (planes, physical, pages + hidden)
     }
 
-    fn room_for_translations(&self, map: &Entry) -> Result<(), DriveError> {
+    fn room_for_translations(&self, map: &MappingEntry) -> Result<(), DriveError> {
         let (planes, physical, pages) = self.member();
         let tables = mapping::translation_pages(pages, page_bytes(&self.spec));
         let kept = spare_pages(&self.spec, &pooled(&self.spec)) * planes;
@@ -179,7 +183,7 @@ impl Check<'_> {
         Err(self.wrong(&["ftl.map", "ftl.over_provisioning"], message))
     }
 
-    fn room_for_logs(&self, map: &Entry) -> Result<(), DriveError> {
+    fn room_for_logs(&self, map: &MappingEntry) -> Result<(), DriveError> {
         let flash = &pooled(&self.spec);
         let (least, what) = map.least_spare;
         let block = block_pages(&self.spec);

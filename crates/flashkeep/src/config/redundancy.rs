@@ -8,7 +8,7 @@ use super::wear::{spare_blocks, streams};
 use crate::error::DriveError;
 use crate::flash::{Across, Geometry};
 use crate::kernel::whole;
-use crate::schemes::{self, Entry, Groups, Inside, Members, NvramOptions, OldVersions, RedundancySpec};
+use crate::schemes::{self, Groups, Inside, Members, NvramOptions, OldVersions, RedundancySpec, SchemeEntry};
 
 /// Logical pages (or sectors) of this many physical ones.
 pub(super) fn logical(physical: u64, over_provisioning: f64) -> u64 {
@@ -27,7 +27,7 @@ impl Resolved {
     /// # Panics
     /// Never: a drive without a known scheme is not resolved.
     #[must_use]
-    pub fn scheme(&self) -> &'static Entry {
+    pub fn scheme(&self) -> &'static SchemeEntry {
         schemes::named(&self.spec.redundancy.scheme).expect("checked when the drive was resolved")
     }
 
@@ -138,7 +138,7 @@ pub(super) fn parts(redundancy: &RedundancySpec) -> u32 {
 }
 
 /// Pages for old versions of a member that offers so many.
-pub(super) fn hidden(scheme: &Entry, pages: u64, redundancy: &RedundancySpec) -> u64 {
+pub(super) fn hidden(scheme: &SchemeEntry, pages: u64, redundancy: &RedundancySpec) -> u64 {
     if scheme.kind == Members::Shadowed { shadow(pages, redundancy) } else { 0 }
 }
 
@@ -159,7 +159,7 @@ pub(super) const STRIPE: &str = "stripe_kib";
 
 /// Warnings about options set by the user that this scheme does not have.
 pub(super) fn unread(
-    scheme: &Entry,
+    scheme: &SchemeEntry,
     redundancy: &RedundancySpec,
     given: &Given,
     over_drives: bool,
@@ -248,7 +248,7 @@ impl Check<'_> {
 
     /// Old versions stay in place under another address. If the address fixed the plane, a plane could get more pages
     /// than it has.
-    fn old_versions(&self, scheme: &Entry) -> Result<(), DriveError> {
+    fn old_versions(&self, scheme: &SchemeEntry) -> Result<(), DriveError> {
         let flash = &self.spec.flash;
         let planes =
             product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
@@ -276,7 +276,7 @@ impl Check<'_> {
     }
 
     /// The number of members that the scheme has at that level, without spares.
-    fn width(&self, scheme: &Entry) -> Result<u32, String> {
+    fn width(&self, scheme: &SchemeEntry) -> Result<u32, String> {
         let inside: Inside = self.spec.redundancy.read();
         let (level, (parts, _)) = (level(inside.across), self.level_parts());
         let spares = u64::from(inside.spares);
@@ -300,7 +300,7 @@ impl Check<'_> {
         Ok(width)
     }
 
-    fn memory(&self, scheme: &Entry) -> Result<(), DriveError> {
+    fn memory(&self, scheme: &SchemeEntry) -> Result<(), DriveError> {
         let (options, page) = (self.spec.redundancy.read::<NvramOptions>(), page_bytes(&self.spec));
         let mib = options.nvram_mib;
         if scheme.memory && mib * 1_048_576.0 < page as f64 {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::error::DriveError;
-use crate::flash::Level;
+use crate::flash::StripingLevel;
 use crate::ftl::allocation::Binding;
 use std::fs;
 use std::path::PathBuf;
@@ -453,7 +453,7 @@ fn set_goes_over_the_file() {
     let drive = load_text("d.toml", text, &set).unwrap();
     assert_eq!((drive.spec.flash.channels, drive.spec.flash.page_kib), (6, 8.0));
     assert_eq!((drive.spec.ftl.gc.victim.as_str(), drive.spec.name.as_str()), ("greedy", "42"));
-    assert_eq!(drive.allocation, Binding::bound(&Level::ALL));
+    assert_eq!(drive.allocation, Binding::bound(&StripingLevel::ALL));
     assert_eq!((drive.buffer_bytes(), drive.spec.start.scan), (512 << 10, true));
     assert_eq!((drive.timing.read_ns, drive.timing.program_ns), (30_000, 300_000));
 }
@@ -569,7 +569,12 @@ fn allocations_are_parsed_and_printed() {
     {
         assert_eq!(name.parse::<Binding>().unwrap().to_string(), name);
     }
-    let order = Binding::bound(&[Level::Plane, Level::Die, Level::Chip, Level::Channel]);
+    let order = Binding::bound(&[
+        StripingLevel::Plane,
+        StripingLevel::Die,
+        StripingLevel::Chip,
+        StripingLevel::Channel,
+    ]);
     assert_eq!("PDWC".parse(), Ok(order));
     for name in ["", "CWX", "CWDPX", "CCWD", "Dynamic", "ÄÄ"] {
         assert!(name.parse::<Binding>().is_err(), "{name}");

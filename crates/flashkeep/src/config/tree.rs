@@ -3,7 +3,7 @@
 use super::check::Resolved;
 use crate::flash::{Acknowledge, Across, BusUse, BusyUnit};
 use crate::ftl::GcRun;
-use crate::mapping::Below;
+use crate::mapping::BackendKind;
 use crate::schemes::{Members, NvramOptions};
 
 /// Settings of a scheme on one line.
@@ -12,15 +12,15 @@ const LONGEST: usize = 76;
 /// Members beyond this number are not drawn one by one.
 const MOST_DRAWN: u32 = 4;
 
-struct Node {
+struct DrawnNode {
     title: String,
     lines: Vec<String>,
-    children: Vec<Node>,
+    children: Vec<DrawnNode>,
 }
 
-impl Node {
-    fn new(title: &str, lines: Vec<String>, children: Vec<Node>) -> Self {
-        Node { title: title.into(), lines, children }
+impl DrawnNode {
+    fn new(title: &str, lines: Vec<String>, children: Vec<DrawnNode>) -> Self {
+        DrawnNode { title: title.into(), lines, children }
     }
 
     /// Writes the node after the prefix `bend`, and all nodes below it after `trunk`.
@@ -55,7 +55,8 @@ pub fn draw(drive: &Resolved) -> String {
             format!("{} in the drive, later ones wait in the host queue", count(u64::from(depth), "request"))
         }
     };
-    let host = Node::new("host", vec![format!("sees {bytes} in sectors of {sector} B; {queue}")], vec![top]);
+    let host =
+        DrawnNode::new("host", vec![format!("sees {bytes} in sectors of {sector} B; {queue}")], vec![top]);
     let mut out = format!("{}  {}", drive.spec.name, drive.spec.description).trim_end().to_string();
     out.push('\n');
     host.write("└─ ", "   ", &mut out);
@@ -63,28 +64,28 @@ pub fn draw(drive: &Resolved) -> String {
 }
 
 /// The parts of a drive or an array, below its DRAM.
-fn buffered(drive: &Resolved) -> Node {
+fn buffered(drive: &Resolved) -> DrawnNode {
     let below = inside(drive);
     if drive.buffer_bytes() == 0 {
         return below;
     }
     let (bytes, hit) = (size(drive.buffer_bytes()), time(drive.timing.hit_ns));
     let line = format!("{bytes} of DRAM; a request served by it alone takes {hit}");
-    Node::new("buffer", vec![line], vec![below])
+    DrawnNode::new("buffer", vec![line], vec![below])
 }
 
 /// The parts of a drive or an array.
-fn inside(drive: &Resolved) -> Node {
+fn inside(drive: &Resolved) -> DrawnNode {
     match drive.disk() {
-        Some(disk) => Node::new("disk", super::disk::lines(disk), Vec::new()),
+        Some(disk) => DrawnNode::new("disk", super::disk::lines(disk), Vec::new()),
         None if drive.is_array() => array(drive),
         None => redundancy(drive),
     }
 }
 
 /// An array; equal members are drawn once.
-fn array(drive: &Resolved) -> Node {
-    let mut children: Vec<Node> = Vec::new();
+fn array(drive: &Resolved) -> DrawnNode {
+    let mut children: Vec<DrawnNode> = Vec::new();
     let mut first = 0;
     for alike in drive.array.chunk_by(|one, next| one.spec == next.spec) {
         let last = first + alike.len() - 1;
@@ -92,7 +93,7 @@ fn array(drive: &Resolved) -> Node {
             if first == last { format!("member {first}") } else { format!("members {first} to {last}") };
         let each = if first == last { "" } else { " each" };
         let line = format!("{}, {}{each}", alike[0].spec.name, size(alike[0].capacity_bytes()));
-        children.push(Node::new(&numbers, vec![line], vec![buffered(&alike[0])]));
+        children.push(DrawnNode::new(&numbers, vec![line], vec![buffered(&alike[0])]));
         first = last + 1;
     }
     let (survives, unit) = drive.survives();
@@ -107,16 +108,16 @@ fn array(drive: &Resolved) -> Node {
         children.push(memory(drive));
     }
     let title = if drive.grouped.is_some() { "groups" } else { &drive.spec.redundancy.scheme };
-    Node::new(title, lines, children)
+    DrawnNode::new(title, lines, children)
 }
 
-fn memory(drive: &Resolved) -> Node {
+fn memory(drive: &Resolved) -> DrawnNode {
     let pages = count(drive.memory_pages(), "page");
     let latency = time((drive.spec.redundancy.read::<NvramOptions>().nvram_us * 1e3) as u64);
-    Node::new("nvram", vec![format!("{pages}, {latency} each")], Vec::new())
+    DrawnNode::new("nvram", vec![format!("{pages}, {latency} each")], Vec::new())
 }
 
-fn redundancy(drive: &Resolved) -> Node {
+fn redundancy(drive: &Resolved) -> DrawnNode {
     let redundancy = &drive.spec.redundancy;
     let (scheme, members) = (drive.scheme(), drive.members());
     if scheme.plain {
@@ -129,20 +130,20 @@ fn redundancy(drive: &Resolved) -> Node {
     };
     let mut lines = vec![format!("{members} members, each over its own {level}s; {may_fail}")];
     lines.extend(settings(drive));
-    let mut children: Vec<Node> = match members {
+    let mut children: Vec<DrawnNode> = match members {
         0..=MOST_DRAWN => (0..members).map(|index| member(drive, index)).collect(),
         _ => {
             let rest = format!("{} more like it", members - 2);
-            vec![member(drive, 0), Node::new("…", vec![rest], Vec::new()), member(drive, members - 1)]
+            vec![member(drive, 0), DrawnNode::new("…", vec![rest], Vec::new()), member(drive, members - 1)]
         }
     };
     for spare in members..drive.parts() {
-        children.push(Node::new("spare", vec![territory(drive, spare)], Vec::new()));
+        children.push(DrawnNode::new("spare", vec![territory(drive, spare)], Vec::new()));
     }
     if scheme.memory {
         children.push(memory(drive));
     }
-    Node::new(&redundancy.scheme, lines, children)
+    DrawnNode::new(&redundancy.scheme, lines, children)
 }
 
 /// The options of the scheme, key by key.
@@ -167,15 +168,15 @@ fn settings(drive: &Resolved) -> Vec<String> {
 }
 
 /// One translation layer and the flash below it.
-fn member(drive: &Resolved, index: u32) -> Node {
+fn member(drive: &Resolved, index: u32) -> DrawnNode {
     let ftl = &drive.spec.ftl;
     let members = drive.members();
     let raw = drive.scheme().kind == Members::Raw;
     let layer = if raw { "log" } else { "ftl" };
     let title = if members == 1 { layer.into() } else { format!("{layer} {index}") };
     if index > 0 {
-        let territory = Node::new("flash", vec![territory(drive, index)], Vec::new());
-        return Node::new(&title, vec![format!("as {layer} 0")], vec![territory]);
+        let territory = DrawnNode::new("flash", vec![territory(drive, index)], Vec::new());
+        return DrawnNode::new(&title, vec![format!("as {layer} 0")], vec![territory]);
     }
     if raw {
         let groups = count(drive.part_pages() / drive.group_pages(), "group");
@@ -191,7 +192,7 @@ fn member(drive: &Resolved, index: u32) -> Node {
                 }
             ),
         ];
-        return Node::new(&title, lines, vec![flash(drive)]);
+        return DrawnNode::new(&title, lines, vec![flash(drive)]);
     }
     let run = match ftl.gc.run {
         GcRun::Steps => "page by page",
@@ -205,15 +206,15 @@ fn member(drive: &Resolved, index: u32) -> Node {
     );
     let mut lines = vec![format!("map {}: {}", ftl.map, drive.map().summary)];
     match drive.map().below {
-        Below::Itself => lines.clear(),
-        Below::Mapped => {
+        BackendKind::Itself => lines.clear(),
+        BackendKind::Mapped => {
             let (entries, tables) = (drive.cache_entries(), drive.translation_pages());
             lines.push(format!("{entries} entries in the cache; tables of {}", count(tables, "page")));
         }
-        Below::Blocks => {
+        BackendKind::Blocks => {
             let logs = ftl.log_blocks.map_or("all spare blocks".into(), |logs| logs.to_string());
             lines.extend([sizes, format!("log blocks of a plane: {logs}")]);
-            return Node::new(&title, lines, vec![flash(drive)]);
+            return DrawnNode::new(&title, lines, vec![flash(drive)]);
         }
     }
     lines.extend([
@@ -221,7 +222,7 @@ fn member(drive: &Resolved, index: u32) -> Node {
         format!("GC below {} % free, {} victims, {run}", round(ftl.gc.threshold * 100.0), ftl.gc.victim),
     ]);
     lines.extend(streams_and_wear(drive));
-    Node::new(&title, lines, vec![flash(drive)])
+    DrawnNode::new(&title, lines, vec![flash(drive)])
 }
 
 /// Lines about features that few drives have.
@@ -243,7 +244,7 @@ fn streams_and_wear(drive: &Resolved) -> Vec<String> {
     lines
 }
 
-fn flash(drive: &Resolved) -> Node {
+fn flash(drive: &Resolved) -> DrawnNode {
     let (flash, timing) = (&drive.spec.flash, &drive.timing);
     let unit = match flash.busy_unit {
         BusyUnit::Chip => "a chip",
@@ -289,7 +290,7 @@ fn flash(drive: &Resolved) -> Node {
     } else {
         die.extend([times, transfer]);
     }
-    Node::new("flash", lines, vec![Node::new("die", die, Vec::new())])
+    DrawnNode::new("flash", lines, vec![DrawnNode::new("die", die, Vec::new())])
 }
 
 /// Which channels, chips or dies a member has.

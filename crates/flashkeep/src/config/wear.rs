@@ -4,12 +4,12 @@ use super::check::{Check, Resolved};
 use super::keys::DriveSpec;
 use crate::blocks::{victim, wear};
 use crate::error::DriveError;
-use crate::mapping::{self, Below};
+use crate::mapping::{self, BackendKind};
 use crate::schemes::{self, Members};
 
 /// Open blocks of a plane, one for each stream of pages.
 pub(super) fn streams(spec: &DriveSpec) -> u8 {
-    let tables = mapping::named(&spec.ftl.map).is_some_and(|map| map.below == Below::Mapped);
+    let tables = mapping::named(&spec.ftl.map).is_some_and(|map| map.below == BackendKind::Mapped);
     spec.ftl.streams + u8::from(spec.ftl.gc.separate) + u8::from(tables)
 }
 

@@ -1,7 +1,7 @@
 //! The flash of one drive as the only device of a simulation.
 
 use super::{Age, BlockDevice, DeviceStatistics, InjectFaults, Inspect, Observe, Recover, Snapshot};
-use crate::drive::{Alone, Counters, Drive, Fault, HostRequest, Life, Logs, Recovery};
+use crate::drive::{Alone, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery};
 use crate::engine::{Contents, LeafId, Page};
 use crate::ftl::ageing::{Model, Wish};
 use crate::image::{Reader, Writer};
@@ -73,7 +73,7 @@ impl<C: Contents> Inspect<C> for Drive<C> {
     }
 
     #[inline(always)]
-    fn life(&self) -> &Life {
+    fn life(&self) -> &DriveLife {
         Drive::life(self)
     }
 
@@ -164,7 +164,7 @@ impl<C: Contents> Age for Drive<C> {
 }
 
 impl<C: Contents> Observe for Drive<C> {
-    fn log(&mut self, log: Box<dyn Logs>) {
+    fn log(&mut self, log: Box<dyn DeviceObserver>) {
         self.log_operations(Box::new(Alone(log)));
     }
 

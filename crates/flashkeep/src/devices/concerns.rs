@@ -2,9 +2,10 @@
 //! one.
 
 use super::{
-    Age, BlockDevice, Device, DeviceSet, DeviceStatistics, InjectFaults, Inspect, Observe, Recover, Snapshot,
+    Age, AnyDevice, BlockDevice, DeviceSet, DeviceStatistics, InjectFaults, Inspect, Observe, Recover,
+    Snapshot,
 };
-use crate::drive::{Counters, Drive, Fault, HostRequest, Life, Logs, Recovery};
+use crate::drive::{Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery};
 use crate::engine::{Contents, LeafId, Page};
 use crate::ftl::ageing::{Model, Wish};
 use crate::image::{Reader, Writer};
@@ -20,9 +21,9 @@ impl<C: Contents> BlockDevice<C> for DeviceSet<C> {
         let Some((now, at)) = self.agenda.pop_due(until) else { return false };
         self.now = now;
         match &mut self.places[at].device {
-            Device::Flash(drive) => drive.step(now),
-            Device::Disk(disk) => disk.step(now),
-            Device::Memory(_) => unreachable!("a memory has no events"),
+            AnyDevice::Flash(drive) => drive.step(now),
+            AnyDevice::Disk(disk) => disk.step(now),
+            AnyDevice::Memory(_) => unreachable!("a memory has no events"),
         };
         self.take_off(at);
         true
@@ -39,7 +40,7 @@ impl<C: Contents> BlockDevice<C> for DeviceSet<C> {
 
     #[inline]
     fn prefetch(&self, leaf: LeafId, page: Page) {
-        if let (Device::Flash(drive), leaf) = self.find(leaf) {
+        if let (AnyDevice::Flash(drive), leaf) = self.find(leaf) {
             drive.prefetch(leaf, page);
         }
     }
@@ -47,9 +48,9 @@ impl<C: Contents> BlockDevice<C> for DeviceSet<C> {
     fn set_untimed(&mut self, untimed: bool) {
         for place in &mut self.places {
             match &mut place.device {
-                Device::Flash(drive) => drive.set_untimed(untimed),
-                Device::Disk(disk) => disk.set_untimed(untimed),
-                Device::Memory(memory) => memory.set_untimed(untimed),
+                AnyDevice::Flash(drive) => drive.set_untimed(untimed),
+                AnyDevice::Disk(disk) => disk.set_untimed(untimed),
+                AnyDevice::Memory(memory) => memory.set_untimed(untimed),
             }
         }
     }
@@ -67,9 +68,9 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
     fn counters(&self) -> Counters {
         let mut all = Counters::default();
         self.devices().for_each(|device| match device {
-            Device::Flash(drive) => all.append(drive.counters()),
-            Device::Disk(disk) => all.append(disk.counters()),
-            Device::Memory(_) => {}
+            AnyDevice::Flash(drive) => all.append(drive.counters()),
+            AnyDevice::Disk(disk) => all.append(disk.counters()),
+            AnyDevice::Memory(_) => {}
         });
         all
     }
@@ -77,9 +78,9 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
     fn reset_counters(&mut self) {
         for place in &mut self.places {
             match &mut place.device {
-                Device::Flash(drive) => drive.reset_counters(),
-                Device::Disk(disk) => disk.reset_counters(),
-                Device::Memory(_) => {}
+                AnyDevice::Flash(drive) => drive.reset_counters(),
+                AnyDevice::Disk(disk) => disk.reset_counters(),
+                AnyDevice::Memory(_) => {}
             }
         }
     }
@@ -102,41 +103,41 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
         self.drives().map(Drive::filled).fold((0, 0), sum)
     }
 
-    fn life(&self) -> &Life {
+    fn life(&self) -> &DriveLife {
         &self.life
     }
 
     fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics> {
-        let statistics = |device: &Device<C>| match device {
-            Device::Flash(drive) => DeviceStatistics {
+        let statistics = |device: &AnyDevice<C>| match device {
+            AnyDevice::Flash(drive) => DeviceStatistics {
                 counters: drive.counters().clone(),
                 busy: [drive.channel_busy(), drive.unit_busy()],
                 erases: drive.erases(),
                 expired: drive.life().expired,
                 disk: None,
             },
-            Device::Disk(disk) => DeviceStatistics {
+            AnyDevice::Disk(disk) => DeviceStatistics {
                 counters: disk.counters().clone(),
                 disk: Some(disk.statistics(until)),
                 ..DeviceStatistics::default()
             },
-            Device::Memory(_) => DeviceStatistics::default(),
+            AnyDevice::Memory(_) => DeviceStatistics::default(),
         };
         self.devices().map(statistics).collect()
     }
 
     fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.contents_of(leaf, page),
-            (Device::Disk(disk), _) => disk.contents_of(page),
-            (Device::Memory(memory), _) => memory.contents(page.0),
+            (AnyDevice::Flash(drive), leaf) => drive.contents_of(leaf, page),
+            (AnyDevice::Disk(disk), _) => disk.contents_of(page),
+            (AnyDevice::Memory(memory), _) => memory.contents(page.0),
         }
     }
 
     fn drive(&self, device: u16) -> Option<&Drive<C>> {
         match &self.places[usize::from(device)].device {
-            Device::Flash(drive) => Some(drive),
-            Device::Disk(_) | Device::Memory(_) => None,
+            AnyDevice::Flash(drive) => Some(drive),
+            AnyDevice::Disk(_) | AnyDevice::Memory(_) => None,
         }
     }
 
@@ -157,9 +158,9 @@ impl<C: Contents> Snapshot for DeviceSet<C> {
     fn save(&self, image: &mut Writer) {
         for device in self.devices() {
             match device {
-                Device::Flash(drive) => drive.save(image),
-                Device::Disk(disk) => disk.save(image),
-                Device::Memory(memory) => image.put(&memory.image()),
+                AnyDevice::Flash(drive) => drive.save(image),
+                AnyDevice::Disk(disk) => disk.save(image),
+                AnyDevice::Memory(memory) => image.put(&memory.image()),
             }
         }
     }
@@ -167,15 +168,15 @@ impl<C: Contents> Snapshot for DeviceSet<C> {
     fn load(&mut self, image: &mut Reader) -> Result<(), String> {
         for place in &mut self.places {
             match &mut place.device {
-                Device::Flash(drive) => drive.load(image)?,
-                Device::Disk(disk) => disk.load(image)?,
-                Device::Memory(memory) => memory.restore(image.take()?),
+                AnyDevice::Flash(drive) => drive.load(image)?,
+                AnyDevice::Disk(disk) => disk.load(image)?,
+                AnyDevice::Memory(memory) => memory.restore(image.take()?),
             }
         }
-        let last = |device: &Device<C>| match device {
-            Device::Flash(drive) => Some(drive.last_number()),
-            Device::Disk(disk) => disk.last_number(),
-            Device::Memory(_) => None,
+        let last = |device: &AnyDevice<C>| match device {
+            AnyDevice::Flash(drive) => Some(drive.last_number()),
+            AnyDevice::Disk(disk) => disk.last_number(),
+            AnyDevice::Memory(_) => None,
         };
         if self.numbers.is_some() {
             self.numbers = self.devices().filter_map(last).max();
@@ -189,14 +190,14 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
         let at = usize::from(device);
         self.now = now;
         match &mut self.places[at].device {
-            Device::Flash(drive) => drive.fail(now, what, lasting),
-            Device::Disk(disk) => match what {
+            AnyDevice::Flash(drive) => drive.fail(now, what, lasting),
+            AnyDevice::Disk(disk) => match what {
                 Fault::DiskPage(page) if lasting => disk.lose_page(now, page),
                 Fault::DiskPage(page) => disk.fail_page(now, page),
                 _ if lasting => disk.fail(now),
                 _ => disk.forget(now),
             },
-            Device::Memory(memory) => memory.fail(lasting),
+            AnyDevice::Memory(memory) => memory.fail(lasting),
         }
         self.take_off(at);
     }
@@ -205,9 +206,9 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
         let at = usize::from(device);
         self.now = now;
         match &mut self.places[at].device {
-            Device::Flash(drive) => drive.renew(now, what),
-            Device::Disk(disk) => disk.renew(now),
-            Device::Memory(memory) => memory.renew(),
+            AnyDevice::Flash(drive) => drive.renew(now, what),
+            AnyDevice::Disk(disk) => disk.renew(now),
+            AnyDevice::Memory(memory) => memory.renew(),
         }
         self.take_off(at);
         self.sum_up_lives();
@@ -215,17 +216,17 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
 
     fn is_dead(&self, leaf: LeafId) -> bool {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.is_dead(leaf),
-            (Device::Disk(disk), _) => disk.is_dead(),
-            (Device::Memory(memory), _) => memory.is_dead(),
+            (AnyDevice::Flash(drive), leaf) => drive.is_dead(leaf),
+            (AnyDevice::Disk(disk), _) => disk.is_dead(),
+            (AnyDevice::Memory(memory), _) => memory.is_dead(),
         }
     }
 
     fn is_healthy(&self) -> bool {
         self.devices().all(|device| match device {
-            Device::Flash(drive) => drive.is_sound(),
-            Device::Disk(disk) => disk.is_sound(),
-            Device::Memory(memory) => !memory.is_dead(),
+            AnyDevice::Flash(drive) => drive.is_sound(),
+            AnyDevice::Disk(disk) => disk.is_sound(),
+            AnyDevice::Memory(memory) => !memory.is_dead(),
         })
     }
 }
@@ -234,9 +235,9 @@ impl<C: Contents> Recover for DeviceSet<C> {
     fn expect_power_cuts(&mut self) {
         self.numbers = Some(0);
         self.devices_mut().for_each(|device| match device {
-            Device::Flash(drive) => drive.expect_power_cuts(),
-            Device::Disk(disk) => disk.expect_power_cuts(),
-            Device::Memory(_) => {}
+            AnyDevice::Flash(drive) => drive.expect_power_cuts(),
+            AnyDevice::Disk(disk) => disk.expect_power_cuts(),
+            AnyDevice::Memory(_) => {}
         });
     }
 
@@ -246,9 +247,9 @@ impl<C: Contents> Recover for DeviceSet<C> {
         self.done.clear();
         for at in 0..self.places.len() {
             let recovery = match &mut self.places[at].device {
-                Device::Flash(drive) => drive.cut_power(now),
-                Device::Disk(disk) => disk.cut_power(now),
-                Device::Memory(_) => Recovery { ready: now, ..Recovery::default() },
+                AnyDevice::Flash(drive) => drive.cut_power(now),
+                AnyDevice::Disk(disk) => disk.cut_power(now),
+                AnyDevice::Memory(_) => Recovery { ready: now, ..Recovery::default() },
             };
             all.ready = all.ready.max(recovery.ready);
             (all.reads, all.erases) = (all.reads + recovery.reads, all.erases + recovery.erases);
@@ -269,7 +270,7 @@ impl<C: Contents> Age for DeviceSet<C> {
 
     /// Each device draws a stream of its own.
     fn begin_ageing(&mut self, device: u16, model: Model, wish: &Wish, seed: u64, leaves: u16) {
-        if let Device::Flash(drive) = &mut self.places[usize::from(device)].device {
+        if let AnyDevice::Flash(drive) = &mut self.places[usize::from(device)].device {
             drive.begin_ageing(model, wish, seed.wrapping_add(u64::from(device)), leaves);
         }
     }
@@ -280,8 +281,8 @@ impl<C: Contents> Age for DeviceSet<C> {
 
     fn has_slot(&self, leaf: LeafId, page: Page) -> bool {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.has_slot(leaf, page),
-            (Device::Disk(_) | Device::Memory(_), _) => true,
+            (AnyDevice::Flash(drive), leaf) => drive.has_slot(leaf, page),
+            (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => true,
         }
     }
 
@@ -291,11 +292,11 @@ impl<C: Contents> Age for DeviceSet<C> {
 }
 
 impl<C: Contents> Observe for DeviceSet<C> {
-    fn log(&mut self, log: Box<dyn Logs>) {
+    fn log(&mut self, log: Box<dyn DeviceObserver>) {
         self.devices_mut().for_each(|device| match device {
-            Device::Flash(drive) => drive.keep_told(),
-            Device::Disk(disk) => disk.keep_told(),
-            Device::Memory(_) => {}
+            AnyDevice::Flash(drive) => drive.keep_told(),
+            AnyDevice::Disk(disk) => disk.keep_told(),
+            AnyDevice::Memory(_) => {}
         });
         self.logs.push(log);
     }

@@ -7,10 +7,10 @@ mod alone;
 mod concerns;
 mod set;
 
-pub use set::{Device, DeviceSet};
+pub use set::{AnyDevice, DeviceSet};
 
-use crate::disk::Statistics;
-use crate::drive::{Counters, Drive, Fault, HostRequest, Life, Logs, Recovery};
+use crate::disk::DiskStatistics;
+use crate::drive::{Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery};
 use crate::engine::{Contents, LeafId, Leaves, Page};
 use crate::ftl::ageing::{Model, Wish};
 use crate::image::{Reader, Writer};
@@ -48,7 +48,7 @@ pub struct DeviceStatistics {
     /// Blocks that have had all their erases.
     pub expired: u32,
     /// For a disk: its time by activity.
-    pub disk: Option<Statistics>,
+    pub disk: Option<DiskStatistics>,
 }
 
 /// Read access to counters and states, without side effects.
@@ -66,7 +66,7 @@ pub trait Inspect<C: Contents> {
     /// Valid pages, and pages there are.
     fn filled(&self) -> (u64, u64);
     /// The worn-out blocks of all drives together.
-    fn life(&self) -> &Life;
+    fn life(&self) -> &DriveLife;
     /// The statistics of each device of a set at that instant; empty for a lone drive.
     fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics>;
     /// The contents of a backend's page; none if the page does not exist or cannot be read.
@@ -130,7 +130,7 @@ pub trait Age {
 /// Logs of operations.
 pub trait Observe {
     /// Tells a log what each drive does, besides other logs.
-    fn log(&mut self, log: Box<dyn Logs>);
+    fn log(&mut self, log: Box<dyn DeviceObserver>);
     /// Passes a request of the host on to the logs.
     fn tell_request(&mut self, request: &HostRequest);
     /// The notes of the logs on a run that ended at `end`.

@@ -4,13 +4,13 @@
 //! reports them with these numbers; events are ordered by instant, then device.
 
 use crate::disk::Disk;
-use crate::drive::{Drive, Life, Logs, Nvram, Told};
-use crate::engine::{Below, Command, Contents, Done, LeafId, Leaves, Page, Spare, Ticket};
+use crate::drive::{DeviceObserver, Drive, DriveLife, Nvram, Told};
+use crate::engine::{BackendView, Command, Contents, Done, LeafId, Leaves, Page, Spare, Ticket};
 use crate::kernel::{Agenda, SimTime, Span};
 
 /// One device of a set.
 #[derive(Clone)]
-pub enum Device<C> {
+pub enum AnyDevice<C> {
     /// A drive's flash.
     Flash(Box<Drive<C>>),
     /// A disk.
@@ -21,15 +21,15 @@ pub enum Device<C> {
 
 /// A device, and the numbers of its backends.
 #[derive(Clone)]
-pub(super) struct Place<C> {
-    pub(super) device: Device<C>,
+pub(super) struct PlacedDevice<C> {
+    pub(super) device: AnyDevice<C>,
     /// Its first leaf's number.
     first: u16,
 }
 
 /// Drives, disks and memories side by side.
 pub struct DeviceSet<C> {
-    pub(super) places: Vec<Place<C>>,
+    pub(super) places: Vec<PlacedDevice<C>>,
     /// The place of each leaf.
     place_of: Vec<u16>,
     pub(super) agenda: Agenda,
@@ -37,8 +37,8 @@ pub struct DeviceSet<C> {
     pub(super) now: SimTime,
     /// The time of a request that the memory of the controller above serves.
     pub(super) memory: Span,
-    pub(super) life: Life,
-    pub(super) logs: Vec<Box<dyn Logs>>,
+    pub(super) life: DriveLife,
+    pub(super) logs: Vec<Box<dyn DeviceObserver>>,
     /// In runs with power cuts: the number of the last write. OOB metadata has it, so that recovery finds the newest of
     /// copies on several drives.
     pub(super) numbers: Option<u64>,
@@ -64,12 +64,12 @@ impl<C: Clone> Clone for DeviceSet<C> {
 impl<C: Contents> DeviceSet<C> {
     /// A set of these devices, each with its number of leaves, below a controller whose memory takes this time to serve.
     #[must_use]
-    pub fn new(devices: Vec<(Device<C>, u16)>, memory: Span) -> Self {
+    pub fn new(devices: Vec<(AnyDevice<C>, u16)>, memory: Span) -> Self {
         let agenda = Agenda::new(devices.len());
         let mut place_of = Vec::new();
         let mut places = Vec::new();
         for (at, (device, leaves)) in devices.into_iter().enumerate() {
-            places.push(Place { device, first: place_of.len() as u16 });
+            places.push(PlacedDevice { device, first: place_of.len() as u16 });
             place_of.extend(std::iter::repeat_n(at as u16, usize::from(leaves)));
         }
         DeviceSet {
@@ -79,57 +79,58 @@ impl<C: Contents> DeviceSet<C> {
             done: Vec::new(),
             now: SimTime::ZERO,
             memory,
-            life: Life::endless(),
+            life: DriveLife::endless(),
             logs: Vec::new(),
             numbers: None,
         }
     }
 
     /// The devices, in order of leaves.
-    pub fn devices(&self) -> impl Iterator<Item = &Device<C>> {
+    pub fn devices(&self) -> impl Iterator<Item = &AnyDevice<C>> {
         self.places.iter().map(|place| &place.device)
     }
 
     /// The same, to be changed.
-    pub fn devices_mut(&mut self) -> impl Iterator<Item = &mut Device<C>> {
+    pub fn devices_mut(&mut self) -> impl Iterator<Item = &mut AnyDevice<C>> {
         self.places.iter_mut().map(|place| &mut place.device)
     }
 
     /// Whether no operation waits or is in progress.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        let still = |device: &Device<C>| match device {
-            Device::Flash(drive) => drive.is_quiet(),
-            Device::Disk(disk) => disk.is_quiet(),
-            Device::Memory(_) => true,
+        let still = |device: &AnyDevice<C>| match device {
+            AnyDevice::Flash(drive) => drive.is_quiet(),
+            AnyDevice::Disk(disk) => disk.is_quiet(),
+            AnyDevice::Memory(_) => true,
         };
         self.done.is_empty() && self.devices().all(still)
     }
 
     /// The device that a leaf belongs to, and the leaf's number there.
     #[inline]
-    pub(super) fn find(&self, leaf: LeafId) -> (&Device<C>, LeafId) {
+    pub(super) fn find(&self, leaf: LeafId) -> (&AnyDevice<C>, LeafId) {
         let place = &self.places[usize::from(self.place_of[usize::from(leaf.0)])];
         (&place.device, LeafId(leaf.0 - place.first))
     }
 
     /// The same, to be changed.
-    fn find_mut(&mut self, leaf: LeafId) -> (&mut Device<C>, LeafId) {
-        let Place { device, first } = &mut self.places[usize::from(self.place_of[usize::from(leaf.0)])];
+    fn find_mut(&mut self, leaf: LeafId) -> (&mut AnyDevice<C>, LeafId) {
+        let PlacedDevice { device, first } =
+            &mut self.places[usize::from(self.place_of[usize::from(leaf.0)])];
         (device, LeafId(leaf.0 - *first))
     }
 
     pub(super) fn drives(&self) -> impl Iterator<Item = &Drive<C>> {
         self.devices().filter_map(|device| match device {
-            Device::Flash(drive) => Some(&**drive),
-            Device::Disk(_) | Device::Memory(_) => None,
+            AnyDevice::Flash(drive) => Some(&**drive),
+            AnyDevice::Disk(_) | AnyDevice::Memory(_) => None,
         })
     }
 
     pub(super) fn drives_mut(&mut self) -> impl Iterator<Item = &mut Drive<C>> {
         self.places.iter_mut().filter_map(|place| match &mut place.device {
-            Device::Flash(drive) => Some(&mut **drive),
-            Device::Disk(_) | Device::Memory(_) => None,
+            AnyDevice::Flash(drive) => Some(&mut **drive),
+            AnyDevice::Disk(_) | AnyDevice::Memory(_) => None,
         })
     }
 
@@ -139,11 +140,11 @@ impl<C: Contents> DeviceSet<C> {
         if !self.logs.is_empty() {
             self.pass_on(at);
         }
-        let Place { device, first } = &mut self.places[at];
+        let PlacedDevice { device, first } = &mut self.places[at];
         let (next, wears, all) = match device {
-            Device::Flash(drive) => (drive.next_event(), drive.life().expired > 0, drive.done()),
-            Device::Disk(disk) => (disk.next_event(), false, disk.done()),
-            Device::Memory(_) => return,
+            AnyDevice::Flash(drive) => (drive.next_event(), drive.life().expired > 0, drive.done()),
+            AnyDevice::Disk(disk) => (disk.next_event(), false, disk.done()),
+            AnyDevice::Memory(_) => return,
         };
         self.agenda.set(at, next);
         for mut done in all.drain(..) {
@@ -160,7 +161,7 @@ impl<C: Contents> DeviceSet<C> {
     /// Blocks of some drive have had all their erases.
     #[cold]
     pub(super) fn sum_up_lives(&mut self) {
-        let mut all = Life::endless();
+        let mut all = DriveLife::endless();
         self.drives().for_each(|drive| all.add(drive.life()));
         self.life = all;
     }
@@ -172,73 +173,73 @@ impl<C: Contents> DeviceSet<C> {
     pub(super) fn pass_on(&mut self, at: usize) {
         let (device, logs) = (at as u16, &mut self.logs);
         match &mut self.places[at].device {
-            Device::Flash(drive) => drive.take_told().for_each(|told| {
+            AnyDevice::Flash(drive) => drive.take_told().for_each(|told| {
                 logs.iter_mut().for_each(|log| match &told {
                     Told::Operation(operation) => log.add(device, operation),
                     Told::Hold(hold) => log.hold(device, hold),
                 });
             }),
-            Device::Disk(disk) => disk
+            AnyDevice::Disk(disk) => disk
                 .take_told()
                 .for_each(|access| logs.iter_mut().for_each(|log| log.access(device, &access))),
-            Device::Memory(_) => {}
+            AnyDevice::Memory(_) => {}
         }
     }
 }
 
-impl<C: Contents> Below for DeviceSet<C> {
+impl<C: Contents> BackendView for DeviceSet<C> {
     fn backlog(&self, leaf: LeafId, page: Page) -> Span {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.backlog_at(self.now, leaf, page),
-            (Device::Disk(disk), _) => disk.backlog_at(self.now),
-            (Device::Memory(_), _) => Span::ZERO,
+            (AnyDevice::Flash(drive), leaf) => drive.backlog_at(self.now, leaf, page),
+            (AnyDevice::Disk(disk), _) => disk.backlog_at(self.now),
+            (AnyDevice::Memory(_), _) => Span::ZERO,
         }
     }
 
     fn wear(&self, leaf: LeafId) -> u64 {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.wear(leaf),
-            (Device::Disk(disk), leaf) => disk.wear(leaf),
-            (Device::Memory(_), _) => 0,
+            (AnyDevice::Flash(drive), leaf) => drive.wear(leaf),
+            (AnyDevice::Disk(disk), leaf) => disk.wear(leaf),
+            (AnyDevice::Memory(_), _) => 0,
         }
     }
 
     fn erase_blocks(&self, leaf: LeafId) -> u64 {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.erase_blocks(leaf),
-            (Device::Disk(_) | Device::Memory(_), _) => 0,
+            (AnyDevice::Flash(drive), leaf) => drive.erase_blocks(leaf),
+            (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => 0,
         }
     }
 
     fn room(&self, leaf: LeafId) -> u64 {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.room(leaf),
-            (Device::Disk(disk), leaf) => disk.room(leaf),
-            (Device::Memory(_), _) => u64::MAX,
+            (AnyDevice::Flash(drive), leaf) => drive.room(leaf),
+            (AnyDevice::Disk(disk), leaf) => disk.room(leaf),
+            (AnyDevice::Memory(_), _) => u64::MAX,
         }
     }
 
     fn holds(&self, leaf: LeafId, page: Page) -> bool {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.holds(leaf, page),
-            (Device::Disk(disk), leaf) => disk.holds(leaf, page),
-            (Device::Memory(memory), _) => memory.holds(page.0),
+            (AnyDevice::Flash(drive), leaf) => drive.holds(leaf, page),
+            (AnyDevice::Disk(disk), leaf) => disk.holds(leaf, page),
+            (AnyDevice::Memory(memory), _) => memory.holds(page.0),
         }
     }
 
     fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.is_unreadable(leaf, page),
-            (Device::Disk(disk), leaf) => disk.is_unreadable(leaf, page),
-            (Device::Memory(memory), _) => memory.is_unreadable(page.0),
+            (AnyDevice::Flash(drive), leaf) => drive.is_unreadable(leaf, page),
+            (AnyDevice::Disk(disk), leaf) => disk.is_unreadable(leaf, page),
+            (AnyDevice::Memory(memory), _) => memory.is_unreadable(page.0),
         }
     }
 
     fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.spare(leaf, page),
-            (Device::Disk(disk), leaf) => disk.spare(leaf, page),
-            (Device::Memory(_), _) => None,
+            (AnyDevice::Flash(drive), leaf) => drive.spare(leaf, page),
+            (AnyDevice::Disk(disk), leaf) => disk.spare(leaf, page),
+            (AnyDevice::Memory(_), _) => None,
         }
     }
 
@@ -248,23 +249,23 @@ impl<C: Contents> Below for DeviceSet<C> {
 
     fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.is_erased(leaf, page),
-            (Device::Disk(_) | Device::Memory(_), _) => false,
+            (AnyDevice::Flash(drive), leaf) => drive.is_erased(leaf, page),
+            (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => false,
         }
     }
 
     fn remaps(&self, leaf: LeafId) -> bool {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.remaps(leaf),
-            (Device::Disk(_), _) => false,
-            (Device::Memory(_), _) => true,
+            (AnyDevice::Flash(drive), leaf) => drive.remaps(leaf),
+            (AnyDevice::Disk(_), _) => false,
+            (AnyDevice::Memory(_), _) => true,
         }
     }
 
     fn has_failed(&self, leaf: LeafId, page: Page) -> bool {
         match self.find(leaf) {
-            (Device::Flash(drive), leaf) => drive.has_failed(leaf, page),
-            (Device::Disk(_) | Device::Memory(_), _) => false,
+            (AnyDevice::Flash(drive), leaf) => drive.has_failed(leaf, page),
+            (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => false,
         }
     }
 }
@@ -273,9 +274,9 @@ impl<C: Contents> Leaves<C> for DeviceSet<C> {
     fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
         self.now = now;
         let at = usize::from(self.place_of[usize::from(leaf.0)]);
-        let Place { device, first } = &mut self.places[at];
+        let PlacedDevice { device, first } = &mut self.places[at];
         match device {
-            Device::Flash(drive) => {
+            AnyDevice::Flash(drive) => {
                 if let Some(last) = self.numbers {
                     drive.number_from(last);
                 }
@@ -285,13 +286,13 @@ impl<C: Contents> Leaves<C> for DeviceSet<C> {
                 }
                 self.take_off(at);
             }
-            Device::Disk(disk) => {
+            AnyDevice::Disk(disk) => {
                 disk.number_from(self.numbers.unwrap_or_default());
                 disk.submit(now, LeafId(leaf.0 - *first), command, ticket, contents);
                 self.numbers = disk.last_number();
                 self.take_off(at);
             }
-            Device::Memory(memory) => {
+            AnyDevice::Memory(memory) => {
                 memory.ask(now, leaf, command, ticket, contents, &mut self.done);
             }
         }
@@ -303,22 +304,22 @@ impl<C: Contents> Leaves<C> for DeviceSet<C> {
 
     fn disown(&mut self, leaf: LeafId, page: Page) {
         match self.find_mut(leaf) {
-            (Device::Flash(drive), leaf) => drive.disown(leaf, page),
-            (Device::Disk(disk), leaf) => disk.disown(leaf, page),
-            (Device::Memory(_), _) => {}
+            (AnyDevice::Flash(drive), leaf) => drive.disown(leaf, page),
+            (AnyDevice::Disk(disk), leaf) => disk.disown(leaf, page),
+            (AnyDevice::Memory(_), _) => {}
         }
     }
 
     fn spoil(&mut self, leaf: LeafId, page: Page) {
         match self.find_mut(leaf) {
-            (Device::Flash(drive), leaf) => drive.spoil(leaf, page),
-            (Device::Disk(disk), leaf) => disk.spoil(leaf, page),
-            (Device::Memory(_), _) => {}
+            (AnyDevice::Flash(drive), leaf) => drive.spoil(leaf, page),
+            (AnyDevice::Disk(disk), leaf) => disk.spoil(leaf, page),
+            (AnyDevice::Memory(_), _) => {}
         }
     }
 
     fn note_refusal(&mut self, now: SimTime, leaf: LeafId) {
-        if let (Device::Flash(drive), leaf) = self.find_mut(leaf) {
+        if let (AnyDevice::Flash(drive), leaf) = self.find_mut(leaf) {
             drive.note_refusal(now, leaf);
         }
     }

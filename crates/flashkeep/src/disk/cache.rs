@@ -3,39 +3,39 @@
 //! before it has room, or that is larger than the cache, is acknowledged when it is on the platter.
 
 use super::Disk;
-use super::queue::Op;
+use super::queue::DiskOp;
 use crate::disk::DISK_SECTOR_BYTES;
-use crate::engine::{Contents, Done, Part};
+use crate::engine::{CompletionPart, Contents, Done};
 use crate::kernel::{Id, SimTime};
 use std::collections::VecDeque;
 
 /// Memory for writes, in bytes.
 #[derive(Clone, Debug)]
-pub(super) struct Cache<C> {
+pub(super) struct DiskCache<C> {
     size: u64,
     used: u64,
     /// What the write under way takes, and until when.
     leaving: (SimTime, u64),
-    waiting: VecDeque<Id<Op<C>>>,
+    waiting: VecDeque<Id<DiskOp<C>>>,
 }
 
-impl<C> Cache<C> {
+impl<C> DiskCache<C> {
     pub(super) fn new(size: u64) -> Self {
-        Cache { size, used: 0, leaving: (SimTime::ZERO, 0), waiting: VecDeque::new() }
+        DiskCache { size, used: 0, leaving: (SimTime::ZERO, 0), waiting: VecDeque::new() }
     }
 
     pub(super) fn empty(&mut self) {
-        *self = Cache::new(self.size);
+        *self = DiskCache::new(self.size);
     }
 }
 
 impl<C: Contents> Disk<C> {
-    fn cache_bytes(&self, op: Id<Op<C>>) -> u64 {
+    fn cache_bytes(&self, op: Id<DiskOp<C>>) -> u64 {
         self.queue.ops[op].sectors * u64::from(DISK_SECTOR_BYTES)
     }
 
     /// A write has come.
-    pub(super) fn offer_to_cache(&mut self, now: SimTime, op: Id<Op<C>>) {
+    pub(super) fn offer_to_cache(&mut self, now: SimTime, op: Id<DiskOp<C>>) {
         if self.cache_bytes(op) <= self.cache.size {
             self.cache.waiting.push_back(op);
             self.make_room(now);
@@ -55,16 +55,16 @@ impl<C: Contents> Disk<C> {
             self.cache.waiting.pop_front();
             self.cache.used += bytes;
             let service = self.through_memory(self.queue.ops[op].sectors);
-            let Op { ticket, command, .. } = self.queue.ops[op];
+            let DiskOp { ticket, command, .. } = self.queue.ops[op];
             let done = Done::at(ticket, command.count.into(), now + service);
-            self.done.push(Done { part: Part::Acknowledged, service, ..done });
+            self.done.push(Done { part: CompletionPart::Acknowledged, service, ..done });
             self.queue.note_cached(op);
         }
         self.queue.refill();
     }
 
     /// A write is on its way to the platter, where it will be at `end`.
-    pub(super) fn leave_cache(&mut self, op: Id<Op<C>>, end: SimTime) {
+    pub(super) fn leave_cache(&mut self, op: Id<DiskOp<C>>, end: SimTime) {
         if self.queue.ops[op].cached {
             self.cache.leaving = (end, self.cache_bytes(op));
         } else {

@@ -1,8 +1,8 @@
 //! Failures: of the whole disk, or of a page that can no longer be read.
 
 use super::serve::{Arm, UnderWay};
-use super::{Disk, Pages};
-use crate::engine::{Command, Contents, Done, Page, Part, Ticket, Verb};
+use super::{Disk, DiskPages};
+use crate::engine::{Command, CompletionPart, Contents, Done, Page, Ticket, Verb};
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Disk<C> {
@@ -17,13 +17,13 @@ impl<C: Contents> Disk<C> {
             let (ticket, command, cached) = (op.ticket, op.command, op.cached);
             if cached {
                 let done = Done::at(ticket, command.count.into(), now);
-                self.done.push(Done { part: Part::Durable, ..done });
+                self.done.push(Done { part: CompletionPart::Durable, ..done });
             } else {
                 self.answer_for_dead(now, &command, ticket);
             }
             self.queue.ops.release(id);
         }
-        self.pages = Pages::new(self.pages.len());
+        self.pages = DiskPages::new(self.pages.len());
         self.forget_fates();
         self.in_memory.clear();
         self.cache.empty();

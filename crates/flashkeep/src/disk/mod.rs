@@ -21,18 +21,18 @@ mod tests;
 
 pub use options::{DISK_SECTOR_BYTES, DiskPowerSpec, DiskSpec, Numbers, Rotation, SeekCurve, SeekSpec};
 pub use seek::{SeekTable, Wrong};
-pub use statistics::Statistics;
-pub use surface::{Place, Surface, sectors_of};
+pub use statistics::DiskStatistics;
+pub use surface::{SectorPlace, Surface, sectors_of};
 
-use crate::drive::{Counters, DiskAccess, Kind};
+use crate::drive::{Counters, DiskAccess, OpKind};
 use crate::engine::{
-    Below, Command, Contents, Done, FixedMap, Flags, LeafId, Leaves, Page, Spare, Ticket, Verb,
+    BackendView, Command, Contents, Done, FixedMap, Flags, LeafId, Leaves, Page, Spare, Ticket, Verb,
 };
 use crate::kernel::{SimTime, Span};
-use cache::Cache;
-use pages::Pages;
+use cache::DiskCache;
+use pages::DiskPages;
 use power::Platter;
-use queue::{Op, Owed, Queue};
+use queue::{DiskOp, DiskQueue, Owed};
 use scheduler::Rule;
 use serve::{Arm, Turning, UnderWay};
 use std::ops::Range;
@@ -59,13 +59,13 @@ pub struct Disk<C> {
     /// When the current command ends.
     free_at: SimTime,
     under_way: UnderWay,
-    queue: Queue<C>,
+    queue: DiskQueue<C>,
     /// The estimated time of the waiting commands.
     queued: Span,
-    pages: Pages<C>,
+    pages: DiskPages<C>,
     /// Which write a page waits for.
     in_memory: FixedMap<u32, u64>,
-    cache: Cache<C>,
+    cache: DiskCache<C>,
     /// When the arm is free and something waits for it.
     wake_at: SimTime,
     sequence: u64,
@@ -77,7 +77,7 @@ pub struct Disk<C> {
     now: SimTime,
     done: Vec<Done<C>>,
     counters: Counters,
-    statistics: Statistics,
+    statistics: DiskStatistics,
     /// What it has done since that was taken last, if anything is told of it.
     told: Option<Vec<DiskAccess>>,
 }
@@ -108,11 +108,11 @@ impl<C: Contents> Disk<C> {
             arm: Arm::default(),
             free_at: SimTime::ZERO,
             under_way: UnderWay::default(),
-            queue: Queue::new(spec.queue_depth),
+            queue: DiskQueue::new(spec.queue_depth),
             queued: Span::ZERO,
-            pages: Pages::new(pages),
+            pages: DiskPages::new(pages),
             in_memory: FixedMap::default(),
-            cache: Cache::new((spec.write_cache_mib * 1_048_576.0) as u64),
+            cache: DiskCache::new((spec.write_cache_mib * 1_048_576.0) as u64),
             wake_at: SimTime::NEVER,
             sequence: 0,
             untimed: false,
@@ -122,7 +122,7 @@ impl<C: Contents> Disk<C> {
             now: SimTime::ZERO,
             done: Vec::new(),
             counters: Counters::new(1),
-            statistics: Statistics::default(),
+            statistics: DiskStatistics::default(),
             told: None,
             surface,
             seeks,
@@ -181,7 +181,7 @@ impl<C: Contents> Disk<C> {
     /// Forgets what has been counted.
     pub fn reset_counters(&mut self) {
         self.counters = Counters::new(1);
-        self.statistics = Statistics::default();
+        self.statistics = DiskStatistics::default();
     }
 
     /// From now on what it does is kept for [`Disk::take_told`].
@@ -195,7 +195,7 @@ impl<C: Contents> Disk<C> {
     }
 
     /// An operation over a run of pages is counted, and told.
-    fn count(&mut self, start: SimTime, end: SimTime, kind: Kind, command: &Command) {
+    fn count(&mut self, start: SimTime, end: SimTime, kind: OpKind, command: &Command) {
         let Command { start: page, count: pages, cause, .. } = *command;
         self.counters.add(0, kind, cause, pages.into());
         if let Some(told) = &mut self.told {
@@ -205,7 +205,7 @@ impl<C: Contents> Disk<C> {
 
     /// Its time by activity until `until`.
     #[must_use]
-    pub fn statistics(&self, until: SimTime) -> Statistics {
+    pub fn statistics(&self, until: SimTime) -> DiskStatistics {
         let mut statistics = self.statistics.clone();
         statistics.rest(until.since(self.free_at), self.standby_after);
         statistics
@@ -277,7 +277,7 @@ impl<C: Contents> Disk<C> {
             return self.wait(now, command, ticket);
         }
         if self.untimed && !command.flags.has(Flags::BEFORE) {
-            self.count(now, now, Kind::Read, command);
+            self.count(now, now, OpKind::Read, command);
         }
         let service = if in_memory { self.through_memory(self.sectors(command)) } else { Span::ZERO };
         self.counters.reads_from_memory += if in_memory { u64::from(command.count) } else { 0 };
@@ -302,7 +302,7 @@ impl<C: Contents> Disk<C> {
             return self.wait(now, command, ticket);
         }
         if !before {
-            self.count(now, now, Kind::Program, command);
+            self.count(now, now, OpKind::Program, command);
         }
         self.answer(ticket, command.count.into(), now, Span::ZERO);
     }
@@ -335,7 +335,7 @@ impl<C: Contents> Disk<C> {
             }));
         }
         let typical = self.typical[usize::from(writes)] + Span(transfer);
-        self.queue.ops[id] = Op {
+        self.queue.ops[id] = DiskOp {
             ticket,
             command: *command,
             sequence: self.sequence,
@@ -345,7 +345,7 @@ impl<C: Contents> Disk<C> {
             owed,
             typical,
             background: command.flags.has(Flags::BACKGROUND),
-            ..Op::default()
+            ..DiskOp::default()
         };
         self.queued += typical;
         self.queue.push(id);
@@ -389,7 +389,7 @@ impl<C: Contents> Leaves<C> for Disk<C> {
     }
 }
 
-impl<C: Contents> Below for Disk<C> {
+impl<C: Contents> BackendView for Disk<C> {
     /// What has been begun, and about what all that waits will take: it has but one arm.
     fn backlog(&self, _leaf: LeafId, _page: Page) -> Span {
         self.backlog_at(self.now)

@@ -15,16 +15,16 @@ struct Chunk<C> {
 
 /// What each page holds.
 #[derive(Clone, Debug)]
-pub(super) struct Pages<C> {
+pub(super) struct DiskPages<C> {
     /// The number of each chunk, counted from 1.
     index: Vec<u32>,
     chunks: Vec<Chunk<C>>,
     len: u32,
 }
 
-impl<C: Contents> Pages<C> {
+impl<C: Contents> DiskPages<C> {
     pub(super) fn new(len: u32) -> Self {
-        Pages { index: vec![0; len.div_ceil(CHUNK) as usize], chunks: Vec::new(), len }
+        DiskPages { index: vec![0; len.div_ceil(CHUNK) as usize], chunks: Vec::new(), len }
     }
 
     pub(super) fn len(&self) -> u32 {

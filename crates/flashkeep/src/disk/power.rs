@@ -9,14 +9,14 @@
 //! have been in progress; each of these is read once, in no particular order.
 
 use super::{Arm, Disk, UnderWay};
-use crate::drive::{Kind, Recovery};
+use crate::drive::{OpKind, Recovery};
 use crate::engine::{Cause, Contents, FixedMap, Page, Spare};
 use crate::kernel::{SimTime, Span, sorted};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A write that may not be on the platter.
 #[derive(Clone, Copy, Debug)]
-struct Coming<C> {
+struct VolatileWrite<C> {
     /// Which command's, and which write of all it is.
     sequence: u64,
     number: u64,
@@ -29,7 +29,7 @@ struct Coming<C> {
 #[derive(Clone, Debug)]
 struct Fate<C> {
     there: Option<(u64, C)>,
-    coming: VecDeque<Coming<C>>,
+    coming: VecDeque<VolatileWrite<C>>,
 }
 
 impl<C: Copy> Fate<C> {
@@ -127,7 +127,7 @@ impl<C: Contents> Disk<C> {
         let there = there.map(|number| (number, self.pages.contents(page)));
         let fate = platter.fates.entry(page).or_insert(Fate { there, coming: VecDeque::new() });
         fate.land(now);
-        fate.coming.push_back(Coming { sequence, number, contents, begins: SimTime::NEVER });
+        fate.coming.push_back(VolatileWrite { sequence, number, contents, begins: SimTime::NEVER });
     }
 
     /// The transfer of a page of this command begins at an instant.
@@ -200,7 +200,7 @@ impl<C: Contents> Disk<C> {
         let reads = if self.dead { 0 } else { reads };
         let turning = now.since(self.free_at);
         self.statistics.rest(turning, self.standby_after);
-        self.counters.add(0, Kind::Read, Cause::Metadata, reads);
+        self.counters.add(0, OpKind::Read, Cause::Metadata, reads);
         if self.untimed {
             self.free_at = now;
             return Recovery { ready: now, reads, erases: 0 };

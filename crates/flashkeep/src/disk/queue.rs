@@ -18,7 +18,7 @@ pub(super) struct Owed<C> {
 
 /// A command that waits.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Op<C> {
+pub(super) struct DiskOp<C> {
     pub(super) ticket: Ticket,
     pub(super) command: Command,
     pub(super) sequence: u64,
@@ -38,12 +38,12 @@ pub(super) struct Op<C> {
     pub(super) behind: u32,
 }
 
-impl<C> Op<C> {
+impl<C> DiskOp<C> {
     pub(super) fn writes(&self) -> bool {
         self.command.verb == Verb::Write
     }
 
-    fn meets(&self, other: &Op<C>) -> bool {
+    fn meets(&self, other: &DiskOp<C>) -> bool {
         let overlap = self.first < other.first + other.sectors && other.first < self.first + self.sectors;
         overlap && (self.writes() || other.writes())
     }
@@ -51,20 +51,20 @@ impl<C> Op<C> {
 
 /// All commands that wait.
 #[derive(Clone, Debug)]
-pub(super) struct Queue<C> {
-    pub(super) ops: Arena<Op<C>>,
-    inside: Vec<Id<Op<C>>>,
+pub(super) struct DiskQueue<C> {
+    pub(super) ops: Arena<DiskOp<C>>,
+    inside: Vec<Id<DiskOp<C>>>,
     /// What is waited for, and what is not.
-    outside: [VecDeque<Id<Op<C>>>; 2],
+    outside: [VecDeque<Id<DiskOp<C>>>; 2],
     /// Places taken by each of the two; what is in the write cache takes none.
     taken: [u32; 2],
     depth: u32,
     candidates: Vec<Candidate>,
 }
 
-impl<C: Clone + Default> Queue<C> {
+impl<C: Clone + Default> DiskQueue<C> {
     pub(super) fn new(depth: u32) -> Self {
-        Queue {
+        DiskQueue {
             ops: Arena::default(),
             inside: Vec::new(),
             outside: Default::default(),
@@ -79,7 +79,7 @@ impl<C: Clone + Default> Queue<C> {
     }
 
     /// A command waits from now on.
-    pub(super) fn push(&mut self, op: Id<Op<C>>) {
+    pub(super) fn push(&mut self, op: Id<DiskOp<C>>) {
         self.ops[op].inside = false;
         let class = usize::from(self.ops[op].background);
         if class == 0 && !self.outside[1].is_empty() {
@@ -90,7 +90,7 @@ impl<C: Clone + Default> Queue<C> {
     }
 
     /// Commands without a waiting request that are still outside are done before one that overlaps them.
-    fn hurry(&mut self, op: Id<Op<C>>) {
+    fn hurry(&mut self, op: Id<DiskOp<C>>) {
         let behind: Vec<_> = self.outside[1].iter().copied().collect();
         let mut wanted = vec![op];
         for &other in behind.iter().rev() {
@@ -98,7 +98,7 @@ impl<C: Clone + Default> Queue<C> {
                 wanted.push(other);
             }
         }
-        let hurried = |one: &Id<Op<C>>| wanted.contains(one);
+        let hurried = |one: &Id<DiskOp<C>>| wanted.contains(one);
         self.outside[1].retain(|one| !hurried(one));
         for one in behind.into_iter().filter(hurried) {
             self.ops[one].background = false;
@@ -120,8 +120,8 @@ impl<C: Clone + Default> Queue<C> {
         }
     }
 
-    fn enter(&mut self, op: Id<Op<C>>) {
-        let meets = |other: &&Id<Op<C>>| self.ops[op].meets(&self.ops[**other]);
+    fn enter(&mut self, op: Id<DiskOp<C>>) {
+        let meets = |other: &&Id<DiskOp<C>>| self.ops[op].meets(&self.ops[**other]);
         let behind = self.inside.iter().filter(meets).count() as u32;
         let (background, cached) = (self.ops[op].background, self.ops[op].cached);
         self.taken[usize::from(background)] += u32::from(!cached);
@@ -133,10 +133,10 @@ impl<C: Clone + Default> Queue<C> {
     }
 
     /// A command in front of one that a request waits for counts as waited for, too.
-    fn promote(&mut self, op: Id<Op<C>>) {
+    fn promote(&mut self, op: Id<DiskOp<C>>) {
         let mut wanted = vec![op];
         for &other in self.inside.iter().rev() {
-            let older = |&one: &Id<Op<C>>| {
+            let older = |&one: &Id<DiskOp<C>>| {
                 self.ops[one].sequence > self.ops[other].sequence && self.ops[one].meets(&self.ops[other])
             };
             if wanted.iter().any(older) {
@@ -151,7 +151,7 @@ impl<C: Clone + Default> Queue<C> {
     }
 
     /// A write that waits is in the cache.
-    pub(super) fn note_cached(&mut self, op: Id<Op<C>>) {
+    pub(super) fn note_cached(&mut self, op: Id<DiskOp<C>>) {
         let this = &mut self.ops[op];
         this.cached = true;
         if this.inside {
@@ -160,10 +160,10 @@ impl<C: Clone + Default> Queue<C> {
     }
 
     /// Takes out what is to be begun, and which way the arm then moves; none where nothing waits.
-    pub(super) fn pick(&mut self, rule: &Rule, head: Head) -> Option<(Id<Op<C>>, bool)> {
+    pub(super) fn pick(&mut self, rule: &Rule, head: Head) -> Option<(Id<DiskOp<C>>, bool)> {
         for background in [false, true] {
             self.candidates.clear();
-            let of_class = |op: &&Op<C>| op.behind == 0 && op.background == background;
+            let of_class = |op: &&DiskOp<C>| op.behind == 0 && op.background == background;
             let ops = self.inside.iter().map(|&op| &self.ops[op]).filter(of_class);
             self.candidates.extend(ops.map(|op| Candidate {
                 sector: op.first,
@@ -181,7 +181,7 @@ impl<C: Clone + Default> Queue<C> {
         None
     }
 
-    fn take(&mut self, at: usize) -> Id<Op<C>> {
+    fn take(&mut self, at: usize) -> Id<DiskOp<C>> {
         let op = self.inside.remove(at);
         self.taken[usize::from(self.ops[op].background)] -= u32::from(!self.ops[op].cached);
         // It had no overlapping command in front of it, so an overlapping command is behind it.
@@ -195,7 +195,7 @@ impl<C: Clone + Default> Queue<C> {
     }
 
     /// Everything that waits, in the order in which it came.
-    pub(super) fn take_all(&mut self) -> Vec<Id<Op<C>>> {
+    pub(super) fn take_all(&mut self) -> Vec<Id<DiskOp<C>>> {
         let mut all = std::mem::take(&mut self.inside);
         all.extend(self.outside.iter_mut().flat_map(std::mem::take));
         all.sort_by_key(|&op| self.ops[op].sequence);

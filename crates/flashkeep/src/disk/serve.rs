@@ -4,12 +4,12 @@
 //! last transferred one, and had arrived when that transfer ended, continues without the first three. A
 //! transfer is the time between two places *along* the disk ([`super::surface`]), switches included.
 
-use super::queue::Op;
+use super::queue::DiskOp;
 use super::scheduler::Head;
-use super::{Disk, Place};
+use super::{Disk, SectorPlace};
 use crate::disk::Rotation;
-use crate::drive::Kind;
-use crate::engine::{Contents, Done, LeafId, Part};
+use crate::drive::OpKind;
+use crate::engine::{CompletionPart, Contents, Done, LeafId};
 use crate::kernel::{Id, Random, SimTime, Span};
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arm {
     /// The last sector's place.
-    place: Place,
+    place: SectorPlace,
     /// The sector behind it; none before anything was done.
     next: Option<u64>,
     /// When the end of the last sector passes, ns along.
@@ -27,7 +27,7 @@ pub(super) struct Arm {
 
 impl Default for Arm {
     fn default() -> Self {
-        Arm { place: Place { cylinder: 0, head: 0, along: 0 }, next: None, along: 0, inwards: true }
+        Arm { place: SectorPlace { cylinder: 0, head: 0, along: 0 }, next: None, along: 0, inwards: true }
     }
 }
 
@@ -92,7 +92,7 @@ impl<C: Contents> Disk<C> {
         self.wake_at = if self.queue.is_empty() { SimTime::NEVER } else { self.free_at };
     }
 
-    fn begin(&mut self, now: SimTime, id: Id<Op<C>>) {
+    fn begin(&mut self, now: SimTime, id: Id<DiskOp<C>>) {
         let (first, sectors, writes) = {
             let op = &self.queue.ops[id];
             (op.first, op.sectors, op.writes())
@@ -133,7 +133,7 @@ impl<C: Contents> Disk<C> {
     }
 
     /// The times to reach a place.
-    fn approach(&mut self, now: u64, place: Place, writes: bool) -> Approach {
+    fn approach(&mut self, now: u64, place: SectorPlace, writes: bool) -> Approach {
         let overhead = self.overhead.0;
         let cylinders = place.cylinder.abs_diff(self.arm.place.cylinder);
         let seek = match cylinders {
@@ -149,7 +149,7 @@ impl<C: Contents> Disk<C> {
     }
 
     /// Tells when each page of a command is done whose transfer starts at `start`, `from` along the disk.
-    fn tell(&mut self, now: SimTime, id: Id<Op<C>>, start: u64, from: u64) {
+    fn tell(&mut self, now: SimTime, id: Id<DiskOp<C>>, start: u64, from: u64) {
         let op = &self.queue.ops[id];
         let (ticket, command, sequence) = (op.ticket, op.command, op.sequence);
         let (first, sectors, cached) = (op.first, op.sectors, op.cached);
@@ -158,8 +158,8 @@ impl<C: Contents> Disk<C> {
         let end = passes(&self.surface, first + sectors - 1);
         let pages = Self::range(&command);
         if op.writes() {
-            self.count(now, end, Kind::Program, &command);
-            let part = if cached { Part::Durable } else { Part::Both };
+            self.count(now, end, OpKind::Program, &command);
+            let part = if cached { CompletionPart::Durable } else { CompletionPart::Both };
             let done = Done::at(ticket, command.count.into(), end);
             self.done.push(Done { part, service: end.since(now), ..done });
             for page in pages.clone() {
@@ -178,7 +178,7 @@ impl<C: Contents> Disk<C> {
             self.under_way = UnderWay { pages, until: end };
             self.leave_cache(id, end);
         } else {
-            self.count(now, end, Kind::Read, &command);
+            self.count(now, end, OpKind::Read, &command);
             for (n, page) in (0u32..).zip(pages) {
                 // Of a part of a page, only that passes.
                 let last = first + (u64::from(n + 1) * self.page_sectors).min(sectors) - 1;

@@ -4,7 +4,7 @@ use crate::kernel::Span;
 
 /// Counts, and times in ns. Of the pairs, the first is of reads, the second of writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
+pub struct DiskStatistics {
     /// Commands that the arm carried out.
     pub operations: u64,
     /// Those that went on where the one before ended, in time.
@@ -31,7 +31,7 @@ pub struct Statistics {
     pub spin_up: u64,
 }
 
-impl Statistics {
+impl DiskStatistics {
     /// Adds idle time; `stopped` says whether the platter was at rest.
     pub(super) fn rest(&mut self, time: Span, standby_after: Span) -> bool {
         let turning = time.0.min(standby_after.0);
@@ -44,7 +44,7 @@ impl Statistics {
 
     /// All of them, by name.
     fn figures(&mut self) -> [&mut u64; 14] {
-        let Statistics { operations, sequential, seeks, cylinders, overhead, seek, .. } = self;
+        let DiskStatistics { operations, sequential, seeks, cylinders, overhead, seek, .. } = self;
         let ([turn_read, turn_write], [read, write]) = (&mut self.rotation, &mut self.transfer);
         let (idle, standby, stops, spin_up) =
             (&mut self.idle, &mut self.standby, &mut self.stops, &mut self.spin_up);
@@ -56,7 +56,7 @@ impl Statistics {
 
     /// The difference since `before`.
     #[must_use]
-    pub fn since(&self, before: &Statistics) -> Statistics {
+    pub fn since(&self, before: &DiskStatistics) -> DiskStatistics {
         let (mut difference, mut before) = (self.clone(), before.clone());
         for (figure, old) in difference.figures().into_iter().zip(before.figures()) {
             *figure -= *old;

@@ -31,7 +31,7 @@ pub struct Surface {
 
 /// Where a sector is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SectorPlace {
     /// Its cylinder, from the outermost.
     pub cylinder: u32,
     /// Its track on it.
@@ -90,7 +90,7 @@ impl Surface {
 
     /// Where a sector is.
     #[must_use]
-    pub fn place(&self, sector: u64) -> Place {
+    pub fn place(&self, sector: u64) -> SectorPlace {
         let zone = self.zone(sector);
         let within = sector - zone.first_sector;
         let (track, on_track) = (within / zone.sectors_per_track, within % zone.sectors_per_track);
@@ -99,7 +99,7 @@ impl Surface {
             + (track - cylinders) * self.head_switch
             + cylinders * self.track_switch
             + on_track * self.revolution / zone.sectors_per_track;
-        Place {
+        SectorPlace {
             cylinder: zone.first_cylinder + cylinders as u32,
             head: (track % self.heads) as u32,
             along: zone.along + along,

@@ -3,7 +3,7 @@
 use super::{Drive, Renamed};
 use crate::engine::{Command, Contents};
 use crate::flash::Ppn;
-use crate::ftl::Entry;
+use crate::ftl::MapEntry;
 use crate::kernel::Id;
 
 impl<C: Contents> Drive<C> {
@@ -24,7 +24,7 @@ impl<C: Contents> Drive<C> {
             self.drop_version(ftl, lpn);
         }
         self.give_up(ftl, lpn);
-        self.ftl.maps.set(ftl, lpn, Entry::Unmapped);
+        self.ftl.maps.set(ftl, lpn, MapEntry::Unmapped);
         if self.health.damaged {
             self.ftl.leaves[ftl].lost.set(lpn, false);
         }
@@ -34,20 +34,20 @@ impl<C: Contents> Drive<C> {
     #[inline]
     pub(super) fn give_up(&mut self, ftl: usize, lpn: u32) {
         match self.ftl.maps.get(ftl, lpn) {
-            Entry::At(ppn) if self.power.is_some() && self.outlive(ftl, lpn, ppn) => {}
+            MapEntry::At(ppn) if self.power.is_some() && self.outlive(ftl, lpn, ppn) => {}
             entry => self.give_up_plainly(ftl, lpn, entry),
         }
     }
 
     /// The same for a page at `entry`, in a drive that keeps no older versions.
     #[inline(always)]
-    pub(super) fn give_up_plainly(&mut self, ftl: usize, lpn: u32, entry: Entry) {
+    pub(super) fn give_up_plainly(&mut self, ftl: usize, lpn: u32, entry: MapEntry) {
         match entry {
-            Entry::At(ppn) => self.discard(ppn),
-            Entry::Pending(op) if !self.ftl.leaves[ftl].renamed.is_empty() => {
+            MapEntry::At(ppn) => self.discard(ppn),
+            MapEntry::Pending(op) if !self.ftl.leaves[ftl].renamed.is_empty() => {
                 self.ftl.leaves[ftl].displace(op, lpn)
             }
-            Entry::Pending(_) | Entry::Unmapped => {}
+            MapEntry::Pending(_) | MapEntry::Unmapped => {}
         }
     }
 
@@ -69,15 +69,15 @@ impl<C: Contents> Drive<C> {
             self.forget(ftl, to);
             let entry = self.ftl.maps.get(ftl, from);
             match entry {
-                Entry::At(ppn) => self.ftl.blocks.rename(ppn, to),
-                Entry::Pending(op) => self.rename_in_flight(ftl, op, from, to),
-                Entry::Unmapped => {}
+                MapEntry::At(ppn) => self.ftl.blocks.rename(ppn, to),
+                MapEntry::Pending(op) => self.rename_in_flight(ftl, op, from, to),
+                MapEntry::Unmapped => {}
             }
             self.ftl.maps.set(ftl, to, entry);
-            self.ftl.maps.set(ftl, from, Entry::Unmapped);
+            self.ftl.maps.set(ftl, from, MapEntry::Unmapped);
             if self.health.damaged {
                 let lost = &mut self.ftl.leaves[ftl].lost;
-                lost.set(to, entry == Entry::Unmapped && lost.has(from));
+                lost.set(to, entry == MapEntry::Unmapped && lost.has(from));
                 lost.set(from, false);
             }
             if self.power.is_some() {
@@ -92,7 +92,8 @@ impl<C: Contents> Drive<C> {
             let Command { start, count, .. } = self.queues.ops[Id::new(op)].command;
             let maps = &self.ftl.maps;
             let pages = start.0..start.0 + u32::from(count);
-            let owners = pages.map(|lpn| (maps.get(ftl, lpn) == Entry::Pending(op)).then_some(lpn)).collect();
+            let owners =
+                pages.map(|lpn| (maps.get(ftl, lpn) == MapEntry::Pending(op)).then_some(lpn)).collect();
             self.ftl.leaves[ftl].renamed.push(Renamed { op, owners });
         }
         let owners = self.ftl.leaves[ftl].owners(op).expect("just made sure");

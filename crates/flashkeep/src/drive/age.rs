@@ -5,7 +5,7 @@ use super::{Drive, Ftl};
 use crate::engine::{Contents, LeafId, Page};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::ageing::{Model, Wish, valid_places};
-use crate::ftl::{Allocation, Entry};
+use crate::ftl::{Allocation, MapEntry};
 use flashkeep_trace::random::Random;
 
 /// Slots that are still empty, by plane; the first is filled last.
@@ -73,7 +73,7 @@ impl<C: Contents> Drive<C> {
     /// A created page fills a slot; die queues take turns, and so do the planes of each.
     pub fn fill_slot(&mut self, leaf: LeafId, lpn: u32, contents: C) {
         let ftl = usize::from(leaf.0);
-        debug_assert_eq!(self.ftl.maps.get(ftl, lpn), Entry::Unmapped);
+        debug_assert_eq!(self.ftl.maps.get(ftl, lpn), MapEntry::Unmapped);
         let free = matches!(self.ftl.leaves[ftl].allocation, Allocation::Dynamic);
         let ppn = loop {
             let plane = self.next_to_fill(ftl);
@@ -86,7 +86,7 @@ impl<C: Contents> Drive<C> {
         self.immediate.slots.left -= 1;
         self.ftl.blocks.age_page(ppn, lpn, contents);
         self.ftl.blocks.validate(ppn);
-        self.ftl.maps.set(ftl, lpn, Entry::At(ppn));
+        self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
         self.queues.sequence += 1;
         self.note_spare(ppn, lpn, self.queues.sequence);
     }

@@ -3,7 +3,7 @@
 use super::Drive;
 use crate::engine::{Contents, LeafId, Page};
 use crate::flash::{PlaneId, Ppn};
-use crate::ftl::Entry;
+use crate::ftl::MapEntry;
 
 impl<C: Contents> Drive<C> {
     /// Checks that map and reverse map are each other's inverse, that every block counts its valid pages, that every
@@ -15,7 +15,7 @@ impl<C: Contents> Drive<C> {
         let mut valid = vec![0_u16; self.flash.geometry.block_space()];
         for (leaf, ftl) in (0..).map(LeafId).zip(&self.ftl.leaves) {
             for lpn in 0..self.ftl.maps.len() {
-                let Entry::At(ppn) = self.lookup(leaf, Page(lpn)) else { continue };
+                let MapEntry::At(ppn) = self.lookup(leaf, Page(lpn)) else { continue };
                 self.audit_page(leaf, lpn, ppn);
                 valid[self.flash.geometry.block_index_of(ppn)] += 1;
             }

@@ -1,10 +1,10 @@
 //! Placement without simulated time: of pages that exist before time 0, and in untimed runs. A plane without
 //! room is collected immediately.
 
-use super::{Drive, Ftl, Kind, Lane};
+use super::{Drive, Ftl, Lane, OpKind};
 use crate::engine::{Cause, Command, Contents, LeafId, Page, Ticket};
 use crate::flash::PlaneId;
-use crate::ftl::{Allocation, Entry, PlaneChoice};
+use crate::ftl::{Allocation, MapEntry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Drive<C> {
@@ -46,8 +46,8 @@ impl<C: Contents> Drive<C> {
         let stream = if self.ftl.summaries { self.ftl.streams.of_written(ftl, lpn) } else { 0 };
         let ppn = self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, lpn, contents);
         self.ftl.blocks.validate(ppn);
-        self.ftl.maps.set(ftl, lpn, Entry::At(ppn));
-        self.count_untimed(ftl, Kind::Program, cause, ppn);
+        self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
+        self.count_untimed(ftl, OpKind::Program, cause, ppn);
         if !self.immediate.active || self.power.is_some() {
             self.queues.sequence += 1;
             self.note_spare(ppn, lpn, self.queues.sequence);

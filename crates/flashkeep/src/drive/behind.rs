@@ -3,17 +3,17 @@
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008, whose controller keeps no page.
 
-use super::{Drive, Op};
+use super::{Drive, DriveOp};
 use crate::engine::{Command, Contents, Ticket};
-use crate::flash::{Kind, Ppn, Target};
+use crate::flash::{OpKind, Ppn, Target};
 use crate::kernel::{Id, SimTime};
 
 /// A read, and the page of a write that it waits for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Behind {
-    write: Id<Op>,
+pub(super) struct ReadBehindWrite {
+    write: Id<DriveOp>,
     n: u16,
-    read: Id<Op>,
+    read: Id<DriveOp>,
 }
 
 impl<C: Contents> Drive<C> {
@@ -27,28 +27,29 @@ impl<C: Contents> Drive<C> {
     pub(super) fn wait_behind(&mut self, ftl: usize, command: Command, ticket: Ticket, write: u32) {
         let contents = self.carried_page(ftl, write, command.start.0);
         let n = self.place_in_write(ftl, write, command.start.0) as u16;
-        let read = self.queues.claim(Op { ticket, command, ftl: ftl as u16, ..Op::default() });
+        let read = self.queues.claim(DriveOp { ticket, command, ftl: ftl as u16, ..DriveOp::default() });
         if C::KEEP {
             self.carry(read, &[contents]);
         }
-        self.queues.behind.push(Behind { write: Id::new(write), n, read });
+        self.queues.behind.push(ReadBehindWrite { write: Id::new(write), n, read });
     }
 
     /// A page of a write has its place and is about to be programmed: reads that wait for it queue at its die.
     #[inline]
-    pub(super) fn follow(&mut self, write: Id<Op>, n: u16, ppn: Ppn) {
+    pub(super) fn follow(&mut self, write: Id<DriveOp>, n: u16, ppn: Ppn) {
         if !self.queues.behind.is_empty() {
             self.queue_behind(write, n, ppn);
         }
     }
 
     #[cold]
-    fn queue_behind(&mut self, write: Id<Op>, n: u16, ppn: Ppn) {
-        let waits = |behind: &mut Behind| (behind.write.raw(), behind.n) == (write.raw(), n);
-        let reads: Vec<Id<Op>> = self.queues.behind.extract_if(.., waits).map(|behind| behind.read).collect();
+    fn queue_behind(&mut self, write: Id<DriveOp>, n: u16, ppn: Ppn) {
+        let waits = |behind: &mut ReadBehindWrite| (behind.write.raw(), behind.n) == (write.raw(), n);
+        let reads: Vec<Id<DriveOp>> =
+            self.queues.behind.extract_if(.., waits).map(|behind| behind.read).collect();
         for read in reads {
             let target = Target::sectors(ppn, self.queues.ops[read].command.sectors);
-            let phases = self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target);
+            let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
             let service = phases.sense + phases.data_out;
             (self.queues.ops[read].ppn, self.queues.ops[read].service) = (ppn, service);
             let unit = self.unit_of_page(ppn);
@@ -62,7 +63,7 @@ impl<C: Contents> Drive<C> {
 
     /// A write has ended: reads that still wait for a page of it that got no place are served from memory.
     #[inline]
-    pub(super) fn answer_behind(&mut self, now: SimTime, write: Id<Op>) {
+    pub(super) fn answer_behind(&mut self, now: SimTime, write: Id<DriveOp>) {
         if !self.queues.behind.is_empty() {
             self.answer_those_behind(now, |_, behind| behind.write.raw() == write.raw());
         }
@@ -74,7 +75,7 @@ impl<C: Contents> Drive<C> {
     }
 
     #[cold]
-    fn answer_those_behind(&mut self, now: SimTime, which: impl Fn(&Self, &Behind) -> bool) {
+    fn answer_those_behind(&mut self, now: SimTime, which: impl Fn(&Self, &ReadBehindWrite) -> bool) {
         for behind in std::mem::take(&mut self.queues.behind) {
             if !which(self, &behind) {
                 self.queues.behind.push(behind);

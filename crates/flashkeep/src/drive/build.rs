@@ -2,7 +2,7 @@
 
 use super::submit::Commands;
 use super::*;
-use crate::flash::{BusUse, Domain, FlashArray, Geometry, Level, MultiPlane, Rows, Timing};
+use crate::flash::{BusUse, Domain, FlashArray, Geometry, MultiPlane, Rows, StripingLevel, Timing};
 use crate::ftl::allocation::Order;
 use crate::ftl::{Allocation, InFlight, Maps, PlaneChoice};
 use crate::kernel::Bits;
@@ -19,12 +19,17 @@ impl<C: Contents> Drive<C> {
         let multi_plane = flash.commands.multi_plane != MultiPlane::Off;
         // The rows of a leaf of physical pages go over its planes, each of which takes its own.
         let configured = match ftl.physical {
-            true => Allocation::Static(Order::new(&Level::ALL, 1)),
+            true => Allocation::Static(Order::new(&StripingLevel::ALL, 1)),
             false => Allocation::new(drive.binding, drive.stride),
         };
         let mut this = Drive {
             dies: Dies::new(drive, geometry, flash.commands.cache_program || gc.is_soft()),
-            placement: Placement::new(configured, drive.plane_choice, drive.stride, geometry.plane_count()),
+            placement: PagePlacement::new(
+                configured,
+                drive.plane_choice,
+                drive.stride,
+                geometry.plane_count(),
+            ),
             packing: Packing::new(drive, domains.len()),
             queues: Queues { lane_of: vec![0; geometry.plane_count() as usize], ..Queues::default() },
             reads: ReadRules {
@@ -36,8 +41,8 @@ impl<C: Contents> Drive<C> {
             gc,
             ftl,
             immediate: Immediate::default(),
-            health: Health { damaged: false, life: Life::new(drive) },
-            accounts: Accounts {
+            health: DriveHealth { damaged: false, life: DriveLife::new(drive) },
+            accounts: DriveAccounts {
                 counters: Counters::new(domains.len()),
                 work: drive.draws.then(Box::default),
                 watch: None,
@@ -155,7 +160,7 @@ impl<C: Contents> Drive<C> {
             lane.pool = first_pool + pool;
             needed = needed.max(lane.pool as usize + 1);
         }
-        self.queues.pools.resize(needed, Queue::default());
+        self.queues.pools.resize(needed, OpQueue::default());
     }
 
     /// Lanes, which come channel by channel, one of each channel after the other. Where there are several FTLs each

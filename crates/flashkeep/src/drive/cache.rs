@@ -4,11 +4,11 @@
 //! Source: ONFI's page cache program and read cache random, with tCBSY and tRCBSY as
 //! `flash.commands.register_ns`.
 
-use super::dies::{Phase, Unit};
-use super::{Drive, Kind, Op};
+use super::dies::{BusyUnitState, UnitPhase};
+use super::{Drive, DriveOp, OpKind};
 use crate::engine::Contents;
 use crate::flash::BusUse;
-use crate::flash::{Phases, PlaneId, UnitId};
+use crate::flash::{OpPhases, PlaneId, UnitId};
 use crate::kernel::{Id, SimTime};
 
 impl<C: Contents> Drive<C> {
@@ -20,7 +20,7 @@ impl<C: Contents> Drive<C> {
         now: SimTime,
         channel: usize,
         unit: UnitId,
-        phases: &Phases,
+        phases: &OpPhases,
     ) -> SimTime {
         let at = unit.0 as usize;
         let before = self.dies.free_at[at];
@@ -29,7 +29,7 @@ impl<C: Contents> Drive<C> {
         let held = if self.flash.bus == BusUse::Operations { durable.since(now) } else { phases.sent() };
         self.occupy_channel(now, channel, held);
         self.occupy_unit(now.max(before), unit, durable);
-        self.accounts.counters.cache[Kind::Program as usize] += u64::from(before > now);
+        self.accounts.counters.cache[OpKind::Program as usize] += u64::from(before > now);
         self.dies.accepts_at[at] = starts;
         if self.queues.waiting > 0 {
             self.dies.agenda.set(at, starts);
@@ -50,7 +50,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn accepts(&self, now: SimTime, unit: UnitId) -> bool {
         let at = unit.0 as usize;
         self.flash.commands.cache_program
-            && self.dies.units[at].phase == Phase::Free
+            && self.dies.units[at].phase == UnitPhase::Free
             && self.dies.accepts_at[at] <= now
             && self.dies.free_at[at] > now
     }
@@ -59,7 +59,7 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     pub(super) fn come_back(&mut self, now: SimTime, unit: UnitId) {
         let at = unit.0 as usize;
-        if self.dies.agenda.at(at) == SimTime::NEVER && self.dies.units[at].phase == Phase::Free {
+        if self.dies.agenda.at(at) == SimTime::NEVER && self.dies.units[at].phase == UnitPhase::Free {
             self.arm_unit(now, unit);
         }
     }
@@ -68,8 +68,8 @@ impl<C: Contents> Drive<C> {
     pub(super) fn overlapping(&self, channel: usize) -> u64 {
         let first = self.dies.channels[channel].first_unit as usize;
         let overlaps = |&n: &usize| {
-            let Unit { phase, current, cached, .. } = &self.dies.units[first + n];
-            *phase == Phase::Ready && current.is_some() && !cached.is_some()
+            let BusyUnitState { phase, current, cached, .. } = &self.dies.units[first + n];
+            *phase == UnitPhase::Ready && current.is_some() && !cached.is_some()
         };
         (0..self.dies.per_channel).filter(overlaps).fold(0, |mask, n| mask | 1 << n)
     }
@@ -77,27 +77,27 @@ impl<C: Contents> Drive<C> {
     /// The page that a unit has read goes into its cache register, if another read is about to start.
     pub(super) fn make_way(&mut self, unit: UnitId) {
         let state = &mut self.dies.units[unit.0 as usize];
-        if state.phase == Phase::Ready {
+        if state.phase == UnitPhase::Ready {
             state.cached = std::mem::replace(&mut state.current, Id::NONE);
-            self.accounts.counters.cache[Kind::Read as usize] += 1;
+            self.accounts.counters.cache[OpKind::Read as usize] += 1;
         }
     }
 
     /// The read whose page leaves the unit next; none if that page is read for GC.
     #[inline]
-    pub(super) fn leaving(&self, unit: UnitId) -> Id<Op> {
-        let Unit { cached, current, .. } = &self.dies.units[unit.0 as usize];
+    pub(super) fn leaving(&self, unit: UnitId) -> Id<DriveOp> {
+        let BusyUnitState { cached, current, .. } = &self.dies.units[unit.0 as usize];
         if cached.is_some() { *cached } else { *current }
     }
 
     /// That page crosses the channel; returns whether the unit is then free.
     #[inline]
-    pub(super) fn let_go(&mut self, channel: usize, unit: UnitId, op: Id<Op>) -> bool {
+    pub(super) fn let_go(&mut self, channel: usize, unit: UnitId, op: Id<DriveOp>) -> bool {
         let rest = if op.is_some() { self.queues.ops[op].next } else { Id::NONE };
         let state = &mut self.dies.units[unit.0 as usize];
         if state.cached.is_some() {
             state.cached = rest;
-            if !rest.is_some() && state.phase != Phase::Ready {
+            if !rest.is_some() && state.phase != UnitPhase::Ready {
                 self.dies.channels[channel].ready &= !state.bit;
             }
             return false;
@@ -110,10 +110,10 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whether any page that a unit has read, or is reading, passes a test.
-    pub(super) fn any_read(&self, unit: UnitId, test: impl Fn(&Op) -> bool) -> bool {
-        let Unit { phase, cached, current, .. } = &self.dies.units[unit.0 as usize];
+    pub(super) fn any_read(&self, unit: UnitId, test: impl Fn(&DriveOp) -> bool) -> bool {
+        let BusyUnitState { phase, cached, current, .. } = &self.dies.units[unit.0 as usize];
         [*cached, *current].into_iter().any(|first| {
-            let mut at = if *phase == Phase::Free { Id::NONE } else { first };
+            let mut at = if *phase == UnitPhase::Free { Id::NONE } else { first };
             while at.is_some() {
                 if test(&self.queues.ops[at]) {
                     return true;
@@ -125,13 +125,13 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Takes the pages of a plane out of a unit's registers.
-    pub(super) fn empty_registers(&mut self, unit: UnitId, plane: PlaneId) -> Vec<Id<Op>> {
-        let Unit { cached, current, .. } = &self.dies.units[unit.0 as usize];
+    pub(super) fn empty_registers(&mut self, unit: UnitId, plane: PlaneId) -> Vec<Id<DriveOp>> {
+        let BusyUnitState { cached, current, .. } = &self.dies.units[unit.0 as usize];
         let mut gone = Vec::new();
         let [cached, current] = [*cached, *current].map(|first| {
             let (mut kept, mut last, mut at) = (Id::NONE, Id::NONE, first);
             while at.is_some() {
-                let Op { next, ppn, .. } = self.queues.ops[at];
+                let DriveOp { next, ppn, .. } = self.queues.ops[at];
                 self.queues.ops[at].next = Id::NONE;
                 if self.flash.geometry.plane_of(ppn) == plane {
                     gone.push(at);

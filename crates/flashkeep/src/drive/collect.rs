@@ -8,7 +8,7 @@ use super::{Collection, Drive, Lane};
 use crate::blocks::Levelled;
 use crate::engine::{Contents, Done, LeafId, Page};
 use crate::flash::{MultiPlane, PlaneId, Pools, Ppn, Target, UnitId};
-use crate::ftl::{Entry, GcRun};
+use crate::ftl::{GcRun, MapEntry};
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Drive<C> {
@@ -171,7 +171,7 @@ impl<C: Contents> Drive<C> {
         self.ftl.blocks.invalidate(from);
         self.ftl.blocks.validate(to);
         if !(self.power.is_some() && self.note_move(ftl, lpn, from, to)) {
-            self.ftl.maps.set(ftl, lpn, Entry::At(to));
+            self.ftl.maps.set(ftl, lpn, MapEntry::At(to));
         }
         let unit = self.unit_of_page(from);
         if self.dies.spread.is_none() || self.unit_of_page(to) == unit {

@@ -1,22 +1,22 @@
 //! Flash operations, counted by member, kind and cause.
 
 use crate::engine::Cause;
-use crate::flash::Kind;
+use crate::flash::OpKind;
 
 /// Counts of operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    by_member: Vec<[[u64; Cause::ALL.len()]; Kind::ALL.len()]>,
+    by_member: Vec<[[u64; Cause::ALL.len()]; OpKind::ALL.len()]>,
     /// Reads of pages that do not exist, which need no flash operation.
     pub reads_of_nothing: u64,
     /// Commands of more than one plane, by kind.
-    pub multi_plane: [u64; Kind::ALL.len()],
+    pub multi_plane: [u64; OpKind::ALL.len()],
     /// Reads and programs that overlapped with the one before by a cache register, by kind.
-    pub cache: [u64; Kind::ALL.len()],
+    pub cache: [u64; OpKind::ALL.len()],
     /// Pages that planes skipped to program together with others.
     pub wasted_pages: u64,
     /// Pages that were read or programmed together with another one of the same page of the flash, by kind.
-    pub along: [u64; Kind::ALL.len()],
+    pub along: [u64; OpKind::ALL.len()],
     /// Slots of programmed flash pages that stayed empty.
     pub empty_places: u64,
     /// Reads served from the controller's memory, because the page was on its way to flash or already on its way up.
@@ -27,18 +27,21 @@ impl Counters {
     /// All counters zero, for this many members.
     #[must_use]
     pub fn new(members: usize) -> Self {
-        Counters { by_member: vec![[[0; Cause::ALL.len()]; Kind::ALL.len()]; members], ..Counters::default() }
+        Counters {
+            by_member: vec![[[0; Cause::ALL.len()]; OpKind::ALL.len()]; members],
+            ..Counters::default()
+        }
     }
 
     /// Counts one.
     #[inline]
-    pub fn count(&mut self, member: u16, kind: Kind, cause: Cause) {
+    pub fn count(&mut self, member: u16, kind: OpKind, cause: Cause) {
         self.by_member[usize::from(member)][kind as usize][cause as usize] += 1;
     }
 
     /// Counts several at once.
     #[inline]
-    pub fn add(&mut self, member: u16, kind: Kind, cause: Cause, count: u64) {
+    pub fn add(&mut self, member: u16, kind: OpKind, cause: Cause, count: u64) {
         self.by_member[usize::from(member)][kind as usize][cause as usize] += count;
     }
 
@@ -58,7 +61,7 @@ impl Counters {
 
     /// Operations of one member.
     #[must_use]
-    pub fn of_member(&self, member: usize, kind: Kind, cause: Cause) -> u64 {
+    pub fn of_member(&self, member: usize, kind: OpKind, cause: Cause) -> u64 {
         self.by_member[member][kind as usize][cause as usize]
     }
 
@@ -70,13 +73,13 @@ impl Counters {
 
     /// Operations of all members.
     #[must_use]
-    pub fn of(&self, kind: Kind, cause: Cause) -> u64 {
+    pub fn of(&self, kind: OpKind, cause: Cause) -> u64 {
         (0..self.members()).map(|member| self.of_member(member, kind, cause)).sum()
     }
 
     /// Operations of all members and causes.
     #[must_use]
-    pub fn total(&self, kind: Kind) -> u64 {
+    pub fn total(&self, kind: OpKind) -> u64 {
         Cause::ALL.into_iter().map(|cause| self.of(kind, cause)).sum()
     }
 

@@ -3,16 +3,16 @@
 use super::gangs::Gangs;
 use super::rounds::InStep;
 use super::spread::PoolUnits;
-use super::{Drive, Op, Parameters, Queue, Scheduler};
+use super::{Drive, DriveOp, OpQueue, Parameters, Scheduler};
 use crate::engine::{Cause, Contents};
 use crate::flash::{Geometry, PlaneId, Ppn, UnitId};
 use crate::kernel::{Agenda, Id, SimTime, Span};
 
-use super::Kind;
+use super::OpKind;
 
 /// The phase of a busy unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum UnitPhase {
     /// Free, or busy until a known instant.
     #[default]
     Free,
@@ -24,18 +24,18 @@ pub(super) enum Phase {
 
 /// A busy unit (chip, die or plane), which performs one operation at a time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unit {
+pub(super) struct BusyUnitState {
     pub channel: u32,
     /// Its bit in the channel's masks.
     pub bit: u64,
-    pub phase: Phase,
+    pub phase: UnitPhase,
     /// Reads that wait for it, and their total time.
-    pub reads: Queue,
+    pub reads: OpQueue,
     pub queued: Span,
     /// The current read, linked to those that joined it; none while it reads for GC.
-    pub current: Id<Op>,
+    pub current: Id<DriveOp>,
     /// With cache reads: a page that has been read and makes room for the next one.
-    pub cached: Id<Op>,
+    pub cached: Id<DriveOp>,
     /// The page that it programs, or programmed last.
     pub programs: Option<Ppn>,
     /// All pages of a program of several pages, beginning with that one.
@@ -70,7 +70,7 @@ pub(super) struct Channel {
 
 /// A flash operation in the log.
 #[derive(Clone, Copy, Debug)]
-pub struct Operation {
+pub struct LoggedOperation {
     /// When its first resource was granted.
     pub start: SimTime,
     /// When its unit is free again.
@@ -78,7 +78,7 @@ pub struct Operation {
     /// The page, or the first page of the block.
     pub ppn: Ppn,
     /// The kind of operation.
-    pub kind: Kind,
+    pub kind: OpKind,
     /// Why.
     pub cause: Cause,
     /// Whether it is the summary page behind the data pages of this page's block.
@@ -90,7 +90,7 @@ pub struct Operation {
 pub(super) struct Dies {
     /// The scheduling rule.
     pub(super) scheduler: Scheduler,
-    pub(super) units: Vec<Unit>,
+    pub(super) units: Vec<BusyUnitState>,
     /// When each unit is free; [`SimTime::NEVER`] while it reads or holds a page for the channel.
     pub(super) free_at: Vec<SimTime>,
     /// With cache programs: when each unit can take the data of its next program.
@@ -152,11 +152,11 @@ impl Dies {
     }
 }
 
-fn units(geometry: &Geometry) -> Vec<Unit> {
+fn units(geometry: &Geometry) -> Vec<BusyUnitState> {
     let unit = |id: u32| {
         let channel = geometry.channel_of(UnitId(id));
         let bit = 1 << (id - channel * geometry.units_per_channel());
-        Unit { channel, bit, ..Unit::default() }
+        BusyUnitState { channel, bit, ..BusyUnitState::default() }
     };
     (0..geometry.unit_count()).map(unit).collect()
 }
@@ -204,7 +204,7 @@ impl<C: Contents> Drive<C> {
     #[inline(always)]
     pub(super) fn occupy_unit(&mut self, now: SimTime, unit: UnitId, until: SimTime) {
         let state = &mut self.dies.units[unit.0 as usize];
-        state.phase = Phase::Free;
+        state.phase = UnitPhase::Free;
         state.busy += until.since(now);
         self.dies.free_at[unit.0 as usize] = until;
         // Writes may wait in a queue of the unit; checking costs more than an unnecessary event.
@@ -231,9 +231,11 @@ impl<C: Contents> Drive<C> {
         let channel = &self.dies.channels[state.channel as usize];
         let mut wait = channel.free_at.since(now);
         wait += match state.phase {
-            Phase::Free => self.dies.free_at[unit.0 as usize].since(now),
-            Phase::Array => self.dies.agenda.at(unit.0 as usize).since(now) + self.flash.timing.transfer(0),
-            Phase::Ready => self.flash.timing.transfer(0),
+            UnitPhase::Free => self.dies.free_at[unit.0 as usize].since(now),
+            UnitPhase::Array => {
+                self.dies.agenda.at(unit.0 as usize).since(now) + self.flash.timing.transfer(0)
+            }
+            UnitPhase::Ready => self.flash.timing.transfer(0),
         };
         wait + state.queued
     }

@@ -2,29 +2,29 @@
 //!
 //! The drive knows a *permanent* fault immediately. It starts no operation on the failed part, answers
 //! commands that wait for it as failed, and reports every page that was there as gone
-//! ([`Part::Gone`](crate::engine::Part::Gone)). If the whole leaf is dead ([`Drive::is_dead`]), that stands
-//! for all of its pages. An operation granted before the fault completes, because its end was reported when
+//! ([`CompletionPart::Gone`](crate::engine::CompletionPart::Gone)). If the whole leaf is dead ([`Drive::is_dead`]),
+//! that stands for all of its pages. An operation granted before the fault completes, because its end was reported when
 //! it was granted.
 //!
 //! A transient fault only corrupts the contents of pages. Its check code reveals it when a page is read: by a
 //! reader, which gets an error, or by GC, which then reports the page as gone.
 
-use super::dies::{Phase, Unit};
+use super::dies::{BusyUnitState, UnitPhase};
 use super::submit::Commands;
-use super::{Drive, Life, Op, Resource};
+use super::{Drive, DriveLife, DriveOp, Resource};
 use crate::blocks::Levelled;
 use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
-use crate::flash::{Geometry, Level, Place, PlaneId, Ppn, UnitId};
-use crate::ftl::Entry;
+use crate::flash::{Geometry, PlaneId, PlanePlace, Ppn, StripingLevel, UnitId};
+use crate::ftl::MapEntry;
 use crate::kernel::{Bits, Id, SimTime, Span};
 use std::ops::Range;
 
 /// Failed and worn-out parts.
 #[derive(Clone, Debug)]
-pub(super) struct Health {
+pub(super) struct DriveHealth {
     /// Whether any part has failed.
     pub(super) damaged: bool,
-    pub(super) life: Life,
+    pub(super) life: DriveLife,
 }
 
 /// The parts that a fault affects.
@@ -50,7 +50,7 @@ pub enum Fault {
 impl Fault {
     /// The channel, chip, die or plane that a place is in.
     #[must_use]
-    pub fn of(geometry: &Geometry, level: Level, place: Place) -> Fault {
+    pub fn of(geometry: &Geometry, level: StripingLevel, place: PlanePlace) -> Fault {
         let planes = geometry.planes_of(level, place);
         Fault::Planes { first: PlaneId(planes.start), count: planes.len() as u32 }
     }
@@ -193,7 +193,7 @@ impl<C: Contents> Drive<C> {
             return self.drop_version(leaf, lpn);
         }
         self.ftl.blocks.invalidate(ppn);
-        self.ftl.maps.set(leaf, lpn, Entry::Unmapped);
+        self.ftl.maps.set(leaf, lpn, MapEntry::Unmapped);
         self.ftl.leaves[leaf].lost.set(lpn, true);
         self.count_unmapped(leaf);
         self.done.push(Done::gone(LeafId(leaf as u16), Page(lpn)));
@@ -221,7 +221,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Reads have been taken out of a unit's queue.
-    pub(super) fn no_longer_waiting(&mut self, unit: UnitId, reads: Vec<Id<Op>>) -> Vec<Id<Op>> {
+    pub(super) fn no_longer_waiting(&mut self, unit: UnitId, reads: Vec<Id<DriveOp>>) -> Vec<Id<DriveOp>> {
         let state = &mut self.dies.units[unit.0 as usize];
         for &op in &reads {
             state.queued = state.queued - self.queues.ops[op].service;
@@ -257,8 +257,8 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A read that waited, or was being done, fails.
-    fn fail_read(&mut self, now: SimTime, op: Id<Op>) {
-        let Op { ticket, command, ftl, .. } = self.queues.ops[op];
+    fn fail_read(&mut self, now: SimTime, op: Id<DriveOp>) {
+        let DriveOp { ticket, command, ftl, .. } = self.queues.ops[op];
         self.done.push(Done { failed: Some((LeafId(ftl), command.start)), ..Done::at(ticket, 1, now) });
         self.queues.ops.release(op);
     }
@@ -274,7 +274,7 @@ impl<C: Contents> Drive<C> {
             && victim.is_some_and(|victim| self.unit_of_block(plane, victim) == unit);
         let state = &mut self.dies.units[unit.0 as usize];
         let collects = !state.current.is_some() && (in_pool || state.collect_head == Some(plane));
-        if state.phase == Phase::Free {
+        if state.phase == UnitPhase::Free {
             return;
         }
         let gone = self.empty_registers(unit, plane);
@@ -284,10 +284,10 @@ impl<C: Contents> Drive<C> {
             // Nothing of it was read, or other planes' pages still are.
         } else if state.cached.is_some() {
             state.current = std::mem::replace(&mut state.cached, Id::NONE);
-            state.phase = Phase::Ready;
+            state.phase = UnitPhase::Ready;
             self.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
         } else {
-            state.phase = Phase::Free;
+            state.phase = UnitPhase::Free;
             self.dies.channels[state.channel as usize].ready &= !state.bit;
             self.dies.free_at[unit.0 as usize] = now;
             self.tell_cut_off(now, Resource::Unit(unit));
@@ -300,12 +300,12 @@ impl<C: Contents> Drive<C> {
 
     /// A read under way of a page that has failed ends in time, and finds nothing.
     fn spoil_reading(&mut self, unit: UnitId, what: Fault) {
-        let Unit { cached, current, .. } = &self.dies.units[unit.0 as usize];
+        let BusyUnitState { cached, current, .. } = &self.dies.units[unit.0 as usize];
         let (cached, current) = (*cached, *current);
         for first in [cached, current] {
             let mut at = first;
             while at.is_some() {
-                let Op { ppn, next, .. } = self.queues.ops[at];
+                let DriveOp { ppn, next, .. } = self.queues.ops[at];
                 if what.strikes(&self.flash.geometry, ppn) {
                     self.ftl.blocks.blot(ppn);
                 }
@@ -318,14 +318,15 @@ impl<C: Contents> Drive<C> {
     fn void_raw(&mut self, now: SimTime, leaf: usize, what: Fault) {
         let geometry = self.flash.geometry.clone();
         let block_goes_on = matches!(what, Fault::Page(_));
-        let struck =
-            |op: &Op| what.strikes(&geometry, op.ppn) && (op.command.verb != Verb::Trim || !block_goes_on);
+        let struck = |op: &DriveOp| {
+            what.strikes(&geometry, op.ppn) && (op.command.verb != Verb::Trim || !block_goes_on)
+        };
         for lane in self.ftl.leaves[leaf].lanes_range() {
             for op in self.queues.take(self.queues.lanes[lane].pool, struck) {
-                let Op { ticket, command, .. } = self.queues.ops[op];
+                let DriveOp { ticket, command, .. } = self.queues.ops[op];
                 if command.verb == Verb::Trim {
                     self.erased(op, now, Span::ZERO);
-                } else if self.ftl.maps.get(leaf, command.start.0) == Entry::Pending(op.raw()) {
+                } else if self.ftl.maps.get(leaf, command.start.0) == MapEntry::Pending(op.raw()) {
                     self.void(now, leaf, command.start.0, ticket);
                     self.answer_behind(now, op);
                     self.queues.ops.release(op);
@@ -404,7 +405,7 @@ impl<C: Contents> Drive<C> {
     /// the next one and report it as gone after its write was submitted.
     pub(super) fn forget_unreadable(&mut self, ftl: usize, command: &Command) {
         for page in command.start.0..command.end() {
-            if let Entry::At(ppn) = self.ftl.maps.get(ftl, page)
+            if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, page)
                 && self.ftl.blocks.is_unreadable(ppn)
             {
                 self.forget(ftl, page);

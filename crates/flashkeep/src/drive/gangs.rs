@@ -31,7 +31,7 @@ impl GangRound {
 }
 
 /// The permission of a channel of a gang.
-pub(super) enum Turn {
+pub(super) enum GangTurn {
     /// It may begin an operation.
     Begins,
     /// It continues the operation that it has begun.
@@ -60,16 +60,16 @@ impl Gangs {
 
 impl<C: Contents> Drive<C> {
     /// The present permission of a channel of a gang; a channel that waits is visited again when the others have ended.
-    pub(super) fn turn_of(&mut self, now: SimTime, channel: usize) -> Turn {
+    pub(super) fn turn_of(&mut self, now: SimTime, channel: usize) -> GangTurn {
         let GangRound { begun, end } = self.dies.gangs.rounds[channel / self.dies.gangs.size];
         if end <= now || begun == now {
-            return Turn::Begins;
+            return GangTurn::Begins;
         }
         if self.flash.bus == BusUse::Operations && self.dies.channels[channel].ready != 0 {
-            return Turn::GoesOn;
+            return GangTurn::GoesOn;
         }
         self.dies.agenda.set(self.dies.units.len() + channel, end);
-        Turn::Waits
+        GangTurn::Waits
     }
 
     /// An operation was granted; the other channels of the gang begin now or wait until it has ended.

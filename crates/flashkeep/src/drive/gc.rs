@@ -7,7 +7,7 @@
 //! copied back is never in hand. Finally the block is erased.
 
 use super::program::{Full, Manner, PageWrite};
-use super::{Drive, Fault, Kind, LeafKind, Parameters};
+use super::{Drive, Fault, LeafKind, OpKind, Parameters};
 use crate::blocks::{Chooser, Levelled};
 use crate::engine::Contents;
 use crate::flash::{BusUse, Geometry, PlaneId, Ppn, Target, UnitId};
@@ -121,7 +121,7 @@ impl<C: Contents> Drive<C> {
         let step = match self.next_of_hand(plane, victim, &hand, pace) {
             NextMove::Program(stream) => {
                 let pages = self.move_hand(now, plane, &mut hand, stream, pace);
-                self.moved(plane, Kind::Program, stream, pages, pace)
+                self.moved(plane, OpKind::Program, stream, pages, pace)
             }
             NextMove::Read => self.read_or_copy(now, plane, victim, &mut hand, pace),
             NextMove::Erase => GcStep::Erase,
@@ -216,7 +216,7 @@ impl<C: Contents> Drive<C> {
         }
         let next = self.flash.geometry.page_of(first) + self.flash.geometry.places;
         self.gc.collections[plane.0 as usize].cursor = next;
-        self.moved(plane, Kind::Copyback, stream, pages, Pace::Timed)
+        self.moved(plane, OpKind::Copyback, stream, pages, Pace::Timed)
     }
 
     /// Moves what is in hand for a stream to the next flash page of it, in the order in which it was read: the pages that
@@ -271,7 +271,7 @@ impl<C: Contents> Drive<C> {
     fn moved(
         &mut self,
         plane: PlaneId,
-        kind: Kind,
+        kind: OpKind,
         stream: Option<u8>,
         pages: Vec<PageWrite>,
         pace: Pace,
@@ -347,19 +347,19 @@ impl<C: Contents> Drive<C> {
     /// The time to read this many pages of a flash page, if no other operation runs.
     fn time_of_reads(&self, first: Ppn, pages: u16) -> Span {
         let target = Target::sectors(first, pages * self.packing.page);
-        self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target).whole()
+        self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole()
     }
 
     /// Counts the read of a flash page for this many pages, those that came into hand last.
     fn account_reads(&mut self, (start, end): (SimTime, SimTime), plane: PlaneId, first: Ppn, pages: u16) {
         let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
-        self.accounts.counters.add(ftl, Kind::Read, cause, u64::from(pages));
-        self.tell(start, end, first, Kind::Read, cause, pages * self.packing.page);
+        self.accounts.counters.add(ftl, OpKind::Read, cause, u64::from(pages));
+        self.tell(start, end, first, OpKind::Read, cause, pages * self.packing.page);
         let hand = self.gc.hands[plane.0 as usize].len();
         for at in hand + 1 - usize::from(pages)..hand {
             let ppn = self.gc.hands[plane.0 as usize][at];
-            self.accounts.counters.along[Kind::Read as usize] += 1;
-            self.tell_along(start, end, ppn, Kind::Read, cause, Span::ZERO);
+            self.accounts.counters.along[OpKind::Read as usize] += 1;
+            self.tell_along(start, end, ppn, OpKind::Read, cause, Span::ZERO);
         }
     }
 
@@ -391,7 +391,7 @@ impl<C: Contents> Drive<C> {
                 GcStep::Read(first, pages) => {
                     held += self.time_of_reads(first, pages);
                     self.account_reads((start, now + held), plane, first, pages);
-                    Kind::Read
+                    OpKind::Read
                 }
                 GcStep::Move(manner, pages) => {
                     let taker = self.unit_of_page(pages[0].target.to);
@@ -429,7 +429,7 @@ impl<C: Contents> Drive<C> {
         loop {
             match self.gc_step(self.now, plane, victim, Pace::Immediate) {
                 GcStep::Read(from, _) => {
-                    self.count_untimed(ftl, Kind::Read, cause, from);
+                    self.count_untimed(ftl, OpKind::Read, cause, from);
                     if self.health.damaged && self.ftl.blocks.is_unreadable(from) {
                         self.fail_waiting_reads(self.now, plane, Fault::Page(from));
                     }
@@ -440,14 +440,14 @@ impl<C: Contents> Drive<C> {
                     }
                     pages
                         .iter()
-                        .for_each(|page| self.count_untimed(ftl, Kind::Program, cause, page.target.to));
+                        .for_each(|page| self.count_untimed(ftl, OpKind::Program, cause, page.target.to));
                     self.put_back(pages);
                 }
                 GcStep::Again => {}
                 GcStep::Erase => break,
             }
         }
-        self.count_untimed(ftl, Kind::Erase, cause, self.flash.geometry.ppn(plane, victim, 0));
+        self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, victim, 0));
         self.send_owed_reads_elsewhere(plane, victim);
         self.erase(self.now, plane, victim);
     }

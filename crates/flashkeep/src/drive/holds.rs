@@ -5,8 +5,8 @@
 //! Recording operations would not suffice: a read releases its channel, and later its die, while other
 //! operations go first; planes that work together hold their die once.
 
-use super::dies::Phase;
-use super::{Drive, Kind, Told};
+use super::dies::UnitPhase;
+use super::{Drive, OpKind, Told};
 use crate::engine::{Cause, Contents};
 use crate::flash::UnitId;
 use crate::kernel::SimTime;
@@ -22,7 +22,7 @@ pub enum Resource {
 
 /// A busy period of a channel or a unit.
 #[derive(Clone, Copy, Debug)]
-pub struct Hold {
+pub struct BusyPeriod {
     /// The resource.
     pub what: Resource,
     /// When it was granted.
@@ -30,7 +30,7 @@ pub struct Hold {
     /// When it is free again.
     pub end: SimTime,
     /// The kind of operation.
-    pub kind: Kind,
+    pub kind: OpKind,
     /// Why.
     pub cause: Cause,
 }
@@ -55,14 +55,14 @@ pub struct HostRequest {
 impl<C: Contents> Drive<C> {
     /// A unit and its channel have been granted at `now`, for as long as their states say.
     #[inline(never)]
-    pub(super) fn tell_granted(&mut self, now: SimTime, unit: UnitId, kind: Kind, cause: Cause) {
+    pub(super) fn tell_granted(&mut self, now: SimTime, unit: UnitId, kind: OpKind, cause: Cause) {
         let state = &self.dies.units[unit.0 as usize];
         let channel = state.channel;
         let until = match state.phase {
-            Phase::Free => self.dies.free_at[unit.0 as usize],
-            Phase::Array => self.dies.agenda.at(unit.0 as usize),
+            UnitPhase::Free => self.dies.free_at[unit.0 as usize],
+            UnitPhase::Array => self.dies.agenda.at(unit.0 as usize),
             // It waits for its channel, and does nothing meanwhile.
-            Phase::Ready => now,
+            UnitPhase::Ready => now,
         };
         self.tell_hold(Resource::Unit(unit), now, until, kind, cause);
         let until = self.dies.channels[channel as usize].free_at;
@@ -75,11 +75,11 @@ impl<C: Contents> Drive<C> {
         let collects =
             || self.dies.units[unit.0 as usize].collect_head.map(|plane| self.moves_because(plane));
         let cause = cause.or_else(collects).unwrap_or(Cause::Gc);
-        self.tell_granted(now, unit, Kind::Read, cause);
+        self.tell_granted(now, unit, OpKind::Read, cause);
     }
 
     /// A part of what holds a unit and its channel together since `now` is over at `end`.
-    pub(super) fn tell_part(&mut self, now: SimTime, end: SimTime, unit: UnitId, kind: Kind, cause: Cause) {
+    pub(super) fn tell_part(&mut self, now: SimTime, end: SimTime, unit: UnitId, kind: OpKind, cause: Cause) {
         if self.accounts.watch.is_some() {
             let channel = self.dies.units[unit.0 as usize].channel;
             self.tell_hold(Resource::Unit(unit), now, end, kind, cause);
@@ -93,7 +93,7 @@ impl<C: Contents> Drive<C> {
         what: Resource,
         start: SimTime,
         end: SimTime,
-        kind: Kind,
+        kind: OpKind,
         cause: Cause,
     ) {
         let place = self.place_of(what);
@@ -102,7 +102,7 @@ impl<C: Contents> Drive<C> {
         let start = start.max(*told);
         if start < end {
             *told = end;
-            let hold = Hold { what, start, end, kind, cause };
+            let hold = BusyPeriod { what, start, end, kind, cause };
             watch.logs.iter_mut().for_each(|log| log.hold(&hold));
             watch.keep(Told::Hold(hold));
         }

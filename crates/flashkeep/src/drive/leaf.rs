@@ -1,8 +1,8 @@
 //! A leaf of flash: its die queues, its map, and the placement of its pages.
 
 use super::Parameters;
-use super::limit::Limit;
-use super::streams::Streams;
+use super::limit::DegradedCapacity;
+use super::streams::PageStreams;
 use crate::engine::Contents;
 use crate::flash::{Domain, Geometry, PlaneId, Rows, UnitId};
 use crate::ftl::{Allocation, Blocks, Maps};
@@ -19,9 +19,10 @@ pub enum LeafKind {
         /// ([`Verb::Rename`](crate::engine::Verb::Rename)).
         shadow: u32,
         /// Whether it reports pages of the hidden range whose block is about to be collected
-        /// ([`Part::Leaving`](crate::engine::Part::Leaving)).
+        /// ([`CompletionPart::Leaving`](crate::engine::CompletionPart::Leaving)).
         notify_leaving: bool,
-        /// Whether it reports each page that GC has moved ([`Part::Moved`](crate::engine::Part::Moved)).
+        /// Whether it reports each page that GC has moved
+        /// ([`CompletionPart::Moved`](crate::engine::CompletionPart::Moved)).
         notify_moves: bool,
     },
     /// Pages by physical number ([`Rows`]), superblock after superblock; a superblock is the same block of every plane.
@@ -54,7 +55,7 @@ pub(super) struct Ftl {
     /// All of its planes have failed.
     pub(super) dead: bool,
     /// Its degraded capacity, after a part of it has failed.
-    pub(super) limit: Option<Limit>,
+    pub(super) limit: Option<DegradedCapacity>,
     pub(super) domain: Domain,
     pub(super) allocation: Allocation,
     /// Its pools; with one for the whole domain, `first_pool` alone.
@@ -73,7 +74,7 @@ pub(super) struct Ftl {
 
 /// The memory of the map.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct MapMemory {
+pub(super) struct MapStorage {
     /// The time to record the place of a program.
     pub(super) write: Span,
     /// Whether the map survives a power loss.
@@ -90,10 +91,10 @@ pub(super) struct Translation<C> {
     /// Whether they have hidden addresses, to which pages are renamed.
     pub(super) remaps: bool,
     pub(super) maps: Maps,
-    pub(super) memory: MapMemory,
+    pub(super) memory: MapStorage,
     pub(super) blocks: Blocks<C>,
     /// The streams: which open block a page goes to.
-    pub(super) streams: Streams,
+    pub(super) streams: PageStreams,
     /// Whether each block has a summary page behind its data.
     pub(super) summaries: bool,
     /// In leaves of physical pages: the first page of each block that may be written next.
@@ -109,9 +110,9 @@ impl<C: Contents> Translation<C> {
             physical,
             remaps: false,
             maps: Maps::default(),
-            memory: MapMemory { write: Span(drive.map_write_ns), survives: drive.map_survives },
+            memory: MapStorage { write: Span(drive.map_write_ns), survives: drive.map_survives },
             blocks: Blocks::new(geometry),
-            streams: Streams::default(),
+            streams: PageStreams::default(),
             summaries: drive.flash.summary_page,
             next_pages: vec![0; if physical { geometry.block_space() } else { 0 }],
         }

@@ -11,10 +11,10 @@
 //! has room or something to collect. A plane that lost its spare pages has no room to collect into: GC
 //! *evicts* its pages to the controller's memory, from where they are written like host pages.
 
-use super::{Drive, Op};
+use super::{Drive, DriveOp};
 use crate::engine::{Cause, Command, Contents, Done, LeafId, Page, Ticket, Verb};
 use crate::flash::{PlaneId, Ppn};
-use crate::ftl::{Allocation, Entry};
+use crate::ftl::{Allocation, MapEntry};
 use crate::kernel::{Id, SimTime, Span};
 
 /// The slot of an evicted page, for which no request waits.
@@ -22,7 +22,7 @@ const NOBODY: u32 = u32::MAX;
 
 /// The degraded capacity of an FTL: how many pages it can map, and how many it maps.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limit {
+pub(super) struct DegradedCapacity {
     pub(super) most: u32,
     pub(super) mapped: u32,
 }
@@ -34,7 +34,7 @@ impl<C: Contents> Drive<C> {
         self.place_anywhere(ftl);
         let most = self.planes_of(ftl).into_iter().map(|plane| self.mappable(plane)).sum();
         let mapped = self.ftl.maps.mapped(ftl);
-        self.ftl.leaves[ftl].limit = Some(Limit { most, mapped });
+        self.ftl.leaves[ftl].limit = Some(DegradedCapacity { most, mapped });
         self.answer_all_behind(now, ftl);
         self.cut_waiting_writes(now, ftl);
         self.ask_planes_without_room(now, ftl);
@@ -85,7 +85,7 @@ impl<C: Contents> Drive<C> {
 
     /// A page of a degraded FTL is unmapped.
     pub(super) fn count_unmapped(&mut self, ftl: usize) {
-        if let Some(Limit { mapped, .. }) = self.ftl.leaves[ftl].limit {
+        if let Some(DegradedCapacity { mapped, .. }) = self.ftl.leaves[ftl].limit {
             self.set_mapped(self.now, ftl, mapped.saturating_sub(1));
         }
     }
@@ -128,11 +128,11 @@ impl<C: Contents> Drive<C> {
     }
 
     pub(super) fn is_mapped(&self, ftl: usize, page: Page) -> bool {
-        self.ftl.maps.get(ftl, page.0) != Entry::Unmapped
+        self.ftl.maps.get(ftl, page.0) != MapEntry::Unmapped
     }
 
     fn write_damaged(&mut self, now: SimTime, ftl: usize, one: &Command, ticket: Ticket, contents: &[C]) {
-        let Some(Limit { most, mapped }) = self.ftl.leaves[ftl].limit else {
+        let Some(DegradedCapacity { most, mapped }) = self.ftl.leaves[ftl].limit else {
             return self.submit_apart(now, ftl, one, ticket, contents);
         };
         let others = mapped - u32::from(self.is_mapped(ftl, one.start));
@@ -156,7 +156,7 @@ impl<C: Contents> Drive<C> {
         } else {
             self.rename(ftl, one)
         }
-        if let Some(Limit { mapped, .. }) = self.ftl.leaves[ftl].limit {
+        if let Some(DegradedCapacity { mapped, .. }) = self.ftl.leaves[ftl].limit {
             self.set_mapped(now, ftl, mapped + there(self) - before);
         }
     }
@@ -171,7 +171,7 @@ impl<C: Contents> Drive<C> {
 
     /// Drops the page and reports it to the scheme.
     pub(super) fn refuse(&mut self, now: SimTime, leaf: usize, page: u32) {
-        self.ftl.maps.set(leaf, page, Entry::Unmapped);
+        self.ftl.maps.set(leaf, page, MapEntry::Unmapped);
         self.ftl.leaves[leaf].lost.set(page, true);
         self.health.life.refuse(now);
         // Reported before the write is answered, because its owner may read the page right after that.
@@ -182,7 +182,7 @@ impl<C: Contents> Drive<C> {
     /// including overwritten ones.
     pub(super) fn cut_waiting_writes(&mut self, now: SimTime, ftl: usize) {
         let pool = self.ftl.leaves[ftl].first_pool;
-        while let Some(Limit { most, mapped }) = self.ftl.leaves[ftl].limit
+        while let Some(DegradedCapacity { most, mapped }) = self.ftl.leaves[ftl].limit
             && (mapped > most || most == 0)
             && self.queues.pools[pool as usize].tail.is_some()
         {
@@ -193,7 +193,7 @@ impl<C: Contents> Drive<C> {
             let (ticket, page) = (state.ticket.plus(u32::from(n)), state.command.start.0 + u32::from(n));
             let owner =
                 self.ftl.leaves[ftl].owners(op.raw()).map_or(Some(page), |owners| owners[usize::from(n)]);
-            match owner.filter(|&owner| self.ftl.maps.get(ftl, owner) == Entry::Pending(op.raw())) {
+            match owner.filter(|&owner| self.ftl.maps.get(ftl, owner) == MapEntry::Pending(op.raw())) {
                 Some(owner) => {
                     self.void(now, ftl, owner, ticket);
                     self.count_unmapped(ftl);
@@ -201,7 +201,7 @@ impl<C: Contents> Drive<C> {
                 None if ticket.slot != NOBODY => self.answer(ticket, 1, now, Span::ZERO, C::default()),
                 None => {}
             }
-            let Op { placed, command, sequence, .. } = self.queues.ops[op];
+            let DriveOp { placed, command, sequence, .. } = self.queues.ops[op];
             if placed == command.count {
                 self.queues.take(pool, |other| other.sequence == sequence);
                 self.all_placed(op);
@@ -245,13 +245,13 @@ impl<C: Contents> Drive<C> {
         let last = self.queues.pools[pool].tail;
         let ticket = Ticket { slot: NOBODY, age: self.queues.ops[last].ticket.age, ..Ticket::default() };
         let command = Command::new(Verb::Write, Page(lpn), 1).because(Cause::Gc);
-        let op = self.queues.claim(Op { ticket, command, ftl: ftl as u16, ..Op::default() });
+        let op = self.queues.claim(DriveOp { ticket, command, ftl: ftl as u16, ..DriveOp::default() });
         if C::KEEP {
             let contents = self.ftl.blocks.contents(from);
             self.carry(op, &[contents]);
         }
         self.ftl.blocks.invalidate(from);
-        self.ftl.maps.set(ftl, lpn, Entry::Pending(op.raw()));
+        self.ftl.maps.set(ftl, lpn, MapEntry::Pending(op.raw()));
         self.queues.waiting += u32::from(!last.is_some());
         self.queues.pools[pool].push_last(&mut self.queues.ops, op);
         self.wake_all(now, ftl);
@@ -259,7 +259,7 @@ impl<C: Contents> Drive<C> {
 
     /// Whether no request waits for a write: for an evicted or a void page.
     #[cold]
-    pub(super) fn is_nobodys(&self, op: Id<Op>) -> bool {
+    pub(super) fn is_nobodys(&self, op: Id<DriveOp>) -> bool {
         self.queues.ops[op].ticket.slot == NOBODY || self.queues.ops[op].command.count == 0
     }
 }

@@ -1,6 +1,6 @@
 //! Output files that cover several drives: adds the drive to each entry.
 
-use super::{Drive, Hold, HostRequest, Kind, Log, Operation};
+use super::{BusyPeriod, Drive, HostRequest, LoggedOperation, OpKind, OperationObserver};
 use crate::engine::{Cause, Contents, Page};
 use crate::kernel::SimTime;
 
@@ -16,15 +16,15 @@ pub struct DiskAccess {
     /// How many.
     pub pages: u16,
     /// What was done.
-    pub kind: Kind,
+    pub kind: OpKind,
     /// Why.
     pub cause: Cause,
 }
 
 /// An observer of the operations of several drives.
-pub trait Logs: Send {
+pub trait DeviceObserver: Send {
     /// An operation, when its end is known.
-    fn add(&mut self, device: u16, operation: &Operation) {
+    fn add(&mut self, device: u16, operation: &LoggedOperation) {
         let _ = (device, operation);
     }
 
@@ -34,7 +34,7 @@ pub trait Logs: Send {
     }
 
     /// A channel or a unit is in use, told when it is granted.
-    fn hold(&mut self, device: u16, hold: &Hold) {
+    fn hold(&mut self, device: u16, hold: &BusyPeriod) {
         let _ = (device, hold);
     }
 
@@ -57,14 +57,14 @@ pub trait Logs: Send {
 }
 
 /// The logs of a lone drive.
-pub struct Alone(pub Box<dyn Logs>);
+pub struct Alone(pub Box<dyn DeviceObserver>);
 
-impl Log for Alone {
-    fn add(&mut self, operation: &Operation) {
+impl OperationObserver for Alone {
+    fn add(&mut self, operation: &LoggedOperation) {
         self.0.add(0, operation);
     }
 
-    fn hold(&mut self, hold: &Hold) {
+    fn hold(&mut self, hold: &BusyPeriod) {
         self.0.hold(0, hold);
     }
 
@@ -85,9 +85,9 @@ impl Log for Alone {
 #[derive(Clone, Copy, Debug)]
 pub enum Told {
     /// An operation.
-    Operation(Operation),
+    Operation(LoggedOperation),
     /// A channel or a unit is in use.
-    Hold(Hold),
+    Hold(BusyPeriod),
 }
 
 impl<C: Contents> Drive<C> {

@@ -1,9 +1,9 @@
 //! Read access to a drive's state.
 
 use super::{Counters, Drive};
-use crate::engine::{Below, Contents, LeafId, Page, Spare};
+use crate::engine::{BackendView, Contents, LeafId, Page, Spare};
 use crate::flash::{Geometry, Pools};
-use crate::ftl::{Blocks, Entry};
+use crate::ftl::{Blocks, MapEntry};
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Drive<C> {
@@ -32,13 +32,13 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The map entry of a backend's page; none if the backend is not flash.
-    pub(super) fn entry(&self, leaf: usize, page: u32) -> Option<Entry> {
+    pub(super) fn entry(&self, leaf: usize, page: u32) -> Option<MapEntry> {
         (leaf < self.ftl.leaves.len()).then(|| self.ftl.maps.get(leaf, page))
     }
 
     /// Where an FTL has a page.
     #[must_use]
-    pub fn lookup(&self, leaf: LeafId, page: Page) -> Entry {
+    pub fn lookup(&self, leaf: LeafId, page: Page) -> MapEntry {
         self.ftl.maps.get(usize::from(leaf.0), page.0)
     }
 
@@ -49,9 +49,9 @@ impl<C: Contents> Drive<C> {
         let at = usize::from(leaf.0);
         let Some(entry) = self.entry(at, page.0) else { return self.nvram(leaf).contents(page.0) };
         match entry {
-            Entry::Unmapped => None,
-            Entry::Pending(op) => Some(self.carried_page(at, op, page.0)),
-            Entry::At(ppn) => (!self.ftl.blocks.is_unreadable(ppn)).then(|| self.ftl.blocks.contents(ppn)),
+            MapEntry::Unmapped => None,
+            MapEntry::Pending(op) => Some(self.carried_page(at, op, page.0)),
+            MapEntry::At(ppn) => (!self.ftl.blocks.is_unreadable(ppn)).then(|| self.ftl.blocks.contents(ppn)),
         }
     }
 
@@ -111,13 +111,13 @@ impl<C: Contents> Drive<C> {
     #[must_use]
     pub fn backlog_at(&self, now: SimTime, leaf: LeafId, page: Page) -> Span {
         match self.entry(usize::from(leaf.0), page.0) {
-            Some(Entry::At(ppn)) => self.wait_for(now, self.unit_of_page(ppn)),
+            Some(MapEntry::At(ppn)) => self.wait_for(now, self.unit_of_page(ppn)),
             _ => Span::ZERO,
         }
     }
 }
 
-impl<C: Contents> Below for Drive<C> {
+impl<C: Contents> BackendView for Drive<C> {
     fn backlog(&self, leaf: LeafId, page: Page) -> Span {
         self.backlog_at(self.now, leaf, page)
     }
@@ -164,7 +164,7 @@ impl<C: Contents> Below for Drive<C> {
 
     fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool {
         match self.entry(usize::from(leaf.0), page.0) {
-            Some(Entry::At(ppn)) => self.health.damaged && self.ftl.blocks.is_unreadable(ppn),
+            Some(MapEntry::At(ppn)) => self.health.damaged && self.ftl.blocks.is_unreadable(ppn),
             Some(_) => false,
             None => self.nvram(leaf).is_unreadable(page.0),
         }
@@ -172,7 +172,7 @@ impl<C: Contents> Below for Drive<C> {
 
     fn holds(&self, leaf: LeafId, page: Page) -> bool {
         match self.entry(usize::from(leaf.0), page.0) {
-            Some(entry) => entry != Entry::Unmapped,
+            Some(entry) => entry != MapEntry::Unmapped,
             None => self.nvram(leaf).holds(page.0),
         }
     }

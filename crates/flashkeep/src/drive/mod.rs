@@ -52,44 +52,44 @@ mod visit;
 mod work;
 mod write;
 
-pub use crate::flash::Kind;
+pub use crate::flash::OpKind;
 pub use counters::Counters;
-pub use dies::Operation;
+pub use dies::LoggedOperation;
 pub use faults::Fault;
-pub use holds::{Hold, HostRequest, Resource};
+pub use holds::{BusyPeriod, HostRequest, Resource};
 pub use leaf::LeafKind;
-pub use logs::{Alone, DiskAccess, Logs, Told};
+pub use logs::{Alone, DeviceObserver, DiskAccess, Told};
 pub use nvram::Nvram;
 pub use parameters::Parameters;
 pub use recovery::Recovery;
-pub use retire::Life;
-pub use work::Work;
+pub use retire::DriveLife;
+pub use work::OperationTimes;
 
 use crate::engine::{Contents, Done};
 use crate::flash::{FlashArray, Scheduler, UnitId};
 #[cfg(test)]
-use crate::ftl::Entry;
-use crate::ftl::allocation::Placement;
+use crate::ftl::MapEntry;
+use crate::ftl::allocation::PagePlacement;
 use crate::kernel::{Id, SimTime, Span};
 use dies::Dies;
-use faults::Health;
+use faults::DriveHealth;
 use gc::{Collection, Gc};
 use leaf::{Ftl, Lane, Renamed, Translation};
 use packing::Packing;
 use power::Power;
 use program::{Paths, Programs, Scratch};
-use queue::{Op, Queue, Queues};
+use queue::{DriveOp, OpQueue, Queues};
 use read::ReadRules;
 use untimed::Immediate;
-use work::{Accounts, Watch};
+use work::{DriveAccounts, Watch};
 
 /// An observer of flash operations.
-pub trait Log: Send {
+pub trait OperationObserver: Send {
     /// An operation, when its end is known.
-    fn add(&mut self, operation: &Operation);
+    fn add(&mut self, operation: &LoggedOperation);
 
     /// A channel or a unit is in use, told when it is granted.
-    fn hold(&mut self, _hold: &Hold) {}
+    fn hold(&mut self, _hold: &BusyPeriod) {}
 
     /// A request of the host is over.
     fn request(&mut self, _request: &HostRequest) {}
@@ -116,7 +116,7 @@ pub struct Drive<C> {
     /// Address mapping and blocks.
     ftl: Translation<C>,
     /// Placement of pages by the FTLs.
-    placement: Placement,
+    placement: PagePlacement,
     /// Logical pages that share pages of the flash.
     packing: Packing,
     /// Operations that wait for dies and channels, or are in progress.
@@ -127,8 +127,8 @@ pub struct Drive<C> {
     immediate: Immediate,
     /// Which code path commands and programs take.
     paths: Paths,
-    health: Health,
-    accounts: Accounts,
+    health: DriveHealth,
+    accounts: DriveAccounts,
     /// Recovery data, kept in a drive that will lose its power.
     power: Option<Box<Power>>,
     /// Non-volatile memories beside the flash, whose numbers as leaves follow those of the flash.
@@ -143,7 +143,7 @@ pub struct Drive<C> {
 
 impl<C: Contents> Drive<C> {
     /// An observer that is told of each flash operation, in addition to others.
-    pub fn log_operations(&mut self, log: Box<dyn Log>) {
+    pub fn log_operations(&mut self, log: Box<dyn OperationObserver>) {
         self.start_watch().logs.push(log);
     }
 
@@ -214,9 +214,9 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Ends a write that found no place or no longer needs one.
-    fn answer_unplaced(&mut self, now: SimTime, op: Id<Op>) {
+    fn answer_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) {
         if !self.is_nobodys(op) {
-            let Op { ticket, command, .. } = self.queues.ops[op];
+            let DriveOp { ticket, command, .. } = self.queues.ops[op];
             self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
         }
         self.answer_behind(now, op);

@@ -5,7 +5,7 @@
 //! Source: ONFI's multi-plane operations; Hu et al., ICS 2011, for planes that skip pages to catch up.
 
 use super::program::PageWrite;
-use super::{Drive, Kind, Op};
+use super::{Drive, DriveOp, OpKind};
 use crate::engine::Contents;
 use crate::flash::{MultiPlane, PlaneId, Ppn, UnitId};
 use crate::ftl::Allocation;
@@ -81,7 +81,14 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Which of the planes a page of a waiting write may go to: any, unless its address says which.
-    fn plane_among(&self, lane: usize, op: Id<Op>, n: u16, stream: u8, free: &[PlaneId]) -> Option<usize> {
+    fn plane_among(
+        &self,
+        lane: usize,
+        op: Id<DriveOp>,
+        n: u16,
+        stream: u8,
+        free: &[PlaneId],
+    ) -> Option<usize> {
         let of_lane = usize::from(self.queues.lanes[lane].ftl);
         if self.ftl.streams.are_several() && self.stream_of_waiting(of_lane, op, n) != stream {
             return None;
@@ -121,7 +128,7 @@ impl<C: Contents> Drive<C> {
     /// Reads that wait for pages of the same number in other planes of the die join one that starts, and those that wait
     /// for other places of the same page of the flash. How many planes read.
     #[inline(never)]
-    pub(super) fn join_reads(&mut self, now: SimTime, unit: UnitId, first: Id<Op>) -> usize {
+    pub(super) fn join_reads(&mut self, now: SimTime, unit: UnitId, first: Id<DriveOp>) -> usize {
         let geometry = &self.flash.geometry;
         let number = geometry.flash_page_of(self.queues.ops[first].ppn);
         let plane = geometry.plane_of(self.queues.ops[first].ppn).0;
@@ -131,7 +138,7 @@ impl<C: Contents> Drive<C> {
         let (mut last, mut count, several) = (first, 1, self.flash.commands.multi_plane != MultiPlane::Off);
         let mut at = self.dies.units[unit.0 as usize].reads.head;
         while at.is_some() {
-            let Op { ppn, next, command, ftl, .. } = self.queues.ops[at];
+            let DriveOp { ppn, next, command, ftl, .. } = self.queues.ops[at];
             let plane = self.flash.geometry.plane_of(ppn).0;
             let bit = 1 << (plane % self.flash.geometry.planes);
             let apart = several
@@ -142,24 +149,24 @@ impl<C: Contents> Drive<C> {
             if apart || along {
                 planes |= bit;
                 self.queues.ops[at].placed = u16::from(along);
-                self.accounts.counters.along[Kind::Read as usize] += u64::from(along);
+                self.accounts.counters.along[OpKind::Read as usize] += u64::from(along);
                 let state = &mut self.dies.units[unit.0 as usize];
                 state.queued = state.queued - self.queues.ops[at].service;
                 state.reads.remove(&mut self.queues.ops, at);
                 self.queues.ops[at].next = Id::NONE;
                 self.queues.ops[at].acknowledged = now;
                 self.queues.ops[last].next = at;
-                self.accounts.counters.count(ftl, Kind::Read, command.cause);
+                self.accounts.counters.count(ftl, OpKind::Read, command.cause);
                 (last, count) = (at, count + usize::from(apart));
             }
             at = next;
         }
-        self.accounts.counters.multi_plane[Kind::Read as usize] += u64::from(count > 1);
+        self.accounts.counters.multi_plane[OpKind::Read as usize] += u64::from(count > 1);
         count
     }
 
     /// Whether a page is read along with one of those that are linked to the first.
-    fn is_brought_up(&self, first: Id<Op>, ppn: Ppn) -> bool {
+    fn is_brought_up(&self, first: Id<DriveOp>, ppn: Ppn) -> bool {
         let mut at = first;
         while at.is_some() {
             if self.flash.geometry.share_a_page(self.queues.ops[at].ppn, ppn) {

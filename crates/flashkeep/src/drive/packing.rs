@@ -16,7 +16,7 @@
 //! and partial page programs.
 
 use super::program::PageWrite;
-use super::{Drive, Op, Parameters};
+use super::{Drive, DriveOp, Parameters};
 use crate::engine::{Command, Contents, Ticket, Verb};
 use crate::flash::{PlaneId, Ppn, Target};
 use crate::kernel::{Id, SimTime, Span};
@@ -89,7 +89,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whether writes wait for others, and this one does from now on.
-    pub(super) fn gathers(&mut self, now: SimTime, op: Id<Op>) -> bool {
+    pub(super) fn gathers(&mut self, now: SimTime, op: Id<DriveOp>) -> bool {
         let Packing { gather, until, .. } = &mut self.packing;
         if *gather == Span::ZERO {
             return false;
@@ -107,7 +107,7 @@ impl<C: Contents> Drive<C> {
         let until = self.packing.until.get(at.index()).copied().filter(|&until| until > self.now)?;
         let mut pages = 0;
         while at.is_some() {
-            let Op { placed, command, next, .. } = self.queues.ops[at];
+            let DriveOp { placed, command, next, .. } = self.queues.ops[at];
             pages += u32::from(command.count - placed);
             if pages >= self.flash.geometry.places {
                 return None;
@@ -129,7 +129,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The stream of a page that waits.
-    pub(super) fn stream_of_waiting(&self, ftl: usize, op: Id<Op>, n: u16) -> u8 {
+    pub(super) fn stream_of_waiting(&self, ftl: usize, op: Id<DriveOp>, n: u16) -> u8 {
         self.ftl.streams.of_written(ftl, self.queues.ops[op].command.start.0 + u32::from(n))
     }
 
@@ -210,8 +210,9 @@ impl<C: Contents> Drive<C> {
             let op = self.queues.pop(pool);
             pages.push(self.page_of_write(op, 0, plane));
             let next = self.queues.pools[pool].head;
-            let joins =
-                |op: &Op| op.command.verb == Verb::Write && self.flash.geometry.share_a_page(op.ppn, first);
+            let joins = |op: &DriveOp| {
+                op.command.verb == Verb::Write && self.flash.geometry.share_a_page(op.ppn, first)
+            };
             if !(self.packing.active && next.is_some() && joins(&self.queues.ops[next])) {
                 break;
             }

@@ -12,10 +12,10 @@
 //!   any other page;
 //! - a block is not erased before the successors of its pages are programmed (`guard`).
 
-use super::{Drive, Kind, Op, Operation};
+use super::{Drive, DriveOp, LoggedOperation, OpKind};
 use crate::engine::{Contents, FixedMap, LeafId, Spare, Verb};
 use crate::flash::{PlaneId, Ppn, UnitId};
-use crate::ftl::Entry;
+use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, sorted};
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub(super) struct Power {
     /// page of each and the number of its write.
     pub(super) shadows: FixedMap<(u16, u32), (u32, u64)>,
     /// Programs and erases that may be under way, and how many there may be before those that have ended are taken out.
-    pub(super) flights: Vec<Operation>,
+    pub(super) flights: Vec<LoggedOperation>,
     prune_at: usize,
     /// Programs of raw leaves that may be under way: the numbers of their writes, and when they end.
     pub(super) numbered: Vec<(u64, SimTime)>,
@@ -126,7 +126,7 @@ impl<C: Contents> Drive<C> {
                 |contents: C| Spare { sequence: memory.number(page), stamp: contents.stamp(), mark: 0 };
             return memory.contents(page).map(spare);
         };
-        let Entry::At(ppn) = entry else { return None };
+        let MapEntry::At(ppn) = entry else { return None };
         let readable = !self.ftl.blocks.is_unreadable(ppn);
         readable.then(|| Spare {
             sequence: power.sequences[ppn.0 as usize],
@@ -138,10 +138,10 @@ impl<C: Contents> Drive<C> {
     // ---------------------------------------------------------------- while there is power
 
     /// An operation has been granted.
-    pub(super) fn note_flight(&mut self, operation: Operation) {
+    pub(super) fn note_flight(&mut self, operation: LoggedOperation) {
         let now = self.now;
         let Some(power) = &mut self.power else { return };
-        if operation.kind == Kind::Read {
+        if operation.kind == OpKind::Read {
             return;
         }
         if power.flights.len() >= power.prune_at {
@@ -200,7 +200,7 @@ impl<C: Contents> Drive<C> {
             return false;
         }
         match self.ftl.maps.get(ftl, lpn) {
-            Entry::Pending(_) => {
+            MapEntry::Pending(_) => {
                 let sequence = |ppn: Ppn| power.sequences[ppn.0 as usize];
                 let kept = power.kept.get(&(ftl as u16, lpn));
                 if kept.is_some_and(|&kept| sequence(kept) > sequence(ppn)) {
@@ -209,14 +209,14 @@ impl<C: Contents> Drive<C> {
                 self.ftl.blocks.rename(ppn, lpn);
                 self.keep_version(ftl, lpn, ppn)
             }
-            Entry::At(newer) => {
+            MapEntry::At(newer) => {
                 let flight = power.flights.iter().find(|flight| flight.ppn == newer);
                 let (end, block) = (flight.map(|flight| flight.end), self.flash.geometry.block_index_of(ppn));
                 let Some(power) = &mut self.power else { return false };
                 power.guard[block] = power.guard[block].max(end.unwrap_or_default());
                 false
             }
-            Entry::Unmapped => false,
+            MapEntry::Unmapped => false,
         }
     }
 
@@ -248,7 +248,7 @@ impl<C: Contents> Drive<C> {
     /// A page of a write with this number has its place: the version before it may go, or, where the page has been written again
     /// meanwhile, is this one from now on.
     pub(super) fn place_version(&mut self, ftl: usize, lpn: u32, sequence: u64, ppn: Ppn, arrived: bool) {
-        let written_again = matches!(self.ftl.maps.get(ftl, lpn), Entry::Pending(_));
+        let written_again = matches!(self.ftl.maps.get(ftl, lpn), MapEntry::Pending(_));
         let Some(power) = &mut self.power else { return };
         power.superseded = None;
         if !arrived && !written_again {
@@ -307,7 +307,7 @@ impl<C: Contents> Drive<C> {
     /// programmed that was submitted before.
     pub(super) fn is_ahead(&self, sequence: u64) -> bool {
         let Some(power) = &self.power else { return false };
-        let older = |op: &Op| op.sequence < sequence && op.command.verb == Verb::Write;
+        let older = |op: &DriveOp| op.sequence < sequence && op.command.verb == Verb::Write;
         power.numbered.iter().any(|&(number, end)| number < sequence && end > self.now)
             || self.queues.pools.iter().any(|pool| pool.any(&self.queues.ops, older))
     }
@@ -324,12 +324,12 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A version gets another address. Only a non-volatile memory remembers that.
-    pub(super) fn note_rename(&mut self, ftl: usize, from: u32, to: u32, entry: Entry) {
+    pub(super) fn note_rename(&mut self, ftl: usize, from: u32, to: u32, entry: MapEntry) {
         let Some(power) = self.power.as_mut().filter(|_| !self.nvrams.is_empty()) else { return };
         let version = match entry {
-            Entry::At(ppn) => (power.owners[ppn.0 as usize], power.sequences[ppn.0 as usize]),
-            Entry::Pending(op) => (from, self.queues.ops[Id::new(op)].sequence),
-            Entry::Unmapped => return,
+            MapEntry::At(ppn) => (power.owners[ppn.0 as usize], power.sequences[ppn.0 as usize]),
+            MapEntry::Pending(op) => (from, self.queues.ops[Id::new(op)].sequence),
+            MapEntry::Unmapped => return,
         };
         power.shadows.insert((ftl as u16, to), version);
     }

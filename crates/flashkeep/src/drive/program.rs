@@ -5,17 +5,17 @@
 //! updates counters and logs.
 
 use super::submit::Commands;
-use super::{Drive, Kind, Op};
+use super::{Drive, DriveOp, OpKind};
 use crate::engine::{Cause, Command, Contents};
 use crate::flash::{Acknowledge, BusUse};
-use crate::flash::{FlashOp, Phases, PlaneId, Ppn, Target, UnitId};
+use crate::flash::{FlashOp, OpPhases, PlaneId, Ppn, Target, UnitId};
 use crate::kernel::{Id, SimTime, Span};
 
 /// A page that an operation programs, or the first page of a block that it erases.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageWrite {
     /// The write that it is a page of, and which one; no write for a page that collection moves.
-    pub(super) op: Id<Op>,
+    pub(super) op: Id<DriveOp>,
     pub(super) n: u16,
     pub(super) ftl: u16,
     pub(super) cause: Cause,
@@ -49,7 +49,7 @@ struct PageTimes {
 /// The command mode of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
-    pub(super) kind: Kind,
+    pub(super) kind: OpKind,
     /// Blocks that are full then, whose summary pages follow.
     pub(super) summaries: u32,
     /// Whether the data may cross the channel while the die works: through its cache register.
@@ -58,16 +58,16 @@ pub(super) struct Manner {
 
 impl Manner {
     pub(super) fn program(summaries: u32) -> Manner {
-        Manner { kind: Kind::Program, summaries, cached: false }
+        Manner { kind: OpKind::Program, summaries, cached: false }
     }
 
     pub(super) fn erase() -> Manner {
-        Manner { kind: Kind::Erase, summaries: 0, cached: false }
+        Manner { kind: OpKind::Erase, summaries: 0, cached: false }
     }
 }
 
 /// The mode of programs, as a type; what a mode does not need is compiled away.
-pub(super) trait Mode {
+pub(super) trait ProgramMode {
     /// Whether pages are programmed one by one, all with the same time, in one open block per plane, without older
     /// versions and without observers.
     const PLAIN: bool;
@@ -75,8 +75,8 @@ pub(super) trait Mode {
     const PHYSICAL: bool = false;
 }
 
-/// See [`Mode::PLAIN`].
-pub(super) struct Plain;
+/// See [`ProgramMode::PLAIN`].
+pub(super) struct PlainMode;
 
 /// The same, with leaves of physical pages.
 pub(super) struct PlainPhysical;
@@ -84,23 +84,23 @@ pub(super) struct PlainPhysical;
 /// All features of drive files.
 pub(super) struct Full;
 
-impl Mode for Plain {
+impl ProgramMode for PlainMode {
     const PLAIN: bool = true;
 }
 
-impl Mode for PlainPhysical {
+impl ProgramMode for PlainPhysical {
     const PLAIN: bool = true;
     const PHYSICAL: bool = true;
 }
 
-impl Mode for Full {
+impl ProgramMode for Full {
     const PLAIN: bool = false;
 }
 
-/// The mode of programs ([`Mode`]), determined once ([`Drive::simplify`]).
+/// The mode of programs ([`ProgramMode`]), determined once ([`Drive::simplify`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Programs {
-    /// [`Plain`].
+    /// [`PlainMode`].
     Plain,
     /// [`PlainPhysical`].
     PlainPhysical,
@@ -127,8 +127,8 @@ pub(super) struct Scratch {
 impl<C: Contents> Drive<C> {
     /// A page of the write that comes first in a pool, or of one behind it.
     #[inline(always)]
-    pub(super) fn page_of_write(&self, op: Id<Op>, n: u16, plane: PlaneId) -> PageWrite {
-        let Op { command: Command { cause, sectors, .. }, ftl, ppn, .. } = self.queues.ops[op];
+    pub(super) fn page_of_write(&self, op: Id<DriveOp>, n: u16, plane: PlaneId) -> PageWrite {
+        let DriveOp { command: Command { cause, sectors, .. }, ftl, ppn, .. } = self.queues.ops[op];
         let target = Target::sectors(ppn, sectors);
         PageWrite { op, n, ftl, cause, plane, target, guards: None }
     }
@@ -136,7 +136,7 @@ impl<C: Contents> Drive<C> {
     /// A program, a copyback or an erase whose pages have their places: its die and its channel are in use, accounts are kept of
     /// it, and its writes know when they are acknowledged, and when durable. When it is over.
     #[inline(always)]
-    pub(super) fn commit<M: Mode>(
+    pub(super) fn commit<M: ProgramMode>(
         &mut self,
         now: SimTime,
         channel: usize,
@@ -155,14 +155,14 @@ impl<C: Contents> Drive<C> {
 
     /// [`Drive::commit`] of a program of a single page, which is not described by a list.
     #[inline(always)]
-    pub(super) fn commit_page<M: Mode>(
+    pub(super) fn commit_page<M: ProgramMode>(
         &mut self,
         now: SimTime,
         channel: usize,
         unit: UnitId,
         page: PageWrite,
     ) -> SimTime {
-        let kind = Kind::Program;
+        let kind = OpKind::Program;
         let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, page.target);
         let (begun, end) = self.occupy::<M>(now, channel, unit, &phases, false);
         let times = PageTimes { granted: now, begun, sent: begun + phases.sent(), end };
@@ -177,7 +177,7 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         manner: Manner,
         pages: &[PageWrite],
-    ) -> Phases {
+    ) -> OpPhases {
         let phases = self.cost_of_pages(manner, pages);
         let end = start + phases.busy();
         self.conclude([start, start, end], &phases, unit, manner.kind, pages);
@@ -196,16 +196,16 @@ impl<C: Contents> Drive<C> {
         held: Span,
         block: PageWrite,
     ) -> SimTime {
-        let phases = self.flash.timing.cost_of(&self.flash.geometry, Kind::Erase, block.target);
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, block.target);
         let end = now + held + phases.busy();
         self.occupy_channel(now, channel, held + phases.sent());
         self.occupy_unit(now, unit, end);
-        self.conclude([now, now, end], &phases, unit, Kind::Erase, &[block]);
+        self.conclude([now, now, end], &phases, unit, OpKind::Erase, &[block]);
         end
     }
 
     #[inline(always)]
-    fn cost_of_pages(&self, Manner { kind, summaries, .. }: Manner, pages: &[PageWrite]) -> Phases {
+    fn cost_of_pages(&self, Manner { kind, summaries, .. }: Manner, pages: &[PageWrite]) -> OpPhases {
         let targets = pages.iter().map(|page| page.target);
         self.flash.timing.cost(&self.flash.geometry, FlashOp { kind, targets, summaries })
     }
@@ -216,9 +216,9 @@ impl<C: Contents> Drive<C> {
     fn conclude(
         &mut self,
         [now, first, end]: [SimTime; 3],
-        phases: &Phases,
+        phases: &OpPhases,
         unit: UnitId,
-        kind: Kind,
+        kind: OpKind,
         pages: &[PageWrite],
     ) {
         let (mut before, mut planes) = (None, 0);
@@ -240,11 +240,11 @@ impl<C: Contents> Drive<C> {
     /// Accounts are kept of a page of an operation, the first one or another, and its write knows when it is
     /// acknowledged, and when durable.
     #[inline(always)]
-    fn conclude_page<M: Mode>(
+    fn conclude_page<M: ProgramMode>(
         &mut self,
         times: PageTimes,
         unit: UnitId,
-        kind: Kind,
+        kind: OpKind,
         page: PageWrite,
         first: bool,
     ) {
@@ -252,7 +252,7 @@ impl<C: Contents> Drive<C> {
         self.note_programmed::<M>(unit, kind, page.target.to, first);
         self.accounts.counters.count(page.ftl, kind, page.cause);
         // In a round everything has begun together, and blocks are erased together.
-        self.account::<M>(if first || kind == Kind::Erase { granted } else { begun }, end, kind, &page);
+        self.account::<M>(if first || kind == OpKind::Erase { granted } else { begun }, end, kind, &page);
         if page.op.is_some() {
             let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
             self.queues.ops[page.op].note_placed(granted, acknowledged, end);
@@ -261,7 +261,7 @@ impl<C: Contents> Drive<C> {
 
     /// Tells the observers of an operation of one of its pages.
     #[inline(always)]
-    fn account<M: Mode>(&mut self, start: SimTime, end: SimTime, kind: Kind, page: &PageWrite) {
+    fn account<M: ProgramMode>(&mut self, start: SimTime, end: SimTime, kind: OpKind, page: &PageWrite) {
         let PageWrite { target, cause, guards, .. } = *page;
         if M::PLAIN {
             if self.accounts.work.is_some() {
@@ -280,12 +280,12 @@ impl<C: Contents> Drive<C> {
 
     /// A channel and a die are taken for an operation: when its transfers begin, and when its array has worked.
     #[inline(always)]
-    fn occupy<M: Mode>(
+    fn occupy<M: ProgramMode>(
         &mut self,
         now: SimTime,
         channel: usize,
         unit: UnitId,
-        phases: &Phases,
+        phases: &OpPhases,
         cached: bool,
     ) -> (SimTime, SimTime) {
         if !M::PLAIN && self.flash.bus == BusUse::Rounds {
@@ -302,9 +302,9 @@ impl<C: Contents> Drive<C> {
 
     /// The unit programs the page; with `first`, it starts to. An erase ends what it was programming.
     #[inline(always)]
-    fn note_programmed<M: Mode>(&mut self, unit: UnitId, kind: Kind, ppn: Ppn, first: bool) {
+    fn note_programmed<M: ProgramMode>(&mut self, unit: UnitId, kind: OpKind, ppn: Ppn, first: bool) {
         let state = &mut self.dies.units[unit.0 as usize];
-        if kind == Kind::Erase {
+        if kind == OpKind::Erase {
             state.programs = None;
             return;
         }

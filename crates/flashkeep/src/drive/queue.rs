@@ -1,7 +1,7 @@
 //! Operations that wait or are in progress, and their queues.
 
 use super::Lane;
-use super::behind::Behind;
+use super::behind::ReadBehindWrite;
 use super::versions::Replaced;
 use crate::engine::{Command, Ticket};
 use crate::flash::Ppn;
@@ -10,7 +10,7 @@ use crate::kernel::{Arena, Id, SimTime, Span};
 /// An operation that waits or is in progress: a read of one page, or the rest of a run of writes; in a backend of
 /// physical pages also an erase, or the trim that it is a part of.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Op {
+pub(super) struct DriveOp {
     pub(super) ticket: Ticket,
     pub(super) command: Command,
     /// Pages of a write that have found their place; erases of a trim that are still to come; of a read, whether it came
@@ -18,15 +18,15 @@ pub(super) struct Op {
     pub(super) placed: u16,
     pub(super) ftl: u16,
     pub(super) sequence: u64,
-    pub(super) next: Id<Op>,
-    pub(super) previous: Id<Op>,
+    pub(super) next: Id<DriveOp>,
+    pub(super) previous: Id<DriveOp>,
     pub(super) ppn: Ppn,
     pub(super) acknowledged: SimTime,
     pub(super) durable: SimTime,
     pub(super) service: Span,
 }
 
-impl Op {
+impl DriveOp {
     /// One more page of a write has its place, granted at `now`; when it is acknowledged, and when durable.
     #[inline(always)]
     pub(super) fn note_placed(&mut self, now: SimTime, acknowledged: SimTime, durable: SimTime) {
@@ -39,15 +39,15 @@ impl Op {
 
 /// Operations in the order in which their requests came; within a request, in the order in which they came.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Queue {
-    pub(super) head: Id<Op>,
-    pub(super) tail: Id<Op>,
+pub(super) struct OpQueue {
+    pub(super) head: Id<DriveOp>,
+    pub(super) tail: Id<DriveOp>,
 }
 
-impl Queue {
+impl OpQueue {
     /// Adds an operation. It is nearly always the youngest, so its place is searched from the end.
     #[inline]
-    pub(super) fn push(&mut self, ops: &mut Arena<Op>, op: Id<Op>) {
+    pub(super) fn push(&mut self, ops: &mut Arena<DriveOp>, op: Id<DriveOp>) {
         let age = ops[op].ticket.age;
         let mut after = self.tail;
         while after.is_some() && (age.wrapping_sub(ops[after].ticket.age) as i32) < 0 {
@@ -65,7 +65,7 @@ impl Queue {
     }
 
     /// Adds an operation behind all others, whatever its age.
-    pub(super) fn push_last(&mut self, ops: &mut Arena<Op>, op: Id<Op>) {
+    pub(super) fn push_last(&mut self, ops: &mut Arena<DriveOp>, op: Id<DriveOp>) {
         (ops[op].previous, ops[op].next) = (self.tail, Id::NONE);
         if self.tail.is_some() {
             ops[self.tail].next = op
@@ -76,8 +76,12 @@ impl Queue {
     }
 
     /// Takes out all operations that `which` picks, in order.
-    pub(super) fn take(&mut self, ops: &mut Arena<Op>, which: impl Fn(&Op) -> bool) -> Vec<Id<Op>> {
-        let (mut kept, mut taken) = (Queue::default(), Vec::new());
+    pub(super) fn take(
+        &mut self,
+        ops: &mut Arena<DriveOp>,
+        which: impl Fn(&DriveOp) -> bool,
+    ) -> Vec<Id<DriveOp>> {
+        let (mut kept, mut taken) = (OpQueue::default(), Vec::new());
         let mut at = self.head;
         while at.is_some() {
             let next = ops[at].next;
@@ -93,7 +97,7 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) fn pop(&mut self, ops: &mut Arena<Op>) -> Id<Op> {
+    pub(super) fn pop(&mut self, ops: &mut Arena<DriveOp>) -> Id<DriveOp> {
         let head = self.head;
         self.head = std::mem::replace(&mut ops[head].next, Id::NONE);
         if self.head.is_some() {
@@ -105,8 +109,8 @@ impl Queue {
     }
 
     /// Takes one out, wherever it stands.
-    pub(super) fn remove(&mut self, ops: &mut Arena<Op>, op: Id<Op>) {
-        let Op { previous, next, .. } = ops[op];
+    pub(super) fn remove(&mut self, ops: &mut Arena<DriveOp>, op: Id<DriveOp>) {
+        let DriveOp { previous, next, .. } = ops[op];
         if previous.is_some() {
             ops[previous].next = next
         } else {
@@ -116,7 +120,7 @@ impl Queue {
     }
 
     /// Sends every operation that waits for a page elsewhere, where `elsewhere` says so.
-    pub(super) fn redirect(&self, ops: &mut Arena<Op>, elsewhere: impl Fn(Ppn) -> Option<Ppn>) {
+    pub(super) fn redirect(&self, ops: &mut Arena<DriveOp>, elsewhere: impl Fn(Ppn) -> Option<Ppn>) {
         let mut at = self.head;
         while at.is_some() {
             if let Some(ppn) = elsewhere(ops[at].ppn) {
@@ -126,7 +130,7 @@ impl Queue {
         }
     }
 
-    pub(super) fn any(&self, ops: &Arena<Op>, mut test: impl FnMut(&Op) -> bool) -> bool {
+    pub(super) fn any(&self, ops: &Arena<DriveOp>, mut test: impl FnMut(&DriveOp) -> bool) -> bool {
         let mut at = self.head;
         while at.is_some() {
             if test(&ops[at]) {
@@ -145,11 +149,11 @@ pub(super) struct Queues<C> {
     /// The die queue of each plane.
     pub(super) lane_of: Vec<u32>,
     /// The write queues; each write waits in the queue of the dies that may take it.
-    pub(super) pools: Vec<Queue>,
+    pub(super) pools: Vec<OpQueue>,
     /// The write queues that are not empty.
     pub(super) waiting: u32,
     /// Operations that wait or are under way.
-    pub(super) ops: Arena<Op>,
+    pub(super) ops: Arena<DriveOp>,
     /// The number of the last operation.
     pub(super) sequence: u64,
     /// The version of the copy that each write in flight replaces; untouched where planes take turns.
@@ -157,22 +161,22 @@ pub(super) struct Queues<C> {
     /// The contents of writes in flight; unused if contents are not kept.
     pub(super) carried: Vec<Vec<C>>,
     /// Reads of pages that have no place yet.
-    pub(super) behind: Vec<Behind>,
+    pub(super) behind: Vec<ReadBehindWrite>,
 }
 
 impl<C> Queues<C> {
     /// A new operation, which has the next number.
     #[inline(always)]
-    pub(super) fn claim(&mut self, op: Op) -> Id<Op> {
+    pub(super) fn claim(&mut self, op: DriveOp) -> Id<DriveOp> {
         let id = self.ops.claim();
         self.sequence += 1;
-        self.ops[id] = Op { sequence: self.sequence, ..op };
+        self.ops[id] = DriveOp { sequence: self.sequence, ..op };
         id
     }
 
     /// Removes the first write of a write queue.
     #[inline(always)]
-    pub(super) fn pop(&mut self, pool: usize) -> Id<Op> {
+    pub(super) fn pop(&mut self, pool: usize) -> Id<DriveOp> {
         let queue = &mut self.pools[pool];
         let op = queue.pop(&mut self.ops);
         self.waiting -= u32::from(!queue.head.is_some());
@@ -180,7 +184,7 @@ impl<C> Queues<C> {
     }
 
     /// Takes operations out of a pool.
-    pub(super) fn take(&mut self, pool: u32, which: impl Fn(&Op) -> bool) -> Vec<Id<Op>> {
+    pub(super) fn take(&mut self, pool: u32, which: impl Fn(&DriveOp) -> bool) -> Vec<Id<DriveOp>> {
         let queue = &mut self.pools[pool as usize];
         let before = queue.head.is_some();
         let taken = queue.take(&mut self.ops, which);

@@ -7,10 +7,10 @@
 //! which ensures the laws of order.
 
 use super::program::{Full, Manner, PageWrite};
-use super::{Drive, Kind, Op};
+use super::{Drive, DriveOp, OpKind};
 use crate::engine::{Command, Contents, Done, Flags, LeafId, Page, Ticket, Verb};
 use crate::flash::{PlaneId, Ppn, Rows, Target, UnitId};
-use crate::ftl::Entry;
+use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> Drive<C> {
@@ -89,24 +89,30 @@ impl<C: Contents> Drive<C> {
         *next = number + 1;
         if self.is_at_once(command) {
             self.hurry(now, leaf, ppn, false);
-            self.ftl.maps.set(leaf, page, Entry::At(ppn));
+            self.ftl.maps.set(leaf, page, MapEntry::At(ppn));
             self.queues.sequence += 1;
             let contents = if C::KEEP { contents[0] } else { C::default() };
             self.put_physical(ppn, command, contents, self.queues.sequence);
             self.ftl.blocks.validate(ppn);
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
-            self.count_untimed(leaf, Kind::Program, command.cause, ppn);
+            self.count_untimed(leaf, OpKind::Program, command.cause, ppn);
             if self.immediate.counting && self.ends_block(leaf, ppn) {
                 self.tell_summary(now, now, ppn);
             }
             self.immediate.counting = false;
             return self.answer(ticket, 1, now, Span::ZERO, C::default());
         }
-        let op = self.queues.claim(Op { ticket, command: *command, ftl: leaf as u16, ppn, ..Op::default() });
+        let op = self.queues.claim(DriveOp {
+            ticket,
+            command: *command,
+            ftl: leaf as u16,
+            ppn,
+            ..DriveOp::default()
+        });
         if C::KEEP {
             self.carry(op, contents);
         }
-        self.ftl.maps.set(leaf, page, Entry::Pending(op.raw()));
+        self.ftl.maps.set(leaf, page, MapEntry::Pending(op.raw()));
         self.queue_raw(now, leaf, op);
     }
 
@@ -122,7 +128,7 @@ impl<C: Contents> Drive<C> {
         self.queues.lanes[lane].pool
     }
 
-    fn queue_raw(&mut self, now: SimTime, leaf: usize, op: Id<Op>) {
+    fn queue_raw(&mut self, now: SimTime, leaf: usize, op: Id<DriveOp>) {
         let pool = self.pool_of(self.queues.ops[op].ppn);
         let somebody_waits = self.queues.pools[pool as usize].head.is_some();
         self.queues.waiting += u32::from(!somebody_waits);
@@ -134,8 +140,8 @@ impl<C: Contents> Drive<C> {
 
     /// The plane that the first operation in a raw lane's pool is for, unless that must wait.
     #[inline(never)]
-    pub(super) fn raw_plane_for(&self, unit: UnitId, op: Id<Op>) -> Option<PlaneId> {
-        let Op { ppn, command, .. } = self.queues.ops[op];
+    pub(super) fn raw_plane_for(&self, unit: UnitId, op: Id<DriveOp>) -> Option<PlaneId> {
+        let DriveOp { ppn, command, .. } = self.queues.ops[op];
         let plane = self.flash.geometry.plane_of(ppn);
         let waits = command.verb == Verb::Trim
             && (self.is_owed(unit, plane, self.flash.geometry.block_of(ppn))
@@ -144,8 +150,8 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A page of a raw leaf is where it was meant to be.
-    pub(super) fn place_physical(&mut self, op: Id<Op>) {
-        let Op { ppn, command, ftl, sequence, .. } = self.queues.ops[op];
+    pub(super) fn place_physical(&mut self, op: Id<DriveOp>) {
+        let DriveOp { ppn, command, ftl, sequence, .. } = self.queues.ops[op];
         let contents = self.take_carried(op);
         self.put_physical(ppn, &command, contents, sequence);
         // A page whose group has been trimmed meanwhile is born invalid.
@@ -171,10 +177,10 @@ impl<C: Contents> Drive<C> {
         let in_parts = group > u32::from(u16::MAX);
         assert!(whole || in_parts, "whole groups are erased");
         for page in command.start.0..command.end() {
-            if let Entry::At(ppn) = self.ftl.maps.get(leaf, page) {
+            if let MapEntry::At(ppn) = self.ftl.maps.get(leaf, page) {
                 self.ftl.blocks.invalidate(ppn);
             }
-            self.ftl.maps.set(leaf, page, Entry::Unmapped);
+            self.ftl.maps.set(leaf, page, MapEntry::Unmapped);
         }
         let width = self.rows(leaf).group_blocks();
         let ends = command.end() / group * group;
@@ -192,7 +198,7 @@ impl<C: Contents> Drive<C> {
             for &(_, ppn) in &blocks {
                 self.hurry(now, leaf, ppn, true);
                 self.erase_raw_block(leaf, ppn);
-                self.count_untimed(leaf, Kind::Erase, command.cause, ppn);
+                self.count_untimed(leaf, OpKind::Erase, command.cause, ppn);
             }
             self.immediate.counting = false;
         }
@@ -222,10 +228,11 @@ impl<C: Contents> Drive<C> {
     ) {
         let ftl = leaf as u16;
         let placed = blocks.len() as u16;
-        let trim = self.queues.claim(Op { ticket, command: *command, ftl, placed, ..Op::default() });
+        let trim =
+            self.queues.claim(DriveOp { ticket, command: *command, ftl, placed, ..DriveOp::default() });
         for &(page, ppn) in blocks {
             let command = Command { to: Page(trim.raw()), ..command.over(Page(page), 1) };
-            let erase = self.queues.claim(Op { ticket, command, ftl, ppn, ..Op::default() });
+            let erase = self.queues.claim(DriveOp { ticket, command, ftl, ppn, ..DriveOp::default() });
             self.queue_raw(now, leaf, erase);
         }
     }
@@ -240,7 +247,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn erase_raw(&mut self, now: SimTime, channel: usize, lane: usize) -> UnitId {
         let (unit, pool) = (self.queues.lanes[lane].unit, self.queues.lanes[lane].pool as usize);
         let op = self.queues.pop(pool);
-        let Op { ppn, command, ftl, .. } = self.queues.ops[op];
+        let DriveOp { ppn, command, ftl, .. } = self.queues.ops[op];
         let page = PageWrite::moved(ftl, command.cause, self.flash.geometry.plane_of(ppn), Target::page(ppn));
         let end = self.commit::<Full>(now, channel, unit, Manner::erase(), &[page]);
         self.erase_raw_block(usize::from(ftl), ppn);
@@ -256,7 +263,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// One erase of a trim is over at `end`, or will not be; the last one answers for all.
-    pub(super) fn erased(&mut self, erase: Id<Op>, end: SimTime, service: Span) {
+    pub(super) fn erased(&mut self, erase: Id<DriveOp>, end: SimTime, service: Span) {
         let trim = Id::new(self.queues.ops[erase].command.to.0);
         self.queues.ops.release(erase);
         let state = &mut self.queues.ops[trim];
@@ -266,7 +273,7 @@ impl<C: Contents> Drive<C> {
         if state.placed > 0 {
             return;
         }
-        let Op { ticket, command, durable, service, .. } = *state;
+        let DriveOp { ticket, command, durable, service, .. } = *state;
         self.done.push(Done { service, ..Done::at(ticket, u32::from(command.count), durable) });
         self.queues.ops.release(trim);
     }
@@ -280,7 +287,7 @@ impl<C: Contents> Drive<C> {
         }
         let block = self.flash.geometry.block_index_of(ppn);
         let geometry = self.flash.geometry.clone();
-        let in_block = |op: &Op| geometry.block_index_of(op.ppn) == block;
+        let in_block = |op: &DriveOp| geometry.block_index_of(op.ppn) == block;
         let mut until = if all { u64::MAX } else { 0 };
         self.queues.pools[pool as usize].any(&self.queues.ops, |op| {
             if in_block(op) && op.command.verb == Verb::Trim {

@@ -1,10 +1,10 @@
 //! Reads: from flash, from the controller's memory, or of nothing.
 
-use super::dies::Phase;
-use super::{Drive, Kind, Op};
+use super::dies::UnitPhase;
+use super::{Drive, DriveOp, OpKind};
 use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket};
 use crate::flash::{FlashOp, Ppn, Target, UnitId};
-use crate::ftl::Entry;
+use crate::ftl::MapEntry;
 use crate::kernel::{SimTime, Span};
 use std::iter::repeat_n;
 
@@ -34,21 +34,21 @@ impl<C: Contents> Drive<C> {
     pub(super) fn read_page(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
         let memory = self.flash.timing.memory;
         match self.ftl.maps.get(ftl, command.start.0) {
-            Entry::Unmapped if self.ftl.physical || self.ftl.leaves[ftl].lost.has(command.start.0) => {
+            MapEntry::Unmapped if self.ftl.physical || self.ftl.leaves[ftl].lost.has(command.start.0) => {
                 self.read_of_lost(now, ftl, command, ticket)
             }
-            Entry::Unmapped => {
+            MapEntry::Unmapped => {
                 self.accounts.counters.reads_of_nothing += 1;
                 self.answer(ticket, 1, now + memory, memory, C::default());
             }
-            Entry::Pending(op) if self.waits_behind(ftl) && !command.flags.has(Flags::BEFORE) => {
+            MapEntry::Pending(op) if self.waits_behind(ftl) && !command.flags.has(Flags::BEFORE) => {
                 self.wait_behind(ftl, command, ticket, op)
             }
-            Entry::Pending(op) => {
+            MapEntry::Pending(op) => {
                 let contents = self.carried_page(ftl, op, command.start.0);
                 self.answer_in_flight(now, ticket, contents);
             }
-            Entry::At(ppn) => {
+            MapEntry::At(ppn) => {
                 let contents = self.ftl.blocks.contents(ppn);
                 let unit = self.unit_of_page(ppn);
                 if command.flags.has(Flags::BEFORE) {
@@ -101,7 +101,7 @@ impl<C: Contents> Drive<C> {
         {
             return false;
         }
-        let same = |op: &Op| op.ppn == ppn;
+        let same = |op: &DriveOp| op.ppn == ppn;
         self.any_read(unit, same) || self.dies.units[unit.0 as usize].reads.any(&self.queues.ops, same)
     }
 
@@ -118,9 +118,16 @@ impl<C: Contents> Drive<C> {
     ) {
         // A read adds its service time without the command to the waiting time of its unit.
         let target = Target::sectors(ppn, command.sectors);
-        let phases = self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target);
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
         let service = phases.sense + phases.data_out;
-        let op = self.queues.claim(Op { ticket, command, ftl: ftl as u16, ppn, service, ..Op::default() });
+        let op = self.queues.claim(DriveOp {
+            ticket,
+            command,
+            ftl: ftl as u16,
+            ppn,
+            service,
+            ..DriveOp::default()
+        });
         if C::KEEP {
             self.carry(op, &[contents]);
         }
@@ -147,13 +154,13 @@ impl<C: Contents> Drive<C> {
         state.current = op;
         // A read's field for the end holds its start until the end is known.
         self.queues.ops[op].acknowledged = now;
-        let Op { ppn, command, ftl, .. } = self.queues.ops[op];
+        let DriveOp { ppn, command, ftl, .. } = self.queues.ops[op];
         // Reads of raw pages were checked when they were submitted.
         debug_assert!(
             self.ftl.blocks.is_programmed(ppn) || self.ftl.physical,
             "only programmed pages are read"
         );
-        self.accounts.counters.count(ftl, Kind::Read, command.cause);
+        self.accounts.counters.count(ftl, OpKind::Read, command.cause);
         let joined = if self.reads.join { self.join_reads(now, unit, op) } else { 1 };
         let state = &self.dies.units[unit.0 as usize];
         if !state.reads.head.is_some() {
@@ -174,18 +181,18 @@ impl<C: Contents> Drive<C> {
         planes: usize,
         cause: Cause,
     ) {
-        let op = FlashOp { kind: Kind::Read, targets: repeat_n(Target::page(ppn), planes), summaries: 0 };
+        let op = FlashOp { kind: OpKind::Read, targets: repeat_n(Target::page(ppn), planes), summaries: 0 };
         let phases = self.flash.timing.cost(&self.flash.geometry, op);
         let in_register = now + phases.busy();
         let state = &mut self.dies.units[unit.0 as usize];
-        state.phase = Phase::Array;
+        state.phase = UnitPhase::Array;
         state.programs = None;
         state.busy += in_register.since(now);
         self.dies.free_at[unit.0 as usize] = SimTime::NEVER;
         self.dies.agenda.set(unit.0 as usize, in_register);
         self.occupy_channel(now, channel, phases.held(self.flash.bus));
         if self.accounts.watch.is_some() {
-            self.tell_granted(now, unit, Kind::Read, cause);
+            self.tell_granted(now, unit, OpKind::Read, cause);
         }
     }
 
@@ -210,9 +217,9 @@ impl<C: Contents> Drive<C> {
         if !op.is_some() {
             return;
         }
-        let Op { ticket, ppn, command, acknowledged: start, placed: along, .. } = self.queues.ops[op];
+        let DriveOp { ticket, ppn, command, acknowledged: start, placed: along, .. } = self.queues.ops[op];
         let target = Target::sectors(ppn, command.sectors);
-        let service = self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target).whole();
+        let service = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
         if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
             let failed = Some((LeafId(self.queues.ops[op].ftl), command.start));
             self.done.push(Done { failed, service, ..Done::at(ticket, 1, end) });
@@ -222,8 +229,8 @@ impl<C: Contents> Drive<C> {
         }
         self.queues.ops.release(op);
         if along > 0 {
-            return self.tell_along(start, end, ppn, Kind::Read, command.cause, transfer);
+            return self.tell_along(start, end, ppn, OpKind::Read, command.cause, transfer);
         }
-        self.tell(start, end, ppn, Kind::Read, command.cause, sectors);
+        self.tell(start, end, ppn, OpKind::Read, command.cause, sectors);
     }
 }

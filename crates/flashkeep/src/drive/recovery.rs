@@ -1,11 +1,11 @@
 //! Recovery after a power loss: what remains on flash, and how the maps are rebuilt. `power` ensures that
 //! every durable page remains.
 
-use super::dies::Phase;
-use super::{Collection, Drive, Kind, Queue, Resource};
+use super::dies::UnitPhase;
+use super::{Collection, Drive, OpKind, OpQueue, Resource};
 use crate::engine::{Cause, Contents};
-use crate::flash::{Phases, PlaneId, Ppn, Target, UnitId};
-use crate::ftl::{Entry, GcRun, Maps};
+use crate::flash::{OpPhases, PlaneId, Ppn, Target, UnitId};
+use crate::ftl::{GcRun, MapEntry, Maps};
 use crate::kernel::{Arena, Id, SimTime, Span};
 use std::collections::BTreeMap;
 
@@ -47,21 +47,21 @@ impl<C: Contents> Drive<C> {
         }
         for flight in flights.into_iter().filter(|flight| flight.end > now) {
             let erase =
-                self.flash.timing.cost_of(&self.flash.geometry, Kind::Erase, Target::page(flight.ppn));
+                self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(flight.ppn));
             // Taken in steps, an erase is granted when all that it follows is on flash.
             let begun = self.gc.run == GcRun::Steps || now + erase.busy() >= flight.end;
             let (plane, block) =
                 (self.flash.geometry.plane_of(flight.ppn), self.flash.geometry.block_of(flight.ppn));
             match flight.kind {
-                Kind::Erase if !begun && self.has_expired(plane, block) => {
+                OpKind::Erase if !begun && self.has_expired(plane, block) => {
                     self.take_back_expiry(plane, block);
                     self.take_back_erase(flight.ppn);
                 }
                 _ if self.ftl.blocks.is_failed_block(plane, block) => {}
                 // Blocks whose erase is repeated have no pages, whether or not the erase had begun.
-                Kind::Erase if begun || self.ftl.physical || recovering => erased_anew.push(flight.ppn),
-                Kind::Erase => self.take_back_erase(flight.ppn),
-                Kind::Program | Kind::Copyback | Kind::Read => self.tear(flight.ppn),
+                OpKind::Erase if begun || self.ftl.physical || recovering => erased_anew.push(flight.ppn),
+                OpKind::Erase => self.take_back_erase(flight.ppn),
+                OpKind::Program | OpKind::Copyback | OpKind::Read => self.tear(flight.ppn),
             }
         }
         self.forget_everything();
@@ -116,7 +116,7 @@ impl<C: Contents> Drive<C> {
         self.queues.behind.clear();
         self.queues.carried.clear();
         self.done.clear();
-        self.queues.pools.fill(Queue::default());
+        self.queues.pools.fill(OpQueue::default());
         self.queues.waiting = 0;
         self.gc.collections.fill(Collection::default());
         self.gc.hands.iter_mut().for_each(Vec::clear);
@@ -124,9 +124,9 @@ impl<C: Contents> Drive<C> {
             self.dies.agenda.set(slot, SimTime::NEVER);
         }
         for unit in &mut self.dies.units {
-            (unit.phase, unit.current, unit.programs) = (Phase::Free, Id::NONE, None);
+            (unit.phase, unit.current, unit.programs) = (UnitPhase::Free, Id::NONE, None);
             unit.cached = Id::NONE;
-            (unit.reads, unit.queued) = (Queue::default(), Span::ZERO);
+            (unit.reads, unit.queued) = (OpQueue::default(), Span::ZERO);
             (unit.collect_head, unit.collect_tail) = (None, None);
         }
         for channel in &mut self.dies.channels {
@@ -188,13 +188,13 @@ impl<C: Contents> Drive<C> {
         let maps = &mut self.ftl.maps;
         for (&(lpn, sequence), &to) in old {
             let newer = match maps.get(leaf, lpn) {
-                Entry::At(ppn) => power.sequences[ppn.0 as usize] > sequence,
+                MapEntry::At(ppn) => power.sequences[ppn.0 as usize] > sequence,
                 _ => power.trims.get(&(leaf as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed),
             };
             match maps.get(leaf, to) {
-                Entry::At(ppn) if newer => self.ftl.blocks.rename(ppn, to),
+                MapEntry::At(ppn) if newer => self.ftl.blocks.rename(ppn, to),
                 _ => {
-                    maps.set(leaf, to, Entry::Unmapped);
+                    maps.set(leaf, to, MapEntry::Unmapped);
                     power.shadows.remove(&(leaf as u16, to));
                 }
             }
@@ -224,8 +224,8 @@ impl<C: Contents> Drive<C> {
     fn take_newer(&mut self, leaf: usize, lpn: u32, ppn: Ppn) {
         let power = self.power.as_ref().expect("a drive that was told");
         let age = |ppn: Ppn| (power.sequences[ppn.0 as usize], self.ftl.blocks.block_age(ppn));
-        if !matches!(self.ftl.maps.get(leaf, lpn), Entry::At(other) if age(ppn) <= age(other)) {
-            self.ftl.maps.set(leaf, lpn, Entry::At(ppn));
+        if !matches!(self.ftl.maps.get(leaf, lpn), MapEntry::At(other) if age(ppn) <= age(other)) {
+            self.ftl.maps.set(leaf, lpn, MapEntry::At(ppn));
         }
     }
 
@@ -233,7 +233,7 @@ impl<C: Contents> Drive<C> {
         let mut valid = vec![0; self.flash.geometry.block_space()];
         for leaf in 0..self.ftl.leaves.len() {
             for lpn in 0..self.ftl.maps.len() {
-                if let Entry::At(ppn) = self.ftl.maps.get(leaf, lpn) {
+                if let MapEntry::At(ppn) = self.ftl.maps.get(leaf, lpn) {
                     valid[self.flash.geometry.block_index_of(ppn)] += 1;
                 }
             }
@@ -273,7 +273,7 @@ impl<C: Contents> Drive<C> {
             }
         }
         self.let_go_of_all(now);
-        let read = if self.immediate.active { Phases::default() } else { self.flash.timing.slowest_read() };
+        let read = if self.immediate.active { OpPhases::default() } else { self.flash.timing.slowest_read() };
         let (access, transfer) = (read.busy(), read.data_out);
         let mut free_at = vec![now; self.dies.units.len()];
         for channel in 0..self.dies.channels.len() {
@@ -291,9 +291,9 @@ impl<C: Contents> Drive<C> {
                 self.dies.channels[channel].busy += transfer;
                 recovery.reads += 1;
                 let unit = Resource::Unit(UnitId(unit as u32));
-                self.tell_hold(unit, start, end, Kind::Read, Cause::Metadata);
-                self.tell_hold(Resource::Channel(channel as u32), sent, end, Kind::Read, Cause::Metadata);
-                self.count_recovery(start, end, ppn, Kind::Read);
+                self.tell_hold(unit, start, end, OpKind::Read, Cause::Metadata);
+                self.tell_hold(Resource::Channel(channel as u32), sent, end, OpKind::Read, Cause::Metadata);
+                self.count_recovery(start, end, ppn, OpKind::Read);
             }
         }
         for &ppn in erased_anew {
@@ -301,7 +301,7 @@ impl<C: Contents> Drive<C> {
             let unit = self.unit_of_page(ppn).0 as usize;
             let start = free_at[unit];
             let erase =
-                self.flash.timing.cost_of(&self.flash.geometry, Kind::Erase, Target::page(ppn)).busy();
+                self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(ppn)).busy();
             free_at[unit] = start + if self.immediate.active { Span::ZERO } else { erase };
             self.dies.units[unit].busy += free_at[unit].since(start);
             self.ftl.blocks.wear_out(plane, self.flash.geometry.block_of(ppn));
@@ -309,8 +309,8 @@ impl<C: Contents> Drive<C> {
             self.ftl.leaves[ftl].erases += 1;
             recovery.erases += 1;
             let what = Resource::Unit(UnitId(unit as u32));
-            self.tell_hold(what, start, free_at[unit], Kind::Erase, Cause::Metadata);
-            self.count_recovery(start, free_at[unit], ppn, Kind::Erase);
+            self.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);
+            self.count_recovery(start, free_at[unit], ppn, OpKind::Erase);
         }
         recovery.ready = free_at.iter().copied().max().unwrap_or(now);
         self.dies.free_at.fill(recovery.ready);
@@ -318,7 +318,7 @@ impl<C: Contents> Drive<C> {
         recovery
     }
 
-    fn count_recovery(&mut self, start: SimTime, end: SimTime, ppn: Ppn, kind: Kind) {
+    fn count_recovery(&mut self, start: SimTime, end: SimTime, ppn: Ppn, kind: OpKind) {
         let ftl = self.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
         self.accounts.counters.count(ftl, kind, Cause::Metadata);
         self.tell(start, end, ppn, kind, Cause::Metadata, 0);

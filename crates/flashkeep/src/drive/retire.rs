@@ -12,7 +12,7 @@ use crate::kernel::SimTime;
 
 /// The wear of a drive: retired blocks, and the end of life.
 #[derive(Clone, Debug)]
-pub struct Life {
+pub struct DriveLife {
     budget: u32,
     /// Blocks of each plane that hold no data with the drive full.
     pub(super) spare_blocks: u32,
@@ -26,9 +26,9 @@ pub struct Life {
     pub first_refusal: Option<SimTime>,
 }
 
-impl Life {
+impl DriveLife {
     pub(super) fn new(drive: &Parameters) -> Self {
-        Life {
+        DriveLife {
             budget: drive.policies.erase_budget.unwrap_or(u32::MAX),
             spare_blocks: drive.spare_blocks,
             padding: drive.padding,
@@ -41,7 +41,7 @@ impl Life {
     /// The values for a device that does not wear out.
     #[must_use]
     pub fn endless() -> Self {
-        Life {
+        DriveLife {
             budget: u32::MAX,
             spare_blocks: 0,
             padding: 0,
@@ -52,7 +52,7 @@ impl Life {
     }
 
     /// Adds those of another drive.
-    pub fn add(&mut self, other: &Life) {
+    pub fn add(&mut self, other: &DriveLife) {
         let earlier = |a: Option<SimTime>, b: Option<SimTime>| a.into_iter().chain(b).min();
         self.expired += other.expired;
         self.first_death = earlier(self.first_death, other.first_death);
@@ -61,7 +61,7 @@ impl Life {
 
     /// All blocks are new.
     pub(super) fn begin_anew(&mut self) {
-        *self = Life { expired: 0, first_death: None, first_refusal: None, ..self.clone() };
+        *self = DriveLife { expired: 0, first_death: None, first_refusal: None, ..self.clone() };
     }
 
     /// Whether a block that was erased so often has no erase left.
@@ -84,7 +84,7 @@ impl Life {
 impl<C: Contents> Drive<C> {
     /// The wear of the drive.
     #[must_use]
-    pub fn life(&self) -> &Life {
+    pub fn life(&self) -> &DriveLife {
         &self.health.life
     }
 
@@ -148,7 +148,7 @@ impl<C: Contents> Drive<C> {
 
     /// The number of pages of a plane that can be mapped so that it can always continue.
     pub(super) fn mappable(&self, plane: PlaneId) -> u32 {
-        let Life { spare_blocks, padding, .. } = self.health.life;
+        let DriveLife { spare_blocks, padding, .. } = self.health.life;
         let others = self.flash.geometry.blocks.saturating_sub(spare_blocks);
         let spare = spare_blocks * self.flash.geometry.pages + others * padding;
         self.ftl.blocks.good_pages(plane).saturating_sub(spare)

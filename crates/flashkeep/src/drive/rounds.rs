@@ -16,10 +16,10 @@
 use super::dies::{Channel, bits};
 use super::program::Full;
 use super::sources::{ByAge, Next, Writes};
-use super::{Drive, Kind, Op};
+use super::{Drive, DriveOp, OpKind};
 use crate::engine::{Contents, Done, LeafId};
 use crate::flash::scheduler::Class;
-use crate::flash::{FlashOp, Phases, Ppn, Round, Target, UnitId};
+use crate::flash::{FlashOp, OpPhases, Ppn, Round, Target, UnitId};
 use crate::ftl::GcRun;
 use crate::kernel::{Id, SimTime, Span};
 use std::iter::repeat_n;
@@ -180,7 +180,7 @@ impl<C: Contents> Drive<C> {
     /// A collection reads a flash page: when, and until when.
     pub(super) fn read_in_round(&mut self, unit: UnitId, first: Ppn, sectors: u16) -> (SimTime, SimTime) {
         let target = Target::sectors(first, sectors);
-        let phases = self.flash.timing.cost_of(&self.flash.geometry, Kind::Read, target);
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
         self.dies.units[unit.0 as usize].programs = None;
         let (_, end) = self.join_round(unit, &phases);
         (self.round_of(unit).begun, end)
@@ -220,20 +220,22 @@ impl<C: Contents> Drive<C> {
         let begun = self.round_of(unit).begun;
         let state = &mut self.dies.units[unit.0 as usize];
         let first = state.reads.pop(&mut self.queues.ops);
-        let Op { command, ftl, ppn, service, .. } = self.queues.ops[first];
+        let DriveOp { command, ftl, ppn, service, .. } = self.queues.ops[first];
         state.queued = state.queued - service;
         state.programs = None;
-        self.accounts.counters.count(ftl, Kind::Read, command.cause);
+        self.accounts.counters.count(ftl, OpKind::Read, command.cause);
         let planes = if self.reads.join { self.join_reads(begun, unit, first) } else { 1 };
         let state = &self.dies.units[unit.0 as usize];
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
         }
         let targets = repeat_n(Target::page(ppn), planes);
-        let array =
-            self.flash.timing.cost(&self.flash.geometry, FlashOp { kind: Kind::Read, targets, summaries: 0 });
+        let array = self
+            .flash
+            .timing
+            .cost(&self.flash.geometry, FlashOp { kind: OpKind::Read, targets, summaries: 0 });
         let data_out = self.sum_of_transfers(first);
-        let (_, end) = self.join_round(unit, &Phases { data_out, ..array });
+        let (_, end) = self.join_round(unit, &OpPhases { data_out, ..array });
         let mut at = first;
         while at.is_some() {
             let next = self.queues.ops[at].next;
@@ -243,7 +245,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// What reads that are linked to each other take on the channel.
-    fn sum_of_transfers(&self, first: Id<Op>) -> Span {
+    fn sum_of_transfers(&self, first: Id<DriveOp>) -> Span {
         let (mut sum, mut at) = (Span::ZERO, first);
         while at.is_some() {
             sum += self.flash.timing.transfer(self.queues.ops[at].command.sectors);
@@ -253,8 +255,8 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A page that was read in a round is answered.
-    fn bring(&mut self, op: Id<Op>, begun: SimTime, end: SimTime) {
-        let Op { ticket, command, ftl, ppn, placed: along, .. } = self.queues.ops[op];
+    fn bring(&mut self, op: Id<DriveOp>, begun: SimTime, end: SimTime) {
+        let DriveOp { ticket, command, ftl, ppn, placed: along, .. } = self.queues.ops[op];
         let service = end.since(begun);
         if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
             let failed = Some((LeafId(ftl), command.start));
@@ -266,9 +268,9 @@ impl<C: Contents> Drive<C> {
         self.queues.ops.release(op);
         if along > 0 {
             let transfer = self.flash.timing.transfer(command.sectors);
-            return self.tell_along(begun, end, ppn, Kind::Read, command.cause, transfer);
+            return self.tell_along(begun, end, ppn, OpKind::Read, command.cause, transfer);
         }
-        self.tell(begun, end, ppn, Kind::Read, command.cause, command.sectors);
+        self.tell(begun, end, ppn, OpKind::Read, command.cause, command.sectors);
     }
 
     // ---------------------------------------------------------------- writes
@@ -327,7 +329,7 @@ impl<C: Contents> Drive<C> {
 
     /// A program joins the round that is being put together: when its transfers begin, and when it is over.
     #[inline(never)]
-    pub(super) fn join_round(&mut self, unit: UnitId, phases: &Phases) -> (SimTime, SimTime) {
+    pub(super) fn join_round(&mut self, unit: UnitId, phases: &OpPhases) -> (SimTime, SimTime) {
         let round = self.round_of(unit);
         let (first, end) = round.add(phases);
         let begun = round.begun;

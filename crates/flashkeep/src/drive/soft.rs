@@ -7,7 +7,7 @@
 //! Source: SSDSim's interruptible collection (Hu et al., ICS 2011), whose public code never reaches it.
 
 use super::Drive;
-use super::gangs::Turn;
+use super::gangs::GangTurn;
 use crate::engine::Contents;
 use crate::flash::{BusUse, PlaneId, UnitId};
 use crate::kernel::SimTime;
@@ -74,7 +74,7 @@ impl<C: Contents> Drive<C> {
         if free_at > now {
             return self.dies.agenda.set(unit.0 as usize, free_at);
         }
-        if self.dies.gangs.size > 1 && !matches!(self.turn_of(now, channel), Turn::Begins) {
+        if self.dies.gangs.size > 1 && !matches!(self.turn_of(now, channel), GangTurn::Begins) {
             let again = self.dies.agenda.at(self.dies.units.len() + channel);
             return self.dies.agenda.set(unit.0 as usize, again);
         }

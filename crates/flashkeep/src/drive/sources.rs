@@ -3,7 +3,7 @@
 //! pages they get.
 
 use super::dies::{Channel, bits, only_bit};
-use super::program::Mode;
+use super::program::ProgramMode;
 use super::{Drive, Lane};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, UnitId};
@@ -44,7 +44,7 @@ pub(super) trait ByAge<C>: OpSource<C> {
 }
 
 /// Reads that wait for their die.
-pub(super) struct Reads;
+pub(super) struct ReadSource;
 
 /// Pages in registers that wait for the channel.
 pub(super) struct DataOut;
@@ -55,14 +55,14 @@ pub(super) struct Collections;
 /// Writes that wait in queues, and erases of physical-page leaves.
 pub(super) struct Writes<M>(PhantomData<M>);
 
-impl<C: Contents> OpSource<C> for Reads {
+impl<C: Contents> OpSource<C> for ReadSource {
     fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
         let found = Self::find(drive, channel, idle);
         found.map_or(Next::Nothing, |unit| Next::Granted(Self::grant(drive, now, channel, unit)))
     }
 }
 
-impl<C: Contents> ByAge<C> for Reads {
+impl<C: Contents> ByAge<C> for ReadSource {
     type Found = UnitId;
 
     /// The oldest read that waits for an idle unit.
@@ -163,7 +163,7 @@ pub(super) struct Taker {
     pub(super) turn_of_lanes: u32,
 }
 
-impl<C: Contents, M: Mode> OpSource<C> for Writes<M> {
+impl<C: Contents, M: ProgramMode> OpSource<C> for Writes<M> {
     /// A program, the most frequent operation of all: compiled into the visit of a channel.
     #[inline(always)]
     fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
@@ -177,7 +177,7 @@ impl<C: Contents, M: Mode> OpSource<C> for Writes<M> {
     }
 }
 
-impl<C: Contents, M: Mode> ByAge<C> for Writes<M> {
+impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
     type Found = Taker;
 
     /// The first lane from the one whose turn it is whose unit is idle and that has both something to take and room for
@@ -223,7 +223,7 @@ impl<C: Contents, M: Mode> ByAge<C> for Writes<M> {
 impl<C: Contents> Drive<C> {
     /// A lane takes what comes first in its pool.
     #[inline(always)]
-    pub(super) fn give<M: Mode>(&mut self, now: SimTime, channel: usize, taker: Taker) -> UnitId {
+    pub(super) fn give<M: ProgramMode>(&mut self, now: SimTime, channel: usize, taker: Taker) -> UnitId {
         self.dies.channels[channel].turn = taker.turn_of_lanes;
         if (M::PHYSICAL || !M::PLAIN) && self.erases_next(taker.lane) {
             return self.erase_raw(now, channel, taker.lane);

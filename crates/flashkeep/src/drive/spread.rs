@@ -5,8 +5,8 @@
 //! idle, and, of a program, when its pages have left the unit that they were read in. Reads that wait for a page that is
 //! moved to another unit stay where they are: the victim is erased when they have been served.
 
-use super::dies::Phase;
-use super::{Drive, Lane, Op};
+use super::dies::UnitPhase;
+use super::{Drive, DriveOp, Lane};
 use crate::engine::Contents;
 use crate::flash::{Geometry, PlaneId, Pools, Ppn, UnitId};
 use crate::ftl::Allocation;
@@ -109,7 +109,7 @@ impl<C: Contents> Drive<C> {
 
     /// The plane of a lane that would take the first write of its pool, in the lane's unit.
     #[inline(never)]
-    pub(super) fn plane_in_unit(&self, lane: &Lane, head: Id<Op>) -> Option<(PlaneId, u32)> {
+    pub(super) fn plane_in_unit(&self, lane: &Lane, head: Id<DriveOp>) -> Option<(PlaneId, u32)> {
         if self.ftl.physical {
             return self.raw_plane_for(lane.unit, head).map(|plane| (plane, lane.turn));
         }
@@ -172,7 +172,7 @@ impl<C: Contents> Drive<C> {
     /// Whether a unit has a page in its register, or reads one, that a collection is to move.
     pub(super) fn reads_for_collection(&self, unit: UnitId) -> bool {
         let state = &self.dies.units[unit.0 as usize];
-        state.phase != Phase::Free && !state.current.is_some()
+        state.phase != UnitPhase::Free && !state.current.is_some()
     }
 
     /// A collection that holds its channel has programmed pages in these units, besides that of its victim.

@@ -9,7 +9,7 @@ use crate::ftl::Blocks;
 
 /// The streams of a drive.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Streams {
+pub(super) struct PageStreams {
     /// There is more than one.
     several: bool,
     /// The stream of moved pages, where they have their own.
@@ -20,7 +20,7 @@ pub(super) struct Streams {
     heat: Vec<Heat>,
 }
 
-impl Streams {
+impl PageStreams {
     /// Whether there is more than one.
     pub(super) fn are_several(&self) -> bool {
         self.several
@@ -82,7 +82,7 @@ impl<C: Contents> Drive<C> {
         }
         let leaves = self.ftl.leaves.iter().filter(|_| classes > 1);
         let heat = leaves.map(|_| Heat::new(classes, self.ftl.maps.len())).collect();
-        self.ftl.streams = Streams { several, moved, tables, heat };
+        self.ftl.streams = PageStreams { several, moved, tables, heat };
     }
 
     /// Programs a page that a collection has read.

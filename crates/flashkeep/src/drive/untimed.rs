@@ -7,10 +7,10 @@
 
 use super::age::Slots;
 use super::submit::Commands;
-use super::{Drive, Kind};
+use super::{Drive, OpKind};
 use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket, Verb};
 use crate::flash::{PlaneId, Ppn};
-use crate::ftl::{Allocation, Copyback, Entry, PlaneChoice};
+use crate::ftl::{Allocation, Copyback, MapEntry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
 
 /// The immediate driver: pages are placed, read and collected without time.
@@ -82,21 +82,21 @@ impl<C: Contents> Drive<C> {
 
     fn read_untimed(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
         match self.ftl.maps.get(ftl, command.start.0) {
-            Entry::Unmapped if self.ftl.physical || self.ftl.leaves[ftl].lost.has(command.start.0) => {
+            MapEntry::Unmapped if self.ftl.physical || self.ftl.leaves[ftl].lost.has(command.start.0) => {
                 self.read_of_lost(now, ftl, command, ticket)
             }
-            Entry::Unmapped => {
+            MapEntry::Unmapped => {
                 self.accounts.counters.reads_of_nothing += 1;
                 self.answer(ticket, 1, now, Span::ZERO, C::default());
             }
             // A damaged FTL has lifted the page, and its program takes time.
-            Entry::Pending(op) => {
+            MapEntry::Pending(op) => {
                 let contents = self.carried_page(ftl, op, command.start.0);
                 self.accounts.counters.reads_from_memory += 1;
                 self.answer(ticket, 1, now, Span::ZERO, contents);
             }
-            Entry::At(ppn) => {
-                self.count_untimed(ftl, Kind::Read, command.cause, ppn);
+            MapEntry::At(ppn) => {
+                self.count_untimed(ftl, OpKind::Read, command.cause, ppn);
                 if self.ftl.blocks.is_unreadable(ppn) {
                     let failed = Some((LeafId(ftl as u16), command.start));
                     return self.done.push(Done { failed, ..Done::at(ticket, 1, now) });
@@ -107,7 +107,7 @@ impl<C: Contents> Drive<C> {
     }
 
     #[inline]
-    pub(super) fn count_untimed(&mut self, ftl: usize, kind: Kind, cause: Cause, ppn: Ppn) {
+    pub(super) fn count_untimed(&mut self, ftl: usize, kind: OpKind, cause: Cause, ppn: Ppn) {
         if self.immediate.counting {
             self.accounts.counters.count(ftl as u16, kind, cause);
             self.tell(self.now, self.now, ppn, kind, cause, 0);
@@ -131,7 +131,7 @@ impl<C: Contents> Drive<C> {
                 self.ftl.maps.prefetch(ftl, ahead);
             }
             if let Some(&soon) = pages.get(at + AHEAD / 2)
-                && let Entry::At(old) = self.ftl.maps.get(ftl, soon)
+                && let MapEntry::At(old) = self.ftl.maps.get(ftl, soon)
             {
                 self.ftl.blocks.prefetch(old);
             }
@@ -142,7 +142,7 @@ impl<C: Contents> Drive<C> {
                 self.place_at_once(ftl, lpn, Cause::Host, C::default());
             }
         }
-        self.accounts.counters.add(leaf.0, Kind::Program, Cause::Host, rewritten);
+        self.accounts.counters.add(leaf.0, OpKind::Program, Cause::Host, rewritten);
         self.immediate.counting = false;
         if self.health.damaged {
             self.count_anew(self.now, ftl);
@@ -154,7 +154,7 @@ impl<C: Contents> Drive<C> {
     fn rewrite(&mut self, ftl: usize, lpn: u32, plane: PlaneId) {
         let ppn = self.ftl.blocks.program(plane, lpn, C::default());
         self.ftl.blocks.validate(ppn);
-        if let Entry::At(old) = self.ftl.maps.replace(ftl, lpn, Entry::At(ppn)) {
+        if let MapEntry::At(old) = self.ftl.maps.replace(ftl, lpn, MapEntry::At(ppn)) {
             self.ftl.blocks.invalidate(old);
         }
         if self.ftl.blocks.plane(plane).free_pages < self.gc.below {
@@ -244,13 +244,13 @@ impl<C: Contents> Drive<C> {
         while !left.is_empty() {
             let (to, count) = self.ftl.blocks.program_valid(plane, left);
             for (to, &lpn) in (to.0..).map(Ppn).zip(&left[..count]) {
-                maps.set(ftl, lpn, Entry::At(to));
+                maps.set(ftl, lpn, MapEntry::At(to));
             }
             left = &left[count..];
         }
         self.immediate.owners = owners;
         self.ftl.blocks.invalidate_all(plane, victim);
-        for (kind, count) in [(Kind::Read, valid), (Kind::Program, valid), (Kind::Erase, 1)] {
+        for (kind, count) in [(OpKind::Read, valid), (OpKind::Program, valid), (OpKind::Erase, 1)] {
             self.accounts.counters.add(ftl as u16, kind, Cause::Gc, count as u64);
         }
         self.erase(self.now, plane, victim);

@@ -3,10 +3,10 @@
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
-use super::{Drive, Lane, Op};
+use super::{Drive, DriveOp, Lane};
 use crate::engine::{Command, Contents};
 use crate::flash::{PlaneId, Ppn};
-use crate::ftl::{Allocation, Entry, PlaneChoice};
+use crate::ftl::{Allocation, MapEntry, PlaneChoice};
 use crate::kernel::Id;
 
 /// The copy of a page that a write replaces.
@@ -18,10 +18,10 @@ pub(super) struct Replaced {
 
 impl<C: Contents> Drive<C> {
     /// What a write replaces, so that the new copy gets a greater version.
-    pub(super) fn note_replaced(&mut self, ftl: usize, command: &Command, op: Id<Op>) {
+    pub(super) fn note_replaced(&mut self, ftl: usize, command: &Command, op: Id<DriveOp>) {
         let copy = |lpn| match self.ftl.maps.get(ftl, lpn) {
-            Entry::At(ppn) => self.replaced(ppn),
-            Entry::Pending(_) | Entry::Unmapped => Replaced::default(),
+            MapEntry::At(ppn) => self.replaced(ppn),
+            MapEntry::Pending(_) | MapEntry::Unmapped => Replaced::default(),
         };
         let copies = (command.start.0..command.end()).map(copy);
         let youngest = copies.max_by_key(|copy| copy.version).unwrap_or_default();
@@ -37,7 +37,7 @@ impl<C: Contents> Drive<C> {
 
     /// The plane of a lane for the first page of its pool: the roomiest of those that give it a greater version than
     /// its older copy has. Where no plane of the pool's lanes does, or ever will, any that has room.
-    pub(super) fn plane_by_version(&self, lane: &Lane, head: Id<Op>) -> Option<(PlaneId, u32)> {
+    pub(super) fn plane_by_version(&self, lane: &Lane, head: Id<DriveOp>) -> Option<(PlaneId, u32)> {
         let has_room = |plane: PlaneId| self.ftl.blocks.has_room(plane);
         let roomiest = |fits: &dyn Fn(PlaneId) -> bool| {
             let room = |plane| (has_room(plane) && fits(plane)).then(|| self.ftl.blocks.room(plane));

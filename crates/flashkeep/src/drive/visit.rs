@@ -2,10 +2,10 @@
 //! is left.
 
 use super::Drive;
-use super::dies::Phase;
-use super::gangs::Turn;
-use super::program::{Full, Mode, Plain, PlainPhysical, Programs};
-use super::sources::{ByAge, Collections, DataOut, Next, OpSource, Reads, Taker, Writes};
+use super::dies::UnitPhase;
+use super::gangs::GangTurn;
+use super::program::{Full, PlainMode, PlainPhysical, ProgramMode, Programs};
+use super::sources::{ByAge, Collections, DataOut, Next, OpSource, ReadSource, Taker, Writes};
 use crate::engine::Contents;
 use crate::flash::BusUse;
 use crate::flash::UnitId;
@@ -18,8 +18,8 @@ impl<C: Contents> Drive<C> {
     pub(super) fn unit_wakes(&mut self, now: SimTime, unit: UnitId) {
         let state = &mut self.dies.units[unit.0 as usize];
         let (channel, bit) = (state.channel as usize, state.bit);
-        if state.phase == Phase::Array {
-            state.phase = Phase::Ready;
+        if state.phase == UnitPhase::Array {
+            state.phase = UnitPhase::Ready;
             self.dies.channels[channel].ready |= bit;
         }
         self.visit(now, channel);
@@ -32,24 +32,24 @@ impl<C: Contents> Drive<C> {
     #[inline]
     pub(super) fn visit(&mut self, now: SimTime, channel: usize) {
         match self.paths.programs {
-            Programs::Plain => self.visit_as::<Plain>(now, channel),
+            Programs::Plain => self.visit_as::<PlainMode>(now, channel),
             Programs::PlainPhysical => self.visit_as::<PlainPhysical>(now, channel),
             Programs::Full => self.visit_as::<Full>(now, channel),
         }
     }
 
     #[inline(never)]
-    fn visit_as<M: Mode>(&mut self, now: SimTime, channel: usize) {
+    fn visit_as<M: ProgramMode>(&mut self, now: SimTime, channel: usize) {
         if !M::PLAIN && self.flash.bus == BusUse::Rounds {
             return self.visit_in_rounds(now, channel);
         }
         let mut idle = self.idle_units(now, channel);
         let others = if !M::PLAIN && self.dies.gangs.size > 1 {
             match self.turn_of(now, channel) {
-                Turn::Waits => return,
-                Turn::Begins => 0,
+                GangTurn::Waits => return,
+                GangTurn::Begins => 0,
                 // Its data are on their way out; the other units wait for the next round.
-                Turn::GoesOn => std::mem::take(&mut idle),
+                GangTurn::GoesOn => std::mem::take(&mut idle),
             }
         } else {
             0
@@ -91,7 +91,7 @@ impl<C: Contents> Drive<C> {
     }
 
     #[inline(always)]
-    fn grant_one<M: Mode>(&mut self, now: SimTime, channel: usize, idle: u64) -> Next {
+    fn grant_one<M: ProgramMode>(&mut self, now: SimTime, channel: usize, idle: u64) -> Next {
         let state = &self.dies.channels[channel];
         if idle == 0 && state.ready == 0 && M::PLAIN && !self.flash.commands.cache_read {
             return Next::Nothing;
@@ -124,10 +124,10 @@ impl<C: Contents> Drive<C> {
     }
 
     #[inline(never)]
-    fn try_class<M: Mode>(&mut self, now: SimTime, channel: usize, idle: u64, class: Class) -> Next {
+    fn try_class<M: ProgramMode>(&mut self, now: SimTime, channel: usize, idle: u64, class: Class) -> Next {
         match class {
             Class::Collect => Collections::next(self, now, channel, idle),
-            Class::Read => Reads::next(self, now, channel, idle),
+            Class::Read => ReadSource::next(self, now, channel, idle),
             Class::DataOut => DataOut::next(self, now, channel, idle),
             Class::Write => Writes::<M>::next(self, now, channel, idle),
         }
@@ -135,9 +135,9 @@ impl<C: Contents> Drive<C> {
 
     /// By age: the oldest operation goes first, if no plane waits for GC.
     #[inline(never)]
-    fn grant_oldest<M: Mode>(&mut self, now: SimTime, channel: usize, idle: u64) -> Next {
-        let read = Reads::find(self, channel, idle);
-        let of_read = read.map_or(u64::MAX, |found| Reads::age(self, found));
+    fn grant_oldest<M: ProgramMode>(&mut self, now: SimTime, channel: usize, idle: u64) -> Next {
+        let read = ReadSource::find(self, channel, idle);
+        let of_read = read.map_or(u64::MAX, |found| ReadSource::age(self, found));
         let data = DataOut::find(self, channel, idle);
         let of_data = data.map_or(u64::MAX, |found| DataOut::age(self, found));
         let write = Writes::<M>::find(self, channel, idle);
@@ -147,7 +147,7 @@ impl<C: Contents> Drive<C> {
                 Next::Granted(DataOut::grant(self, now, channel, found))
             }
             (_, Some(found), _) if of_read < of_write => {
-                Next::Granted(Reads::grant(self, now, channel, found))
+                Next::Granted(ReadSource::grant(self, now, channel, found))
             }
             (.., Some(found)) if M::PLAIN => self.grant_plainly::<M>(now, channel, found),
             _ => Writes::<M>::next(self, now, channel, idle),
@@ -155,7 +155,7 @@ impl<C: Contents> Drive<C> {
     }
 
     #[inline(never)]
-    fn grant_plainly<M: Mode>(&mut self, now: SimTime, channel: usize, found: Taker) -> Next {
+    fn grant_plainly<M: ProgramMode>(&mut self, now: SimTime, channel: usize, found: Taker) -> Next {
         Next::Granted(Writes::<M>::grant(self, now, channel, found))
     }
 }

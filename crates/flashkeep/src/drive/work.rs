@@ -2,41 +2,41 @@
 //! the drive file has currents.
 
 use super::program::PageWrite;
-use super::{Counters, Drive, Kind, Log, Operation, Told};
+use super::{Counters, Drive, LoggedOperation, OpKind, OperationObserver, Told};
 use crate::engine::{Cause, Contents};
 use crate::flash::{Ppn, Target};
 use crate::kernel::{SimTime, Span};
 
-type ByKindAndCause = [[u64; Cause::ALL.len()]; Kind::ALL.len()];
+type ByKindAndCause = [[u64; Cause::ALL.len()]; OpKind::ALL.len()];
 
 /// Time in the arrays and on the pins, ns; an erase has no data to move.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct OperationTimes {
     array: ByKindAndCause,
     pins: ByKindAndCause,
 }
 
-impl Work {
-    fn add(&mut self, kind: Kind, cause: Cause, array: Span, pins: Span) {
+impl OperationTimes {
+    fn add(&mut self, kind: OpKind, cause: Cause, array: Span, pins: Span) {
         self.array[kind as usize][cause as usize] += array.0;
         self.pins[kind as usize][cause as usize] += pins.0;
     }
 
     /// Time that arrays worked, ns, each page or block on its own.
     #[must_use]
-    pub fn array_ns(&self, kind: Kind, cause: Cause) -> u64 {
+    pub fn array_ns(&self, kind: OpKind, cause: Cause) -> u64 {
         self.array[kind as usize][cause as usize]
     }
 
     /// Time that data crossed the channels, ns.
     #[must_use]
-    pub fn pins_ns(&self, kind: Kind, cause: Cause) -> u64 {
+    pub fn pins_ns(&self, kind: OpKind, cause: Cause) -> u64 {
         self.pins[kind as usize][cause as usize]
     }
 
     /// What has been done since `before`.
     #[must_use]
-    pub fn since(&self, before: &Work) -> Work {
+    pub fn since(&self, before: &OperationTimes) -> OperationTimes {
         let mut difference = self.clone();
         for (all, old) in [(&mut difference.array, &before.array), (&mut difference.pins, &before.pins)] {
             for (ns, old) in all.as_flattened_mut().iter_mut().zip(old.as_flattened()) {
@@ -49,17 +49,17 @@ impl Work {
 
 /// Counters and observers.
 #[derive(Clone, Default)]
-pub(super) struct Accounts {
+pub(super) struct DriveAccounts {
     pub(super) counters: Counters,
     /// Busy times, if the drive file gives currents.
-    pub(super) work: Option<Box<Work>>,
+    pub(super) work: Option<Box<OperationTimes>>,
     pub(super) watch: Option<Box<Watch>>,
 }
 
 /// The observers of operations.
 #[derive(Default)]
 pub(super) struct Watch {
-    pub logs: Vec<Box<dyn Log>>,
+    pub logs: Vec<Box<dyn OperationObserver>>,
     /// Until when logs have been told that each unit, and then each channel, is in use; empty without logs.
     pub told: Vec<SimTime>,
     /// Reports that another component passes on.
@@ -91,7 +91,7 @@ impl<C: Contents> Drive<C> {
         start: SimTime,
         end: SimTime,
         ppn: Ppn,
-        kind: Kind,
+        kind: OpKind,
         cause: Cause,
         sectors: u16,
     ) {
@@ -103,7 +103,7 @@ impl<C: Contents> Drive<C> {
             self.note_work(ppn, kind, cause, sectors);
         }
         if self.accounts.watch.is_some() {
-            self.tell_watch(&Operation { start, end, ppn, kind, cause, summary: false });
+            self.tell_watch(&LoggedOperation { start, end, ppn, kind, cause, summary: false });
         }
     }
 
@@ -114,7 +114,7 @@ impl<C: Contents> Drive<C> {
         start: SimTime,
         end: SimTime,
         ppn: Ppn,
-        kind: Kind,
+        kind: OpKind,
         cause: Cause,
         pins: Span,
     ) {
@@ -122,19 +122,19 @@ impl<C: Contents> Drive<C> {
             work.add(kind, cause, Span::ZERO, pins);
         }
         if self.accounts.watch.is_some() {
-            self.tell_watch(&Operation { start, end, ppn, kind, cause, summary: false });
+            self.tell_watch(&LoggedOperation { start, end, ppn, kind, cause, summary: false });
         }
     }
 
     #[inline(never)]
-    pub(super) fn note_work(&mut self, ppn: Ppn, kind: Kind, cause: Cause, sectors: u16) {
+    pub(super) fn note_work(&mut self, ppn: Ppn, kind: OpKind, cause: Cause, sectors: u16) {
         let target = Target { from: ppn, ..Target::sectors(ppn, sectors) };
         let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, target);
         let Some(work) = &mut self.accounts.work else { return };
-        if kind == Kind::Copyback {
+        if kind == OpKind::Copyback {
             // It reads and programs, and nothing crosses the pins.
-            work.add(Kind::Read, cause, phases.sense, Span::ZERO);
-            return work.add(Kind::Program, cause, phases.program, Span::ZERO);
+            work.add(OpKind::Read, cause, phases.sense, Span::ZERO);
+            return work.add(OpKind::Program, cause, phases.program, Span::ZERO);
         }
         work.add(kind, cause, phases.array(), phases.data_in + phases.data_out);
     }
@@ -158,15 +158,15 @@ impl<C: Contents> Drive<C> {
     #[cold]
     pub(super) fn tell_summary(&mut self, start: SimTime, end: SimTime, ppn: Ppn) {
         let Some(watch) = &mut self.accounts.watch else { return };
-        let (kind, cause) = (Kind::Program, Cause::Metadata);
-        let operation = Operation { start, end, ppn, kind, cause, summary: true };
+        let (kind, cause) = (OpKind::Program, Cause::Metadata);
+        let operation = LoggedOperation { start, end, ppn, kind, cause, summary: true };
         watch.logs.iter_mut().for_each(|log| log.add(&operation));
         watch.keep(Told::Operation(operation));
     }
 
     #[inline(never)]
-    fn tell_watch(&mut self, operation: &Operation) {
-        let Operation { ppn, kind, cause, .. } = *operation;
+    fn tell_watch(&mut self, operation: &LoggedOperation) {
+        let LoggedOperation { ppn, kind, cause, .. } = *operation;
         let Some(watch) = &mut self.accounts.watch else { return };
         watch.logs.iter_mut().for_each(|log| log.add(operation));
         watch.keep(Told::Operation(*operation));
@@ -174,14 +174,14 @@ impl<C: Contents> Drive<C> {
             self.note_flight(*operation);
         }
         // Reads hold their unit and their channel at other times.
-        if kind != Kind::Read {
+        if kind != OpKind::Read {
             self.tell_granted(operation.start, self.unit_of_page(ppn), kind, cause);
         }
     }
 
     /// Busy times of arrays and pins; none if they are not recorded.
     #[must_use]
-    pub fn work(&self) -> Option<&Work> {
+    pub fn work(&self) -> Option<&OperationTimes> {
         self.accounts.work.as_deref()
     }
 }

@@ -1,11 +1,11 @@
 //! Writes: they wait in a write queue until a die may take them, and are then placed and programmed.
 
-use super::program::{Full, Manner, Mode, PageWrite};
+use super::program::{Full, Manner, PageWrite, ProgramMode};
 use super::sources::Taker;
-use super::{Drive, Ftl, Kind, Lane, Op};
+use super::{Drive, DriveOp, Ftl, Lane, OpKind};
 use crate::engine::{Cause, Command, Contents, Done, Flags, Ticket};
-use crate::flash::{Level, PlaneId, Ppn, Target, UnitId};
-use crate::ftl::{Allocation, Entry, PlaneChoice};
+use crate::flash::{PlaneId, Ppn, StripingLevel, Target, UnitId};
+use crate::ftl::{Allocation, MapEntry, PlaneChoice};
 use crate::kernel::{Id, SimTime};
 
 impl<C: Contents> Drive<C> {
@@ -28,7 +28,7 @@ impl<C: Contents> Drive<C> {
                 self.pool_write(now, ftl, command, ticket, contents, pool, channels);
                 return;
             }
-            Allocation::Partial(order) if !order.binds(Level::Channel) => channels,
+            Allocation::Partial(order) if !order.binds(StripingLevel::Channel) => channels,
             Allocation::Partial(_) | Allocation::Static(_) => 1,
         };
         if self.packing.active {
@@ -79,7 +79,8 @@ impl<C: Contents> Drive<C> {
         pool: u32,
         channels: u32,
     ) {
-        let op = self.queues.claim(Op { ticket, command: *command, ftl: ftl as u16, ..Op::default() });
+        let op =
+            self.queues.claim(DriveOp { ticket, command: *command, ftl: ftl as u16, ..DriveOp::default() });
         if C::KEEP {
             self.carry(op, contents);
         }
@@ -89,9 +90,9 @@ impl<C: Contents> Drive<C> {
         for lpn in command.start.0..command.end() {
             if self.power.is_some() {
                 self.supersede(ftl, lpn);
-                self.ftl.maps.set(ftl, lpn, Entry::Pending(op.raw()));
+                self.ftl.maps.set(ftl, lpn, MapEntry::Pending(op.raw()));
             } else {
-                let replaced = self.ftl.maps.replace(ftl, lpn, Entry::Pending(op.raw()));
+                let replaced = self.ftl.maps.replace(ftl, lpn, MapEntry::Pending(op.raw()));
                 self.give_up_plainly(ftl, lpn, replaced);
             }
         }
@@ -111,7 +112,7 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     fn supersede(&mut self, ftl: usize, lpn: u32) {
         match self.ftl.maps.get(ftl, lpn) {
-            Entry::At(ppn) if self.keep_version(ftl, lpn, ppn) => {}
+            MapEntry::At(ppn) if self.keep_version(ftl, lpn, ppn) => {}
             _ => self.give_up(ftl, lpn),
         }
     }
@@ -182,7 +183,7 @@ impl<C: Contents> Drive<C> {
 
     /// The plane of a lane that would take the first write of its pool.
     #[inline(always)]
-    pub(super) fn plane_for<M: Mode>(&self, lane: usize) -> Option<(PlaneId, u32)> {
+    pub(super) fn plane_for<M: ProgramMode>(&self, lane: usize) -> Option<(PlaneId, u32)> {
         let lane = &self.queues.lanes[lane];
         let head = self.queues.pools[lane.pool as usize].head;
         if !head.is_some() {
@@ -229,7 +230,12 @@ impl<C: Contents> Drive<C> {
 
     /// Programs the first page of a lane's pool, and with it what else one command can take.
     #[inline(always)]
-    pub(super) fn grant_write<M: Mode>(&mut self, now: SimTime, channel: usize, taker: Taker) -> UnitId {
+    pub(super) fn grant_write<M: ProgramMode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        taker: Taker,
+    ) -> UnitId {
         let Taker { lane, plane, turn_of_planes, .. } = taker;
         let this = &mut self.queues.lanes[lane];
         this.turn = turn_of_planes;
@@ -242,7 +248,7 @@ impl<C: Contents> Drive<C> {
             self.all_placed(op);
         } else if M::PLAIN {
             let op = self.queues.pools[pool].head;
-            let Op { placed: n, command: Command { start, count, cause, sectors, .. }, .. } =
+            let DriveOp { placed: n, command: Command { start, count, cause, sectors, .. }, .. } =
                 self.queues.ops[op];
             let to = self.place_plainly(ftl, plane, op, n, start.0 + u32::from(n));
             if self.placement.many_planes {
@@ -342,7 +348,7 @@ impl<C: Contents> Drive<C> {
 
     /// [`Drive::place`] in a plain drive; the next channel is offered the next write first.
     #[inline(always)]
-    fn place_plainly(&mut self, ftl: usize, plane: PlaneId, op: Id<Op>, n: u16, lpn: u32) -> Ppn {
+    fn place_plainly(&mut self, ftl: usize, plane: PlaneId, op: Id<DriveOp>, n: u16, lpn: u32) -> Ppn {
         let leaf = &mut self.ftl.leaves[ftl];
         leaf.next_turn();
         if !leaf.renamed.is_empty() {
@@ -386,9 +392,9 @@ impl<C: Contents> Drive<C> {
             self.ftl.blocks.validate(ppn);
         } else if self.placement.plane_choice != PlaneChoice::InTurn
             && self.ftl.leaves[ftl].limit.is_none()
-            && let Entry::Pending(later) = self.ftl.maps.get(ftl, lpn)
+            && let MapEntry::Pending(later) = self.ftl.maps.get(ftl, lpn)
         {
-            self.queues.replaces[Id::<Op>::new(later).index()] = self.replaced(ppn);
+            self.queues.replaces[Id::<DriveOp>::new(later).index()] = self.replaced(ppn);
         }
         if self.power.is_some() {
             let sequence = self.queues.ops[op].sequence;
@@ -409,7 +415,7 @@ impl<C: Contents> Drive<C> {
         if !self.ftl.summaries || self.ftl.blocks.front(stream, plane).is_some() {
             return false;
         }
-        self.accounts.counters.count(ftl as u16, Kind::Program, Cause::Metadata);
+        self.accounts.counters.count(ftl as u16, OpKind::Program, Cause::Metadata);
         true
     }
 
@@ -427,14 +433,14 @@ impl<C: Contents> Drive<C> {
         let geometry = &self.flash.geometry;
         let ends = self.ftl.summaries && geometry.page_of(ppn) + 1 == geometry.pages;
         if ends {
-            self.accounts.counters.count(ftl as u16, Kind::Program, Cause::Metadata);
+            self.accounts.counters.count(ftl as u16, OpKind::Program, Cause::Metadata);
         }
         ends
     }
 
     #[inline(never)]
-    pub(super) fn all_placed(&mut self, op: Id<Op>) {
-        let Op { ticket, command, acknowledged, durable, service, ftl, .. } = self.queues.ops[op];
+    pub(super) fn all_placed(&mut self, op: Id<DriveOp>) {
+        let DriveOp { ticket, command, acknowledged, durable, service, ftl, .. } = self.queues.ops[op];
         let renamed = &mut self.ftl.leaves[usize::from(ftl)].renamed;
         if !renamed.is_empty() {
             renamed.retain(|renamed| renamed.op != op.raw());
@@ -450,7 +456,7 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- contents in flight
 
-    pub(super) fn carry(&mut self, op: Id<Op>, contents: &[C]) {
+    pub(super) fn carry(&mut self, op: Id<DriveOp>, contents: &[C]) {
         if self.queues.carried.len() <= op.index() {
             self.queues.carried.resize_with(op.index() + 1, Vec::new);
         }
@@ -459,7 +465,7 @@ impl<C: Contents> Drive<C> {
         carried.extend_from_slice(contents);
     }
 
-    pub(super) fn take_carried(&mut self, op: Id<Op>) -> C {
+    pub(super) fn take_carried(&mut self, op: Id<DriveOp>) -> C {
         if C::KEEP { self.queues.carried[op.index()][0] } else { C::default() }
     }
 
@@ -468,7 +474,7 @@ impl<C: Contents> Drive<C> {
         if !C::KEEP {
             return C::default();
         }
-        self.queues.carried[Id::<Op>::new(op).index()][self.place_in_write(ftl, op, lpn)]
+        self.queues.carried[Id::<DriveOp>::new(op).index()][self.place_in_write(ftl, op, lpn)]
     }
 
     /// Which page of a write in flight belongs to an address.

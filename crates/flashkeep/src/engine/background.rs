@@ -5,7 +5,7 @@ use super::contents::Contents;
 use super::executor::{Due, Engine};
 use super::frame::Start;
 use super::leaves::{Leaves, Ticket};
-use super::locks::Mode;
+use super::locks::LockMode;
 use super::plan::Why;
 use super::scheme::{Rhythm, Scheme};
 use super::tree::NodeId;
@@ -57,7 +57,7 @@ impl Parked {
 
 /// When to ask each scheme for background work next, and since when there are no requests.
 #[derive(Clone, Debug)]
-pub(super) struct Clock {
+pub(super) struct BackgroundClock {
     /// Requests that are not acknowledged yet.
     pub(super) foreground: u32,
     idle_since: SimTime,
@@ -82,7 +82,7 @@ struct Alarm {
     rebuilders: u32,
 }
 
-impl Clock {
+impl BackgroundClock {
     pub(super) fn new<S: Scheme>(schemes: &[Option<S>]) -> Self {
         let alarm = |scheme: &Option<S>| {
             let rhythm = scheme.as_ref().map(Scheme::rhythm).unwrap_or_default();
@@ -92,7 +92,7 @@ impl Clock {
         let alarms: Vec<_> = schemes.iter().map(alarm).collect();
         let idlers = (0..alarms.len()).filter(|&node| alarms[node].rhythm.idle_after.is_some());
         let idlers = idlers.map(|node| NodeId(node as u16)).collect();
-        Clock { foreground: 0, idle_since: SimTime::ZERO, alarms, idlers }
+        BackgroundClock { foreground: 0, idle_since: SimTime::ZERO, alarms, idlers }
     }
 
     pub(super) fn rebuilders(&mut self, node: NodeId) -> &mut u32 {
@@ -132,7 +132,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if work {
             self.note_exposure(now, node);
             if let Some(key) = plan.hold {
-                self.locks.take(node, key, Mode::Hold);
+                self.locks.take(node, key, LockMode::Hold);
             }
             self.clock.alarms[node.index()].working += 1;
             let command = Command { flags: Flags::BACKGROUND, ..Command::default() };

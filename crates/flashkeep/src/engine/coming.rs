@@ -11,13 +11,13 @@ use crate::kernel::Arena;
 
 /// Plans under way, commands that wait for a stripe, and commands that their scheme made wait.
 #[derive(Clone, Copy)]
-pub(super) struct Coming<'a> {
+pub(super) struct OutstandingWork<'a> {
     pub(super) frames: &'a Arena<Frame>,
     pub(super) locks: &'a Locks,
     pub(super) parked: &'a Parked,
 }
 
-impl Coming<'_> {
+impl OutstandingWork<'_> {
     /// Whether the node will hold the page (as its scheme numbers it); none if no pending command changes that.
     pub(super) fn holds(self, node: NodeId, page: Page) -> Option<bool> {
         let plans = self.unfinished(node).filter(|frame| !frame.background).map(|frame| &frame.command);

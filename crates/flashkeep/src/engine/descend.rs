@@ -6,8 +6,8 @@ use super::contents::Contents;
 use super::executor::Engine;
 use super::frame::Start;
 use super::leaves::{Done, Leaves, Ticket};
-use super::locks::{Mode, Waiting};
-use super::plan::{Key, Lock, Plan, Verdict};
+use super::locks::{LockMode, LockWaiter};
+use super::plan::{Key, Lock, Plan, PlanVerdict};
 use super::ports::PortId;
 use super::repair::FailedPage;
 use super::scheme::Scheme;
@@ -211,16 +211,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> bool {
         let wanted = match self.scheme_mut(node).lock(&piece) {
             Lock::Free => None,
-            Lock::Pass(key) => Some((key, Mode::Pass)),
-            Lock::Share(key) => Some((key, Mode::Share)),
-            Lock::Hold(key) => Some((key, Mode::Hold)),
+            Lock::Pass(key) => Some((key, LockMode::Pass)),
+            Lock::Share(key) => Some((key, LockMode::Share)),
+            Lock::Hold(key) => Some((key, LockMode::Hold)),
             Lock::Detour(key) => {
                 self.allow_newer(ticket);
-                Some((key, Mode::Hold))
+                Some((key, LockMode::Hold))
             }
         };
         if let Some((key, mode)) = wanted
-            && self.locks.queue(node, key, mode, || Waiting::Command(piece.alone(), ticket))
+            && self.locks.queue(node, key, mode, || LockWaiter::Command(piece.alone(), ticket))
         {
             self.account(ticket, u32::from(piece.count));
             return true;
@@ -237,9 +237,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             let copies = plan.renames && self.copy_instead(leaves, node, &piece, &mut plan);
             // Until a copy is durable, nothing else may look for it.
-            let mode = |mode| if copies { Mode::Hold } else { mode };
+            let mode = |mode| if copies { LockMode::Hold } else { mode };
             let taken =
-                wanted.map(|(key, wanted)| (key, mode(wanted))).filter(|&(_, mode)| mode != Mode::Pass);
+                wanted.map(|(key, wanted)| (key, mode(wanted))).filter(|&(_, mode)| mode != LockMode::Pass);
             self.carry_out(leaves, now, node, &piece, &mut plan, ticket, taken);
         }
         let presses = piece.verb != Verb::Read || plan.presses;
@@ -253,7 +253,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Asks the scheme for a plan; false if the scheme makes the command wait.
     #[inline(always)]
     fn plan<L: Leaves<C>>(&mut self, leaves: &L, node: NodeId, piece: &Command, plan: &mut Plan) -> bool {
-        self.consult(leaves, node, |scheme, view| scheme.plan(piece, view, plan) == Verdict::Go)
+        self.consult(leaves, node, |scheme, view| scheme.plan(piece, view, plan) == PlanVerdict::Go)
     }
 
     /// Starts the plan and takes its lock.
@@ -267,7 +267,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         piece: &Command,
         plan: &mut Plan,
         ticket: Ticket,
-        taken: Option<(Key, Mode)>,
+        taken: Option<(Key, LockMode)>,
     ) {
         if taken.is_none() && plan.is_simple::<C>() {
             return self.pass_on(leaves, now, node, piece, plan, ticket);
@@ -313,7 +313,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut parked = 0;
         while let Some(next) = waiting.pop_front() {
             match next {
-                Waiting::Command(piece, ticket) => {
+                LockWaiter::Command(piece, ticket) => {
                     let pages = u32::from(piece.count);
                     self.unaccount(ticket, pages);
                     if node == NodeId::HOST {
@@ -324,11 +324,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                         parked += 1;
                     }
                 }
-                Waiting::Merge(merge, ticket) => {
+                LockWaiter::Merge(merge, ticket) => {
                     self.unaccount(ticket, 1);
                     self.merge_behind(leaves, now, PortId::of_key(key), merge, ticket);
                 }
-                Waiting::Repair(failed) => self.failed(leaves, now, failed),
+                LockWaiter::Repair(failed) => self.failed(leaves, now, failed),
             }
         }
         self.locks.recycle(waiting);

@@ -7,14 +7,14 @@
 //! Completions do not recurse upwards: they are pushed as [`Done`]s, and [`Engine::settle`] handles these in order
 //! until there are none.
 
-use super::background::{Clock, Parked};
-use super::coming::Coming;
+use super::background::{BackgroundClock, Parked};
+use super::coming::OutstandingWork;
 use super::command::{Flags, Page};
 use super::contents::Contents;
 use super::exposure::Exposure;
 use super::frame::Frame;
 use super::gaps::Gaps;
-use super::leaves::{Done, LeafId, Leaves, Part};
+use super::leaves::{CompletionPart, Done, LeafId, Leaves};
 use super::locks::Locks;
 use super::plan::{Member, Plan, Why};
 use super::ports::Ports;
@@ -22,7 +22,7 @@ use super::rebuild::Controller;
 use super::requests::{Finished, Join};
 use super::scheme::{After, Change, Scheme, View};
 use super::sums::Sheets;
-use super::tree::{Flat, NodeId, Shape, Tree};
+use super::tree::{Flat, NodeId, NodeLinks, Tree};
 use crate::kernel::{Arena, Deadlines, Id, SimTime};
 
 /// Work that is due at an instant.
@@ -41,7 +41,7 @@ pub(super) enum Due {
 #[derive(Clone, Debug)]
 pub struct Engine<S, C> {
     pub(super) schemes: Vec<Option<S>>,
-    pub(super) shape: Vec<Shape>,
+    pub(super) shape: Vec<NodeLinks>,
     /// The node of each backend.
     pub(super) leaf_nodes: Vec<NodeId>,
     pub(super) joins: Arena<Join>,
@@ -56,7 +56,7 @@ pub struct Engine<S, C> {
     /// The ports of members.
     pub(super) ports: Ports<C>,
     pub(super) parked: Parked,
-    pub(super) clock: Clock,
+    pub(super) clock: BackgroundClock,
     pub(super) due: Deadlines<Due>,
     /// Pages that are being merged.
     pub(super) merging: u32,
@@ -96,7 +96,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let nodes = shape.len();
         Engine {
             parked: Parked::new(shape.len()),
-            clock: Clock::new(&schemes),
+            clock: BackgroundClock::new(&schemes),
             schemes,
             shape,
             leaf_nodes,
@@ -366,11 +366,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Handles an event of a backend.
     #[cold]
-    fn hear<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, (leaf, page): (LeafId, Page), part: Part) {
+    fn hear<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        (leaf, page): (LeafId, Page),
+        part: CompletionPart,
+    ) {
         let Some(node) = self.node_of(leaf) else { return };
         let why: Option<fn(Member, Page) -> Why> = match part {
-            Part::Leaving => Some(Why::Leaving),
-            Part::Moved => Some(Why::Moved),
+            CompletionPart::Leaving => Some(Why::Leaving),
+            CompletionPart::Moved => Some(Why::Moved),
             _ => None,
         };
         if let Some(why) = why {
@@ -378,18 +384,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.ask(leaves, now, parent, why(member, page));
                 // A map in flash passes on which old versions are about to be collected.
                 let above = self.shape[parent.index()].parent.filter(|_| self.is_below_map(node));
-                if let Some((above, member)) = above.filter(|_| part == Part::Leaving) {
+                if let Some((above, member)) = above.filter(|_| part == CompletionPart::Leaving) {
                     self.ask(leaves, now, above, why(member, page));
                 }
             }
-        } else if part == Part::Retired {
+        } else if part == CompletionPart::Retired {
             self.tell_parent(leaves, now, node, Change::Retired(page));
         } else if !self.is_before(node, page) && !leaves.holds(leaf, page) {
             // A page that was written since is not missing.
             (self.troubled, self.announced) = (true, true);
             self.gaps.set(node, page.0, true);
-            let change = if part == Part::Refused { Change::Refused(page) } else { Change::Damaged(page) };
-            if part == Part::Refused {
+            let change =
+                if part == CompletionPart::Refused { Change::Refused(page) } else { Change::Damaged(page) };
+            if part == CompletionPart::Refused {
                 self.note_refused(node, page);
             }
             self.tell_parent(leaves, now, node, change);
@@ -423,7 +430,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (upto, after) = self.schemes.split_at_mut(node.index() + 1);
         let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
         let Engine { shape, locks, gaps, ports, frames, parked, .. } = self;
-        let deeper = After { node, schemes: after, ports, coming: Coming { frames, locks, parked } };
+        let deeper = After { node, schemes: after, ports, coming: OutstandingWork { frames, locks, parked } };
         ask(scheme, &View { shape, node, below: leaves, locks, gaps, deeper: &deeper, fell_short: false })
     }
 
@@ -447,7 +454,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[inline]
     fn complete<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, done: &Done<C>) {
         if let Some((leaf, page)) = done.failed {
-            let asked = matches!(done.part, Part::Both | Part::Acknowledged | Part::Durable);
+            let asked = matches!(
+                done.part,
+                CompletionPart::Both | CompletionPart::Acknowledged | CompletionPart::Durable
+            );
             if !asked {
                 return self.hear(leaves, now, (leaf, page), done.part);
             }

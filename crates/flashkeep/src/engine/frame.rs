@@ -33,7 +33,7 @@ pub(super) struct Frame {
     /// The caller does not wait for steps from this one on.
     pub(super) awaited: usize,
     /// The progress of each step, if it is tracked.
-    pub(super) progress: Vec<Progress>,
+    pub(super) progress: Vec<StepProgress>,
     pub(super) service: Span,
     pub(super) told: bool,
     /// The number of pending continuations that refer to this frame.
@@ -71,7 +71,7 @@ pub(super) struct Repair {
 
 /// The progress of a step.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Progress {
+pub(super) struct StepProgress {
     pub(super) left: u32,
     acknowledged: SimTime,
     /// It was sent to a member that does not respond.
@@ -124,7 +124,7 @@ impl Frame {
         }
         self.progress.clear();
         if tracked {
-            self.progress.resize(self.steps.len(), Progress::default());
+            self.progress.resize(self.steps.len(), StepProgress::default());
         }
         places
     }

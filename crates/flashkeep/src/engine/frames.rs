@@ -8,8 +8,8 @@ use super::command::{Command, Flags, Verb};
 use super::contents::Contents;
 use super::executor::{Due, Engine};
 use super::frame::{Frame, Start, summed};
-use super::leaves::{Done, Leaves, Part, Ticket};
-use super::locks::Mode;
+use super::leaves::{CompletionPart, Done, Leaves, Ticket};
+use super::locks::LockMode;
 use super::plan::{Member, Plan, Release, Step, Tell};
 use super::repair::FailedPage;
 use super::requests::Join;
@@ -33,7 +33,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let xor = self.controller_of(start.node).xor;
         let takes_time = xor > Span::ZERO && !self.untimed && !flags.has(Flags::BEFORE);
         if let Some(key) = plan.under {
-            self.locks.take(start.node, key, Mode::Share);
+            self.locks.take(start.node, key, LockMode::Share);
         }
         let id = self.frames.claim();
         let frame = &mut self.frames[id];
@@ -174,7 +174,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = &mut self.frames[id];
         let join = &mut self.joins[frame.join];
         let mut first = None;
-        if done.part != Part::Durable {
+        if done.part != CompletionPart::Durable {
             join.service = join.service.max(done.service);
             let mut awaited = true;
             if join.tracked {
@@ -185,7 +185,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 join.acknowledged = join.acknowledged.max(done.acknowledged);
             }
         }
-        if done.part != Part::Acknowledged {
+        if done.part != CompletionPart::Acknowledged {
             join.durable = join.durable.max(done.durable);
             join.undurable -= done.pages;
         }
@@ -213,7 +213,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = &self.frames[id];
         let complete = self.joins[frame.join].unacknowledged == 0 && frame.next >= frame.awaited;
         if complete && !frame.told && frame.tell == Tell::All {
-            self.tell(leaves, now, id, Part::Acknowledged, now);
+            self.tell(leaves, now, id, CompletionPart::Acknowledged, now);
         }
     }
 
@@ -233,7 +233,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = &mut self.frames[id];
         let join = &mut self.joins[frame.join];
         let durable = join.durable.max(now);
-        let part = if frame.told { Part::Durable } else { Part::Both };
+        let part = if frame.told { CompletionPart::Durable } else { CompletionPart::Both };
         if !frame.told && frame.tell == Tell::First {
             join.acknowledged = frame.first().unwrap_or(durable);
         }
@@ -248,7 +248,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = &self.frames[id];
         if !frame.told {
             self.joins[frame.join].acknowledged = frame.first().unwrap_or(now);
-            self.tell(leaves, now, id, Part::Acknowledged, now);
+            self.tell(leaves, now, id, CompletionPart::Acknowledged, now);
         }
     }
 
@@ -258,7 +258,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         leaves: &mut L,
         now: SimTime,
         id: Id<Frame>,
-        part: Part,
+        part: CompletionPart,
         durable: SimTime,
     ) {
         let in_vain = self.frames[id].repair.is_some() && self.is_repaired_in_vain(id);

@@ -9,7 +9,7 @@ use super::frame::Frame;
 use super::leaves::Leaves;
 use super::plan::{Key, Member};
 use super::scheme::{Change, Scheme};
-use super::tree::{NodeId, Shape};
+use super::tree::{NodeId, NodeLinks};
 use crate::kernel::{Bits, SimTime};
 
 /// The missing pages of all nodes.
@@ -141,7 +141,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         page: Page,
     ) {
-        let Shape { alive, parent, .. } = self.shape[node.index()];
+        let NodeLinks { alive, parent, .. } = self.shape[node.index()];
         let known = !alive || parent.is_none() || self.gaps.lacks(node, page.0);
         if known || !self.is_unreadable(leaves, node, page) {
             return;

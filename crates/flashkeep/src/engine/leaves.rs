@@ -53,7 +53,7 @@ impl Ticket {
 
 /// Which of the two completions a [`Done`] reports, or which event of the backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Part {
+pub enum CompletionPart {
     /// Both instants are known.
     #[default]
     Both,
@@ -81,7 +81,7 @@ pub struct Done<C> {
     /// The number of pages.
     pub pages: u32,
     /// Which completion, or which event.
-    pub part: Part,
+    pub part: CompletionPart,
     /// When they are acknowledged.
     pub acknowledged: SimTime,
     /// When they are on the media.
@@ -119,7 +119,7 @@ impl Spare {
 }
 
 /// Queries to backends, without side effects.
-pub trait Below {
+pub trait BackendView {
     /// A lower bound of the time until a read of the page could start.
     fn backlog(&self, leaf: LeafId, page: Page) -> Span;
     /// The number of block erases so far.
@@ -163,13 +163,13 @@ pub trait Below {
 }
 
 /// The backends of the tree, which carry out commands.
-pub trait Leaves<C: Contents>: Below {
+pub trait Leaves<C: Contents>: BackendView {
     /// Submits a command. It takes effect now, whenever it ends: later commands see it. `contents` has one entry for
     /// each page of a write, and is empty for other commands. The backend answers every page by a [`Done`], now or
     /// later; each page of a read by its own.
     fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]);
 
-    /// Sets the instant to which answers of [`Below`] refer.
+    /// Sets the instant to which answers of [`BackendView`] refer.
     fn set_now(&mut self, now: SimTime) {
         let _ = now;
     }
@@ -199,31 +199,31 @@ impl<C: Contents> Done<C> {
     #[must_use]
     pub fn gone(leaf: LeafId, page: Page) -> Self {
         let done = Done::at(Ticket::default(), 0, SimTime::ZERO);
-        Done { part: Part::Gone, failed: Some((leaf, page)), ..done }
+        Done { part: CompletionPart::Gone, failed: Some((leaf, page)), ..done }
     }
 
     /// An event: a backend had no room for a page that was written to it.
     #[must_use]
     pub fn refused(leaf: LeafId, page: Page) -> Self {
-        Done { part: Part::Refused, ..Done::gone(leaf, page) }
+        Done { part: CompletionPart::Refused, ..Done::gone(leaf, page) }
     }
 
     /// An event: a backend is about to collect a page of its hidden LBA range.
     #[must_use]
     pub fn leaving(leaf: LeafId, page: Page) -> Self {
-        Done { part: Part::Leaving, ..Done::gone(leaf, page) }
+        Done { part: CompletionPart::Leaving, ..Done::gone(leaf, page) }
     }
 
     /// An event: garbage collection has moved a backend's page.
     #[must_use]
     pub fn moved(leaf: LeafId, page: Page) -> Self {
-        Done { part: Part::Moved, ..Done::gone(leaf, page) }
+        Done { part: CompletionPart::Moved, ..Done::gone(leaf, page) }
     }
 
     /// An event: a block of a backend, which begins with this page, cannot be programmed any more.
     #[must_use]
     pub fn retired(leaf: LeafId, page: Page) -> Self {
-        Done { part: Part::Retired, ..Done::gone(leaf, page) }
+        Done { part: CompletionPart::Retired, ..Done::gone(leaf, page) }
     }
 
     /// The completion of this many pages at `now`, with a service time of 0.
@@ -233,7 +233,7 @@ impl<C: Contents> Done<C> {
         Done {
             ticket,
             pages,
-            part: Part::Both,
+            part: CompletionPart::Both,
             acknowledged: now,
             durable: now,
             service: Span::ZERO,

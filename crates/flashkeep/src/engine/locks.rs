@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 /// A command or repair that waits for a stripe.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Waiting {
+pub(super) enum LockWaiter {
     /// A command to be planned when the stripe is free.
     Command(Command, Ticket),
     /// A partial-page write at the root.
@@ -22,7 +22,7 @@ pub(super) enum Waiting {
 
 /// The mode of a lock that a plan wants or has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum LockMode {
     /// Waits for exclusive holders, without holding the stripe.
     Pass,
     /// Shared: the stripe does not change.
@@ -38,7 +38,7 @@ struct Stripe {
     key: Key,
     /// The number of sharers; 0 if one plan holds it exclusively.
     sharers: u32,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<LockWaiter>,
     /// The next one in its chain.
     next: Id<Stripe>,
 }
@@ -50,7 +50,7 @@ pub(super) struct Locks {
     stripes: Arena<Stripe>,
     /// The first entry of each chain. The number of chains is a power of two.
     chains: Vec<Id<Stripe>>,
-    spare: Vec<VecDeque<Waiting>>,
+    spare: Vec<VecDeque<LockWaiter>>,
 }
 
 impl Default for Locks {
@@ -72,15 +72,15 @@ impl Locks {
         &mut self,
         node: NodeId,
         key: Key,
-        mode: Mode,
-        what: impl FnOnce() -> Waiting,
+        mode: LockMode,
+        what: impl FnOnce() -> LockWaiter,
     ) -> bool {
         let id = self.find(node, key);
         if !id.is_some() {
             return false;
         }
         let stripe = &mut self.stripes[id];
-        if stripe.sharers > 0 && stripe.waiting.is_empty() && mode != Mode::Hold {
+        if stripe.sharers > 0 && stripe.waiting.is_empty() && mode != LockMode::Hold {
             return false;
         }
         stripe.waiting.push_back(what());
@@ -91,17 +91,17 @@ impl Locks {
     pub(super) fn waiting(&self, node: NodeId) -> impl Iterator<Item = &Command> {
         let of_node = self.stripes.places().filter(move |stripe| stripe.node == node);
         of_node.flat_map(|stripe| &stripe.waiting).filter_map(|waiting| match waiting {
-            Waiting::Command(command, _) => Some(command),
-            Waiting::Merge(..) | Waiting::Repair(_) => None,
+            LockWaiter::Command(command, _) => Some(command),
+            LockWaiter::Merge(..) | LockWaiter::Repair(_) => None,
         })
     }
 
     /// Locks the stripe, which must be free for this mode.
-    pub(super) fn take(&mut self, node: NodeId, key: Key, mode: Mode) {
+    pub(super) fn take(&mut self, node: NodeId, key: Key, mode: LockMode) {
         let sharers = match mode {
-            Mode::Pass => return,
-            Mode::Share => 1,
-            Mode::Hold => 0,
+            LockMode::Pass => return,
+            LockMode::Share => 1,
+            LockMode::Hold => 0,
         };
         let mut chain = self.chain(node, key);
         let (_, held) = self.find_in(chain, node, key);
@@ -122,7 +122,7 @@ impl Locks {
     }
 
     /// Releases the stripe; returns its waiters, in order, if it is free now.
-    pub(super) fn release(&mut self, node: NodeId, key: Key) -> Option<VecDeque<Waiting>> {
+    pub(super) fn release(&mut self, node: NodeId, key: Key) -> Option<VecDeque<LockWaiter>> {
         let chain = self.chain(node, key);
         let (before, id) = self.find_in(chain, node, key);
         assert!(id.is_some(), "only a held stripe is let go");
@@ -145,7 +145,7 @@ impl Locks {
     }
 
     /// Takes back an emptied list for reuse.
-    pub(super) fn recycle(&mut self, list: VecDeque<Waiting>) {
+    pub(super) fn recycle(&mut self, list: VecDeque<LockWaiter>) {
         debug_assert!(list.is_empty());
         self.spare.push(list);
     }

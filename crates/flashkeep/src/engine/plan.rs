@@ -283,7 +283,7 @@ impl Plan {
 
 /// Whether a command can be planned now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PlanVerdict {
     /// The plan is complete and is carried out.
     Go,
     /// The scheme cannot plan the command now (no room in a log, in NVRAM, …): it waits, and so do later commands of
@@ -329,7 +329,7 @@ pub enum Why {
 
 /// The result of `Scheme::repair`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RepairOutcome {
     /// The plan reads the page in another way.
     Planned,
     /// The page cannot be reconstructed.

@@ -1,6 +1,6 @@
 //! After a power loss: commands in progress are dropped, and schemes report which pages their members lack.
 
-use super::background::{Clock, Parked};
+use super::background::{BackgroundClock, Parked};
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
@@ -28,7 +28,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.gaps.forget_members();
         self.ports.cut(now);
         self.parked = Parked::new(self.shape.len());
-        self.clock = Clock::new(&self.schemes);
+        self.clock = BackgroundClock::new(&self.schemes);
         self.due = Deadlines::default();
         self.merging = 0;
         self.finished.clear();

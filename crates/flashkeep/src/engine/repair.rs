@@ -6,8 +6,8 @@ use super::contents::Contents;
 use super::executor::Engine;
 use super::frame::{Frame, Repair, Start};
 use super::leaves::{Done, Leaves, Ticket};
-use super::locks::{Mode, Waiting};
-use super::plan::{Outcome, Step};
+use super::locks::{LockMode, LockWaiter};
+use super::plan::{RepairOutcome, Step};
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::kernel::{Id, SimTime};
@@ -43,7 +43,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let sheltered = own && self.frames[frame].sheltered;
         let key = if sheltered { None } else { self.scheme_mut(node).repair_key(member, page) };
         if let Some(key) = key
-            && self.locks.queue(node, key, Mode::Hold, || Waiting::Repair(what))
+            && self.locks.queue(node, key, LockMode::Hold, || LockWaiter::Repair(what))
         {
             return;
         }
@@ -69,16 +69,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut plan = self.blank_plan();
         let outcome = self.consult(leaves, node, |scheme, view| scheme.repair(&failed, view, &mut plan));
         match outcome {
-            Outcome::Planned => {
+            RepairOutcome::Planned => {
                 self.exposure.rescued += u64::from(step.command.cause == Cause::Host);
                 if let Some(key) = key {
-                    self.locks.take(node, key, Mode::Hold);
+                    self.locks.take(node, key, LockMode::Hold);
                 }
                 let repair = Some(Box::new(Repair { wanted: what, failed }));
                 let start = Start { key, sheltered, repair, ..Start::new(node, step.command, ticket) };
                 self.start(leaves, now, start, &mut plan);
             }
-            Outcome::Lost => self.lose(leaves, now, what),
+            RepairOutcome::Lost => self.lose(leaves, now, what),
         }
         self.plans.push(plan);
     }

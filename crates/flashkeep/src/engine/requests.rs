@@ -4,8 +4,8 @@ use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::frame::{Frame, Start};
-use super::leaves::{Done, Leaves, Part, Ticket};
-use super::locks::{Mode, Waiting};
+use super::leaves::{CompletionPart, Done, Leaves, Ticket};
+use super::locks::{LockMode, LockWaiter};
 use super::plan::{Member, Release, Step};
 use super::ports::{PortId, PortRequest};
 use super::scheme::Scheme;
@@ -172,8 +172,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let at = u32::from(n);
             let blocked = n < command.count && {
                 let key = port.key(command.start.0 + at);
-                let waiting = || Waiting::Command(command.alone().part(at, 1), ticket.plus(at));
-                self.locks.queue(NodeId::HOST, key, Mode::Pass, waiting)
+                let waiting = || LockWaiter::Command(command.alone().part(at, 1), ticket.plus(at));
+                self.locks.queue(NodeId::HOST, key, LockMode::Pass, waiting)
             };
             if blocked {
                 self.account(ticket, 1);
@@ -207,10 +207,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) {
         self.account(ticket, 1);
         let key = port.key(merge.page);
-        if self.locks.queue(NodeId::HOST, key, Mode::Hold, || Waiting::Merge(merge, ticket)) {
+        if self.locks.queue(NodeId::HOST, key, LockMode::Hold, || LockWaiter::Merge(merge, ticket)) {
             return;
         }
-        self.locks.take(NodeId::HOST, key, Mode::Hold);
+        self.locks.take(NodeId::HOST, key, LockMode::Hold);
         *self.merging_at(port) += 1;
         let one = |verb, sectors| Command { sectors, ..Command::new(verb, Page(merge.page), 1) };
         let mut plan = self.blank_plan();
@@ -279,12 +279,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn count_off(&mut self, done: &Done<C>) {
         let owner = done.ticket.owner;
         let join = &mut self.joins[owner];
-        if done.part != Part::Durable {
+        if done.part != CompletionPart::Durable {
             join.acknowledged = join.acknowledged.max(done.acknowledged);
             join.service = join.service.max(done.service);
             join.unacknowledged -= done.pages;
         }
-        if done.part != Part::Acknowledged {
+        if done.part != CompletionPart::Acknowledged {
             join.undurable -= done.pages;
             join.durable = join.durable.max(done.durable);
         }

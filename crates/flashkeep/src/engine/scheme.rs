@@ -1,15 +1,15 @@
 //! The interface of redundancy schemes: the calls from the engine to a scheme, and the information about members that a
 //! scheme can query.
 
-use super::coming::Coming;
+use super::coming::OutstandingWork;
 use super::command::{Command, Page};
 use super::contents::Contents;
 use super::gaps::Gaps;
-use super::leaves::{Below, LeafId, Spare};
+use super::leaves::{BackendView, LeafId, Spare};
 use super::locks::Locks;
-use super::plan::{Key, Lock, Member, Outcome, Plan, Role, Step, Verdict, Why};
+use super::plan::{Key, Lock, Member, Plan, PlanVerdict, RepairOutcome, Role, Step, Why};
 use super::ports::Ports;
-use super::tree::{NodeId, Shape};
+use super::tree::{NodeId, NodeLinks};
 use crate::kernel::Span;
 
 /// When the executor asks a scheme for background work. With no field set, it does so for rebuilds and on events only.
@@ -85,7 +85,7 @@ pub enum Hazard {
 
 /// A page of a member, and its role in the stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unit {
+pub struct StripeUnit {
     /// The member.
     pub member: Member,
     /// The page, as the member numbers its pages.
@@ -160,9 +160,9 @@ pub trait Scheme {
     }
 
     /// Plans a command that lies within one multiple of [`Scheme::grain`]: pushes steps onto `plan`, which is empty, in
-    /// ascending order of stages. `Step::at` counts pages from the start of the command. On [`Verdict::Wait`] the
+    /// ascending order of stages. `Step::at` counts pages from the start of the command. On [`PlanVerdict::Wait`] the
     /// scheme must not have changed its state; the executor asks again after other work has ended.
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict;
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict;
 
     /// Plans one small piece of background work and returns true; returns false if none can begin now. The plan names
     /// the stripe that it works on in [`Plan::hold`], which must not be held.
@@ -187,11 +187,11 @@ pub trait Scheme {
     /// Plans an alternative read of the page whose read failed last. `failed` has at least one step; its last step is a
     /// read of one page, and the plan must deliver that page at place 0. Earlier steps of `failed` are failed reads of
     /// the repairs that this repair belongs to. The contents may be newer than at the time of the read, never older.
-    /// Returns [`Outcome::Lost`] if the page cannot be reconstructed. The executor does not ask twice for the same page
-    /// of the same member: a repair that depends on itself is lost.
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    /// Returns [`RepairOutcome::Lost`] if the page cannot be reconstructed. The executor does not ask twice for the
+    /// same page of the same member: a repair that depends on itself is lost.
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let _ = (failed, view, plan);
-        Outcome::Lost
+        RepairOutcome::Lost
     }
 
     /// The page of this scheme that a member's page stores; none for parity and unused pages. Needed for failed reads
@@ -279,7 +279,7 @@ pub trait Scheme {
 
     /// Calls `visit` with each codeword that is complete on the media: the units of a stripe with their roles, or the
     /// copies of a page. For checks against the state of the flash; units that were never written may be left out.
-    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         let _ = visit;
     }
 
@@ -293,10 +293,10 @@ pub trait Scheme {
 /// What a scheme can query: the state of its members and of the devices below them. Answers are exact integers. In
 /// untimed runs every backlog is 0, so that a least-busy policy becomes round-robin.
 pub struct View<'a> {
-    pub(super) shape: &'a [Shape],
+    pub(super) shape: &'a [NodeLinks],
     /// The node of the scheme that asks.
     pub(super) node: NodeId,
-    pub(super) below: &'a dyn Below,
+    pub(super) below: &'a dyn BackendView,
     pub(super) locks: &'a Locks,
     pub(super) gaps: &'a Gaps,
     pub(super) deeper: &'a dyn Deeper,
@@ -308,7 +308,7 @@ pub(super) struct After<'a, S, C> {
     pub(super) node: NodeId,
     pub(super) schemes: &'a [Option<S>],
     pub(super) ports: &'a Ports<C>,
-    pub(super) coming: Coming<'a>,
+    pub(super) coming: OutstandingWork<'a>,
 }
 
 /// Queries to the schemes below the one that asks.
@@ -322,7 +322,7 @@ pub(super) trait Deeper {
     /// Whether the port before a node has a write cache.
     fn has_cache(&self, port: u16) -> bool;
     /// Plans and commands in progress at the nodes.
-    fn coming(&self) -> Coming<'_>;
+    fn coming(&self) -> OutstandingWork<'_>;
 }
 
 impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
@@ -346,7 +346,7 @@ impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
         self.ports.has_cache(port)
     }
 
-    fn coming(&self) -> Coming<'_> {
+    fn coming(&self) -> OutstandingWork<'_> {
         self.coming
     }
 }

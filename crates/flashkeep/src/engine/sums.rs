@@ -5,7 +5,7 @@ use super::command::{Command, Flags, Verb};
 use super::contents::{Contents, gf};
 use super::executor::Engine;
 use super::frame::Frame;
-use super::leaves::{Done, Leaves, Part, Ticket};
+use super::leaves::{CompletionPart, Done, Leaves, Ticket};
 use super::plan::{Key, Role, Step};
 use super::requests::Join;
 use super::scheme::{Change, Scheme};
@@ -76,7 +76,7 @@ impl<C: Contents> Sheets<C> {
     #[inline]
     pub(super) fn keep(&mut self, done: &Done<C>) {
         if C::KEEP
-            && done.part != Part::Durable
+            && done.part != CompletionPart::Durable
             && done.contents != C::default()
             && let Some(place) = self.pages[done.ticket.owner.index()].get_mut(done.ticket.slot as usize)
         {
@@ -309,7 +309,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Stores the contents of a step's completed pages in their places and adds them to the sums.
     pub(super) fn take_in(&mut self, id: Id<Frame>, done: &Done<C>) {
-        if !C::KEEP || done.part == Part::Durable {
+        if !C::KEEP || done.part == CompletionPart::Durable {
             return;
         }
         let frame = &self.frames[id];

@@ -4,7 +4,7 @@ use super::command::Page;
 use super::leaves::LeafId;
 use super::plan::Member;
 use super::rebuild::Controller;
-use super::units::Units;
+use super::units::ChunkOrder;
 use crate::device::port::PortOptions;
 
 /// A node of the tree; nodes are numbered in pre-order, the root being 0.
@@ -27,7 +27,7 @@ impl NodeId {
 
 /// The links of a node in the tree: children, parent, backend, level. Its scheme is stored separately.
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub struct NodeLinks {
     /// Its children, in order of member number.
     pub children: Vec<NodeId>,
     /// The backend of the node, if it is a leaf.
@@ -40,14 +40,14 @@ pub struct Shape {
     /// Whether it responds to commands.
     pub alive: bool,
     /// The permutation from its parent's page numbers to those of its scheme; none if they are equal.
-    pub units: Option<Units>,
+    pub units: Option<ChunkOrder>,
     /// The number of its port, if it has one.
     pub(super) port: Option<u16>,
     /// The level whose controller carries out its plans; 0 is the level of the root.
     pub(super) level: u16,
 }
 
-impl Shape {
+impl NodeLinks {
     /// The backend with the same page numbers, if there is one: the node itself, or the one below transparent schemes.
     pub(super) fn raw(&self) -> Option<LeafId> {
         self.leaf.or(self.through)
@@ -62,9 +62,9 @@ impl Shape {
 
 /// The boundary of an array, or of a drive in an array: what commands pass on entry, and the controller inside.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Level {
+pub struct TreeLevel {
     /// The permutation of page numbers between outside and inside; none if they are equal.
-    pub units: Option<Units>,
+    pub units: Option<ChunkOrder>,
     /// The controller: time of parity computation and pace of rebuilds.
     pub controller: Controller,
     /// Its port, if it has one.
@@ -75,7 +75,7 @@ pub struct Level {
 #[derive(Debug)]
 pub(super) struct Flat<S> {
     /// The links of its nodes, in pre-order.
-    pub(super) shapes: Vec<Shape>,
+    pub(super) shapes: Vec<NodeLinks>,
     /// The scheme of each node; none for leaves.
     pub(super) schemes: Vec<Option<S>>,
     /// The controllers of the levels from 1 on.
@@ -92,7 +92,7 @@ pub enum Tree<S> {
     /// A scheme over members.
     Node(S, Vec<Tree<S>>),
     /// A tree with a controller of its own.
-    Level(Level, Box<Tree<S>>),
+    Level(TreeLevel, Box<Tree<S>>),
 }
 
 impl<S> Tree<S> {
@@ -119,7 +119,7 @@ impl<S> Flat<S> {
         let (scheme, leaf, members) = match tree {
             Tree::Leaf(leaf) => (None, Some(leaf), Vec::new()),
             Tree::Node(scheme, members) => (Some(scheme), None, members),
-            Tree::Level(Level { units, controller, port }, tree) => {
+            Tree::Level(TreeLevel { units, controller, port }, tree) => {
                 self.controllers.push(controller);
                 let level = self.controllers.len() as u16;
                 let id = self.plant(*tree, parent, level);
@@ -133,7 +133,7 @@ impl<S> Flat<S> {
         let id = NodeId(u16::try_from(self.shapes.len()).expect("fewer than 65,535 nodes"));
         assert!(id != NodeId::HOST, "fewer than 65,535 nodes");
         self.schemes.push(scheme);
-        self.shapes.push(Shape {
+        self.shapes.push(NodeLinks {
             children: Vec::new(),
             leaf,
             through: None,

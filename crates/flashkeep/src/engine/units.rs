@@ -15,16 +15,16 @@ use crate::kernel::SimTime;
 
 /// The permutation of an array's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Units {
+pub struct ChunkOrder {
     unit: u32,
     data: u32,
 }
 
-impl Units {
+impl ChunkOrder {
     /// Chunks of `pages` pages over `data` data members; none if the permutation is the identity.
     #[must_use]
-    pub fn new(unit: u32, data: u32) -> Option<Units> {
-        (unit > 1 && data > 1).then_some(Units { unit, data })
+    pub fn new(unit: u32, data: u32) -> Option<ChunkOrder> {
+        (unit > 1 && data > 1).then_some(ChunkOrder { unit, data })
     }
 
     /// The scheme's number of a page of its parent.
@@ -74,7 +74,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         leaves: &mut L,
         now: SimTime,
         node: NodeId,
-        units: Units,
+        units: ChunkOrder,
         command: Command,
         ticket: Ticket,
     ) {
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn it_is_a_permutation_that_keeps_rows_together() {
-        let units = Units::new(4, 3).expect("pages move");
+        let units = ChunkOrder::new(4, 3).expect("pages move");
         let mut inner: Vec<u32> = (0..48).map(|page| units.inner(Page(page)).0).collect();
         // The first chunk is the first data page of the first four stripes, the second chunk the second.
         assert_eq!(inner[..8], [0, 3, 6, 9, 1, 4, 7, 10]);
@@ -115,7 +115,7 @@ mod tests {
         }
         inner.sort_unstable();
         assert!(inner.into_iter().eq(0..48));
-        assert!(Units::new(1, 3).is_none() && Units::new(16, 1).is_none());
+        assert!(ChunkOrder::new(1, 3).is_none() && ChunkOrder::new(16, 1).is_none());
     }
 
     /// Each page of a run is in one run of the scheme's, at its place; what covers a row of units
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn runs_are_cut_into_stripes() {
         for (unit, data) in [(2, 2), (4, 3), (3, 5), (16, 4)] {
-            let units = Units::new(unit, data).expect("pages move");
+            let units = ChunkOrder::new(unit, data).expect("pages move");
             for start in 0..2 * unit * data {
                 for count in 1..=(3 * unit * data) as u16 {
                     let (mut seen, mut whole) = (vec![false; usize::from(count)], 0);

@@ -17,7 +17,7 @@ use crate::kernel::{SimTime, Span};
 
 /// A kind of flash operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OpKind {
     /// Read: a page leaves the array.
     Read,
     /// Program: a page enters the array.
@@ -28,18 +28,18 @@ pub enum Kind {
     Copyback,
 }
 
-impl Kind {
+impl OpKind {
     /// All of them, in order.
-    pub const ALL: [Kind; 4] = [Kind::Read, Kind::Program, Kind::Erase, Kind::Copyback];
+    pub const ALL: [OpKind; 4] = [OpKind::Read, OpKind::Program, OpKind::Erase, OpKind::Copyback];
 
     /// Its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Read => "read",
-            Kind::Program => "program",
-            Kind::Erase => "erase",
-            Kind::Copyback => "copyback",
+            OpKind::Read => "read",
+            OpKind::Program => "program",
+            OpKind::Erase => "erase",
+            OpKind::Copyback => "copyback",
         }
     }
 }
@@ -77,7 +77,7 @@ impl Target {
 #[derive(Clone, Copy, Debug)]
 pub struct FlashOp<T> {
     /// What is done.
-    pub kind: Kind,
+    pub kind: OpKind,
     /// The pages.
     pub targets: T,
     /// Blocks that these pages fill: their summary pages are programmed behind them, together.
@@ -86,7 +86,7 @@ pub struct FlashOp<T> {
 
 /// How long each phase of an operation lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Phases {
+pub struct OpPhases {
     /// Command and address cycles on the channel.
     pub command: Span,
     /// Data on the channel before the array works.
@@ -101,7 +101,7 @@ pub struct Phases {
     pub data_out: Span,
 }
 
-impl Phases {
+impl OpPhases {
     /// How long the channel is in use before the array works.
     #[must_use]
     #[inline(always)]
@@ -142,8 +142,8 @@ impl Timing {
     /// The phases of an operation.
     #[must_use]
     #[inline(always)]
-    pub fn cost<T: IntoIterator<Item = Target>>(&self, geometry: &Geometry, op: FlashOp<T>) -> Phases {
-        let mut phases = Phases::default();
+    pub fn cost<T: IntoIterator<Item = Target>>(&self, geometry: &Geometry, op: FlashOp<T>) -> OpPhases {
+        let mut phases = OpPhases::default();
         let mut first = true;
         for target in op.targets {
             if !target.along {
@@ -160,23 +160,23 @@ impl Timing {
     /// The phases of an operation with a single target, without a summary page.
     #[must_use]
     #[inline(always)]
-    pub fn cost_of(&self, geometry: &Geometry, kind: Kind, target: Target) -> Phases {
-        let mut phases = Phases::default();
+    pub fn cost_of(&self, geometry: &Geometry, kind: OpKind, target: Target) -> OpPhases {
+        let mut phases = OpPhases::default();
         self.add(&mut phases, geometry, kind, target, true);
         phases
     }
 
     /// Adds a target to the phases of an operation.
     #[inline(always)]
-    fn add(&self, phases: &mut Phases, geometry: &Geometry, kind: Kind, target: Target, first: bool) {
+    fn add(&self, phases: &mut OpPhases, geometry: &Geometry, kind: OpKind, target: Target, first: bool) {
         let number = |ppn| geometry.page_of(ppn);
         match kind {
-            Kind::Read => {
+            OpKind::Read => {
                 phases.command += self.command;
                 phases.sense = phases.sense.max(self.read_of(number(target.to)));
                 phases.data_out += self.transfer(target.sectors);
             }
-            Kind::Program => {
+            OpKind::Program => {
                 phases.command += self.command;
                 phases.data_in += self.transfer(target.sectors);
                 if !first {
@@ -184,12 +184,12 @@ impl Timing {
                 }
                 phases.program = phases.program.max(self.program_of(number(target.to)));
             }
-            Kind::Copyback => {
+            OpKind::Copyback => {
                 phases.command += self.command;
                 phases.sense = phases.sense.max(self.read_of(number(target.from)));
                 phases.program = phases.program.max(self.program_of(number(target.to)));
             }
-            Kind::Erase => {
+            OpKind::Erase => {
                 phases.command += self.erase_command;
                 phases.program = self.erase;
             }
@@ -225,9 +225,9 @@ impl Timing {
 
     /// The read time of the slowest flash page.
     #[must_use]
-    pub fn slowest_read(&self) -> Phases {
+    pub fn slowest_read(&self) -> OpPhases {
         let (sense, data_out) = (self.longest_read(), self.longest_transfer());
-        Phases { command: self.command, sense, data_out, ..Phases::default() }
+        OpPhases { command: self.command, sense, data_out, ..OpPhases::default() }
     }
 }
 
@@ -250,7 +250,7 @@ impl Round {
     }
 
     /// Adds an operation; returns when its transfers begin on the channel, and when it is done.
-    pub fn add(&mut self, phases: &Phases) -> (SimTime, SimTime) {
+    pub fn add(&mut self, phases: &OpPhases) -> (SimTime, SimTime) {
         let first = self.begun + self.crossed;
         self.crossed += phases.sent() + phases.data_out;
         let end = self.begun + self.crossed + phases.array();
@@ -289,17 +289,17 @@ mod tests {
         let one = Target::page(Ppn(0));
         let mut targets = vec![one; count];
         targets.extend(vec![Target { along: true, ..one }; along]);
-        FlashOp { kind: Kind::Program, targets, summaries: 0 }
+        FlashOp { kind: OpKind::Program, targets, summaries: 0 }
     }
 
     #[test]
     fn a_program_sends_command_and_data_and_then_works() {
         let (timing, geometry) = flash(false);
-        let phases = timing.cost_of(&geometry, Kind::Program, Target::page(Ppn(0)));
+        let phases = timing.cost_of(&geometry, OpKind::Program, Target::page(Ppn(0)));
         assert_eq!((phases.sent(), phases.array()), (Span(100 + PAGE), Span(200_000)));
         assert_eq!(phases.held(BusUse::Transfers), phases.sent());
         assert_eq!(phases.held(BusUse::Operations), Span(100 + PAGE + 200_000));
-        let part = timing.cost_of(&geometry, Kind::Program, Target::sectors(Ppn(0), 3));
+        let part = timing.cost_of(&geometry, OpKind::Program, Target::sectors(Ppn(0), 3));
         assert_eq!(part.sent(), Span(100 + 3 * 512));
     }
 
@@ -330,12 +330,12 @@ mod tests {
     fn a_read_senses_once_and_a_copyback_sends_no_data() {
         let (timing, geometry) = flash(false);
         let targets = [Target::page(Ppn(0)), Target::sectors(Ppn(0), 1)];
-        let read = timing.cost(&geometry, FlashOp { kind: Kind::Read, targets, summaries: 0 });
+        let read = timing.cost(&geometry, FlashOp { kind: OpKind::Read, targets, summaries: 0 });
         assert_eq!((read.sent(), read.array(), read.data_out), (Span(200), Span(20_000), Span(PAGE + 512)));
-        let copy = timing.cost_of(&geometry, Kind::Copyback, Target::page(Ppn(1)));
+        let copy = timing.cost_of(&geometry, OpKind::Copyback, Target::page(Ppn(1)));
         assert_eq!((copy.sent(), copy.array(), copy.data_out), (Span(100), Span(220_000), Span::ZERO));
         let targets = [Target::page(Ppn(0)); 2];
-        let erase = timing.cost(&geometry, FlashOp { kind: Kind::Erase, targets, summaries: 0 });
+        let erase = timing.cost(&geometry, FlashOp { kind: OpKind::Erase, targets, summaries: 0 });
         assert_eq!((erase.sent(), erase.array()), (Span(600), Span(1_500_000)));
     }
 
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn in_a_round_the_kth_is_done_after_k_transfers() {
         let (timing, geometry) = flash(false);
-        let phases = timing.cost_of(&geometry, Kind::Program, Target::page(Ppn(0)));
+        let phases = timing.cost_of(&geometry, OpKind::Program, Target::page(Ppn(0)));
         let mut round = Round::at(SimTime(500));
         for k in 1..4 {
             let (first, end) = round.add(&phases);

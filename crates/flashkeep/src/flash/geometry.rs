@@ -1,7 +1,7 @@
 //! Addresses, and all conversions between them.
 
 use super::pools::Pools;
-use crate::flash::{Across, BusUse, BusyUnit, FlashSpec, Level};
+use crate::flash::{Across, BusUse, BusyUnit, FlashSpec, StripingLevel};
 use std::ops::Range;
 
 /// A plane of the drive, counted channel by channel, chip by chip, die by die.
@@ -23,7 +23,7 @@ pub struct Ppn(pub u32);
 
 /// Where a plane is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct PlanePlace {
     /// Channel of the drive.
     pub channel: u32,
     /// Chip of the channel.
@@ -58,12 +58,12 @@ pub struct Geometry {
     block_bits: u32,
     /// Where planes are pools of several busy units: the flash below them.
     #[serde(skip)]
-    spread: Option<Box<Spread>>,
+    spread: Option<Box<PooledFlash>>,
 }
 
 /// A flash whose planes have been pooled, and how.
 #[derive(Clone, Debug)]
-struct Spread {
+struct PooledFlash {
     flash: Geometry,
     pools: Pools,
 }
@@ -119,7 +119,11 @@ impl Geometry {
             flash.planes_per_unit < pools.planes_each() * if pools.planes == 1 { flash.planes } else { 1 };
         if several {
             let planes_per_unit = self.planes;
-            return Geometry { planes_per_unit, spread: Some(Box::new(Spread { flash, pools })), ..self };
+            return Geometry {
+                planes_per_unit,
+                spread: Some(Box::new(PooledFlash { flash, pools })),
+                ..self
+            };
         }
         Geometry { planes_per_unit: flash.planes_per_unit / pools.planes_each(), ..self }
     }
@@ -241,29 +245,30 @@ impl Geometry {
 
     /// Where a plane is.
     #[must_use]
-    pub fn place(&self, plane: PlaneId) -> Place {
+    pub fn place(&self, plane: PlaneId) -> PlanePlace {
         let (rest, p) = (plane.0 / self.planes, plane.0 % self.planes);
         let (rest, d) = (rest / self.dies, rest % self.dies);
-        Place { channel: rest / self.chips, chip: rest % self.chips, die: d, plane: p }
+        PlanePlace { channel: rest / self.chips, chip: rest % self.chips, die: d, plane: p }
     }
 
     /// The plane at a place.
     #[must_use]
-    pub fn plane_at(&self, place: Place) -> PlaneId {
+    pub fn plane_at(&self, place: PlanePlace) -> PlaneId {
         let chip = place.channel * self.chips + place.chip;
         PlaneId((chip * self.dies + place.die) * self.planes + place.plane)
     }
 
     /// The planes of the channel, chip, die or plane that a place is in: numbers that follow each other.
     #[must_use]
-    pub fn planes_of(&self, level: Level, place: Place) -> Range<u32> {
+    pub fn planes_of(&self, level: StripingLevel, place: PlanePlace) -> Range<u32> {
         let (first, count) = match level {
-            Level::Channel => {
-                (Place { channel: place.channel, ..Place::default() }, self.chips * self.dies * self.planes)
-            }
-            Level::Chip => (Place { die: 0, plane: 0, ..place }, self.dies * self.planes),
-            Level::Die => (Place { plane: 0, ..place }, self.planes),
-            Level::Plane => (place, 1),
+            StripingLevel::Channel => (
+                PlanePlace { channel: place.channel, ..PlanePlace::default() },
+                self.chips * self.dies * self.planes,
+            ),
+            StripingLevel::Chip => (PlanePlace { die: 0, plane: 0, ..place }, self.dies * self.planes),
+            StripingLevel::Die => (PlanePlace { plane: 0, ..place }, self.planes),
+            StripingLevel::Plane => (place, 1),
         };
         let first = self.plane_at(first).0;
         first..first + count
@@ -291,12 +296,12 @@ impl Geometry {
 
     /// The levels that identify a unit, outermost first.
     #[must_use]
-    pub fn unit_levels(&self) -> &'static [Level] {
+    pub fn unit_levels(&self) -> &'static [StripingLevel] {
         match self.planes_per_unit {
-            1 => &Level::ALL,
+            1 => &StripingLevel::ALL,
             // Pairs of a die share a pool.
-            planes if planes <= self.planes => &Level::ALL[..3],
-            _ => &Level::ALL[..2],
+            planes if planes <= self.planes => &StripingLevel::ALL[..3],
+            _ => &StripingLevel::ALL[..2],
         }
     }
 
@@ -322,7 +327,7 @@ impl Geometry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Domain {
     /// Its first plane's place.
-    pub first: Place,
+    pub first: PlanePlace,
     /// Channels, chips a channel, dies a chip, planes a die.
     pub extent: [u32; 4],
 }
@@ -352,7 +357,7 @@ impl Domain {
     /// The plane at coordinates relative to the box.
     #[must_use]
     pub fn plane(&self, geometry: &Geometry, at: [u32; 4]) -> PlaneId {
-        geometry.plane_at(Place {
+        geometry.plane_at(PlanePlace {
             channel: self.first.channel + at[0],
             chip: self.first.chip + at[1],
             die: self.first.die + at[2],
@@ -362,8 +367,8 @@ impl Domain {
 
     /// Coordinates relative to the box.
     #[must_use]
-    pub fn within(&self, place: Place) -> [u32; 4] {
-        let Place { channel, chip, die, plane } = place;
+    pub fn within(&self, place: PlanePlace) -> [u32; 4] {
+        let PlanePlace { channel, chip, die, plane } = place;
         [channel - self.first.channel, chip - self.first.chip, die - self.first.die, plane - self.first.plane]
     }
 

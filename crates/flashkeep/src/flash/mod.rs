@@ -14,10 +14,10 @@ mod timing;
 
 pub use array::FlashArray;
 pub use commands::{CommandsSpec, MultiPlane};
-pub use cost::{FlashOp, Kind, Phases, Round, Target};
+pub use cost::{FlashOp, OpKind, OpPhases, Round, Target};
 pub use energy::{FlashEnergySpec, nanowatts};
-pub use geometry::{Domain, Geometry, Place, PlaneId, Ppn, UnitId};
-pub use options::{Acknowledge, Across, BusUse, BusyUnit, FlashSpec, Level, TimingSpec};
+pub use geometry::{Domain, Geometry, PlaneId, PlanePlace, Ppn, UnitId};
+pub use options::{Acknowledge, Across, BusUse, BusyUnit, FlashSpec, StripingLevel, TimingSpec};
 pub use page_types::{PageTypes, PerType};
 pub use pools::Pools;
 pub use rows::Rows;

@@ -143,7 +143,7 @@ pub enum Across {
 
 /// A level in the order of static placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum StripingLevel {
     /// C.
     Channel,
     /// W, as in "way": a chip on its channel.
@@ -154,18 +154,19 @@ pub enum Level {
     Plane,
 }
 
-impl Level {
+impl StripingLevel {
     /// All four, outermost first.
-    pub const ALL: [Level; 4] = [Level::Channel, Level::Chip, Level::Die, Level::Plane];
+    pub const ALL: [StripingLevel; 4] =
+        [StripingLevel::Channel, StripingLevel::Chip, StripingLevel::Die, StripingLevel::Plane];
 
     /// The letter that stands for it in a static order.
     #[must_use]
     pub fn letter(self) -> char {
         match self {
-            Level::Channel => 'C',
-            Level::Chip => 'W',
-            Level::Die => 'D',
-            Level::Plane => 'P',
+            StripingLevel::Channel => 'C',
+            StripingLevel::Chip => 'W',
+            StripingLevel::Die => 'D',
+            StripingLevel::Plane => 'P',
         }
     }
 }

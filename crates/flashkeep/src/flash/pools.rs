@@ -6,8 +6,8 @@
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008 (full striping, its plane block mapping
 //! 3).
 
-use super::geometry::{Geometry, Place, PlaneId, Ppn};
-use crate::flash::Level;
+use super::geometry::{Geometry, PlaneId, PlanePlace, Ppn};
+use crate::flash::StripingLevel;
 
 /// Planes of the flash in each plane of the geometry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,21 +39,21 @@ impl Pools {
 
     /// Whether a channel, chip, die or plane of the flash is made of whole pools.
     #[must_use]
-    pub fn are_within(&self, level: Level) -> bool {
+    pub fn are_within(&self, level: StripingLevel) -> bool {
         match level {
-            Level::Channel => true,
-            Level::Chip => self.chips == 1,
-            Level::Die => self.chips * self.dies == 1,
-            Level::Plane => self.planes_each() == 1,
+            StripingLevel::Channel => true,
+            StripingLevel::Chip => self.chips == 1,
+            StripingLevel::Die => self.chips * self.dies == 1,
+            StripingLevel::Plane => self.planes_each() == 1,
         }
     }
 
     /// The plane of the flash in which a page's block is, and the block's number there.
     #[must_use]
-    pub fn place(&self, geometry: &Geometry, ppn: Ppn) -> (Place, u32) {
+    pub fn place(&self, geometry: &Geometry, ppn: Ppn) -> (PlanePlace, u32) {
         let (at, block) = (geometry.place(geometry.plane_of(ppn)), geometry.block_of(ppn));
         let part = block % self.planes_each();
-        let place = Place {
+        let place = PlanePlace {
             channel: at.channel,
             chip: at.chip * self.chips + part / (self.planes * self.dies),
             die: at.die * self.dies + part / self.planes % self.dies,
@@ -64,8 +64,8 @@ impl Pools {
 
     /// The pool of a plane of the flash, by its place in the geometry.
     #[must_use]
-    pub fn pool_of(&self, place: Place) -> Place {
-        Place {
+    pub fn pool_of(&self, place: PlanePlace) -> PlanePlace {
+        PlanePlace {
             channel: place.channel,
             chip: place.chip / self.chips,
             die: place.die / self.dies,
@@ -75,7 +75,7 @@ impl Pools {
 
     /// Block `block` of a plane of the flash: its pool, and its number there.
     #[must_use]
-    pub fn block_at(&self, geometry: &Geometry, place: Place, block: u32) -> (PlaneId, u32) {
+    pub fn block_at(&self, geometry: &Geometry, place: PlanePlace, block: u32) -> (PlaneId, u32) {
         let part = (place.chip % self.chips * self.dies + place.die % self.dies) * self.planes
             + place.plane % self.planes;
         (geometry.plane_at(self.pool_of(place)), block * self.planes_each() + part)

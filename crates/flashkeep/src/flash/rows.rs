@@ -2,6 +2,7 @@
 //! the same place; a group (a superblock) is the same block of every plane.
 
 use super::{Domain, Geometry, PlaneId, Ppn};
+use crate::kernel::Divisor;
 
 /// The pages of a domain, row by row: consecutive ones spread over channels first, then chips, dies and planes.
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ impl Rows {
     /// The same, numbered block by block, planes in turn: a group is a single block.
     #[must_use]
     pub fn by_block(self) -> Self {
-        Rows { groups: self.groups * self.width.by, by_block: true, ..self }
+        Rows { groups: self.groups * self.width.by(), by_block: true, ..self }
     }
 
     /// Whether a group is a single block.
@@ -47,7 +48,7 @@ impl Rows {
     /// Blocks of a group.
     #[must_use]
     pub fn group_blocks(&self) -> u32 {
-        if self.by_block { 1 } else { self.width.by }
+        if self.by_block { 1 } else { self.width.by() }
     }
 
     /// Its planes, in the order in which a row goes over them.
@@ -65,7 +66,7 @@ impl Rows {
     /// Pages of a group.
     #[must_use]
     pub fn group_pages(&self) -> u32 {
-        self.group_blocks() * self.height.by
+        self.group_blocks() * self.height.by()
     }
 
     /// Pages in all.
@@ -79,39 +80,15 @@ impl Rows {
     #[inline]
     pub fn ppn(&self, geometry: &Geometry, number: u32) -> Ppn {
         let (block, page, plane) = if self.by_block {
-            let (group, page) = self.height.split(number);
-            let (block, plane) = self.width.split(group);
+            let (group, page) = self.height.split_any(number);
+            let (block, plane) = self.width.split_any(group);
             (block, page, plane)
         } else {
-            let (row, plane) = self.width.split(number);
-            let (block, page) = self.height.split(row);
+            let (row, plane) = self.width.split_any(number);
+            let (block, page) = self.height.split_any(row);
             (block, page, plane)
         };
         geometry.ppn(self.planes[plane as usize], block, page)
-    }
-}
-
-/// Divides by a number that is known in advance: by a multiplication (Lemire, Kaser and Kurz, "Faster remainder by
-/// direct computation", 2019), which is exact for 32 bits.
-#[derive(Clone, Copy, Debug)]
-struct Divisor {
-    by: u32,
-    inverse: u64,
-}
-
-impl Divisor {
-    fn new(by: u32) -> Self {
-        Divisor { by, inverse: (u64::MAX / u64::from(by)).wrapping_add(1) }
-    }
-
-    /// Quotient and remainder.
-    #[inline]
-    fn split(self, number: u32) -> (u32, u32) {
-        if self.by == 1 {
-            return (number, 0);
-        }
-        let quotient = ((u128::from(self.inverse) * u128::from(number)) >> 64) as u32;
-        (quotient, number - quotient * self.by)
     }
 }
 
@@ -119,16 +96,6 @@ impl Divisor {
 mod tests {
     use super::*;
     use crate::flash::{Across, FlashSpec};
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_division_is_a_division(number: u32, by in 1u32.., small in 1u32..300) {
-            for by in [by, small] {
-                prop_assert_eq!(Divisor::new(by).split(number), (number / by, number % by));
-            }
-        }
-    }
 
     #[test]
     fn consecutive_pages_go_over_channels_chips_dies_and_planes() {

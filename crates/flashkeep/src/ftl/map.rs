@@ -5,7 +5,7 @@ use crate::kernel::{in_large_pages, prefetch};
 
 /// The map entry of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum MapEntry {
     /// Unmapped: never written, or trimmed. The page is a known zero.
     Unmapped,
     /// In flash.
@@ -14,22 +14,22 @@ pub enum Entry {
     Pending(u32),
 }
 
-impl Entry {
+impl MapEntry {
     #[inline]
     fn from_raw(raw: u32) -> Self {
         match raw {
-            0 => Entry::Unmapped,
-            raw if raw & PENDING != 0 => Entry::Pending(raw & !PENDING),
-            raw => Entry::At(Ppn(raw - 1)),
+            0 => MapEntry::Unmapped,
+            raw if raw & PENDING != 0 => MapEntry::Pending(raw & !PENDING),
+            raw => MapEntry::At(Ppn(raw - 1)),
         }
     }
 
     #[inline]
     fn to_raw(self) -> u32 {
         match self {
-            Entry::Unmapped => 0,
-            Entry::At(ppn) => ppn.0 + 1,
-            Entry::Pending(op) => op | PENDING,
+            MapEntry::Unmapped => 0,
+            MapEntry::At(ppn) => ppn.0 + 1,
+            MapEntry::Pending(op) => op | PENDING,
         }
     }
 }
@@ -80,8 +80,8 @@ impl Maps {
     /// Where a page is.
     #[must_use]
     #[inline]
-    pub fn get(&self, leaf: usize, lpn: u32) -> Entry {
-        Entry::from_raw(self.entries[self.index(leaf, lpn)])
+    pub fn get(&self, leaf: usize, lpn: u32) -> MapEntry {
+        MapEntry::from_raw(self.entries[self.index(leaf, lpn)])
     }
 
     /// Whether a page is at `ppn`.
@@ -111,16 +111,16 @@ impl Maps {
 
     /// Sets a page's entry.
     #[inline]
-    pub fn set(&mut self, leaf: usize, lpn: u32, entry: Entry) {
+    pub fn set(&mut self, leaf: usize, lpn: u32, entry: MapEntry) {
         let at = self.index(leaf, lpn);
         self.entries[at] = entry.to_raw();
     }
 
     /// Sets a page's entry; returns the old one.
     #[inline]
-    pub fn replace(&mut self, leaf: usize, lpn: u32, entry: Entry) -> Entry {
+    pub fn replace(&mut self, leaf: usize, lpn: u32, entry: MapEntry) -> MapEntry {
         let at = self.index(leaf, lpn);
-        Entry::from_raw(std::mem::replace(&mut self.entries[at], entry.to_raw()))
+        MapEntry::from_raw(std::mem::replace(&mut self.entries[at], entry.to_raw()))
     }
 
     /// Unmaps all pages of a backend, without touching unused memory.

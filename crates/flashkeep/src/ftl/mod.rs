@@ -14,5 +14,5 @@ mod streams;
 pub use allocation::Allocation;
 pub use blocks::{Blocks, Plane};
 pub use look::PlaneBlocks;
-pub use map::{Entry, Maps};
+pub use map::{MapEntry, Maps};
 pub use options::{AgeingSpec, Copyback, GcRun, GcSpec, InFlight, MapMemory, PlaneChoice, Pool, WearSpec};

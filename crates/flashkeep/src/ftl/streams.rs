@@ -24,7 +24,7 @@ use crate::flash::{PlaneId, Ppn};
 
 /// An open block: its next page, and how many follow until one that has failed, or the end.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Front {
+struct OpenBlock {
     next: Option<Ppn>,
     left: u32,
 }
@@ -32,7 +32,7 @@ struct Front {
 /// The open blocks beyond the first of each plane.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Aside {
-    fronts: Vec<Front>,
+    fronts: Vec<OpenBlock>,
     per_plane: u8,
     /// The last of a plane is the held one.
     holds: bool,
@@ -50,7 +50,7 @@ impl<C: Contents> Blocks<C> {
     /// needs to spare stands at the head of `ftl/streams.rs`.
     pub fn set_streams(&mut self, streams: u8, hold: bool) {
         let per_plane = streams - 1 + u8::from(hold);
-        let fronts = vec![Front::default(); self.planes.len() * usize::from(per_plane)];
+        let fronts = vec![OpenBlock::default(); self.planes.len() * usize::from(per_plane)];
         self.aside = Aside { fronts, per_plane, holds: hold };
         self.reserve = u32::from(streams) * self.geometry.pages;
     }
@@ -105,7 +105,7 @@ impl<C: Contents> Blocks<C> {
     pub(super) fn stream_of(&self, plane: PlaneId, index: usize) -> u8 {
         let fronts = &self.aside.fronts[self.aside.of(plane)];
         let is_in =
-            |front: &Front| front.next.is_some_and(|next| self.geometry.block_index_of(next) == index);
+            |front: &OpenBlock| front.next.is_some_and(|next| self.geometry.block_index_of(next) == index);
         fronts.iter().position(is_in).map_or(0, |at| at as u8 + 1)
     }
 
@@ -139,7 +139,7 @@ impl<C: Contents> Blocks<C> {
     pub(super) fn take_over(&mut self, plane: PlaneId) -> Option<Ppn> {
         let aside = self.streams_aside(plane);
         let front = self.aside.fronts[aside].iter_mut().find(|front| front.next.is_some())?;
-        let Front { next, left } = std::mem::take(front);
+        let OpenBlock { next, left } = std::mem::take(front);
         let state = &mut self.planes[plane.0 as usize];
         (state.next, state.left) = (next, left);
         next
@@ -148,7 +148,7 @@ impl<C: Contents> Blocks<C> {
     /// A plane has no open block but perhaps its first.
     pub(super) fn close_aside(&mut self, plane: PlaneId) {
         let aside = self.aside.of(plane);
-        self.aside.fronts[aside].fill(Front::default());
+        self.aside.fronts[aside].fill(OpenBlock::default());
     }
 
     // ---------------------------------------------------------------- the held block
@@ -166,7 +166,7 @@ impl<C: Contents> Blocks<C> {
         state.free_blocks -= 1;
         state.free_pages -= pages;
         let held = self.held(plane).expect("a drive that holds blocks");
-        self.aside.fronts[held] = Front { next: Some(next), left };
+        self.aside.fronts[held] = OpenBlock { next: Some(next), left };
     }
 
     fn held(&self, plane: PlaneId) -> Option<usize> {
@@ -194,7 +194,7 @@ impl<C: Contents> Blocks<C> {
 
     /// The held block is sealed as it is; one that nothing was moved into is erased like others.
     pub fn let_go(&mut self, plane: PlaneId) {
-        let Some(Front { next: Some(next), .. }) =
+        let Some(OpenBlock { next: Some(next), .. }) =
             self.held(plane).map(|held| std::mem::take(&mut self.aside.fronts[held]))
         else {
             return;

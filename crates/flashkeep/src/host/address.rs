@@ -3,7 +3,7 @@
 use crate::engine::FixedMap;
 use flashkeep_trace::Request;
 
-/// Extents that [`Placement::Compact`] places.
+/// Extents that [`AddressMode::Compact`] places.
 const EXTENT: u64 = 1 << 20;
 
 /// A range of bytes of the drive.
@@ -17,7 +17,7 @@ pub struct Range {
 
 /// How addresses of the trace become addresses of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
+pub enum AddressMode {
     /// Addresses are used unchanged; a request beyond the end or of a second device is an error.
     AsIs,
     /// Addresses are taken modulo the capacity, as older simulators do.
@@ -41,7 +41,7 @@ pub enum AddressError {
 #[derive(Debug)]
 pub struct Addresses {
     capacity: u64,
-    placement: Placement,
+    placement: AddressMode,
     merge_devices: bool,
     extents: FixedMap<(u32, u64), u64>,
     placed: u64,
@@ -53,7 +53,7 @@ pub struct Addresses {
 impl Addresses {
     /// The addresses of a drive of `capacity` bytes.
     #[must_use]
-    pub fn new(capacity: u64, placement: Placement, merge_devices: bool) -> Self {
+    pub fn new(capacity: u64, placement: AddressMode, merge_devices: bool) -> Self {
         Addresses {
             capacity,
             placement,
@@ -87,16 +87,16 @@ impl Addresses {
     pub fn place(&mut self, request: &Request) -> Result<&[Range], AddressError> {
         self.ranges.clear();
         let (offset, length) = (request.offset, u64::from(request.length));
-        if request.device > 0 && !self.merge_devices && self.placement != Placement::Compact {
+        if request.device > 0 && !self.merge_devices && self.placement != AddressMode::Compact {
             return Err(AddressError::SecondDevice);
         }
         match self.placement {
-            Placement::AsIs if offset + length > self.capacity => {
+            AddressMode::AsIs if offset + length > self.capacity => {
                 return Err(AddressError::Beyond(offset + length));
             }
-            Placement::AsIs => self.ranges.push(Range { offset, length }),
-            Placement::Wrap => self.wrap(offset, length),
-            Placement::Compact => self.compact(request)?,
+            AddressMode::AsIs => self.ranges.push(Range { offset, length }),
+            AddressMode::Wrap => self.wrap(offset, length),
+            AddressMode::Compact => self.compact(request)?,
         }
         Ok(&self.ranges)
     }
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn as_is_refuses_what_does_not_fit() {
-        let mut addresses = Addresses::new(1000, Placement::AsIs, false);
+        let mut addresses = Addresses::new(1000, AddressMode::AsIs, false);
         assert_eq!(addresses.place(&at(0, 990, 10)).unwrap(), [Range { offset: 990, length: 10 }]);
         assert_eq!(addresses.place(&at(0, 990, 11)), Err(AddressError::Beyond(1001)));
         assert_eq!(addresses.place(&at(1, 0, 10)), Err(AddressError::SecondDevice));
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn wrap_comes_round_and_counts() {
-        let mut addresses = Addresses::new(1000, Placement::Wrap, true);
+        let mut addresses = Addresses::new(1000, AddressMode::Wrap, true);
         let pieces = [Range { offset: 990, length: 10 }, Range { offset: 0, length: 5 }];
         assert_eq!(addresses.place(&at(3, 1990, 15)).unwrap(), pieces);
         assert_eq!(addresses.overlapping(), 1);
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn compact_keeps_devices_apart_and_neighbours_together() {
-        let mut addresses = Addresses::new(3 << 20, Placement::Compact, false);
+        let mut addresses = Addresses::new(3 << 20, AddressMode::Compact, false);
         let far = 77 << 20;
         assert_eq!(addresses.place(&at(0, far + 4, 8)).unwrap(), [Range { offset: 4, length: 8 }]);
         assert_eq!(addresses.place(&at(5, far + 4, 8)).unwrap(), [Range { offset: EXTENT + 4, length: 8 }]);

@@ -2,21 +2,21 @@
 //! array's scheme before any other code sees them, so that a row of chunks is one run.
 
 use super::Range;
-use crate::engine::{Page, Units};
+use crate::engine::{ChunkOrder, Page};
 
 /// The permutation of an array's pages.
 #[derive(Clone, Copy, Debug)]
 pub struct Interleave {
     /// Bytes of a page.
     page: u64,
-    units: Units,
+    units: ChunkOrder,
 }
 
 impl Interleave {
     /// Units of `unit` pages of `page` bytes over `data` members; none if the permutation is the identity.
     #[must_use]
     pub fn new(page: u64, unit: u32, data: u32) -> Option<Interleave> {
-        Some(Interleave { page, units: Units::new(unit, data)? })
+        Some(Interleave { page, units: ChunkOrder::new(unit, data)? })
     }
 
     /// The page of the scheme for a page of the host.

@@ -7,9 +7,9 @@ mod oracle;
 mod split;
 mod window;
 
-pub use address::{AddressError, Addresses, Placement, Range};
+pub use address::{AddressError, AddressMode, Addresses, Range};
 pub use interleave::Interleave;
 pub use options::{HostOrder, HostSpec, LateRequests};
 pub use oracle::{Expected, Oracle};
-pub use split::{Fragments, Span, fragments};
-pub use window::Window;
+pub use split::{Fragments, SectorRange, fragments};
+pub use window::HostQueue;

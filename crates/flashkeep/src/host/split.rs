@@ -5,19 +5,19 @@ use crate::device::port::{Fragment, whole};
 
 /// A range of sectors of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct SectorRange {
     /// The first.
     pub first: u64,
     /// Their number, at least one.
     pub count: u64,
 }
 
-impl Span {
+impl SectorRange {
     /// The sectors that a range of bytes touches.
     #[must_use]
-    pub fn of_bytes(offset: u64, length: u64, sector_bytes: u64) -> Span {
+    pub fn of_bytes(offset: u64, length: u64, sector_bytes: u64) -> SectorRange {
         let first = offset / sector_bytes;
-        Span { first, count: (offset + length).div_ceil(sector_bytes) - first }
+        SectorRange { first, count: (offset + length).div_ceil(sector_bytes) - first }
     }
 }
 
@@ -32,7 +32,7 @@ pub fn fragments(offset: u64, length: u64, sector_bytes: u64, page_sectors: u32)
         let whole = Some(Fragment { page, count, mask: whole(page_sectors), continues: false });
         return Fragments { whole, at: 0, end: 0, page_sectors };
     }
-    let Span { first, count } = Span::of_bytes(offset, length, sector_bytes);
+    let SectorRange { first, count } = SectorRange::of_bytes(offset, length, sector_bytes);
     Fragments { whole: None, at: first, end: first + count, page_sectors }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 /// The host queue: requests in the drive, at most the queue depth.
 #[derive(Clone, Debug, Default)]
-pub struct Window {
+pub struct HostQueue {
     depth: usize,
     inside: usize,
     /// The largest number of requests that had arrived and were not done, including the one that arrives.
@@ -20,13 +20,13 @@ pub struct Window {
     departures: BinaryHeap<Reverse<u64>>,
 }
 
-impl Window {
+impl HostQueue {
     /// A queue of `depth` requests; 0 for no limit. In a closed loop requests arrive when there is room.
     #[must_use]
     pub fn new(depth: u32, closed: bool) -> Self {
         let waits_outside = depth > 0 && !closed;
         let depth = if depth == 0 { usize::MAX } else { depth as usize };
-        Window { depth, waits_outside, ..Window::default() }
+        HostQueue { depth, waits_outside, ..HostQueue::default() }
     }
 
     /// The first instant, not before `earliest`, at which there is room; [`SimTime::NEVER`] if that is not known yet.
@@ -64,8 +64,8 @@ impl Window {
 
     /// Removes all requests.
     pub fn empty(&mut self) {
-        let Window { depth, most, waits_outside, .. } = *self;
-        *self = Window { depth, most, waits_outside, ..Window::default() };
+        let HostQueue { depth, most, waits_outside, .. } = *self;
+        *self = HostQueue { depth, most, waits_outside, ..HostQueue::default() };
     }
 
     /// The largest number of requests at once, including those that wait outside.
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn room_when_the_first_leaves() {
-        let mut window = Window::new(2, false);
+        let mut window = HostQueue::new(2, false);
         window.enter(SimTime(0), SimTime(0));
         assert_eq!(window.room_at(SimTime(3)), SimTime(3));
         window.enter(SimTime(3), SimTime(3));

@@ -3,6 +3,7 @@
 mod agenda;
 mod arena;
 mod bits;
+mod divisor;
 mod fixed;
 mod hint;
 mod manual;
@@ -12,6 +13,7 @@ mod time;
 pub use agenda::{Agenda, Deadlines};
 pub use arena::{Arena, Id};
 pub use bits::Bits;
+pub use divisor::Divisor;
 pub use fixed::{FixedHasher, FixedMap, sorted};
 pub use flashkeep_trace::random::{Random, mix};
 pub use hint::{in_large_pages, prefetch};

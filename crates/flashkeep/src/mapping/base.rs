@@ -4,8 +4,8 @@
 
 use super::damage::Damage;
 use super::remains::Disorder;
-use super::work::Work;
-use super::{Counts, LEAF, Options};
+use super::work::BlockPlanBuilder;
+use super::{Counts, LEAF, MappingOptions};
 use crate::engine::{Command, Key, Lock, Page, Plan, Step, Verb, View};
 use crate::kernel::Bits;
 use std::collections::{BTreeMap, VecDeque};
@@ -40,8 +40,8 @@ pub(super) struct Base {
 }
 
 impl Base {
-    pub(super) fn new(options: &Options) -> Self {
-        let Options { pages, planes, blocks, block_pages, .. } = *options;
+    pub(super) fn new(options: &MappingOptions) -> Self {
+        let MappingOptions { pages, planes, blocks, block_pages, .. } = *options;
         let logical = pages.div_ceil(block_pages).div_ceil(planes);
         Base {
             pages,
@@ -113,7 +113,7 @@ impl Base {
     }
 
     /// A block has no more pages: it is erased, unless it is retired.
-    pub(super) fn release(&mut self, stored: u32, work: &mut Work<'_>) {
+    pub(super) fn release(&mut self, stored: u32, work: &mut BlockPlanBuilder<'_>) {
         if stored != NONE && !self.damage.is_retired(stored) {
             work.erase(stored);
             self.give(stored);
@@ -156,7 +156,7 @@ impl Base {
     }
 
     /// Erases blocks of a plane that a power cut or a failure has left without use.
-    pub(super) fn erase_useless(&mut self, plane: usize, work: &mut Work<'_>) {
+    pub(super) fn erase_useless(&mut self, plane: usize, work: &mut BlockPlanBuilder<'_>) {
         let useless = std::mem::take(&mut self.disorder.useless);
         let is_here = |stored: &u32| self.plane_of_block(*stored) == plane;
         let (here, elsewhere): (Vec<u32>, Vec<u32>) = useless.into_iter().partition(is_here);

@@ -22,17 +22,17 @@
 
 use super::base::{Base, NONE};
 use super::damage::Seat;
-use super::remains::{Remains, go_together};
-use super::work::Work;
-use super::{Below, Entry, LEAF, Mapping, Options};
-use crate::engine::{Change, Command, Page, Plan, Verb, Verdict, View};
+use super::remains::{SurvivingBlocks, go_together};
+use super::work::BlockPlanBuilder;
+use super::{BackendKind, LEAF, Mapping, MappingEntry, MappingOptions};
+use crate::engine::{Change, Command, Page, Plan, PlanVerdict, Verb, View};
 use std::collections::VecDeque;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MappingEntry = MappingEntry {
     name: "block",
     summary: "an entry per block, every page at its own place in it",
     source: include_str!("block.rs"),
-    below: Below::Blocks,
+    below: BackendKind::Blocks,
     least_spare: (2, "one being replaced, one to continue with"),
     own_victim: None,
     build: |options| Some(Mapping::Block(BlockMap::new(options))),
@@ -66,7 +66,7 @@ pub struct BlockMap {
 impl BlockMap {
     /// With nothing written.
     #[must_use]
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &MappingOptions) -> Self {
         let base = Base::new(options);
         let room = base.spare - 1;
         BlockMap {
@@ -89,16 +89,16 @@ impl BlockMap {
         self.base.valid.has(page).then(|| self.base.address(stored, offset))
     }
 
-    pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         match command.verb {
             Verb::Read => self.base.read(command, plan, |page| self.find(page)),
             Verb::Write => return self.plan_write(command, view, plan),
             Verb::Trim | Verb::Rename => self.forget(command, view),
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
-    fn plan_write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan_write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let (logical, _) = self.base.split_page(command.start.0);
         let mut seat = Seat::Nowhere;
         if self.base.damage.is_any() {
@@ -109,9 +109,9 @@ impl BlockMap {
             }
         }
         if seat == Seat::Later {
-            return Verdict::Wait;
+            return PlanVerdict::Wait;
         }
-        let mut work = Work::new(plan, command, self.base.block_pages);
+        let mut work = BlockPlanBuilder::new(plan, command, self.base.block_pages);
         // The plane that it has moved to may be changed by others as soon as this is submitted.
         if seat != Seat::Moved {
             self.tidy(logical, &mut work);
@@ -125,10 +125,10 @@ impl BlockMap {
             self.forget(command, view);
             self.base.give_up(command, plan);
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
-    fn write(&mut self, command: &Command, work: &mut Work<'_>) {
+    fn write(&mut self, command: &Command, work: &mut BlockPlanBuilder<'_>) {
         let (logical, offset) = self.base.split_page(command.start.0);
         let end = offset + u32::from(command.count);
         let at = logical as usize;
@@ -164,7 +164,7 @@ impl BlockMap {
         offset >= self.blocks[at].data_next
     }
 
-    fn begin(&mut self, logical: u32, work: &mut Work<'_>) {
+    fn begin(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
         let plane = self.base.plane_of(logical);
         if self.open[plane].len() == self.most
             && let Some(&oldest) = self.open[plane].front()
@@ -178,7 +178,7 @@ impl BlockMap {
     }
 
     /// Copies pages from the old block to its replacement; whether there were any.
-    fn copy(&self, logical: u32, offsets: std::ops::Range<u32>, work: &mut Work<'_>) -> bool {
+    fn copy(&self, logical: u32, offsets: std::ops::Range<u32>, work: &mut BlockPlanBuilder<'_>) -> bool {
         let Block { data, replacement, .. } = self.blocks[logical as usize];
         for offset in offsets {
             let page = logical * self.base.block_pages + offset;
@@ -190,7 +190,7 @@ impl BlockMap {
     }
 
     /// The replacement takes the place of the old block, with what is left in that.
-    fn finish(&mut self, logical: u32, work: &mut Work<'_>) {
+    fn finish(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
         let Block { data, data_next, replacement, replacement_next, copied } = self.blocks[logical as usize];
         let rest = self.copy(logical, replacement_next..data_next.max(replacement_next), work);
         let counts = &mut self.base.counts;
@@ -217,7 +217,7 @@ impl BlockMap {
 
     /// A replacement that has all pages before the place where it is gone on with is one; others are put together anew.
     pub(super) fn recover(&mut self, view: &View<'_>) {
-        let mut remains = Remains::find(&self.base, view);
+        let mut remains = SurvivingBlocks::find(&self.base, view);
         remains.settle(&mut self.base);
         self.blocks.fill(Block::default());
         self.open.iter_mut().for_each(VecDeque::clear);
@@ -249,7 +249,7 @@ impl BlockMap {
     }
 
     /// What a power cut or a failure has left to be done in the plane is done first.
-    fn tidy(&mut self, logical: u32, work: &mut Work<'_>) {
+    fn tidy(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
         if self.base.disorder.is_empty() {
             return;
         }
@@ -263,7 +263,7 @@ impl BlockMap {
     }
 
     /// A logical block that lies in several blocks is copied into one.
-    fn join(&mut self, logical: u32, work: &mut Work<'_>) {
+    fn join(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
         let plane = self.base.plane_of(logical);
         self.free_one(plane, logical, work);
         let whole = self.base.take(plane);
@@ -305,7 +305,7 @@ impl BlockMap {
     }
 
     /// Ends replacements of others until a block of the plane is free; false where that does not help.
-    fn free_one(&mut self, plane: usize, logical: u32, work: &mut Work<'_>) -> bool {
+    fn free_one(&mut self, plane: usize, logical: u32, work: &mut BlockPlanBuilder<'_>) -> bool {
         while self.base.free[plane].is_empty() {
             let Some(&other) = self.open[plane].iter().find(|&&other| other != logical) else { return false };
             self.finish(other, work);
@@ -314,7 +314,7 @@ impl BlockMap {
     }
 
     /// Whether a write finds the block that it needs; ends replacements for that.
-    fn make_room(&mut self, logical: u32, command: &Command, work: &mut Work<'_>) -> bool {
+    fn make_room(&mut self, logical: u32, command: &Command, work: &mut BlockPlanBuilder<'_>) -> bool {
         let plane = self.base.plane_of(logical);
         let Block { data, data_next, replacement, replacement_next, .. } = self.blocks[logical as usize];
         let (_, offset) = self.base.split_page(command.start.0);
@@ -407,7 +407,7 @@ impl BlockMap {
             return false;
         };
         let plane = self.base.plane_of(logical);
-        let mut work = Work::background(plan, plane, self.base.block_pages);
+        let mut work = BlockPlanBuilder::background(plan, plane, self.base.block_pages);
         self.base.erase_useless(plane, &mut work);
         self.join(logical, &mut work);
         work.end();

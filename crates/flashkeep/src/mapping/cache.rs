@@ -9,7 +9,7 @@
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Slot {
+struct MapCacheSlot {
     page: u32,
     protected: bool,
     dirty: bool,
@@ -22,7 +22,7 @@ struct Slot {
 
 /// One segment, by age.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Segment {
+struct LruSegment {
     newest: u32,
     oldest: u32,
     len: u32,
@@ -36,23 +36,23 @@ pub(super) struct Evicted {
 }
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Cache {
+pub(super) struct MapCache {
     capacity: u32,
     /// Entries of a translation page.
     per_page: u32,
-    slots: Vec<Slot>,
+    slots: Vec<MapCacheSlot>,
     /// The slot of each page, plus one.
     slot_of: Vec<u32>,
     /// Probationary and protected.
-    segments: [Segment; 2],
+    segments: [LruSegment; 2],
     /// The first changed entry of each translation page, plus one.
     dirty: Vec<u32>,
 }
 
-impl Cache {
+impl MapCache {
     pub(super) fn new(capacity: u32, pages: u32, per_page: u32) -> Self {
-        let empty = Segment { newest: NONE, oldest: NONE, len: 0 };
-        Cache {
+        let empty = LruSegment { newest: NONE, oldest: NONE, len: 0 };
+        MapCache {
             capacity,
             per_page,
             slots: Vec::new(),
@@ -87,7 +87,7 @@ impl Cache {
         let mut slot = self.slots.len() as u32;
         if slot < self.capacity {
             let (older, newer) = (NONE, NONE);
-            let new = Slot {
+            let new = MapCacheSlot {
                 page,
                 protected: false,
                 dirty: false,
@@ -100,7 +100,7 @@ impl Cache {
         } else {
             let segment = if self.segments[0].len > 0 { 0 } else { 1 };
             slot = self.segments[segment].oldest;
-            let Slot { page: victim, dirty, .. } = self.slots[slot as usize];
+            let MapCacheSlot { page: victim, dirty, .. } = self.slots[slot as usize];
             self.clear_dirty(slot);
             self.unlink(slot);
             self.slot_of[victim as usize] = 0;
@@ -146,11 +146,11 @@ impl Cache {
 
     /// Clears the cache.
     pub(super) fn empty(&mut self) {
-        *self = Cache::new(self.capacity, self.slot_of.len() as u32, self.per_page);
+        *self = MapCache::new(self.capacity, self.slot_of.len() as u32, self.per_page);
     }
 
     fn clear_dirty(&mut self, slot: u32) {
-        let Slot { page, next_dirty, last_dirty, dirty, .. } = self.slots[slot as usize];
+        let MapCacheSlot { page, next_dirty, last_dirty, dirty, .. } = self.slots[slot as usize];
         if !dirty {
             return;
         }
@@ -166,7 +166,7 @@ impl Cache {
     }
 
     fn unlink(&mut self, slot: u32) {
-        let Slot { older, newer, protected, .. } = self.slots[slot as usize];
+        let MapCacheSlot { older, newer, protected, .. } = self.slots[slot as usize];
         let segment = &mut self.segments[usize::from(protected)];
         segment.len -= 1;
         if older == NONE {

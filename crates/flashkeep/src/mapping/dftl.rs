@@ -31,18 +31,20 @@
 //! deferred; the paper updates them with each victim. Also ours: what a lost translation page costs. A read of
 //! an OOB area takes as long as a read of its page, and the controller knows which blocks to look at.
 
-use super::cache::Cache;
-use super::{Below, Counts, Entry, LEAF, Mapping, Options};
-use crate::engine::{Cause, Change, Command, Flags, Key, Lock, Outcome, Page, Plan, Release, Role, Step};
+use super::cache::MapCache;
+use super::{BackendKind, Counts, LEAF, Mapping, MappingEntry, MappingOptions};
+use crate::engine::{
+    Cause, Change, Command, Flags, Key, Lock, Page, Plan, Release, RepairOutcome, Role, Step,
+};
 use crate::engine::{Verb, View, Why};
 use crate::kernel::Bits;
 use std::collections::VecDeque;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MappingEntry = MappingEntry {
     name: "dftl",
     summary: "a page map in flash, with a cache of entries in memory",
     source: include_str!("dftl.rs"),
-    below: Below::Mapped,
+    below: BackendKind::Mapped,
     least_spare: (0, ""),
     own_victim: None,
     build: |options| Some(Mapping::Dftl(Dftl::new(options))),
@@ -72,7 +74,7 @@ pub struct Dftl {
     per_page: u32,
     /// Commands are cut so that they touch one translation page, and no more entries than can be taken in at once.
     pub(super) grain: u32,
-    cache: Cache,
+    cache: MapCache,
     /// Whether the cache is in a memory that keeps it without power.
     #[serde(skip)]
     survives: bool,
@@ -92,7 +94,7 @@ pub struct Dftl {
 impl Dftl {
     /// With nothing in the cache.
     #[must_use]
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &MappingOptions) -> Self {
         let per_page = per_page(options.page_bytes);
         // A command's own entries and those that they push out of the protected half must fit the other half.
         let most = LONGEST.min(options.cache_entries / 4).max(1);
@@ -101,7 +103,7 @@ impl Dftl {
             pages: options.pages,
             per_page,
             grain,
-            cache: Cache::new(options.cache_entries, options.pages, per_page),
+            cache: MapCache::new(options.cache_entries, options.pages, per_page),
             survives: options.survives,
             stale: VecDeque::new(),
             is_stale: Bits::default(),
@@ -318,13 +320,13 @@ impl Dftl {
     // ---------------------------------------------------------------- failures
 
     /// A translation page cannot be read: the OOB areas of its pages say the same.
-    pub(super) fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    pub(super) fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let page = failed[failed.len() - 1].command.start.0;
-        let Some(translation) = page.checked_sub(self.pages) else { return Outcome::Lost };
+        let Some(translation) = page.checked_sub(self.pages) else { return RepairOutcome::Lost };
         self.read_spares(translation, view, plan);
         let stage = u8::from(!plan.steps.is_empty());
         plan.push(self.store(translation, stage));
-        Outcome::Planned
+        RepairOutcome::Planned
     }
 
     /// What has become of the member's pages: those of data are this map's own; translation pages that cannot be read are

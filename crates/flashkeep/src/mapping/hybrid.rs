@@ -25,20 +25,20 @@
 
 use super::base::{Base, NONE};
 use super::damage::Seat;
-use super::work::Work;
-use super::{Below, Entry, LEAF, Mapping, Options};
+use super::work::BlockPlanBuilder;
+use super::{BackendKind, LEAF, Mapping, MappingEntry, MappingOptions};
 use crate::blocks::{Chooser, EraseUnits, Policies};
-use crate::engine::{Command, Plan, Verb, Verdict, View};
+use crate::engine::{Command, Plan, PlanVerdict, Verb, View};
 use std::collections::VecDeque;
 
 mod failures;
 mod recover;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MappingEntry = MappingEntry {
     name: "hybrid",
     summary: "a log-block map: an entry per block, and logs of pages that are merged into blocks",
     source: include_str!("hybrid.rs"),
-    below: Below::Blocks,
+    below: BackendKind::Blocks,
     least_spare: (4, "two logs, one for sequential writes, one to merge into"),
     own_victim: Some("fifo"),
     build: |options| Some(Mapping::Hybrid(Box::new(Hybrid::new(options)))),
@@ -68,7 +68,7 @@ struct Ordered {
 
 /// The logs of a plane.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Logs {
+struct PlaneLogs {
     /// The oldest first; the last one is being filled.
     blocks: VecDeque<LogBlock>,
     /// The one that is being emptied, chosen when all are in use.
@@ -86,7 +86,7 @@ pub struct Hybrid {
     data: Vec<(u32, u32)>,
     /// The place of each page that is in a log, plus one.
     in_log: Vec<u32>,
-    logs: Vec<Logs>,
+    logs: Vec<PlaneLogs>,
     /// Log blocks of a plane, but for the one that is written in order.
     most: usize,
     /// Which log block is emptied.
@@ -101,7 +101,7 @@ const LONGEST: u32 = 32;
 impl Hybrid {
     /// With nothing written.
     #[must_use]
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &MappingOptions) -> Self {
         let base = Base::new(options);
         let room = base.spare - 2;
         let grain = (1..=LONGEST).rev().find(|grain| base.block_pages.is_multiple_of(*grain)).unwrap_or(1);
@@ -114,7 +114,7 @@ impl Hybrid {
             chooser,
             data: vec![(NONE, 0); base.logical_blocks()],
             in_log: vec![0; base.pages as usize],
-            logs: vec![Logs::default(); base.planes as usize],
+            logs: vec![PlaneLogs::default(); base.planes as usize],
             most: options.log_blocks.map_or(room, |most| most.min(room)) as usize,
             base,
         }
@@ -134,7 +134,7 @@ impl Hybrid {
         Some(self.base.address(if is_ordered { block } else { self.data[logical as usize].0 }, offset))
     }
 
-    pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         match command.verb {
             Verb::Read => self.base.read(command, plan, |page| self.find(page)),
             Verb::Write => return self.plan_write(command, view, plan),
@@ -142,16 +142,16 @@ impl Hybrid {
                 self.forget(command, view);
             }
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
-    fn plan_write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan_write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let (logical, _) = self.base.split_page(command.start.0);
         let seat = if self.base.damage.is_any() { self.look_for_room(logical, view) } else { Seat::Nowhere };
         if seat == Seat::Later {
-            return Verdict::Wait;
+            return PlanVerdict::Wait;
         }
-        let mut work = Work::new(plan, command, self.base.block_pages);
+        let mut work = BlockPlanBuilder::new(plan, command, self.base.block_pages);
         // The plane that it has moved to may be changed by others as soon as this is submitted.
         if seat != Seat::Moved {
             self.tidy(logical, &mut work);
@@ -163,12 +163,12 @@ impl Hybrid {
             self.forget(command, view);
             self.base.give_up(command, plan);
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     /// With a power cut to come, what is written again must stay until that is durable. False where the plane has too few
     /// blocks left for it.
-    fn write(&mut self, command: &Command, keeps: bool, work: &mut Work<'_>) -> bool {
+    fn write(&mut self, command: &Command, keeps: bool, work: &mut BlockPlanBuilder<'_>) -> bool {
         let (logical, offset) = self.base.split_page(command.start.0);
         let (plane, at) = (self.base.plane_of(logical), logical as usize);
         let Ordered { block, logical: whose, next } = self.logs[plane].ordered;
@@ -197,7 +197,13 @@ impl Hybrid {
 
     // ---------------------------------------------------------------- what is written in order
 
-    fn write_ordered(&mut self, command: &Command, logical: u32, offset: u32, work: &mut Work<'_>) {
+    fn write_ordered(
+        &mut self,
+        command: &Command,
+        logical: u32,
+        offset: u32,
+        work: &mut BlockPlanBuilder<'_>,
+    ) {
         let plane = self.base.plane_of(logical);
         (command.start.0..command.end()).for_each(|page| self.leave_log(page));
         let ordered = &mut self.logs[plane].ordered;
@@ -209,7 +215,7 @@ impl Hybrid {
     }
 
     /// The log block takes the place of the data block, with what is left of that.
-    fn end_ordered(&mut self, plane: usize, work: &mut Work<'_>) {
+    fn end_ordered(&mut self, plane: usize, work: &mut BlockPlanBuilder<'_>) {
         let Ordered { block, logical, next } = self.logs[plane].ordered;
         if block == NONE {
             return;
@@ -224,7 +230,13 @@ impl Hybrid {
     }
 
     /// Copies a logical block's pages from `first` on into a block, wherever they are; the place behind the last one.
-    fn gather(&mut self, logical: u32, first: u32, block: u32, work: &mut Work<'_>) -> Option<u32> {
+    fn gather(
+        &mut self,
+        logical: u32,
+        first: u32,
+        block: u32,
+        work: &mut BlockPlanBuilder<'_>,
+    ) -> Option<u32> {
         let mut end = None;
         for offset in first..self.base.block_pages {
             let page = logical * self.base.block_pages + offset;
@@ -245,7 +257,13 @@ impl Hybrid {
 
     // ---------------------------------------------------------------- logs
 
-    fn write_log(&mut self, command: &Command, plane: usize, keeps: bool, work: &mut Work<'_>) -> bool {
+    fn write_log(
+        &mut self,
+        command: &Command,
+        plane: usize,
+        keeps: bool,
+        work: &mut BlockPlanBuilder<'_>,
+    ) -> bool {
         if !keeps {
             // What is written again need not be merged.
             (command.start.0..command.end()).for_each(|page| self.leave_log(page));
@@ -296,7 +314,7 @@ impl Hybrid {
 
     /// Merges until what is left in the victim can be merged by the writes that fill the last log block; false where blocks
     /// have failed that this would need.
-    fn make_room(&mut self, plane: usize, pages: u32, work: &mut Work<'_>) -> bool {
+    fn make_room(&mut self, plane: usize, pages: u32, work: &mut BlockPlanBuilder<'_>) -> bool {
         self.drop_empty(plane, work);
         while self.logs[plane].blocks.len() >= self.most_logs(plane) {
             let victim = self.victim(plane);
@@ -344,7 +362,7 @@ impl Hybrid {
     }
 
     /// Puts together the logical block of the first page that is left in a log block.
-    fn merge_first_of(&mut self, victim: usize, plane: usize, work: &mut Work<'_>) {
+    fn merge_first_of(&mut self, victim: usize, plane: usize, work: &mut BlockPlanBuilder<'_>) {
         let log = &self.logs[plane].blocks[victim];
         let slots = (self.base.address(log.block, 0)..).zip(&log.pages);
         let is_live = |page: u32, place| self.in_log.get(page as usize) == Some(&(place + 1));
@@ -377,7 +395,7 @@ impl Hybrid {
     }
 
     /// Log blocks that have been filled and hold nothing any more are erased: the victim, and the oldest ones.
-    fn drop_empty(&mut self, plane: usize, work: &mut Work<'_>) {
+    fn drop_empty(&mut self, plane: usize, work: &mut BlockPlanBuilder<'_>) {
         if let Some(block) = self.logs[plane].victim {
             let victim = self.logs[plane].blocks.iter().position(|log| log.block == block);
             if victim.is_none_or(|victim| self.drop_if_empty(plane, victim, work)) {
@@ -387,7 +405,7 @@ impl Hybrid {
         while self.drop_if_empty(plane, 0, work) {}
     }
 
-    fn drop_if_empty(&mut self, plane: usize, at: usize, work: &mut Work<'_>) -> bool {
+    fn drop_if_empty(&mut self, plane: usize, at: usize, work: &mut BlockPlanBuilder<'_>) -> bool {
         let full = self.base.block_pages as usize;
         let is_empty = |log: &LogBlock| log.live == 0 && log.pages.len() == full;
         if !self.logs[plane].blocks.get(at).is_some_and(is_empty) {

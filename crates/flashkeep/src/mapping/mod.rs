@@ -14,7 +14,7 @@
 
 use crate::blocks::Policies;
 use crate::engine::{
-    Change, Command, Lock, Member, Outcome, Page, Plan, Scheme, Step, Verb, Verdict, View, Why,
+    Change, Command, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Scheme, Step, Verb, View, Why,
 };
 
 mod base;
@@ -33,7 +33,7 @@ pub use hybrid::Hybrid;
 
 /// The parameters from which a map is built.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct MappingOptions {
     /// Pages that the member offers, hidden ones included.
     pub pages: u32,
     /// Bytes of a page.
@@ -58,7 +58,7 @@ pub struct Options {
 
 /// The kind of backend that a map needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Below {
+pub enum BackendKind {
     /// The backend's own page map; there is no node.
     Itself,
     /// A backend with a page map, which reports pages that GC has moved.
@@ -69,7 +69,7 @@ pub enum Below {
 
 /// A map's line in the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct MappingEntry {
     /// Its name.
     pub name: &'static str,
     /// One line about it.
@@ -77,17 +77,17 @@ pub struct Entry {
     /// Its file, whose doc comment is its manual page.
     pub source: &'static str,
     /// The kind of backend that it needs.
-    pub below: Below,
+    pub below: BackendKind,
     /// The number of blocks of each plane that it needs in addition to those for its pages, and their use.
     pub least_spare: (u32, &'static str),
     /// The default victim policy, if the map lets policies choose log blocks.
     pub own_victim: Option<&'static str>,
     /// Builds it; none if it needs no node.
-    pub build: fn(&Options) -> Option<Mapping>,
+    pub build: fn(&MappingOptions) -> Option<Mapping>,
 }
 
 /// The table of mappings.
-pub const MAPS: &[Entry] = &[page::ENTRY, dftl::ENTRY, block::ENTRY, hybrid::ENTRY];
+pub const MAPS: &[MappingEntry] = &[page::ENTRY, dftl::ENTRY, block::ENTRY, hybrid::ENTRY];
 
 /// The values of `ftl.map`.
 #[must_use]
@@ -97,7 +97,7 @@ pub fn names() -> Vec<&'static str> {
 
 /// The mapping of that name.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static Entry> {
+pub fn named(name: &str) -> Option<&'static MappingEntry> {
     MAPS.iter().find(|entry| entry.name == name)
 }
 
@@ -232,11 +232,11 @@ impl Scheme for Mapping {
     }
 
     #[inline(never)]
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         match self {
             Mapping::Dftl(map) => {
                 map.plan(command, view, plan);
-                Verdict::Go
+                PlanVerdict::Go
             }
             Mapping::Block(map) => map.plan(command, view, plan),
             Mapping::Hybrid(map) => map.plan(command, view, plan),
@@ -260,10 +260,10 @@ impl Scheme for Mapping {
         }
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         match self {
             Mapping::Dftl(map) => map.repair(failed, view, plan),
-            Mapping::Block(_) | Mapping::Hybrid(_) => Outcome::Lost,
+            Mapping::Block(_) | Mapping::Hybrid(_) => RepairOutcome::Lost,
         }
     }
 

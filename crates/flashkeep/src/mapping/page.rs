@@ -8,13 +8,13 @@
 //! # Source
 //! Ban, "Flash file system", United States Patent 5,404,485, 1995.
 
-use super::{Below, Entry};
+use super::{BackendKind, MappingEntry};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MappingEntry = MappingEntry {
     name: "page",
     summary: "an entry per page, all in memory",
     source: include_str!("page.rs"),
-    below: Below::Itself,
+    below: BackendKind::Itself,
     least_spare: (0, ""),
     own_victim: None,
     build: |_| None,

@@ -35,7 +35,7 @@ impl Disorder {
     }
 
     /// A logical block lies in blocks that do not go together.
-    pub(super) fn split_up(&mut self, logical: u32, blocks: &[Kept], block_pages: u32) {
+    pub(super) fn split_up(&mut self, logical: u32, blocks: &[SurvivingBlock], block_pages: u32) {
         for kept in blocks {
             let places =
                 kept.pages.iter().map(|(offset, &page)| (page, (kept.block - 1) * block_pages + offset));
@@ -47,7 +47,7 @@ impl Disorder {
 
 /// A block that is not erased.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct SurvivingBlock {
     /// Stored plus one.
     pub(super) block: u32,
     /// The first of its pages that can still be programmed.
@@ -59,7 +59,7 @@ pub(super) struct Kept {
     pub(super) pages: BTreeMap<u32, u32>,
 }
 
-impl Kept {
+impl SurvivingBlock {
     /// Whether it has the current contents of the page that belongs to `offset`, there.
     pub(super) fn has(&self, offset: u32) -> bool {
         self.pages.contains_key(&offset)
@@ -68,27 +68,27 @@ impl Kept {
 
 /// The blocks that the recovery found.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Remains {
+pub(super) struct SurvivingBlocks {
     /// Blocks that are erased, and those that might as well be, stored plus one.
     erased: Vec<u32>,
     useless: Vec<u32>,
     /// Blocks with pages at their own places, by logical block, the oldest first.
-    pub(super) in_place: BTreeMap<u32, Vec<Kept>>,
+    pub(super) in_place: BTreeMap<u32, Vec<SurvivingBlock>>,
     /// Logs, the oldest first.
-    pub(super) logs: Vec<Kept>,
+    pub(super) logs: Vec<SurvivingBlock>,
 }
 
 /// A page of a block, from its OOB metadata.
-struct Found {
+struct SurvivingPage {
     offset: u32,
     page: u32,
     version: (u64, u64),
 }
 
-impl Remains {
+impl SurvivingBlocks {
     /// Reads all OOB metadata and decides which blocks are kept.
-    pub(super) fn find(base: &Base, view: &View<'_>) -> Remains {
-        let mut remains = Remains::default();
+    pub(super) fn find(base: &Base, view: &View<'_>) -> SurvivingBlocks {
+        let mut remains = SurvivingBlocks::default();
         let mut newest = vec![(0, 0); base.pages as usize];
         let mut blocks = Vec::new();
         for block in 0..base.blocks() {
@@ -99,7 +99,8 @@ impl Remains {
                 remains.erased.push(block + 1);
                 continue;
             }
-            let mut kept = Kept { block: block + 1, next, age: 0, is_log: false, pages: BTreeMap::new() };
+            let mut kept =
+                SurvivingBlock { block: block + 1, next, age: 0, is_log: false, pages: BTreeMap::new() };
             let mut found = Vec::new();
             for offset in 0..next {
                 let Some(spare) = view.spare(LEAF, at(offset)) else { continue };
@@ -108,18 +109,18 @@ impl Remains {
                 kept.age = kept.age.max(spare.sequence);
                 if base.trims.get(&page).is_none_or(|&trimmed| spare.sequence > trimmed) {
                     newest[page as usize] = version.max(newest[page as usize]);
-                    found.push(Found { offset, page, version });
+                    found.push(SurvivingPage { offset, page, version });
                 }
             }
             blocks.push((kept, found));
         }
         let mut copies = vec![0_u32; base.pages as usize];
         for (kept, found) in &mut blocks {
-            let is_current = |found: &Found| found.version.1 == newest[found.page as usize].1;
+            let is_current = |found: &SurvivingPage| found.version.1 == newest[found.page as usize].1;
             kept.pages = found.drain(..).filter(is_current).map(|found| (found.offset, found.page)).collect();
             kept.pages.values().for_each(|&page| copies[page as usize] += 1);
         }
-        let mut blocks: Vec<Kept> = blocks.into_iter().map(|(kept, _)| kept).collect();
+        let mut blocks: Vec<SurvivingBlock> = blocks.into_iter().map(|(kept, _)| kept).collect();
         blocks.sort_by_key(|kept| std::cmp::Reverse(kept.age));
         for kept in blocks {
             if kept.pages.values().all(|&page| copies[page as usize] > 1) {
@@ -157,8 +158,8 @@ impl Remains {
 pub(super) fn go_together(
     base: &Base,
     logical: u32,
-    old: &Kept,
-    new: &Kept,
+    old: &SurvivingBlock,
+    new: &SurvivingBlock,
     elsewhere: impl Fn(u32) -> bool,
 ) -> bool {
     (0..base.block_pages).all(|offset| {

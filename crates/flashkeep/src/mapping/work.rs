@@ -6,7 +6,7 @@ use super::LEAF;
 use super::remains::IN_LOG;
 use crate::engine::{Cause, Command, Key, Page, Plan, Release, Step, Verb};
 
-pub(super) struct Work<'a> {
+pub(super) struct BlockPlanBuilder<'a> {
     plan: &'a mut Plan,
     command: Command,
     block_pages: u32,
@@ -19,17 +19,17 @@ pub(super) struct Work<'a> {
     erases: Vec<u32>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> BlockPlanBuilder<'a> {
     /// A plan of the map's own, which has a plane to itself.
     pub(super) fn background(plan: &'a mut Plan, plane: usize, block_pages: u32) -> Self {
         plan.hold = Some(Key(plane as u64));
-        Work::new(plan, &Command::default(), block_pages)
+        BlockPlanBuilder::new(plan, &Command::default(), block_pages)
     }
 
     pub(super) fn new(plan: &'a mut Plan, command: &Command, block_pages: u32) -> Self {
         plan.release = Release::Submitted;
         let (writes, erases, at) = (Vec::new(), Vec::new(), command.count);
-        Work { plan, command: *command, block_pages, stage: 0, writes, at, erases }
+        BlockPlanBuilder { plan, command: *command, block_pages, stage: 0, writes, at, erases }
     }
 
     /// Copies a logical page to its own place. Pages that are copied together are programmed in order, after all of

@@ -1,8 +1,8 @@
 //! Counts by cause and the ratios between them, for a drive, an array or a member.
 
-use super::{Entry, Figure, Group, IfAny, Reported, Shape, figures, plain, unit};
+use super::{Figure, FigureEntry, FigureShape, Group, IfAny, Reported, figures, plain, unit};
 use crate::device::port::Hits;
-use crate::drive::{Counters, Kind};
+use crate::drive::{Counters, OpKind};
 use crate::engine::Cause;
 use crate::kernel::Span;
 use serde_json::{Value, json};
@@ -36,15 +36,15 @@ impl BufferHits {
 /// A value for each kind of operation and each cause. Causes that do not occur under the drive's scheme are included as
 /// well, so that scripts can rely on the keys.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Operations<T = u64>([[T; Cause::ALL.len()]; Kind::ALL.len()]);
+pub struct Operations<T = u64>([[T; Cause::ALL.len()]; OpKind::ALL.len()]);
 
 impl<T> Operations<T> {
-    pub(super) fn new(of: impl Fn(Kind, Cause) -> T) -> Self {
-        Operations(Kind::ALL.map(|kind| Cause::ALL.map(|cause| of(kind, cause))))
+    pub(super) fn new(of: impl Fn(OpKind, Cause) -> T) -> Self {
+        Operations(OpKind::ALL.map(|kind| Cause::ALL.map(|cause| of(kind, cause))))
     }
 
     fn told(&self, value: impl Fn(&T) -> Value) -> Value {
-        let kinds = Kind::ALL.into_iter().zip(&self.0).map(|(kind, of_kind)| {
+        let kinds = OpKind::ALL.into_iter().zip(&self.0).map(|(kind, of_kind)| {
             let causes = Cause::ALL.into_iter().zip(of_kind);
             let causes = causes.map(|(cause, one)| (cause.name().to_owned(), value(one)));
             (kind.name().to_owned(), Value::Object(causes.collect()))
@@ -58,23 +58,23 @@ fn by_kind_and_cause(
     [name, of_a_kind]: [&'static str; 2],
     [about, about_kind]: [&'static str; 2],
     figure: Figure,
-    shape: &Shape,
-    what: fn(Kind) -> &'static str,
-) -> Shape {
-    let entry = |name: &'static str, about: String, figure, shape| Entry {
+    shape: &FigureShape,
+    what: fn(OpKind) -> &'static str,
+) -> FigureShape {
+    let entry = |name: &'static str, about: String, figure, shape| FigureEntry {
         name: name.into(),
         about: about.into(),
         figure,
         shape,
     };
-    let kinds = Kind::ALL.into_iter().map(|kind| {
+    let kinds = OpKind::ALL.into_iter().map(|kind| {
         let causes = Cause::ALL.into_iter().map(|cause| {
             entry(cause.name(), format!("{} {}.", what(kind), because(cause)), figure, shape.clone())
         });
         let group = Group { name: of_a_kind, about: about_kind, entries: causes.collect() };
-        entry(kind.name(), format!("{}, by cause.", what(kind)), plain(), Shape::Group(group))
+        entry(kind.name(), format!("{}, by cause.", what(kind)), plain(), FigureShape::Group(group))
     });
-    Shape::Group(Group { name, about, entries: kinds.collect() })
+    FigureShape::Group(Group { name, about, entries: kinds.collect() })
 }
 
 fn because(cause: Cause) -> &'static str {
@@ -98,17 +98,17 @@ impl Reported for Operations {
         Some(Operations::told(self, |&count| json!(count)))
     }
 
-    fn shape() -> Shape {
+    fn shape() -> FigureShape {
         by_kind_and_cause(
             ["Operations", "OperationsByCause"],
             ["Operations by kind and cause.", "Operations of one kind by cause."],
             unit("pages").lower(),
             &u64::shape(),
             |kind| match kind {
-                Kind::Read => "Pages read",
-                Kind::Program => "Pages programmed",
-                Kind::Erase => "Blocks erased",
-                Kind::Copyback => "Pages copied inside their plane",
+                OpKind::Read => "Pages read",
+                OpKind::Program => "Pages programmed",
+                OpKind::Erase => "Blocks erased",
+                OpKind::Copyback => "Pages copied inside their plane",
             },
         )
     }
@@ -119,17 +119,17 @@ impl Reported for Operations<Option<f64>> {
         Some(Operations::told(self, |energy| json!(energy)))
     }
 
-    fn shape() -> Shape {
+    fn shape() -> FigureShape {
         by_kind_and_cause(
             ["OperationEnergy", "EnergyByCause"],
             ["Energy of operations by kind and cause.", "Energy of operations of one kind by cause."],
             unit("J").lower(),
             &Option::<f64>::shape(),
             |kind| match kind {
-                Kind::Read => "Energy of reads",
-                Kind::Program => "Energy of programs",
-                Kind::Erase => "Energy of erases",
-                Kind::Copyback => "Energy of copies inside a plane",
+                OpKind::Read => "Energy of reads",
+                OpKind::Program => "Energy of programs",
+                OpKind::Erase => "Energy of erases",
+                OpKind::Copyback => "Energy of copies inside a plane",
             },
         )
     }
@@ -183,7 +183,7 @@ impl WriteAmplification {
 
 /// Pages programmed for a cause, with or without crossing the pins.
 fn programs_for(counters: &Counters, cause: Cause) -> u64 {
-    counters.of(Kind::Program, cause) + counters.of(Kind::Copyback, cause)
+    counters.of(OpKind::Program, cause) + counters.of(OpKind::Copyback, cause)
 }
 
 figures! {

@@ -5,13 +5,13 @@ use super::counts::per;
 use super::energy::Energy;
 use super::{IfAny, figures, unit};
 use crate::disk::DiskPowerSpec;
-use crate::disk::Statistics;
+use crate::disk::DiskStatistics;
 
 /// The energy of a disk over `span_ns`, in which the host wrote `bytes_written`; none if the drive file gives no power.
 #[must_use]
 pub fn disk_energy(
     power: &DiskPowerSpec,
-    did: &Statistics,
+    did: &DiskStatistics,
     span_ns: u64,
     bytes_written: u64,
 ) -> Option<Energy> {
@@ -96,7 +96,7 @@ figures! {
 
 impl DiskActivity {
     /// In a run of `seconds`.
-    pub(super) fn new(did: &Statistics, seconds: f64) -> Self {
+    pub(super) fn new(did: &DiskStatistics, seconds: f64) -> Self {
         let in_seconds = |ns: u64| ns as f64 / 1e9;
         DiskActivity {
             operations: did.operations,
@@ -125,13 +125,13 @@ mod tests {
         let drive = crate::config::load("st3500630a", &[]).expect("a preset");
         let spec = drive.disk().expect("a disk");
         let second = 1_000_000_000;
-        let did = Statistics {
+        let did = DiskStatistics {
             rotation: [second, 0],
             transfer: [second, 3 * second],
             seek: 2 * second,
             idle: 10 * second,
             overhead: second,
-            ..Statistics::default()
+            ..DiskStatistics::default()
         };
         let energy = disk_energy(&spec.power, &did, 18 * second, 1 << 30).to_json();
         let parts = ["read", "write", "seek", "idle", "standby", "spin_up", "total"];

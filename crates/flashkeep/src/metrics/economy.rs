@@ -1,7 +1,7 @@
 //! Cost of an array and lifetime of its flash: by the formulas of the hybrid-backup paper's table 1, and as
 //! measured in the run.
 
-use super::{Facts, IfAny, MemberFacts, figures, plain, unit};
+use super::{Facts, IfAny, MemberActivity, figures, plain, unit};
 use crate::config::Resolved;
 use crate::schemes::{MemberTerms, Terms};
 
@@ -103,8 +103,8 @@ pub(super) fn economy(facts: &Facts<'_>) -> Option<Economy> {
         cost_per_gb: cost,
         lifespan: terms.life,
     });
-    let life = Life::new(facts, terms);
-    let of_life = |of: fn(&Life) -> f64| IfAny(Some(life.as_ref().map(of)));
+    let life = Lifetime::new(facts, terms);
+    let of_life = |of: fn(&Lifetime) -> f64| IfAny(Some(life.as_ref().map(of)));
     Some(Economy {
         cost_usd,
         cost_per_gb,
@@ -117,18 +117,18 @@ pub(super) fn economy(facts: &Facts<'_>) -> Option<Economy> {
 
 /// The life of an array's drives under a workload, divided by their life if each page that the host writes were
 /// programmed once.
-struct Life {
+struct Lifetime {
     mean: f64,
     /// The same for the drive that is written most for its size.
     least: f64,
     erases_per_gib: f64,
 }
 
-impl Life {
+impl Lifetime {
     /// None if the host wrote nothing.
-    fn new(facts: &Facts<'_>, terms: Option<Terms>) -> Option<Life> {
+    fn new(facts: &Facts<'_>, terms: Option<Terms>) -> Option<Lifetime> {
         let flash = || facts.members.iter().filter(|member| !member.drive.is_disk());
-        let bytes = |member: &MemberFacts<'_>| member.drive.capacity_bytes() as f64;
+        let bytes = |member: &MemberActivity<'_>| member.drive.capacity_bytes() as f64;
         let capacity: f64 = flash().map(bytes).sum();
         let given: f64 = flash().map(|member| member.given() as f64).sum();
         let most = flash().map(|member| member.given() as f64 / bytes(member)).fold(0.0, f64::max);
@@ -141,6 +141,6 @@ impl Life {
         let mean = ssds * pages / given;
         let erases: f64 = flash().map(|member| member.erases().map(f64::from).sum::<f64>()).sum();
         let gib = pages * facts.drive.page_bytes() as f64 / f64::from(1 << 30);
-        Some(Life { mean, least: mean * (given / capacity) / most, erases_per_gib: erases / gib })
+        Some(Lifetime { mean, least: mean * (given / capacity) / most, erases_per_gib: erases / gib })
     }
 }

@@ -3,7 +3,7 @@
 use super::counts::{Operations, per};
 use super::disk::DiskEnergy;
 use super::{Facts, IfAny, figures, plain, unit};
-use crate::drive::{Kind, Work};
+use crate::drive::{OpKind, OperationTimes};
 use crate::engine::Cause;
 use crate::flash::nanowatts;
 
@@ -79,15 +79,15 @@ fn sum(parts: impl IntoIterator<Item = Option<u128>>) -> Option<u128> {
 }
 
 struct Flash<'a> {
-    work: &'a Work,
+    work: &'a OperationTimes,
     /// By kind of operation: the power of the array, and of the pins, nW.
-    array_nw: [Option<u128>; Kind::ALL.len()],
+    array_nw: [Option<u128>; OpKind::ALL.len()],
     pins_nw: Option<u128>,
     standby: Option<u128>,
 }
 
 impl<'a> Flash<'a> {
-    fn new(facts: &Facts<'_>, work: &'a Work) -> Self {
+    fn new(facts: &Facts<'_>, work: &'a OperationTimes) -> Self {
         let energy = &facts.drive.spec.flash.energy;
         let power = |current| nanowatts(current, energy.voltage_v);
         let busy =
@@ -103,11 +103,11 @@ impl<'a> Flash<'a> {
         }
     }
 
-    fn array(&self, kind: Kind, cause: Cause) -> Option<u128> {
+    fn array(&self, kind: OpKind, cause: Cause) -> Option<u128> {
         Some(self.array_nw[kind as usize]? * u128::from(self.work.array_ns(kind, cause)))
     }
 
-    fn pins(&self, kind: Kind, cause: Cause) -> Option<u128> {
+    fn pins(&self, kind: OpKind, cause: Cause) -> Option<u128> {
         Some(self.pins_nw? * u128::from(self.work.pins_ns(kind, cause)))
     }
 
@@ -115,7 +115,7 @@ impl<'a> Flash<'a> {
     fn parts(&self) -> [Option<u128>; 5] {
         let array = |kind| sum(Cause::ALL.map(|cause| self.array(kind, cause)));
         let pins = sum(pairs().map(|(kind, cause)| self.pins(kind, cause)));
-        [array(Kind::Read), array(Kind::Program), array(Kind::Erase), pins, self.standby]
+        [array(OpKind::Read), array(OpKind::Program), array(OpKind::Erase), pins, self.standby]
     }
 
     fn energy(&self, total: Option<u128>) -> FlashEnergy {
@@ -130,8 +130,8 @@ impl<'a> Flash<'a> {
     }
 }
 
-fn pairs() -> impl Iterator<Item = (Kind, Cause)> {
-    Kind::ALL.into_iter().flat_map(|kind| Cause::ALL.into_iter().map(move |cause| (kind, cause)))
+fn pairs() -> impl Iterator<Item = (OpKind, Cause)> {
+    OpKind::ALL.into_iter().flat_map(|kind| Cause::ALL.into_iter().map(move |cause| (kind, cause)))
 }
 
 /// Standby and refresh draw power all the time; active power is drawn while sectors are written or read. Each sector

@@ -8,13 +8,13 @@ use super::{IfAny, Mark, WearFacts, disk_energy, figures, plain, unit};
 use crate::config::Resolved;
 use crate::device::port::Hits;
 use crate::devices::DeviceStatistics;
-use crate::drive::{Counters, Kind};
+use crate::drive::{Counters, OpKind};
 use crate::engine::Cause;
 use crate::kernel::{SimTime, Span};
 
 /// Statistics of a member of an array while requests were counted.
 #[derive(Clone, Debug)]
-pub struct MemberFacts<'a> {
+pub struct MemberActivity<'a> {
     /// The member's place in the tree, from the root downwards.
     pub path: &'a [u32],
     /// Its drive.
@@ -84,7 +84,7 @@ pub(super) fn of_drive(counters: &Counters) -> Vec<Member> {
 }
 
 /// The members of an array.
-pub(super) fn of_array(members: &[MemberFacts<'_>], seconds: f64) -> Vec<Member> {
+pub(super) fn of_array(members: &[MemberActivity<'_>], seconds: f64) -> Vec<Member> {
     members.iter().map(|member| member.figures(seconds)).collect()
 }
 
@@ -94,7 +94,7 @@ pub fn called(path: &[u32]) -> String {
     path.iter().map(u32::to_string).collect::<Vec<_>>().join("/")
 }
 
-impl MemberFacts<'_> {
+impl MemberActivity<'_> {
     /// Its place as text.
     pub(super) fn called(&self) -> String {
         called(self.path)
@@ -164,5 +164,5 @@ impl MemberFacts<'_> {
 fn given(counters: &Counters) -> u64 {
     let own = [Cause::Gc, Cause::Wear, Cause::Migrate, Cause::Metadata, Cause::ParityGc];
     let causes = Cause::ALL.into_iter().filter(|cause| !own.contains(cause));
-    causes.map(|cause| counters.of(Kind::Program, cause)).sum()
+    causes.map(|cause| counters.of(OpKind::Program, cause)).sum()
 }

@@ -16,7 +16,9 @@ mod wear;
 mod wear_out;
 
 pub use crate::figures;
-pub use crate::figures::{Better, Entry, Figure, Group, IfAny, Kind, Reported, Row, Shape, plain, unit};
+pub use crate::figures::{
+    Better, Figure, FigureEntry, FigureKind, FigureShape, Group, IfAny, Reported, TableRow, plain, unit,
+};
 pub use conditioned::{Conditioned, Conditioning};
 pub use counts::{BufferHits, Operations, Utilization, WriteAmplification};
 pub use digest::Digest;
@@ -24,12 +26,13 @@ pub use disk::{DiskActivity, DiskEnergy, disk_energy};
 pub use economy::{Economy, Formula};
 pub use energy::{Energy, FlashEnergy};
 pub use histogram::{Histogram, Times, TimesByOperation};
-pub use members::{Member, MemberFacts, called};
-pub use phases::{PhaseFigures, Phases, Tally};
+pub use members::{Member, MemberActivity, called};
+pub use phases::{PhaseFigures, RunPhases, Tally};
 pub use registry::{Metric, describe, registry, rows};
 pub use summary::{
     CacheCommands, Commands, Facts, FlashPages, Integrity, Machine, MappingFigures, MultiPlane, Packing,
-    PowerCut, Queue, Redundancy, Rest, Statistics, Summary, Throughput, Workload, WorkloadFacts, summary,
+    PowerCut, Queue, Redundancy, RequestStatistics, Rest, Summary, Throughput, Workload, WorkloadFacts,
+    summary,
 };
 pub use wear::{Bar, Mark, Wear, WearFacts};
 pub use wear_out::{MemberEnd, WearOut};

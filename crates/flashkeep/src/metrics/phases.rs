@@ -22,7 +22,7 @@ pub struct Tally {
 
 /// A phase of a run.
 #[derive(Clone, Debug)]
-struct Phase {
+struct RunPhase {
     name: &'static str,
     /// The event that began it.
     event: Option<String>,
@@ -36,8 +36,8 @@ struct Phase {
 
 /// The phases of a run; none if the job has no failures.
 #[derive(Clone, Debug, Default)]
-pub struct Phases {
-    all: Vec<Phase>,
+pub struct RunPhases {
+    all: Vec<RunPhase>,
     /// When full redundancy was last reached after an event.
     whole_at: Option<SimTime>,
     /// A rebuild has ended that could not restore everything: further attempts do not begin a phase.
@@ -45,7 +45,7 @@ pub struct Phases {
     struck_at: Option<SimTime>,
 }
 
-impl Phases {
+impl RunPhases {
     /// Whether the run has phases.
     #[must_use]
     #[inline]
@@ -71,14 +71,14 @@ impl Phases {
         }
         // No redundancy is known to be missing, but effects of the failure may still show.
         let name = if name == "after" && event.is_some() { "latent" } else { name };
-        self.all.push(Phase::new(name, event.map(str::to_owned), now, tally));
+        self.all.push(RunPhase::new(name, event.map(str::to_owned), now, tally));
     }
 
     /// Counting begins: earlier figures are left out, and the current phase, or `before`, begins anew.
     pub fn count_from(&mut self, now: SimTime, tally: Tally) {
         let (name, event) = self.all.pop().map_or(("before", None), |phase| (phase.name, phase.event));
         self.all.clear();
-        self.all.push(Phase::new(name, event, now, tally));
+        self.all.push(RunPhase::new(name, event, now, tally));
     }
 
     /// A part has been replaced: a rebuild may now succeed where it failed before.
@@ -117,15 +117,15 @@ impl Phases {
     /// The section of the summary.
     #[must_use]
     pub fn figures(&self) -> Vec<PhaseFigures> {
-        self.all.iter().map(Phase::figures).collect()
+        self.all.iter().map(RunPhase::figures).collect()
     }
 }
 
-impl Phase {
+impl RunPhase {
     fn new(name: &'static str, event: Option<String>, now: SimTime, tally: Tally) -> Self {
         let after = Tally::default();
         let (read, write) = Default::default();
-        Phase { name, event, from: now, until: now, before: tally, after, read, write }
+        RunPhase { name, event, from: now, until: now, before: tally, after, read, write }
     }
 
     fn figures(&self) -> PhaseFigures {

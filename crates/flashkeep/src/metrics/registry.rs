@@ -2,7 +2,7 @@
 //! documentation, the types of the Python package and the digest use it.
 
 use super::summary::shape;
-use super::{Better, Entry, Figure, Group, Kind, Row, Shape};
+use super::{Better, Figure, FigureEntry, FigureKind, FigureShape, Group, TableRow};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub struct Metric {
     /// Its path in the summary: keys joined by dots, `[]` behind those of lists of groups.
     pub path: String,
     /// The type of its values.
-    pub kind: Kind,
+    pub kind: FigureKind,
     /// Whether it is a list of values.
     pub list: bool,
     /// Its unit.
@@ -30,7 +30,7 @@ pub struct Metric {
     /// The heading of its section in tables; empty where tables do not show it.
     pub heading: &'static str,
     /// Whether tables show it.
-    pub row: Row,
+    pub row: TableRow,
 }
 
 /// Properties that a figure inherits from its groups.
@@ -54,8 +54,8 @@ pub fn registry() -> Vec<Metric> {
 }
 
 impl Within<'_> {
-    fn add(self, entry: &Entry, all: &mut Vec<Metric>) {
-        let Entry { name, about, figure, shape } = entry;
+    fn add(self, entry: &FigureEntry, all: &mut Vec<Metric>) {
+        let FigureEntry { name, about, figure, shape } = entry;
         let Figure { label, heading, id, .. } = *figure;
         let joined = |prefix: &str, key: &str| match prefix {
             "" => key.to_owned(),
@@ -68,7 +68,7 @@ impl Within<'_> {
         let heading = if heading.is_empty() { self.heading } else { heading };
         let (shape, list) = inner(shape);
         match shape {
-            Shape::Group(group) => {
+            FigureShape::Group(group) => {
                 let mark = if list { "[]" } else { "" };
                 let (path, id) = (format!("{path}{mark}"), format!("{id}{mark}"));
                 // Tables do not show the members of a list.
@@ -77,7 +77,7 @@ impl Within<'_> {
                     Within { path: &path, id: &id, label: &label, heading, brief: figure.brief, derived };
                 group.entries.iter().for_each(|entry| within.add(entry, all));
             }
-            Shape::Figure(kind) => {
+            FigureShape::Figure(kind) => {
                 let hidden = heading.is_empty() || self.brief && label.starts_with(' ');
                 all.push(Metric {
                     id,
@@ -90,7 +90,7 @@ impl Within<'_> {
                     digest: !derived,
                     about: about.clone().into_owned(),
                     heading,
-                    row: if hidden { Row::No } else { figure.row },
+                    row: if hidden { TableRow::No } else { figure.row },
                 });
             }
             _ => unreachable!("`inner` goes down to a group or a figure"),
@@ -99,11 +99,11 @@ impl Within<'_> {
 }
 
 /// The group or figure of a shape, and whether it is a list.
-fn inner(shape: &Shape) -> (&Shape, bool) {
+fn inner(shape: &FigureShape) -> (&FigureShape, bool) {
     match shape {
-        Shape::List(of) => (inner(of).0, true),
-        Shape::Nullable(of) | Shape::Optional(of) => inner(of),
-        Shape::Figure(_) | Shape::Group(_) => (shape, false),
+        FigureShape::List(of) => (inner(of).0, true),
+        FigureShape::Nullable(of) | FigureShape::Optional(of) => inner(of),
+        FigureShape::Figure(_) | FigureShape::Group(_) => (shape, false),
     }
 }
 
@@ -127,14 +127,14 @@ const HEADINGS: [&str; 11] = [
 #[must_use]
 pub fn rows() -> Value {
     let mut sections: Vec<(&str, Vec<Value>)> = Vec::new();
-    for metric in registry().into_iter().filter(|metric| metric.row != Row::No) {
+    for metric in registry().into_iter().filter(|metric| metric.row != TableRow::No) {
         let row = json!([
             metric.label,
             metric.path,
             kind(metric.kind),
             metric.unit,
             better(metric.better),
-            metric.row == Row::Always
+            metric.row == TableRow::Always
         ]);
         match sections.iter_mut().find(|(heading, _)| *heading == metric.heading) {
             Some((_, rows)) => rows.push(row),
@@ -184,17 +184,17 @@ fn add_type(group: &Group, types: &mut Map<String, Value>) {
     let fields = group.entries.iter().map(|entry| {
         let (shape, list) = inner(&entry.shape);
         let of = match shape {
-            Shape::Group(group) => {
+            FigureShape::Group(group) => {
                 add_type(group, types);
                 type_name(group)
             }
-            Shape::Figure(of) => kind(*of),
+            FigureShape::Figure(of) => kind(*of),
             _ => "",
         };
         json!({
             "name": entry.name, "type": of, "list": list,
-            "nullable": has(&entry.shape, |shape| matches!(shape, Shape::Nullable(_))),
-            "optional": has(&entry.shape, |shape| matches!(shape, Shape::Optional(_))),
+            "nullable": has(&entry.shape, |shape| matches!(shape, FigureShape::Nullable(_))),
+            "optional": has(&entry.shape, |shape| matches!(shape, FigureShape::Optional(_))),
             "unit": entry.figure.unit, "better": better(entry.figure.better),
             "derived": entry.figure.derived, "about": entry.about,
         })
@@ -209,18 +209,18 @@ fn find_absent(group: &Group, absent: bool, found: &mut BTreeSet<&'static str>) 
         found.insert(type_name(group));
     }
     for entry in &group.entries {
-        if let (Shape::Group(group), list) = inner(&entry.shape) {
+        if let (FigureShape::Group(group), list) = inner(&entry.shape) {
             // A list may be empty, but its key exists.
-            let outer = if list { false } else { absent || !matches!(entry.shape, Shape::Group(_)) };
+            let outer = if list { false } else { absent || !matches!(entry.shape, FigureShape::Group(_)) };
             find_absent(group, outer, found);
         }
     }
 }
 
-fn has(shape: &Shape, is: fn(&Shape) -> bool) -> bool {
+fn has(shape: &FigureShape, is: fn(&FigureShape) -> bool) -> bool {
     is(shape)
         || match shape {
-            Shape::Nullable(of) | Shape::Optional(of) => has(of, is),
+            FigureShape::Nullable(of) | FigureShape::Optional(of) => has(of, is),
             _ => false,
         }
 }
@@ -229,13 +229,13 @@ fn type_name(group: &Group) -> &'static str {
     group.name.strip_suffix("Figures").unwrap_or(group.name)
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: FigureKind) -> &'static str {
     match kind {
-        Kind::Count => "count",
-        Kind::Number => "number",
-        Kind::Flag => "flag",
-        Kind::Text => "text",
-        Kind::Open => "open",
+        FigureKind::Count => "count",
+        FigureKind::Number => "number",
+        FigureKind::Flag => "flag",
+        FigureKind::Text => "text",
+        FigureKind::Open => "open",
     }
 }
 
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!((ids.len(), paths.len()), (all.len(), all.len()));
         for metric in &all {
             assert!(metric.about.ends_with('.'), "{}: a sentence ends with a full stop", metric.path);
-            let numeric = matches!(metric.kind, Kind::Count | Kind::Number);
+            let numeric = matches!(metric.kind, FigureKind::Count | FigureKind::Number);
             assert_eq!(
                 numeric,
                 !metric.unit.is_empty() || ["schema", "seed"].contains(&&*metric.path),
@@ -279,7 +279,7 @@ mod tests {
                 None => found.push((type_name(group), keys)),
             }
             for entry in &group.entries {
-                if let (Shape::Group(group), _) = inner(&entry.shape) {
+                if let (FigureShape::Group(group), _) = inner(&entry.shape) {
                     collect(group, found);
                 }
             }

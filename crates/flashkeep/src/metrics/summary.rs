@@ -11,11 +11,12 @@ use super::phases::PhaseFigures;
 use super::wear::Wear;
 use super::wear_out::WearOut;
 use super::{
-    Digest, Entry, Histogram, IfAny, MemberFacts, Phases, Reported, Shape, WearFacts, figures, plain, unit,
+    Digest, FigureEntry, FigureShape, Histogram, IfAny, MemberActivity, Reported, RunPhases, WearFacts,
+    figures, plain, unit,
 };
 use crate::config::Resolved;
 use crate::device::port::Hits;
-use crate::drive::{Counters, Kind, Work};
+use crate::drive::{Counters, OpKind, OperationTimes};
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
 use crate::schemes;
@@ -24,7 +25,7 @@ use serde_json::{Value, json};
 
 /// Statistics that every request adds to.
 #[derive(Clone, Debug, Default)]
-pub struct Statistics {
+pub struct RequestStatistics {
     /// Response times of reads.
     pub read_response: Histogram,
     /// Response times of writes and trims.
@@ -88,11 +89,11 @@ pub struct Facts<'a> {
     /// The workload.
     pub workload: &'a WorkloadFacts,
     /// What was counted request by request.
-    pub statistics: &'a Statistics,
+    pub statistics: &'a RequestStatistics,
     /// Flash operations for the counted requests.
     pub counters: &'a Counters,
     /// Busy times of arrays and pins for them, if the drive file gives their currents.
-    pub work: Option<Work>,
+    pub work: Option<OperationTimes>,
     /// Hits and misses of the DRAM.
     pub hits: Hits,
     /// When counting began.
@@ -110,7 +111,7 @@ pub struct Facts<'a> {
     /// The section of the scheme, if it has figures of its own: its key and the figures.
     pub scheme: Option<(&'static str, Value)>,
     /// The members of an array.
-    pub members: Vec<MemberFacts<'a>>,
+    pub members: Vec<MemberActivity<'a>>,
     /// Valid pages at the end, and all pages.
     pub filled: (u64, u64),
     /// Unrecoverable pages, each counted once.
@@ -124,7 +125,7 @@ pub struct Facts<'a> {
     /// The result of conditioning the drive.
     pub conditioned: Option<Conditioning>,
     /// The phases before, during and after failures.
-    pub phases: &'a Phases,
+    pub phases: &'a RunPhases,
     /// The map's name and counts, unless it is a page map in memory.
     pub mapping: Option<(&'static str, Counts)>,
     /// Power cuts and recoveries.
@@ -414,8 +415,8 @@ figures! {
 }
 
 /// The shape of every possible summary, with the sections of all schemes.
-pub(super) fn shape() -> Vec<Entry> {
-    let of = |shape| if let Shape::Group(group) = shape { group.entries } else { Vec::new() };
+pub(super) fn shape() -> Vec<FigureEntry> {
+    let of = |shape| if let FigureShape::Group(group) = shape { group.entries } else { Vec::new() };
     [of(Summary::shape()), schemes::figures(), of(Rest::shape())].concat()
 }
 
@@ -567,25 +568,25 @@ fn integrity(facts: &Facts<'_>, passes: bool) -> Integrity {
 }
 
 fn commands(counters: &Counters) -> Commands {
-    let of = |counts: [u64; Kind::ALL.len()], kind: Kind| counts[kind as usize];
+    let of = |counts: [u64; OpKind::ALL.len()], kind: OpKind| counts[kind as usize];
     let (multi_plane, cache) = (counters.multi_plane, counters.cache);
     Commands {
         multi_plane: MultiPlane {
-            read: of(multi_plane, Kind::Read),
-            program: of(multi_plane, Kind::Program),
-            erase: of(multi_plane, Kind::Erase),
+            read: of(multi_plane, OpKind::Read),
+            program: of(multi_plane, OpKind::Program),
+            erase: of(multi_plane, OpKind::Erase),
         },
-        cache: CacheCommands { read: of(cache, Kind::Read), program: of(cache, Kind::Program) },
+        cache: CacheCommands { read: of(cache, OpKind::Read), program: of(cache, OpKind::Program) },
         wasted_pages: counters.wasted_pages,
     }
 }
 
 fn packing(counters: &Counters, places: u32) -> Packing {
-    let pages = |kind: Kind| counters.total(kind) - counters.along[kind as usize];
+    let pages = |kind: OpKind| counters.total(kind) - counters.along[kind as usize];
     Packing {
         places,
         empty_places: counters.empty_places,
-        flash_pages: FlashPages { read: pages(Kind::Read), program: pages(Kind::Program) },
+        flash_pages: FlashPages { read: pages(OpKind::Read), program: pages(OpKind::Program) },
     }
 }
 
@@ -620,8 +621,8 @@ fn redundancy(drive: &Resolved) -> Redundancy {
 /// Remarks on figures that could mislead.
 fn warnings(facts: &Facts<'_>) -> Vec<String> {
     let mut all = facts.warnings.clone();
-    let programs = facts.counters.total(Kind::Program);
-    if facts.counters.total(Kind::Erase) == 0 && programs > 0 && facts.filled.1 > 0 {
+    let programs = facts.counters.total(OpKind::Program);
+    if facts.counters.total(OpKind::Erase) == 0 && programs > 0 && facts.filled.1 > 0 {
         let share = facts.filled.0 as f64 / facts.filled.1.max(1) as f64 * 100.0;
         let soft = facts.drive.spec.ftl.gc.soft_threshold.map_or_else(String::new, |soft| {
             format!(

@@ -36,17 +36,17 @@ const BARS: u32 = 50;
 
 /// Total, least and most of some numbers, found in one pass.
 #[derive(Clone, Copy, Debug)]
-struct Spread {
+struct WearSpread {
     total: u64,
     least: u32,
     most: u32,
 }
 
-impl Spread {
+impl WearSpread {
     /// Without numbers, the least is more than the most.
-    fn of(values: impl Iterator<Item = u32>) -> Spread {
-        let none = Spread { total: 0, least: u32::MAX, most: 0 };
-        values.fold(none, |all, value| Spread {
+    fn of(values: impl Iterator<Item = u32>) -> WearSpread {
+        let none = WearSpread { total: 0, least: u32::MAX, most: 0 };
+        values.fold(none, |all, value| WearSpread {
             total: all.total + u64::from(value),
             least: all.least.min(value),
             most: all.most.max(value),
@@ -77,7 +77,7 @@ impl WearFacts {
         if spread.is_empty() {
             return Vec::new();
         }
-        let Spread { least, most, .. } = spread;
+        let WearSpread { least, most, .. } = spread;
         let width = (most - least) / BARS + 1;
         let mut blocks = vec![0_u64; ((most - least) / width + 1) as usize];
         if let [all] = &mut blocks[..] {
@@ -92,8 +92,8 @@ impl WearFacts {
         (0..).zip(&blocks).map(bar).collect()
     }
 
-    fn spread(&self) -> Spread {
-        Spread::of(self.erases.iter().copied())
+    fn spread(&self) -> WearSpread {
+        WearSpread::of(self.erases.iter().copied())
     }
 
     /// The section of the summary, without the histogram.
@@ -108,7 +108,7 @@ impl WearFacts {
         let blocks = || self.erases.iter().copied().zip(before());
         let life = |budget: u32| blocks().map(move |(now, before)| budget.saturating_sub(now + before));
         let lives =
-            self.budget.map(|budget| Spread::of(life(budget)).mean_and_deviation(life(budget), count));
+            self.budget.map(|budget| WearSpread::of(life(budget)).mean_and_deviation(life(budget), count));
         // How many runs like this one it takes until the first block reaches the erase budget, and until all blocks
         // have.
         let until = |left: f64, worn: f64| if worn > 0.0 { left / worn } else { f64::INFINITY };

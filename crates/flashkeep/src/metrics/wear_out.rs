@@ -1,7 +1,7 @@
 //! The distance between the ends of life of an array's members: if members wear out at the same time, redundancy does
 //! not help.
 
-use super::{Mark, MemberFacts, figures, plain, unit};
+use super::{Mark, MemberActivity, figures, plain, unit};
 
 /// The end of life of a member.
 struct End {
@@ -18,10 +18,10 @@ impl End {
 /// The section of the summary for an array whose members wear out; none for other arrays. Instants and bytes written by
 /// the host refer to a member's first refused write. The distance is from the first member to the second, also as a
 /// share of the bytes written until the first.
-pub(super) fn wear_out(members: &[MemberFacts<'_>], lost_pages: u64) -> Option<WearOut> {
+pub(super) fn wear_out(members: &[MemberActivity<'_>], lost_pages: u64) -> Option<WearOut> {
     let wearing = || members.iter().filter(|member| member.drive.spec.ftl.wear.erase_budget.is_some());
     wearing().next()?;
-    let end = |member: &MemberFacts<'_>| Some(End { member: member.called(), at: member.first_refusal? });
+    let end = |member: &MemberActivity<'_>| Some(End { member: member.called(), at: member.first_refusal? });
     let mut ends: Vec<End> = wearing().filter_map(end).collect();
     ends.sort_by_key(|end| end.at);
     let (first, second) = (ends.first(), ends.get(1));
@@ -78,8 +78,8 @@ figures! {
 
 /// The same share if this workload continued until all blocks of a member reached the erase budget: (n₂ − n₁) / n₁,
 /// where n is the length of that run in lengths of this one.
-fn expected<'a>(members: impl Iterator<Item = &'a MemberFacts<'a>>) -> Option<f64> {
-    let times = |member: &MemberFacts<'_>| {
+fn expected<'a>(members: impl Iterator<Item = &'a MemberActivity<'a>>) -> Option<f64> {
+    let times = |member: &MemberActivity<'_>| {
         let budget = f64::from(member.drive.spec.ftl.wear.erase_budget?);
         let before: f64 = member.before.erases.iter().copied().map(f64::from).sum();
         let worn: f64 = member.erases().map(f64::from).sum();

@@ -21,29 +21,32 @@
 //! machines", ICDE 1990. There the second copy is on the next member, and the query optimiser balances reads;
 //! the offset and the three read policies are ours.
 
-use super::{Entry, Inside, MemberFacts, MemberTerms, Options, Part, Rebuilds, RedundancySpec, Striping};
-use super::{Terms, TriedWith, WrongOption, members, members::Row, todo::Todo};
-use crate::engine::{Cause, Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Role};
-use crate::engine::{Scheme, Spare, Step, Unit, Verb, Verdict, View, Why};
+use super::{
+    Inside, MemberFacts, MemberTerms, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions,
+    Striping,
+};
+use super::{Terms, TriedWith, WrongOption, members, members::MemberNeeds, todo::Todo};
+use crate::engine::{Cause, Change, Command, Hazard, Key, Lock, Member, Page, Plan, RepairOutcome, Role};
+use crate::engine::{PlanVerdict, Scheme, Spare, Step, StripeUnit, Verb, View, Why};
 use crate::figures;
 use crate::figures::{Reported, unit};
 use crate::kernel::Bits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "chained",
     summary: "chained declustering: every page on two members, a fixed distance apart",
     source: include_str!("chained.rs"),
     options: &[
-        Part::of::<Inside>(),
-        Part::of::<Striping>(),
-        Part::of::<ChainedOptions>(),
-        Part::of::<Rebuilds>(),
+        OptionsPart::of::<Inside>(),
+        OptionsPart::of::<Striping>(),
+        OptionsPart::of::<ChainedOptions>(),
+        OptionsPart::of::<Rebuilds>(),
     ],
     members: |parts, width, level| members::row(parts, width, level, CHAIN),
     check,
-    capacity: Some(|each, members, redundancy| Layout::new(each, members, 1, redundancy).pages()),
+    capacity: Some(|each, members, redundancy| ChainedLayout::new(each, members, 1, redundancy).pages()),
     over_drives,
     survives: |_| 1,
     follows_load: |redundancy| redundancy.read::<ChainedOptions>().chain_read == ChainRead::LeastBusy,
@@ -64,11 +67,14 @@ pub(super) const ENTRY: Entry = Entry {
             ..TriedWith::BASE
         },
     ],
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
-const CHAIN: Row =
-    Row { name: "chain", least: 3, why: "so that a page's copies are not all that its members share" };
+const CHAIN: MemberNeeds = MemberNeeds {
+    name: "chain",
+    least: 3,
+    why: "so that a page's copies are not all that its members share",
+};
 
 /// Options of `chained`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -121,7 +127,7 @@ fn check(members: u32, redundancy: &RedundancySpec) -> Result<(), WrongOption> {
 
 fn over_drives(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
     let number = members::row(members.len() as u64, None, "member", CHAIN)?;
-    Ok(Layout::new(members::common_pages(members), number, 1, redundancy).pages())
+    Ok(ChainedLayout::new(members::common_pages(members), number, 1, redundancy).pages())
 }
 
 /// Every page is stored and written twice.
@@ -134,7 +140,7 @@ fn formula(members: &[MemberTerms]) -> Option<Terms> {
 /// rest of each member, less than two chunks, is laid out page by page in the same way, and the last page of an odd
 /// number is shared by pairs of members.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Layout {
+struct ChainedLayout {
     members: u64,
     offset: u64,
     unit: u64,
@@ -146,12 +152,12 @@ struct Layout {
 /// A page of a member.
 type Place = (Member, Page);
 
-impl Layout {
-    fn new(each: u64, members: u32, unit: u32, redundancy: &RedundancySpec) -> Layout {
+impl ChainedLayout {
+    fn new(each: u64, members: u32, unit: u32, redundancy: &RedundancySpec) -> ChainedLayout {
         let offset = u64::from(redundancy.read::<ChainedOptions>().chain_offset);
         let (members, unit) = (u64::from(members), u64::from(unit));
         let in_units = each / (2 * unit) * unit;
-        Layout { members, offset, unit, rows: [in_units, each / 2 - in_units], odd: each % 2 == 1 }
+        ChainedLayout { members, offset, unit, rows: [in_units, each / 2 - in_units], odd: each % 2 == 1 }
     }
 
     /// Steps of `offset` members form circles, all of the same number of members; the members of a pair are neighbours
@@ -206,7 +212,7 @@ impl Layout {
 /// Chained declustering.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Chained {
-    layout: Layout,
+    layout: ChainedLayout,
     /// Pages of each member.
     each: u32,
     read: ChainRead,
@@ -225,10 +231,10 @@ pub struct Chained {
     copying: u32,
 }
 
-pub(super) fn build(options: &Options<'_>) -> Chained {
+pub(super) fn build(options: &SchemeOptions<'_>) -> Chained {
     let (each, members) = (options.member_pages, u32::from(options.members));
     Chained {
-        layout: Layout::new(each, members, options.unit_pages, options.redundancy),
+        layout: ChainedLayout::new(each, members, options.unit_pages, options.redundancy),
         each: each as u32,
         read: options.redundancy.read::<ChainedOptions>().chain_read,
         turn: 0,
@@ -332,7 +338,7 @@ impl Scheme for Chained {
         self.layout.page((member, page))
     }
 
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let mut at = 0;
         while at < command.count {
             let page = command.start.plus(u32::from(at));
@@ -361,7 +367,7 @@ impl Scheme for Chained {
             }
             at += count;
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -403,19 +409,19 @@ impl Scheme for Chained {
         }
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let Some(page) = self.layout.page((wanted.member, wanted.command.start)) else {
-            return Outcome::Lost;
+            return RepairOutcome::Lost;
         };
         let tried = |member: Member| failed.iter().any(|step| step.member == member);
         let mut others = self.layout.places(page).into_iter();
         let Some((member, page)) = others.find(|&(member, page)| view.has(member, page) && !tried(member))
         else {
-            return Outcome::Lost;
+            return RepairOutcome::Lost;
         };
         plan.push(Step::new(member, wanted.command.over(page, 1), 0));
-        Outcome::Planned
+        RepairOutcome::Planned
     }
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
@@ -467,9 +473,13 @@ impl Scheme for Chained {
         }
     }
 
-    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         for page in self.pages().filter(|page| !self.degraded.has(page.0)) {
-            visit(&self.layout.places(page).map(|(member, page)| Unit { member, page, role: Role::Plain }));
+            visit(&self.layout.places(page).map(|(member, page)| StripeUnit {
+                member,
+                page,
+                role: Role::Plain,
+            }));
         }
     }
 

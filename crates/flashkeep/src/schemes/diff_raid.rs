@@ -30,24 +30,32 @@
 
 use super::hybrid;
 use super::parity::{Parity, Reshuffle, Weighted};
-use super::{Entry, MemberFacts, Options, Part, Rebuilds, RedundancySpec, Shares, Striping, Sums, members};
+use super::{
+    MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Shares, Striping, Sums,
+    members,
+};
 use crate::engine::{
-    Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Unit, Verdict,
-    View, Why,
+    Change, Command, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Scheme, Step,
+    StripeUnit, View, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "diff-raid",
     summary: "Diff-RAID: one parity, distributed unevenly so that members do not wear out together",
     source: include_str!("diff_raid.rs"),
-    options: &[Part::of::<Striping>(), Part::of::<DiffOptions>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
+    options: &[
+        OptionsPart::of::<Striping>(),
+        OptionsPart::of::<DiffOptions>(),
+        OptionsPart::of::<Sums>(),
+        OptionsPart::of::<Rebuilds>(),
+    ],
     members: hybrid::only_over_drives,
     data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     over_drives: offered,
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// Options of `diff-raid`.
@@ -81,7 +89,7 @@ pub struct DiffRaid {
     replaced: Option<Member>,
 }
 
-pub(super) fn build(options: &Options<'_>) -> DiffRaid {
+pub(super) fn build(options: &SchemeOptions<'_>) -> DiffRaid {
     // Every stripe has its parity, so that it can be moved: stripes that wait for theirs are no option of this scheme.
     DiffRaid { parity: Parity::new(options), reshuffle: Reshuffle::default(), replaced: None }
 }
@@ -130,7 +138,7 @@ impl Scheme for DiffRaid {
         self.parity.lock(command)
     }
 
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         self.parity.plan(command, view, plan)
     }
 
@@ -154,7 +162,7 @@ impl Scheme for DiffRaid {
         self.parity.repair_key(member, page)
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         self.parity.repair(failed, view, plan)
     }
 
@@ -171,7 +179,7 @@ impl Scheme for DiffRaid {
         self.parity.is_exposed(page, hazard)
     }
 
-    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         self.parity.covers(visit);
     }
 

@@ -27,30 +27,37 @@
 //! section 4, which compares it with DVS-RAID. Ours: GC starts when `ftl.gc.threshold` of the superblocks are
 //! left, or one, and the host uses the rest of the superblock that GC copied to.
 
-use super::log::{self, Log, Policy, Widths};
-use super::{Entry, Extents, Inside, Members, Options, Part, Rebuilds, RedundancySpec, Sums};
+use super::log::{self, Policy, StripeLog, Widths};
+use super::{
+    Extents, Inside, Members, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Sums,
+};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "ds",
     summary: "DS-RAID: stripes in arrival order, parity when a row is full",
     source: include_str!("ds.rs"),
-    options: &[Part::of::<Inside>(), Part::of::<Extents>(), Part::of::<Sums>(), Part::of::<Rebuilds>()],
+    options: &[
+        OptionsPart::of::<Inside>(),
+        OptionsPart::of::<Extents>(),
+        OptionsPart::of::<Sums>(),
+        OptionsPart::of::<Rebuilds>(),
+    ],
     members: log::members,
     data_members: Some(data_in_row),
     survives: |_| 1,
     kind: Members::Raw,
     over_drives: |members, redundancy| log::over_drives(members, redundancy, data_in_row),
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// Dynamic striping.
-pub type Ds = Log;
+pub type Ds = StripeLog;
 
 fn data_in_row(members: u32, _: &RedundancySpec) -> u32 {
     members - 1
 }
 
-pub(super) fn build(options: &Options<'_>) -> Ds {
+pub(super) fn build(options: &SchemeOptions<'_>) -> Ds {
     let policy = Policy { timeout: None, widths: Widths::all(options.members) };
-    Log::new(options, policy)
+    StripeLog::new(options, policy)
 }

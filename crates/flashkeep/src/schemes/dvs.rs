@@ -28,29 +28,31 @@
 //! protects the data sooner. The paper does not say what happens to a last slot: its parity would take the
 //! slot, or the data of the next stripe would have none.
 
-use super::log::{self, Log, Policy, Widths};
-use super::{Entry, Extents, Inside, Members, Options, Part, Rebuilds, RedundancySpec, Sums};
+use super::log::{self, Policy, StripeLog, Widths};
+use super::{
+    Extents, Inside, Members, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Sums,
+};
 use crate::kernel::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "dvs",
     summary: "DVS-RAID: stripes in arrival order, closed early if no more data arrive",
     source: include_str!("dvs.rs"),
     options: &[
-        Part::of::<Inside>(),
-        Part::of::<Extents>(),
-        Part::of::<DvsOptions>(),
-        Part::of::<Sums>(),
-        Part::of::<Rebuilds>(),
+        OptionsPart::of::<Inside>(),
+        OptionsPart::of::<Extents>(),
+        OptionsPart::of::<DvsOptions>(),
+        OptionsPart::of::<Sums>(),
+        OptionsPart::of::<Rebuilds>(),
     ],
     members: log::members,
     data_members: Some(data_in_row),
     survives: |_| 1,
     kind: Members::Raw,
     over_drives: |members, redundancy| log::over_drives(members, redundancy, data_in_row),
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// Options of `dvs`.
@@ -70,14 +72,14 @@ impl Default for DvsOptions {
 }
 
 /// Dynamic and variable-size striping.
-pub type Dvs = Log;
+pub type Dvs = StripeLog;
 
 fn data_in_row(members: u32, _: &RedundancySpec) -> u32 {
     members - 1
 }
 
-pub(super) fn build(options: &Options<'_>) -> Dvs {
+pub(super) fn build(options: &SchemeOptions<'_>) -> Dvs {
     let timeout = Span((options.redundancy.read::<DvsOptions>().timeout_ms * 1e6).ceil() as u64);
     let policy = Policy { timeout: Some(timeout), widths: Widths::all(options.members) };
-    Log::new(options, policy)
+    StripeLog::new(options, policy)
 }

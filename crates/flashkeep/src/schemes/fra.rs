@@ -27,30 +27,32 @@
 
 use super::parity::{Settling, Versions, milliseconds};
 use super::todo::Todo;
-use super::{Entry, Idle, Inside, Members, OldVersions, Options, Part, Rebuilds, Sums, members};
+use super::{
+    Idle, Inside, Members, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums, members,
+};
 use crate::engine::{
-    Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme, Spare,
-    Step, Unit, Verb, Verdict, View, Why,
+    Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Role,
+    Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use crate::kernel::Span;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "fra",
     summary: "FRA: one parity, written in idle time; old versions are kept until then",
     source: include_str!("fra.rs"),
     options: &[
-        Part::of::<Inside>(),
-        Part::of::<Idle>(),
-        Part::of::<OldVersions>(),
-        Part::of::<Sums>(),
-        Part::of::<Rebuilds>(),
+        OptionsPart::of::<Inside>(),
+        OptionsPart::of::<Idle>(),
+        OptionsPart::of::<OldVersions>(),
+        OptionsPart::of::<Sums>(),
+        OptionsPart::of::<Rebuilds>(),
     ],
     members: members::one_parity,
     data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     kind: Members::Shadowed,
     over_drives: members::with_idle_parity,
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// Deferred parity, which is written in idle time.
@@ -70,7 +72,7 @@ pub struct Fra {
 impl Fra {
     /// Deferred parity over the given members.
     #[must_use]
-    pub fn new(options: &Options<'_>) -> Self {
+    pub fn new(options: &SchemeOptions<'_>) -> Self {
         Fra {
             versions: Versions::new(options),
             idle_after: milliseconds(options.redundancy.read::<Idle>().idle_ms),
@@ -92,15 +94,15 @@ impl Fra {
     }
 
     /// Writes or trims data and leaves the parity as it is.
-    fn put_off(&mut self, command: &Command, plan: &mut Plan) -> Verdict {
+    fn put_off(&mut self, command: &Command, plan: &mut Plan) -> PlanVerdict {
         let place = self.versions.stripes.place(command);
         let touch = self.versions.stripes.touch(command, place);
         let stripe = place.seats.stripe;
         if touch.touched.is_empty() {
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         if !self.versions.can_keep(place, self.versions.known(stripe, &touch)) {
-            return Verdict::Wait;
+            return PlanVerdict::Wait;
         }
         self.versions.recount(stripe, |versions| {
             versions.write(command, place, &touch, plan, |step| step.role(Role::Plain));
@@ -109,7 +111,7 @@ impl Fra {
             versions.stripes.set_there(stripe, touch.touched);
         });
         self.dirty.set(stripe, true);
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     /// Rewrites a stripe's parity, in the background.
@@ -120,7 +122,7 @@ impl Fra {
     }
 }
 
-pub(super) fn build(options: &Options<'_>) -> Fra {
+pub(super) fn build(options: &SchemeOptions<'_>) -> Fra {
     Fra::new(options)
 }
 
@@ -159,7 +161,7 @@ impl Scheme for Fra {
     }
 
     #[inline(never)]
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
         let stripes = &self.versions.stripes;
         if command.verb == Verb::Read {
@@ -170,7 +172,7 @@ impl Scheme for Fra {
         } else {
             return self.put_off(command, plan);
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -200,11 +202,11 @@ impl Scheme for Fra {
         self.versions.stripe_of(member, page).map(|stripe| Key(u64::from(stripe)))
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         match self.versions.stripe_of(wanted.member, wanted.command.start) {
             Some(stripe) => self.versions.repair(stripe, None, failed, view, plan),
-            None => Outcome::Lost,
+            None => RepairOutcome::Lost,
         }
     }
 
@@ -221,7 +223,7 @@ impl Scheme for Fra {
         self.versions.is_exposed(page, hazard)
     }
 
-    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         self.versions.covers(|_| None, visit);
     }
 

@@ -27,26 +27,26 @@
 //! caches", FAST 2010: the abstract, and that of the patent. Ours: the window of 1,000 reads, and the
 //! defaults except the 5 % of reads.
 
-use super::hybrid::{self, Parts, extend};
+use super::hybrid::{self, HybridMembers, extend};
 use super::ring::{Ring, of_page};
-use super::{DiskLog, Entry, MemberFacts, Options, Part, RedundancySpec, TriedWith};
+use super::{DiskLog, MemberFacts, OptionsPart, RedundancySpec, SchemeEntry, SchemeOptions, TriedWith};
 use crate::engine::{
-    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, Rhythm, Scheme, Step, Verb,
-    Verdict, View, Why,
+    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, Rhythm, Scheme, Step,
+    Verb, View, Why,
 };
 use crate::kernel::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "griffin",
     summary: "Griffin: a disk caches a drive's writes in a log, which migrates to the drive",
     source: include_str!("griffin.rs"),
-    options: &[Part::of::<DiskLog>(), Part::of::<GriffinOptions>()],
+    options: &[OptionsPart::of::<DiskLog>(), OptionsPart::of::<GriffinOptions>()],
     members: hybrid::not_in_a_drive,
     over_drives: offered,
     tried_with: &[TriedWith { drives: 1, disks: 1, ..TriedWith::BASE }],
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// Options of `griffin`.
@@ -72,7 +72,7 @@ impl Default for GriffinOptions {
 
 /// The number of pages over these members, or a message about missing members.
 fn offered(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
-    let parts = Parts::of(members)?;
+    let parts = HybridMembers::of(members)?;
     if (parts.flash, parts.disks) != (1, 1) || parts.disk_pages == 0 {
         return Err(format!(
             "found {} drives and {} disks; it needs one drive and one disk; for several pairs nest arrays",
@@ -118,8 +118,8 @@ pub struct Griffin {
     damaged: bool,
 }
 
-pub(super) fn build(options: &Options<'_>) -> Griffin {
-    let (parts, redundancy) = (Parts::checked(options), options.redundancy);
+pub(super) fn build(options: &SchemeOptions<'_>) -> Griffin {
+    let (parts, redundancy) = (HybridMembers::checked(options), options.redundancy);
     let own: GriffinOptions = redundancy.read();
     let size = hybrid::pages_of(redundancy.read::<DiskLog>().log_mib, options.page_bytes)
         .clamp(1, parts.disk_pages) as u32;
@@ -176,7 +176,7 @@ impl Griffin {
         }
     }
 
-    fn write(&mut self, command: &Command, plan: &mut Plan) -> Verdict {
+    fn write(&mut self, command: &Command, plan: &mut Plan) -> PlanVerdict {
         let count = u32::from(command.count);
         let caches = command.verb == Verb::Write && !command.flags.has(Flags::BEFORE) && self.answers;
         if !caches {
@@ -186,7 +186,7 @@ impl Griffin {
             self.release();
         }
         if self.log.room() < count {
-            return Verdict::Wait;
+            return PlanVerdict::Wait;
         }
         let plain = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..*command };
         for (at, page) in (0..).zip(command.start.0..command.end()) {
@@ -196,13 +196,13 @@ impl Griffin {
         if self.log.used() >= self.fill {
             self.begin();
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     /// Trims, and writes that are not for the log: nothing of these pages is in the log from then on.
-    fn write_through(&mut self, command: &Command, plan: &mut Plan) -> Verdict {
+    fn write_through(&mut self, command: &Command, plan: &mut Plan) -> PlanVerdict {
         if self.migrates(command) {
-            return Verdict::Wait;
+            return PlanVerdict::Wait;
         }
         let mut newest = true;
         for page in command.start.0..command.end() {
@@ -210,7 +210,7 @@ impl Griffin {
         }
         let flags = if newest { command.flags } else { command.flags.without(Flags::OLD_IN_HAND) };
         plan.push(Step::new(DRIVE, Command { flags, ..*command }, 0));
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     /// Moves the next piece of the log to the drive.
@@ -276,11 +276,11 @@ impl Scheme for Griffin {
         if reads { Lock::Share(READING) } else { Lock::Free }
     }
 
-    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         assert!(command.verb != Verb::Rename, "old versions are kept below, not above");
         if command.verb == Verb::Read {
             self.read(command, plan);
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         self.write(command, plan)
     }

@@ -34,41 +34,42 @@ mod health;
 mod reclaim;
 
 use self::health::Again;
-use super::hybrid::{self, Parts, extend};
-use super::parity::{Fixed, Place, Settling, Stripes, Units, milliseconds};
+use super::hybrid::{self, HybridMembers, extend};
+use super::parity::{Fixed, Settling, StripePart, Stripes, UnitSet, milliseconds};
 use super::ring::{Ring, of_page};
 use super::todo::Todo;
 use super::{
-    DiskLog, Entry, Idle, MemberFacts, Options, Part, Rebuilds, RedundancySpec, Striping, Sums, TriedWith,
+    DiskLog, Idle, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Striping,
+    Sums, TriedWith,
 };
 use crate::engine::{
-    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme,
-    Spare, Step, Unit, Verb, Verdict, View, Why,
+    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm,
+    Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use crate::kernel::{Bits, Span};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "hpda",
     summary: "HPDA: RAID-4 of drives with its parity on a disk, and a log for small writes on two disks",
     source: include_str!("hpda.rs"),
     options: &[
-        Part::of::<Striping>(),
-        Part::of::<Idle>(),
-        Part::of::<DiskLog>(),
-        Part::of::<Sums>(),
-        Part::of::<Rebuilds>(),
+        OptionsPart::of::<Striping>(),
+        OptionsPart::of::<Idle>(),
+        OptionsPart::of::<DiskLog>(),
+        OptionsPart::of::<Sums>(),
+        OptionsPart::of::<Rebuilds>(),
     ],
     members: hybrid::not_in_a_drive,
     data_members: Some(|members, _| members.saturating_sub(2)),
     survives: |_| 1,
     over_drives: offered,
     tried_with: &[TriedWith { drives: 3, disks: 2, ..TriedWith::BASE }],
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// The number of pages over these members, or a message about missing members.
 fn offered(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
-    let parts = Parts::of(members)?;
+    let parts = HybridMembers::of(members)?;
     if parts.flash < 2 || parts.disks != 2 {
         return Err(format!(
             "found {} drives and {} disks; it needs at least 2 drives, for the data, and 2 disks, the \
@@ -111,13 +112,14 @@ pub struct Hpda {
     idle_after: Span,
 }
 
-pub(super) fn build(options: &Options<'_>) -> Hpda {
-    let parts = Parts::checked(options);
+pub(super) fn build(options: &SchemeOptions<'_>) -> Hpda {
+    let parts = HybridMembers::checked(options);
     let disks = &options.array[usize::from(parts.flash)..];
     let most = (disks[0].pages - parts.flash_pages).min(disks[1].pages);
     let asked = hybrid::pages_of(options.redundancy.read::<DiskLog>().log_mib, options.page_bytes);
     let size = most.min(asked.max(u64::from(parts.flash)));
-    let raid4 = Options { members: parts.flash + 1, member_pages: parts.flash_pages, ..options.clone() };
+    let raid4 =
+        SchemeOptions { members: parts.flash + 1, member_pages: parts.flash_pages, ..options.clone() };
     Hpda {
         stripes: Stripes::new(&raid4),
         log: Ring::new(size as u32),
@@ -158,7 +160,7 @@ impl Hpda {
     }
 
     /// Data units of a stripe whose newest version is in the log.
-    fn logged(&self, stripe: u32) -> Units {
+    fn logged(&self, stripe: u32) -> UnitSet {
         self.stripes.units(self.log.pages(), stripe)
     }
 
@@ -183,7 +185,7 @@ impl Hpda {
     }
 
     fn read(&self, command: &Command, view: &View<'_>, plan: &mut Plan) {
-        let Place { seats, first, end } = self.stripes.place(command);
+        let StripePart { seats, first, end } = self.stripes.place(command);
         for (at, index) in (0..).zip(first..end) {
             let number = command.start.plus(u32::from(at));
             let (member, page) = (seats.data(index), seats.page());
@@ -221,7 +223,7 @@ impl Hpda {
     fn write_through(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) {
         let place = self.stripes.place(command);
         let stripe = place.seats.stripe;
-        let older = self.logged(stripe).within(Units::range(place.first, place.end));
+        let older = self.logged(stripe).within(UnitSet::range(place.first, place.end));
         // The contents that the caller supplies are the log's version, which the parity does not cover.
         let flags = if older.is_empty() { command.flags } else { command.flags.without(Flags::OLD_IN_HAND) };
         let command = Command { flags, ..*command };
@@ -266,15 +268,15 @@ impl Scheme for Hpda {
         if self.is_small(command) && self.has_room(command) { Lock::Pass(key) } else { Lock::Hold(key) }
     }
 
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
         if command.verb == Verb::Read {
             self.read(command, view, plan);
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         if !self.is_small(command) {
             self.write_through(command, view, plan);
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         if !self.has_room(command) {
             let (stripes, log) = (&self.stripes, &mut self.log);
@@ -284,11 +286,11 @@ impl Scheme for Hpda {
             let stripe = self.stripe(command.start.0);
             self.recount(stripe, |this| this.append(command, plan));
         } else if self.reclaiming > 0 || self.reclaimable(view).is_some() {
-            return Verdict::Wait;
+            return PlanVerdict::Wait;
         } else {
             self.write_through(command, view, plan);
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -307,7 +309,7 @@ impl Scheme for Hpda {
         }
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         self.stripes.sound = false;
         let wanted = failed[failed.len() - 1];
         let (member, page) = (wanted.member, wanted.command.start);
@@ -317,13 +319,13 @@ impl Scheme for Hpda {
         };
         let tried = |at: &(Member, Page)| failed.iter().any(|step| (step.member, step.command.start) == *at);
         let mut copies = self.at(slot).into_iter().filter(|&(member, page)| view.has(member, page));
-        let Some((other, from)) = copies.find(|at| !tried(at)) else { return Outcome::Lost };
+        let Some((other, from)) = copies.find(|at| !tried(at)) else { return RepairOutcome::Lost };
         plan.push(Step::new(other, wanted.command.over(from, 1), 0));
         if view.alive(member) {
             let back = Command::new(Verb::Write, page, 1).because(Cause::Rebuild);
             plan.push(Step::new(member, back, 0).stage(1).later());
         }
-        Outcome::Planned
+        RepairOutcome::Planned
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
@@ -365,13 +367,13 @@ impl Scheme for Hpda {
         hazard == Hazard::Unit && if self.log.of(page.0).is_some() { in_log() } else { on_drives() }
     }
 
-    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         for stripe in (0..self.stripes.count()).filter(|&stripe| !self.stripes.thin.has(stripe)) {
             self.stripes.cover(&self.stripes.codeword(stripe), visit);
         }
         let both = |page: u32| !self.single.has(page) && !self.lost.has(page);
         for (slot, _) in self.log.live(u32::MAX).filter(|&(_, page)| both(page)) {
-            visit(&self.at(slot).map(|(member, page)| Unit { member, page, role: Role::Plain }));
+            visit(&self.at(slot).map(|(member, page)| StripeUnit { member, page, role: Role::Plain }));
         }
     }
 

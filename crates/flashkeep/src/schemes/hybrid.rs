@@ -1,6 +1,6 @@
 //! The common part of schemes over drives and disks.
 
-use super::{MemberFacts, Options};
+use super::{MemberFacts, SchemeOptions};
 use crate::engine::{Command, Member, Page, Plan, Step};
 
 /// The scheme runs over drives and disks only: a drive has no parts of these kinds.
@@ -15,7 +15,7 @@ pub(super) fn only_over_drives(_: u64, _: Option<u32>, _: &str) -> Result<u32, S
 
 /// The members of an array of drives and disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Parts {
+pub(super) struct HybridMembers {
     /// The number of flash members; they come first.
     pub(super) flash: u8,
     /// The number of disks.
@@ -25,9 +25,9 @@ pub(super) struct Parts {
     pub(super) disk_pages: u64,
 }
 
-impl Parts {
+impl HybridMembers {
     /// Counts the members; an error if their order is wrong.
-    pub(super) fn of(members: &[MemberFacts]) -> Result<Parts, String> {
+    pub(super) fn of(members: &[MemberFacts]) -> Result<HybridMembers, String> {
         let flash = members.iter().take_while(|member| !member.disk).count();
         let (drives, disks) = members.split_at(flash);
         if let Some(late) = disks.iter().position(|member| !member.disk) {
@@ -37,7 +37,7 @@ impl Parts {
             ));
         }
         let least = |members: &[MemberFacts]| members.iter().map(|member| member.pages).min().unwrap_or(0);
-        Ok(Parts {
+        Ok(HybridMembers {
             flash: flash as u8,
             disks: disks.len() as u8,
             flash_pages: least(drives),
@@ -46,8 +46,8 @@ impl Parts {
     }
 
     /// The same for a scheme that has been checked.
-    pub(super) fn checked(options: &Options<'_>) -> Parts {
-        Parts::of(options.array).expect("members were counted when the array was checked")
+    pub(super) fn checked(options: &SchemeOptions<'_>) -> HybridMembers {
+        HybridMembers::of(options.array).expect("members were counted when the array was checked")
     }
 }
 
@@ -86,10 +86,10 @@ mod tests {
             MemberFacts { pages: 90, page_bytes: 4096, disk: true },
         );
         let small = MemberFacts { pages: 8, ..drive };
-        let parts = Parts { flash: 2, disks: 1, flash_pages: 8, disk_pages: 90 };
-        assert_eq!(Parts::of(&[drive, small, disk]), Ok(parts));
+        let parts = HybridMembers { flash: 2, disks: 1, flash_pages: 8, disk_pages: 90 };
+        assert_eq!(HybridMembers::of(&[drive, small, disk]), Ok(parts));
         assert_eq!(
-            Parts::of(&[drive, disk, small]),
+            HybridMembers::of(&[drive, disk, small]),
             Err("member 2 is not a disk but follows one: drives come first, then disks".into())
         );
         assert_eq!(pages_of(1.5, 4096), 384);

@@ -25,28 +25,30 @@
 //! whose abstract says that the number of parities grows with the error rate. The rule, and stripes in
 //! arrival order, are ours.
 
-use super::log::{self, Log, Policy, Reliability, Widths};
-use super::{Entry, Extents, Inside, Members, Options, Part, Rebuilds, RedundancySpec, Sums};
+use super::log::{self, Policy, Reliability, StripeLog, Widths};
+use super::{
+    Extents, Inside, Members, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Sums,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "lifespan",
     summary: "stripes in arrival order, narrower as the flash wears",
     source: include_str!("lifespan.rs"),
     options: &[
-        Part::of::<Inside>(),
-        Part::of::<Extents>(),
-        Part::of::<LifespanOptions>(),
-        Part::of::<Sums>(),
-        Part::of::<Rebuilds>(),
+        OptionsPart::of::<Inside>(),
+        OptionsPart::of::<Extents>(),
+        OptionsPart::of::<LifespanOptions>(),
+        OptionsPart::of::<Sums>(),
+        OptionsPart::of::<Rebuilds>(),
     ],
     members: log::members,
     data_members: Some(data_in_row),
     survives: |_| 1,
     kind: Members::Raw,
     over_drives: |members, redundancy| log::over_drives(members, redundancy, data_in_row),
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// Options of `lifespan`.
@@ -87,14 +89,14 @@ impl Default for LifespanOptions {
 }
 
 /// Stripes that get narrower with wear.
-pub type Lifespan = Log;
+pub type Lifespan = StripeLog;
 
 fn data_in_row(members: u32, redundancy: &RedundancySpec) -> u32 {
     log::data_in_row(members, redundancy.read::<LifespanOptions>().narrowest)
 }
 
-pub(super) fn build(options: &Options<'_>) -> Lifespan {
+pub(super) fn build(options: &SchemeOptions<'_>) -> Lifespan {
     let reliability = Reliability::new(&options.redundancy.read(), options.page_bytes);
     let policy = Policy { timeout: None, widths: Widths::by_wear(options.members, &reliability) };
-    Log::new(options, policy)
+    StripeLog::new(options, policy)
 }

@@ -1,6 +1,6 @@
 //! The number of members that a scheme makes of the available parts.
 
-use super::{Entry, MemberFacts, MemberTerms, Members, OldVersions, RedundancySpec, SCHEMES, Terms};
+use super::{MemberFacts, MemberTerms, Members, OldVersions, RedundancySpec, SCHEMES, SchemeEntry, Terms};
 
 /// The members of a mirror: every group takes the same number of parts.
 pub(super) fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
@@ -17,7 +17,12 @@ pub(super) fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32,
 
 /// The members of stripes with one parity; by default all parts.
 pub(super) fn one_parity(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
-    row(parts, width, level, Row { name: "stripe", least: 3, why: "for two data units and their parity" })
+    row(
+        parts,
+        width,
+        level,
+        MemberNeeds { name: "stripe", least: 3, why: "for two data units and their parity" },
+    )
 }
 
 /// The members of stripes with two parities; by default all parts.
@@ -26,13 +31,13 @@ pub(super) fn two_parities(parts: u64, width: Option<u32>, level: &str) -> Resul
         parts,
         width,
         level,
-        Row { name: "stripe", least: 4, why: "for two data units and their two parities" },
+        MemberNeeds { name: "stripe", least: 4, why: "for two data units and their two parities" },
     )
 }
 
 /// The name of a scheme's members together (for messages), and how many it needs.
 #[derive(Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct MemberNeeds {
     pub(super) name: &'static str,
     pub(super) least: u64,
     /// Why it needs them.
@@ -40,9 +45,9 @@ pub(super) struct Row {
 }
 
 /// Any number of equal members; by default all parts.
-pub(super) fn row(parts: u64, width: Option<u32>, level: &str, row: Row) -> Result<u32, String> {
+pub(super) fn row(parts: u64, width: Option<u32>, level: &str, row: MemberNeeds) -> Result<u32, String> {
     const MOST: u64 = 255;
-    let Row { name, least, why } = row;
+    let MemberNeeds { name, least, why } = row;
     let members = width.map_or(parts, u64::from);
     if members < least {
         let found = match width {
@@ -99,12 +104,12 @@ pub(super) fn over_two_parities(members: &[MemberFacts], _: &RedundancySpec) -> 
 }
 
 /// Schemes that run over drives as they do inside them.
-pub(super) fn anywhere() -> impl Iterator<Item = &'static Entry> {
+pub(super) fn anywhere() -> impl Iterator<Item = &'static SchemeEntry> {
     SCHEMES.iter().filter(|entry| entry.is_for_drives() && entry.kind == Members::Mapped)
 }
 
 /// Their names in a sentence.
-pub(super) fn listed(schemes: impl Iterator<Item = &'static Entry>, quote: &str, word: &str) -> String {
+pub(super) fn listed(schemes: impl Iterator<Item = &'static SchemeEntry>, quote: &str, word: &str) -> String {
     let mut names: Vec<String> = schemes.map(|entry| format!("{quote}{}{quote}", entry.name)).collect();
     let last = names.pop().unwrap_or_default();
     if names.is_empty() { last } else { format!("{} {word} {last}", names.join(", ")) }

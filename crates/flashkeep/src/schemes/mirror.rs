@@ -30,20 +30,24 @@
 //! not say when a write is done; waiting for all copies is RAID-1's rule.
 
 use super::todo::Todo;
-use super::{Entry, Inside, Options, Part, Rebuilds, Recovers, TriedWith, members};
+use super::{Inside, OptionsPart, Rebuilds, Recovers, SchemeEntry, SchemeOptions, TriedWith, members};
 use crate::engine::{
-    Cause, Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Role, Scheme, Spare, Step, Tell,
-    Unit, Verb, Verdict, View, Why,
+    Cause, Change, Command, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Role, Scheme,
+    Spare, Step, StripeUnit, Tell, Verb, View, Why,
 };
 use crate::kernel::Bits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "mirror",
     summary: "SIRF-1: every page once on each group of channels, chips or dies",
     source: include_str!("mirror.rs"),
-    options: &[Part::of::<Inside>(), Part::of::<MirrorOptions>(), Part::of::<Rebuilds>()],
+    options: &[
+        OptionsPart::of::<Inside>(),
+        OptionsPart::of::<MirrorOptions>(),
+        OptionsPart::of::<Rebuilds>(),
+    ],
     members: members::groups,
     survives: |members| members - 1,
     over_drives: members::mirrored,
@@ -55,7 +59,7 @@ pub(super) const ENTRY: Entry = Entry {
         TriedWith { parts: 2, drives: 3, ..TriedWith::BASE },
         TriedWith { parts: 3, drives: 3, set: &["redundancy.width=3"], ..TriedWith::BASE },
     ],
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// Options of mirrors.
@@ -135,7 +139,7 @@ struct Doubt {
 impl Mirror {
     /// A mirror over the given members.
     #[must_use]
-    pub fn new(options: &Options<'_>) -> Self {
+    pub fn new(options: &SchemeOptions<'_>) -> Self {
         let own: MirrorOptions = options.redundancy.read();
         let tell = match own.acknowledge {
             MirrorAcknowledge::All => Tell::All,
@@ -240,7 +244,7 @@ fn lacks(member: Member, page: Page, there: bool, view: &View<'_>) -> bool {
     view.alive(member) && !view.has(member, page) && (there || view.holds(member, page))
 }
 
-pub(super) fn build(options: &Options<'_>) -> Mirror {
+pub(super) fn build(options: &SchemeOptions<'_>) -> Mirror {
     Mirror::new(options)
 }
 
@@ -269,14 +273,14 @@ impl Scheme for Mirror {
         (0..self.groups).for_each(|group| tell(Member(group), page));
     }
 
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         if command.verb == Verb::Read {
             for n in 0..command.count {
                 let page = command.start.plus(u32::from(n));
                 let member = self.reader(command, page, view, plan);
                 plan.push(Step::new(member, command.over(page, 1), n));
             }
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         for group in 0..self.groups {
             let copy = group > 0 && command.cause == Cause::Host;
@@ -291,7 +295,7 @@ impl Scheme for Mirror {
                 self.copies.write(page, writes, self.groups, alive);
             }
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -324,16 +328,16 @@ impl Scheme for Mirror {
         false
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let tried = |member: &Member| failed.iter().any(|step| step.member == *member);
         let Some(other) =
             self.having(wanted.command.start, wanted.member, view).find(|member| !tried(member))
         else {
-            return Outcome::Lost;
+            return RepairOutcome::Lost;
         };
         plan.push(Step::new(other, wanted.command, 0));
-        Outcome::Planned
+        RepairOutcome::Planned
     }
 
     fn passes_parts(&self) -> bool {
@@ -358,11 +362,11 @@ impl Scheme for Mirror {
         hazard == Hazard::Unit && self.copies.thin.has(page.0)
     }
 
-    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         let mut units = Vec::new();
         for page in (0..self.pages as u32).map(Page).filter(|page| !self.copies.thin.has(page.0)) {
             units.clear();
-            units.extend((0..self.groups).map(|group| Unit {
+            units.extend((0..self.groups).map(|group| StripeUnit {
                 member: Member(group),
                 page,
                 role: Role::Plain,

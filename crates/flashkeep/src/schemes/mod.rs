@@ -3,12 +3,12 @@
 //! The enum, the dispatch, the names in messages, the checks and the manual pages are all derived from the table.
 
 use crate::engine::{
-    Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step, Unit,
-    Verdict, View, Why,
+    Change, Command, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Scheme,
+    Spare, Step, StripeUnit, View, Why,
 };
 
 use crate::blocks::Policies;
-use crate::figures::{self, Shape};
+use crate::figures::{self, FigureShape};
 use crate::kernel::head_comment;
 use crate::mapping::Mapping;
 use schemars::SchemaGenerator;
@@ -51,14 +51,14 @@ pub use griffin::Griffin;
 pub use hpda::Hpda;
 pub use i_cash::ICash;
 pub use lifespan::Lifespan;
-pub use log::{Log, least_groups};
+pub use log::{StripeLog, least_groups};
 pub use mirror::{Mirror, MirrorAcknowledge, ReadPolicy};
 pub use none::Plain;
 pub use options::{
     DiskLog, Extents, Groups, Idle, Incomplete, Incompletes, Inside, NvramOptions, NvramPrice, OldVersions,
-    Part, Rebuilds, RedundancySpec, Striping, Sums,
+    OptionsPart, Rebuilds, RedundancySpec, Striping, Sums,
 };
-pub use parity::{Fixed, Layout, Parity, Rotated, Split, Weighted};
+pub use parity::{Fixed, Parity, ParityLayout, Rotated, Split, Weighted};
 pub use ppc::Ppc;
 pub use raid4::Raid4;
 pub use raid5::Raid5;
@@ -67,13 +67,13 @@ pub use shares::{SHARES_OF, Shares};
 pub use spd_raid4::SpdRaid4;
 
 /// The sections that schemes add to the summary.
-pub(crate) fn figures() -> Vec<figures::Entry> {
-    let section = |scheme: &Entry| {
+pub(crate) fn figures() -> Vec<figures::FigureEntry> {
+    let section = |scheme: &SchemeEntry| {
         let shape = (scheme.figures?)();
-        let about = if let Shape::Group(group) = &shape { group.about } else { "" };
+        let about = if let FigureShape::Group(group) = &shape { group.about } else { "" };
         let about = format!("{}; only with the scheme `{}`.", about.trim_end_matches('.'), scheme.name);
         let (name, figure, shape) = (scheme.name.into(), figures::plain(), shape.optional());
-        Some(figures::Entry { name, about: about.into(), figure, shape })
+        Some(figures::FigureEntry { name, about: about.into(), figure, shape })
     };
     SCHEMES.iter().filter_map(section).collect()
 }
@@ -91,7 +91,7 @@ pub struct MemberFacts {
 
 /// The parameters from which a scheme is built.
 #[derive(Clone, Debug)]
-pub struct Options<'a> {
+pub struct SchemeOptions<'a> {
     /// The keys of the drive file.
     pub redundancy: &'a RedundancySpec,
     /// Pages that each member offers.
@@ -199,9 +199,9 @@ impl TriedWith {
 }
 
 /// A scheme's line in the table: its capabilities, and everything that is known before it is built. Fields that the
-/// file of a scheme does not set are those of [`Entry::BASE`].
+/// file of a scheme does not set are those of [`SchemeEntry::BASE`].
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct SchemeEntry {
     /// Its name.
     pub name: &'static str,
     /// One line about it.
@@ -210,7 +210,7 @@ pub struct Entry {
     source: &'static str,
     /// The parts of its options. The scheme works inside drives if [`Inside`] is among them, and computes parity if
     /// [`Sums`] is.
-    options: &'static [Part],
+    options: &'static [OptionsPart],
     /// The number of members over `parts` parts of the level, if the user asks for `width` members; or a message why it
     /// is not possible. `level` is the level's name for the message.
     pub members: fn(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String>,
@@ -253,14 +253,14 @@ pub struct Entry {
     pub tried_with: &'static [TriedWith],
     /// The shape of its own section of the summary, which [`Scheme::figures`] returns and whose key is the scheme's
     /// name.
-    pub figures: Option<fn() -> Shape>,
+    pub figures: Option<fn() -> FigureShape>,
     /// Cost and life over such members; none without a formula.
     pub formula: fn(members: &[MemberTerms]) -> Option<Terms>,
 }
 
-impl Entry {
+impl SchemeEntry {
     /// The defaults.
-    const BASE: Entry = Entry {
+    const BASE: SchemeEntry = SchemeEntry {
         name: "",
         summary: "",
         source: "",
@@ -296,7 +296,7 @@ impl Entry {
     /// Whether this part is among its options.
     #[must_use]
     pub fn has<T: 'static>(&self) -> bool {
-        self.options.iter().any(Part::is::<T>)
+        self.options.iter().any(OptionsPart::is::<T>)
     }
 
     /// The capacity inside a drive, of members that offer `each`.
@@ -343,8 +343,8 @@ impl Entry {
     }
 
     /// The parts of its options that apply over drives, or inside one.
-    fn parts(&self, over_drives: bool) -> Vec<&'static Part> {
-        let other = |part: &&Part| match over_drives {
+    fn parts(&self, over_drives: bool) -> Vec<&'static OptionsPart> {
+        let other = |part: &&OptionsPart| match over_drives {
             true => part.is::<Inside>(),
             false => part.is::<Striping>() || part.is::<Extents>(),
         };
@@ -355,9 +355,9 @@ impl Entry {
     }
 }
 
-const GROUPS: Part = Part::of::<Groups>();
+const GROUPS: OptionsPart = OptionsPart::of::<Groups>();
 
-impl std::fmt::Debug for Entry {
+impl std::fmt::Debug for SchemeEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
     }
@@ -366,7 +366,7 @@ impl std::fmt::Debug for Entry {
 /// No redundancy over one member of this many pages.
 #[must_use]
 pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
-    let options = Options {
+    let options = SchemeOptions {
         redundancy,
         member_pages: pages,
         members: 1,
@@ -395,7 +395,7 @@ pub fn anywhere() -> String {
 }
 
 /// The schemes that work inside drives.
-pub fn for_drives() -> impl Iterator<Item = &'static Entry> {
+pub fn for_drives() -> impl Iterator<Item = &'static SchemeEntry> {
     SCHEMES.iter().filter(|entry| entry.is_for_drives())
 }
 
@@ -407,7 +407,7 @@ pub fn names() -> Vec<&'static str> {
 
 /// The scheme of that name.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static Entry> {
+pub fn named(name: &str) -> Option<&'static SchemeEntry> {
     SCHEMES.iter().find(|entry| entry.name == name)
 }
 
@@ -424,7 +424,7 @@ impl Any {
 
     /// The log, if the scheme is log-structured.
     #[must_use]
-    pub fn log(&self) -> Option<&Log> {
+    pub fn log(&self) -> Option<&StripeLog> {
         match self {
             Any::Ds(log) | Any::Dvs(log) | Any::Lifespan(log) => Some(log),
             _ => None,
@@ -432,7 +432,7 @@ impl Any {
     }
 
     /// The same, mutable.
-    pub fn log_mut(&mut self) -> Option<&mut Log> {
+    pub fn log_mut(&mut self) -> Option<&mut StripeLog> {
         match self {
             Any::Ds(log) | Any::Dvs(log) | Any::Lifespan(log) => Some(log),
             _ => None,
@@ -451,11 +451,11 @@ macro_rules! schemes {
         }
 
         /// The table of schemes.
-        pub const SCHEMES: &[Entry] = &[$($module::ENTRY,)*];
+        pub const SCHEMES: &[SchemeEntry] = &[$($module::ENTRY,)*];
 
         /// Builds the scheme that `options` name; none if there is no such scheme, which the caller has checked.
         #[must_use]
-        pub fn build(options: &Options<'_>) -> Option<Any> {
+        pub fn build(options: &SchemeOptions<'_>) -> Option<Any> {
             let name = options.redundancy.scheme.as_str();
             $(if name == $module::ENTRY.name {
                 return Some(Any::$variant($module::build(options)));
@@ -486,7 +486,7 @@ macro_rules! schemes {
             #[inline(always)]
             fn lock(&self, c: &Command) -> Lock { match self { $(Any::$variant(s) => s.lock(c),)* Any::Mapped(s) => s.lock(c) } }
             #[inline(always)]
-            fn plan(&mut self, c: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+            fn plan(&mut self, c: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
                 match self { $(Any::$variant(s) => s.plan(c, view, plan),)* Any::Mapped(s) => s.plan(c, view, plan) }
             }
             fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -495,7 +495,7 @@ macro_rules! schemes {
             fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
                 match self { $(Any::$variant(s) => s.repair_key(member, page),)* Any::Mapped(s) => s.repair_key(member, page) }
             }
-            fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+            fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
                 match self { $(Any::$variant(s) => s.repair(failed, view, plan),)* Any::Mapped(s) => s.repair(failed, view, plan) }
             }
             fn owner(&self, member: Member, page: Page) -> Option<Page> {
@@ -512,7 +512,7 @@ macro_rules! schemes {
             fn figures(&self) -> Option<serde_json::Value> {
                 match self { $(Any::$variant(s) => s.figures(),)* Any::Mapped(s) => s.figures() }
             }
-            fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+            fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
                 match self { $(Any::$variant(s) => s.covers(visit),)* Any::Mapped(s) => s.covers(visit) }
             }
             #[inline]

@@ -16,21 +16,21 @@
 //! The baseline. With a static allocation it is the RAID-0 of Kim, Lee, Choi, Lee and Noh, "Enhancing SSD
 //! reliability through efficient RAID support".
 
-use super::{Entry, Options, Part, Recovers, Striping, members};
-use crate::engine::{Change, Command, Hazard, Member, Page, Plan, Scheme, Step, Verdict, View};
+use super::{OptionsPart, Recovers, SchemeEntry, SchemeOptions, Striping, members};
+use crate::engine::{Change, Command, Hazard, Member, Page, Plan, PlanVerdict, Scheme, Step, View};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "none",
     summary: "no redundancy: every page once, placed by ftl.allocation",
     source: include_str!("none.rs"),
-    options: &[Part::of::<Striping>()],
+    options: &[OptionsPart::of::<Striping>()],
     members: |_, _, _| Ok(1),
     over_drives: members::striped,
     plain: true,
     concatenates: true,
     recovers: Recovers::Always,
     formula: members::as_its_members,
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// No redundancy.
@@ -49,7 +49,7 @@ pub struct Plain {
 impl Plain {
     /// No redundancy over the given members.
     #[must_use]
-    pub fn new(options: &Options<'_>) -> Self {
+    pub fn new(options: &SchemeOptions<'_>) -> Self {
         let (pages, members) = (options.member_pages, u32::from(options.members));
         let unit = if options.unit_pages == 0 { pages as u32 } else { options.unit_pages };
         Plain { pages, members, unit, damaged: false }
@@ -65,7 +65,7 @@ impl Plain {
     }
 }
 
-pub(super) fn build(options: &Options<'_>) -> Plain {
+pub(super) fn build(options: &SchemeOptions<'_>) -> Plain {
     Plain::new(options)
 }
 
@@ -81,10 +81,10 @@ impl Scheme for Plain {
     }
 
     #[inline]
-    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         if self.members == 1 {
             plan.push(Step::new(Member(0), *command, 0));
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         let mut at = 0;
         while at < command.count {
@@ -94,7 +94,7 @@ impl Scheme for Plain {
             plan.push(Step::new(member, command.over(page, count), at));
             at += count;
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     /// There is nothing to compare with.

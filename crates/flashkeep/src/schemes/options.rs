@@ -73,7 +73,7 @@ impl RedundancySpec {
     }
 
     /// Replaces all options by those of these parts, with defaults for missing ones.
-    pub(super) fn keep(&mut self, parts: &[&Part]) {
+    pub(super) fn keep(&mut self, parts: &[&OptionsPart]) {
         let values = parts.iter().flat_map(|part| (part.values)(&self.options));
         self.options = Value::Object(values.collect());
     }
@@ -100,7 +100,7 @@ impl JsonSchema for RedundancySpec {
                 continue;
             }
             known.push((part.id)());
-            let same = |other: &Part| (other.id)() == (part.id)();
+            let same = |other: &OptionsPart| (other.id)() == (part.id)();
             let schemes: Vec<_> = SCHEMES.iter().filter(|entry| entry.options.iter().any(same)).collect();
             let schemes: Value = schemes.into_iter().map(|entry| entry.name).collect();
             for (key, mut schema) in part.properties(generator) {
@@ -119,17 +119,17 @@ impl JsonSchema for RedundancySpec {
 
 /// A part of a scheme's options: the keys of a struct.
 #[derive(Clone, Copy)]
-pub struct Part {
+pub struct OptionsPart {
     id: fn() -> TypeId,
     schema: fn(&mut SchemaGenerator) -> Schema,
     /// Its values among all options, with defaults for missing ones.
     values: fn(&Value) -> Map<String, Value>,
 }
 
-impl Part {
+impl OptionsPart {
     /// The part that this struct is.
-    pub(super) const fn of<T: JsonSchema + Serialize + DeserializeOwned + 'static>() -> Part {
-        Part { id: TypeId::of::<T>, schema: T::json_schema, values: values::<T> }
+    pub(super) const fn of<T: JsonSchema + Serialize + DeserializeOwned + 'static>() -> OptionsPart {
+        OptionsPart { id: TypeId::of::<T>, schema: T::json_schema, values: values::<T> }
     }
 
     /// Whether it is the part of that struct.

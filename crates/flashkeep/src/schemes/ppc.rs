@@ -31,27 +31,30 @@
 //! There, GC may not erase an old version before the commit; here it moves the version, unless it is told to
 //! commit.
 
-use super::parity::{Settling, Units, Versions, fetch, read_old};
-use super::{Entry, Inside, Members, NvramOptions, OldVersions, Options, Part, Rebuilds, Sums, members};
+use super::parity::{Settling, UnitSet, Versions, fetch, read_old};
+use super::{
+    Inside, Members, NvramOptions, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums,
+    members,
+};
 use crate::engine::{
-    Cause, Change, Command, FixedMap, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Role, Scheme,
-    Spare, Step, Unit, Verb, Verdict, View, Why,
+    Cause, Change, Command, FixedMap, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict,
+    RepairOutcome, Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "ppc",
     summary: "PPC: one parity; partial parities of new data are in a non-volatile memory until they are \
               committed",
     source: include_str!("ppc.rs"),
     options: &[
-        Part::of::<Inside>(),
-        Part::of::<OldVersions>(),
-        Part::of::<NvramOptions>(),
-        Part::of::<PpcOptions>(),
-        Part::of::<Sums>(),
-        Part::of::<Rebuilds>(),
+        OptionsPart::of::<Inside>(),
+        OptionsPart::of::<OldVersions>(),
+        OptionsPart::of::<NvramOptions>(),
+        OptionsPart::of::<PpcOptions>(),
+        OptionsPart::of::<Sums>(),
+        OptionsPart::of::<Rebuilds>(),
     ],
     members: members::one_parity,
     data_members: Some(|members, _| members - 1),
@@ -60,7 +63,7 @@ pub(super) const ENTRY: Entry = Entry {
     memory: true,
     over_drives: members::with_old_versions,
     told_of_moves: |redundancy| redundancy.read::<PpcOptions>().commit_on_collection,
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// Options of `ppc`.
@@ -88,7 +91,7 @@ pub struct Ppc {
 impl Ppc {
     /// Partial parity over the given members, with the memory as the last one.
     #[must_use]
-    pub fn new(options: &Options<'_>) -> Self {
+    pub fn new(options: &SchemeOptions<'_>) -> Self {
         Ppc {
             versions: Versions::new(options),
             entries: Entries::new(options.memory_pages),
@@ -123,22 +126,22 @@ impl Ppc {
         configured && view.alive(self.memory()) && self.partial(stripe).is_none_or(has)
     }
 
-    fn write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let place = self.versions.stripes.place(command);
         let touch = self.versions.stripes.touch(command, place);
         let stripe = place.seats.stripe;
         if touch.touched.is_empty() {
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         if command.flags.has(Flags::BEFORE) || !self.is_usable(stripe, view) {
             self.versions.write_through(command, place, self.partial(stripe), view, plan);
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         if !self.versions.can_keep(place, self.versions.known(stripe, &touch)) {
-            return Verdict::Wait;
+            return PlanVerdict::Wait;
         }
         let known = self.entries.of(stripe).is_some();
-        let Some(slot) = self.entries.renew(stripe) else { return Verdict::Wait };
+        let Some(slot) = self.entries.renew(stripe) else { return PlanVerdict::Wait };
         let (memory, slot) = (self.memory(), Page(slot));
         if known {
             plan.push(Step::fetch(memory, slot, Role::P, Cause::PartialParity));
@@ -152,7 +155,7 @@ impl Ppc {
         let touched = touch.touched;
         let settling = Settling { touched, trims, puts_off: true, partial_before, ..Settling::default() };
         self.versions.stripes.settling.insert(stripe, settling);
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     /// Writes a stripe's parity from what the memory has of it, and drops that.
@@ -170,7 +173,7 @@ impl Ppc {
             let (member, page) = word.at(role);
             if view.has(member, page) { 1 } else { REPAIR }
         };
-        let all = |units: Units| units.iter().map(|index| cost(Role::Data(index))).sum::<u32>();
+        let all = |units: UnitSet| units.iter().map(|index| cost(Role::Data(index))).sum::<u32>();
         if !word.units.is_empty() && cost(Role::P) + all(old) <= all(rest) {
             let roles = old.iter().map(Role::Data).chain([Role::P]);
             roles.for_each(|role| plan.push(word.fetch(role, Cause::Parity)));
@@ -218,7 +221,7 @@ impl Ppc {
     }
 }
 
-pub(super) fn build(options: &Options<'_>) -> Ppc {
+pub(super) fn build(options: &SchemeOptions<'_>) -> Ppc {
     Ppc::new(options)
 }
 
@@ -247,14 +250,14 @@ impl Scheme for Ppc {
     }
 
     #[inline(never)]
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
         if command.verb != Verb::Read {
             return self.write(command, view, plan);
         }
         let stripes = &self.versions.stripes;
         stripes.read(command, stripes.place(command), view, plan);
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -273,11 +276,11 @@ impl Scheme for Ppc {
         self.stripe_of(member, page).map(|stripe| Key(u64::from(stripe)))
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         match self.stripe_of(wanted.member, wanted.command.start) {
             Some(stripe) => self.versions.repair(stripe, self.partial(stripe), failed, view, plan),
-            None => Outcome::Lost,
+            None => RepairOutcome::Lost,
         }
     }
 
@@ -294,7 +297,7 @@ impl Scheme for Ppc {
         self.versions.is_exposed(page, hazard)
     }
 
-    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         self.versions.covers(|stripe| self.partial(stripe), visit);
     }
 
@@ -356,7 +359,7 @@ impl Scheme for Ppc {
 struct Entries {
     capacity: u32,
     /// A page of the memory each; grown as they are used.
-    slots: Vec<Slot>,
+    slots: Vec<ParityCacheSlot>,
     free: Vec<u32>,
     of: FixedMap<u32, u32>,
     newest: u32,
@@ -365,7 +368,7 @@ struct Entries {
 
 /// An entry of the memory.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Slot {
+struct ParityCacheSlot {
     stripe: u32,
     newer: u32,
     older: u32,
@@ -405,7 +408,7 @@ impl Entries {
             None => self.claim(stripe)?,
         };
         let older = std::mem::replace(&mut self.newest, slot);
-        self.slots[slot as usize] = Slot { stripe, newer: NONE, older };
+        self.slots[slot as usize] = ParityCacheSlot { stripe, newer: NONE, older };
         match self.slots.get_mut(older as usize) {
             Some(older) => older.newer = slot,
             None => self.oldest = slot,
@@ -417,7 +420,7 @@ impl Entries {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None if (self.slots.len() as u32) < self.capacity => {
-                self.slots.push(Slot { stripe, newer: NONE, older: NONE });
+                self.slots.push(ParityCacheSlot { stripe, newer: NONE, older: NONE });
                 self.slots.len() as u32 - 1
             }
             None => return None,
@@ -427,7 +430,7 @@ impl Entries {
     }
 
     fn unlink(&mut self, slot: u32) {
-        let Slot { newer, older, .. } = self.slots[slot as usize];
+        let ParityCacheSlot { newer, older, .. } = self.slots[slot as usize];
         match self.slots.get_mut(newer as usize) {
             Some(newer) => newer.older = older,
             None => self.newest = older,

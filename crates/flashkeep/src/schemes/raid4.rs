@@ -23,9 +23,9 @@
 //! Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988.
 
 use super::parity::{self, Fixed, Parity};
-use super::{Entry, Options};
+use super::{SchemeEntry, SchemeOptions};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "raid4",
     summary: "RAID-4: one parity, on the last member",
     source: include_str!("raid4.rs"),
@@ -35,6 +35,6 @@ pub(super) const ENTRY: Entry = Entry {
 /// One parity, on the last member.
 pub type Raid4 = Parity<Fixed>;
 
-pub(super) fn build(options: &Options<'_>) -> Raid4 {
+pub(super) fn build(options: &SchemeOptions<'_>) -> Raid4 {
     Raid4::new(options)
 }

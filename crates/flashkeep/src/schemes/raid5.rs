@@ -27,9 +27,9 @@
 //! and whose stripes wait until they are full.
 
 use super::parity::{self, Parity, Rotated};
-use super::{Entry, Options, TriedWith, members};
+use super::{SchemeEntry, SchemeOptions, TriedWith, members};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "raid5",
     summary: "RAID-5: one parity, rotating over the members",
     source: include_str!("raid5.rs"),
@@ -41,6 +41,6 @@ pub(super) const ENTRY: Entry = Entry {
 /// One parity, rotated.
 pub type Raid5 = Parity<Rotated<1>>;
 
-pub(super) fn build(options: &Options<'_>) -> Raid5 {
+pub(super) fn build(options: &SchemeOptions<'_>) -> Raid5 {
     Raid5::new(options)
 }

@@ -19,9 +19,9 @@
 //! Anvin, "The mathematics of RAID-6", 2004.
 
 use super::parity::{self, Parity, Rotated};
-use super::{Entry, Options, members};
+use super::{SchemeEntry, SchemeOptions, members};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "raid6",
     summary: "RAID-6: two parities, rotating over the members",
     source: include_str!("raid6.rs"),
@@ -36,6 +36,6 @@ pub(super) const ENTRY: Entry = Entry {
 /// Two parities, rotated.
 pub type Raid6 = Parity<Rotated<2>>;
 
-pub(super) fn build(options: &Options<'_>) -> Raid6 {
+pub(super) fn build(options: &SchemeOptions<'_>) -> Raid6 {
     Raid6::new(options)
 }

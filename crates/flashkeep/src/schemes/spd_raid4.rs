@@ -22,22 +22,23 @@
 use super::hybrid;
 use super::parity::{Parity, Split};
 use super::{
-    Entry, Idle, Incompletes, MemberFacts, Options, Part, Rebuilds, RedundancySpec, Striping, Sums, TriedWith,
+    Idle, Incompletes, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions,
+    Striping, Sums, TriedWith,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "spd-raid4",
     summary: "SPD-RAID4: one parity, on several small drives in turn",
     source: include_str!("spd_raid4.rs"),
     options: &[
-        Part::of::<Striping>(),
-        Part::of::<SplitOptions>(),
-        Part::of::<Incompletes>(),
-        Part::of::<Idle>(),
-        Part::of::<Sums>(),
-        Part::of::<Rebuilds>(),
+        OptionsPart::of::<Striping>(),
+        OptionsPart::of::<SplitOptions>(),
+        OptionsPart::of::<Incompletes>(),
+        OptionsPart::of::<Idle>(),
+        OptionsPart::of::<Sums>(),
+        OptionsPart::of::<Rebuilds>(),
     ],
     members: hybrid::only_over_drives,
     data_members: Some(|members, redundancy| {
@@ -46,7 +47,7 @@ pub(super) const ENTRY: Entry = Entry {
     survives: |_| 1,
     over_drives: offered,
     tried_with: &[TriedWith { drives: 6, ..TriedWith::BASE }],
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// Options of `spd-raid4`.
@@ -86,8 +87,8 @@ fn stripes(data: &[MemberFacts], parity: &[MemberFacts]) -> u64 {
 /// One parity, on several members in turn.
 pub type SpdRaid4 = Parity<Split>;
 
-pub(super) fn build(options: &Options<'_>) -> SpdRaid4 {
+pub(super) fn build(options: &SchemeOptions<'_>) -> SpdRaid4 {
     let data = options.array.len() - options.redundancy.read::<SplitOptions>().parity_drives as usize;
     let (data, parity) = options.array.split_at(data);
-    SpdRaid4::new(&Options { member_pages: stripes(data, parity), ..options.clone() })
+    SpdRaid4::new(&SchemeOptions { member_pages: stripes(data, parity), ..options.clone() })
 }

@@ -2,7 +2,7 @@
 
 use super::age_blocks::AgedBlocks;
 use super::{Device, PREPARED, Simulation, Stop};
-use crate::buffer::{Below, Existing};
+use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
 use crate::engine::{Contents, LeafId, NodeId, Page, Scheme};
 use crate::error::{DriveError, Error};
@@ -56,7 +56,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 drive.and_then(|drive| Some((drive, drive.ageing(start.existing)?)))
             {
                 valid |= wish.valid_ppm > 0;
-                if drive.map().below == mapping::Below::Blocks {
+                if drive.map().below == mapping::BackendKind::Blocks {
                     blocks = Some(AgedBlocks::new(drive, model, wish));
                     continue;
                 }
@@ -210,7 +210,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     fn programs(&self) -> u64 {
-        self.device.body.counters().total(crate::drive::Kind::Program)
+        self.device.body.counters().total(crate::drive::OpKind::Program)
     }
 
     /// Writes runs of `size` pages that start anywhere at a multiple of it.
@@ -250,7 +250,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let now = self.clock.now;
         let Device { engine, body, buffer, .. } = &mut self.device;
         let mut nothing = Vec::new();
-        let mut below = Below { engine, leaves: body, now, request, expected: &mut nothing };
+        let mut below = HostContext { engine, leaves: body, now, request, expected: &mut nothing };
         buffer.write_run(first, count, &mut below);
         self.end_preparation(request);
     }

@@ -8,7 +8,7 @@ use crate::devices::Body;
 use crate::engine::{Command, Contents, Flags, NodeId, Verb};
 use crate::ftl::ageing::{Model, Wish, valid_places};
 use crate::kernel::Bits;
-use crate::schemes::Log;
+use crate::schemes::StripeLog;
 use flashkeep_trace::random::Random;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
@@ -73,7 +73,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         None
     }
 
-    fn log_mut(&mut self) -> &mut Log {
+    fn log_mut(&mut self) -> &mut StripeLog {
         self.device.engine.scheme_mut(NodeId::ROOT).log_mut().expect("a log, as was asked before")
     }
 

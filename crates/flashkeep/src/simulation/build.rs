@@ -1,14 +1,14 @@
 //! Builds the flash of a resolved drive and its redundancy tree.
 
 use crate::config::Resolved;
-use crate::device::port::{Evict, Parts, PortOptions, ps_per_sector};
-use crate::devices::{Device, DeviceSet};
+use crate::device::port::{Evict, PartialPages, PortOptions, ps_per_sector};
+use crate::devices::{AnyDevice, DeviceSet};
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, LeafKind, Nvram};
-use crate::engine::{Contents, Controller, LeafId, Level, Scheme, Tree, Units};
+use crate::engine::{ChunkOrder, Contents, Controller, LeafId, Scheme, Tree, TreeLevel};
 use crate::flash::{Domain, Geometry, PlaneId};
 use crate::kernel::Span;
-use crate::mapping::{self, Below};
+use crate::mapping::{self, BackendKind};
 use crate::schemes::{self, Any, Members, NvramOptions, Rebuilds, Sums};
 use std::ops::Range;
 
@@ -57,7 +57,7 @@ fn build_drive<C: Contents>(drive: &Resolved, seed: u64, numbered: bool) -> Buil
     let groups = narrow(drive.part_pages()) / group_pages;
     let raw = scheme.kind == Members::Raw;
     debug_assert!(!raw || u64::from(groups) >= schemes::least_groups(u64::from(pages), group_pages));
-    let options = schemes::Options {
+    let options = schemes::SchemeOptions {
         redundancy,
         member_pages: u64::from(pages),
         members: drive.members() as u8,
@@ -101,10 +101,10 @@ fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
     let (pages, shadow) = (narrow(drive.member_pages()), narrow(drive.shadow_pages()));
     let notify_leaving = shadow > 0 && (drive.scheme().told_of_moves)(&drive.spec.redundancy);
     let (map, tables) = (drive.map(), narrow(drive.translation_pages()));
-    let notify_moves = map.below == Below::Mapped;
+    let notify_moves = map.below == BackendKind::Mapped;
     let kind = match drive.scheme().kind {
         Members::Raw => LeafKind::Raw,
-        _ if map.below == Below::Blocks => LeafKind::Blocks,
+        _ if map.below == BackendKind::Blocks => LeafKind::Blocks,
         Members::Mapped | Members::Shadowed => {
             // Hidden addresses lie between those of data and those of tables.
             let (pages, shadow) = if shadow > 0 { (pages, shadow + tables) } else { (pages + tables, 0) };
@@ -132,7 +132,7 @@ pub fn build_array<C: Contents>(array: &Resolved, seed: u64) -> Built<DeviceSet<
 /// The parts built so far.
 struct Stock<C> {
     seed: u64,
-    devices: Vec<(Device<C>, u16)>,
+    devices: Vec<(AnyDevice<C>, u16)>,
     plots: Vec<Plot>,
     leaves: u16,
 }
@@ -142,7 +142,7 @@ impl<C: Contents> Stock<C> {
     /// for parts of pages, and whether its pages have the host's numbers.
     fn take_in(&mut self, drive: &Resolved, path: &[u32], parts: bool, numbered: bool) -> Tree<Any> {
         if let Some(disk) = drive.disk() {
-            let disk = Device::Disk(Box::new(Disk::new(disk, LeafId(0), self.seed(path))));
+            let disk = AnyDevice::Disk(Box::new(Disk::new(disk, LeafId(0), self.seed(path))));
             let leaf = self.put(disk, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
             let tree = Tree::Leaf(LeafId(leaf));
             // The link of a lone drive belongs to the simulation.
@@ -154,7 +154,7 @@ impl<C: Contents> Stock<C> {
         let facts = drive.used_facts();
         let memory_pages = narrow(drive.memory_pages());
         let (member_pages, hidden) = drive.scheme().divide_members(&facts, &drive.spec.redundancy);
-        let options = schemes::Options {
+        let options = schemes::SchemeOptions {
             redundancy: &drive.spec.redundancy,
             member_pages,
             members: facts.len() as u8,
@@ -179,14 +179,14 @@ impl<C: Contents> Stock<C> {
             "a scheme offers what its table line declares"
         );
         let on_top = path.is_empty();
-        let passes = parts_over(Some(&root), on_top || parts) == Parts::PassOn;
+        let passes = parts_over(Some(&root), on_top || parts) == PartialPages::PassOn;
         let mut members = Vec::with_capacity(drive.array.len());
         for (number, member) in (0..).zip(&drive.array) {
             let numbered = numbered && drive.passes_numbers();
             members.push(self.take_in(member, &[path, &[number]].concat(), passes, numbered));
         }
         if drive.scheme().memory {
-            let memory = Device::Memory(Nvram::new(memory_pages, latency(drive)));
+            let memory = AnyDevice::Memory(Nvram::new(memory_pages, latency(drive)));
             let leaf = self.put(memory, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
             members.push(Tree::Leaf(LeafId(leaf)));
         }
@@ -194,8 +194,8 @@ impl<C: Contents> Stock<C> {
             return Tree::Node(root, members);
         }
         let [unit, data] = drive.units();
-        let level = Level {
-            units: Units::new(unit, data),
+        let level = TreeLevel {
+            units: ChunkOrder::new(unit, data),
             controller: controller(drive),
             port: port(drive, Some(&root), parts),
         };
@@ -211,7 +211,7 @@ impl<C: Contents> Stock<C> {
         let Built { hardware, mut tree, controller, plots, leaf_count } =
             build_drive(drive, self.seed(path), numbered);
         let plot = Plot { path: path.to_vec(), ..plots[0].clone() };
-        let first = self.put(Device::Flash(Box::new(hardware)), leaf_count, plot);
+        let first = self.put(AnyDevice::Flash(Box::new(hardware)), leaf_count, plot);
         tree.shift(first);
         // A scheme without effect is left out.
         match tree {
@@ -221,13 +221,13 @@ impl<C: Contents> Stock<C> {
             tree => {
                 let scheme = if let Tree::Node(scheme, _) = &tree { Some(scheme) } else { None };
                 let port = port(drive, scheme, parts);
-                Tree::Level(Level { units: None, controller, port }, Box::new(tree))
+                Tree::Level(TreeLevel { units: None, controller, port }, Box::new(tree))
             }
         }
     }
 
     /// Adds a device to the set; its first leaf.
-    fn put(&mut self, device: Device<C>, leaves: u16, plot: Plot) -> u16 {
+    fn put(&mut self, device: AnyDevice<C>, leaves: u16, plot: Plot) -> u16 {
         let first = self.leaves;
         self.leaves += leaves;
         self.devices.push((device, leaves));
@@ -252,15 +252,15 @@ fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptio
         pages: narrow(drive.logical_pages()),
         page_sectors: drive.page_sectors() as u32,
         memory: memory(drive),
-        parts: if parts { parts_over(scheme, drive.is_array()) } else { Parts::AsTheyAre },
+        parts: if parts { parts_over(scheme, drive.is_array()) } else { PartialPages::AsTheyAre },
     };
     options.if_any()
 }
 
 /// How a port over such a scheme handles parts of pages: only an array can pass them on to its members.
-pub(super) fn parts_over(scheme: Option<&Any>, is_array: bool) -> Parts {
+pub(super) fn parts_over(scheme: Option<&Any>, is_array: bool) -> PartialPages {
     let passes = is_array && scheme.is_some_and(Any::passes_parts);
-    if passes { Parts::PassOn } else { Parts::Merge }
+    if passes { PartialPages::PassOn } else { PartialPages::Merge }
 }
 
 /// The capacity of a drive's write cache in sectors.
@@ -283,7 +283,7 @@ pub(super) fn evicted_together(drive: &Resolved, scheme: &Any) -> Option<u32> {
 /// A backend, behind its port if it has one.
 fn behind(port: Option<PortOptions>, leaf: Tree<Any>) -> Tree<Any> {
     match port {
-        Some(_) => Tree::Level(Level { port, ..Level::default() }, Box::new(leaf)),
+        Some(_) => Tree::Level(TreeLevel { port, ..TreeLevel::default() }, Box::new(leaf)),
         None => leaf,
     }
 }
@@ -304,8 +304,8 @@ fn controller(drive: &Resolved) -> Controller {
     }
 }
 
-fn mapping_options(drive: &Resolved, seed: u64) -> mapping::Options {
-    mapping::Options {
+fn mapping_options(drive: &Resolved, seed: u64) -> mapping::MappingOptions {
+    mapping::MappingOptions {
         pages: drive.mapped_pages() as u32,
         page_bytes: drive.page_bytes(),
         cache_entries: drive.cache_entries(),

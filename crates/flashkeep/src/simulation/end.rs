@@ -1,15 +1,15 @@
 //! The end of a run: reads all pages back and builds the report.
 
 use super::{Device, Plot, Simulation, Totals};
-use crate::buffer::Below;
+use crate::buffer::HostContext;
 use crate::device::port::Hits;
 use crate::devices::Body;
-use crate::drive::Work;
+use crate::drive::OperationTimes;
 use crate::engine::Contents;
 use crate::host::Expected;
 use crate::kernel::Span;
 use crate::mapping::Counts;
-use crate::metrics::{Facts, MemberFacts, Tally, summary};
+use crate::metrics::{Facts, MemberActivity, Tally, summary};
 use crate::schemes::Any;
 use crate::workload::Replay;
 
@@ -25,7 +25,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let mut expected = Vec::new();
             let now = self.clock.now;
             let Device { engine, body, buffer, .. } = &mut self.device;
-            let mut below = Below { engine, leaves: body, now, request, expected: &mut expected };
+            let mut below = HostContext { engine, leaves: body, now, request, expected: &mut expected };
             buffer.read_back(page, &mut below);
             self.device.engine.close(&mut self.device.body, self.clock.now, request);
             for finished in std::mem::take(self.device.engine.finished()) {
@@ -71,7 +71,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// The statistics of each drive or disk of an array since counting began; memories have none.
-    fn member_facts(&self, totals: &Totals) -> Vec<MemberFacts<'_>> {
+    fn member_facts(&self, totals: &Totals) -> Vec<MemberActivity<'_>> {
         let mut facts = Vec::new();
         let mut before = self.accounts.baseline.devices.iter();
         let span = totals.at.since(self.accounts.baseline.at);
@@ -85,7 +85,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             };
             let (first_death, first_refusal) = (marks.first_death, marks.first_refusal);
             let end = self.clock.last;
-            facts.push(MemberFacts {
+            facts.push(MemberActivity {
                 path: &plot.path,
                 drive,
                 now,
@@ -124,7 +124,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             work: totals
                 .work
                 .as_ref()
-                .map(|work| work.since(before.work.as_ref().unwrap_or(&Work::default()))),
+                .map(|work| work.since(before.work.as_ref().unwrap_or(&OperationTimes::default()))),
             hits: totals.hits.since(before.hits),
             from: before.at,
             until: self.clock.last,

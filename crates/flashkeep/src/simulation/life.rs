@@ -5,7 +5,7 @@
 use super::Simulation;
 use crate::config::Resolved;
 use crate::devices::Body;
-use crate::drive::{Drive, Life};
+use crate::drive::{Drive, DriveLife};
 use crate::engine::Contents;
 use crate::error::{DriveError, Error};
 use crate::metrics::{Mark, WearFacts, called};
@@ -20,7 +20,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    fn note(&mut self, life: &Life, bytes: u64) {
+    fn note(&mut self, life: &DriveLife, bytes: u64) {
         let mark = |at| (at, bytes);
         self.first_death = self.first_death.or(life.first_death.map(mark));
         if life.has_ended() {

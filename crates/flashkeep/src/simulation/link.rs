@@ -1,6 +1,6 @@
 //! Requests on the link between host and drive ([`Link`]).
 
-use super::{InFlight, Simulation};
+use super::{OutstandingRequest, Simulation};
 use crate::device::port::{Crossing, Link};
 use crate::devices::Body;
 use crate::engine::{Contents, Finished};
@@ -13,14 +13,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// The sectors of a request with this operation; 0 for others.
-    fn crossing(&self, id: Id<InFlight<C>>, op: Op) -> u64 {
+    fn crossing(&self, id: Id<OutstandingRequest<C>>, op: Op) -> u64 {
         let this = &self.host.in_flight[id];
         if this.op == Some(op) { this.sectors } else { 0 }
     }
 
     /// A request has been admitted: it waits for the link.
     #[inline(never)]
-    pub(super) fn come(&mut self, id: Id<InFlight<C>>) {
+    pub(super) fn come(&mut self, id: Id<OutstandingRequest<C>>) {
         let (now, sectors) = (self.clock.now, self.crossing(id, Op::Write));
         let link = self.link();
         link.come(id.raw(), sectors);

@@ -5,15 +5,15 @@ use crate::config::{self, Resolved};
 use crate::device::port::{Hits, Link, Port, ps_per_sector};
 use crate::devices::{Body, DeviceStatistics};
 use crate::disk::Surface;
-use crate::drive::{Counters, Drive, Work};
+use crate::drive::{Counters, Drive, OperationTimes};
 use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Token};
 use crate::error::Error;
-use crate::ftl::Entry;
-use crate::host::{Addresses, Expected, HostOrder, Interleave, Placement, Range, Window, fragments};
-use crate::job::{Job, Outcome, Progress, RequestRecord};
+use crate::ftl::MapEntry;
+use crate::host::{AddressMode, Addresses, Expected, HostOrder, HostQueue, Interleave, Range, fragments};
+use crate::job::{Job, Progress, RequestRecord, RunOutcome};
 use crate::kernel::{Arena, SimTime, Span, check_room};
 use crate::mapping;
-use crate::metrics::{Phases, Statistics, Tally, WorkloadFacts, called};
+use crate::metrics::{RequestStatistics, RunPhases, Tally, WorkloadFacts, called};
 use crate::output::{self, Platters, Site, Sites, Spot};
 use crate::schemes;
 use crate::workload::{Replay, Workload};
@@ -63,7 +63,7 @@ const AHEAD: usize = 6;
 ///
 /// # Errors
 /// [`Error`] says which input is wrong and what to do.
-pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Outcome, Error> {
+pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<RunOutcome, Error> {
     let mut set = job.set.clone();
     set.extend(job.existing.iter().map(|existing| format!("start.existing={existing}")));
     if job.existing.as_deref().is_some_and(|existing| existing != "reads") {
@@ -93,7 +93,7 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
         };
         match tried {
             Err(Stop::SecondDevice) => {
-                workload.placement = Placement::Compact;
+                workload.placement = AddressMode::Compact;
                 notes.push(
                     "the trace has several devices of unknown size: they were kept apart by placing 1 MiB \
                      extents at their first access, as --compact does; --merge-devices merges them"
@@ -113,7 +113,7 @@ fn begin<C: Contents>(
     workload: &Workload<'_>,
     notes: &[String],
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> Result<Outcome, Stop> {
+) -> Result<RunOutcome, Stop> {
     check_memory::<C>(drive);
     if drive.is_shelf() {
         return Simulation::<C, _>::new(job, drive, workload, build_array(drive, job.seed.unwrap_or(1)))?
@@ -160,7 +160,7 @@ impl From<Error> for Stop {
 
 /// A request in the drive.
 #[derive(Debug, Default)]
-struct InFlight<C> {
+struct OutstandingRequest<C> {
     number: u64,
     arrival: SimTime,
     /// Whether the controller's memory served it alone.
@@ -187,7 +187,7 @@ struct Totals {
     /// When all operations granted by then have ended.
     at_rest: SimTime,
     counters: Counters,
-    work: Option<Work>,
+    work: Option<OperationTimes>,
     hits: Hits,
     mapping: Option<mapping::Counts>,
     busy: [Vec<Span>; 2],
@@ -203,8 +203,8 @@ struct Simulation<'a, C: Contents, H> {
     device: Device<C, H>,
     host: Host<C>,
     failures: Failures,
-    clock: Clock,
-    accounts: Accounts,
+    clock: RunClock,
+    accounts: RunAccounts,
 }
 
 /// A drive, a disk or an array: its port, the schemes, and what they run over.
@@ -221,8 +221,8 @@ struct Device<C: Contents, H> {
 /// The host: outstanding requests, their places, and waiting requests.
 struct Host<C: Contents> {
     addresses: Addresses,
-    window: Window,
-    in_flight: Arena<InFlight<C>>,
+    window: HostQueue,
+    in_flight: Arena<OutstandingRequest<C>>,
     finished: Vec<Finished>,
     ranges: Vec<Range>,
     /// Kept to reuse its memory.
@@ -258,7 +258,7 @@ struct Failures {
 
 /// The time of the run.
 #[derive(Default)]
-struct Clock {
+struct RunClock {
     now: SimTime,
     last: SimTime,
     /// Whether operations take no time.
@@ -266,14 +266,14 @@ struct Clock {
 }
 
 /// Statistics and results.
-struct Accounts {
-    statistics: Statistics,
+struct RunAccounts {
+    statistics: RequestStatistics,
     /// The counters when counting began.
     baseline: Totals,
     /// The start of busy times of counted requests; earlier than the baseline if late requests are served from their
     /// arrival on.
     busy_from: SimTime,
-    phases: Phases,
+    phases: RunPhases,
     marks: Marks,
     /// The same for each drive of an array, in order of backends.
     ends: Vec<Marks>,
@@ -308,9 +308,9 @@ impl<C: Contents> Host<C> {
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
             // Each volume has a closed loop of its own.
             window: match workload.volumes {
-                1 => Window::new(depth, workload.replay != Replay::Open),
-                _ if workload.replay != Replay::Open => Window::new(0, true),
-                _ => Window::new(depth, false),
+                1 => HostQueue::new(depth, workload.replay != Replay::Open),
+                _ if workload.replay != Replay::Open => HostQueue::new(0, true),
+                _ => HostQueue::new(depth, false),
             },
             in_flight: Arena::default(),
             finished: Vec::new(),
@@ -327,13 +327,13 @@ impl<C: Contents> Host<C> {
     }
 }
 
-impl Accounts {
+impl RunAccounts {
     fn new(drive: &Resolved, counters: Counters, devices: usize) -> Self {
-        Accounts {
-            statistics: Statistics::default(),
+        RunAccounts {
+            statistics: RequestStatistics::default(),
             baseline: Totals { counters, ..Totals::default() },
             busy_from: SimTime::ZERO,
-            phases: Phases::default(),
+            phases: RunPhases::default(),
             marks: Marks::default(),
             ends: vec![Marks::default(); devices],
             gauge: drive.scheme().shows_occupancy.then(|| Gauge::new(drive.disks())),
@@ -393,7 +393,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             leaf_count,
             plots,
         };
-        let accounts = Accounts::new(drive, counters, device.plots.len());
+        let accounts = RunAccounts::new(drive, counters, device.plots.len());
         let blows = Blows::new(job, drive, workload, spares)?;
         Ok(Simulation {
             job,
@@ -402,7 +402,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             device,
             host: Host::new(job, drive, workload)?,
             failures: Failures { blows, ledger: None, door: Door::default() },
-            clock: Clock { untimed, ..Clock::default() },
+            clock: RunClock { untimed, ..RunClock::default() },
             accounts,
         })
     }
@@ -411,7 +411,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         mut self,
         notes: &[String],
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Outcome, Stop> {
+    ) -> Result<RunOutcome, Stop> {
         let mut requests = self.workload.requests()?;
         self.accounts.facts.provenance = requests.provenance.clone();
         let loses_power = C::KEEP && asks_for_power_cuts(self.job, self.resolved)?;
@@ -493,7 +493,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if let Some(path) = &self.job.save_aged {
             self.save(path)?;
         }
-        Ok(Outcome { summary, requests: self.accounts.records })
+        Ok(RunOutcome { summary, requests: self.accounts.records })
     }
 
     /// The places of the copies of a page on flash or on a lone disk; none for copies that are unmapped or on other
@@ -506,7 +506,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             let device = self.device.plots.iter().position(|plot| plot.leaves.contains(&leaf.0))?;
             let within = LeafId(leaf.0 - self.device.plots[device].leaves.start);
             match self.device.body.drive(device as u16)?.lookup(within, page) {
-                Entry::At(ppn) => Some(Spot::Flash(device as u16, ppn)),
+                MapEntry::At(ppn) => Some(Spot::Flash(device as u16, ppn)),
                 _ => None,
             }
         };
@@ -514,7 +514,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
     }
 
     /// How long arrays and pins of a lone drive worked, if the drive file says what they draw.
-    fn work(&self) -> Option<&Work> {
+    fn work(&self) -> Option<&OperationTimes> {
         self.device.body.flash().and_then(Drive::work)
     }
 

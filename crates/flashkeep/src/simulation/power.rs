@@ -4,8 +4,8 @@
 //! version of each page ([`Finished::durable`]). After a power loss it compares every page with both, without
 //! simulated time: a missing acknowledged version is counted, a missing durable one is lost.
 
-use super::{Device, InFlight, Simulation};
-use crate::buffer::Below;
+use super::{Device, OutstandingRequest, Simulation};
+use crate::buffer::HostContext;
 use crate::devices::Body;
 use crate::engine::{Contents, Finished, Page, Version};
 use crate::faults::Event;
@@ -139,7 +139,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// A request is acknowledged to the host.
-    pub(super) fn acknowledge(&mut self, id: Id<InFlight<C>>) {
+    pub(super) fn acknowledge(&mut self, id: Id<OutstandingRequest<C>>) {
         let written = std::mem::take(&mut self.host.in_flight[id].written);
         if let Some(ledger) = &mut self.failures.ledger {
             ledger.acknowledge(&written);
@@ -279,7 +279,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut nothing = Vec::new();
         let now = self.clock.now;
         let Device { engine, body, buffer, .. } = &mut self.device;
-        let mut below = Below { engine, leaves: body, now, request, expected: &mut nothing };
+        let mut below = HostContext { engine, leaves: body, now, request, expected: &mut nothing };
         buffer.look(page, &mut below);
         self.device.engine.close(&mut self.device.body, self.clock.now, request);
         let mut found = None;
@@ -293,7 +293,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Records the writes and trims of a request that has been submitted.
-    pub(super) fn note_versions(&mut self, id: Id<InFlight<C>>, trims: bool) {
+    pub(super) fn note_versions(&mut self, id: Id<OutstandingRequest<C>>, trims: bool) {
         let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
         let page_sectors = self.device.buffer.page_sectors();
         let Some(ledger) = &mut self.failures.ledger else { return };

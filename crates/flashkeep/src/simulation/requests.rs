@@ -1,10 +1,10 @@
 //! The path of a request, from its place on the drive to its completion.
 
-use super::{AHEAD, Device, InFlight, Simulation, Stop, Totals};
-use crate::buffer::{Below, Buffer};
+use super::{AHEAD, Device, OutstandingRequest, Simulation, Stop, Totals};
+use crate::buffer::{Buffer, HostContext};
 use crate::devices::Body;
 use crate::engine::{Contents, Finished, LeafId, NodeId, Page, Scheme, Ticket};
-use crate::host::{LateRequests, Placement, Range, Span as Sectors, fragments};
+use crate::host::{AddressMode, LateRequests, Range, SectorRange, fragments};
 use crate::job::RequestRecord;
 use crate::kernel::{Id, SimTime, Span, make_room};
 use crate::schemes;
@@ -27,7 +27,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline]
     pub(super) fn prefetch(&self, requests: &Requests) {
         if let (Some(shift), Some(ahead)) = (self.host.page_shift, requests.ahead(AHEAD))
-            && self.workload.placement == Placement::AsIs
+            && self.workload.placement == AddressMode::AsIs
         {
             let page = ahead.offset >> shift;
             if self.device.body.flash().is_none() {
@@ -138,7 +138,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         this.op = Some(request.op);
         let sector = u64::from(self.resolved.spec.flash.sector_bytes);
-        let sectors = |range: &Range| Sectors::of_bytes(range.offset, range.length, sector).count;
+        let sectors = |range: &Range| SectorRange::of_bytes(range.offset, range.length, sector).count;
         this.sectors = self.host.ranges.iter().map(sectors).sum();
         this.ranges.clone_from(&self.host.ranges);
         self.come(id);
@@ -146,7 +146,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Submits a request that has crossed the link; keeps the located ranges of the current one.
-    pub(super) fn submit(&mut self, id: Id<InFlight<C>>) {
+    pub(super) fn submit(&mut self, id: Id<OutstandingRequest<C>>) {
         std::mem::swap(&mut self.host.ranges, &mut self.host.in_flight[id].ranges);
         self.device.body.admit(self.clock.now, self.clock.now);
         let op = self.host.in_flight[id].op.expect("it came by the link");
@@ -156,7 +156,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Submits the ranges that were located last.
     #[inline]
-    pub(super) fn ask(&mut self, id: Id<InFlight<C>>, op: Op) {
+    pub(super) fn ask(&mut self, id: Id<OutstandingRequest<C>>, op: Op) {
         let ticket = self.device.engine.open(id.raw(), 0);
         let mut pages = 0;
         let asked = match op {
@@ -200,11 +200,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The rest of each logical page that was written in part.
     #[cold]
-    pub(super) fn write_the_rest(&mut self, request: Ticket, id: Id<InFlight<C>>) {
+    pub(super) fn write_the_rest(&mut self, request: Ticket, id: Id<OutstandingRequest<C>>) {
         let (size, pages) = (u64::from(self.host.logical_page), u64::from(self.device.buffer.pages().len()));
         for at in 0..self.host.ranges.len() {
             let Range { offset, length } = self.host.ranges[at];
-            let touched = Sectors::of_bytes(offset, length, self.resolved.page_bytes());
+            let touched = SectorRange::of_bytes(offset, length, self.resolved.page_bytes());
             let (first, last) = (touched.first, touched.first + touched.count);
             let before = first / size * size..first;
             let after = last..last.next_multiple_of(size).min(pages);
@@ -212,7 +212,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 let now = self.clock.now;
                 let expected = &mut self.host.in_flight[id].expected;
                 let Device { engine, body, buffer, .. } = &mut self.device;
-                let mut below = Below { engine, leaves: body, now, request, expected };
+                let mut below = HostContext { engine, leaves: body, now, request, expected };
                 buffer.rewrite(page as u32, &mut below);
             }
         }
@@ -223,11 +223,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn each_fragment(
         &mut self,
         request: Ticket,
-        id: Id<InFlight<C>>,
+        id: Id<OutstandingRequest<C>>,
         mut act: impl FnMut(
             &mut Buffer<C>,
             crate::device::port::Fragment,
-            &mut Below<'_, schemes::Any, C, H>,
+            &mut HostContext<'_, schemes::Any, C, H>,
         ) -> bool,
     ) -> bool {
         let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
@@ -239,7 +239,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 let now = self.clock.now;
                 let expected = &mut self.host.in_flight[id].expected;
                 let Device { engine, body, buffer, .. } = &mut self.device;
-                let mut below = Below { engine, leaves: body, now, request, expected };
+                let mut below = HostContext { engine, leaves: body, now, request, expected };
                 asked |= act(buffer, fragment, &mut below);
             }
         }

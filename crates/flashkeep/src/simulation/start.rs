@@ -1,7 +1,7 @@
 //! Pages that exist before time 0.
 
 use super::{Device, PREPARED, Simulation, Stop};
-use crate::buffer::{Below, Existing};
+use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
 use crate::engine::{Contents, Ticket};
 use crate::job::Progress;
@@ -49,7 +49,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let now = self.clock.now;
         let Device { engine, body, buffer, .. } = &mut self.device;
         let mut nothing = Vec::new();
-        let mut below = Below { engine, leaves: body, now, request, expected: &mut nothing };
+        let mut below = HostContext { engine, leaves: body, now, request, expected: &mut nothing };
         buffer.create_run(first, count, &mut below);
         self.end_preparation(request);
     }
@@ -61,7 +61,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let now = this.clock.now;
             let Device { engine, body, buffer, .. } = &mut this.device;
             let mut nothing = Vec::new();
-            let mut below = Below { engine, leaves: body, now, request, expected: &mut nothing };
+            let mut below = HostContext { engine, leaves: body, now, request, expected: &mut nothing };
             buffer.create(fragment, &mut below);
             this.end_preparation(request);
         })

@@ -1,6 +1,6 @@
 //! `--timeline`: checks the options, and adds the host's requests to the timeline.
 
-use super::{InFlight, Simulation};
+use super::{OutstandingRequest, Simulation};
 use crate::devices::Body;
 use crate::drive::HostRequest;
 use crate::engine::Contents;
@@ -9,7 +9,7 @@ use crate::faults::span;
 use crate::job::{Job, RequestRecord};
 use crate::kernel::{Id, SimTime, Span};
 use crate::output::Sites;
-use crate::timeline::{Window, timeline};
+use crate::timeline::{TimelineWindow, timeline};
 use flashkeep_trace::Op;
 
 /// Starts the timeline of a run, if the job asks for one.
@@ -32,7 +32,7 @@ pub(super) fn start<C: Contents, H: Body<C>>(
 }
 
 /// `A..B`, either of which may be left out.
-fn window(text: &str) -> Result<Window, Error> {
+fn window(text: &str) -> Result<TimelineWindow, Error> {
     let refuse = |why: String| Error::Option(format!("--timeline-window: {why}"));
     let Some((from, until)) = text.split_once("..") else {
         return Err(refuse(format!(
@@ -47,14 +47,14 @@ fn window(text: &str) -> Result<Window, Error> {
     if from >= until {
         return Err(refuse(format!("found `{text}`, which ends before it begins")));
     }
-    Ok(Window { from, until })
+    Ok(TimelineWindow { from, until })
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// A request of the host ends at `end`.
     #[cold]
-    pub(super) fn tell_request(&mut self, id: Id<InFlight<C>>, end: SimTime) {
-        let InFlight { number, record, .. } = self.host.in_flight[id];
+    pub(super) fn tell_request(&mut self, id: Id<OutstandingRequest<C>>, end: SimTime) {
+        let OutstandingRequest { number, record, .. } = self.host.in_flight[id];
         let op = match record.op {
             op if op == Op::Read as u8 => "read",
             op if op == Op::Write as u8 => "write",

@@ -5,7 +5,7 @@
 use super::{Simulation, Stop};
 use crate::devices::Body;
 use crate::engine::{Contents, LeafId};
-use crate::host::Placement;
+use crate::host::AddressMode;
 use crate::job::Progress;
 use crate::kernel::SimTime;
 use crate::workload::Requests;
@@ -19,7 +19,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             && !C::KEEP
             && self.host.page_shift.is_some()
             && !self.device.buffer.has_cache();
-        let as_is = self.workload.placement == Placement::AsIs && self.job.operations.is_none();
+        let as_is = self.workload.placement == AddressMode::AsIs && self.job.operations.is_none();
         if plain && as_is { self.straight_flash() } else { None }
     }
 

@@ -4,7 +4,7 @@ use super::{Simulation, Stop};
 use crate::devices::Body;
 use crate::engine::Contents;
 use crate::error::Error;
-use crate::host::{Addresses, Window};
+use crate::host::{Addresses, HostQueue};
 use crate::kernel::SimTime;
 use crate::workload::{Replay, Requests, Workload};
 use flashkeep_trace::Request;
@@ -15,7 +15,7 @@ struct Volume {
     next: Option<Request>,
     addresses: Addresses,
     /// In a closed loop, its own.
-    window: Window,
+    window: HostQueue,
     /// Its place in the array, bytes.
     offset: u64,
 }
@@ -49,7 +49,7 @@ impl Volumes {
             requests,
             next: None,
             addresses: Addresses::new(share, workload.placement, merges),
-            window: Window::new(depth, closed),
+            window: HostQueue::new(depth, closed),
             offset: at as u64 * share,
         };
         let mut volumes: Vec<Volume> = workload.streams()?.into_iter().enumerate().map(volume).collect();

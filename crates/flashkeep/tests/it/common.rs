@@ -1,7 +1,7 @@
 //! Common parts of the integration tests: drives and traces in files, and complete runs of jobs.
 
 use flashkeep::config::load_text;
-use flashkeep::job::{Job, Outcome};
+use flashkeep::job::{Job, RunOutcome};
 use flashkeep::run;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(crate) fn job(drive: &str, trace: &str, set: &[&str]) -> Job {
 }
 
 /// Runs a job that must succeed.
-pub(crate) fn done(job: &Job) -> Outcome {
+pub(crate) fn done(job: &Job) -> RunOutcome {
     run(job, &mut |_| ControlFlow::Continue(())).unwrap_or_else(|error| panic!("{error}"))
 }
 

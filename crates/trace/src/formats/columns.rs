@@ -7,7 +7,7 @@ use crate::suggest::unknown;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// The places, in the order of [`FIELDS`]; the last one may be left out.
-    pub(super) places: [Option<Place>; 5],
+    pub(super) places: [Option<ColumnPlace>; 5],
     pub(super) time_unit: TimeUnit,
     pub(super) offset_unit: Unit,
     pub(super) size_unit: Unit,
@@ -17,7 +17,7 @@ pub struct Columns {
 
 /// Where a column is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ColumnPlace {
     /// Counted from 0.
     Index(usize),
     /// By its name in the first line.
@@ -136,15 +136,15 @@ impl Columns {
     }
 }
 
-fn place_of(text: &str) -> Result<Place, String> {
+fn place_of(text: &str) -> Result<ColumnPlace, String> {
     if text.is_empty() {
         return Err("no column; accepted: its index, counted from 0, or its name in the first line".into());
     }
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Ok(Place::Name(text.to_owned()));
+        return Ok(ColumnPlace::Name(text.to_owned()));
     }
     match text.parse() {
-        Ok(index) if index <= INDEX_MAX => Ok(Place::Index(index)),
+        Ok(index) if index <= INDEX_MAX => Ok(ColumnPlace::Index(index)),
         _ => Err(format!("found column {text}; accepted: 0 to {INDEX_MAX}")),
     }
 }
@@ -207,12 +207,12 @@ mod tests {
     #[test]
     fn a_map_is_read() {
         let columns = Columns::parse(EXAMPLE).unwrap();
-        assert_eq!(columns.places[OFFSET], Some(Place::Index(1)));
+        assert_eq!(columns.places[OFFSET], Some(ColumnPlace::Index(1)));
         assert_eq!((columns.time_unit, columns.offset_unit), (TimeUnit::Us, Unit::Sectors));
         let named =
             Columns::parse("time=When:filetime,op=Kind:read=0/write=1/write=2,offset=At,size=Len:KiB")
                 .unwrap();
-        assert_eq!(named.places[TIME], Some(Place::Name("When".into())));
+        assert_eq!(named.places[TIME], Some(ColumnPlace::Name("When".into())));
         assert_eq!(named.places[DEVICE], None);
         assert_eq!((named.offset_unit, named.size_unit), (Unit::Bytes(1), Unit::Bytes(1024)));
         assert_eq!(named.spellings[2], ("2".into(), Op::Write));

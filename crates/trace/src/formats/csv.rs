@@ -32,7 +32,7 @@
 //! ## Source
 //! Ours.
 
-use super::columns::{Columns, DEVICE, EXAMPLE, FIELDS, OFFSET, OP, Place, SIZE, TIME, TimeUnit, Unit};
+use super::columns::{ColumnPlace, Columns, DEVICE, EXAMPLE, FIELDS, OFFSET, OP, SIZE, TIME, TimeUnit, Unit};
 use super::{Context, Device, Layout, Record, extent_of_bytes, sample_lines};
 use crate::line::{COMMA, Flaw, Line, quoted};
 use crate::suggest::unknown;
@@ -112,8 +112,8 @@ impl Reader {
         for (field, place) in columns.places.iter().enumerate() {
             let index = match place {
                 None => continue,
-                Some(Place::Index(index)) => *index,
-                Some(Place::Name(name)) => {
+                Some(ColumnPlace::Index(index)) => *index,
+                Some(ColumnPlace::Name(name)) => {
                     index_of(name, &names).map_err(|message| format!("{}: {message}", FIELDS[field]))?
                 }
             };

@@ -34,10 +34,10 @@ use crate::{Op, Request};
 
 /// Reads both versions, writes version 3.
 pub(crate) struct Reader {
-    version: Version,
+    version: FioVersion,
 }
 
-enum Version {
+enum FioVersion {
     /// Microseconds waited for so far.
     Two(Cell<u64>),
     Three,
@@ -54,8 +54,8 @@ impl Layout for Reader {
     fn new(context: &Context<'_>) -> Result<Self, String> {
         context.counts_its_own_units("fio", "bytes")?;
         match sample_lines(context.sample).next() {
-            Some(VERSION_2) => Ok(Reader { version: Version::Two(Cell::new(0)) }),
-            Some(VERSION_3) => Ok(Reader { version: Version::Three }),
+            Some(VERSION_2) => Ok(Reader { version: FioVersion::Two(Cell::new(0)) }),
+            Some(VERSION_3) => Ok(Reader { version: FioVersion::Three }),
             first => Err(format!(
                 "no iolog of fio: its first line is {}; accepted: `fio version 2 iolog` or `fio version 3 iolog`",
                 quoted(first.unwrap_or_default())
@@ -70,8 +70,8 @@ impl Layout for Reader {
         }
         let mut line = Line::<BLANKS>::new(record);
         let us = match &self.version {
-            Version::Three => line.integer("time")?,
-            Version::Two(waited_us) => waited_us.get(),
+            FioVersion::Three => line.integer("time")?,
+            FioVersion::Two(waited_us) => waited_us.get(),
         };
         let file = line.word("file", "a name")?;
         let op = match line.word("action", ACTIONS)? {
@@ -97,7 +97,7 @@ impl Layout for Reader {
 
     fn clock_note(&self) -> Option<&'static str> {
         match &self.version {
-            Version::Two(waited_us) if waited_us.get() == 0 => Some(
+            FioVersion::Two(waited_us) if waited_us.get() == 0 => Some(
                 "an iolog of version 2 without waits has no times: all its requests arrive at the same instant; \
                  --replay closed issues them one after the other",
             ),
@@ -128,7 +128,7 @@ impl Reader {
     /// A wait advances the time.
     #[cold]
     fn wait<'a>(&self, line: &mut Line<'_, BLANKS>) -> Result<Option<Record<'a>>, Box<Flaw>> {
-        let Version::Two(waited_us) = &self.version else {
+        let FioVersion::Two(waited_us) = &self.version else {
             return Err(Flaw::found("action", b"wait", "a time at each action, as version 3 has it"));
         };
         let us = line.integer("offset")?;

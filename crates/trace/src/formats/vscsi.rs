@@ -35,13 +35,13 @@ use crate::{Op, Request};
 
 /// Reads both versions, writes version 1.
 pub(crate) struct Reader {
-    version: Version,
+    version: VscsiVersion,
     sector_bytes: u64,
 }
 
 /// The offsets of a version's fields.
 #[derive(Clone, Copy)]
-struct Version {
+struct VscsiVersion {
     number: u8,
     record: usize,
     bytes: usize,
@@ -53,10 +53,10 @@ struct Version {
 const BLOCK: usize = 16;
 const ARRIVAL: usize = 24;
 
-const VERSION_1: Version = Version { number: 1, record: 32, bytes: 4, command: 12, version: 14 };
-const VERSION_2: Version = Version { number: 2, record: 40, bytes: 8, command: 0, version: 2 };
+const VERSION_1: VscsiVersion = VscsiVersion { number: 1, record: 32, bytes: 4, command: 12, version: 14 };
+const VERSION_2: VscsiVersion = VscsiVersion { number: 2, record: 40, bytes: 8, command: 0, version: 2 };
 
-impl Version {
+impl VscsiVersion {
     /// Whether the version fields of the records at the head of `sample` are of this version.
     fn fits(self, sample: &[u8]) -> bool {
         let mut records = sample.chunks_exact(self.record).take(4).peekable();

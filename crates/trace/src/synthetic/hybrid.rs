@@ -36,7 +36,7 @@ const WEEK_S: f64 = 604_800.0;
 const DAY_S: f64 = 86_400.0;
 
 /// What the paper says of a trace, fitted.
-struct Trace {
+struct FittedTrace {
     reads: u64,
     writes: u64,
     /// The share of requests that go on with a sequence: 1 − sequences / requests.
@@ -45,7 +45,7 @@ struct Trace {
     recorded_s: f64,
 }
 
-const fn recipe(name: &'static str, summary: &'static str, trace: &Trace) -> Recipe {
+const fn recipe(name: &'static str, summary: &'static str, trace: &FittedTrace) -> Recipe {
     let requests = trace.reads + trace.writes;
     Recipe {
         name,
@@ -65,7 +65,7 @@ const fn recipe(name: &'static str, summary: &'static str, trace: &Trace) -> Rec
 pub(super) const USR: Recipe = recipe(
     "hybrid-usr",
     "as USR in the hybrid backup's Tables 2 and 3: 8.5 % writes of 28 KiB, sequences of 48 KiB",
-    &Trace {
+    &FittedTrace {
         reads: 41_362_884,
         writes: 3_837_166,
         continued: 0.4162,
@@ -77,7 +77,7 @@ pub(super) const USR: Recipe = recipe(
 pub(super) const SRC1: Recipe = recipe(
     "hybrid-src1",
     "as SRC1 in the hybrid backup's Tables 2 and 3: 44 % writes of 100 KiB, sequences of 176 KiB",
-    &Trace {
+    &FittedTrace {
         reads: 21_110_497,
         writes: 16_289_503,
         continued: 0.4215,
@@ -89,7 +89,7 @@ pub(super) const SRC1: Recipe = recipe(
 pub(super) const SRC2: Recipe = recipe(
     "hybrid-src2",
     "as SRC2 in the hybrid backup's Tables 2 and 3: 4.7 % writes of 28 KiB, sequences of 44 KiB",
-    &Trace {
+    &FittedTrace {
         reads: 43_544_675,
         writes: 2_155_325,
         continued: 0.3534,
@@ -101,7 +101,7 @@ pub(super) const SRC2: Recipe = recipe(
 pub(super) const PROJ: Recipe = recipe(
     "hybrid-proj",
     "as Proj in the hybrid backup's Tables 2 and 3: 17 % writes of 72 KiB, sequences of 136 KiB",
-    &Trace {
+    &FittedTrace {
         reads: 47_281_632,
         writes: 9_818_368,
         continued: 0.4697,
@@ -113,7 +113,7 @@ pub(super) const PROJ: Recipe = recipe(
 pub(super) const PROXY: Recipe = recipe(
     "hybrid-proxy",
     "as Proxy in the hybrid backup's Table 2: 35 % writes; lengths as hybrid-usr",
-    &Trace {
+    &FittedTrace {
         reads: 110_389_290,
         writes: 58_210_710,
         continued: 0.4167,
@@ -125,7 +125,7 @@ pub(super) const PROXY: Recipe = recipe(
 pub(super) const LIVEMAPS: Recipe = recipe(
     "hybrid-livemaps",
     "as LiveMaps in the hybrid backup's Tables 2 and 3: 22 % writes of 124 KiB, sequences of 1.8 MiB",
-    &Trace {
+    &FittedTrace {
         reads: 38_616_344,
         writes: 11_033_656,
         continued: 0.9325,
@@ -137,7 +137,7 @@ pub(super) const LIVEMAPS: Recipe = recipe(
 pub(super) const DEVELOP: Recipe = recipe(
     "hybrid-develop",
     "as Develop in the hybrid backup's Tables 2 and 3: 32 % writes of 60 KiB, sequences of 192 KiB",
-    &Trace {
+    &FittedTrace {
         reads: 12_324_273,
         writes: 5_865_727,
         continued: 0.6758,
@@ -149,7 +149,7 @@ pub(super) const DEVELOP: Recipe = recipe(
 pub(super) const MSNFILE: Recipe = recipe(
     "hybrid-msnfile",
     "as MSNFile in the hybrid backup's Tables 2 and 3: 33 % writes of 20 KiB, sequences of 28 KiB",
-    &Trace {
+    &FittedTrace {
         reads: 19_725_455,
         writes: 9_614_545,
         continued: 0.2677,
@@ -161,7 +161,7 @@ pub(super) const MSNFILE: Recipe = recipe(
 pub(super) const EXCHANGE: Recipe = recipe(
     "hybrid-exchange",
     "as Exchange in the hybrid backup's Tables 2 and 3: 56 % writes of 28 KiB, sequences of 48 KiB",
-    &Trace {
+    &FittedTrace {
         reads: 25_246_721,
         writes: 31_823_279,
         continued: 0.4452,

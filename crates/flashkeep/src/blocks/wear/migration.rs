@@ -11,7 +11,7 @@
 //! Agrawal et al., USENIX ATC 2008, section 3.6. There the coldest block is the one erased longest ago,
 //! however worn, and its pages keep their numbers; here they are written consecutively.
 
-use super::{Levelling, Verdict, Wear};
+use super::{Levelling, Wear, WearVerdict};
 
 /// Cold data into worn blocks.
 pub(super) const POLICY: Levelling = Levelling {
@@ -20,14 +20,14 @@ pub(super) const POLICY: Levelling = Levelling {
     source: include_str!("migration.rs"),
     keys: &["migrate_below"],
     migrates: true,
-    judge: |wear| migrate(wear).unwrap_or(Verdict::Take),
+    judge: |wear| migrate(wear).unwrap_or(WearVerdict::Take),
 };
 
 /// Whether a block is to get the coldest data.
-pub(super) fn migrate(wear: &Wear<'_>) -> Option<Verdict> {
+pub(super) fn migrate(wear: &Wear<'_>) -> Option<WearVerdict> {
     let below = wear.limits.migrate_below;
     if !below.exceeds(wear.remaining) {
         return None;
     }
-    (wear.coldest)(below).map(Verdict::Migrate)
+    (wear.coldest)(below).map(WearVerdict::Migrate)
 }

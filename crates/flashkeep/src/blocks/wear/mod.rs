@@ -59,7 +59,7 @@ pub struct Limits {
 
 /// The decision about a block that is to be reclaimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WearVerdict {
     /// The block is reclaimed.
     Take,
     /// Another block is reclaimed, if there is one.
@@ -82,7 +82,7 @@ pub struct Levelling {
     /// Whether it ever migrates.
     pub migrates: bool,
     /// The decision about a block.
-    pub judge: fn(&Wear<'_>) -> Verdict,
+    pub judge: fn(&Wear<'_>) -> WearVerdict,
 }
 
 impl std::fmt::Debug for Levelling {

@@ -7,7 +7,7 @@
 //! # Source
 //! The first row of the wear table in Agrawal et al., USENIX ATC 2008.
 
-use super::{Levelling, Verdict};
+use super::{Levelling, WearVerdict};
 
 /// No levelling.
 pub(super) const POLICY: Levelling = Levelling {
@@ -16,5 +16,5 @@ pub(super) const POLICY: Levelling = Levelling {
     source: include_str!("none.rs"),
     keys: &[],
     migrates: false,
-    judge: |_| Verdict::Take,
+    judge: |_| WearVerdict::Take,
 };

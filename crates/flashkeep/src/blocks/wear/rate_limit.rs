@@ -11,7 +11,7 @@
 //! Agrawal et al., USENIX ATC 2008, section 3.6. The window is in the program published with it, whose
 //! formula divides by X − r; we assume that this is a slip.
 
-use super::{Levelling, Verdict, Wear};
+use super::{Levelling, Wear, WearVerdict};
 
 /// Worn blocks less often.
 pub(super) const POLICY: Levelling = Levelling {
@@ -23,10 +23,10 @@ pub(super) const POLICY: Levelling = Levelling {
     judge,
 };
 
-pub(super) fn judge(wear: &Wear<'_>) -> Verdict {
+pub(super) fn judge(wear: &Wear<'_>) -> WearVerdict {
     let super::Limits { rate_limit_below: below, rate_limit_window: window, .. } = wear.limits;
     if !below.exceeds(wear.remaining) {
-        return Verdict::Take;
+        return WearVerdict::Take;
     }
     let super::Remaining { left, of } = wear.remaining;
     // r and the chance as fractions over 1000 · of, and over window · of.
@@ -36,5 +36,5 @@ pub(super) fn judge(wear: &Wear<'_>) -> Verdict {
     let shift = (128 - of.leading_zeros()).saturating_sub(64);
     let drawn = (u128::from(wear.draw) * (of >> shift)) >> 64;
     let taken = drawn < chance >> shift;
-    if taken { Verdict::Take } else { Verdict::Pass }
+    if taken { WearVerdict::Take } else { WearVerdict::Pass }
 }

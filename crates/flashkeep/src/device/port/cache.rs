@@ -1,7 +1,7 @@
 //! The write cache: sectors that have been written but not yet passed to the device behind the port. It evicts the
 //! least recently used page, or that page with the rest of its stripe.
 
-use super::lru::{Held, Lru, Slot};
+use super::lru::{CachedSectors, Lru, LruSlot};
 
 /// Hits and misses of the cache, in sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,21 +31,22 @@ impl Hits {
 
 /// The cache; it holds a `T` for each page.
 #[derive(Clone, Debug)]
-pub struct Cache<T> {
+pub struct WriteCache<T> {
     lru: Lru<T>,
     /// The pages of a stripe, which are evicted together; none if each page is evicted alone.
     stripe: Option<u32>,
     /// Pages that are being evicted; the list is kept to reuse its memory.
-    leaving: Vec<(u32, Held<T>)>,
+    leaving: Vec<(u32, CachedSectors<T>)>,
     /// Sector hits and misses.
     pub hits: Hits,
 }
 
-impl<T: Copy + Default> Cache<T> {
+impl<T: Copy + Default> WriteCache<T> {
     /// A cache for this many sectors, none for 0; it evicts stripes of this many pages together, if given.
     #[must_use]
     pub fn new(sectors: u64, stripe: Option<u32>) -> Option<Self> {
-        let cache = || Cache { lru: Lru::new(sectors), stripe, leaving: Vec::new(), hits: Hits::default() };
+        let cache =
+            || WriteCache { lru: Lru::new(sectors), stripe, leaving: Vec::new(), hits: Hits::default() };
         (sectors > 0).then(cache)
     }
 
@@ -57,7 +58,7 @@ impl<T: Copy + Default> Cache<T> {
 
     /// The sectors that it holds of a page.
     #[must_use]
-    pub fn get(&self, page: u32) -> Option<Held<T>> {
+    pub fn get(&self, page: u32) -> Option<CachedSectors<T>> {
         self.lru.get(page)
     }
 
@@ -77,7 +78,7 @@ impl<T: Copy + Default> Cache<T> {
     }
 
     /// Reads sectors of a page: returns what the cache holds of the page, and the sectors that it lacks.
-    pub fn read(&mut self, page: u32, mask: u64) -> (Option<Held<T>>, u64) {
+    pub fn read(&mut self, page: u32, mask: u64) -> (Option<CachedSectors<T>>, u64) {
         let held = self.lru.touch(page);
         let hit = held.map_or(0, |held| held.sectors) & mask;
         let missing = mask & !hit;
@@ -87,14 +88,15 @@ impl<T: Copy + Default> Cache<T> {
     }
 
     /// Writes sectors of a page, with `what` if the cache does not hold the page yet. Returns the page's slot and the
-    /// sectors that the cache does not hold yet; the caller makes [room](Cache::make_room) and [adds](Cache::add) them.
-    pub fn open(&mut self, page: u32, mask: u64, what: T) -> (Slot, u64) {
+    /// sectors that the cache does not hold yet; the caller makes [room](WriteCache::make_room) and
+    /// [adds](WriteCache::add) them.
+    pub fn open(&mut self, page: u32, mask: u64, what: T) -> (LruSlot, u64) {
         let slot = self.lru.touch_slot(page);
         let hit = slot.map_or(0, |slot| self.lru.at(slot).sectors) & mask;
         let needed = mask & !hit;
         self.hits.write_hits += u64::from(hit.count_ones());
         self.hits.write_misses += u64::from(needed.count_ones());
-        (slot.unwrap_or_else(|| self.lru.insert(page, Held { sectors: 0, what })), needed)
+        (slot.unwrap_or_else(|| self.lru.insert(page, CachedSectors { sectors: 0, what })), needed)
     }
 
     /// If there is no room for the sectors, evicts the least recently used page or stripe, except the page `kept`;
@@ -117,27 +119,27 @@ impl<T: Copy + Default> Cache<T> {
         true
     }
 
-    /// The evicted pages in order; the caller [returns](Cache::gone) the list so that its memory is reused.
+    /// The evicted pages in order; the caller [returns](WriteCache::gone) the list so that its memory is reused.
     #[must_use]
-    pub fn leaving(&mut self) -> Vec<(u32, Held<T>)> {
+    pub fn leaving(&mut self) -> Vec<(u32, CachedSectors<T>)> {
         std::mem::take(&mut self.leaving)
     }
 
     /// Takes back the list of evicted pages.
-    pub fn gone(&mut self, mut leaving: Vec<(u32, Held<T>)>) {
+    pub fn gone(&mut self, mut leaving: Vec<(u32, CachedSectors<T>)>) {
         leaving.clear();
         self.leaving = leaving;
     }
 
     /// Adds sectors for which there is room now, and sets the `T` of their page.
-    pub fn add(&mut self, slot: Slot, sectors: u64, what: T) {
+    pub fn add(&mut self, slot: LruSlot, sectors: u64, what: T) {
         self.lru.add(slot, sectors, what);
     }
 }
 
 /// How many of these pages, from the first on, are whole and consecutive.
 #[must_use]
-pub(super) fn side_by_side<T>(pages: &[(u32, Held<T>)], whole: u64) -> usize {
+pub(super) fn side_by_side<T>(pages: &[(u32, CachedSectors<T>)], whole: u64) -> usize {
     let first = pages[0].0;
     (first..).zip(pages).take_while(|(page, (other, held))| held.sectors == whole && other == page).count()
 }

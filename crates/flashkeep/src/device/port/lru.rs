@@ -4,7 +4,7 @@ use crate::kernel::FixedMap;
 
 /// The part of a page that the cache holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held<T> {
+pub struct CachedSectors<T> {
     /// The sectors, all newer than those behind the port.
     pub sectors: u64,
     /// The owner's data about the page.
@@ -13,12 +13,12 @@ pub struct Held<T> {
 
 /// A page's place while the cache holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot(u32);
+pub struct LruSlot(u32);
 
 #[derive(Clone, Debug)]
-struct Node<T> {
+struct LruNode<T> {
     page: u32,
-    held: Held<T>,
+    held: CachedSectors<T>,
     newer: u32,
     older: u32,
 }
@@ -26,7 +26,7 @@ struct Node<T> {
 /// A list in order of use, and each page's place in it. Node 0 is both ends.
 #[derive(Clone, Debug)]
 pub struct Lru<T> {
-    nodes: Vec<Node<T>>,
+    nodes: Vec<LruNode<T>>,
     spare: Vec<u32>,
     place: FixedMap<u32, u32>,
     free: u64,
@@ -36,7 +36,7 @@ impl<T: Copy + Default> Lru<T> {
     /// Room for `sectors` sectors.
     #[must_use]
     pub fn new(sectors: u64) -> Self {
-        let ends = Node { page: u32::MAX, held: Held::default(), newer: 0, older: 0 };
+        let ends = LruNode { page: u32::MAX, held: CachedSectors::default(), newer: 0, older: 0 };
         Lru { nodes: vec![ends], spare: Vec::new(), place: FixedMap::default(), free: sectors }
     }
 
@@ -54,34 +54,34 @@ impl<T: Copy + Default> Lru<T> {
 
     /// What it holds of a page.
     #[must_use]
-    pub fn get(&self, page: u32) -> Option<Held<T>> {
+    pub fn get(&self, page: u32) -> Option<CachedSectors<T>> {
         self.place.get(&page).map(|&at| self.nodes[at as usize].held)
     }
 
     /// The same, and marks the page as used now.
-    pub fn touch(&mut self, page: u32) -> Option<Held<T>> {
+    pub fn touch(&mut self, page: u32) -> Option<CachedSectors<T>> {
         self.touch_slot(page).map(|slot| self.at(slot))
     }
 
     /// A page's place; marks the page as used now.
     #[inline]
-    pub fn touch_slot(&mut self, page: u32) -> Option<Slot> {
+    pub fn touch_slot(&mut self, page: u32) -> Option<LruSlot> {
         let at = *self.place.get(&page)?;
         self.unlink(at);
         self.link_newest(at);
-        Some(Slot(at))
+        Some(LruSlot(at))
     }
 
     /// The part that it holds of the page in a slot.
     #[inline]
     #[must_use]
-    pub fn at(&self, Slot(at): Slot) -> Held<T> {
+    pub fn at(&self, LruSlot(at): LruSlot) -> CachedSectors<T> {
         self.nodes[at as usize].held
     }
 
     /// Adds a page as the most recently used one.
-    pub fn insert(&mut self, page: u32, held: Held<T>) -> Slot {
-        let node = Node { page, held, newer: 0, older: 0 };
+    pub fn insert(&mut self, page: u32, held: CachedSectors<T>) -> LruSlot {
+        let node = LruNode { page, held, newer: 0, older: 0 };
         let at = if let Some(at) = self.spare.pop() {
             self.nodes[at as usize] = node;
             at
@@ -92,11 +92,11 @@ impl<T: Copy + Default> Lru<T> {
         self.free -= u64::from(held.sectors.count_ones());
         self.place.insert(page, at);
         self.link_newest(at);
-        Slot(at)
+        LruSlot(at)
     }
 
     /// Adds sectors to a page that it holds, and sets the owner's data.
-    pub fn add(&mut self, Slot(at): Slot, sectors: u64, what: T) {
+    pub fn add(&mut self, LruSlot(at): LruSlot, sectors: u64, what: T) {
         let held = &mut self.nodes[at as usize].held;
         self.free -= u64::from((sectors & !held.sectors).count_ones());
         held.sectors |= sectors;
@@ -110,7 +110,7 @@ impl<T: Copy + Default> Lru<T> {
     }
 
     /// Removes the least recently used page.
-    pub fn evict(&mut self) -> Option<(u32, Held<T>)> {
+    pub fn evict(&mut self) -> Option<(u32, CachedSectors<T>)> {
         let oldest = self.nodes[0].newer;
         (oldest != 0).then(|| {
             let page = self.nodes[oldest as usize].page;
@@ -125,7 +125,7 @@ impl<T: Copy + Default> Lru<T> {
     }
 
     /// Removes a page.
-    pub fn remove(&mut self, page: u32) -> Option<Held<T>> {
+    pub fn remove(&mut self, page: u32) -> Option<CachedSectors<T>> {
         let at = self.place.remove(&page)?;
         self.unlink(at);
         self.spare.push(at);
@@ -135,7 +135,7 @@ impl<T: Copy + Default> Lru<T> {
     }
 
     fn unlink(&mut self, at: u32) {
-        let Node { newer, older, .. } = self.nodes[at as usize];
+        let LruNode { newer, older, .. } = self.nodes[at as usize];
         self.nodes[newer as usize].older = older;
         self.nodes[older as usize].newer = newer;
     }
@@ -158,7 +158,7 @@ mod tests {
     fn gives_up_what_was_used_longest_ago() {
         let mut lru = Lru::<()>::new(8);
         for page in 1..=3 {
-            lru.insert(page, Held { sectors: 0b11, ..Held::default() });
+            lru.insert(page, CachedSectors { sectors: 0b11, ..CachedSectors::default() });
         }
         assert_eq!((lru.free(), lru.touch(1).unwrap().sectors), (2, 0b11));
         let slot = lru.touch_slot(2).unwrap();

@@ -3,7 +3,7 @@
 //!
 //! A [`Port`] decides which sectors are served by the cache, which pages are read and written behind it, and which are
 //! merged. It has no clock and no queue: its owner (the host's side of a simulation, or the executor of an array) hands
-//! in requests and carries out what the port asks for through [`Behind`].
+//! in requests and carries out what the port asks for through [`PortBackend`].
 
 mod cache;
 mod link;
@@ -11,11 +11,11 @@ mod lru;
 mod options;
 mod pages;
 
-pub use cache::{Cache, Hits};
+pub use cache::{Hits, WriteCache};
 pub use link::{Crossing, Link, ps_per_sector};
-pub use lru::{Held, Lru};
+pub use lru::{CachedSectors, Lru};
 pub use options::{BufferSpec, DramEnergySpec, Evict};
-pub use pages::{Pages, whole};
+pub use pages::{SectorMap, whole};
 
 use super::command::{Cause, Sectors};
 use super::contents::Contents;
@@ -51,21 +51,22 @@ pub struct PortOptions {
     /// The time of a request that the controller's memory serves.
     pub memory: Span,
     /// Whether requests may cover parts of pages.
-    pub parts: Parts,
+    pub parts: PartialPages,
 }
 
 impl PortOptions {
     /// The options, or none if such a port would do nothing.
     #[must_use]
     pub fn if_any(self) -> Option<PortOptions> {
-        let any = self.link_ps_per_sector > 0 || self.cache_sectors > 0 || self.parts != Parts::AsTheyAre;
+        let any =
+            self.link_ps_per_sector > 0 || self.cache_sectors > 0 || self.parts != PartialPages::AsTheyAre;
         any.then_some(self)
     }
 }
 
 /// What a port does with a request for a part of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Parts {
+pub enum PartialPages {
     /// There are no such requests: the caller has merged the pages.
     #[default]
     AsTheyAre,
@@ -77,7 +78,7 @@ pub enum Parts {
 
 /// The backend of a port: executes the port's operations as parts of the request that the port is handling. `at` is the
 /// index of the first page among the pages of that request.
-pub trait Behind<C> {
+pub trait PortBackend<C> {
     /// Reads pages. `stored` returns the expected contents of each behind the port; `newest` is what the cache holds of
     /// the page, if the run has only one.
     fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u32) -> C, newest: Option<C>);
@@ -141,7 +142,7 @@ pub struct Merge {
 
 /// A page in the cache.
 #[derive(Clone, Copy, Debug, Default)]
-struct Kept<C> {
+struct CachedContents<C> {
     newest: C,
     /// The cause of its last write.
     cause: Cause,
@@ -150,9 +151,9 @@ struct Kept<C> {
 /// A port: its cache, and which pages exist behind it. The owner keeps the link.
 #[derive(Clone, Debug)]
 pub struct Port<C> {
-    parts: Parts,
-    pages: Pages,
-    cache: Option<Cache<Kept<C>>>,
+    parts: PartialPages,
+    pages: SectorMap,
+    cache: Option<WriteCache<CachedContents<C>>>,
     /// Pages that are written as one logical page: they leave the cache together, and those that are not in the cache
     /// are rewritten unchanged.
     logical_page: u32,
@@ -164,13 +165,19 @@ impl<C: Contents> Port<C> {
     /// The port of a device of `pages` pages of `page_sectors` sectors, with a cache for `cache_sectors`, which evicts
     /// stripes of so many pages together, if it does.
     #[must_use]
-    pub fn new(pages: u32, page_sectors: u32, cache_sectors: u64, stripe: Option<u32>, parts: Parts) -> Self {
+    pub fn new(
+        pages: u32,
+        page_sectors: u32,
+        cache_sectors: u64,
+        stripe: Option<u32>,
+        parts: PartialPages,
+    ) -> Self {
         // Requests for pages as they are never ask for single sectors.
-        let known = if parts == Parts::AsTheyAre { 0 } else { pages };
+        let known = if parts == PartialPages::AsTheyAre { 0 } else { pages };
         Port {
             parts,
-            pages: Pages::new(known, page_sectors),
-            cache: Cache::new(cache_sectors, stripe),
+            pages: SectorMap::new(known, page_sectors),
+            cache: WriteCache::new(cache_sectors, stripe),
             logical_page: 1,
             stored: vec![C::default(); if C::KEEP { known as usize } else { 0 }],
         }
@@ -184,7 +191,7 @@ impl<C: Contents> Port<C> {
         let whole = |stripe: u32| {
             (1..=logical_page).map(|n| n * stripe).find(|pages| pages.is_multiple_of(logical_page))
         };
-        let cache = Cache::new(cache_sectors, stripe.map_or(alone, whole));
+        let cache = WriteCache::new(cache_sectors, stripe.map_or(alone, whole));
         Port { cache, logical_page, ..self }
     }
 
@@ -198,20 +205,20 @@ impl<C: Contents> Port<C> {
     /// Which sectors of each page exist behind the port.
     #[must_use]
     #[inline]
-    pub fn pages(&self) -> &Pages {
+    pub fn pages(&self) -> &SectorMap {
         &self.pages
     }
 
     /// The same, mutable.
     #[inline]
-    pub fn pages_mut(&mut self) -> &mut Pages {
+    pub fn pages_mut(&mut self) -> &mut SectorMap {
         &mut self.pages
     }
 
     /// How it handles parts of pages.
     #[must_use]
     #[inline]
-    pub fn parts(&self) -> Parts {
+    pub fn parts(&self) -> PartialPages {
         self.parts
     }
 
@@ -267,18 +274,18 @@ impl<C: Contents> Port<C> {
     /// The device behind the port is replaced by an empty one.
     pub fn forget(&mut self) {
         self.empty_cache();
-        self.pages = Pages::new(self.pages.len(), self.pages.page_sectors());
+        self.pages = SectorMap::new(self.pages.len(), self.pages.page_sectors());
         self.stored.fill(C::default());
     }
 
     /// The sectors that exist behind the port, and the contents of its pages as tokens.
     #[must_use]
-    pub fn state(&self) -> (&Pages, Vec<u64>) {
+    pub fn state(&self) -> (&SectorMap, Vec<u64>) {
         (&self.pages, self.stored.iter().map(|contents| contents.stamp()).collect())
     }
 
     /// Restores the state that another run saved.
-    pub fn restore(&mut self, pages: Pages, stored: Vec<u64>) {
+    pub fn restore(&mut self, pages: SectorMap, stored: Vec<u64>) {
         self.pages = pages;
         if C::KEEP {
             self.stored = stored.into_iter().map(C::token).collect();
@@ -306,7 +313,7 @@ impl<C: Contents> Port<C> {
 
     /// Reads a fragment; false if the cache had all of it.
     #[inline]
-    pub fn read(&mut self, fragment: Fragment, at: u32, behind: &mut impl Behind<C>) -> bool {
+    pub fn read(&mut self, fragment: Fragment, at: u32, behind: &mut impl PortBackend<C>) -> bool {
         if self.cache.is_some() {
             let mut asked = false;
             for n in 0..fragment.count {
@@ -315,7 +322,7 @@ impl<C: Contents> Port<C> {
             return asked;
         }
         let (pages, contents) = (&self.pages, &self.stored);
-        if self.parts != Parts::Merge {
+        if self.parts != PartialPages::Merge {
             let sectors = pages.part(fragment.mask).unwrap_or(Sectors::ALL);
             let Fragment { page, count, continues, .. } = fragment;
             let run = Run { page, count, sectors, continues };
@@ -335,18 +342,18 @@ impl<C: Contents> Port<C> {
         true
     }
 
-    fn read_through(&mut self, page: u32, mask: u64, at: u32, behind: &mut impl Behind<C>) -> bool {
+    fn read_through(&mut self, page: u32, mask: u64, at: u32, behind: &mut impl PortBackend<C>) -> bool {
         let (held, missing) = self.cache.as_mut().expect("there is a cache").read(page, mask);
         let newest = held.map(|held| held.what.newest);
-        if missing == 0 || (self.parts == Parts::AsTheyAre && held.is_some()) {
+        if missing == 0 || (self.parts == PartialPages::AsTheyAre && held.is_some()) {
             behind.hit(at, newest.unwrap_or_default());
             return false;
         }
         let sectors = match self.parts {
-            Parts::Merge => Sectors::first(self.pages.sectors_of(missing)),
+            PartialPages::Merge => Sectors::first(self.pages.sectors_of(missing)),
             // A request for pages as they are asks for all that exists of them.
-            Parts::AsTheyAre => Sectors::first(self.pages.sectors_of(mask)),
-            Parts::PassOn => self.pages.part(missing).unwrap_or(Sectors::ALL),
+            PartialPages::AsTheyAre => Sectors::first(self.pages.sectors_of(mask)),
+            PartialPages::PassOn => self.pages.part(missing).unwrap_or(Sectors::ALL),
         };
         let stored = self.stored(page);
         behind.read(Run::part(page, sectors), at, |_| stored, newest);
@@ -361,12 +368,12 @@ impl<C: Contents> Port<C> {
         cause: Cause,
         at: u32,
         contents: impl Fn(u32) -> C,
-        behind: &mut impl Behind<C>,
+        behind: &mut impl PortBackend<C>,
     ) -> bool {
         if self.cache.is_some() {
             let mut evicted = false;
             for n in 0..fragment.count {
-                let kept = Kept { newest: contents(fragment.page + n), cause };
+                let kept = CachedContents { newest: contents(fragment.page + n), cause };
                 evicted |= self.hold(fragment.page + n, fragment.mask, kept, behind);
             }
             return evicted;
@@ -374,10 +381,10 @@ impl<C: Contents> Port<C> {
         let Fragment { page, count, mask, continues } = fragment;
         if mask == self.pages.whole() {
             self.note_run(page, count, &contents);
-            let continues = continues && self.parts == Parts::PassOn;
+            let continues = continues && self.parts == PartialPages::PassOn;
             behind.write(Run { continues, ..Run::whole(page, count) }, cause, Some(at), contents);
         } else {
-            self.store(page, mask, Kept { newest: contents(page), cause }, continues, behind);
+            self.store(page, mask, CachedContents { newest: contents(page), cause }, continues, behind);
         }
         true
     }
@@ -391,7 +398,7 @@ impl<C: Contents> Port<C> {
         cause: Cause,
         at: Option<u32>,
         contents: impl Fn(u32) -> C,
-        behind: &mut impl Behind<C>,
+        behind: &mut impl PortBackend<C>,
     ) {
         self.note_run(first, count, &contents);
         behind.write(Run::whole(first, count), cause, at, contents);
@@ -400,7 +407,7 @@ impl<C: Contents> Port<C> {
     /// Records that whole pages are written behind the port.
     #[inline]
     fn note_run(&mut self, first: u32, count: u32, contents: &impl Fn(u32) -> C) {
-        if self.parts == Parts::AsTheyAre {
+        if self.parts == PartialPages::AsTheyAre {
             return;
         }
         self.pages.set_run(first, count);
@@ -410,9 +417,16 @@ impl<C: Contents> Port<C> {
     }
 
     /// Writes the sectors of a page behind the port, merged with those that are there already.
-    fn store(&mut self, page: u32, mask: u64, kept: Kept<C>, continues: bool, behind: &mut impl Behind<C>) {
-        let Kept { newest, cause } = kept;
-        if self.parts == Parts::AsTheyAre {
+    fn store(
+        &mut self,
+        page: u32,
+        mask: u64,
+        kept: CachedContents<C>,
+        continues: bool,
+        behind: &mut impl PortBackend<C>,
+    ) {
+        let CachedContents { newest, cause } = kept;
+        if self.parts == PartialPages::AsTheyAre {
             let sectors = Sectors::first(self.pages.sectors_of(mask));
             return behind.write(Run::part(page, sectors), cause, None, |_| newest);
         }
@@ -420,13 +434,14 @@ impl<C: Contents> Port<C> {
         let all = old | mask;
         self.pages.set(page, all);
         self.set_stored(page, newest);
-        let part = self.pages.part(mask).filter(|_| self.parts == Parts::PassOn && behind.takes_parts());
+        let part =
+            self.pages.part(mask).filter(|_| self.parts == PartialPages::PassOn && behind.takes_parts());
         if let Some(sectors) = part {
             let run = Run { continues, ..Run::part(page, sectors) };
             return behind.write(run, cause, None, |_| newest);
         }
         // A device that merges by itself treats a number of sectors as the first ones of a page: it is given all.
-        let count = |mask| if self.parts == Parts::PassOn { 0 } else { self.pages.sectors_of(mask) };
+        let count = |mask| if self.parts == PartialPages::PassOn { 0 } else { self.pages.sectors_of(mask) };
         if old & !mask == 0 {
             let run = Run::part(page, Sectors::first(count(all)));
             return behind.write(run, cause, None, |_| newest);
@@ -436,7 +451,7 @@ impl<C: Contents> Port<C> {
     }
 
     /// Rewrites a page unchanged, because another page of the same logical page is written.
-    pub fn rewrite(&mut self, page: u32, behind: &mut impl Behind<C>) {
+    pub fn rewrite(&mut self, page: u32, behind: &mut impl PortBackend<C>) {
         let exists = self.pages.sectors(page);
         if exists != 0 {
             let sectors = self.pages.sectors_of(exists);
@@ -446,7 +461,13 @@ impl<C: Contents> Port<C> {
     }
 
     /// Writes sectors of a page to the cache, which evicts the least recently used pages if it has no room.
-    fn hold(&mut self, page: u32, mask: u64, kept: Kept<C>, behind: &mut impl Behind<C>) -> bool {
+    fn hold(
+        &mut self,
+        page: u32,
+        mask: u64,
+        kept: CachedContents<C>,
+        behind: &mut impl PortBackend<C>,
+    ) -> bool {
         let (slot, needed) = self.cache.as_mut().expect("there is a cache").open(page, mask, kept);
         let mut evicted = false;
         while self.cache.as_mut().is_some_and(|cache| cache.make_room(needed, page)) {
@@ -458,7 +479,7 @@ impl<C: Contents> Port<C> {
     }
 
     /// Writes evicted pages behind the port: consecutive whole pages with the same cause as one run.
-    fn evict(&mut self, behind: &mut impl Behind<C>) {
+    fn evict(&mut self, behind: &mut impl PortBackend<C>) {
         let leaving = self.cache.as_mut().expect("there is a cache").leaving();
         let mut rest = &leaving[..];
         while let Some(&(page, held)) = rest.first() {
@@ -481,7 +502,11 @@ impl<C: Contents> Port<C> {
 
     /// A logical page is written as a whole if a part of it leaves the cache: its other pages are rewritten unchanged.
     #[cold]
-    fn rewrite_the_rest(&mut self, leaving: &[(u32, Held<Kept<C>>)], behind: &mut impl Behind<C>) {
+    fn rewrite_the_rest(
+        &mut self,
+        leaving: &[(u32, CachedSectors<CachedContents<C>>)],
+        behind: &mut impl PortBackend<C>,
+    ) {
         let logical = self.logical_page;
         let mut before = None;
         for first in leaving.iter().map(|&(page, _)| page - page % logical) {
@@ -499,11 +524,11 @@ impl<C: Contents> Port<C> {
     /// Trims whole pages, which are zeros from now on; a page that is trimmed in part stays as it is. False if that
     /// takes only the controller's memory time; a device with a port of its own behind this one takes its time.
     #[inline]
-    pub fn trim(&mut self, fragment: Fragment, at: u32, behind: &mut impl Behind<C>) -> bool {
+    pub fn trim(&mut self, fragment: Fragment, at: u32, behind: &mut impl PortBackend<C>) -> bool {
         let Fragment { page: first, count, mask, continues } = fragment;
         if mask != self.pages.whole() {
             if let Some(sectors) = self.pages.part(mask)
-                && self.parts == Parts::PassOn
+                && self.parts == PartialPages::PassOn
                 && behind.takes_parts()
             {
                 behind.trim(Run { page: first, count, sectors, continues }, at);
@@ -512,22 +537,22 @@ impl<C: Contents> Port<C> {
             return false;
         }
         for page in first..first + count {
-            if self.parts != Parts::AsTheyAre {
+            if self.parts != PartialPages::AsTheyAre {
                 self.pages.set(page, 0);
             }
             if let Some(cache) = &mut self.cache {
                 cache.remove(page);
             }
         }
-        let continues = continues && self.parts == Parts::PassOn;
+        let continues = continues && self.parts == PartialPages::PassOn;
         behind.trim(Run { continues, ..Run::whole(first, count) }, at);
-        self.parts == Parts::PassOn
+        self.parts == PartialPages::PassOn
     }
 
     // ---------------------------------------------------------------- without time
 
     /// Reads pages. The cache serves pages of which it holds sectors, as if it held them whole.
-    pub fn peek(&mut self, first: u32, count: u32, at: u32, behind: &mut impl Behind<C>) {
+    pub fn peek(&mut self, first: u32, count: u32, at: u32, behind: &mut impl PortBackend<C>) {
         if !self.holds_pages() {
             let (pages, contents) = (&self.pages, &self.stored);
             return behind.read(Run::whole(first, count), at, |page| stored(pages, contents, page), None);
@@ -543,12 +568,12 @@ impl<C: Contents> Port<C> {
     }
 
     /// Creates a part of a page before time 0 or, at first touch, as if it had existed.
-    pub fn create(&mut self, page: u32, mask: u64, at: u32, contents: C, behind: &mut impl Behind<C>) {
+    pub fn create(&mut self, page: u32, mask: u64, at: u32, contents: C, behind: &mut impl PortBackend<C>) {
         let old = self.pages.sectors(page);
         let contents = if old == 0 { contents } else { self.stored(page) };
         self.pages.set(page, old | mask);
         self.set_stored(page, contents);
-        if self.parts == Parts::PassOn && behind.takes_parts() {
+        if self.parts == PartialPages::PassOn && behind.takes_parts() {
             for sectors in self.pages.runs(mask & !old) {
                 behind.create(Run::part(page, sectors), at, |_| contents);
             }
@@ -564,7 +589,7 @@ impl<C: Contents> Port<C> {
         count: u32,
         at: u32,
         contents: impl Fn(u32) -> C,
-        behind: &mut impl Behind<C>,
+        behind: &mut impl PortBackend<C>,
     ) {
         if !self.holds_pages() {
             self.note_run(first, count, &contents);
@@ -573,7 +598,7 @@ impl<C: Contents> Port<C> {
         for page in first..first + count {
             let cache = self.cache.as_mut().expect("it holds pages");
             if let Some(held) = cache.get(page) {
-                cache.set(page, Kept { newest: contents(page), ..held.what });
+                cache.set(page, CachedContents { newest: contents(page), ..held.what });
                 behind.hit(at + (page - first), C::default());
             } else {
                 self.note_run(page, 1, &contents);
@@ -585,7 +610,7 @@ impl<C: Contents> Port<C> {
 
 /// The contents of a page behind a port.
 #[inline]
-fn stored<C: Contents>(pages: &Pages, contents: &[C], page: u32) -> C {
+fn stored<C: Contents>(pages: &SectorMap, contents: &[C], page: u32) -> C {
     if C::KEEP && !contents.is_empty() && pages.sectors(page) != 0 {
         contents[page as usize]
     } else {

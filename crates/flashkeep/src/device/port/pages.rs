@@ -14,58 +14,58 @@ pub fn whole(page_sectors: u32) -> u64 {
 
 /// The sectors of every page.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Pages {
+pub struct SectorMap {
     len: u32,
     page_sectors: u32,
     /// One bit per page: whether some of it exists.
     exists: Vec<u64>,
     /// The missing sectors of each page that exists, in the narrowest integers that hold a page's mask; memory is
     /// touched only for pages that exist in part.
-    missing: Missing,
+    missing: MissingSectors,
     /// Whether any page exists in part.
     partial: bool,
 }
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-enum Missing {
+enum MissingSectors {
     Byte(Vec<u8>),
     Word(Vec<u16>),
     Long(Vec<u32>),
     Full(Vec<u64>),
 }
 
-impl Missing {
+impl MissingSectors {
     fn get(&self, page: usize) -> u64 {
         match self {
-            Missing::Byte(masks) => u64::from(masks[page]),
-            Missing::Word(masks) => u64::from(masks[page]),
-            Missing::Long(masks) => u64::from(masks[page]),
-            Missing::Full(masks) => masks[page],
+            MissingSectors::Byte(masks) => u64::from(masks[page]),
+            MissingSectors::Word(masks) => u64::from(masks[page]),
+            MissingSectors::Long(masks) => u64::from(masks[page]),
+            MissingSectors::Full(masks) => masks[page],
         }
     }
 
     fn set(&mut self, page: usize, mask: u64) {
         match self {
-            Missing::Byte(masks) => masks[page] = mask as u8,
-            Missing::Word(masks) => masks[page] = mask as u16,
-            Missing::Long(masks) => masks[page] = mask as u32,
-            Missing::Full(masks) => masks[page] = mask,
+            MissingSectors::Byte(masks) => masks[page] = mask as u8,
+            MissingSectors::Word(masks) => masks[page] = mask as u16,
+            MissingSectors::Long(masks) => masks[page] = mask as u32,
+            MissingSectors::Full(masks) => masks[page] = mask,
         }
     }
 }
 
-impl Pages {
+impl SectorMap {
     /// Pages of which nothing exists.
     #[must_use]
     pub fn new(len: u32, page_sectors: u32) -> Self {
         let count = len as usize;
         let missing = match page_sectors {
-            0..=8 => Missing::Byte(vec![0; count]),
-            9..=16 => Missing::Word(vec![0; count]),
-            17..=32 => Missing::Long(vec![0; count]),
-            _ => Missing::Full(vec![0; count]),
+            0..=8 => MissingSectors::Byte(vec![0; count]),
+            9..=16 => MissingSectors::Word(vec![0; count]),
+            17..=32 => MissingSectors::Long(vec![0; count]),
+            _ => MissingSectors::Full(vec![0; count]),
         };
-        Pages { len, page_sectors, exists: vec![0; count.div_ceil(64)], missing, partial: false }
+        SectorMap { len, page_sectors, exists: vec![0; count.div_ceil(64)], missing, partial: false }
     }
 
     /// The number of pages.

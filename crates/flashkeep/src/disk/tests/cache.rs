@@ -12,11 +12,11 @@ fn a_write_is_acknowledged_in_memory_and_durable_on_the_platter() {
     let done = rig.settle();
     let told: Vec<_> = done.iter().map(|done| (done.part, done.pages, done.durable.0)).collect();
     // 0.5 + 3 ms over twenty cylinders; the platter comes round at 10; 4 ms.
-    assert_eq!(told, [(Part::Acknowledged, 2, 900_000), (Part::Durable, 2, 14_000_000)]);
+    assert_eq!(told, [(CompletionPart::Acknowledged, 2, 900_000), (CompletionPart::Durable, 2, 14_000_000)]);
     let mut through = Rig::small("");
     through.ask(write(100, 2), 4, &tokens(1, 2));
     let done = through.settle();
-    assert_eq!((done.len(), done[0].part, done[0].acknowledged.0), (1, Part::Both, 14_000_000));
+    assert_eq!((done.len(), done[0].part, done[0].acknowledged.0), (1, CompletionPart::Both, 14_000_000));
 }
 
 #[test]
@@ -28,17 +28,17 @@ fn a_full_cache_makes_writes_wait_for_room() {
     }
     // Larger than the cache: acknowledged on the platter.
     rig.ask(write(400, 17), 4, &[]);
-    let told = |part: Part, done: &[Done<Token>]| -> Vec<(u32, u64)> {
+    let told = |part: CompletionPart, done: &[Done<Token>]| -> Vec<(u32, u64)> {
         let of_part = done.iter().filter(|done| done.part == part);
         of_part.map(|done| (done.ticket.slot, done.durable.0)).collect()
     };
     let done = rig.settle();
-    let durable = told(Part::Durable, &done);
+    let durable = told(CompletionPart::Durable, &done);
     assert_eq!(durable.iter().map(|one| one.0).collect::<Vec<_>>(), [0, 1, 2, 3]);
     let first = durable[0].1;
     let expected = [(0, 2_100_000), (1, 2_100_000), (2, first + 1_300_000), (3, first + 700_000)];
-    assert_eq!(told(Part::Acknowledged, &done), expected);
-    assert_eq!(told(Part::Both, &done).len(), 1);
+    assert_eq!(told(CompletionPart::Acknowledged, &done), expected);
+    assert_eq!(told(CompletionPart::Both, &done).len(), 1);
 }
 
 #[test]

@@ -17,10 +17,10 @@ fn a_disk_that_fails_answers_what_waits_and_holds_nothing() {
         rig.done().iter().map(|d| (d.ticket.slot, d.pages, d.part, d.failed, d.durable.0)).collect();
     let failed = |page| Some((LEAF, Page(page)));
     let expected = [
-        (1, 1, Part::Both, failed(100), 5),
-        (2, 1, Part::Both, failed(101), 5),
-        (3, 1, Part::Durable, None, 5),
-        (4, 4, Part::Both, None, 5),
+        (1, 1, CompletionPart::Both, failed(100), 5),
+        (2, 1, CompletionPart::Both, failed(101), 5),
+        (3, 1, CompletionPart::Durable, None, 5),
+        (4, 4, CompletionPart::Both, None, 5),
     ];
     assert_eq!(told, expected);
     assert!(rig.disk.is_dead() && rig.disk.is_quiet() && !rig.disk.holds(LEAF, Page(0)));
@@ -82,13 +82,13 @@ fn untimed_commands_are_done_at_once_and_counted() {
         rig.done().iter().map(|d| (d.ticket.slot, d.pages, d.durable.0, d.contents.0)).collect();
     assert_eq!(done, [(0, 4, 0, 0), (4, 1, 0, 2), (5, 1, 0, 3), (6, 1, 0, 0)]);
     let counters = rig.disk.counters();
-    assert_eq!((counters.of(Kind::Program, Cause::Mirror), counters.of(Kind::Read, Cause::Host)), (4, 2));
-    assert_eq!((counters.total(Kind::Program), counters.total(Kind::Erase)), (4, 0));
+    assert_eq!((counters.of(OpKind::Program, Cause::Mirror), counters.of(OpKind::Read, Cause::Host)), (4, 2));
+    assert_eq!((counters.total(OpKind::Program), counters.total(OpKind::Erase)), (4, 0));
     rig.disk.set_untimed(false);
     assert_eq!(rig.takes(read(0, 1)), 12.0);
-    assert_eq!(rig.disk.counters().total(Kind::Read), 3);
+    assert_eq!(rig.disk.counters().total(OpKind::Read), 3);
     rig.disk.reset_counters();
-    assert_eq!((rig.disk.counters().total(Kind::Read), rig.disk.statistics(rig.now).operations), (0, 0));
+    assert_eq!((rig.disk.counters().total(OpKind::Read), rig.disk.statistics(rig.now).operations), (0, 0));
 }
 
 #[test]
@@ -115,10 +115,11 @@ fn a_page_that_fails_for_good_is_told_and_goes_to_spare_sectors() {
     rig.disk.lose_page(rig.now, Page(11));
     rig.disk.lose_page(rig.now, Page(40));
     let done = rig.settle();
-    let gone: Vec<_> = done.iter().filter(|done| done.part == Part::Gone).map(|done| done.failed).collect();
+    let gone: Vec<_> =
+        done.iter().filter(|done| done.part == CompletionPart::Gone).map(|done| done.failed).collect();
     assert_eq!(gone, [Some((LEAF, Page(11)))], "what holds nothing has nothing to lose");
     assert!(!rig.disk.holds(LEAF, Page(11)) && rig.disk.contents_of(Page(11)).is_none());
-    let waited = |done: &&Done<Token>| done.part == Part::Both && done.ticket.slot >= 3;
+    let waited = |done: &&Done<Token>| done.part == CompletionPart::Both && done.ticket.slot >= 3;
     let failed: Vec<_> = done.iter().filter(waited).map(|done| done.failed).collect();
     assert_eq!(failed, [None, Some((LEAF, Page(11))), None], "a read that waited finds out");
     rig.now = SimTime(1_000_000_000);

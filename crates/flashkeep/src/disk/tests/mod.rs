@@ -10,7 +10,7 @@ mod service;
 
 use super::*;
 use crate::config::{Resolved, load, load_text};
-use crate::engine::{Cause, Part, Token};
+use crate::engine::{Cause, CompletionPart, Token};
 use crate::kernel::Random;
 
 /// Later than anything, and yet an instant.

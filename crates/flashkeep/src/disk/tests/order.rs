@@ -23,14 +23,14 @@ fn what_waits_to_be_written_is_read_from_memory() {
     assert_eq!(rig.done()[0].durable.since(rig.now), Span(700_000));
     rig.now = end + Span(1_000_000);
     assert!(rig.takes(read(1, 1)) > 1.0);
-    assert_eq!((rig.disk.counters().reads_from_memory, rig.disk.counters().total(Kind::Read)), (3, 2));
+    assert_eq!((rig.disk.counters().reads_from_memory, rig.disk.counters().total(OpKind::Read)), (3, 2));
 }
 
 #[test]
 fn a_read_brings_what_was_there_when_it_was_asked() {
     let mut rig = Rig::small("scheduler = \"sstf\"");
     rig.ask(before(write(100, 1)), 0, &tokens(1, 1));
-    assert_eq!((rig.done()[0].durable, rig.disk.counters().total(Kind::Program)), (SimTime::ZERO, 0));
+    assert_eq!((rig.done()[0].durable, rig.disk.counters().total(OpKind::Program)), (SimTime::ZERO, 0));
     rig.ask(read(400, 1), 0, &[]);
     rig.ask(read(100, 1), 1, &[]);
     rig.ask(write(100, 1), 2, &tokens(2, 1));
@@ -109,7 +109,7 @@ proptest! {
             if verb == Verb::Read {
                 reads += 1;
                 prop_assert_eq!(Some(&one.contents), expected.get(&one.ticket.slot));
-            } else if one.part != Part::Acknowledged {
+            } else if one.part != CompletionPart::Acknowledged {
                 others += one.pages;
                 prop_assert_eq!(one.pages, u32::from(count));
             }

@@ -35,7 +35,7 @@ fn a_write_cache_is_empty_after_a_cut() {
     rig.ask(write(3), 0, &[Token(1)]);
     rig.ask(write(3), 1, &[Token(2)]);
     rig.ask(write(300), 2, &[Token(3)]);
-    let acknowledged = rig.done().iter().filter(|done| done.part == Part::Acknowledged).count();
+    let acknowledged = rig.done().iter().filter(|done| done.part == CompletionPart::Acknowledged).count();
     assert_eq!(acknowledged, 3);
     // The first one's seek, turn and transfer have been begun with; they end within 40 ms.
     let recovery = rig.disk.cut_power(SimTime(40_000_000));

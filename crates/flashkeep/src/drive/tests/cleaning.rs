@@ -27,14 +27,14 @@ fn rig_on(bus: &str, gc: &str) -> Rig {
 }
 
 /// What collecting took from the end of the write that asked for it, and the operations that it took.
-fn collected(rig: &mut Rig) -> (u64, Vec<Kind>) {
+fn collected(rig: &mut Rig) -> (u64, Vec<OpKind>) {
     rig.ask(0, write(0, 1), 0, &tokens(1, 1));
     rig.settle();
     rig.drive.audit();
     for page in 0..6 {
         assert_eq!(rig.drive.contents_of(LeafId(0), Page(page)), Some(Token(u64::from(page) + 1)));
     }
-    let mut gc: Vec<Operation> = std::mem::take(&mut rig.operations);
+    let mut gc: Vec<LoggedOperation> = std::mem::take(&mut rig.operations);
     gc.retain(|operation| operation.cause == Cause::Gc);
     let end = gc.iter().map(|operation| operation.end).max().unwrap_or_default();
     (end.since(SimTime(WRITE)).0, gc.iter().map(|operation| operation.kind).collect())
@@ -43,7 +43,7 @@ fn collected(rig: &mut Rig) -> (u64, Vec<Kind>) {
 /// Pages 1 and 3 move to places 1 and 2 of the next block: the second changes its parity.
 #[test]
 fn a_copy_keeps_the_parity_of_its_page_where_it_must() {
-    use Kind::{Copyback, Erase, Program, Read};
+    use OpKind::{Copyback, Erase, Program, Read};
     let across = vec![Read, Program, Read, Program, Erase];
     let half = vec![Copyback, Read, Program, Erase];
     let inside = vec![Copyback, Copyback, Erase];
@@ -80,7 +80,7 @@ fn nothing_is_left_out_of_a_plane_without_room() {
     // The write takes the last page of its block; pages 1 and 3 go to places 0 and 1.
     let (time, kinds) = collected(&mut rig);
     assert_eq!((time, rig.drive.counters().wasted_pages), (ACROSS + COPY + ERASED, 0));
-    assert_eq!(kinds, [Kind::Read, Kind::Program, Kind::Copyback, Kind::Erase]);
+    assert_eq!(kinds, [OpKind::Read, OpKind::Program, OpKind::Copyback, OpKind::Erase]);
 }
 
 /// Above the threshold proper, an idle unit collects step by step, whatever `run` says.
@@ -93,7 +93,7 @@ fn idle_moments_are_used() {
             let common = format!("run = \"{run}\", background = {background}, copyback = \"on\"");
             assert_eq!(collected(&mut rig_on(bus, &common)).1, [], "nothing is short of pages");
             let soft = format!("{common}, soft_threshold = 0.5");
-            let all = vec![Kind::Copyback, Kind::Copyback, Kind::Erase];
+            let all = vec![OpKind::Copyback, OpKind::Copyback, OpKind::Erase];
             assert_eq!(collected(&mut rig_on(bus, &soft)), (2 * COPY + ERASED, all), "{bus}, {soft}");
             let above = format!("{common}, soft_threshold = 0.45");
             assert_eq!(collected(&mut rig_on(bus, &above)).1, [], "7 of 16 pages are free");
@@ -115,7 +115,7 @@ fn a_read_waits_for_one_step_at_most() {
         assert_eq!(found.contents, Token(5));
         let collected = std::mem::take(&mut rig.operations);
         let kinds: Vec<_> = collected.iter().map(|operation| operation.kind).collect();
-        assert!(kinds.contains(&Kind::Erase), "the collection goes on afterwards");
+        assert!(kinds.contains(&OpKind::Erase), "the collection goes on afterwards");
         found.durable.0
     };
     let alone = COMMAND + READ + TRANSFER;
@@ -191,7 +191,7 @@ fn every_open_block_that_is_filled_gets_its_summary_page() {
                  pages_per_block = 4, summary_page = true";
     let mut rig = Rig::new(flash, "streams = 2", 1, mapped(8));
     let pages = rig.drive.geometry().pages as u16;
-    let summaries = |rig: &Rig| rig.drive.counters().of(Kind::Program, Cause::Metadata);
+    let summaries = |rig: &Rig| rig.drive.counters().of(OpKind::Program, Cause::Metadata);
     rig.ask(0, write(0, pages), 0, &tokens(1, pages));
     rig.settle();
     assert_eq!(summaries(&rig), 1, "of the block of pages that were written once");

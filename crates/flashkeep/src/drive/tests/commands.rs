@@ -40,7 +40,7 @@ fn two_planes_program_in_the_time_of_one() {
     let two = 2 * sent + GAP + PROGRAM;
     let all = [one, 2 * one, 2 * one + two, 2 * one + two, 2 * one + 2 * two, 2 * one + 2 * two];
     assert_eq!(ends(&done), all.map(|end| 2 * one + end));
-    assert_eq!(joined.drive.counters().multi_plane[Kind::Program as usize], 2);
+    assert_eq!(joined.drive.counters().multi_plane[OpKind::Program as usize], 2);
 }
 
 /// Four planes in two pairs: neighbours take turns, pairs share the channel alone.
@@ -73,7 +73,7 @@ fn planes_that_stand_apart_do_not_join_unless_they_may_leave_pages_out() {
         rig.ask(0, write(1, 1), 0, &tokens(9, 1));
         rig.settle();
         let counters = rig.drive.counters();
-        assert_eq!(counters.multi_plane[Kind::Program as usize], joined, "{mode}");
+        assert_eq!(counters.multi_plane[OpKind::Program as usize], joined, "{mode}");
         assert_eq!(counters.wasted_pages, wasted + joined, "{mode}: up to the page of number 3");
         rig.drive.audit();
     }
@@ -94,7 +94,7 @@ fn two_planes_read_together_and_send_their_pages_one_after_the_other() {
     assert_eq!(ends(&done), [first, array + TRANSFER, array + 2 * TRANSFER]);
     let contents: Vec<_> = done.iter().map(|done| done.contents).collect();
     assert_eq!(contents, [Token(5), Token(3), Token(4)]);
-    assert_eq!(rig.drive.counters().multi_plane[Kind::Read as usize], 1);
+    assert_eq!(rig.drive.counters().multi_plane[OpKind::Read as usize], 1);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_cache_register_takes_data_while_the_array_programs() {
     let first = sent + GAP + PROGRAM;
     let step = GAP + PROGRAM;
     assert_eq!(ends(&rig.settle()), [first, first + step, first + 2 * step]);
-    assert_eq!(rig.drive.counters().cache[Kind::Program as usize], 2);
+    assert_eq!(rig.drive.counters().cache[OpKind::Program as usize], 2);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_unit_reads_its_next_page_while_the_one_before_leaves() {
         ends(&done),
         [first + COMMAND + TRANSFER, array + COMMAND + TRANSFER, array + COMMAND + READ + TRANSFER]
     );
-    assert_eq!(rig.drive.counters().cache[Kind::Read as usize], 2);
+    assert_eq!(rig.drive.counters().cache[OpKind::Read as usize], 2);
 }
 
 proptest! {

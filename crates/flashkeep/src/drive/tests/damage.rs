@@ -1,14 +1,14 @@
 //! Damage, step by step: what is told, what is answered when, and how much still fits.
 
 use super::*;
-use crate::flash::{Level, Place};
+use crate::flash::{PlanePlace, StripingLevel};
 
 /// Two channels of one chip with one plane of six blocks of four pages each.
 const TWO: &str =
     "channels = 2, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 6, pages_per_block = 4";
 
 fn channel(rig: &Rig, channel: u32) -> Fault {
-    Fault::of(rig.drive.geometry(), Level::Channel, Place { channel, ..Place::default() })
+    Fault::of(rig.drive.geometry(), StripingLevel::Channel, PlanePlace { channel, ..PlanePlace::default() })
 }
 
 #[test]
@@ -26,12 +26,13 @@ fn a_plane_is_lost_with_what_is_in_it_and_what_waits_for_it() {
     rig.go_on(rig.now);
     rig.drive.fail(rig.now, channel(&rig, 0), true);
     let at_once = rig.done();
-    let mut reads: Vec<_> = at_once.iter().filter(|d| d.part == Part::Both && d.failed.is_some()).collect();
+    let mut reads: Vec<_> =
+        at_once.iter().filter(|d| d.part == CompletionPart::Both && d.failed.is_some()).collect();
     reads.sort_by_key(|done| done.ticket.slot);
     let answered: Vec<_> = reads.iter().map(|d| (d.ticket.slot, d.failed, d.durable.0)).collect();
     let expected = [(0, Some((LeafId(0), Page(0))), 10_000), (1, Some((LeafId(0), Page(2))), 10_000)];
     assert_eq!(answered, expected);
-    assert_eq!(told(&at_once, Part::Gone), [0, 2, 6]);
+    assert_eq!(told(&at_once, CompletionPart::Gone), [0, 2, 6]);
     let later = rig.settle();
     assert!(later.iter().all(|done| done.failed.is_none()));
     let held: Vec<_> = (0..8).map(|p| rig.drive.contents_of(LeafId(0), Page(p)).map(|t| t.0)).collect();
@@ -50,15 +51,15 @@ fn what_is_left_holds_its_good_pages_but_for_two_blocks() {
             rig.ask(0, before(write(0, 32)), 0, &tokens(100, 32));
             rig.done();
             rig.drive.fail(rig.now, channel(&rig, 1), true);
-            let mut gone = told(&rig.done(), Part::Gone);
+            let mut gone = told(&rig.done(), CompletionPart::Gone);
             assert_eq!(gone.len(), 16);
             for n in 0..320 {
                 let page = n * 7 % 32;
                 gone.retain(|&other| other != page);
                 rig.ask(0, write(page, 1), 0, &tokens(1_000, 1));
-                gone.extend(told(&rig.done(), Part::Refused));
+                gone.extend(told(&rig.done(), CompletionPart::Refused));
             }
-            gone.extend(told(&rig.settle(), Part::Refused));
+            gone.extend(told(&rig.settle(), CompletionPart::Refused));
             let holds = (0..32).filter(|&page| rig.drive.holds(LeafId(0), Page(page))).count();
             assert_eq!((holds, gone.len()), ((6 - 2) * 4, 16), "{allocation} {run}");
             rig.drive.audit();
@@ -78,7 +79,7 @@ fn a_dead_leaf_answers_and_begins_anew_when_it_is_renewed() {
         rig.drive.fail(rig.now, channel(&rig, 1), true);
         let done = rig.done();
         assert!(rig.drive.is_dead(LeafId(1)) && !rig.drive.is_dead(LeafId(0)));
-        assert!(told(&done, Part::Gone).is_empty(), "the leaf is dead: that says it all");
+        assert!(told(&done, CompletionPart::Gone).is_empty(), "the leaf is dead: that says it all");
         assert!(done.iter().all(|d| d.durable == rig.now), "what waited is void");
         rig.ask(1, read(0), 0, &[]);
         rig.ask(1, write(8, 1), 1, &tokens(1, 1));
@@ -123,14 +124,14 @@ fn a_page_that_cannot_be_read_is_found_by_its_reader() {
     let mut rig = Rig::new(TWO, "", 1, mapped(16));
     rig.ask(0, before(write(0, 4)), 0, &tokens(1, 4));
     rig.done();
-    let Entry::At(ppn) = rig.drive.lookup(LeafId(0), Page(2)) else { panic!("it has been written") };
+    let MapEntry::At(ppn) = rig.drive.lookup(LeafId(0), Page(2)) else { panic!("it has been written") };
     rig.drive.fail(rig.now, Fault::Page(ppn), false);
     assert!(rig.done().is_empty(), "nobody knows yet");
     assert!(rig.drive.holds(LeafId(0), Page(2)) && rig.drive.contents_of(LeafId(0), Page(2)).is_none());
     rig.ask(0, read(2), 0, &[]);
     let done = rig.settle();
     assert_eq!((done[0].failed, done[0].durable.0), (Some((LeafId(0), Page(2))), COMMAND + READ + TRANSFER));
-    assert_eq!(rig.drive.counters().total(Kind::Read), 1);
+    assert_eq!(rig.drive.counters().total(OpKind::Read), 1);
     rig.ask(0, before(read(2)), 0, &[]);
     assert!(rig.done()[0].failed.is_some());
     rig.ask(0, write(2, 1), 0, &tokens(9, 1));
@@ -144,19 +145,19 @@ fn a_page_that_cannot_be_read_is_found_by_a_collection() {
         let mut rig = Rig::new(TWO, &format!("gc = {{ threshold = 0.4, run = \"{run}\" }}"), 1, mapped(16));
         rig.ask(0, before(write(0, 16)), 0, &tokens(1, 16));
         rig.done();
-        let Entry::At(ppn) = rig.drive.lookup(LeafId(0), Page(2)) else { panic!("it has been written") };
+        let MapEntry::At(ppn) = rig.drive.lookup(LeafId(0), Page(2)) else { panic!("it has been written") };
         rig.drive.fail(rig.now, Fault::Page(ppn), false);
         let mut gone = Vec::new();
         for n in 0..200 {
             let page = [0, 1, 3, 4, 5, 6, 7, 8, 9][n % 9];
             rig.ask(0, write(page, 1), 0, &tokens(50, 1));
-            gone.extend(told(&rig.go_on(rig.now + Span(400_000)), Part::Gone));
+            gone.extend(told(&rig.go_on(rig.now + Span(400_000)), CompletionPart::Gone));
         }
-        gone.extend(told(&rig.settle(), Part::Gone));
+        gone.extend(told(&rig.settle(), CompletionPart::Gone));
         assert_eq!(gone, [2], "{run}");
         assert!(!rig.drive.holds(LeafId(0), Page(2)));
         let (reads, programs) =
-            (rig.drive.counters().total(Kind::Read), rig.drive.counters().of(Kind::Program, Cause::Gc));
+            (rig.drive.counters().total(OpKind::Read), rig.drive.counters().of(OpKind::Program, Cause::Gc));
         assert_eq!(reads, programs + 1, "it was read, and not programmed");
         rig.drive.audit();
     }
@@ -171,16 +172,16 @@ fn raw_pages_that_have_failed_are_void() {
     rig.ask(0, write(0, 3), 0, &tokens(1, 3));
     // Page 2 waits behind page 0; page 1 is being programmed on the other channel.
     rig.drive.fail(rig.now, Fault::Page(place(&rig, 2)), true);
-    assert_eq!(told(&rig.done(), Part::Refused), [2]);
+    assert_eq!(told(&rig.done(), CompletionPart::Refused), [2]);
     rig.drive.fail(rig.now, Fault::Block(PlaneId(1), 1), true);
     rig.ask(0, write(8, 2), 3, &tokens(5, 2));
-    assert_eq!(told(&rig.done(), Part::Refused), [9]);
+    assert_eq!(told(&rig.done(), CompletionPart::Refused), [9]);
     rig.ask(0, read(9), 5, &[]);
     assert!(rig.done()[0].failed.is_some(), "lost, not zeros");
     rig.ask(0, trim(8, 8), 6, &[]);
     rig.ask(0, write(4, 1), 14, &tokens(7, 1));
     rig.settle();
-    let erases = rig.operations.iter().filter(|o| o.kind == Kind::Erase);
+    let erases = rig.operations.iter().filter(|o| o.kind == OpKind::Erase);
     assert_eq!(erases.map(|o| o.ppn).collect::<Vec<_>>(), [place(&rig, 8)], "the failed block is left out");
     let held: Vec<_> = (0..5).map(|p| rig.drive.contents_of(LeafId(0), Page(p)).map(|t| t.0)).collect();
     assert_eq!(held, [Some(1), Some(2), None, None, Some(7)]);
@@ -216,7 +217,7 @@ fn a_replaced_block_and_a_replaced_page_give_back_their_room() {
         rig.drive.audit();
         (0..32).filter(|&page| rig.drive.holds(LeafId(0), Page(page))).count()
     };
-    let place = Place { channel: 1, ..Place::default() };
+    let place = PlanePlace { channel: 1, ..PlanePlace::default() };
     // A block and a page that hold something, pages that are still free, and one behind which the open block goes on.
     for (block, pages) in [(0, [5, 6]), (5, [17, 18]), (2, [7, 19]), (1, [4, 8])] {
         let mut rig = Rig::new(TWO, "gc = { threshold = 0.3 }", 1, mapped(32));

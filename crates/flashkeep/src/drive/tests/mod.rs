@@ -15,15 +15,17 @@ mod spread;
 
 use super::*;
 use crate::config::load_text;
-use crate::engine::{Below, Cause, Command, Flags, LeafId, Leaves, Page, Part, Ticket, Token, Verb};
+use crate::engine::{
+    BackendView, Cause, Command, CompletionPart, Flags, LeafId, Leaves, Page, Ticket, Token, Verb,
+};
 use crate::flash::{Across, Domain, Geometry, PlaneId};
 use std::sync::mpsc;
 
 /// Sends every operation to the test.
-struct Wire(mpsc::Sender<Operation>);
+struct Wire(mpsc::Sender<LoggedOperation>);
 
-impl Log for Wire {
-    fn add(&mut self, operation: &Operation) {
+impl OperationObserver for Wire {
+    fn add(&mut self, operation: &LoggedOperation) {
         self.0.send(*operation).expect("the test listens");
     }
 
@@ -36,8 +38,8 @@ impl Log for Wire {
 struct Rig {
     drive: Drive<Token>,
     now: SimTime,
-    wire: mpsc::Receiver<Operation>,
-    operations: Vec<Operation>,
+    wire: mpsc::Receiver<LoggedOperation>,
+    operations: Vec<LoggedOperation>,
 }
 
 /// Times in round numbers: a command cycle 1 µs, a transfer 10 µs, a read 20 µs, a program 200 µs, an erase 1,500 µs.
@@ -129,7 +131,7 @@ fn tokens(first: u64, count: u16) -> Vec<Token> {
 }
 
 /// The pages that have been told to be gone, or to be leaving.
-fn told(done: &[Done<Token>], part: Part) -> Vec<u32> {
+fn told(done: &[Done<Token>], part: CompletionPart) -> Vec<u32> {
     let of_part = done.iter().filter(|done| done.part == part);
     of_part.map(|done| done.failed.expect("a notice names its page").1.0).collect()
 }

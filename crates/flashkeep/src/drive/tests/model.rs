@@ -1,7 +1,7 @@
 //! What every page ought to hold, what every read ought to bring, and where nothing may be done any more.
 
 use super::*;
-use crate::flash::{Level, Place};
+use crate::flash::{PlanePlace, StripingLevel};
 
 /// What a leaf's pages ought to hold: 0 for nothing.
 #[derive(Clone, Debug)]
@@ -157,13 +157,13 @@ impl Model {
     fn take(&mut self) {
         for done in self.rig.done() {
             match done.part {
-                Part::Gone | Part::Refused => {
+                CompletionPart::Gone | CompletionPart::Refused => {
                     let (leaf, page) = done.failed.expect("a notice names its page");
                     let expected = &mut self.leaves[usize::from(leaf.0)];
                     expected.holds[page.0 as usize] = 0;
                     expected.gone[page.0 as usize] = true;
                 }
-                Part::Leaving => {}
+                CompletionPart::Leaving => {}
                 _ => (0..done.pages).for_each(|n| self.answered(done.ticket.slot + n, &done)),
             }
         }
@@ -172,7 +172,7 @@ impl Model {
                 let begun = operation.start > since || matches!(what, Fault::Planes { .. });
                 let struck = what.strikes(&self.rig.drive.flash.geometry, operation.ppn);
                 // A block's erase is told with its first page, which alone may have failed.
-                let whole = operation.kind == Kind::Erase && matches!(what, Fault::Page(_));
+                let whole = operation.kind == OpKind::Erase && matches!(what, Fault::Page(_));
                 assert!(!begun || !struck || whole, "{operation:?} in {what:?}, failed at {since:?}");
             }
         }
@@ -228,7 +228,7 @@ impl Model {
 /// A fault somewhere: of any unit of flash, or of an erased block, of which a plane may have no other.
 pub(super) fn fault(drive: &Drive<Token>, kind: u8, pick: [u32; 6]) -> Fault {
     let geometry = &drive.flash.geometry;
-    let place = Place {
+    let place = PlanePlace {
         channel: pick[0] % geometry.channels,
         chip: pick[1] % geometry.chips,
         die: pick[2] % geometry.dies,
@@ -236,7 +236,7 @@ pub(super) fn fault(drive: &Drive<Token>, kind: u8, pick: [u32; 6]) -> Fault {
     };
     let plane = geometry.plane_at(place);
     match kind {
-        level @ 0..4 => Fault::of(geometry, Level::ALL[usize::from(level)], place),
+        level @ 0..4 => Fault::of(geometry, StripingLevel::ALL[usize::from(level)], place),
         4 => Fault::Block(plane, pick[4] % geometry.blocks),
         5 => {
             let scores = drive.ftl.blocks.scores(plane);

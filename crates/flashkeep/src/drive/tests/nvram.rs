@@ -35,7 +35,7 @@ fn a_command_takes_the_latency_for_each_page() {
         rig.drive.room(LeafId(leaf)),
     );
     assert_eq!(below, (Span::ZERO, 0, u64::MAX));
-    assert_eq!(rig.drive.counters().total(Kind::Program), 0);
+    assert_eq!(rig.drive.counters().total(OpKind::Program), 0);
     assert!(rig.drive.is_quiet());
 }
 

@@ -138,9 +138,9 @@ proptest! {
         // At the end every page holds what it should, wherever renames and collections have put it.
         for page in 0..PAGES {
             let held = match model.drive.lookup(LeafId(0), Page(page)) {
-                Entry::At(ppn) => model.drive.ftl.blocks.contents(ppn),
-                Entry::Unmapped => Token::default(),
-                Entry::Pending(_) => unreachable!("nothing is under way"),
+                MapEntry::At(ppn) => model.drive.ftl.blocks.contents(ppn),
+                MapEntry::Unmapped => Token::default(),
+                MapEntry::Pending(_) => unreachable!("nothing is under way"),
             };
             prop_assert_eq!(held, model.holds[page as usize], "page {}", page);
         }

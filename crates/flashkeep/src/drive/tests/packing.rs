@@ -24,7 +24,7 @@ fn ends(done: &[Done<Token>]) -> Vec<u64> {
 }
 
 /// Pages of the flash that were programmed or read.
-fn flash_pages(rig: &Rig, kind: Kind) -> u64 {
+fn flash_pages(rig: &Rig, kind: OpKind) -> u64 {
     let counters = rig.drive.counters();
     counters.total(kind) - counters.along[kind as usize]
 }
@@ -37,7 +37,7 @@ fn a_page_that_comes_alone_leaves_the_other_places_empty() {
         let done = rig.settle();
         assert_eq!(ends(&done), [u64::from(n + 1) * (SENT + PROGRAM)], "nobody waits, and all of it is sent");
     }
-    let programs = flash_pages(&rig, Kind::Program);
+    let programs = flash_pages(&rig, OpKind::Program);
     assert_eq!((programs * PLACES, programs), (8 * 4, 8), "amplification is 4 in pages of the flash");
     assert_eq!(rig.drive.counters().empty_places, 8 * 3);
     rig.drive.audit();
@@ -50,7 +50,7 @@ fn pages_that_come_together_share_a_program() {
         rig.ask(0, write(4 * n, 4), n, &tokens(1, 4));
         assert_eq!(ends(&rig.settle()), [u64::from(n + 1) * (SENT + PROGRAM)]);
     }
-    assert_eq!(flash_pages(&rig, Kind::Program), 4);
+    assert_eq!(flash_pages(&rig, OpKind::Program), 4);
     assert_eq!(rig.drive.counters().empty_places, 0, "amplification is 1");
 }
 
@@ -66,7 +66,7 @@ fn a_queue_of_32_fills_pages() {
     let batch = |n: u64| if n == 0 { 1 } else { 2 + (n - 1) / PLACES };
     let expected: Vec<u64> = (0..32).map(|n| batch(n) * (SENT + PROGRAM)).collect();
     assert_eq!(ends(&done), expected);
-    assert_eq!(flash_pages(&rig, Kind::Program), 9);
+    assert_eq!(flash_pages(&rig, OpKind::Program), 9);
     assert_eq!(rig.drive.counters().empty_places, 9 * PLACES - 32);
     rig.drive.audit();
 }
@@ -90,7 +90,7 @@ fn places_of_a_page_come_up_together_and_leave_one_by_one() {
     assert_eq!(ends(&done), all);
     let contents: Vec<_> = done.iter().map(|done| done.contents).collect();
     assert_eq!(contents, [1, 5, 7, 6, 8].map(Token));
-    assert_eq!((flash_pages(&rig, Kind::Read), rig.drive.counters().total(Kind::Read)), (3, 6));
+    assert_eq!((flash_pages(&rig, OpKind::Read), rig.drive.counters().total(OpKind::Read)), (3, 6));
 }
 
 #[test]
@@ -123,14 +123,14 @@ fn a_collection_reads_each_page_once_and_fills_what_it_programs() {
         rig.settle();
         let counters = rig.drive.counters();
         let of = |kind| counters.of(kind, Cause::Gc);
-        assert_eq!((of(Kind::Read), of(Kind::Program), of(Kind::Erase)), (5, 5, 1), "{run}");
-        assert_eq!((flash_pages(&rig, Kind::Read), flash_pages(&rig, Kind::Program)), (3, 1 + 2));
+        assert_eq!((of(OpKind::Read), of(OpKind::Program), of(OpKind::Erase)), (5, 5, 1), "{run}");
+        assert_eq!((flash_pages(&rig, OpKind::Read), flash_pages(&rig, OpKind::Program)), (3, 1 + 2));
         assert_eq!(counters.empty_places, 3 + 3);
         assert_eq!(rig.drive.blocks().plane(PlaneId(0)).free_pages, 28 - 4 - 8 + 16);
         let read = |pages: u64| COMMAND + READ + pages * TRANSFER;
         let moves = read(1) + read(3) + SENT + PROGRAM + read(1) + SENT + PROGRAM;
         let end = SENT + PROGRAM + moves + COMMAND + ERASE;
-        let erase = rig.operations.iter().find(|operation| operation.kind == Kind::Erase);
+        let erase = rig.operations.iter().find(|operation| operation.kind == OpKind::Erase);
         assert_eq!(erase.map(|operation| operation.end.0), Some(end), "{run}");
         rig.drive.audit();
     }
@@ -156,15 +156,15 @@ fn a_full_page_is_copied_back() {
         rig.settle();
         rig.drive.audit();
         let counters = rig.drive.counters();
-        let of = [Kind::Read, Kind::Program, Kind::Copyback].map(|kind| counters.of(kind, Cause::Gc));
+        let of = [OpKind::Read, OpKind::Program, OpKind::Copyback].map(|kind| counters.of(kind, Cause::Gc));
         assert_eq!(of, [read, programmed, copied], "{copyback}");
-        assert_eq!((counters.wasted_pages, flash_pages(&rig, Kind::Copyback)), (wasted, copied / PLACES));
+        assert_eq!((counters.wasted_pages, flash_pages(&rig, OpKind::Copyback)), (wasted, copied / PLACES));
         let moves = match copied {
             0 => COMMAND + READ + TRANSFER + COMMAND + READ + 4 * TRANSFER + SENT + PROGRAM,
             _ => COMMAND + READ + TRANSFER + COMMAND + READ + PROGRAM,
         };
         let end = SENT + PROGRAM + moves + COMMAND + READ + TRANSFER + SENT + PROGRAM + COMMAND + ERASE;
-        let erase = rig.operations.iter().find(|operation| operation.kind == Kind::Erase);
+        let erase = rig.operations.iter().find(|operation| operation.kind == OpKind::Erase);
         assert_eq!(erase.map(|operation| operation.end.0), Some(end), "{copyback}");
         for (page, token) in [(3, 4), (4, 5), (7, 8), (12, 13)] {
             assert_eq!(rig.drive.contents_of(LeafId(0), Page(page)), Some(Token(token)), "{copyback}");
@@ -183,8 +183,8 @@ fn planes_side_by_side_fill_a_page_each() {
         rig.ask(0, write(4, 4), 1, &tokens(5, 4));
         rig.ask(0, write(8, 16), 2, &tokens(9, 16));
         rig.settle();
-        let planes = rig.drive.counters().multi_plane[Kind::Program as usize];
-        assert_eq!((flash_pages(&rig, Kind::Program), rig.drive.counters().empty_places), (6, 0), "{ftl}");
+        let planes = rig.drive.counters().multi_plane[OpKind::Program as usize];
+        assert_eq!((flash_pages(&rig, OpKind::Program), rig.drive.counters().empty_places), (6, 0), "{ftl}");
         assert_eq!(planes, 2, "{ftl}: after the first two, which find their planes a page apart");
         rig.drive.audit();
     }
@@ -207,7 +207,7 @@ fn a_raw_leaf_programs_what_waits_of_a_page() {
     let ends_of: Vec<u64> = ends_of.collect();
     let each = [0, 1, 1, 1, 2, 2, 2, 2, 3].map(|at: usize| ends_of[at]);
     assert_eq!(ends(&rig.settle()), each);
-    assert_eq!(flash_pages(&rig, Kind::Program), 4);
+    assert_eq!(flash_pages(&rig, OpKind::Program), 4);
     rig.drive.audit();
 }
 
@@ -238,6 +238,6 @@ fn pages_wait_for_others_if_they_are_told_to() {
         [3_000_000 + program.max(50_000) + program],
         "two wait for the first four"
     );
-    assert_eq!((flash_pages(&rig, Kind::Program), rig.drive.counters().empty_places), (5, 3 + 1 + 2));
+    assert_eq!((flash_pages(&rig, OpKind::Program), rig.drive.counters().empty_places), (5, 3 + 1 + 2));
     rig.drive.audit();
 }

@@ -101,7 +101,7 @@ fn an_erase_comes_behind_programs_and_behind_reads_that_are_owed_its_block() {
     ];
     assert_eq!(instants(&done), expected);
     assert_eq!(done[1].contents, Token(2), "what the page held when it was asked for");
-    assert_eq!(rig.drive.counters().of(Kind::Erase, Cause::ParityGc), 1);
+    assert_eq!(rig.drive.counters().of(OpKind::Erase, Cause::ParityGc), 1);
     assert_eq!((rig.drive.wear(LeafId(0)), rig.drive.erases()), (1, vec![1, 0, 0]));
     rig.drive.audit();
 }
@@ -115,7 +115,7 @@ fn the_trim_of_a_group_is_done_when_the_last_of_its_erases_is_over() {
     // The chip of channel 1 programs first; then each erases two groups' blocks of two planes, one after the other.
     let end = WRITE + 4 * (COMMAND + ERASE);
     assert_eq!(instants(&done)[1], (1, 32, end, end));
-    assert_eq!((rig.drive.wear(LeafId(0)), rig.drive.counters().total(Kind::Erase)), (8, 8));
+    assert_eq!((rig.drive.wear(LeafId(0)), rig.drive.counters().total(OpKind::Erase)), (8, 8));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn what_happens_before_time_0_takes_no_time_and_is_not_counted() {
     assert!(done.iter().all(|d| d.durable == SimTime::ZERO) && rig.operations.is_empty());
     assert_eq!(done.iter().map(|d| d.pages).sum::<u32>(), 9);
     assert_eq!(rig.drive.contents_of(LeafId(0), Page(1)), Some(Token(9)));
-    assert_eq!((rig.drive.counters().total(Kind::Erase), rig.drive.wear(LeafId(0))), (0, 1));
+    assert_eq!((rig.drive.counters().total(OpKind::Erase), rig.drive.wear(LeafId(0))), (0, 1));
     rig.drive.audit();
 }
 

@@ -28,7 +28,7 @@ fn pages_of_the_shadow_are_told_of_before_they_are_collected() {
         let mut told_of = Vec::new();
         for n in 0..40 {
             rig.ask(0, write(n % 8, 1), 0, &tokens(1_000 + u64::from(n), 1));
-            told_of.extend(told(&rig.go_on(rig.now + Span(2_000_000)), Part::Leaving));
+            told_of.extend(told(&rig.go_on(rig.now + Span(2_000_000)), CompletionPart::Leaving));
         }
         assert_eq!(told_of[..2], [8, 9], "{run}: both, when their block is chosen");
         assert!(told_of.len() < 20 && told_of.iter().all(|&page| page == 8 || page == 9), "{told_of:?}");
@@ -50,7 +50,7 @@ fn what_is_trimmed_when_it_is_told_of_need_not_be_moved() {
     for n in 0..40 {
         rig.ask(0, write(n % 4, 1), 0, &tokens(1_000, 1));
         loop {
-            for page in told(&rig.done(), Part::Leaving) {
+            for page in told(&rig.done(), CompletionPart::Leaving) {
                 rig.ask(0, trim(page, 1), 0, &[]);
             }
             let next = rig.drive.next_event();
@@ -65,8 +65,8 @@ fn what_is_trimmed_when_it_is_told_of_need_not_be_moved() {
     assert!((8..11).all(|page| !rig.drive.holds(LeafId(0), Page(page))));
     // The first page is on its way up by the time it is told of; the other two stay where they are.
     let moves = rig.operations.iter().filter(|operation| operation.cause == Cause::Gc);
-    let block = |operation: &&Operation| rig.drive.flash.geometry.block_of(operation.ppn) == 0;
-    let read = moves.filter(|operation| operation.kind == Kind::Read).filter(block).count();
+    let block = |operation: &&LoggedOperation| rig.drive.flash.geometry.block_of(operation.ppn) == 0;
+    let read = moves.filter(|operation| operation.kind == OpKind::Read).filter(block).count();
     assert_eq!(read, 1);
     rig.drive.audit();
 }

@@ -66,11 +66,11 @@ fn a_collection_reads_in_one_die_and_programs_in_another() {
         rig.settle();
         rig.drive.audit();
         let geometry = rig.drive.geometry();
-        let step = |operation: &Operation| (operation.kind, geometry.block_of(operation.ppn) % 2);
+        let step = |operation: &LoggedOperation| (operation.kind, geometry.block_of(operation.ppn) % 2);
         let gc = rig.operations.iter().filter(|operation| operation.cause == Cause::Gc);
-        let gc: Vec<(Kind, u32)> = gc.map(step).collect();
-        assert_eq!(gc[..2], [(Kind::Read, 0), (Kind::Program, 1)], "{run}: {gc:?}");
-        assert!(gc.contains(&(Kind::Erase, 0)), "{run}: {gc:?}");
+        let gc: Vec<(OpKind, u32)> = gc.map(step).collect();
+        assert_eq!(gc[..2], [(OpKind::Read, 0), (OpKind::Program, 1)], "{run}: {gc:?}");
+        assert!(gc.contains(&(OpKind::Erase, 0)), "{run}: {gc:?}");
         for page in 0..6 {
             assert_eq!(
                 rig.drive.contents_of(LeafId(0), Page(page)),

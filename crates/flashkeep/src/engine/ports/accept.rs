@@ -4,13 +4,13 @@
 use super::super::Contents;
 use super::super::command::{Command, Flags, Verb};
 use super::super::executor::{Due, Engine};
-use super::super::leaves::{Done, Leaves, Part, Ticket};
+use super::super::leaves::{CompletionPart, Done, Leaves, Ticket};
 use super::super::repair::FailedPage;
 use super::super::requests::Join;
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::Ports;
-use super::behind::Below;
+use super::behind::MemberBackend;
 use crate::device::port::Crossing;
 use crate::kernel::{Id, SimTime, Span};
 
@@ -272,7 +272,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let newest = |page: u32| contents.get((page - fragment.page) as usize).copied().unwrap_or_default();
         let mut port = self.ports.all[usize::from(at)].port.take().expect("the port is not at work");
-        let mut below = Below { engine: self, leaves, now, at, command, ticket };
+        let mut below = MemberBackend { engine: self, leaves, now, at, command, ticket };
         let mut asked = true;
         match (reads, writes) {
             (true, _) if before => port.peek(fragment.page, fragment.count, 0, &mut below),
@@ -312,7 +312,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     for asked in &this.commands {
                         let pages = u32::from(asked.command.count);
                         let done = Done::<C>::at(asked.caller, pages, join.durable.max(now));
-                        leaves.done().push(Done { part: Part::Durable, ..done });
+                        leaves.done().push(Done { part: CompletionPart::Durable, ..done });
                     }
                 }
                 self.bury_request(id);
@@ -359,7 +359,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for &Asked { command, caller, place } in &commands {
             let done = Done { acknowledged: end, service, ..Done::at(caller, 1, durable) };
             if command.verb != Verb::Read {
-                let part = if kept || undurable == 0 { Part::Both } else { Part::Acknowledged };
+                let part =
+                    if kept || undurable == 0 { CompletionPart::Both } else { CompletionPart::Acknowledged };
                 leaves.done().push(Done { pages: u32::from(command.count), part, ..done });
                 continue;
             }

@@ -6,11 +6,11 @@ use super::super::executor::Engine;
 use super::super::leaves::{Done, Leaves, Ticket};
 use super::super::scheme::Scheme;
 use super::PortId;
-use crate::device::port::{Behind, Merge, Run};
+use crate::device::port::{Merge, PortBackend, Run};
 use crate::kernel::SimTime;
 
 /// The subtree below a member's port, and the command for which the port works.
-pub(super) struct Below<'a, S, C, L> {
+pub(super) struct MemberBackend<'a, S, C, L> {
     pub(super) engine: &'a mut Engine<S, C>,
     pub(super) leaves: &'a mut L,
     pub(super) now: SimTime,
@@ -20,7 +20,7 @@ pub(super) struct Below<'a, S, C, L> {
     pub(super) ticket: Ticket,
 }
 
-impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
+impl<S: Scheme, C: Contents, L: Leaves<C>> MemberBackend<'_, S, C, L> {
     fn hand(&mut self, command: Command, pages: Run, ticket: Ticket) {
         let Run { page, count, sectors, continues } = pages;
         let mut command = command.over(Page(page), count as u16).of(sectors);
@@ -28,7 +28,7 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
         if continues {
             command.flags = command.flags.with(Flags::CONTINUES);
         }
-        let Below { engine, leaves, now, at, .. } = self;
+        let MemberBackend { engine, leaves, now, at, .. } = self;
         engine.submit_behind(*leaves, *now, PortId::of(*at), command, ticket);
     }
 
@@ -38,7 +38,7 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Below<'_, S, C, L> {
     }
 }
 
-impl<S: Scheme, C: Contents, L: Leaves<C>> Behind<C> for Below<'_, S, C, L> {
+impl<S: Scheme, C: Contents, L: Leaves<C>> PortBackend<C> for MemberBackend<'_, S, C, L> {
     fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u32) -> C, newest: Option<C>) {
         let ticket = self.ticket.plus(at);
         if C::KEEP
@@ -72,7 +72,7 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> Behind<C> for Below<'_, S, C, L> {
 
     fn merge(&mut self, merge: Merge, difference: C) {
         let ticket = self.place(std::iter::once(difference));
-        let Below { engine, leaves, now, at, .. } = self;
+        let MemberBackend { engine, leaves, now, at, .. } = self;
         engine.merge_behind(*leaves, *now, PortId::of(*at), merge, Ticket { gap: 0, ..ticket });
     }
 

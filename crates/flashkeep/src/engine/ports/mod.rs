@@ -23,7 +23,7 @@ use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
 use super::{Contents, LeafId, Leaves};
 use crate::device::command::Sectors;
-use crate::device::port::{Fragment, Hits, Link, Pages, Parts, Port, PortOptions};
+use crate::device::port::{Fragment, Hits, Link, PartialPages, Port, PortOptions, SectorMap};
 use crate::kernel::{Arena, FixedMap, Id, SimTime, Span};
 pub(super) use accept::PortRequest;
 use std::collections::VecDeque;
@@ -216,7 +216,7 @@ impl<C: Contents> MemberPort<C> {
     /// Whether the port only passes commands through the link.
     fn is_only_a_link(&self) -> bool {
         let port = self.port();
-        port.parts() == Parts::AsTheyAre && !port.has_cache()
+        port.parts() == PartialPages::AsTheyAre && !port.has_cache()
     }
 
     /// The number of sectors that a command transfers on the link.
@@ -314,7 +314,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn fall_back_ports(&mut self, contents: impl Fn(LeafId, Page) -> Option<C>) {
         for at in 0..self.ports.all.len() {
             let this = &self.ports.all[at];
-            if this.port().parts() == Parts::AsTheyAre {
+            if this.port().parts() == PartialPages::AsTheyAre {
                 continue;
             }
             let (node, pages) = (this.node, this.port().pages().len());
@@ -334,12 +334,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The sectors that exist behind each port, and the contents of pages there as tokens.
     #[must_use]
-    pub fn port_pages(&self) -> Vec<(&Pages, Vec<u64>)> {
+    pub fn port_pages(&self) -> Vec<(&SectorMap, Vec<u64>)> {
         self.ports.all.iter().map(|this| this.port().state()).collect()
     }
 
     /// Restores the ports of a saved run.
-    pub fn restore_ports(&mut self, states: Vec<(Pages, Vec<u64>)>) {
+    pub fn restore_ports(&mut self, states: Vec<(SectorMap, Vec<u64>)>) {
         for (this, (pages, stored)) in self.ports.all.iter_mut().zip(states) {
             this.port_mut().restore(pages, stored);
         }

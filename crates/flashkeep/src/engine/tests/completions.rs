@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::{Change, Verb};
-use crate::engine::{Command, Lock, Page, Plan, Scheme, Step, Tell, Verdict, View};
+use crate::engine::{Command, Lock, Page, Plan, PlanVerdict, Scheme, Step, Tell, View};
 
 fn told(rig: &Rig<Token>, tag: usize) -> u64 {
     rig.told[tag].expect("told").0.0
@@ -122,13 +122,13 @@ impl Scheme for Lazy {
         let key = Key(u64::from(command.start.0));
         if command.verb == Verb::Read { Lock::Pass(key) } else { Lock::Hold(key) }
     }
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let writes = command.verb == Verb::Write;
         for member in (0..view.members()).take(if writes { usize::MAX } else { 1 }) {
             let step = Step::new(Member(member), *command, 0);
             plan.push(if member == 0 { step } else { step.later().stage(member) });
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 }
 

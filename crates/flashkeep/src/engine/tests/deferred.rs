@@ -4,8 +4,8 @@
 
 use super::raid::Layout;
 use crate::engine::{
-    Cause, Change, Command, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme, Step, Verb,
-    Verdict, View, Why,
+    Cause, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Role, Scheme,
+    Step, Verb, View, Why,
 };
 use crate::kernel::Span;
 use std::collections::VecDeque;
@@ -161,13 +161,13 @@ impl Scheme for Deferred {
         if command.verb == Verb::Read || self.failed.is_empty() { Lock::Pass(key) } else { Lock::Hold(key) }
     }
 
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let stripe = command.start.0 / self.grain();
         let first = (command.start.0 % self.grain()) as u8;
         let units = || (0..command.count).map(|n| (n, first + n as u8));
         if command.verb != Verb::Read && !self.failed.is_empty() {
             self.plan_degraded(command, stripe, first, plan);
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         let keeps = |this: &Self, index| {
             let page = this.page(stripe, index);
@@ -176,7 +176,7 @@ impl Scheme for Deferred {
         let member = |index| self.layout.member(stripe, Role::Data(index));
         let full = |index: u8| self.free[usize::from(member(index).0)].is_empty();
         if command.verb != Verb::Read && units().any(|(_, index)| keeps(self, index) && full(index)) {
-            return Verdict::Wait;
+            return PlanVerdict::Wait;
         }
         for (n, index) in units() {
             let (page, member) = (self.page(stripe, index), self.layout.member(stripe, Role::Data(index)));
@@ -202,7 +202,7 @@ impl Scheme for Deferred {
             }
         }
         let _ = view;
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -247,21 +247,21 @@ impl Scheme for Deferred {
         (page.0 < self.stripes).then_some(Key(u64::from(page.0)))
     }
 
-    fn repair(&mut self, failed: &[Step], _: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], _: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         if failed.iter().any(|step| step.member != wanted.member) || wanted.command.start.0 >= self.stripes {
-            return Outcome::Lost;
+            return RepairOutcome::Lost;
         }
         let stripe = wanted.command.start.0;
         let role = self.layout.role(stripe, wanted.member);
         if matches!(role, Role::Data(index) if self.old[self.page(stripe, index)] != Old::Current) {
-            return Outcome::Lost;
+            return RepairOutcome::Lost;
         }
         for step in self.reconstruct(stripe, role, wanted.command.cause) {
             plan.push(step);
         }
         plan.push(Step::new(wanted.member, wanted.command, 0).role(role.lost()).stage(1));
-        Outcome::Planned
+        RepairOutcome::Planned
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {

@@ -3,8 +3,8 @@
 //! other is left.
 
 use crate::engine::{
-    Cause, Command, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme, Step, Verb, Verdict, View,
-    Why,
+    Cause, Command, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Role, Scheme, Step,
+    Verb, View, Why,
 };
 use crate::kernel::Span;
 use std::collections::VecDeque;
@@ -228,7 +228,7 @@ impl Scheme for Log {
         }
     }
 
-    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let page = command.start.0;
         match command.verb {
             Verb::Read => {
@@ -238,7 +238,7 @@ impl Scheme for Log {
             }
             Verb::Write => {
                 if !self.open() {
-                    return Verdict::Wait;
+                    return PlanVerdict::Wait;
                 }
                 let (row, chip) = (self.rows[0], self.slots.pop_front().expect("an open row has room"));
                 plan.carry = (!self.pending.is_empty()).then_some(self.key());
@@ -255,7 +255,7 @@ impl Scheme for Log {
             }
             _ => self.forget(page),
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -293,18 +293,18 @@ impl Scheme for Log {
         true
     }
 
-    fn repair(&mut self, failed: &[Step], _: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], _: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let (Member(chip), row) = (wanted.member, wanted.command.start.0);
         let cover = self.covers.iter().find(|cover| cover.row == row && cover.data.contains(&chip));
-        let Some(cover) = cover.filter(|_| failed.len() == 1) else { return Outcome::Lost };
+        let Some(cover) = cover.filter(|_| failed.len() == 1) else { return RepairOutcome::Lost };
         let role = |chip: u8| Role::Data(cover.data.iter().position(|&c| c == chip).unwrap_or(0) as u8);
         for &other in cover.data.iter().filter(|&&other| other != chip) {
             plan.push(Step::fetch(Member(other), Page(row), role(other), wanted.command.cause));
         }
         plan.push(Step::fetch(Member(cover.parity), Page(row), Role::P, wanted.command.cause));
         plan.push(Step::new(wanted.member, wanted.command, 0).role(role(chip).lost()).stage(1));
-        Outcome::Planned
+        RepairOutcome::Planned
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {

@@ -1,8 +1,8 @@
 //! A pass-through, and a mirror that is told by all copies or by the first, and rebuilds.
 
 use crate::engine::{
-    Cause, Change, Command, Key, Lock, Member, Outcome, Page, Plan, Scheme, Step, Tell, Verb, Verdict, View,
-    Why,
+    Cause, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Scheme, Step, Tell,
+    Verb, View, Why,
 };
 
 /// No redundancy.
@@ -20,9 +20,9 @@ impl Scheme for Plain {
         tell(Member(0), page);
     }
 
-    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         plan.push(Step::new(Member(0), *command, 0));
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn owner(&self, _: Member, page: Page) -> Option<Page> {
@@ -69,13 +69,13 @@ impl Scheme for Mirror {
         Lock::Pass(Key(u64::from(command.start.0)))
     }
 
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         if command.verb != Verb::Read {
             for member in 0..view.members() {
                 plan.push(Step::new(Member(member), *command, 0));
             }
             plan.tell = self.tell;
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));
@@ -84,7 +84,7 @@ impl Scheme for Mirror {
             let reader = from_turn.filter(|&m| view.has(m, page)).min_by_key(|&m| view.backlog(m, page));
             plan.push(Step::new(reader.unwrap_or(Member(0)), command.over(page, 1), n));
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -111,15 +111,15 @@ impl Scheme for Mirror {
         false
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let tried = |member: Member| failed.iter().any(|step| step.member == member);
         let others = (0..view.members()).map(Member);
         let Some(other) = others.filter(|&m| !tried(m)).find(|&m| view.has(m, wanted.command.start)) else {
-            return Outcome::Lost;
+            return RepairOutcome::Lost;
         };
         plan.push(Step::new(other, wanted.command, 0));
-        Outcome::Planned
+        RepairOutcome::Planned
     }
 
     fn owner(&self, _: Member, page: Page) -> Option<Page> {

@@ -3,7 +3,7 @@
 
 use super::raid::Layout;
 use crate::engine::{
-    Cause, Command, Key, Lock, Member, Page, Plan, Rhythm, Role, Scheme, Step, Verb, Verdict, View, Why,
+    Cause, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Rhythm, Role, Scheme, Step, Verb, View, Why,
 };
 
 /// A stripe's entry in the memory.
@@ -63,7 +63,7 @@ impl Scheme for Partial {
         if command.verb == Verb::Read { Lock::Pass(key) } else { Lock::Hold(key) }
     }
 
-    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let (stripe, first) = (command.start.0 / self.grain(), (command.start.0 % self.grain()) as u8);
         let first_page = (stripe * self.grain()) as usize;
         let units = (0..command.count).map(|n| (n, first + n as u8));
@@ -72,11 +72,11 @@ impl Scheme for Partial {
             for (n, index) in units.filter(|&(_, index)| self.written[first_page + usize::from(index)]) {
                 plan.push(Step::new(member(index), command.over(Page(stripe), 1), n));
             }
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         let found = self.entry(stripe);
         let Some(slot) = found.or_else(|| self.entries.iter().position(Option::is_none)) else {
-            return Verdict::Wait;
+            return PlanVerdict::Wait;
         };
         let (memory, page) = (self.memory(), Page(slot as u32));
         if let Some(entry) = found.and_then(|slot| self.entries[slot].as_ref()) {
@@ -98,7 +98,7 @@ impl Scheme for Partial {
             entry.covered[usize::from(index)] = true;
             self.written[first_page + usize::from(index)] = true;
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {

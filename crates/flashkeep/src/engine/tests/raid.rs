@@ -2,8 +2,8 @@
 //! whichever reads less.
 
 use crate::engine::{
-    Cause, Change, Command, Flags, Key, Lock, Member, Outcome, Page, Plan, Release, Role, Scheme, Step, Verb,
-    Verdict, View, Why,
+    Cause, Change, Command, Flags, Key, Lock, Member, Page, Plan, PlanVerdict, Release, RepairOutcome, Role,
+    Scheme, Step, Verb, View, Why,
 };
 
 /// Where the units of a stripe are.
@@ -188,7 +188,7 @@ impl Scheme for Raid {
         }
     }
 
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let (stripe, first) = self.place(command.start.0);
         let end = first + command.count as u8;
         let member = |index| self.layout.member(stripe, Role::Data(index));
@@ -197,7 +197,7 @@ impl Scheme for Raid {
                 let read = command.over(Page(stripe), 1);
                 plan.push(Step::new(member(index), read, u16::from(index - first)));
             }
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         assert!(command.verb != Verb::Rename, "a stub");
         for step in self.fetches(command, stripe, first, end, view) {
@@ -221,7 +221,7 @@ impl Scheme for Raid {
                 self.written[page as usize] = true;
             }
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -258,13 +258,13 @@ impl Scheme for Raid {
         (!self.lockless).then_some(Key(u64::from(page.0)))
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let (stripe, cause) = (wanted.command.start.0, wanted.command.cause);
         let role = self.layout.role(stripe, wanted.member);
         let tried = failed.iter().rev().map(|step| step.member);
         let unknown = self.unknown(stripe, tried, view);
-        let Some(steps) = self.reconstruct(stripe, role, &unknown, cause) else { return Outcome::Lost };
+        let Some(steps) = self.reconstruct(stripe, role, &unknown, cause) else { return RepairOutcome::Lost };
         for step in steps {
             plan.push(step);
         }
@@ -273,7 +273,7 @@ impl Scheme for Raid {
             let store = Step::store(wanted.member, Page(stripe), role.lost(), Cause::Rebuild);
             plan.push(store.stage(1).later());
         }
-        Outcome::Planned
+        RepairOutcome::Planned
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {

@@ -2,7 +2,9 @@
 //! later, in any order; and raw chips, which assert that they are programmed as flash must be, erase no page before
 //! its reads are served, and may have places that take no page any more.
 
-use crate::engine::{Below, Cause, Command, Contents, Done, Flags, LeafId, Leaves, Page, Part, Ticket, Verb};
+use crate::engine::{
+    BackendView, Cause, Command, CompletionPart, Contents, Done, Flags, LeafId, Leaves, Page, Ticket, Verb,
+};
 use crate::kernel::{Random, SimTime, Span};
 use std::collections::BTreeMap;
 
@@ -199,8 +201,8 @@ impl<C: Contents> Store<C> {
             }
             Report::TwoParts(first, second) => {
                 let part = |part| Done { part, ..whole(first, second) };
-                self.later(now + Span(first), part(Part::Acknowledged));
-                self.later(now + Span(second), part(Part::Durable));
+                self.later(now + Span(first), part(CompletionPart::Acknowledged));
+                self.later(now + Span(second), part(CompletionPart::Durable));
             }
             Report::Random(bound) => {
                 let (a, b) = (self.random.below(bound), self.random.below(bound));
@@ -266,7 +268,7 @@ impl<C: Contents> Leaf<C> {
     }
 }
 
-impl<C: Contents> Below for Store<C> {
+impl<C: Contents> BackendView for Store<C> {
     fn backlog(&self, leaf: LeafId, _: Page) -> Span {
         self.leaves[usize::from(leaf.0)].backlog
     }

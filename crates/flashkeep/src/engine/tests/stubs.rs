@@ -6,7 +6,8 @@ use super::mirror::{Mirror, Plain};
 use super::partial::Partial;
 use super::raid::Raid;
 use crate::engine::{
-    Change, Command, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Step, Verdict, View, Why,
+    Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Scheme, Step, View,
+    Why,
 };
 
 macro_rules! stubs {
@@ -38,7 +39,7 @@ macro_rules! stubs {
             fn lock(&self, command: &Command) -> Lock {
                 match self { $(Stub::$variant(s) => s.lock(command),)* }
             }
-            fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+            fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
                 match self { $(Stub::$variant(s) => s.plan(command, view, plan),)* }
             }
             fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -47,7 +48,7 @@ macro_rules! stubs {
             fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
                 match self { $(Stub::$variant(s) => s.repair_key(member, page),)* }
             }
-            fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+            fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
                 match self { $(Stub::$variant(s) => s.repair(failed, view, plan),)* }
             }
             fn owner(&self, member: Member, page: Page) -> Option<Page> {

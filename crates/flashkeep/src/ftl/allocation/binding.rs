@@ -1,26 +1,26 @@
 //! The meaning of `ftl.allocation`: which levels the address of a page fixes.
 
 use crate::error::did_you_mean;
-use crate::flash::Level;
+use crate::flash::StripingLevel;
 use std::fmt;
 use std::str::FromStr;
 
 /// How a page finds its plane: some levels by its address, the others by what is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
-    order: [Level; 4],
+    order: [StripingLevel; 4],
     bound: usize,
 }
 
 impl Binding {
     /// Any idle chip, chosen when it falls free.
-    pub const DYNAMIC: Binding = Binding { order: Level::ALL, bound: 0 };
+    pub const DYNAMIC: Binding = Binding { order: StripingLevel::ALL, bound: 0 };
 
     /// These levels by the address, the one that varies fastest first; of each at most one.
     #[must_use]
-    pub fn bound(levels: &[Level]) -> Binding {
-        let others = Level::ALL.into_iter().filter(|level| !levels.contains(level));
-        let mut order = Level::ALL;
+    pub fn bound(levels: &[StripingLevel]) -> Binding {
+        let others = StripingLevel::ALL.into_iter().filter(|level| !levels.contains(level));
+        let mut order = StripingLevel::ALL;
         for (place, level) in order.iter_mut().zip(levels.iter().copied().chain(others)) {
             *place = level;
         }
@@ -29,7 +29,7 @@ impl Binding {
 
     /// The levels that the address decides, the one that varies fastest first.
     #[must_use]
-    pub fn levels(&self) -> &[Level] {
+    pub fn levels(&self) -> &[StripingLevel] {
         &self.order[..self.bound]
     }
 }
@@ -40,13 +40,14 @@ impl FromStr for Binding {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "dynamic" => return Ok(Binding::DYNAMIC),
-            "dynamic-in-channel" => return Ok(Binding::bound(&[Level::Channel])),
-            "dynamic-in-chip" => return Ok(Binding::bound(&[Level::Chip, Level::Channel])),
+            "dynamic-in-channel" => return Ok(Binding::bound(&[StripingLevel::Channel])),
+            "dynamic-in-chip" => return Ok(Binding::bound(&[StripingLevel::Chip, StripingLevel::Channel])),
             _ => {}
         }
-        let level = |letter: char| Level::ALL.into_iter().find(|level| level.letter() == letter);
-        let levels: Vec<Level> = text.chars().filter_map(level).collect();
-        let once = Level::ALL.iter().all(|level| levels.iter().filter(|one| *one == level).count() <= 1);
+        let level = |letter: char| StripingLevel::ALL.into_iter().find(|level| level.letter() == letter);
+        let levels: Vec<StripingLevel> = text.chars().filter_map(level).collect();
+        let once =
+            StripingLevel::ALL.iter().all(|level| levels.iter().filter(|one| *one == level).count() <= 1);
         if !levels.is_empty() && levels.len() == text.chars().count() && once {
             return Ok(Binding::bound(&levels));
         }
@@ -68,8 +69,8 @@ impl fmt::Display for Binding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.levels() {
             [] => f.write_str("dynamic"),
-            [Level::Channel] => f.write_str("dynamic-in-channel"),
-            [Level::Chip, Level::Channel] => f.write_str("dynamic-in-chip"),
+            [StripingLevel::Channel] => f.write_str("dynamic-in-channel"),
+            [StripingLevel::Chip, StripingLevel::Channel] => f.write_str("dynamic-in-chip"),
             levels => levels.iter().try_for_each(|level| write!(f, "{}", level.letter())),
         }
     }

@@ -12,11 +12,11 @@ pub use binding::Binding;
 pub use order::Order;
 
 use super::PlaneChoice;
-use crate::flash::{Domain, Geometry, Level, PlaneId};
+use crate::flash::{Domain, Geometry, PlaneId, StripingLevel};
 
 /// A placement policy, for users.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct AllocationEntry {
     /// The value of `ftl.allocation`, or an example.
     pub name: &'static str,
     /// One line about it.
@@ -26,23 +26,23 @@ pub struct Entry {
 }
 
 /// The table of placements.
-pub const ALLOCATIONS: [Entry; 4] = [
-    Entry {
+pub const ALLOCATIONS: [AllocationEntry; 4] = [
+    AllocationEntry {
         name: "dynamic",
         summary: "any idle die, selected when a page is written",
         source: include_str!("dynamic.rs"),
     },
-    Entry {
+    AllocationEntry {
         name: "dynamic-in-channel",
         summary: "channel from the address, the rest selected when a page is written",
         source: include_str!("order.rs"),
     },
-    Entry {
+    AllocationEntry {
         name: "dynamic-in-chip",
         summary: "channel and chip from the address, the plane selected when a page is written",
         source: include_str!("order.rs"),
     },
-    Entry {
+    AllocationEntry {
         name: "CWDP",
         summary: "from the address: some of C, W, D, P in any order, the fastest first; omitted levels \
                   are free",
@@ -52,7 +52,7 @@ pub const ALLOCATIONS: [Entry; 4] = [
 
 /// How the FTLs of a drive place pages, as long as no plane has failed.
 #[derive(Clone, Debug)]
-pub struct Placement {
+pub struct PagePlacement {
     /// The levels that the address fixes.
     pub configured: Allocation,
     /// Which plane of a die takes the next page.
@@ -70,17 +70,19 @@ pub struct Placement {
 /// cache.
 const MANY_PLANES: u32 = 256;
 
-impl Placement {
+impl PagePlacement {
     /// The placement of a drive's keys.
     #[must_use]
     pub fn new(configured: Allocation, plane_choice: PlaneChoice, stride: u32, planes: u32) -> Self {
         let chooses = plane_choice != PlaneChoice::InTurn;
         let selective = match &configured {
             Allocation::Dynamic => chooses,
-            Allocation::Partial(order) => (chooses || order.binds_planes()) && !order.binds(Level::Channel),
+            Allocation::Partial(order) => {
+                (chooses || order.binds_planes()) && !order.binds(StripingLevel::Channel)
+            }
             Allocation::Static(_) => false,
         };
-        Placement { configured, plane_choice, stride, selective, many_planes: planes >= MANY_PLANES }
+        PagePlacement { configured, plane_choice, stride, selective, many_planes: planes >= MANY_PLANES }
     }
 }
 

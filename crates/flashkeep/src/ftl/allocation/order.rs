@@ -11,7 +11,7 @@
 //! `CDPW`); Tavakkol et al., MQSim, FAST 2018, for the letters; Tavakkol et al., SIGMETRICS 2014, for one and
 //! two free choices.
 
-use crate::flash::{Domain, Level, Place};
+use crate::flash::{Domain, PlanePlace, StripingLevel};
 
 /// The levels that an address decides, fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Order {
 impl Order {
     /// The order of these levels, fastest first, of each at most one; this many consecutive pages go to the same place.
     #[must_use]
-    pub fn new(levels: &[Level], stride: u32) -> Order {
+    pub fn new(levels: &[StripingLevel], stride: u32) -> Order {
         let mut order = Order { levels: [0; 4], bound: levels.len(), stride };
         for (place, level) in order.levels.iter_mut().zip(levels) {
             *place = *level as usize;
@@ -35,14 +35,14 @@ impl Order {
 
     /// Whether it decides this level.
     #[must_use]
-    pub fn binds(&self, level: Level) -> bool {
+    pub fn binds(&self, level: StripingLevel) -> bool {
         self.levels[..self.bound].contains(&(level as usize))
     }
 
     /// Whether it decides anything within a chip.
     #[must_use]
     pub fn binds_planes(&self) -> bool {
-        self.binds(Level::Die) || self.binds(Level::Plane)
+        self.binds(StripingLevel::Die) || self.binds(StripingLevel::Plane)
     }
 
     /// Channel, chip, die and plane, within the domain, of an address; 0 where it does not decide.
@@ -60,7 +60,7 @@ impl Order {
 
     /// Whether an address may go to a place.
     #[must_use]
-    pub fn allows(&self, domain: &Domain, lpn: u32, place: Place) -> bool {
+    pub fn allows(&self, domain: &Domain, lpn: u32, place: PlanePlace) -> bool {
         let (at, there) = (self.coordinates(domain, lpn), domain.within(place));
         self.levels[..self.bound].iter().all(|&level| at[level] == there[level])
     }
@@ -68,7 +68,7 @@ impl Order {
     /// A number for the levels among `levels` that it decides, the same for all addresses and places that agree in
     /// them.
     #[must_use]
-    pub fn index(&self, domain: &Domain, levels: &[Level], at: [u32; 4]) -> u32 {
+    pub fn index(&self, domain: &Domain, levels: &[StripingLevel], at: [u32; 4]) -> u32 {
         let decided = levels.iter().filter(|&&level| self.binds(level));
         decided.fold(0, |index, &level| index * domain.extent[level as usize] + at[level as usize])
     }
@@ -81,8 +81,11 @@ mod tests {
     #[test]
     fn the_published_example() {
         // SSDSim's static allocation 2, two of everything, address 13: channel 1, plane 0, chip 1, die 1.
-        let domain = Domain { first: Place::default(), extent: [2, 2, 2, 2] };
-        let order = Order::new(&[Level::Channel, Level::Plane, Level::Chip, Level::Die], 1);
+        let domain = Domain { first: PlanePlace::default(), extent: [2, 2, 2, 2] };
+        let order = Order::new(
+            &[StripingLevel::Channel, StripingLevel::Plane, StripingLevel::Chip, StripingLevel::Die],
+            1,
+        );
         assert_eq!(order.coordinates(&domain, 13), [1, 1, 1, 0]);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::super::base::NONE;
 use super::super::damage::Seat;
-use super::super::work::Work;
-use super::{Hybrid, LEAF, Logs, Ordered};
+use super::super::work::BlockPlanBuilder;
+use super::{Hybrid, LEAF, Ordered, PlaneLogs};
 use crate::engine::{Change, Page, Plan, View};
 
 /// Blocks of a plane that are reserved for logs when logical blocks need new ones: one log, and one to merge into.
@@ -12,7 +12,7 @@ const KEPT: usize = 2;
 impl Hybrid {
     /// Blocks of a plane that hold no logical block as a whole.
     fn others(&self, plane: usize) -> usize {
-        let Logs { blocks, ordered, .. } = &self.logs[plane];
+        let PlaneLogs { blocks, ordered, .. } = &self.logs[plane];
         self.base.free[plane].len() + blocks.len() + usize::from(ordered.block != NONE)
     }
 
@@ -28,7 +28,7 @@ impl Hybrid {
     pub(super) fn look_for_room(&mut self, logical: u32, view: &View<'_>) -> Seat {
         let (data, logs) = (&self.data, &self.logs);
         let uses = |stored: u32| {
-            let in_logs = |logs: &Logs| {
+            let in_logs = |logs: &PlaneLogs| {
                 logs.ordered.block == stored || logs.blocks.iter().any(|log| log.block == stored)
             };
             data.iter().any(|&(block, _)| block == stored) || logs.iter().any(in_logs)
@@ -41,7 +41,7 @@ impl Hybrid {
     }
 
     /// Whether a logical block has a block to which it can be written, or gets one.
-    pub(super) fn has_place(&mut self, logical: u32, work: &mut Work<'_>) -> bool {
+    pub(super) fn has_place(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) -> bool {
         let plane = self.base.plane_of(logical);
         let has_data = self.data[logical as usize].0 != NONE;
         let is_split = self.base.disorder.split.contains_key(&logical);
@@ -63,7 +63,7 @@ impl Hybrid {
     }
 
     /// Frees a block of the plane by ending the sequential log block; false if that does not help.
-    pub(super) fn free_one(&mut self, plane: usize, work: &mut Work<'_>) -> bool {
+    pub(super) fn free_one(&mut self, plane: usize, work: &mut BlockPlanBuilder<'_>) -> bool {
         if self.base.free[plane].is_empty() {
             self.end_ordered(plane, work);
         }
@@ -71,7 +71,7 @@ impl Hybrid {
     }
 
     /// Whether another log block can be begun, and a block is left to merge into.
-    pub(super) fn can_open(&mut self, plane: usize, work: &mut Work<'_>) -> bool {
+    pub(super) fn can_open(&mut self, plane: usize, work: &mut BlockPlanBuilder<'_>) -> bool {
         if self.base.damage.is_any() && self.base.free[plane].len() < KEPT {
             self.end_ordered(plane, work);
             return self.base.free[plane].len() >= KEPT;
@@ -94,7 +94,7 @@ impl Hybrid {
                 self.base.renew();
                 self.data.fill((NONE, 0));
                 self.in_log.fill(0);
-                self.logs.iter_mut().for_each(|logs| *logs = Logs::default());
+                self.logs.iter_mut().for_each(|logs| *logs = PlaneLogs::default());
             }
             Change::Returned => self.base.damage.expect_blocks(self.base.planes),
             Change::Retired(page) => self.retire(page.0 / self.base.block_pages, view),
@@ -206,7 +206,7 @@ impl Hybrid {
             return false;
         };
         let plane = self.base.plane_of(logical);
-        let mut work = Work::background(plan, plane, self.base.block_pages);
+        let mut work = BlockPlanBuilder::background(plan, plane, self.base.block_pages);
         self.base.erase_useless(plane, &mut work);
         self.join(logical, &mut work);
         self.drop_empty(plane, &mut work);

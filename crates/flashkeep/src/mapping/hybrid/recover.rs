@@ -1,8 +1,8 @@
 //! Recovery of the log-block map after a power loss.
 
 use super::super::base::NONE;
-use super::super::remains::{Kept, Remains, go_together};
-use super::super::work::Work;
+use super::super::remains::{SurvivingBlock, SurvivingBlocks, go_together};
+use super::super::work::BlockPlanBuilder;
 use super::{Hybrid, LogBlock, NOTHING, Ordered};
 use crate::engine::{Command, View};
 
@@ -16,7 +16,7 @@ impl Hybrid {
     /// order, where everything before the place at which it would be is in it. A logical block that lies in others too is
     /// put together anew.
     pub(in super::super) fn recover(&mut self, view: &View<'_>) {
-        let mut remains = Remains::find(&self.base, view);
+        let mut remains = SurvivingBlocks::find(&self.base, view);
         remains.settle(&mut self.base);
         self.data.fill((NONE, 0));
         self.in_log.fill(0);
@@ -39,7 +39,7 @@ impl Hybrid {
         }
     }
 
-    fn recover_block(&mut self, logical: u32, blocks: &[Kept]) {
+    fn recover_block(&mut self, logical: u32, blocks: &[SurvivingBlock]) {
         let plane = self.base.plane_of(logical);
         let ordered = &mut self.logs[plane].ordered;
         let mut in_place = 0;
@@ -66,7 +66,7 @@ impl Hybrid {
         }
     }
 
-    fn recover_log(&mut self, plane: usize, kept: &Kept, is_last: bool) {
+    fn recover_log(&mut self, plane: usize, kept: &SurvivingBlock, is_last: bool) {
         let slot = |offset: u32| kept.pages.get(&offset).copied().unwrap_or(NOTHING);
         let end = if is_last { kept.next } else { self.base.block_pages };
         let pages: Vec<u32> = (0..end).map(slot).collect();
@@ -79,7 +79,7 @@ impl Hybrid {
     }
 
     /// What a power cut or a failure has left to be done in the plane is done first.
-    pub(super) fn tidy(&mut self, logical: u32, work: &mut Work<'_>) {
+    pub(super) fn tidy(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
         if self.base.disorder.is_empty() {
             return;
         }
@@ -94,7 +94,7 @@ impl Hybrid {
     }
 
     /// A logical block that lies in several blocks is copied into one.
-    pub(super) fn join(&mut self, logical: u32, work: &mut Work<'_>) {
+    pub(super) fn join(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
         let plane = self.base.plane_of(logical);
         self.free_one(plane, work);
         let whole = self.base.take(plane);

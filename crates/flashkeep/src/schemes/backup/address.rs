@@ -14,7 +14,7 @@ const LONGEST_SEGMENT: u32 = 8192;
 
 /// Sizes and counts that all addresses follow from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Layout {
+pub(super) struct BackupLayout {
     /// SSDs, the first members.
     pub(super) ssds: u8,
     /// Disks, the members after them.
@@ -28,9 +28,9 @@ pub(super) struct Layout {
     pub(super) spread: Spread,
 }
 
-impl Layout {
+impl BackupLayout {
     /// The layout over these members, or why there is none.
-    pub(super) fn over(members: &[MemberFacts], own: &BackupOptions) -> Result<Layout, String> {
+    pub(super) fn over(members: &[MemberFacts], own: &BackupOptions) -> Result<BackupLayout, String> {
         let ssds = members.iter().take_while(|member| !member.disk).count();
         let disks = members.len() - ssds;
         if let Some(late) = members[ssds..].iter().position(|member| !member.disk) {
@@ -75,7 +75,7 @@ impl Layout {
                 own.segment_kib
             ));
         }
-        Ok(Layout {
+        Ok(BackupLayout {
             ssds: ssds as u8,
             disks: disks as u8,
             segment,

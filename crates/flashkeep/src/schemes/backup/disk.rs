@@ -6,7 +6,7 @@ use crate::engine::Page;
 
 /// The kind of work that a disk does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) enum Kind {
+pub(super) enum DiskJobKind {
     #[default]
     Nothing,
     /// Reads pages of a failed SSD.
@@ -23,8 +23,8 @@ pub(super) enum Kind {
 
 /// The work that a disk does, and its pages.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(super) struct Operation {
-    pub(super) kind: Kind,
+pub(super) struct DiskJob {
+    pub(super) kind: DiskJobKind,
     /// The pages of the memory that it moves from or to, and the places on the disk.
     pub(super) slots: Vec<u32>,
     pub(super) places: Vec<Page>,
@@ -38,7 +38,7 @@ pub(super) struct Operation {
 
 /// For which purpose a disk worked last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) enum Turn {
+pub(super) enum DiskTurn {
     #[default]
     Host,
     Reorganisation,
@@ -47,12 +47,12 @@ pub(super) enum Turn {
 
 /// The scheme's state of a disk.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Disk {
+pub(super) struct BackupDisk {
     pub(super) alive: bool,
     /// Where the last transfer ended.
     pub(super) head: Page,
-    pub(super) doing: Operation,
-    pub(super) last: Turn,
+    pub(super) doing: DiskJob,
+    pub(super) last: DiskTurn,
     /// A rebuild was to have its turn and found the disk busy.
     pub(super) rebuild_waits: bool,
     /// Pages of the memory that are to be destaged, the next one last.
@@ -62,13 +62,13 @@ pub(super) struct Disk {
     pub(super) facts: DiskFacts,
 }
 
-impl Disk {
+impl BackupDisk {
     pub(super) fn new() -> Self {
-        Disk {
+        BackupDisk {
             alive: true,
             head: Page(0),
-            doing: Operation::default(),
-            last: Turn::default(),
+            doing: DiskJob::default(),
+            last: DiskTurn::default(),
             rebuild_waits: false,
             sweep: Vec::new(),
             todo: Todo::default(),

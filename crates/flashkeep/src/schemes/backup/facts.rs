@@ -95,7 +95,7 @@ impl Backup {
     /// The statistics so far.
     #[must_use]
     pub fn facts(&self) -> BackupFacts {
-        let disk = |(at, disk): (usize, &super::Disk)| DiskFacts {
+        let disk = |(at, disk): (usize, &super::BackupDisk)| DiskFacts {
             nvram_pages: self.memory.held(at).used,
             nvram_most: self.memory.held(at).most,
             segments_used: self.segments.used(at),

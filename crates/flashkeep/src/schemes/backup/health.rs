@@ -1,7 +1,7 @@
 //! Missing copies of pages, and the effect of failures on them.
 
-use super::pending::State;
-use super::{Backup, Kind};
+use super::pending::BufferSlotState;
+use super::{Backup, DiskJobKind};
 use crate::engine::{Change, Member, Page, View};
 
 impl Backup {
@@ -79,7 +79,7 @@ impl Backup {
         for (at, disk) in self.disks.iter_mut().enumerate() {
             self.segments.clear(at, |page| lost.push(page));
             disk.sweep.clear();
-            if matches!(disk.doing.kind, Kind::Stage | Kind::InPlace | Kind::Destage) {
+            if matches!(disk.doing.kind, DiskJobKind::Stage | DiskJobKind::InPlace | DiskJobKind::Destage) {
                 // Its completion is no longer expected.
                 disk.doing.slots.clear();
                 disk.doing.places.clear();
@@ -100,12 +100,12 @@ impl Backup {
             let (Some(page), state) = (self.memory.page_of(slot), self.memory.state(slot)) else { continue };
             let (ssd, on_ssd) = self.layout.on_ssd(page);
             match (state, view.has(ssd, on_ssd)) {
-                (State::Queued, true) => {
+                (BufferSlotState::Queued, true) => {
                     self.memory.release(slot);
                     self.missed.set(page.0, true);
                 }
-                (State::Recalled, true) => self.memory.release(slot),
-                (State::Recalled, false) => {
+                (BufferSlotState::Recalled, true) => self.memory.release(slot),
+                (BufferSlotState::Recalled, false) => {
                     self.segments.remove(page);
                     self.memory.queue(slot);
                 }
@@ -119,10 +119,10 @@ impl Backup {
         self.segments.clear(disk, |_| {});
         let this = &mut self.disks[disk];
         (this.alive, this.head) = (true, Page(0));
-        this.doing.renewed = this.doing.kind != Kind::Nothing;
+        this.doing.renewed = this.doing.kind != DiskJobKind::Nothing;
         this.sweep.clear();
         for slot in self.memory.latest(disk) {
-            if self.memory.state(slot) == State::Recalled {
+            if self.memory.state(slot) == BufferSlotState::Recalled {
                 self.memory.queue(slot);
             }
         }

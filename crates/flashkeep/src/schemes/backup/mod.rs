@@ -50,36 +50,39 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
-use super::{Entry, NvramOptions, NvramPrice, Options, Part, Rebuilds, Recovers, Terms, TriedWith, hybrid};
+use super::{
+    NvramOptions, NvramPrice, OptionsPart, Rebuilds, Recovers, SchemeEntry, SchemeOptions, Terms, TriedWith,
+    hybrid,
+};
 use crate::engine::{
-    Change, Command, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Role, Scheme, Step, Unit, Verb,
-    Verdict, View, Why,
+    Change, Command, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Role, Scheme,
+    Step, StripeUnit, Verb, View, Why,
 };
 use crate::figures::Reported;
 use crate::kernel::{Bits, Span};
-use address::Layout;
-use disk::{Disk, Kind, Turn};
+use address::BackupLayout;
+use disk::{BackupDisk, DiskJobKind, DiskTurn};
 pub use facts::{BackupDiskFigures, BackupFacts, BackupFigures, DiskFacts, Moved};
 use pending::Memory;
 use schemars::JsonSchema;
 use segments::Segments;
 use serde::{Deserialize, Serialize};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "backup",
     summary: "over drives: disks back up SSDs through a non-volatile memory, with sequential writes",
     source: include_str!("mod.rs"),
     options: &[
-        Part::of::<NvramOptions>(),
-        Part::of::<NvramPrice>(),
-        Part::of::<BackupOptions>(),
-        Part::of::<Rebuilds>(),
+        OptionsPart::of::<NvramOptions>(),
+        OptionsPart::of::<NvramPrice>(),
+        OptionsPart::of::<BackupOptions>(),
+        OptionsPart::of::<Rebuilds>(),
     ],
     members: hybrid::not_in_a_drive,
     survives: |_| 1,
     memory: true,
     over_drives: |members, redundancy| {
-        Layout::over(members, &redundancy.read()).map(|layout| u64::from(layout.pages()))
+        BackupLayout::over(members, &redundancy.read()).map(|layout| u64::from(layout.pages()))
     },
     formula: |_| Some(Terms { ssd: 1.0, disk: 1.0, life: 1.0 }),
     recovers: Recovers::No,
@@ -87,7 +90,7 @@ pub(super) const ENTRY: Entry = Entry {
     shows_occupancy: true,
     figures: Some(BackupFigures::shape),
     tried_with: &[TriedWith { drives: 2, disks: 1, ..TriedWith::BASE }],
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// Options of `backup`.
@@ -139,10 +142,10 @@ pub enum Spread {
 /// Disks behind SSDs.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Backup {
-    layout: Layout,
+    layout: BackupLayout,
     memory: Memory,
     segments: Segments,
-    disks: Vec<Disk>,
+    disks: Vec<BackupDisk>,
     recall_segments: u32,
     /// Of 1,000 free segments, how many may be in use before they are recalled under load.
     recall_permille: u32,
@@ -164,19 +167,19 @@ pub struct Backup {
     writes: Moved,
 }
 
-pub(super) fn build(options: &Options<'_>) -> Backup {
+pub(super) fn build(options: &SchemeOptions<'_>) -> Backup {
     let own: BackupOptions = options.redundancy.read();
-    let layout = Layout::over(options.array, &own).expect("checked when the array was resolved");
+    let layout = BackupLayout::over(options.array, &own).expect("checked when the array was resolved");
     Backup::new(layout, options.memory_pages, &own)
 }
 
 impl Backup {
-    fn new(layout: Layout, memory_pages: u32, own: &BackupOptions) -> Self {
+    fn new(layout: BackupLayout, memory_pages: u32, own: &BackupOptions) -> Self {
         Backup {
             layout,
             memory: Memory::new(memory_pages, layout.disks),
             segments: Segments::new(layout),
-            disks: vec![Disk::new(); usize::from(layout.disks)],
+            disks: vec![BackupDisk::new(); usize::from(layout.disks)],
             recall_segments: own.recall_segments,
             recall_permille: (own.recall_share * 1e3).round() as u32,
             recall_idle: Span((own.recall_idle_ms * 1e6).ceil() as u64),
@@ -217,25 +220,25 @@ impl Backup {
 
     /// The next work of a free disk: new pages first, except for the rebuild's turns, and except for every other
     /// operation while too many free segments are in use.
-    fn next(&self, disk: usize) -> Option<Kind> {
+    fn next(&self, disk: usize) -> Option<DiskJobKind> {
         let this = &self.disks[disk];
-        let reserved = this.rebuild_waits && this.last != Turn::Rebuild && !this.todo.is_empty();
-        if !this.alive || this.doing.kind != Kind::Nothing || reserved {
+        let reserved = this.rebuild_waits && this.last != DiskTurn::Rebuild && !this.todo.is_empty();
+        if !this.alive || this.doing.kind != DiskJobKind::Nothing || reserved {
             return None;
         }
         let forced = self.segments.used(disk) * 1000 > self.recall_permille * self.layout.free_segments();
         let recalls = (forced || self.quiet) && self.can_recall(disk);
         let reorganises = match this.sweep.is_empty() {
-            false => Some(Kind::Destage),
-            true => recalls.then_some(Kind::Recall),
+            false => Some(DiskJobKind::Destage),
+            true => recalls.then_some(DiskJobKind::Recall),
         };
-        let turn = forced && this.last == Turn::Host && reorganises.is_some();
+        let turn = forced && this.last == DiskTurn::Host && reorganises.is_some();
         if self.memory.held(disk).queued > 0 && !turn {
-            return Some(Kind::Stage);
+            return Some(DiskJobKind::Stage);
         }
         // Without the memory this is how a disk learns of what was written.
         let refills = !self.memory.alive && !this.todo.is_empty();
-        reorganises.or(refills.then_some(Kind::Refill))
+        reorganises.or(refills.then_some(DiskJobKind::Refill))
     }
 
     /// Starts the next work of a disk; false if there is none.
@@ -245,10 +248,10 @@ impl Backup {
         }
         while let Some(kind) = self.next(disk) {
             let (begun, turn) = match kind {
-                Kind::Recall => (self.recall(disk, plan), Turn::Reorganisation),
-                Kind::Destage => (self.destage(disk, plan), Turn::Reorganisation),
-                Kind::Refill => (self.restore(disk, plan), Turn::Host),
-                _ => (self.stage(disk, plan), Turn::Host),
+                DiskJobKind::Recall => (self.recall(disk, plan), DiskTurn::Reorganisation),
+                DiskJobKind::Destage => (self.destage(disk, plan), DiskTurn::Reorganisation),
+                DiskJobKind::Refill => (self.restore(disk, plan), DiskTurn::Host),
+                _ => (self.stage(disk, plan), DiskTurn::Host),
             };
             if begun {
                 self.disks[disk].last = turn;
@@ -308,14 +311,14 @@ impl Scheme for Backup {
         }
     }
 
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         assert!(command.verb != Verb::Rename, "old versions are kept in drives, not in arrays of them");
         match command.verb {
             Verb::Read => self.read(command, plan),
             Verb::Trim => self.trim(command, plan),
             _ => return self.write(command, view, plan),
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -338,7 +341,7 @@ impl Scheme for Backup {
         (backup != self.nvram()).then(|| Key(u64::from(backup.0 - self.layout.ssds)))
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         self.have_otherwise(failed, view, plan)
     }
 
@@ -349,19 +352,20 @@ impl Scheme for Backup {
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let disk = key.0 as usize;
         match self.disks[disk].doing.kind {
-            Kind::Stage | Kind::InPlace | Kind::Destage => self.moved(disk, view),
-            Kind::Recall => self.recalled(disk, view),
-            Kind::Restore | Kind::Refill => self.copied(disk, view),
-            Kind::Read | Kind::Nothing => {}
+            DiskJobKind::Stage | DiskJobKind::InPlace | DiskJobKind::Destage => self.moved(disk, view),
+            DiskJobKind::Recall => self.recalled(disk, view),
+            DiskJobKind::Restore | DiskJobKind::Refill => self.copied(disk, view),
+            DiskJobKind::Read | DiskJobKind::Nothing => {}
         }
         let doing = &mut self.disks[disk].doing;
-        (doing.kind, doing.renewed) = (Kind::Nothing, false);
+        (doing.kind, doing.renewed) = (DiskJobKind::Nothing, false);
         doing.slots.clear();
         doing.places.clear();
     }
 
     fn rebuilding(&self) -> bool {
-        let copies = |disk: &Disk| matches!(disk.doing.kind, Kind::Restore | Kind::Refill);
+        let copies =
+            |disk: &BackupDisk| matches!(disk.doing.kind, DiskJobKind::Restore | DiskJobKind::Refill);
         self.disks.iter().any(|disk| !disk.todo.is_empty() || copies(disk))
     }
 
@@ -383,11 +387,11 @@ impl Scheme for Backup {
         hazard == Hazard::Unit && self.bare.has(page.0) != self.stale.has(page.0)
     }
 
-    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         for page in
             self.written.iter().filter(|&page| !self.bare.has(page) && !self.stale.has(page)).map(Page)
         {
-            let unit = |(member, page)| Unit { member, page, role: Role::Plain };
+            let unit = |(member, page)| StripeUnit { member, page, role: Role::Plain };
             let backup = self.backup(page).expect("what is not stale has a backup");
             visit(&[unit(self.layout.on_ssd(page)), unit(backup)]);
         }

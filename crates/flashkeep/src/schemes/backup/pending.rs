@@ -9,7 +9,7 @@ const NONE: u32 = u32::MAX;
 
 /// The use of a page of the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) enum State {
+pub(super) enum BufferSlotState {
     #[default]
     Free,
     /// A version that waits for its disk.
@@ -24,8 +24,8 @@ pub(super) enum State {
 
 /// A page of the memory.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Slot {
-    state: State,
+struct BufferSlot {
+    state: BufferSlotState,
     /// The page whose contents it has.
     page: u32,
     disk: u8,
@@ -35,7 +35,7 @@ struct Slot {
 
 /// The pages of the memory for a disk.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Held {
+pub(super) struct DiskBacklog {
     oldest: u32,
     newest: u32,
     /// Versions that wait.
@@ -51,23 +51,23 @@ pub(super) struct Held {
 pub(super) struct Memory {
     /// Whether the memory exists and responds.
     pub(super) alive: bool,
-    slots: Vec<Slot>,
+    slots: Vec<BufferSlot>,
     free: Todo,
     used: u32,
     pub(super) most: u32,
     /// Where the latest version of a page is, if that is here.
     of: FixedMap<u32, u32>,
-    held: Vec<Held>,
+    held: Vec<DiskBacklog>,
 }
 
 impl Memory {
     pub(super) fn new(pages: u32, disks: u8) -> Self {
         let mut free = Todo::default();
         (0..pages).for_each(|slot| free.set(slot, true));
-        let held = Held { oldest: NONE, newest: NONE, queued: 0, used: 0, most: 0 };
+        let held = DiskBacklog { oldest: NONE, newest: NONE, queued: 0, used: 0, most: 0 };
         Memory {
             alive: pages > 0,
-            slots: vec![Slot::default(); pages as usize],
+            slots: vec![BufferSlot::default(); pages as usize],
             free,
             used: 0,
             most: 0,
@@ -89,7 +89,7 @@ impl Memory {
         if self.alive { self.capacity() - self.used } else { 0 }
     }
 
-    pub(super) fn held(&self, disk: usize) -> &Held {
+    pub(super) fn held(&self, disk: usize) -> &DiskBacklog {
         &self.held[disk]
     }
 
@@ -102,10 +102,10 @@ impl Memory {
     /// The page whose contents a slot holds.
     pub(super) fn page_of(&self, slot: u32) -> Option<Page> {
         let slot = self.slots.get(slot as usize)?;
-        (slot.state != State::Free).then_some(Page(slot.page))
+        (slot.state != BufferSlotState::Free).then_some(Page(slot.page))
     }
 
-    pub(super) fn state(&self, slot: u32) -> State {
+    pub(super) fn state(&self, slot: u32) -> BufferSlotState {
         self.slots[slot as usize].state
     }
 
@@ -116,7 +116,8 @@ impl Memory {
 
     /// Whether a slot holds the latest version of its page.
     pub(super) fn is_latest(&self, slot: u32) -> bool {
-        self.state(slot) != State::Free && self.slot_of(Page(self.slots[slot as usize].page)) == Some(slot)
+        self.state(slot) != BufferSlotState::Free
+            && self.slot_of(Page(self.slots[slot as usize].page)) == Some(slot)
     }
 
     /// The version that has waited longest for a disk.
@@ -133,15 +134,16 @@ impl Memory {
 
     /// The slot of a page that waits for its disk.
     pub(super) fn queued(&self, page: Page) -> Option<u32> {
-        self.slot_of(page).filter(|&slot| self.state(slot) == State::Queued)
+        self.slot_of(page).filter(|&slot| self.state(slot) == BufferSlotState::Queued)
     }
 
     /// Takes a free slot for a page.
     pub(super) fn take(&mut self, page: Page, disk: usize) -> u32 {
         let slot = self.free.next(|_| false).expect("room was reserved for the slot");
         self.free.set(slot, false);
-        let state = State::Coming;
-        self.slots[slot as usize] = Slot { state, page: page.0, disk: disk as u8, older: NONE, newer: NONE };
+        let state = BufferSlotState::Coming;
+        self.slots[slot as usize] =
+            BufferSlot { state, page: page.0, disk: disk as u8, older: NONE, newer: NONE };
         self.used += 1;
         self.most = self.most.max(self.used);
         let held = &mut self.held[disk];
@@ -154,7 +156,7 @@ impl Memory {
     pub(super) fn queue(&mut self, slot: u32) {
         let this = &mut self.slots[slot as usize];
         let held = &mut self.held[usize::from(this.disk)];
-        this.state = State::Queued;
+        this.state = BufferSlotState::Queued;
         (this.older, this.newer) = (held.newest, NONE);
         self.of.insert(this.page, slot);
         held.queued += 1;
@@ -167,19 +169,19 @@ impl Memory {
     /// What a slot holds has been read from a free segment and is the latest version of its page.
     pub(super) fn recall(&mut self, slot: u32) {
         let this = &mut self.slots[slot as usize];
-        this.state = State::Recalled;
+        this.state = BufferSlotState::Recalled;
         self.of.insert(this.page, slot);
     }
 
     /// A slot is being written to its disk.
     pub(super) fn start(&mut self, slot: u32) {
         self.unqueue(slot);
-        self.slots[slot as usize].state = State::Moving;
+        self.slots[slot as usize].state = BufferSlotState::Moving;
     }
 
     fn unqueue(&mut self, slot: u32) {
-        let Slot { state, disk, older, newer, .. } = self.slots[slot as usize];
-        if state != State::Queued {
+        let BufferSlot { state, disk, older, newer, .. } = self.slots[slot as usize];
+        if state != BufferSlotState::Queued {
             return;
         }
         let held = &mut self.held[usize::from(disk)];
@@ -201,7 +203,7 @@ impl Memory {
             self.of.remove(&self.slots[slot as usize].page);
         }
         let this = &mut self.slots[slot as usize];
-        this.state = State::Free;
+        this.state = BufferSlotState::Free;
         self.held[usize::from(this.disk)].used -= 1;
         self.used -= 1;
         self.free.set(slot, true);
@@ -210,7 +212,7 @@ impl Memory {
     /// A page's version here is out of date, or no longer needed. One that moves keeps its slot until it is there.
     pub(super) fn forget(&mut self, page: Page) {
         let Some(slot) = self.of.remove(&page.0) else { return };
-        if self.state(slot) != State::Moving {
+        if self.state(slot) != BufferSlotState::Moving {
             self.release(slot);
         }
     }
@@ -223,7 +225,7 @@ impl Memory {
             if self.is_latest(slot) {
                 tell(page);
             }
-            if !matches!(self.state(slot), State::Free | State::Coming) {
+            if !matches!(self.state(slot), BufferSlotState::Free | BufferSlotState::Coming) {
                 self.release(slot);
             }
         }
@@ -237,7 +239,7 @@ impl Memory {
 
     #[cfg(test)]
     pub(super) fn check(&self) {
-        let in_use = (0..self.capacity()).filter(|&slot| self.state(slot) != State::Free);
+        let in_use = (0..self.capacity()).filter(|&slot| self.state(slot) != BufferSlotState::Free);
         assert_eq!(in_use.clone().count() as u32, self.used);
         assert_eq!(self.held.iter().map(|held| held.used).sum::<u32>(), self.used);
         assert_eq!(in_use.filter(|&slot| self.is_latest(slot)).count(), self.of.len());
@@ -246,7 +248,7 @@ impl Memory {
             let mut queued = 0;
             while let Some(this) = slot {
                 assert!(
-                    self.is_latest(this) && self.state(this) == State::Queued,
+                    self.is_latest(this) && self.state(this) == BufferSlotState::Queued,
                     "a superseded version waits"
                 );
                 queued += 1;

@@ -2,9 +2,9 @@
 //! one sweep.
 
 use super::super::hybrid::extend_run;
-use super::pending::State;
+use super::pending::BufferSlotState;
 use super::stage::LONGEST;
-use super::{Backup, Kind};
+use super::{Backup, DiskJobKind};
 use crate::engine::{Cause, Command, Page, Plan, Step, Verb, View};
 
 /// The most places on a disk that one pass goes over: they are numbered within one plan.
@@ -54,7 +54,7 @@ impl Backup {
         }
         let last = plan.steps.len() as u8;
         writes.into_iter().for_each(|step| plan.push(step.stage(last)));
-        doing.kind = Kind::Recall;
+        doing.kind = DiskJobKind::Recall;
         self.disks[disk].doing = doing;
         true
     }
@@ -93,7 +93,8 @@ impl Backup {
         let this = &mut self.disks[disk];
         let mut start = None;
         while let Some(&slot) = this.sweep.last() {
-            let recalled = self.memory.state(slot) == State::Recalled && self.memory.is_for(slot, disk);
+            let recalled =
+                self.memory.state(slot) == BufferSlotState::Recalled && self.memory.is_for(slot, disk);
             let page = self.memory.page_of(slot).filter(|_| recalled);
             if let Some(page) = page {
                 let (_, home) = self.layout.home(page);
@@ -106,7 +107,7 @@ impl Backup {
             this.sweep.pop();
         }
         let Some(start) = start else { return false };
-        this.doing.kind = Kind::Destage;
+        this.doing.kind = DiskJobKind::Destage;
         this.facts.destaged.add(this.doing.slots.len() as u32);
         self.move_out(disk, start, Cause::Migrate, plan);
         true

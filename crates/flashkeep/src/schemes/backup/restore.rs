@@ -1,7 +1,7 @@
 //! Rebuild of an SSD or a disk from the other copies, one run at a time.
 
 use super::super::hybrid::extend_run;
-use super::{Backup, Kind, Turn};
+use super::{Backup, DiskJobKind, DiskTurn};
 use crate::engine::{Cause, Command, Page, Plan, Step, Verb, View};
 
 /// The most places from which one run is read.
@@ -14,13 +14,13 @@ impl Backup {
             if self.disks[disk].todo.is_empty() {
                 continue;
             }
-            let busy = self.disks[disk].doing.kind != Kind::Nothing || view.held(Self::key(disk));
-            let other = self.disks[disk].last == Turn::Rebuild && self.next(disk).is_some();
+            let busy = self.disks[disk].doing.kind != DiskJobKind::Nothing || view.held(Self::key(disk));
+            let other = self.disks[disk].last == DiskTurn::Rebuild && self.next(disk).is_some();
             if busy || other {
                 self.disks[disk].rebuild_waits = true;
             } else if self.restore(disk, plan) {
                 let this = &mut self.disks[disk];
-                (this.last, this.rebuild_waits) = (Turn::Rebuild, false);
+                (this.last, this.rebuild_waits) = (DiskTurn::Rebuild, false);
                 plan.hold = Some(Self::key(disk));
                 return true;
             }
@@ -47,7 +47,7 @@ impl Backup {
             };
             (first..end).for_each(|page| self.disks[disk].todo.set(page, false));
             let doing = &mut self.disks[disk].doing;
-            doing.kind = if bare { Kind::Restore } else { Kind::Refill };
+            doing.kind = if bare { DiskJobKind::Restore } else { DiskJobKind::Refill };
             doing.pages = first..end;
             return true;
         }
@@ -102,7 +102,7 @@ impl Backup {
         for page in pages {
             let (_, home) = self.layout.home(Page(page));
             let there = self.written.has(page) && view.has(self.layout.disk(disk), home);
-            if kind == Kind::Refill && there && self.memory.slot_of(Page(page)).is_none() {
+            if kind == DiskJobKind::Refill && there && self.memory.slot_of(Page(page)).is_none() {
                 self.segments.remove(Page(page));
                 self.missed.set(page, false);
             }

@@ -1,7 +1,7 @@
 //! The free segments of all disks: how far each is written, which pages in it are current, and the map from
 //! pages to places.
 
-use super::address::Layout;
+use super::address::BackupLayout;
 use crate::engine::{FixedMap, Page};
 
 /// No page: what stood there is out of date.
@@ -9,7 +9,7 @@ const DEAD: u32 = u32::MAX;
 
 /// A free segment.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Segment {
+struct FreeSegment {
     /// The page that each place written so far holds.
     pages: Vec<u32>,
     /// How many of these are current.
@@ -20,8 +20,8 @@ struct Segment {
 
 /// The free segments of a disk.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-struct Disk {
-    segments: Vec<Segment>,
+struct DiskSegments {
+    segments: Vec<FreeSegment>,
     /// How many hold something.
     used: u32,
 }
@@ -29,17 +29,17 @@ struct Disk {
 /// All free segments, and the map: which page stands where in them.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Segments {
-    layout: Layout,
-    disks: Vec<Disk>,
+    layout: BackupLayout,
+    disks: Vec<DiskSegments>,
     map: FixedMap<u32, u32>,
     /// The most entries that the map ever had.
     pub(super) most: u32,
 }
 
 impl Segments {
-    pub(super) fn new(layout: Layout) -> Self {
-        let segments = vec![Segment::default(); layout.free_segments() as usize];
-        let disks = vec![Disk { segments, used: 0 }; usize::from(layout.disks)];
+    pub(super) fn new(layout: BackupLayout) -> Self {
+        let segments = vec![FreeSegment::default(); layout.free_segments() as usize];
+        let disks = vec![DiskSegments { segments, used: 0 }; usize::from(layout.disks)];
         Segments { layout, disks, map: FixedMap::default(), most: 0 }
     }
 
@@ -83,7 +83,7 @@ impl Segments {
         self.nearest(disk, head, |segment| segment.live > 0).map(|(number, _)| number)
     }
 
-    fn nearest(&self, disk: usize, head: Page, suits: impl Fn(&Segment) -> bool) -> Option<(u32, u32)> {
+    fn nearest(&self, disk: usize, head: Page, suits: impl Fn(&FreeSegment) -> bool) -> Option<(u32, u32)> {
         let (segments, layout) = (&self.disks[disk].segments, &self.layout);
         let ahead = layout.free_before(head);
         let far = |number: u32| (number, layout.distance(head, layout.free_start(number)));

@@ -1,8 +1,10 @@
 //! Plans for host commands.
 
 use super::super::hybrid::extend_run;
-use super::{Backup, Kind};
-use crate::engine::{Cause, Command, Flags, Member, Outcome, Page, Plan, Step, Verb, Verdict, View};
+use super::{Backup, DiskJobKind};
+use crate::engine::{
+    Cause, Command, Flags, Member, Page, Plan, PlanVerdict, RepairOutcome, Step, Verb, View,
+};
 
 impl Backup {
     /// Where a page that its SSD lacks is read instead.
@@ -25,7 +27,7 @@ impl Backup {
     pub(super) fn is_being_copied(&self, command: &Command) -> bool {
         let doing = &self.disks[self.layout.disk_of(command.start)].doing;
         let piece = command.start.0 / self.grain;
-        matches!(doing.kind, Kind::Restore | Kind::Refill)
+        matches!(doing.kind, DiskJobKind::Restore | DiskJobKind::Refill)
             && (doing.pages.start / self.grain..=(doing.pages.end - 1) / self.grain).contains(&piece)
     }
 
@@ -67,14 +69,14 @@ impl Backup {
         if let Some(step) = last {
             let disk = &mut self.disks[usize::from(step.member.0 - ssds)];
             disk.head = Page(step.command.end());
-            if disk.doing.kind == Kind::Nothing {
-                disk.doing.kind = Kind::Read;
+            if disk.doing.kind == DiskJobKind::Nothing {
+                disk.doing.kind = DiskJobKind::Read;
             }
         }
     }
 
     /// A write goes to the SSD and into the memory; it waits where that has no room and will have some.
-    pub(super) fn write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    pub(super) fn write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let (ssd, on_ssd) = self.layout.on_ssd(command.start);
         let (disk, home) = self.layout.home(command.start);
         let (on_its_ssd, on_its_disk) = (view.alive(ssd), self.disks[disk].alive);
@@ -83,7 +85,7 @@ impl Backup {
         if keeps && self.room_for(command) < u32::from(command.count) {
             let drains = |disk: usize| self.disks[disk].alive && self.memory.held(disk).used > 0;
             if (0..self.disks.len()).any(drains) {
-                return Verdict::Wait;
+                return PlanVerdict::Wait;
             }
             keeps = false;
         }
@@ -109,12 +111,12 @@ impl Backup {
                 self.note(page, !on_its_ssd, !backed, on_its_ssd);
             }
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     /// Pages of the memory that are free, or are when older versions of the same pages have been dropped.
     fn room_for(&self, command: &Command) -> u32 {
-        let moving = super::pending::State::Moving;
+        let moving = super::pending::BufferSlotState::Moving;
         let dropped =
             |page: &Page| self.memory.slot_of(*page).is_some_and(|slot| self.memory.state(slot) != moving);
         self.memory.room() + Self::pages_of(command).filter(dropped).count() as u32
@@ -139,12 +141,17 @@ impl Backup {
     }
 
     /// A page that a member could not bring: the SSD has it, or its backup, or it is lost.
-    pub(super) fn have_otherwise(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    pub(super) fn have_otherwise(
+        &mut self,
+        failed: &[Step],
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let (member, place) = (wanted.member, wanted.command.start);
-        let Some(page) = self.page_at(member, place) else { return Outcome::Lost };
+        let Some(page) = self.page_at(member, place) else { return RepairOutcome::Lost };
         if !self.written.has(page.0) {
-            return Outcome::Planned; // a known zero
+            return RepairOutcome::Planned; // a known zero
         }
         let tried = |other: &(Member, Page)| {
             failed.iter().any(|step| (step.member, step.command.start) == *other)
@@ -152,11 +159,11 @@ impl Backup {
         };
         let copies = [Some(self.layout.on_ssd(page)), self.backup(page)];
         let Some((other, there)) = copies.into_iter().flatten().find(|copy| !tried(copy)) else {
-            return Outcome::Lost;
+            return RepairOutcome::Lost;
         };
         plan.push(Step::new(other, wanted.command.over(there, 1), 0));
         self.take_disk(plan);
-        Outcome::Planned
+        RepairOutcome::Planned
     }
 
     /// The page that a member's page holds.

@@ -1,7 +1,7 @@
 //! Phase 1: waiting pages go from the memory to the disk with the least movement of its arm.
 
 use super::super::hybrid::extend_run;
-use super::{Backup, Kind};
+use super::{Backup, DiskJobKind};
 use crate::engine::{Cause, Command, Page, Plan, Step, Verb, View};
 
 /// The most pages that one operation moves.
@@ -25,7 +25,7 @@ impl Backup {
     fn stage_aside(&mut self, disk: usize, segment: u32, plan: &mut Plan) {
         let (start, room) = self.segments.room(disk, segment);
         let doing = &mut self.disks[disk].doing;
-        (doing.kind, doing.segment) = (Kind::Stage, segment);
+        (doing.kind, doing.segment) = (DiskJobKind::Stage, segment);
         let mut next = self.memory.oldest(disk);
         while let Some(slot) = next.filter(|_| (doing.slots.len() as u32) < room) {
             next = self.memory.after(slot);
@@ -49,7 +49,7 @@ impl Backup {
         let (first, start) = (page.0 - below, home - below);
         let slots = (0..LONGEST as u32).map_while(|n| waits(first + n, start + n)).collect();
         let doing = &mut self.disks[disk].doing;
-        (doing.kind, doing.slots) = (Kind::InPlace, slots);
+        (doing.kind, doing.slots) = (DiskJobKind::InPlace, slots);
         let count = doing.slots.len() as u32;
         self.move_out(disk, Page(start), Cause::Mirror, plan);
         self.disks[disk].facts.in_place.add(count);
@@ -82,7 +82,7 @@ impl Backup {
             };
             if view.has(self.layout.disk(disk), place) {
                 match doing.kind {
-                    Kind::Stage => self.segments.enter(disk, place, page),
+                    DiskJobKind::Stage => self.segments.enter(disk, place, page),
                     _ => self.segments.remove(page),
                 }
                 self.memory.release(slot);
@@ -91,7 +91,7 @@ impl Backup {
             }
             self.look(page, view);
         }
-        if doing.kind == Kind::Stage {
+        if doing.kind == DiskJobKind::Stage {
             self.segments.end(disk, doing.segment);
         }
         self.disks[disk].doing = doing;

@@ -3,7 +3,7 @@
 use super::Hpda;
 use crate::engine::{Cause, Command, Key, Page, Plan, Role, Verb, View};
 use crate::schemes::hybrid::extend;
-use crate::schemes::parity::{Place, Settling, Touch};
+use crate::schemes::parity::{Settling, StripePart, Touch};
 
 impl Hpda {
     /// Whether what is logged of a stripe can go to the drives and be protected there.
@@ -35,7 +35,7 @@ impl Hpda {
         let Some(stripe) = self.reclaimable(view) else { return false };
         let (seats, logged, before) =
             (self.stripes.seats(stripe), self.logged(stripe), self.stripes.written(stripe));
-        let place = Place { seats, first: 0, end: self.stripes.data() };
+        let place = StripePart { seats, first: 0, end: self.stripes.data() };
         let touch = Touch { before, touched: logged, after: before.with(logged) };
         plan.hold = Some(seats.key());
         let read = Command::new(Verb::Read, Page(0), 1).because(Cause::Migrate);

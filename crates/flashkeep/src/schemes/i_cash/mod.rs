@@ -37,12 +37,15 @@
 mod background;
 mod similar;
 
-use super::hybrid::{self, Parts};
+use super::hybrid::{self, HybridMembers};
 use super::ring::Ring;
-use super::{DiskLog, Entry, MemberFacts, NvramOptions, Options, Part, Recovers, RedundancySpec, TriedWith};
+use super::{
+    DiskLog, MemberFacts, NvramOptions, OptionsPart, Recovers, RedundancySpec, SchemeEntry, SchemeOptions,
+    TriedWith,
+};
 use crate::engine::{
-    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, Role, Scheme, Step, Verb, Verdict,
-    View, Why,
+    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, Role, Scheme, Step,
+    Verb, View, Why,
 };
 use crate::kernel::Bits;
 use schemars::JsonSchema;
@@ -53,18 +56,22 @@ use std::collections::VecDeque;
 /// Bytes of a sector of the disks that hold the deltas.
 const SECTOR_BYTES: u32 = 512;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "i-cash",
     summary: "I-CASH: a drive's reference pages, and deltas to them in memory and in a log on a disk",
     source: include_str!("mod.rs"),
-    options: &[Part::of::<NvramOptions>(), Part::of::<DiskLog>(), Part::of::<ICashOptions>()],
+    options: &[
+        OptionsPart::of::<NvramOptions>(),
+        OptionsPart::of::<DiskLog>(),
+        OptionsPart::of::<ICashOptions>(),
+    ],
     members: hybrid::not_in_a_drive,
     memory: true,
     over_drives: offered,
     recovers: Recovers::No,
     memory_page: |redundancy, _| u64::from(redundancy.read::<ICashOptions>().delta_bytes),
     tried_with: &[TriedWith { drives: 1, disks: 1, ..TriedWith::BASE }],
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// Options of `i-cash`.
@@ -102,7 +109,7 @@ impl Default for ICashOptions {
 
 /// Pages over these members, or what is missing.
 fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
-    let parts = Parts::of(members)?;
+    let parts = HybridMembers::of(members)?;
     if (parts.flash, parts.disks) != (1, 1) || parts.disk_pages == 0 || parts.flash_pages < 2 {
         return Err(format!(
             "found {} drives and {} disks; it needs one drive and one disk; for several pairs nest arrays",
@@ -167,8 +174,8 @@ pub struct ICash {
     damaged: bool,
 }
 
-pub(super) fn build(options: &Options<'_>) -> ICash {
-    let parts = Parts::checked(options);
+pub(super) fn build(options: &SchemeOptions<'_>) -> ICash {
+    let parts = HybridMembers::checked(options);
     let own: ICashOptions = options.redundancy.read();
     let DiskLog { log_mib } = options.redundancy.read();
     let pages = similar::offered(parts.flash_pages, own.reference_share);
@@ -262,18 +269,24 @@ impl ICash {
     }
 
     /// The whole page, to the drive.
-    fn write_whole(&mut self, command: &Command, plan: &mut Plan) -> Verdict {
+    fn write_whole(&mut self, command: &Command, plan: &mut Plan) -> PlanVerdict {
         let was_delta = self.forget(command.start.0);
         let flags = if was_delta { command.flags.without(Flags::OLD_IN_HAND) } else { command.flags };
         plan.push(Step::new(DRIVE, Command { flags, ..*command }, 0));
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     /// The difference to `base`, to memory, in which the new page stands until the reference has been read.
-    fn write_delta(&mut self, command: &Command, base: Page, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn write_delta(
+        &mut self,
+        command: &Command,
+        base: Page,
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) -> PlanVerdict {
         self.make_room();
         if self.memory.room() == 0 {
-            return Verdict::Wait;
+            return PlanVerdict::Wait;
         }
         let page = command.start;
         self.log.forget(page.0);
@@ -289,7 +302,7 @@ impl ICash {
             let trim = Command::new(Verb::Trim, page, 1).because(Cause::Parity);
             plan.push(Step::new(DRIVE, trim, Step::NOWHERE).stage(1));
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     /// A page has no delta any more; whether it had one.
@@ -350,13 +363,13 @@ impl Scheme for ICash {
         }
     }
 
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         assert!(command.verb != Verb::Rename, "old versions are kept below, not above");
         let page = command.start;
         let before = command.flags.has(Flags::BEFORE);
         let verdict = if command.verb == Verb::Read {
             self.read(command, plan);
-            Verdict::Go
+            PlanVerdict::Go
         } else {
             let whole = command.verb == Verb::Trim || before || !self.answers || !self.known.has(page.0);
             let base = if whole { None } else { self.base(page.0) };
@@ -365,7 +378,7 @@ impl Scheme for ICash {
                 None => self.write_whole(command, plan),
             }
         };
-        if verdict == Verdict::Go && command.verb != Verb::Trim && !before {
+        if verdict == PlanVerdict::Go && command.verb != Verb::Trim && !before {
             self.touch(page, view);
             plan.presses = !self.wanted.is_empty();
         }

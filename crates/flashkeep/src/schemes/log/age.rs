@@ -1,11 +1,11 @@
 //! Superblocks that were filled before time 0, as an ageing model says.
 
-use super::front::Front;
-use super::{Log, data_in_row};
+use super::front::WriteFrontier;
+use super::{StripeLog, data_in_row};
 use crate::engine::Page;
 use std::collections::VecDeque;
 
-impl Log {
+impl StripeLog {
     /// Superblocks, rows of each, and data slots of a row, as long as nothing has been erased.
     #[must_use]
     pub fn new_superblocks(&self) -> (u32, u32, u32) {
@@ -28,7 +28,7 @@ impl Log {
     pub fn set_aside(&mut self) {
         let Some(aside) = &mut self.aside else { return };
         if self.front.pending == 0 && self.front.slots.is_empty() && self.front.has_rows() {
-            aside.push_back(std::mem::replace(&mut self.front, Front::none()));
+            aside.push_back(std::mem::replace(&mut self.front, WriteFrontier::none()));
         }
     }
 

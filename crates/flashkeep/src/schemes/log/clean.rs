@@ -5,10 +5,10 @@
 //! The copy of a page that the host writes or trims meanwhile is obsolete: the map is changed only if it still has the
 //! old place.
 
-use super::front::Front;
-use super::groups::{State, Victims};
-use super::places::Place;
-use super::{Hold, Log, data_in_row};
+use super::front::WriteFrontier;
+use super::groups::{SuperblockState, Victims};
+use super::places::LogPlace;
+use super::{LogHold, StripeLog, data_in_row};
 use crate::blocks::Levelled;
 use crate::engine::{Cause, Command, Member, Page, Plan, Role, Step, Verb};
 use std::ops::Range;
@@ -23,9 +23,9 @@ pub(super) struct Cleaning {
     /// Its places that have not been examined.
     left: Range<u32>,
     /// The destination groups: full ones, the open one, and further ones.
-    filled: Vec<Front>,
-    to: Front,
-    more: Vec<Front>,
+    filled: Vec<WriteFrontier>,
+    to: WriteFrontier,
+    more: Vec<WriteFrontier>,
     /// Rows are laid over the members that can take them, or over all: as there was room when it began.
     roomy: bool,
     /// Data slots that it can waste.
@@ -70,7 +70,7 @@ impl Cleaning {
 pub(super) struct Piece {
     moves: Vec<Move>,
     writes: Vec<Step>,
-    pub(super) written: Vec<Place>,
+    pub(super) written: Vec<LogPlace>,
     /// Stripes begun.
     stripes: u16,
 }
@@ -78,8 +78,8 @@ pub(super) struct Piece {
 #[derive(Clone, Copy, Debug)]
 struct Move {
     page: u32,
-    from: Place,
-    to: Place,
+    from: LogPlace,
+    to: LogPlace,
 }
 
 /// The destinations of a new cleaning.
@@ -103,7 +103,7 @@ pub(super) struct Migration {
     coldest: u32,
 }
 
-impl Log {
+impl StripeLog {
     /// Whether a cleaning is to be begun, or to go on, without a write waiting for it.
     #[inline]
     pub(super) fn wants_to_clean(&self) -> bool {
@@ -217,13 +217,14 @@ impl Log {
     /// A worn group has been erased: what the coldest one holds is moved into it, if that is still so and fits.
     fn migrate(&mut self) -> bool {
         let Some(Migration { worn, coldest }) = self.migration else { return false };
-        if self.groups.state(worn) == State::Erasing {
+        if self.groups.state(worn) == SuperblockState::Erasing {
             return false;
         }
         self.migration = None;
         let current = self.groups.current(coldest);
-        let is_free = self.groups.state(worn) == State::Free;
-        let is_closed = self.groups.state(coldest) == State::Closed && !self.groups.is_busy(coldest);
+        let is_free = self.groups.state(worn) == SuperblockState::Free;
+        let is_closed =
+            self.groups.state(coldest) == SuperblockState::Closed && !self.groups.is_busy(coldest);
         let fits = current > 0 && current <= self.room(self.groups.rows(worn), false);
         if !is_free || !is_closed || !fits || self.health.troubled {
             return false;
@@ -264,14 +265,14 @@ impl Log {
     }
 
     /// Whether what the group holds can be moved to a rest: all that is to be moved, where that is little.
-    pub(super) fn is_usable(&self, rest: &Front, victim: u32, only_lacking: bool) -> bool {
+    pub(super) fn is_usable(&self, rest: &WriteFrontier, victim: u32, only_lacking: bool) -> bool {
         let all = if only_lacking { self.health.lacking_in(victim) } else { 0 };
         rest.group != victim && rest.has_rows() && self.room(rest.rows(), true) >= all
     }
 
     pub(super) fn begin_cleaning(&mut self, begin: &Begin) {
         let Begin { victim, cause, only_lacking, .. } = *begin;
-        let mut to: Vec<Front> = Vec::with_capacity(begin.rests + begin.groups);
+        let mut to: Vec<WriteFrontier> = Vec::with_capacity(begin.rests + begin.groups);
         let mut pages = self.groups.current(victim);
         if only_lacking {
             pages = self.health.lacking_in(victim);
@@ -326,7 +327,7 @@ impl Log {
             self.piece = piece;
             self.cleaning = Some(cleaning);
             if begun {
-                plan.hold = Some(Hold::Piece.key());
+                plan.hold = Some(LogHold::Piece.key());
                 self.moving = true;
                 return true;
             }
@@ -382,7 +383,7 @@ impl Log {
         self.record(rows, true, 1, plan);
     }
 
-    fn copy_page(&mut self, cleaning: &mut Cleaning, piece: &mut Piece, from: Place, plan: &mut Plan) {
+    fn copy_page(&mut self, cleaning: &mut Cleaning, piece: &mut Piece, from: LogPlace, plan: &mut Plan) {
         let cause = cleaning.cause;
         let one = |page| Command::new(Verb::Read, page, 1).because(cause);
         let at = piece.moves.len() as u16;
@@ -449,7 +450,7 @@ impl Log {
         let open = self.cleaning.as_ref().is_some_and(|cleaning| cleaning.to.pending > 0);
         if open && let Some(cleaning) = &mut self.cleaning {
             // The host goes on with the stripe, and with what waits in it.
-            let to = std::mem::replace(&mut cleaning.to, Front::none());
+            let to = std::mem::replace(&mut cleaning.to, WriteFrontier::none());
             self.leave_front();
             self.front = to.of_stream(self.streams.current());
         }
@@ -468,7 +469,7 @@ impl Log {
     /// All pages have moved: the host gets the rest of the destination groups.
     fn end_cleaning(&mut self) {
         let Some(mut cleaning) = self.cleaning.take() else { return };
-        let mut to = std::mem::replace(&mut cleaning.to, Front::none());
+        let mut to = std::mem::replace(&mut cleaning.to, WriteFrontier::none());
         let most =
             (0..).zip(&cleaning.moved).max_by_key(|&(stream, &pages)| (pages, std::cmp::Reverse(stream)));
         to.stream = most.map_or(0, |(stream, _)| stream);
@@ -476,7 +477,7 @@ impl Log {
             self.hand_on(front, cleaning.cause);
         }
         if cleaning.only_lacking {
-            let busy = self.groups.state(cleaning.victim) != State::Closed;
+            let busy = self.groups.state(cleaning.victim) != SuperblockState::Closed;
             self.groups.set_busy(cleaning.victim, busy);
         } else {
             cleaning.is_over = true;
@@ -495,7 +496,7 @@ impl Log {
     }
 
     /// What is left of a worn group rests with the cold data in it.
-    fn hand_on(&mut self, mut front: Front, cause: Cause) {
+    fn hand_on(&mut self, mut front: WriteFrontier, cause: Cause) {
         if front.group == super::front::NONE {
             return;
         }
@@ -529,7 +530,7 @@ impl Log {
         for member in 0..self.members {
             plan.steps.extend(trims.iter().map(|trim| Step::new(Member(member), *trim, Step::NOWHERE)));
         }
-        plan.hold = Some(Hold::Erase(group).key());
+        plan.hold = Some(LogHold::Erase(group).key());
     }
 
     /// The group is erased and free.

@@ -1,6 +1,6 @@
 //! A group that is being filled: the slots of its open row, the stripe that they go to, and the rows to come.
 
-use super::Log;
+use super::StripeLog;
 use super::places::MOST_STRIPES;
 use crate::engine::{Key, Member, View};
 use std::ops::Range;
@@ -10,7 +10,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// A group that is being filled.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Front {
+pub(super) struct WriteFrontier {
     pub(super) group: u32,
     /// The class of the pages that it takes.
     pub(super) stream: u8,
@@ -33,13 +33,13 @@ pub(super) struct Front {
     width: u8,
 }
 
-impl Front {
+impl WriteFrontier {
     pub(super) fn none() -> Self {
-        Front::new(NONE, 0..0, 2)
+        WriteFrontier::new(NONE, 0..0, 2)
     }
 
     pub(super) fn new(group: u32, rows: Range<u32>, widest: u8) -> Self {
-        Front {
+        WriteFrontier {
             group,
             stream: 0,
             row: u32::MAX,
@@ -57,7 +57,7 @@ impl Front {
 
     /// The same for pages of another class.
     pub(super) fn of_stream(self, stream: u8) -> Self {
-        Front { stream, ..self }
+        WriteFrontier { stream, ..self }
     }
 
     /// Whether another page can be placed, in this row or a later one.
@@ -153,20 +153,20 @@ impl Front {
     }
 }
 
-impl Log {
+impl StripeLog {
     /// A group that is free is to be filled.
-    pub(super) fn open_group(&mut self) -> Option<Front> {
+    pub(super) fn open_group(&mut self) -> Option<WriteFrontier> {
         let group = self.groups.open()?;
         Some(self.front_of(group))
     }
 
     /// A group that has just been opened, from its first row on.
-    pub(super) fn front_of(&self, group: u32) -> Front {
+    pub(super) fn front_of(&self, group: u32) -> WriteFrontier {
         let widest = match self.medium.oob {
             true => self.policy.widths.after(self.groups.erases(group)),
             false => self.members,
         };
-        Front::new(group, self.groups.rows(group), widest)
+        WriteFrontier::new(group, self.groups.rows(group), widest)
     }
 
     /// Over devices, which level their wear themselves: looks how worn each of them is.
@@ -178,7 +178,7 @@ impl Log {
     }
 
     /// Stripes of a row are as wide as the most worn of its members allows, where members wear and not superblocks.
-    fn narrow_row(&self, front: &mut Front) {
+    fn narrow_row(&self, front: &mut WriteFrontier) {
         let members = front.slots.iter().chain([&front.parity]);
         let widths = members.filter_map(|&member| self.worn.get(usize::from(member)));
         let widest = widths.map(|&worn| self.policy.widths.after(worn)).min();
@@ -186,7 +186,7 @@ impl Log {
     }
 
     /// Opens a front's next row: over all members, or, where there is room for that, over those that can take it.
-    pub(super) fn open_row(&self, front: &mut Front, roomy: bool) {
+    pub(super) fn open_row(&self, front: &mut WriteFrontier, roomy: bool) {
         let row = front.next;
         let members = (0..self.members).rev();
         if !self.health.troubled {
@@ -213,7 +213,7 @@ impl Log {
             }
             if self.front.has_rows() {
                 let roomy = self.health.troubled && self.is_roomy();
-                let mut front = std::mem::replace(&mut self.front, Front::none());
+                let mut front = std::mem::replace(&mut self.front, WriteFrontier::none());
                 self.open_row(&mut front, roomy);
                 self.front = front;
                 continue;
@@ -235,17 +235,17 @@ impl Log {
     pub(super) fn leave_front(&mut self) {
         if self.front.group != NONE {
             self.groups.close(self.front.group);
-            self.front = Front::none();
+            self.front = WriteFrontier::none();
         }
     }
 
     /// Whether the host has nowhere to write to, and cannot be given anything.
     pub(super) fn is_starved(&self) -> bool {
-        !self.fronts().any(Front::has_room) && self.rests.is_empty() && self.groups.free() < 2
+        !self.fronts().any(WriteFrontier::has_room) && self.rests.is_empty() && self.groups.free() < 2
     }
 
     /// Whether an open row was cut short.
     pub(super) fn is_stuck(&self) -> bool {
-        self.fronts().any(Front::is_cut_short)
+        self.fronts().any(WriteFrontier::is_cut_short)
     }
 }

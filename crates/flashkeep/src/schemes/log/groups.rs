@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 /// The state of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) enum State {
+pub(super) enum SuperblockState {
     /// Erased, and empty.
     Free,
     /// Being filled.
@@ -20,13 +20,13 @@ pub(super) enum State {
 const BUSY: u32 = 1 << 31;
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Groups {
+pub(super) struct Superblocks {
     /// Rows of a group, and the first ones, which are not for data.
     pages: u32,
     head: u32,
     /// Current pages of each group, and whether it must be left alone: what victims are chosen by.
     scores: Vec<u32>,
-    states: Vec<State>,
+    states: Vec<SuperblockState>,
     erases: Vec<u32>,
     /// When each group was closed last, counted over all of them, and that count now.
     closed_at: Vec<u32>,
@@ -39,14 +39,14 @@ pub(super) struct Groups {
     hand: usize,
 }
 
-impl Groups {
+impl Superblocks {
     pub(super) fn new(groups: u32, pages: u32, head: u32) -> Self {
         assert!(pages > head, "a group has pages");
-        Groups {
+        Superblocks {
             pages,
             head,
             scores: vec![BUSY; groups as usize],
-            states: vec![State::Free; groups as usize],
+            states: vec![SuperblockState::Free; groups as usize],
             erases: vec![0; groups as usize],
             closed_at: vec![0; groups as usize],
             closings: 0,
@@ -61,13 +61,13 @@ impl Groups {
         self.hand = 0;
         let mut open = Vec::new();
         for group in 0..self.states.len() {
-            open.extend((self.states[group] == State::Open).then_some(group as u32));
-            if self.states[group] == State::Open {
+            open.extend((self.states[group] == SuperblockState::Open).then_some(group as u32));
+            if self.states[group] == SuperblockState::Open {
                 self.closings += 1;
                 self.closed_at[group] = self.closings;
             }
-            if self.states[group] != State::Free {
-                (self.states[group], self.scores[group]) = (State::Closed, 0);
+            if self.states[group] != SuperblockState::Free {
+                (self.states[group], self.scores[group]) = (SuperblockState::Closed, 0);
             }
         }
         open
@@ -75,12 +75,12 @@ impl Groups {
 
     /// A closed group is gone on with.
     pub(super) fn reopen(&mut self, group: u32) {
-        self.states[group as usize] = State::Open;
+        self.states[group as usize] = SuperblockState::Open;
         self.set_busy(group, true);
     }
 
     pub(super) fn is_free(&self, group: u32) -> bool {
-        self.state(group) == State::Free
+        self.state(group) == SuperblockState::Free
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -107,7 +107,7 @@ impl Groups {
         group * self.pages..(group + 1) * self.pages
     }
 
-    pub(super) fn state(&self, group: u32) -> State {
+    pub(super) fn state(&self, group: u32) -> SuperblockState {
         self.states[group as usize]
     }
 
@@ -145,37 +145,37 @@ impl Groups {
     /// The group that has been free for longest is filled from now on.
     pub(super) fn open(&mut self) -> Option<u32> {
         let group = self.free.pop_front()?;
-        self.states[group as usize] = State::Open;
+        self.states[group as usize] = SuperblockState::Open;
         Some(group)
     }
 
     /// This group, which is free, is filled from now on.
     pub(super) fn open_this(&mut self, group: u32) {
         self.free.retain(|&free| free != group);
-        self.states[group as usize] = State::Open;
+        self.states[group as usize] = SuperblockState::Open;
     }
 
     /// A group that was opened and not touched is free again.
     pub(super) fn give_back(&mut self, group: u32) {
-        self.states[group as usize] = State::Free;
+        self.states[group as usize] = SuperblockState::Free;
         self.free.push_front(group);
     }
 
     pub(super) fn close(&mut self, group: u32) {
         self.closings += 1;
         self.closed_at[group as usize] = self.closings;
-        self.states[group as usize] = State::Closed;
+        self.states[group as usize] = SuperblockState::Closed;
         self.set_busy(group, false);
     }
 
     pub(super) fn erase(&mut self, group: u32) {
         assert_eq!(self.current(group), 0, "only groups without current pages are erased");
-        self.states[group as usize] = State::Erasing;
+        self.states[group as usize] = SuperblockState::Erasing;
         self.set_busy(group, true);
     }
 
     pub(super) fn erased(&mut self, group: u32) {
-        self.states[group as usize] = State::Free;
+        self.states[group as usize] = SuperblockState::Free;
         self.erases[group as usize] += 1;
         self.all_erases += 1;
         self.free.push_back(group);
@@ -210,7 +210,7 @@ impl Groups {
 
 /// The groups, one of which is to be cleaned: those with fewer than `worth` current pages.
 pub(super) struct Victims<'a> {
-    pub(super) groups: &'a Groups,
+    pub(super) groups: &'a Superblocks,
     pub(super) worth: u32,
     /// The number of data slots in a group.
     pub(super) slots: u32,

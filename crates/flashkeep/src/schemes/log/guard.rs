@@ -5,7 +5,7 @@
 //! Commands in progress have one of two keys. A superblock without current pages waits until those with one key have
 //! ended; new commands get the other key.
 
-use super::{Hold, Log};
+use super::{LogHold, StripeLog};
 use crate::engine::{Key, View};
 
 /// Commands under way.
@@ -27,17 +27,17 @@ impl Guard {
     }
 }
 
-impl Log {
+impl StripeLog {
     /// The key of a command; none if the medium keeps the order.
     #[inline]
     pub(super) fn order_key(&self) -> Option<Key> {
-        (!self.medium.oob).then(|| Hold::Order(self.guard.turn.into()).key())
+        (!self.medium.oob).then(|| LogHold::Order(self.guard.turn.into()).key())
     }
 
     /// Checks which commands are in progress.
     pub(super) fn watch_order(&mut self, view: &View<'_>) {
         if !self.medium.oob {
-            self.guard.under_way = [0, 1].map(|turn| view.held(Hold::Order(turn).key()));
+            self.guard.under_way = [0, 1].map(|turn| view.held(LogHold::Order(turn).key()));
         }
     }
 

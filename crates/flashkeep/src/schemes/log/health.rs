@@ -1,14 +1,14 @@
 //! Units that stripes lack, because a member is gone or a page cannot be read, and what that exposes.
 
-use super::Log;
-use super::groups::State;
-use super::places::Place;
-use crate::engine::{Role, Unit, View};
+use super::StripeLog;
+use super::groups::SuperblockState;
+use super::places::LogPlace;
+use crate::engine::{Role, StripeUnit, View};
 use crate::kernel::Bits;
 use std::ops::Range;
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Health {
+pub(super) struct LogHealth {
     /// Whether a unit has ever been missing; until then no lookups are needed.
     pub(super) troubled: bool,
     members: Vec<Condition>,
@@ -62,10 +62,10 @@ impl StripeHealth {
     }
 }
 
-impl Health {
+impl LogHealth {
     pub(super) fn new(members: u8) -> Self {
         let condition = Condition { alive: true, fresh: false, stale: false, barred: false };
-        Health {
+        LogHealth {
             troubled: false,
             members: vec![condition; usize::from(members)],
             living: members,
@@ -114,7 +114,7 @@ impl Health {
     }
 
     /// Whether a member would take a page there.
-    pub(super) fn takes(&self, place: Place, member: u8) -> bool {
+    pub(super) fn takes(&self, place: LogPlace, member: u8) -> bool {
         self.alive(member) && !self.bad.has(place.0)
     }
 
@@ -178,8 +178,8 @@ impl Health {
     }
 }
 
-impl Log {
-    pub(super) fn stripe_health(&self, place: Place) -> StripeHealth {
+impl StripeLog {
+    pub(super) fn stripe_health(&self, place: LogPlace) -> StripeHealth {
         let mut health = StripeHealth::default();
         for unit in self.places.units(place) {
             let missing = u8::from(self.health.missing.has(unit.0));
@@ -194,7 +194,7 @@ impl Log {
     }
 
     /// Whether the failure of one more unit would cost what lies here, if it is current.
-    pub(super) fn is_lacking(&self, place: Place) -> bool {
+    pub(super) fn is_lacking(&self, place: LogPlace) -> bool {
         if self.is_pending(place) {
             return false;
         }
@@ -207,19 +207,19 @@ impl Log {
     }
 
     /// Whether this place is unrecoverable.
-    pub(super) fn is_lost(&self, place: Place) -> bool {
+    pub(super) fn is_lost(&self, place: LogPlace) -> bool {
         let health = self.stripe_health(place);
         self.health.missing.has(place.0) && (health.missing > 1 || !health.parity)
     }
 
     /// A stripe has been closed, or left without parity: what it lacks counts from now on.
-    pub(super) fn count_stripe(&mut self, place: Place) {
+    pub(super) fn count_stripe(&mut self, place: LogPlace) {
         let lacking = self.stripe_health(place).lacking();
         self.health.count(self.group_of(place), lacking as i32);
     }
 
     /// A programmed place cannot be read any more, or again.
-    pub(super) fn set_missing(&mut self, place: Place, missing: bool) {
+    pub(super) fn set_missing(&mut self, place: LogPlace, missing: bool) {
         if self.health.missing.has(place.0) == missing {
             return;
         }
@@ -233,9 +233,10 @@ impl Log {
     }
 
     /// The programmed places of a member, in groups that are not on their way out.
-    pub(super) fn programmed(&self, member: u8) -> Vec<Place> {
-        let groups = (0..self.groups.count())
-            .filter(|&group| matches!(self.groups.state(group), State::Open | State::Closed));
+    pub(super) fn programmed(&self, member: u8) -> Vec<LogPlace> {
+        let groups = (0..self.groups.count()).filter(|&group| {
+            matches!(self.groups.state(group), SuperblockState::Open | SuperblockState::Closed)
+        });
         let places = groups.flat_map(|group| self.groups.rows(group)).map(|row| self.places.at(row, member));
         places.filter(|&place| self.places.stripe(place) != 0).collect()
     }
@@ -294,14 +295,15 @@ impl Log {
         }
     }
 
-    pub(super) fn visit_covers(&self, visit: &mut dyn FnMut(&[Unit])) {
-        let whole = |place: &Place| {
+    pub(super) fn visit_covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
+        let whole = |place: &LogPlace| {
             let health = self.stripe_health(*place);
             health.missing == 0 && health.parity && health.current > 0 && !self.is_pending(*place)
         };
         let mut units = Vec::new();
-        let groups = (0..self.groups.count())
-            .filter(|&group| matches!(self.groups.state(group), State::Open | State::Closed));
+        let groups = (0..self.groups.count()).filter(|&group| {
+            matches!(self.groups.state(group), SuperblockState::Open | SuperblockState::Closed)
+        });
         for row in groups.flat_map(|group| self.groups.rows(group)) {
             for stripe in self.places.stripes(row).filter(whole) {
                 let mut data = 0;
@@ -311,7 +313,7 @@ impl Log {
                     let parity = self.places.is_parity(unit);
                     let role = if parity { Role::P } else { Role::Data(data) };
                     data += u8::from(!parity);
-                    units.push(Unit { member, page, role });
+                    units.push(StripeUnit { member, page, role });
                 }
                 visit(&units);
             }

@@ -7,7 +7,7 @@
 //! map: the journal is read after a power loss only, before the first command. A record that was being written then counts
 //! as written if its page has been.
 
-use super::{Hold, Log};
+use super::{LogHold, StripeLog};
 use crate::engine::{Cause, Command, Member, Page, Plan, Role, Step, Verb, View};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -35,7 +35,7 @@ impl Journal {
     }
 }
 
-impl Log {
+impl StripeLog {
     /// Whether a row has pages of the journal.
     pub(super) fn is_journal(&self, row: u32) -> bool {
         row % self.medium.pages < self.medium.journal_pages
@@ -117,7 +117,7 @@ impl Log {
         for (member, page) in self.journal.unread.drain(..count) {
             plan.push(Step::fetch(Member(member), Page(page), Role::Plain, Cause::Metadata));
         }
-        plan.hold = Some(Hold::Journal.key());
+        plan.hold = Some(LogHold::Journal.key());
         self.journal.reading = true;
         true
     }

@@ -1,6 +1,6 @@
 //! The medium of a log: physical pages, or devices with maps of their own. The log uses only these properties of it.
 
-use crate::schemes::{Extents, MemberFacts, Options, RedundancySpec, least_groups, members};
+use crate::schemes::{Extents, MemberFacts, RedundancySpec, SchemeOptions, least_groups, members};
 use serde::{Deserialize, Serialize};
 
 /// The properties of the level below the log, and its division into superblocks.
@@ -30,7 +30,7 @@ const LEAST_EXTENTS: u64 = 3;
 
 impl Medium {
     /// The medium of a scheme.
-    pub(super) fn of(options: &Options<'_>) -> Medium {
+    pub(super) fn of(options: &SchemeOptions<'_>) -> Medium {
         if options.array.is_empty() {
             return Medium {
                 superblocks: options.groups,

@@ -29,25 +29,25 @@
 //! a row, of which the host may fill M·d (M pages a member), all of them then stand in G − 1 closed groups, and the
 //! least of those has a slot to spare as long as M·d < (G − 1)·R·d: [`least_groups`].
 
-use super::{Options, Sums};
+use super::{SchemeOptions, Sums};
 use crate::blocks::Chooser;
 use crate::engine::{
-    Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step,
-    Unit, Verb, Verdict, View, Why,
+    Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm,
+    Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use crate::kernel::Span;
 use clean::{Cleaning, Migration, Piece};
-use front::Front;
-use groups::Groups;
+use front::WriteFrontier;
+use groups::Superblocks;
 use guard::Guard;
-use health::Health;
+use health::LogHealth;
 use journal::Journal;
 use medium::Medium;
 pub(super) use medium::over_drives;
-use places::{Place, Places};
+use places::{LogPlace, Places};
 use rebuild::Mend;
 use std::collections::VecDeque;
-use streams::Streams;
+use streams::LogStreams;
 pub(super) use wear::{Reliability, Widths};
 
 mod age;
@@ -79,7 +79,7 @@ pub(super) struct Policy {
 
 /// The locks of plans, through which the scheme learns when they are durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hold {
+enum LogHold {
     /// The stripe that is open, while its parity waits for the controller.
     Open,
     /// A piece of a cleaning.
@@ -94,15 +94,15 @@ enum Hold {
     Journal,
 }
 
-impl Hold {
+impl LogHold {
     fn key(self) -> Key {
         let (kind, group) = match self {
-            Hold::Open => (0, 0),
-            Hold::Piece => (1, 0),
-            Hold::Erase(group) => (2, group),
-            Hold::Mend(group) => (3, group),
-            Hold::Order(turn) => (4, turn),
-            Hold::Journal => (5, 0),
+            LogHold::Open => (0, 0),
+            LogHold::Piece => (1, 0),
+            LogHold::Erase(group) => (2, group),
+            LogHold::Mend(group) => (3, group),
+            LogHold::Order(turn) => (4, turn),
+            LogHold::Journal => (5, 0),
         };
         Key(kind << 32 | u64::from(group))
     }
@@ -110,19 +110,19 @@ impl Hold {
     fn of(key: Key) -> Self {
         let group = key.0 as u32;
         match key.0 >> 32 {
-            0 => Hold::Open,
-            1 => Hold::Piece,
-            2 => Hold::Erase(group),
-            3 => Hold::Mend(group),
-            4 => Hold::Order(group),
-            _ => Hold::Journal,
+            0 => LogHold::Open,
+            1 => LogHold::Piece,
+            2 => LogHold::Erase(group),
+            3 => LogHold::Mend(group),
+            4 => LogHold::Order(group),
+            _ => LogHold::Journal,
         }
     }
 }
 
 /// A log of stripes over raw members.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Log {
+pub struct StripeLog {
     pages: u64,
     members: u8,
     medium: Medium,
@@ -136,14 +136,14 @@ pub struct Log {
     /// Whether parity computation takes time, so that parities are submitted later than their data.
     adds_slowly: bool,
     places: Places,
-    groups: Groups,
+    groups: Superblocks,
     /// The group that the host fills, those of other streams, and those that it will go on with.
-    front: Front,
-    streams: Streams,
-    rests: VecDeque<Front>,
+    front: WriteFrontier,
+    streams: LogStreams,
+    rests: VecDeque<WriteFrontier>,
     /// While superblocks are aged by construction: those that were filled in part.
     #[serde(skip)]
-    aside: Option<VecDeque<Front>>,
+    aside: Option<VecDeque<WriteFrontier>>,
     cleaning: Option<Cleaning>,
     migration: Option<Migration>,
     /// The piece of a cleaning that is under way, and whether one is.
@@ -156,21 +156,21 @@ pub struct Log {
     wants_room: bool,
     /// The last command happened before time 0, and so does what follows from it.
     before: bool,
-    health: Health,
+    health: LogHealth,
     journal: Journal,
     guard: Guard,
     /// How often a block of each member has been erased on average, where superblocks do not wear by themselves.
     worn: Vec<u32>,
     /// Places written in the background and not examined since.
-    unchecked: Vec<Place>,
+    unchecked: Vec<LogPlace>,
     #[serde(skip)]
     mends: Vec<Mend>,
     /// The power has been cut.
     restarted: bool,
 }
 
-impl Log {
-    pub(super) fn new(options: &Options<'_>, policy: Policy) -> Self {
+impl StripeLog {
+    pub(super) fn new(options: &SchemeOptions<'_>, policy: Policy) -> Self {
         let members = options.members;
         let row = data_in_row(u32::from(members), u32::from(policy.widths.narrowest()));
         let medium = Medium::of(options);
@@ -180,7 +180,7 @@ impl Log {
         let mut chooser = Chooser::new(options.policies);
         chooser.seed(options.seed);
         let clean_below = options.clean_below.max(1) as usize;
-        Log {
+        StripeLog {
             pages,
             members,
             medium,
@@ -190,9 +190,9 @@ impl Log {
             chooser,
             adds_slowly: options.redundancy.read::<Sums>().xor_us > 0.0,
             places: Places::new(members, rows, pages + 1),
-            groups: Groups::new(medium.superblocks, medium.pages, medium.journal_pages),
-            front: Front::none(),
-            streams: Streams::new(options.streams, options.separate, pages as u32 + 1),
+            groups: Superblocks::new(medium.superblocks, medium.pages, medium.journal_pages),
+            front: WriteFrontier::none(),
+            streams: LogStreams::new(options.streams, options.separate, pages as u32 + 1),
             rests: VecDeque::new(),
             aside: None,
             cleaning: None,
@@ -202,7 +202,7 @@ impl Log {
             erasing: 0,
             wants_room: false,
             before: false,
-            health: Health::new(members),
+            health: LogHealth::new(members),
             journal: Journal::new(section),
             guard: Guard::default(),
             worn: if medium.oob { Vec::new() } else { vec![0; members.into()] },
@@ -213,7 +213,7 @@ impl Log {
     }
 
     /// A loaded state takes over the policies of the drive that loads it.
-    pub(super) fn go_on_as(&mut self, built: &Log) {
+    pub(super) fn go_on_as(&mut self, built: &StripeLog) {
         (self.clean_below, self.soft_below) = (built.clean_below, built.soft_below);
         let turn = self.chooser.turn();
         self.chooser = built.chooser.clone();
@@ -232,14 +232,14 @@ impl Log {
 
     /// Maps the page, which had no place.
     #[inline]
-    fn take(&mut self, page: u32, place: Place) {
+    fn take(&mut self, page: u32, place: LogPlace) {
         self.places.map(page, place);
         self.count_more(place);
     }
 
     /// Maps the page to another place.
     #[inline]
-    fn remap(&mut self, page: u32, from: Place, to: Place) {
+    fn remap(&mut self, page: u32, from: LogPlace, to: LogPlace) {
         self.count_less(from);
         self.places.remap(page, from, to);
         self.count_more(to);
@@ -247,7 +247,7 @@ impl Log {
 
     /// A place is about to be current no more.
     #[inline]
-    fn count_less(&mut self, place: Place) {
+    fn count_less(&mut self, place: LogPlace) {
         let group = self.group_of(place);
         self.groups.less(group);
         if let Some(front) = self.pending_front(place) {
@@ -259,7 +259,7 @@ impl Log {
 
     /// A place has become current.
     #[inline]
-    fn count_more(&mut self, place: Place) {
+    fn count_more(&mut self, place: LogPlace) {
         let group = self.group_of(place);
         self.groups.more(group);
         if let Some(front) = self.pending_front(place) {
@@ -271,7 +271,7 @@ impl Log {
 
     /// The place is programmed, as a unit of this stripe. A member that is gone does not take it.
     #[inline]
-    fn occupy(&mut self, place: Place, stripe: u8, page: u32) {
+    fn occupy(&mut self, place: LogPlace, stripe: u8, page: u32) {
         self.places.occupy(place, stripe, page);
         if self.health.troubled && !self.health.alive(self.places.member(place)) {
             self.health.missing.set(place.0, true);
@@ -279,20 +279,20 @@ impl Log {
     }
 
     #[inline]
-    fn group_of(&self, place: Place) -> u32 {
+    fn group_of(&self, place: LogPlace) -> u32 {
         self.groups.of_row(self.places.row(place))
     }
 
     /// Whether it is part of an open stripe of the host, which no parity on flash covers yet.
     #[inline]
-    fn is_pending(&self, place: Place) -> bool {
+    fn is_pending(&self, place: LogPlace) -> bool {
         let (row, stripe) = (self.places.row(place), self.places.stripe(place));
         self.fronts().any(|front| front.is_open(row, stripe))
     }
 
     /// The group that is being filled with the open stripe that a place is part of, if it is.
     #[inline]
-    fn pending_front(&mut self, place: Place) -> Option<&mut Front> {
+    fn pending_front(&mut self, place: LogPlace) -> Option<&mut WriteFrontier> {
         let (row, stripe) = (self.places.row(place), self.places.stripe(place));
         self.fronts_mut().find(|front| front.is_open(row, stripe))
     }
@@ -304,12 +304,12 @@ impl Log {
     }
 
     /// The page of a member that a place is.
-    fn address(&self, place: Place) -> (Member, Page) {
+    fn address(&self, place: LogPlace) -> (Member, Page) {
         (Member(self.places.member(place)), Page(self.places.row(place)))
     }
 }
 
-impl Scheme for Log {
+impl Scheme for StripeLog {
     fn capacity(&self) -> u64 {
         self.pages
     }
@@ -345,16 +345,16 @@ impl Scheme for Log {
     }
 
     #[inline]
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         if self.is_reading() && !command.flags.has(Flags::BEFORE) {
-            return Verdict::Wait;
+            return PlanVerdict::Wait;
         }
         match command.verb {
             Verb::Read => self.read(command, plan),
             Verb::Write => return self.write(command, view, plan),
             Verb::Trim | Verb::Rename => self.forget(command),
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -390,7 +390,7 @@ impl Scheme for Log {
         self.repair_lock(self.places.at(page.0, member.0))
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         self.bring_back(failed, view, plan)
     }
 
@@ -400,12 +400,12 @@ impl Scheme for Log {
     }
 
     fn settled(&mut self, key: Key, _: &View<'_>) {
-        match Hold::of(key) {
-            Hold::Open | Hold::Order(_) => {}
-            Hold::Journal => self.journal_read(),
-            Hold::Piece => self.moved(),
-            Hold::Erase(group) => self.erased(group),
-            Hold::Mend(group) => self.mended(group),
+        match LogHold::of(key) {
+            LogHold::Open | LogHold::Order(_) => {}
+            LogHold::Journal => self.journal_read(),
+            LogHold::Piece => self.moved(),
+            LogHold::Erase(group) => self.erased(group),
+            LogHold::Mend(group) => self.mended(group),
         }
     }
 
@@ -446,7 +446,7 @@ impl Scheme for Log {
         lacks || self.health.troubled && !self.stripe_health(place).parity
     }
 
-    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         self.visit_covers(visit);
     }
 }
@@ -486,7 +486,7 @@ pub(super) fn data_in_row(members: u32, width: u32) -> u32 {
 
 /// The smallest number of groups with which GC always works if members offer `member_pages` pages each: for the offered
 /// pages, one spare slot, and the group that is kept empty. Restoring redundancy without a replacement of a failed
-/// member needs more groups (see `Log::is_roomy`).
+/// member needs more groups (see `StripeLog::is_roomy`).
 #[must_use]
 pub fn least_groups(member_pages: u64, group_pages: u32) -> u64 {
     (member_pages + 1).div_ceil(u64::from(group_pages)) + 1

@@ -3,7 +3,7 @@
 
 /// A page of a member: its row and its member in one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Place(pub(super) u32);
+pub(super) struct LogPlace(pub(super) u32);
 
 /// The bit of a place that holds its stripe's parity.
 const PARITY: u8 = 0x80;
@@ -45,8 +45,8 @@ impl Places {
     }
 
     #[inline]
-    pub(super) fn at(&self, row: u32, member: u8) -> Place {
-        Place(row << self.shift | u32::from(member))
+    pub(super) fn at(&self, row: u32, member: u8) -> LogPlace {
+        LogPlace(row << self.shift | u32::from(member))
     }
 
     /// Prefetches a page's place.
@@ -56,19 +56,19 @@ impl Places {
     }
 
     #[inline]
-    pub(super) fn row(&self, place: Place) -> u32 {
+    pub(super) fn row(&self, place: LogPlace) -> u32 {
         place.0 >> self.shift
     }
 
     #[inline]
-    pub(super) fn member(&self, place: Place) -> u8 {
+    pub(super) fn member(&self, place: LogPlace) -> u8 {
         (place.0 & ((1 << self.shift) - 1)) as u8
     }
 
     /// The page's current place.
     #[inline]
-    pub(super) fn find(&self, page: u32) -> Option<Place> {
-        self.map[page as usize].checked_sub(1).map(Place)
+    pub(super) fn find(&self, page: u32) -> Option<LogPlace> {
+        self.map[page as usize].checked_sub(1).map(LogPlace)
     }
 
     /// How many pages have a place.
@@ -77,14 +77,14 @@ impl Places {
     }
 
     #[inline]
-    pub(super) fn map(&mut self, page: u32, place: Place) {
+    pub(super) fn map(&mut self, page: u32, place: LogPlace) {
         self.map[page as usize] = place.0 + 1;
         self.current[place.0 as usize / 64] |= 1 << (place.0 % 64);
         self.mapped += 1;
     }
 
     #[inline]
-    pub(super) fn unmap(&mut self, page: u32, place: Place) {
+    pub(super) fn unmap(&mut self, page: u32, place: LogPlace) {
         self.map[page as usize] = 0;
         self.current[place.0 as usize / 64] &= !(1 << (place.0 % 64));
         self.mapped -= 1;
@@ -92,19 +92,19 @@ impl Places {
 
     /// The page's current place is another from now on. The map is written without being looked at.
     #[inline]
-    pub(super) fn remap(&mut self, page: u32, from: Place, to: Place) {
+    pub(super) fn remap(&mut self, page: u32, from: LogPlace, to: LogPlace) {
         self.map[page as usize] = to.0 + 1;
         self.current[from.0 as usize / 64] &= !(1 << (from.0 % 64));
         self.current[to.0 as usize / 64] |= 1 << (to.0 % 64);
     }
 
     #[inline]
-    pub(super) fn occupy(&mut self, place: Place, stripe: u8, page: u32) {
+    pub(super) fn occupy(&mut self, place: LogPlace, stripe: u8, page: u32) {
         self.stripe[place.0 as usize] = stripe;
         self.owner[place.0 as usize] = page;
     }
 
-    pub(super) fn occupy_parity(&mut self, place: Place, stripe: u8) {
+    pub(super) fn occupy_parity(&mut self, place: LogPlace, stripe: u8) {
         self.stripe[place.0 as usize] = stripe | PARITY;
     }
 
@@ -117,7 +117,7 @@ impl Places {
     }
 
     /// The place is not programmed, or holds nothing of use.
-    pub(super) fn vacate(&mut self, place: Place) {
+    pub(super) fn vacate(&mut self, place: LogPlace) {
         self.stripe[place.0 as usize] = 0;
     }
 
@@ -128,38 +128,38 @@ impl Places {
 
     /// The page that the place was programmed for.
     #[inline]
-    pub(super) fn owner(&self, place: Place) -> u32 {
+    pub(super) fn owner(&self, place: LogPlace) -> u32 {
         self.owner[place.0 as usize]
     }
 
     /// The stripe in its row that the place belongs to; 0 where it is erased.
     #[inline]
-    pub(super) fn stripe(&self, place: Place) -> u8 {
+    pub(super) fn stripe(&self, place: LogPlace) -> u8 {
         self.stripe[place.0 as usize] & !PARITY
     }
 
-    pub(super) fn is_parity(&self, place: Place) -> bool {
+    pub(super) fn is_parity(&self, place: LogPlace) -> bool {
         self.stripe[place.0 as usize] & PARITY != 0
     }
 
-    pub(super) fn is_data(&self, place: Place) -> bool {
+    pub(super) fn is_data(&self, place: LogPlace) -> bool {
         (1..PARITY).contains(&self.stripe[place.0 as usize])
     }
 
     /// Whether it is its page's current place.
     #[inline]
-    pub(super) fn is_current(&self, place: Place) -> bool {
+    pub(super) fn is_current(&self, place: LogPlace) -> bool {
         self.current[place.0 as usize / 64] >> (place.0 % 64) & 1 != 0
     }
 
     /// The first current place in a range.
-    pub(super) fn next_current(&self, range: std::ops::Range<u32>) -> Option<Place> {
+    pub(super) fn next_current(&self, range: std::ops::Range<u32>) -> Option<LogPlace> {
         let mut at = range.start;
         while at < range.end {
             let word = self.current[at as usize / 64] >> (at % 64);
             if word != 0 {
                 at += word.trailing_zeros();
-                return (at < range.end).then_some(Place(at));
+                return (at < range.end).then_some(LogPlace(at));
             }
             at = (at / 64 + 1) * 64;
         }
@@ -167,20 +167,20 @@ impl Places {
     }
 
     /// The places of a row.
-    pub(super) fn of_row(&self, row: u32) -> impl Iterator<Item = Place> + use<> {
+    pub(super) fn of_row(&self, row: u32) -> impl Iterator<Item = LogPlace> + use<> {
         let first = self.at(row, 0).0;
-        (first..first + u32::from(self.members)).map(Place)
+        (first..first + u32::from(self.members)).map(LogPlace)
     }
 
     /// The units of the stripe that the place belongs to, itself among them, by member.
-    pub(super) fn units(&self, place: Place) -> impl Iterator<Item = Place> + '_ {
+    pub(super) fn units(&self, place: LogPlace) -> impl Iterator<Item = LogPlace> + '_ {
         let stripe = self.stripe(place);
         self.of_row(self.row(place)).filter(move |&unit| self.stripe(unit) == stripe)
     }
 
     /// One unit of each stripe of a row.
-    pub(super) fn stripes(&self, row: u32) -> impl Iterator<Item = Place> + '_ {
-        let first = move |place: &Place| {
+    pub(super) fn stripes(&self, row: u32) -> impl Iterator<Item = LogPlace> + '_ {
+        let first = move |place: &LogPlace| {
             let stripe = self.stripe(*place);
             stripe != 0 && self.of_row(row).find(|&other| self.stripe(other) == stripe) == Some(*place)
         };

@@ -2,9 +2,9 @@
 //! where an empty member stands in, by writing what it lacks; elsewhere by moving what they hold into new stripes.
 
 use super::clean::Begin;
-use super::groups::State;
-use super::places::Place;
-use super::{Hold, Log};
+use super::groups::SuperblockState;
+use super::places::LogPlace;
+use super::{LogHold, StripeLog};
 use crate::engine::{Cause, Change, Member, Page, Plan, Role, Step, View};
 
 /// The number of groups repaired in place at a time, and of stripes in each piece.
@@ -20,10 +20,10 @@ pub(super) struct Mend {
     rows: std::ops::Range<u32>,
     /// A piece is under way, which writes these places.
     flying: bool,
-    stored: Vec<Place>,
+    stored: Vec<LogPlace>,
 }
 
-impl Log {
+impl StripeLog {
     // ---------------------------------------------------------------- what happens to members
 
     pub(super) fn change(&mut self, member: Member, change: Change, view: &View<'_>) {
@@ -72,10 +72,12 @@ impl Log {
         self.lose_all(member);
         self.lose_records(member, |_| true);
         let bad: Vec<u32> = self.health.bad.iter().collect();
-        for place in bad.into_iter().filter(|&place| self.places.member(Place(place)) == member) {
+        for place in bad.into_iter().filter(|&place| self.places.member(LogPlace(place)) == member) {
             self.health.bad.set(place, false);
         }
-        for group in (0..self.groups.count()).filter(|&group| self.groups.state(group) == State::Open) {
+        for group in
+            (0..self.groups.count()).filter(|&group| self.groups.state(group) == SuperblockState::Open)
+        {
             self.health.to_be_moved.set(group, true);
         }
         for mend in &self.mends {
@@ -98,7 +100,7 @@ impl Log {
         }
     }
 
-    fn damage(&mut self, place: Place) {
+    fn damage(&mut self, place: LogPlace) {
         self.lose_place(place);
         if !self.medium.erases_first && !self.health.bad.has(place.0) {
             // Its device takes it again, elsewhere.
@@ -111,9 +113,9 @@ impl Log {
     }
 
     /// The contents of a place cannot be read.
-    fn lose_place(&mut self, place: Place) {
+    fn lose_place(&mut self, place: LogPlace) {
         let group = self.group_of(place);
-        let there = matches!(self.groups.state(group), State::Open | State::Closed);
+        let there = matches!(self.groups.state(group), SuperblockState::Open | SuperblockState::Closed);
         if there && self.places.stripe(place) != 0 {
             self.set_missing(place, true);
             self.health.to_be_moved.set(group, true);
@@ -182,7 +184,7 @@ impl Log {
         }
         (0..self.groups.count()).find(|&group| {
             self.health.lacking_in(group) > 0
-                && self.groups.state(group) == State::Closed
+                && self.groups.state(group) == SuperblockState::Closed
                 && !self.groups.is_busy(group)
                 && !self.health.to_be_moved.has(group)
                 && !self.health.mended.has(group)
@@ -207,7 +209,7 @@ impl Log {
             let same = self.groups.erases(mend.group) == mend.erases;
             if same && !self.groups.is_busy(mend.group) && self.store_missing(&mut mend, plan) {
                 self.groups.set_busy(mend.group, true);
-                plan.hold = Some(Hold::Mend(mend.group).key());
+                plan.hold = Some(LogHold::Mend(mend.group).key());
                 mend.flying = true;
                 self.mends.push(mend);
                 return true;
@@ -246,7 +248,7 @@ impl Log {
 
     /// Whether the place is all that its stripe lacks, and its member has been replaced. A stripe that holds no
     /// page any more is left as it is.
-    fn can_be_stored(&self, place: Place) -> bool {
+    fn can_be_stored(&self, place: LogPlace) -> bool {
         if !self.health.missing.has(place.0) || !self.health.is_fresh(self.places.member(place)) {
             return false;
         }
@@ -282,8 +284,8 @@ impl Log {
             self.health.lacking_in(group) > 0
                 && (!in_place || self.health.to_be_moved.has(group) || self.health.mended.has(group))
                 && match self.groups.state(group) {
-                    State::Closed => !self.groups.is_busy(group),
-                    state => state == State::Open,
+                    SuperblockState::Closed => !self.groups.is_busy(group),
+                    state => state == SuperblockState::Open,
                 }
         });
         let first = candidates.next()?;
@@ -305,7 +307,7 @@ impl Log {
         };
         let (lacking, current) = (self.health.lacking_in(victim), self.groups.current(victim));
         let free = |n| self.room_of_free(n, true);
-        let few = lacking <= current / 2 || self.groups.state(victim) == State::Open;
+        let few = lacking <= current / 2 || self.groups.state(victim) == SuperblockState::Open;
         if few && self.rests.iter().any(|rest| self.is_usable(rest, victim, true)) {
             return begin(true, 1, 0);
         }
@@ -338,10 +340,10 @@ impl Log {
     fn move_elsewhere(&mut self, begin: &Begin, view: &View<'_>, plan: &mut Plan) -> bool {
         let group = begin.victim;
         let is_front = self.turn_to_one(|front| front.group == group);
-        if is_front && self.adds_slowly && view.held(Hold::Open.key()) {
+        if is_front && self.adds_slowly && view.held(LogHold::Open.key()) {
             return false;
         }
-        if !begin.only_lacking && self.groups.state(group) == State::Open {
+        if !begin.only_lacking && self.groups.state(group) == SuperblockState::Open {
             // All of it is moved; no command writes to it.
             if is_front {
                 if self.close_early(plan) {

@@ -11,10 +11,10 @@
 //! host has written to the destination and the replaced versions in the source were not durable. Then the
 //! rest of a superblock that was open is used to collect another one before the host gets any of it.
 
-use super::Log;
+use super::StripeLog;
 use super::clean::Begin;
-use super::front::Front;
-use super::places::Place;
+use super::front::WriteFrontier;
+use super::places::LogPlace;
 use crate::engine::{Cause, Contents, Member, Page, Spare, Token, Version, View};
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ struct Copy {
     version: Option<u16>,
     /// The number of its write; 0 where only its stripe knows it.
     sequence: u64,
-    place: Place,
+    place: LogPlace,
     /// No member has it any more, and it was the page: what is older must not be taken for that.
     lost: bool,
 }
@@ -40,10 +40,10 @@ impl Copy {
     }
 }
 
-impl Log {
+impl StripeLog {
     /// Finds out what there is. Tells what members lack that could be brought back.
     pub(super) fn restart(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        self.front = Front::none();
+        self.front = WriteFrontier::none();
         self.streams.restart();
         self.rests = VecDeque::new();
         (self.cleaning, self.migration, self.moving, self.erasing) = (None, None, false, 0);
@@ -78,7 +78,7 @@ impl Log {
         if rows.start < first && first < rows.end {
             self.groups.reopen(group);
             let widest = self.policy.widths.after(self.groups.erases(group));
-            self.rests.push_back(Front::new(group, first..rows.end, widest));
+            self.rests.push_back(WriteFrontier::new(group, first..rows.end, widest));
         }
     }
 
@@ -90,7 +90,7 @@ impl Log {
         open.iter().for_each(|&group| self.go_on_with(group, view));
         let Some(victim) = self.groups.least() else { return };
         let current = self.groups.current(victim);
-        let fits = |rest: &Front| self.room(rest.rows(), false) >= current;
+        let fits = |rest: &WriteFrontier| self.room(rest.rows(), false) >= current;
         if let Some(at) = self.rests.iter().position(fits) {
             self.rests.swap(0, at);
             self.begin_cleaning(&Begin {
@@ -106,7 +106,7 @@ impl Log {
     }
 
     /// One unit of each stripe.
-    fn all_stripes(&self) -> Vec<Place> {
+    fn all_stripes(&self) -> Vec<LogPlace> {
         let groups = (0..self.groups.count()).filter(|&group| !self.groups.is_free(group));
         let rows = groups.flat_map(|group| self.groups.rows(group));
         rows.flat_map(|row| self.places.stripes(row)).collect()
@@ -116,14 +116,14 @@ impl Log {
     /// units are.
     fn examine(
         &mut self,
-        stripe: Place,
+        stripe: LogPlace,
         view: &View<'_>,
         were_current: &[u64],
         copies: &mut Vec<Copy>,
         lacks: &mut dyn FnMut(Member, Page),
     ) {
-        let units: Vec<Place> = self.places.units(stripe).collect();
-        let spare = |this: &Self, place: Place| {
+        let units: Vec<LogPlace> = self.places.units(stripe).collect();
+        let spare = |this: &Self, place: LogPlace| {
             let (member, page) = this.address(place);
             view.spare(member, page).filter(|spare| this.is_of(place, spare))
         };
@@ -148,7 +148,7 @@ impl Log {
                 None => absent.push(place),
             }
         }
-        let answers = |place: Place| view.alive(Member(self.places.member(place)));
+        let answers = |place: LogPlace| view.alive(Member(self.places.member(place)));
         // A parity that is lacking is known to be so; nothing else of the stripe is touched by that.
         let fits = match (parity, &absent[..]) {
             (Some(_), []) => sum == Token::default(),
@@ -184,14 +184,14 @@ impl Log {
     }
 
     /// Whether a unit says of itself that it is its page, or is a parity or a slot that was never used.
-    fn is_sensible(&self, place: Place, stamp: u64) -> bool {
+    fn is_sensible(&self, place: LogPlace, stamp: u64) -> bool {
         let page = self.places.owner(place);
         let has_none = self.places.is_parity(place) || u64::from(page) >= self.pages;
         has_none || Version::of(stamp).map(Version::page) == Some(page)
     }
 
     /// Whether a place holds what it was written with last: over devices an earlier use of it may come back.
-    fn is_of(&self, place: Place, spare: &Spare) -> bool {
+    fn is_of(&self, place: LogPlace, spare: &Spare) -> bool {
         self.medium.oob || self.is_sensible(place, spare.stamp)
     }
 

@@ -1,50 +1,53 @@
 //! Repair of an unreadable page: from the page's current copy if that is another page, else from the rest of
 //! its stripe. Obsolete copies serve for that as well as current ones.
 
-use super::groups::State;
-use super::places::Place;
-use super::{Hold, Log};
-use crate::engine::{Key, Outcome, Page, Plan, Role, Spare, Step, View};
+use super::groups::SuperblockState;
+use super::places::LogPlace;
+use super::{LogHold, StripeLog};
+use crate::engine::{Key, Page, Plan, RepairOutcome, Role, Spare, Step, View};
 
-impl Log {
+impl StripeLog {
     /// The stripe that was closed last may have a parity that the controller has not submitted yet.
-    pub(super) fn repair_lock(&self, place: Place) -> Option<Key> {
+    pub(super) fn repair_lock(&self, place: LogPlace) -> Option<Key> {
         let row = self.places.row(place);
         let last = self.adds_slowly && self.fronts().any(|front| front.pending == 0 && front.row == row);
-        last.then(|| Hold::Open.key())
+        last.then(|| LogHold::Open.key())
     }
 
     /// A plan that brings back what the last of `failed` should have read.
-    pub(super) fn bring_back(&self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    pub(super) fn bring_back(&self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = &failed[failed.len() - 1];
         if self.is_journal(wanted.command.start.0) {
             let tried = |member: u8| failed.iter().any(|step| step.member.0 == member);
             let other = self.other_record(wanted, &tried, view);
             plan.steps.extend(other);
-            return if other.is_some() { Outcome::Planned } else { Outcome::Lost };
+            return if other.is_some() { RepairOutcome::Planned } else { RepairOutcome::Lost };
         }
         let place = self.places.at(wanted.command.start.0, wanted.member.0);
-        let tried = |place: Place| {
+        let tried = |place: LogPlace| {
             let (member, page) = self.address(place);
             failed.iter().any(|step| (step.member, step.command.start) == (member, page))
         };
         // The reader wants the page itself, not what the place adds to a stripe.
         let page_itself = wanted.at != Step::NOWHERE;
         if page_itself && !self.places.is_current(place) {
-            let Some(now) = self.places.find(self.places.owner(place)) else { return Outcome::Planned };
+            let Some(now) = self.places.find(self.places.owner(place)) else { return RepairOutcome::Planned };
             if tried(now) {
-                return Outcome::Lost;
+                return RepairOutcome::Lost;
             }
             let (member, page) = self.address(now);
             plan.push(Step::new(member, wanted.command.over(page, 1), 0));
-            return Outcome::Planned;
+            return RepairOutcome::Planned;
         }
-        let there = matches!(self.groups.state(self.group_of(place)), State::Open | State::Closed);
+        let there = matches!(
+            self.groups.state(self.group_of(place)),
+            SuperblockState::Open | SuperblockState::Closed
+        );
         if !there || self.places.stripe(place) == 0 {
-            return Outcome::Lost;
+            return RepairOutcome::Lost;
         }
         let others = || self.places.units(place).filter(|&unit| unit != place);
-        let has = |unit: Place| {
+        let has = |unit: LogPlace| {
             let (member, page) = self.address(unit);
             view.has(member, page) && !tried(unit)
         };
@@ -53,20 +56,20 @@ impl Log {
         if let Some(front) = self.fronts().find(|front| front.is_open(row, stripe)) {
             plan.peek = Some(front.sum());
         } else if !parity {
-            return Outcome::Lost;
+            return RepairOutcome::Lost;
         }
         if !others().all(has) {
-            return Outcome::Lost;
+            return RepairOutcome::Lost;
         }
         let lost = if self.places.is_parity(place) { Role::LostP } else { Role::Lost(0) };
         self.fetch_others(place, Step { command: wanted.command, ..Step::default() }, &mut plan.steps);
         plan.push(Step::new(wanted.member, wanted.command, 0).role(lost).stage(1));
-        Outcome::Planned
+        RepairOutcome::Planned
     }
 
     /// Reads all units of a stripe but one, which is its data page 0 if it is one: for the row of the sums, and for
     /// the cause, of `like`.
-    pub(super) fn fetch_others(&self, place: Place, like: Step, steps: &mut Vec<Step>) {
+    pub(super) fn fetch_others(&self, place: LogPlace, like: Step, steps: &mut Vec<Step>) {
         let mut index = 0;
         for unit in self.places.units(place).filter(|&unit| unit != place) {
             let (member, page) = self.address(unit);
@@ -83,7 +86,7 @@ impl Log {
     /// What a page says of itself after a power cut: where it is missing, what the rest of its stripe says of it.
     pub(super) fn spare_of(&self, page: Page, view: &View<'_>) -> Option<Spare> {
         let place = self.places.find(page.0)?;
-        let spare = |unit: Place| {
+        let spare = |unit: LogPlace| {
             let (member, page) = self.address(unit);
             if view.has(member, page) { view.spare(member, page) } else { None }
         };

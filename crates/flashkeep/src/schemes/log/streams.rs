@@ -6,33 +6,33 @@
 //! stream that finds no free superblock continues in that of another stream, so that every slot can be used for any
 //! page.
 
-use super::Log;
-use super::front::{Front, NONE};
+use super::StripeLog;
+use super::front::{NONE, WriteFrontier};
 use crate::blocks::Heat;
 use serde::{Deserialize, Serialize};
 
 /// The streams of a log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Streams {
+pub(super) struct LogStreams {
     pub(super) heat: Heat,
     /// Moved pages have a superblock of their own.
     pub(super) separate: bool,
     /// The stream whose superblock is in front, and the superblocks of the streams; the place of that one is empty. There are
     /// none with a single stream.
     current: u8,
-    aside: Vec<Front>,
+    aside: Vec<WriteFrontier>,
 }
 
-impl Streams {
+impl LogStreams {
     pub(super) fn new(classes: u8, separate: bool, pages: u32) -> Self {
-        let aside = if classes > 1 { vec![Front::none(); classes.into()] } else { Vec::new() };
-        Streams { heat: Heat::new(classes, pages), separate, current: 0, aside }
+        let aside = if classes > 1 { vec![WriteFrontier::none(); classes.into()] } else { Vec::new() };
+        LogStreams { heat: Heat::new(classes, pages), separate, current: 0, aside }
     }
 
     /// All superblocks are closed.
     pub(super) fn restart(&mut self) {
         self.current = 0;
-        self.aside.fill(Front::none());
+        self.aside.fill(WriteFrontier::none());
     }
 
     /// The stream whose superblock is in front.
@@ -41,15 +41,15 @@ impl Streams {
     }
 }
 
-impl Log {
+impl StripeLog {
     /// The open superblocks of the host.
     #[inline]
-    pub(super) fn fronts(&self) -> impl Iterator<Item = &Front> {
+    pub(super) fn fronts(&self) -> impl Iterator<Item = &WriteFrontier> {
         std::iter::once(&self.front).chain(&self.streams.aside)
     }
 
     #[inline]
-    pub(super) fn fronts_mut(&mut self) -> impl Iterator<Item = &mut Front> {
+    pub(super) fn fronts_mut(&mut self) -> impl Iterator<Item = &mut WriteFrontier> {
         std::iter::once(&mut self.front).chain(&mut self.streams.aside)
     }
 
@@ -57,7 +57,7 @@ impl Log {
     #[inline]
     pub(super) fn turn_to(&mut self, stream: u8) {
         if stream != self.streams.current {
-            let Log { front, streams, .. } = self;
+            let StripeLog { front, streams, .. } = self;
             std::mem::swap(front, &mut streams.aside[usize::from(streams.current)]);
             std::mem::swap(front, &mut streams.aside[usize::from(stream)]);
             streams.current = stream;
@@ -65,7 +65,7 @@ impl Log {
     }
 
     /// The stream that has such a superblock is in front from now on; false if there is none.
-    pub(super) fn turn_to_one(&mut self, wanted: impl Fn(&Front) -> bool) -> bool {
+    pub(super) fn turn_to_one(&mut self, wanted: impl Fn(&WriteFrontier) -> bool) -> bool {
         if wanted(&self.front) {
             return true;
         }
@@ -77,27 +77,27 @@ impl Log {
     }
 
     /// What is left of a superblock for the stream in front: one of its own, or, if GC does not keep what it leaves, none.
-    pub(super) fn own_rest(&mut self) -> Option<Front> {
+    pub(super) fn own_rest(&mut self) -> Option<WriteFrontier> {
         let stream = self.streams.current;
-        let own = |rest: &Front| rest.stream == stream;
+        let own = |rest: &WriteFrontier| rest.stream == stream;
         let at = if self.streams.separate { None } else { self.rests.iter().position(own) };
         at.and_then(|at| self.rests.remove(at))
     }
 
     /// No superblock is free: the stream in front goes on in what is left of another, and those that are full are closed.
-    pub(super) fn take_over(&mut self) -> Option<Front> {
+    pub(super) fn take_over(&mut self) -> Option<WriteFrontier> {
         for at in 0..self.streams.aside.len() {
             let front = &self.streams.aside[at];
             if front.group != NONE && !front.has_room() && front.pending == 0 {
                 self.groups.close(front.group);
-                self.streams.aside[at] = Front::none();
+                self.streams.aside[at] = WriteFrontier::none();
                 self.wants_room = true;
             }
         }
         let rest = self.rests.pop_front();
         rest.or_else(|| {
             let open = self.streams.aside.iter_mut().find(|front| front.has_room())?;
-            Some(std::mem::replace(open, Front::none()))
+            Some(std::mem::replace(open, WriteFrontier::none()))
         })
     }
 

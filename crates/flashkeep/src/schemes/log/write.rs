@@ -1,13 +1,13 @@
 //! Host commands, and stripes that are closed early.
 
-use super::front::{Front, NONE};
-use super::places::Place;
-use super::{Hold, Log};
+use super::front::{NONE, WriteFrontier};
+use super::places::LogPlace;
+use super::{LogHold, StripeLog};
 use crate::engine::{
-    Cause, Command, Flags, Lock, Member, Page, Plan, Release, Role, Step, Verb, Verdict, View,
+    Cause, Command, Flags, Lock, Member, Page, Plan, PlanVerdict, Release, Role, Step, Verb, View,
 };
 
-impl Log {
+impl StripeLog {
     /// Every page from its current place. A page without one is a known zero.
     pub(super) fn read(&self, command: &Command, plan: &mut Plan) {
         plan.under = self.order_key();
@@ -22,7 +22,7 @@ impl Log {
     /// The page goes to the next slot, and with it what it adds to the stripe's parity; the last of a stripe brings
     /// the parity along, for which the host does not wait.
     #[inline]
-    pub(super) fn write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    pub(super) fn write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         self.before = command.flags.has(Flags::BEFORE);
         let page = command.start.0;
         self.turn_to(self.streams.heat.of_written(page));
@@ -30,10 +30,10 @@ impl Log {
             self.note_wear(view);
         }
         if !self.has_slot() {
-            return Verdict::Wait;
+            return PlanVerdict::Wait;
         }
         self.heat_up(page);
-        let Log { front, places, .. } = self;
+        let StripeLog { front, places, .. } = self;
         plan.carry = (front.pending > 0).then(|| front.sum());
         let role = Role::Data(front.pending);
         let place = places.at(front.row, front.place());
@@ -52,7 +52,7 @@ impl Log {
         if self.adds_slowly {
             plan.release = Release::Submitted;
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     /// The host has written a page.
@@ -85,14 +85,14 @@ impl Log {
     }
 
     /// The place is programmed, as the parity of this stripe.
-    pub(super) fn occupy_parity(&mut self, place: Place, stripe: u8) {
+    pub(super) fn occupy_parity(&mut self, place: LogPlace, stripe: u8) {
         self.occupy(place, stripe, 0);
         self.places.occupy_parity(place, stripe);
     }
 
     /// There were no writes for a while: closes the open stripe with a parity.
     pub(super) fn close_early(&mut self, plan: &mut Plan) -> bool {
-        if !self.turn_to_one(Front::is_cut_short) && !self.turn_to_one(|front| front.pending > 0) {
+        if !self.turn_to_one(WriteFrontier::is_cut_short) && !self.turn_to_one(|front| front.pending > 0) {
             return false;
         }
         plan.carry = Some(self.front.sum());
@@ -105,10 +105,10 @@ impl Log {
     /// While the controller adds up a parity that has not been submitted, no write goes behind it (pages of a chip are
     /// programmed in order), and no write overtakes one that waits for that.
     pub(super) fn lock_open(&self, command: &Command) -> Lock {
-        let key = Hold::Open.key();
+        let key = LogHold::Open.key();
         let row = |stream: u8| self.fronts().find(|front| front.group != NONE && front.stream == stream);
         let own = row(self.streams.heat.of_written(command.start.0)).filter(|front| front.has_room());
-        let closes = command.verb == Verb::Write && own.is_none_or(Front::may_complete);
+        let closes = command.verb == Verb::Write && own.is_none_or(WriteFrontier::may_complete);
         if closes { Lock::Hold(key) } else { Lock::Pass(key) }
     }
 }

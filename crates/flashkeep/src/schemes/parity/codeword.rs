@@ -1,24 +1,24 @@
 //! Codewords: a stripe as its parities see it, and the reconstruction of its missing units.
 
 use super::layout::Seats;
-use super::units::Units;
-use crate::engine::{Cause, Member, Outcome, Page, Plan, Role, Step, View};
+use super::units::UnitSet;
+use crate::engine::{Cause, Member, Page, Plan, RepairOutcome, Role, Step, View};
 
 /// The units of a stripe that its parities cover. A stripe of known zeros only has no parity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Codeword<F> {
     pub(crate) seats: Seats,
     /// The data units that are not known zeros.
-    pub(crate) units: Units,
+    pub(crate) units: UnitSet,
     /// The page of a data unit on its member.
     pub(crate) page: F,
     /// The location of its parity.
-    pub(crate) parity: Parity,
+    pub(crate) parity: ParityLocation,
 }
 
 /// The location of a codeword's parity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Parity {
+pub(crate) enum ParityLocation {
     /// On the members that the layout determines.
     Seated,
     /// On another one.
@@ -29,12 +29,12 @@ pub(crate) enum Parity {
 
 /// The units to reconstruct, at most two.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Missing {
+pub(crate) struct MissingUnits {
     roles: [Role; 2],
     pub(crate) count: usize,
 }
 
-impl Missing {
+impl MissingUnits {
     pub(crate) fn roles(&self) -> &[Role] {
         &self.roles[..self.count.min(2)]
     }
@@ -57,7 +57,7 @@ impl<F: Fn(u8) -> Page> Codeword<F> {
     pub(crate) fn at(&self, role: Role) -> (Member, Page) {
         match (role, self.parity) {
             (Role::Data(index), _) => (self.seats.data(index), (self.page)(index)),
-            (_, Parity::At(member, page)) => (member, page),
+            (_, ParityLocation::At(member, page)) => (member, page),
             _ => (self.seats.member(role), self.seats.parity_page()),
         }
     }
@@ -71,14 +71,14 @@ impl<F: Fn(u8) -> Page> Codeword<F> {
 
     /// Its units: the data that are no known zeros, and the parities of those.
     pub(crate) fn roles(&self) -> impl Iterator<Item = Role> + use<F> {
-        let none = self.parity == Parity::Carried || self.units.is_empty();
+        let none = self.parity == ParityLocation::Carried || self.units.is_empty();
         let parities = if none { &[] } else { self.seats.parities() };
         self.units.iter().map(Role::Data).chain(parities.iter().copied())
     }
 
     /// The units that are missing.
-    pub(crate) fn missing(&self, gone: impl Fn(Member, Page) -> bool) -> Missing {
-        let mut missing = Missing::default();
+    pub(crate) fn missing(&self, gone: impl Fn(Member, Page) -> bool) -> MissingUnits {
+        let mut missing = MissingUnits::default();
         for role in self.roles() {
             let (member, page) = self.at(role);
             if gone(member, page) {
@@ -89,12 +89,12 @@ impl<F: Fn(u8) -> Page> Codeword<F> {
     }
 
     /// Whether the missing units can be reconstructed.
-    pub(crate) fn can_do_without(&self, missing: &Missing) -> bool {
+    pub(crate) fn can_do_without(&self, missing: &MissingUnits) -> bool {
         missing.count <= self.seats.parities().len()
     }
 
     /// Reads the units that are needed to reconstruct the missing ones.
-    pub(crate) fn read_around(&self, missing: &Missing, cause: Cause, plan: &mut Plan) {
+    pub(crate) fn read_around(&self, missing: &MissingUnits, cause: Cause, plan: &mut Plan) {
         let several = missing.count > 1;
         for role in self.roles().filter(|&role| !missing.has(role)) {
             let needed = match role {
@@ -115,7 +115,7 @@ impl<F: Fn(u8) -> Page> Codeword<F> {
         failed: &[Step],
         view: &View<'_>,
         plan: &mut Plan,
-    ) -> Outcome {
+    ) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let found = Step::new(wanted.member, wanted.command, 0).role(role.lost()).stage(1);
         let known_zero = match role {
@@ -124,12 +124,12 @@ impl<F: Fn(u8) -> Page> Codeword<F> {
         };
         if known_zero {
             plan.push(found);
-            return Outcome::Planned;
+            return RepairOutcome::Planned;
         }
         let tried = |member, page| failed.iter().any(|s| (s.member, s.command.start) == (member, page));
         let missing = self.missing(|member, page| tried(member, page) || !view.has(member, page));
         if !self.can_do_without(&missing) {
-            return Outcome::Lost;
+            return RepairOutcome::Lost;
         }
         let cause = wanted.command.cause;
         self.read_around(&missing, cause, plan);
@@ -141,7 +141,7 @@ impl<F: Fn(u8) -> Page> Codeword<F> {
             let store = Step::store(wanted.member, wanted.command.start, role.lost(), Cause::Rebuild);
             plan.push(store.stage(1).later());
         }
-        Outcome::Planned
+        RepairOutcome::Planned
     }
 
     /// Rewrites missing units on members that respond; false if there are none.

@@ -1,12 +1,13 @@
 //! The layout of a stripe's units on members.
 
 use crate::engine::{Key, Member, Page, Role};
-use crate::schemes::Options;
+use crate::kernel::Divisor;
+use crate::schemes::SchemeOptions;
 use std::fmt::Debug;
 
 /// The layout of stripes: which members have the parities. Stripe `s` consists of page `s` of every member with data of
 /// it; data units are numbered upwards over the members and skip the parities.
-pub trait Layout: Clone + Debug + Send + 'static {
+pub trait ParityLayout: Clone + Debug + Send + 'static {
     /// The number of parities in a stripe, 1 or 2. The second one is on the member after the first.
     const PARITIES: u8;
 
@@ -14,7 +15,7 @@ pub trait Layout: Clone + Debug + Send + 'static {
     const SWAPS: bool = false;
 
     /// The layout over the given members.
-    fn new(options: &Options<'_>) -> Self;
+    fn new(options: &SchemeOptions<'_>) -> Self;
 
     /// The number of members.
     fn members(&self) -> u8;
@@ -58,10 +59,10 @@ impl<const PARITIES: u8> Rotated<PARITIES> {
     }
 }
 
-impl<const PARITIES: u8> Layout for Rotated<PARITIES> {
+impl<const PARITIES: u8> ParityLayout for Rotated<PARITIES> {
     const PARITIES: u8 = PARITIES;
 
-    fn new(options: &Options<'_>) -> Self {
+    fn new(options: &SchemeOptions<'_>) -> Self {
         Rotated::over(options.members, options.unit_pages)
     }
 
@@ -82,10 +83,10 @@ pub struct Fixed {
     members: u8,
 }
 
-impl Layout for Fixed {
+impl ParityLayout for Fixed {
     const PARITIES: u8 = 1;
 
-    fn new(options: &Options<'_>) -> Self {
+    fn new(options: &SchemeOptions<'_>) -> Self {
         Fixed { members: options.members }
     }
 
@@ -113,7 +114,7 @@ pub(crate) struct Seats {
 
 impl Seats {
     #[inline]
-    pub(crate) fn of<L: Layout>(layout: &L, stripe: u32) -> Self {
+    pub(crate) fn of<L: ParityLayout>(layout: &L, stripe: u32) -> Self {
         Seats {
             stripe,
             members: layout.members(),
@@ -188,47 +189,14 @@ impl Seats {
     }
 }
 
-/// Division by a number that is known when the scheme is made, as a multiplication (Lemire, Kaser and Kurz, "Faster
-/// remainder by direct computation", 2019). Exact for all 32-bit numbers.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Divisor {
-    by: u32,
-    inverse: u64,
-}
-
-impl Divisor {
-    /// Division by `by`, which is more than 1.
-    pub(crate) fn new(by: u32) -> Self {
-        debug_assert!(by > 1, "nothing is divided by 0 or 1");
-        Divisor { by, inverse: u64::MAX / u64::from(by) + 1 }
-    }
-
-    /// Quotient and remainder.
-    #[inline]
-    pub(crate) fn split(self, number: u32) -> (u32, u32) {
-        let quotient = ((u128::from(self.inverse) * u128::from(number)) >> 64) as u32;
-        (quotient, number - quotient * self.by)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Weighted;
     use super::*;
     use crate::schemes::RedundancySpec;
 
-    #[test]
-    fn division_is_exact() {
-        for by in (2..300).chain([65_535, 65_536, u32::MAX]) {
-            let near = |n: u32| [n.wrapping_sub(1), n, n.wrapping_add(1)];
-            for number in (0..1000).chain((1..40).flat_map(|n| near(by.wrapping_mul(n)))).chain(near(0)) {
-                assert_eq!(Divisor::new(by).split(number), (number / by, number % by));
-            }
-        }
-    }
-
     /// Every member has one unit of every stripe, and both ways to look that up agree.
-    fn seats_are_right<L: Layout>(layout: &L, in_order: bool) {
+    fn seats_are_right<L: ParityLayout>(layout: &L, in_order: bool) {
         let members = layout.members();
         for stripe in 0..3 * u32::from(members) {
             let seats = Seats::of(layout, stripe);
@@ -262,7 +230,7 @@ mod tests {
             seats_are_right(&Rotated::<1>::over(members, 1), true);
             seats_are_right(&Fixed { members }, true);
             let redundancy = RedundancySpec::default();
-            let options = Options { members, ..Options::of(&redundancy) };
+            let options = SchemeOptions { members, ..SchemeOptions::of(&redundancy) };
             seats_are_right(&Weighted::new(&options), false);
         }
         for members in (4..20).chain([255]) {

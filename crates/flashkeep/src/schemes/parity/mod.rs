@@ -17,41 +17,42 @@ mod versions;
 mod waiting;
 mod weighted;
 
-pub use layout::{Fixed, Layout, Rotated};
+pub use layout::{Fixed, ParityLayout, Rotated};
 pub use split::Split;
-pub(super) use stripes::{Place, Settling, Stripes, Touch};
-pub(super) use units::Units;
+pub(super) use stripes::{Settling, StripePart, Stripes, Touch};
+pub(super) use units::UnitSet;
 pub(super) use update::{fetch, read_old};
 pub(super) use versions::Versions;
 pub(super) use weighted::Reshuffle;
 pub use weighted::Weighted;
 
 use super::{
-    Entry, Idle, Incomplete, Incompletes, Inside, Options, Part, Rebuilds, Recovers, Striping, Sums, members,
+    Idle, Incomplete, Incompletes, Inside, OptionsPart, Rebuilds, Recovers, SchemeEntry, SchemeOptions,
+    Striping, Sums, members,
 };
 use crate::engine::{
-    Change, Command, Flags, Hazard, Key, Lock, Member, Outcome, Page, Plan, Rhythm, Scheme, Spare, Step,
-    Unit, Verb, Verdict, View, Why,
+    Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm,
+    Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use crate::kernel::Span;
-use waiting::Waiting;
+use waiting::WaitingStripes;
 
 /// The defaults of schemes that write data and parity together; unchanged for schemes with one parity.
-pub(super) const WRITTEN_TOGETHER: Entry = Entry {
+pub(super) const WRITTEN_TOGETHER: SchemeEntry = SchemeEntry {
     options: &[
-        Part::of::<Inside>(),
-        Part::of::<Striping>(),
-        Part::of::<Incompletes>(),
-        Part::of::<Idle>(),
-        Part::of::<Sums>(),
-        Part::of::<Rebuilds>(),
+        OptionsPart::of::<Inside>(),
+        OptionsPart::of::<Striping>(),
+        OptionsPart::of::<Incompletes>(),
+        OptionsPart::of::<Idle>(),
+        OptionsPart::of::<Sums>(),
+        OptionsPart::of::<Rebuilds>(),
     ],
     members: members::one_parity,
     data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     over_drives: members::over_one_parity,
     recovers: Recovers::Always,
-    ..Entry::BASE
+    ..SchemeEntry::BASE
 };
 
 /// A span of time from the milliseconds of a drive file.
@@ -64,17 +65,21 @@ pub(super) fn milliseconds(ms: f64) -> Span {
 pub struct Parity<L> {
     stripes: Stripes<L>,
     /// Stripes whose parity waits until they are full, where that is the rule.
-    waiting: Option<Waiting>,
+    waiting: Option<WaitingStripes>,
     exposed: u64,
 }
 
-impl<L: Layout> Parity<L> {
+impl<L: ParityLayout> Parity<L> {
     /// Parity over the given members.
     #[must_use]
-    pub fn new(options: &Options<'_>) -> Self {
+    pub fn new(options: &SchemeOptions<'_>) -> Self {
         let idle = milliseconds(options.redundancy.read::<Idle>().idle_ms);
         let waits = options.redundancy.read::<Incompletes>().incomplete == Incomplete::Wait;
-        Parity { stripes: Stripes::new(options), waiting: waits.then(|| Waiting::new(idle)), exposed: 0 }
+        Parity {
+            stripes: Stripes::new(options),
+            waiting: waits.then(|| WaitingStripes::new(idle)),
+            exposed: 0,
+        }
     }
 
     #[inline]
@@ -104,14 +109,14 @@ impl<L: Layout> Parity<L> {
 
     fn examine(&mut self, stripe: u32, view: &View<'_>, try_again: bool) {
         if self.waits(stripe) {
-            Waiting::examine(&mut self.stripes, stripe, view);
+            WaitingStripes::examine(&mut self.stripes, stripe, view);
         } else {
             self.stripes.examine(stripe, view, try_again);
         }
     }
 
     /// A write or trim of a stripe that waits.
-    fn hold_back(&mut self, command: &Command, place: Place, view: &View<'_>, plan: &mut Plan) {
+    fn hold_back(&mut self, command: &Command, place: StripePart, view: &View<'_>, plan: &mut Plan) {
         let touch = self.stripes.touch(command, place);
         if touch.touched.is_empty() {
             return;
@@ -128,11 +133,11 @@ impl<L: Layout> Parity<L> {
 }
 
 /// Whether it is the first of its stripe's pages that were there before time 0: their parity was there too.
-fn is_first_before<L: Layout>(command: &Command, stripes: &Stripes<L>) -> bool {
+fn is_first_before<L: ParityLayout>(command: &Command, stripes: &Stripes<L>) -> bool {
     command.flags.has(Flags::BEFORE) && stripes.written(stripes.split(command.start).0).is_empty()
 }
 
-impl<L: Layout> Scheme for Parity<L> {
+impl<L: ParityLayout> Scheme for Parity<L> {
     fn capacity(&self) -> u64 {
         self.stripes.capacity()
     }
@@ -175,12 +180,12 @@ impl<L: Layout> Scheme for Parity<L> {
     }
 
     #[inline(never)]
-    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> Verdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
         let place = self.stripes.place(command);
         if command.verb == Verb::Read {
             self.stripes.read(command, place, view, plan);
-            return Verdict::Go;
+            return PlanVerdict::Go;
         }
         if let Some(waiting) = self.waiting.as_mut().filter(|_| is_first_before(command, &self.stripes)) {
             waiting.close(place.seats.stripe);
@@ -190,7 +195,7 @@ impl<L: Layout> Scheme for Parity<L> {
         } else {
             self.stripes.update(command, place, view, plan);
         }
-        Verdict::Go
+        PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
@@ -205,7 +210,7 @@ impl<L: Layout> Scheme for Parity<L> {
         Some(Key(u64::from(self.stripes.stripe_of(member, page))))
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> Outcome {
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         self.stripes.sound = false;
         let wanted = failed[failed.len() - 1];
         let word = self.stripes.codeword(self.stripes.stripe_of(wanted.member, wanted.command.start));
@@ -231,7 +236,7 @@ impl<L: Layout> Scheme for Parity<L> {
         self.stripes.written.has(page.0) && (thin || self.waits(stripe))
     }
 
-    fn covers(&self, visit: &mut dyn FnMut(&[Unit])) {
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         let whole = |stripe: &u32| !self.waits(*stripe) && !self.stripes.thin.has(*stripe);
         for stripe in (0..self.stripes.count()).filter(whole) {
             self.stripes.cover(&self.stripes.codeword(stripe), visit);
@@ -265,14 +270,14 @@ impl<L: Layout> Scheme for Parity<L> {
         self.exposed = 0;
         if self.waiting.is_some() {
             // The pages of such a stripe may be in flight; lost ones are logged as lost.
-            let all = Units::range(0, self.stripes.data());
+            let all = UnitSet::range(0, self.stripes.data());
             for stripe in (0..self.stripes.count()).filter(|&stripe| self.waits(stripe)).collect::<Vec<_>>() {
                 self.stripes.set_written(stripe, all, true);
             }
         }
         self.stripes.recover(view, lacks);
         if let Some(waiting) = &mut self.waiting {
-            *waiting = Waiting::new(waiting.idle_after);
+            *waiting = WaitingStripes::new(waiting.idle_after);
             let begun = |stripe: &u32| !self.stripes.written(*stripe).is_empty();
             (0..self.stripes.count()).filter(begun).for_each(|stripe| waiting.close(stripe));
         }

@@ -9,14 +9,14 @@
 //! OOB areas name the host's pages. Where a scheme's pages are others (it is a member's own, below another scheme), a
 //! log says instead which stripes were being written.
 
-use super::layout::{Layout, Seats};
+use super::layout::{ParityLayout, Seats};
 use super::stripes::Stripes;
-use super::units::Units;
+use super::units::UnitSet;
 use crate::engine::{Contents, Member, Page, Role, Spare, Token, Version, View, gf};
 use crate::kernel::Bits;
 
 /// The units of a stripe, as their spare areas say.
-struct Remains {
+struct SurvivingUnits {
     stripe_first: u32,
     /// Known zeros as 0.
     data: Vec<Token>,
@@ -35,7 +35,7 @@ pub(crate) struct Logged {
     pub(crate) owed: Bits,
 }
 
-impl<L: Layout> Stripes<L> {
+impl<L: ParityLayout> Stripes<L> {
     /// Nothing is known any more but the layout and what was logged.
     pub(crate) fn forget(&mut self) -> Logged {
         let mut owed = std::mem::take(&mut self.written);
@@ -54,7 +54,7 @@ impl<L: Layout> Stripes<L> {
     /// Looks at every stripe. Tells what members lack.
     pub(crate) fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         let logged = self.forget();
-        let none = Units::default();
+        let none = UnitSet::default();
         (0..self.count()).for_each(|stripe| self.recover_stripe(stripe, &logged, none, view, lacks));
     }
 
@@ -64,7 +64,7 @@ impl<L: Layout> Stripes<L> {
         &mut self,
         stripe: u32,
         logged: &Logged,
-        zeros: Units,
+        zeros: UnitSet,
         view: &View<'_>,
         lacks: &mut dyn FnMut(Member, Page),
     ) {
@@ -74,7 +74,7 @@ impl<L: Layout> Stripes<L> {
         // What is missing on a member with a write cache may never have left that.
         let mut owed = self.units(&logged.owed, stripe);
         for &index in remains.absent.iter().filter(|&&index| view.is_cached(seats.data(index))) {
-            owed = owed.without(Units::range(index, index + 1));
+            owed = owed.without(UnitSet::range(index, index + 1));
         }
         let lost = self.units(&logged.lost, stripe);
         let found = match self.numbered {
@@ -122,9 +122,9 @@ impl<L: Layout> Stripes<L> {
         (stamp != 0).then_some(Spare { stamp, ..parity })
     }
 
-    fn remains(&self, seats: Seats, view: &View<'_>) -> Remains {
+    fn remains(&self, seats: Seats, view: &View<'_>) -> SurvivingUnits {
         let page = seats.page();
-        let mut remains = Remains {
+        let mut remains = SurvivingUnits {
             stripe_first: self.number(seats.stripe, 0),
             data: vec![Token::default(); usize::from(self.data())],
             dead: Vec::new(),
@@ -149,7 +149,7 @@ impl<L: Layout> Stripes<L> {
 
 /// How the units of a stripe fit together.
 #[derive(Default)]
-struct Found {
+struct StripeSolution {
     /// The parities that fit.
     parities: Vec<Role>,
     /// Units that are not there, and what they were.
@@ -158,10 +158,10 @@ struct Found {
     lost: Vec<u8>,
 }
 
-impl Found {
+impl StripeSolution {
     /// Data units that are no known zeros.
-    fn written(&self, remains: &Remains) -> Units {
-        let mut units = Units::default();
+    fn written(&self, remains: &SurvivingUnits) -> UnitSet {
+        let mut units = UnitSet::default();
         let there = (0..).zip(&remains.data).filter(|(_, token)| **token != Token::default());
         there.for_each(|(index, _)| units.add(index));
         let solved = self.solved.iter().filter(|(_, token)| *token != Token::default());
@@ -171,19 +171,19 @@ impl Found {
     }
 }
 
-impl Remains {
+impl SurvivingUnits {
     /// The most parities that fit, with the fewest units to be worked out; none where some `were_lost` and are not there.
     /// Where none fits, what is not there is a known zero, unless its member is `owed` it.
-    fn settle(&self, were_lost: Units, owed: Units) -> Found {
+    fn settle(&self, were_lost: UnitSet, owed: UnitSet) -> StripeSolution {
         let missing = || self.dead.iter().chain(&self.absent).copied();
         if missing().any(|index| were_lost.has(index)) {
             let known = |index: &u8| were_lost.has(*index) || owed.has(*index) || self.dead.contains(index);
-            return Found { lost: missing().filter(known).collect(), ..Found::default() };
+            return StripeSolution { lost: missing().filter(known).collect(), ..StripeSolution::default() };
         }
         for parities in &self.choices(0) {
             for unknown in self.unknowns(parities.len()) {
                 if let Some(solved) = self.solve(&unknown, parities) {
-                    return Found { parities: parities.clone(), solved, lost: Vec::new() };
+                    return StripeSolution { parities: parities.clone(), solved, lost: Vec::new() };
                 }
             }
         }
@@ -192,19 +192,19 @@ impl Remains {
         let dead = self.dead.iter().copied().filter(|&index| !empty || owed.has(index));
         let mut lost: Vec<u8> = dead.collect();
         lost.extend(self.absent.iter().copied().filter(|&index| owed.has(index)));
-        Found { lost, ..Found::default() }
+        StripeSolution { lost, ..StripeSolution::default() }
     }
 
     /// The same where nothing says which page a unit is: what is not there and ought to be is worked out, unless the stripe
     /// was being written when the power failed.
-    fn settle_as_logged(&self, were_lost: Units, owed: Units, under_way: bool) -> Found {
+    fn settle_as_logged(&self, were_lost: UnitSet, owed: UnitSet, under_way: bool) -> StripeSolution {
         let is_missing = |index: &u8| self.dead.contains(index) || owed.has(*index);
         let missing: Vec<u8> = self.dead.iter().chain(&self.absent).copied().filter(is_missing).collect();
         let lost = under_way || missing.iter().any(|&index| were_lost.has(index));
         if missing.is_empty() || !lost {
             let fits = |parities: &Vec<Role>| {
                 let solved = self.solve_as_logged(&missing, parities)?;
-                Some(Found { parities: parities.clone(), solved, lost: Vec::new() })
+                Some(StripeSolution { parities: parities.clone(), solved, lost: Vec::new() })
             };
             if let Some(found) = self.choices(missing.len()).iter().find_map(fits) {
                 return found;
@@ -212,7 +212,7 @@ impl Remains {
         }
         let empty = self.parities.is_empty() && self.data.iter().all(|token| *token == Token::default());
         let lost = missing.into_iter().filter(|&index| !empty || owed.has(index)).collect();
-        Found { lost, ..Found::default() }
+        StripeSolution { lost, ..StripeSolution::default() }
     }
 
     /// The parities to be tried together, most of them first: at least one, and as many as there are units to be worked out.

@@ -11,7 +11,7 @@
 use super::layout::Rotated;
 use super::recover::Logged;
 use super::stripes::Stripes;
-use super::units::Units;
+use super::units::UnitSet;
 use super::versions::{Partial, Versions};
 use crate::engine::{Contents, Member, Page, Role, Token, Version, View};
 
@@ -19,12 +19,12 @@ use crate::engine::{Contents, Member, Page, Role, Token, Version, View};
 struct Pair {
     stripe_first: u32,
     /// The units that the partial parity stands for.
-    changed: Units,
+    changed: UnitSet,
     /// What the parity knows, and what is so now.
     old: Vec<Token>,
     new: Vec<Token>,
     /// Units whose old version was kept and is not there.
-    blank: Units,
+    blank: UnitSet,
     /// Units of members that do not answer, and others that are not there.
     dead: Vec<u8>,
     absent: Vec<u8>,
@@ -64,9 +64,9 @@ impl Versions {
             let under_way = under_way.filter(|settling| {
                 partial(stripe).and_then(number).is_some_and(|number| number != settling.partial_before)
             });
-            let coming = under_way.map_or(Units::default(), |settling| settling.touched);
+            let coming = under_way.map_or(UnitSet::default(), |settling| settling.touched);
             let trimmed = settling.get(&stripe).filter(|settling| settling.trims);
-            let trimmed = trimmed.map_or(Units::default(), |settling| settling.touched);
+            let trimmed = trimmed.map_or(UnitSet::default(), |settling| settling.touched);
             let there = self.stripes.units(&written, stripe).within(known).without(trimmed);
             let owed = there.with(self.stripes.units(&logged.owed, stripe));
             let known = known.with(coming);
@@ -86,15 +86,15 @@ impl Versions {
             let at = at.filter(|_| is_short);
             if !at.is_some_and(|at| self.recover_partial(stripe, [known, owed], at, &mut logged, view, lacks))
             {
-                self.let_go(stripe, Units::range(0, self.stripes.data()));
-                let zeros = if entry.is_some() { known.without(owed) } else { Units::default() };
+                self.let_go(stripe, UnitSet::range(0, self.stripes.data()));
+                let zeros = if entry.is_some() { known.without(owed) } else { UnitSet::default() };
                 self.stripes.recover_stripe(stripe, &logged, zeros, view, lacks);
             }
         }
     }
 
     /// Units that only a partial parity of no use knows are lost, where they are not to be had.
-    fn lose_unsaid(&self, stripe: u32, known: Units, owed: Units, logged: &mut Logged, view: &View<'_>) {
+    fn lose_unsaid(&self, stripe: u32, known: UnitSet, owed: UnitSet, logged: &mut Logged, view: &View<'_>) {
         let seats = self.stripes.seats(stripe);
         let mut lost = known.within(owed);
         let dead = known.iter().filter(|&index| !view.alive(seats.data(index)));
@@ -103,7 +103,7 @@ impl Versions {
     }
 
     /// Old versions of these units are kept no more.
-    fn let_go(&mut self, stripe: u32, units: Units) {
+    fn let_go(&mut self, stripe: u32, units: UnitSet) {
         let seats = self.stripes.seats(stripe);
         units.iter().for_each(|index| {
             self.shadow.release(seats.data(index), self.stripes.number(stripe, index));
@@ -114,7 +114,7 @@ impl Versions {
     fn recover_partial(
         &mut self,
         stripe: u32,
-        [known, owed]: [Units; 2],
+        [known, owed]: [UnitSet; 2],
         at: (Member, Page),
         logged: &mut Logged,
         view: &View<'_>,
@@ -145,7 +145,7 @@ impl Versions {
         let absent = pair.absent.iter().copied().filter(|&index| owed.has(index));
         let unsaid = pair.dead.iter().copied().chain(absent).filter(|&index| !said(index));
         unsaid.for_each(|index| written.add(index));
-        self.let_go(stripe, Units::range(0, self.stripes.data()).without(pair.changed));
+        self.let_go(stripe, UnitSet::range(0, self.stripes.data()).without(pair.changed));
         Stripes::<Rotated<1>>::mark(&mut self.changed, first, pair.changed, true);
         Stripes::<Rotated<1>>::mark(&mut self.stripes.written, first, written, true);
         for &index in pair.absent.iter().filter(|&&index| written.has(index)) {
@@ -165,17 +165,17 @@ impl Versions {
         true
     }
 
-    fn pair(&self, stripe: u32, candidates: Units, at: (Member, Page), view: &View<'_>) -> Pair {
+    fn pair(&self, stripe: u32, candidates: UnitSet, at: (Member, Page), view: &View<'_>) -> Pair {
         let (seats, data) = (self.stripes.seats(stripe), self.stripes.data());
         let nothing = vec![Token::default(); usize::from(data)];
         let spare = |member, page| view.spare(member, page).map(|spare| Token(spare.stamp));
         let parity = seats.member(Role::P);
         let mut pair = Pair {
             stripe_first: self.stripes.number(stripe, 0),
-            changed: Units::default(),
+            changed: UnitSet::default(),
             old: nothing.clone(),
             new: nothing,
-            blank: Units::default(),
+            blank: UnitSet::default(),
             dead: Vec::new(),
             absent: Vec::new(),
             parity: view.alive(parity).then(|| spare(parity, seats.page()).unwrap_or_default()),
@@ -213,8 +213,8 @@ impl Versions {
 
 impl Pair {
     /// Units whose current version is no known zero, of those that are there.
-    fn written(&self) -> Units {
-        let mut units = Units::default();
+    fn written(&self) -> UnitSet {
+        let mut units = UnitSet::default();
         let there = (0..).zip(&self.new).filter(|(_, token)| **token != Token::default());
         there.for_each(|(index, _)| units.add(index));
         units

@@ -1,7 +1,7 @@
 //! Places of old versions: a hidden LBA range of each member, beyond the addresses that it offers.
 
 use crate::engine::{FixedMap, Member, Page};
-use crate::schemes::Options;
+use crate::schemes::SchemeOptions;
 
 /// The old versions of pages. A page and its old version are on the same member.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -22,7 +22,7 @@ struct Room {
 }
 
 impl Shadow {
-    pub(crate) fn new(options: &Options<'_>) -> Self {
+    pub(crate) fn new(options: &SchemeOptions<'_>) -> Self {
         Shadow {
             first: options.member_pages as u32,
             size: options.shadow_pages,

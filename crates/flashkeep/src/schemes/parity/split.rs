@@ -1,8 +1,9 @@
 //! Parity on dedicated members, assigned stripe by stripe in turn.
 
-use super::layout::{Divisor, Layout};
+use super::layout::ParityLayout;
 use crate::engine::{Member, Page};
-use crate::schemes::Options;
+use crate::kernel::Divisor;
+use crate::schemes::SchemeOptions;
 use crate::schemes::spd_raid4::SplitOptions;
 
 /// The last members have the parity, in turn: each has a page for as many stripes as there are of them.
@@ -13,10 +14,10 @@ pub struct Split {
     by_parities: Divisor,
 }
 
-impl Layout for Split {
+impl ParityLayout for Split {
     const PARITIES: u8 = 1;
 
-    fn new(options: &Options<'_>) -> Self {
+    fn new(options: &SchemeOptions<'_>) -> Self {
         let parities = options.redundancy.read::<SplitOptions>().parity_drives as u8;
         let by_parities = Divisor::new(u32::from(parities));
         Split { data: options.members - parities, parities, by_parities }
@@ -59,7 +60,7 @@ mod tests {
     #[test]
     fn stripes_and_their_parities() {
         let redundancy = RedundancySpec::of("spd-raid4").with("parity_drives", 3);
-        let options = Options { members: 7, ..Options::of(&redundancy) };
+        let options = SchemeOptions { members: 7, ..SchemeOptions::of(&redundancy) };
         let layout = Split::new(&options);
         assert_eq!((layout.data(), layout.members()), (4, 7));
         for stripe in 0..50 {

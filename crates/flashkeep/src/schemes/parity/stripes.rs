@@ -1,24 +1,24 @@
 //! State of stripes that every parity scheme needs: known zeros, missing pages, and the pages that one more
 //! failure would lose.
 
-use super::codeword::{Codeword, Parity};
-use super::layout::{Divisor, Layout, Seats};
-use super::units::Units;
+use super::codeword::{Codeword, ParityLocation};
+use super::layout::{ParityLayout, Seats};
+use super::units::UnitSet;
 use crate::engine::FixedMap;
-use crate::engine::{Command, Key, Member, Page, Plan, Role, Unit, Verb, View};
-use crate::kernel::Bits;
-use crate::schemes::Options;
+use crate::engine::{Command, Key, Member, Page, Plan, Role, StripeUnit, Verb, View};
+use crate::kernel::{Bits, Divisor};
+use crate::schemes::SchemeOptions;
 use crate::schemes::todo::Todo;
 
 /// A command's part of a stripe: data units `first..end`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct StripePart {
     pub(crate) seats: Seats,
     pub(crate) first: u8,
     pub(crate) end: u8,
 }
 
-impl Place {
+impl StripePart {
     /// Its data units.
     #[inline]
     pub(crate) fn indices(self) -> std::ops::Range<u8> {
@@ -29,22 +29,22 @@ impl Place {
 /// The data units of the stripe that are not known zeros after the command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touch {
-    pub(crate) before: Units,
+    pub(crate) before: UnitSet,
     /// Those that it writes, or makes zeros of.
-    pub(crate) touched: Units,
-    pub(crate) after: Units,
+    pub(crate) touched: UnitSet,
+    pub(crate) after: UnitSet,
 }
 
 impl Touch {
     /// Those that it replaces.
     #[inline]
-    pub(crate) fn old(&self) -> Units {
+    pub(crate) fn old(&self) -> UnitSet {
         self.before.within(self.touched)
     }
 
     /// Those that it leaves as they are.
     #[inline]
-    pub(crate) fn rest(&self) -> Units {
+    pub(crate) fn rest(&self) -> UnitSet {
         self.before.without(self.touched)
     }
 }
@@ -53,7 +53,7 @@ impl Touch {
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Settling {
     /// Data units that it gives new contents, or makes zeros of.
-    pub(crate) touched: Units,
+    pub(crate) touched: UnitSet,
     pub(crate) trims: bool,
     /// The parity on the media does not know them.
     pub(crate) puts_off: bool,
@@ -94,8 +94,8 @@ pub(crate) struct Stripes<L> {
     pub(crate) numbered: bool,
 }
 
-impl<L: Layout> Stripes<L> {
-    pub(crate) fn new(options: &Options<'_>) -> Self {
+impl<L: ParityLayout> Stripes<L> {
+    pub(crate) fn new(options: &SchemeOptions<'_>) -> Self {
         let layout = L::new(options);
         let data = layout.data();
         Stripes {
@@ -163,9 +163,9 @@ impl<L: Layout> Stripes<L> {
     }
 
     #[inline]
-    pub(crate) fn place(&self, command: &Command) -> Place {
+    pub(crate) fn place(&self, command: &Command) -> StripePart {
         let (stripe, first) = self.split(command.start);
-        Place { seats: self.seats(stripe), first, end: first + command.count as u8 }
+        StripePart { seats: self.seats(stripe), first, end: first + command.count as u8 }
     }
 
     /// The scheme's page that a data unit is.
@@ -176,20 +176,20 @@ impl<L: Layout> Stripes<L> {
 
     /// Those of a stripe's data units that are in a set of pages.
     #[inline]
-    pub(crate) fn units(&self, pages: &Bits, stripe: u32) -> Units {
-        Units::of(pages, self.number(stripe, 0), self.data)
+    pub(crate) fn units(&self, pages: &Bits, stripe: u32) -> UnitSet {
+        UnitSet::of(pages, self.number(stripe, 0), self.data)
     }
 
     /// Data units of a stripe that are no known zeros.
     #[inline]
-    pub(crate) fn written(&self, stripe: u32) -> Units {
+    pub(crate) fn written(&self, stripe: u32) -> UnitSet {
         self.units(&self.written, stripe)
     }
 
     #[inline]
-    pub(crate) fn touch(&self, command: &Command, place: Place) -> Touch {
+    pub(crate) fn touch(&self, command: &Command, place: StripePart) -> Touch {
         let before = self.written(place.seats.stripe);
-        let named = Units::range(place.first, place.end);
+        let named = UnitSet::range(place.first, place.end);
         if command.verb == Verb::Trim {
             Touch { before, touched: named.within(before), after: before.without(named) }
         } else {
@@ -219,12 +219,12 @@ impl<L: Layout> Stripes<L> {
             seats: self.seats(stripe),
             units: self.written(stripe),
             page: move |_| page,
-            parity: Parity::Seated,
+            parity: ParityLocation::Seated,
         }
     }
 
     /// Puts units into a set of pages, or takes them out of it.
-    pub(crate) fn mark(pages: &mut Bits, first: u32, units: Units, present: bool) {
+    pub(crate) fn mark(pages: &mut Bits, first: u32, units: UnitSet, present: bool) {
         units.for_each(|index| {
             pages.set(first + u32::from(index), present);
         });
@@ -232,7 +232,7 @@ impl<L: Layout> Stripes<L> {
 
     /// Notes what a plan changes: at once where it submits everything at once, so that no plan can find the stripe in
     /// between, else when it is durable.
-    pub(crate) fn begin(&mut self, place: Place, touch: &Touch, in_stages: bool) {
+    pub(crate) fn begin(&mut self, place: StripePart, touch: &Touch, in_stages: bool) {
         if touch.before == touch.after && self.sound {
             return;
         }
@@ -247,7 +247,7 @@ impl<L: Layout> Stripes<L> {
     }
 
     /// From now on these units are no known zeros, or are.
-    pub(crate) fn set_written(&mut self, stripe: u32, units: Units, trims: bool) {
+    pub(crate) fn set_written(&mut self, stripe: u32, units: UnitSet, trims: bool) {
         let first = self.number(stripe, 0);
         Self::mark(&mut self.written, first, units, !trims);
     }
@@ -282,29 +282,29 @@ impl<L: Layout> Stripes<L> {
         let word = self.codeword(stripe);
         let missing = word.missing(|member, page| !view.has(member, page));
         let lacks = |index: &u8| !view.has(word.seats.data(*index), word.seats.page());
-        let mut lacking = Units::default();
+        let mut lacking = UnitSet::default();
         word.units.iter().filter(lacks).for_each(|index| lacking.add(index));
-        let gone = if word.can_do_without(&missing) { Units::default() } else { lacking };
+        let gone = if word.can_do_without(&missing) { UnitSet::default() } else { lacking };
         let answers = missing.roles().iter().any(|&role| view.alive(word.seats.member(role)));
         self.note(stripe, missing.count, gone, answers && try_again);
     }
 
     /// How many units the parities of a stripe lack, which data units are lost, and whether it can be helped.
-    pub(crate) fn note(&mut self, stripe: u32, missing: usize, gone: Units, helps: bool) {
-        self.set_gone(stripe, Units::range(0, self.data), |index| gone.has(*index));
+    pub(crate) fn note(&mut self, stripe: u32, missing: usize, gone: UnitSet, helps: bool) {
+        self.set_gone(stripe, UnitSet::range(0, self.data), |index| gone.has(*index));
         self.thin.set(stripe, missing > 0);
         self.bare.set(stripe, missing >= usize::from(L::PARITIES));
         self.todo.set(stripe, helps && gone.is_empty());
     }
 
     /// Everybody has these data units.
-    pub(crate) fn set_there(&mut self, stripe: u32, units: Units) {
+    pub(crate) fn set_there(&mut self, stripe: u32, units: UnitSet) {
         let first = self.number(stripe, 0);
         Self::mark(&mut self.gone, first, units, false);
     }
 
     /// Which of some data units are lost.
-    pub(crate) fn set_gone(&mut self, stripe: u32, units: Units, lost: impl Fn(&u8) -> bool) {
+    pub(crate) fn set_gone(&mut self, stripe: u32, units: UnitSet, lost: impl Fn(&u8) -> bool) {
         let first = self.number(stripe, 0);
         for index in units.iter() {
             self.gone.set(first + u32::from(index), lost(&index));
@@ -312,21 +312,21 @@ impl<L: Layout> Stripes<L> {
     }
 
     /// Pages of a bare stripe that are not lost already: what one more failure would cost.
-    pub(crate) fn at_risk(&self, stripe: u32) -> Units {
+    pub(crate) fn at_risk(&self, stripe: u32) -> UnitSet {
         if !self.bare.has(stripe) {
-            return Units::default();
+            return UnitSet::default();
         }
         self.written(stripe).without(self.units(&self.gone, stripe))
     }
 
     /// Visits the units of a codeword that lacks none, unless its stripe is being worked on.
-    pub(crate) fn cover<F: Fn(u8) -> Page>(&self, word: &Codeword<F>, visit: &mut dyn FnMut(&[Unit])) {
+    pub(crate) fn cover<F: Fn(u8) -> Page>(&self, word: &Codeword<F>, visit: &mut dyn FnMut(&[StripeUnit])) {
         if word.units.is_empty() || self.settling.contains_key(&word.seats.stripe) {
             return;
         }
         let unit = |role| {
             let (member, page) = word.at(role);
-            Unit { member, page, role }
+            StripeUnit { member, page, role }
         };
         visit(&word.roles().map(unit).collect::<Vec<_>>());
     }

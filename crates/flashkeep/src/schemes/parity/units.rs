@@ -4,24 +4,24 @@ use crate::kernel::Bits;
 
 /// Some of a stripe's data units, of which there are at most 254.
 #[derive(Clone, Copy, Debug, Default, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Units([u64; 4]);
+pub(crate) struct UnitSet([u64; 4]);
 
-impl PartialEq for Units {
+impl PartialEq for UnitSet {
     #[inline]
-    fn eq(&self, other: &Units) -> bool {
+    fn eq(&self, other: &UnitSet) -> bool {
         self.each(*other, |a, b| a ^ b).is_empty()
     }
 }
 
-impl Units {
+impl UnitSet {
     /// Units `first..end`.
     #[inline]
     pub(crate) fn range(first: u8, end: u8) -> Self {
         // Most stripes have no more units than a word has bits.
         if first < end && end <= 64 {
-            return Units([u64::MAX << first & u64::MAX >> (64 - end), 0, 0, 0]);
+            return UnitSet([u64::MAX << first & u64::MAX >> (64 - end), 0, 0, 0]);
         }
-        Units([0, 64, 128, 192].map(|base: u16| {
+        UnitSet([0, 64, 128, 192].map(|base: u16| {
             let below = |number: u8| match u16::from(number).saturating_sub(base) {
                 0 => 0,
                 bits @ 1..64 => (1u64 << bits) - 1,
@@ -41,32 +41,32 @@ impl Units {
             }
             *word = bits.mask(first + u32::from(base), u32::from(count - base).min(64));
         }
-        Units(words)
+        UnitSet(words)
     }
 
-    fn each(self, other: Units, join: impl Fn(u64, u64) -> u64) -> Self {
+    fn each(self, other: UnitSet, join: impl Fn(u64, u64) -> u64) -> Self {
         let mut words = self.0;
         for (word, other) in words.iter_mut().zip(other.0) {
             *word = join(*word, other);
         }
-        Units(words)
+        UnitSet(words)
     }
 
     /// Those of this set or the other.
     #[inline]
-    pub(crate) fn with(self, other: Units) -> Self {
+    pub(crate) fn with(self, other: UnitSet) -> Self {
         self.each(other, |a, b| a | b)
     }
 
     /// Those of this set and not of the other.
     #[inline]
-    pub(crate) fn without(self, other: Units) -> Self {
+    pub(crate) fn without(self, other: UnitSet) -> Self {
         self.each(other, |a, b| a & !b)
     }
 
     /// Those of this set and the other.
     #[inline]
-    pub(crate) fn within(self, other: Units) -> Self {
+    pub(crate) fn within(self, other: UnitSet) -> Self {
         self.each(other, |a, b| a & b)
     }
 
@@ -130,20 +130,23 @@ mod tests {
     #[test]
     fn sets_of_units() {
         for (first, end) in [(0, 0), (0, 64), (3, 5), (60, 70), (0, 254), (64, 128), (130, 193), (191, 192)] {
-            let units = Units::range(first, end);
+            let units = UnitSet::range(first, end);
             assert_eq!(units.iter().collect::<Vec<_>>(), (first..end).collect::<Vec<_>>());
             assert_eq!(units.count(), u32::from(end - first));
             assert!((0..254).all(|index| units.has(index) == (first..end).contains(&index)));
         }
-        let (some, others) = (Units::range(60, 70), Units::range(65, 72));
-        assert_eq!(some.with(others), Units::range(60, 72));
-        assert_eq!((some.without(others), some.within(others)), (Units::range(60, 65), Units::range(65, 70)));
+        let (some, others) = (UnitSet::range(60, 70), UnitSet::range(65, 72));
+        assert_eq!(some.with(others), UnitSet::range(60, 72));
+        assert_eq!(
+            (some.without(others), some.within(others)),
+            (UnitSet::range(60, 65), UnitSet::range(65, 70))
+        );
         assert!(some.without(some).is_empty() && !some.is_empty());
         let mut bits = Bits::default();
         (500..600).for_each(|number| {
             bits.set(number, true);
         });
-        assert_eq!(Units::of(&bits, 490, 254), Units::range(10, 110));
-        assert_eq!(Units::of(&bits, 490, 7), Units::default());
+        assert_eq!(UnitSet::of(&bits, 490, 254), UnitSet::range(10, 110));
+        assert_eq!(UnitSet::of(&bits, 490, 7), UnitSet::default());
     }
 }

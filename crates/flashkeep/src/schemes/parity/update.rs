@@ -1,19 +1,19 @@
 //! Reads, and updates that write data and parity together: read-modify-write or reconstruct-write, whichever reads
 //! fewer pages.
 
-use super::layout::{Layout, Seats};
-use super::stripes::{Place, Stripes, Touch};
-use super::units::Units;
+use super::layout::{ParityLayout, Seats};
+use super::stripes::{StripePart, Stripes, Touch};
+use super::units::UnitSet;
 use crate::engine::{Cause, Command, Flags, Member, Page, Plan, Role, Step, Verb, View};
 
 /// The cost of a page that must be reconstructed: its whole stripe is read.
 const REPAIR: u32 = 1000;
 
-impl<L: Layout> Stripes<L> {
+impl<L: ParityLayout> Stripes<L> {
     /// Every page from its member; a known zero without a read, if its member lacks it.
     #[inline]
-    pub(crate) fn read(&self, command: &Command, place: Place, view: &View<'_>, plan: &mut Plan) {
-        let Place { seats, first, end } = place;
+    pub(crate) fn read(&self, command: &Command, place: StripePart, view: &View<'_>, plan: &mut Plan) {
+        let StripePart { seats, first, end } = place;
         for (n, index) in (0..).zip(first..end) {
             let (member, page) = (seats.data(index), seats.page());
             let number = command.start.plus(u32::from(n));
@@ -24,7 +24,7 @@ impl<L: Layout> Stripes<L> {
     }
 
     /// Writes or trims data and updates the parity.
-    pub(crate) fn update(&mut self, command: &Command, place: Place, view: &View<'_>, plan: &mut Plan) {
+    pub(crate) fn update(&mut self, command: &Command, place: StripePart, view: &View<'_>, plan: &mut Plan) {
         let touch = self.touch(command, place);
         if !touch.touched.is_empty() {
             let reads = self.cheapest(command, place.seats, &touch, view);
@@ -35,21 +35,21 @@ impl<L: Layout> Stripes<L> {
     /// The same, with the reads that are given.
     pub(crate) fn update_by(
         &mut self,
-        reads: Reads,
+        reads: UpdateReads,
         command: &Command,
-        place: Place,
+        place: StripePart,
         touch: &Touch,
         view: &View<'_>,
         plan: &mut Plan,
     ) {
         let seats = place.seats;
         let sound = self.sound;
-        let modify = reads == Reads::Replaced;
+        let modify = reads == UpdateReads::Replaced;
         let answers = |role| sound || view.alive(seats.member(role));
         match reads {
-            Reads::Nothing => {}
-            Reads::Staying => fetch(seats, touch.rest(), plan),
-            Reads::Replaced => {
+            UpdateReads::Nothing => {}
+            UpdateReads::Staying => fetch(seats, touch.rest(), plan),
+            UpdateReads::Replaced => {
                 read_old(command, place, touch.old(), plan);
                 for &role in seats.parities() {
                     if answers(role) {
@@ -85,32 +85,38 @@ impl<L: Layout> Stripes<L> {
 
     /// Whichever reads fewer pages: what is replaced, if u + 1 ≤ N − 1 − u in the words of the paper, or what stays.
     #[inline]
-    pub(crate) fn cheapest(&self, command: &Command, seats: Seats, touch: &Touch, view: &View<'_>) -> Reads {
+    pub(crate) fn cheapest(
+        &self,
+        command: &Command,
+        seats: Seats,
+        touch: &Touch,
+        view: &View<'_>,
+    ) -> UpdateReads {
         if touch.before.is_empty() {
-            return Reads::Nothing;
+            return UpdateReads::Nothing;
         }
         let in_hand = command.flags.has(Flags::OLD_IN_HAND);
-        let old = if in_hand { Units::default() } else { touch.old() };
+        let old = if in_hand { UnitSet::default() } else { touch.old() };
         let (mut replaced, mut staying) = (old.count() + u32::from(L::PARITIES), touch.rest().count());
         if !self.sound {
             let alive = seats.parities().iter().filter(|role| view.alive(seats.member(**role)));
             let page = seats.parity_page();
             let parities: u32 = alive.map(|&role| price(seats.member(role), page, view)).sum();
             if parities == 0 {
-                return Reads::Nothing;
+                return UpdateReads::Nothing;
             }
-            let all = |units: Units| {
+            let all = |units: UnitSet| {
                 units.iter().map(|index| price(seats.data(index), seats.page(), view)).sum::<u32>()
             };
             (replaced, staying) = (all(old) + parities, all(touch.rest()));
         }
-        if replaced <= staying { Reads::Replaced } else { Reads::Staying }
+        if replaced <= staying { UpdateReads::Replaced } else { UpdateReads::Staying }
     }
 }
 
 /// The pages read for an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reads {
+pub(crate) enum UpdateReads {
     /// None: the whole stripe is written, or it has no parity.
     Nothing,
     /// The old data and parity: read-modify-write.
@@ -125,15 +131,15 @@ fn price(member: Member, page: Page, view: &View<'_>) -> u32 {
 }
 
 /// Reads data units of a stripe for the sums.
-pub(crate) fn fetch(seats: Seats, units: Units, plan: &mut Plan) {
+pub(crate) fn fetch(seats: Seats, units: UnitSet, plan: &mut Plan) {
     for index in units.iter() {
         plan.push(Step::fetch(seats.data(index), seats.page(), Role::Data(index), Cause::Parity));
     }
 }
 
 /// Reads the old versions of a command's pages, unless the caller supplies them.
-pub(crate) fn read_old(command: &Command, place: Place, old: Units, plan: &mut Plan) {
-    let Place { seats, first, .. } = place;
+pub(crate) fn read_old(command: &Command, place: StripePart, old: UnitSet, plan: &mut Plan) {
+    let StripePart { seats, first, .. } = place;
     let in_hand = command.flags.has(Flags::OLD_IN_HAND);
     for index in place.indices().filter(|&index| old.has(index)) {
         let (member, page, role) = (seats.data(index), seats.page(), Role::Data(index));
@@ -146,8 +152,8 @@ pub(crate) fn read_old(command: &Command, place: Place, old: Units, plan: &mut P
 
 /// Gives its member a data unit that a command writes or trims.
 #[inline]
-pub(crate) fn give(command: &Command, place: Place, index: u8) -> Step {
-    let Place { seats, first, .. } = place;
+pub(crate) fn give(command: &Command, place: StripePart, index: u8) -> Step {
+    let StripePart { seats, first, .. } = place;
     let mut command = command.over(seats.page(), 1);
     command.flags = command.flags.without(Flags::OLD_IN_HAND);
     Step::new(seats.data(index), command, u16::from(index - first)).role(Role::Data(index))

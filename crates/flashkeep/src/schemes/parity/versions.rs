@@ -5,17 +5,18 @@
 //! A stripe then has two codewords: the old parity with the old versions and the unchanged pages, and, if
 //! there is a memory for it, the partial parity with the changed ones.
 
-use super::codeword::{Codeword, Parity};
+use super::codeword::{Codeword, ParityLocation};
 use super::layout::Rotated;
 use super::shadow::Shadow;
-use super::stripes::{Place, Settling, Stripes, Touch};
-use super::units::Units;
-use super::update::{Reads, drop_page, fetch, give, parities};
+use super::stripes::{Settling, StripePart, Stripes, Touch};
+use super::units::UnitSet;
+use super::update::{UpdateReads, drop_page, fetch, give, parities};
 use crate::engine::{
-    Cause, Change, Command, Flags, Hazard, Key, Member, Outcome, Page, Plan, Role, Step, Unit, Verb, View,
+    Cause, Change, Command, Flags, Hazard, Key, Member, Page, Plan, RepairOutcome, Role, Step, StripeUnit,
+    Verb, View,
 };
 use crate::kernel::Bits;
-use crate::schemes::Options;
+use crate::schemes::SchemeOptions;
 
 /// Where the partial parity of a stripe is.
 pub(crate) type Partial = Option<(Member, Page)>;
@@ -34,7 +35,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    pub(crate) fn new(options: &Options<'_>) -> Self {
+    pub(crate) fn new(options: &SchemeOptions<'_>) -> Self {
         Versions {
             stripes: Stripes::new(options),
             changed: Bits::default(),
@@ -45,7 +46,7 @@ impl Versions {
     }
 
     /// The data units of a stripe whose current version its parity does not know.
-    pub(crate) fn changed(&self, stripe: u32) -> Units {
+    pub(crate) fn changed(&self, stripe: u32) -> UnitSet {
         self.stripes.units(&self.changed, stripe)
     }
 
@@ -59,25 +60,25 @@ impl Versions {
         let mut units = self.stripes.written(stripe).without(changed);
         changed.iter().filter(|&index| kept(index).is_some()).for_each(|index| units.add(index));
         let page = move |index| kept(index).unwrap_or(Page(stripe));
-        Codeword { seats: self.stripes.seats(stripe), units, page, parity: Parity::Seated }
+        Codeword { seats: self.stripes.seats(stripe), units, page, parity: ParityLocation::Seated }
     }
 
     /// The codeword that a stripe's partial parity covers.
     fn partial_codeword(&self, stripe: u32, (member, page): (Member, Page)) -> Codeword<impl Fn(u8) -> Page> {
         let units = self.stripes.written(stripe).within(self.changed(stripe));
-        let parity = Parity::At(member, page);
+        let parity = ParityLocation::At(member, page);
         Codeword { seats: self.stripes.seats(stripe), units, page: move |_| Page(stripe), parity }
     }
 
     // ---------------------------------------------------------------- writing
 
     /// Those of the data units that a command replaces whose version the parity knows.
-    pub(crate) fn known(&self, stripe: u32, touch: &Touch) -> Units {
+    pub(crate) fn known(&self, stripe: u32, touch: &Touch) -> UnitSet {
         touch.old().without(self.changed(stripe))
     }
 
     /// Whether their members can keep these versions.
-    pub(crate) fn can_keep(&self, place: Place, known: Units) -> bool {
+    pub(crate) fn can_keep(&self, place: StripePart, known: UnitSet) -> bool {
         known.iter().all(|index| self.shadow.has_room(place.seats.data(index)))
     }
 
@@ -85,7 +86,7 @@ impl Versions {
     pub(crate) fn write(
         &mut self,
         command: &Command,
-        place: Place,
+        place: StripePart,
         touch: &Touch,
         plan: &mut Plan,
         dress: impl Fn(Step) -> Step,
@@ -109,7 +110,7 @@ impl Versions {
     pub(crate) fn write_through(
         &mut self,
         command: &Command,
-        place: Place,
+        place: StripePart,
         partial: Partial,
         view: &View<'_>,
         plan: &mut Plan,
@@ -124,7 +125,7 @@ impl Versions {
         if command.flags.has(Flags::BEFORE) && touch.touched.within(touch.before.with(changed)).is_empty() {
             // It was always there: the parity knew it, and goes on knowing what it knows of the others.
             let touch = Touch { before: known, after: known.with(touch.touched), ..touch };
-            let reads = if known.is_empty() { Reads::Nothing } else { Reads::Replaced };
+            let reads = if known.is_empty() { UpdateReads::Nothing } else { UpdateReads::Replaced };
             return self.stripes.update_by(reads, command, place, &touch, view, plan);
         }
         let settling = self.renew(stripe, Some((command, place)), partial, plan);
@@ -135,7 +136,7 @@ impl Versions {
     pub(crate) fn renew(
         &mut self,
         stripe: u32,
-        command: Option<(&Command, Place)>,
+        command: Option<(&Command, StripePart)>,
         partial: Partial,
         plan: &mut Plan,
     ) -> Settling {
@@ -190,12 +191,12 @@ impl Versions {
         }
         let changed = self.changed(stripe);
         let there = self.stripes.written(stripe).without(self.stripes.units(&self.stripes.gone, stripe));
-        let of = |at_risk: bool, units: Units| if at_risk { u64::from(units.count()) } else { 0 };
+        let of = |at_risk: bool, units: UnitSet| if at_risk { u64::from(units.count()) } else { 0 };
         of(blind, there.within(changed)) + of(thin, there.without(changed))
     }
 
     /// The parity on the media no longer covers these units.
-    pub(crate) fn set_changed(&mut self, stripe: u32, touched: Units, trims: bool, blind: bool) {
+    pub(crate) fn set_changed(&mut self, stripe: u32, touched: UnitSet, trims: bool, blind: bool) {
         let first = self.stripes.number(stripe, 0);
         Stripes::<Rotated<1>>::mark(&mut self.changed, first, touched, true);
         self.stripes.set_written(stripe, touched, trims);
@@ -249,7 +250,7 @@ impl Versions {
             || current.iter().filter(lacks).any(|index| view.alive(seats.data(index)))
             || (partial.is_some() && !in_memory);
         drop(word);
-        let mut gone = Units::default();
+        let mut gone = UnitSet::default();
         for index in current.iter().filter(lacks) {
             if if changed.has(index) { new_lost } else { old_lost } {
                 gone.add(index);
@@ -298,7 +299,7 @@ impl Versions {
         hazard == Hazard::Unit && self.stripes.written.has(page.0) && weak.has(stripe)
     }
 
-    pub(crate) fn covers(&self, partial: impl Fn(u32) -> Partial, visit: &mut dyn FnMut(&[Unit])) {
+    pub(crate) fn covers(&self, partial: impl Fn(u32) -> Partial, visit: &mut dyn FnMut(&[StripeUnit])) {
         for stripe in 0..self.stripes.count() {
             if !self.stripes.thin.has(stripe) {
                 self.stripes.cover(&self.codeword(stripe), visit);
@@ -319,12 +320,12 @@ impl Versions {
         failed: &[Step],
         view: &View<'_>,
         plan: &mut Plan,
-    ) -> Outcome {
+    ) -> RepairOutcome {
         self.stripes.sound = false;
         let Step { member, command, .. } = failed[failed.len() - 1];
         let partial = partial.map(|at| self.partial_codeword(stripe, at));
         if let Some(word) = &partial
-            && word.parity == Parity::At(member, command.start)
+            && word.parity == ParityLocation::At(member, command.start)
         {
             return word.bring_back(Role::P, failed, view, plan);
         }
@@ -335,10 +336,10 @@ impl Versions {
             && self.changed(stripe).has(index)
         {
             if !self.stripes.written(stripe).has(index) {
-                word.units = Units::default();
+                word.units = UnitSet::default();
                 return word.bring_back(role, failed, view, plan);
             }
-            return partial.map_or(Outcome::Lost, |word| word.bring_back(role, failed, view, plan));
+            return partial.map_or(RepairOutcome::Lost, |word| word.bring_back(role, failed, view, plan));
         }
         word.bring_back(role, failed, view, plan)
     }

@@ -4,18 +4,18 @@
 //! keeps their running sum. With the last page the sum becomes the parity, without reads. In idle time it
 //! becomes the parity of the existing pages, and the stripe is an ordinary one from then on.
 
-use super::codeword::{Codeword, Parity};
-use super::layout::Layout;
-use super::stripes::{Place, Settling, Stripes, Touch};
-use super::units::Units;
+use super::codeword::{Codeword, ParityLocation};
+use super::layout::ParityLayout;
+use super::stripes::{Settling, StripePart, Stripes, Touch};
+use super::units::UnitSet;
 use super::update::{fetch, give, parities, read_old};
-use crate::engine::{Command, Outcome, Page, Plan, Role, Step, Verb, View};
+use crate::engine::{Command, Page, Plan, RepairOutcome, Role, Step, Verb, View};
 use crate::kernel::{Bits, Span};
 use crate::schemes::todo::Todo;
 
 /// The stripes that wait for their parity.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Waiting {
+pub(super) struct WaitingStripes {
     pub(super) idle_after: Span,
     /// Stripes that have had parity: they do not wait again.
     closed: Bits,
@@ -25,9 +25,9 @@ pub(super) struct Waiting {
     broken: Bits,
 }
 
-impl Waiting {
+impl WaitingStripes {
     pub(super) fn new(idle_after: Span) -> Self {
-        Waiting { idle_after, closed: Bits::default(), open: Todo::default(), broken: Bits::default() }
+        WaitingStripes { idle_after, closed: Bits::default(), open: Todo::default(), broken: Bits::default() }
     }
 
     #[inline]
@@ -43,7 +43,12 @@ impl Waiting {
 
     /// Whether a command only adds pages to a stripe that goes on waiting: nothing is read, and no plan need be kept from
     /// the stripe.
-    pub(super) fn adds<L: Layout>(&self, command: &Command, stripes: &Stripes<L>, place: Place) -> bool {
+    pub(super) fn adds<L: ParityLayout>(
+        &self,
+        command: &Command,
+        stripes: &Stripes<L>,
+        place: StripePart,
+    ) -> bool {
         let stripe = place.seats.stripe;
         if command.verb != Verb::Write || !self.has(stripe) || self.broken.has(stripe) {
             return false;
@@ -54,11 +59,11 @@ impl Waiting {
 
     /// Writes or trims data of a stripe that waits, and its parity if that is the end of it; whether everything is
     /// submitted at once and the stripe goes on waiting.
-    pub(super) fn write<L: Layout>(
+    pub(super) fn write<L: ParityLayout>(
         &mut self,
         command: &Command,
         stripes: &mut Stripes<L>,
-        place: Place,
+        place: StripePart,
         touch: &Touch,
         plan: &mut Plan,
     ) -> bool {
@@ -96,7 +101,7 @@ impl Waiting {
     }
 
     /// Writes the parity of a stripe that waits; false where none does that could be had now.
-    pub(super) fn flush<L: Layout>(
+    pub(super) fn flush<L: ParityLayout>(
         &mut self,
         stripes: &mut Stripes<L>,
         view: &View<'_>,
@@ -128,27 +133,28 @@ impl Waiting {
         failed: &[Step],
         view: &View<'_>,
         plan: &mut Plan,
-    ) -> Outcome {
+    ) -> RepairOutcome {
         let (stripe, wanted) = (word.seats.stripe, failed[failed.len() - 1]);
         if !matches!(wanted.role, Role::Data(_)) || self.broken.has(stripe) {
-            return Outcome::Lost;
+            return RepairOutcome::Lost;
         }
         plan.peek = Some(word.seats.key());
-        let outcome = Codeword { parity: Parity::Carried, ..word }.bring_back(role, failed, view, plan);
-        self.broken.set(stripe, outcome == Outcome::Lost);
+        let outcome =
+            Codeword { parity: ParityLocation::Carried, ..word }.bring_back(role, failed, view, plan);
+        self.broken.set(stripe, outcome == RepairOutcome::Lost);
         outcome
     }
 
     /// Looks at a stripe that waits: nothing of it can be brought back, but by writing it.
-    pub(super) fn examine<L: Layout>(stripes: &mut Stripes<L>, stripe: u32, view: &View<'_>) {
+    pub(super) fn examine<L: ParityLayout>(stripes: &mut Stripes<L>, stripe: u32, view: &View<'_>) {
         let seats = stripes.seats(stripe);
-        let mut gone = Units::default();
+        let mut gone = UnitSet::default();
         let lacks = |index: &u8| !view.has(seats.data(*index), seats.page());
         stripes.written(stripe).iter().filter(lacks).for_each(|index| gone.add(index));
         stripes.note(stripe, 0, gone, false);
     }
 }
 
-fn is_full<L: Layout>(stripes: &Stripes<L>, units: Units) -> bool {
-    units == Units::range(0, stripes.data())
+fn is_full<L: ParityLayout>(stripes: &Stripes<L>, units: UnitSet) -> bool {
+    units == UnitSet::range(0, stripes.data())
 }

@@ -1,12 +1,12 @@
 //! Unequal shares of parity, and their reassignment.
 
-use super::layout::{Divisor, Layout, Seats};
+use super::layout::{ParityLayout, Seats};
 use super::stripes::Settling;
 use super::update::drop_page;
-use super::{Parity, Units};
+use super::{Parity, UnitSet};
 use crate::engine::{Cause, Command, Key, Page, Plan, Role, Step, Verb, View};
-use crate::kernel::Bits;
-use crate::schemes::Options;
+use crate::kernel::{Bits, Divisor};
+use crate::schemes::SchemeOptions;
 use crate::schemes::diff_raid::DiffOptions;
 use crate::schemes::todo::Todo;
 
@@ -45,11 +45,11 @@ fn spread(counts: &[u32]) -> Vec<u8> {
     (0..total).map(next).collect()
 }
 
-impl Layout for Weighted {
+impl ParityLayout for Weighted {
     const PARITIES: u8 = 1;
     const SWAPS: bool = true;
 
-    fn new(options: &Options<'_>) -> Self {
+    fn new(options: &SchemeOptions<'_>) -> Self {
         let counts = options.redundancy.read::<DiffOptions>().shares.counts(usize::from(options.members));
         let counts = counts.expect("shares were checked with the array");
         let pattern = spread(&counts);
@@ -187,7 +187,7 @@ impl Parity<Weighted> {
 
 /// Units that stand elsewhere from now on are read, then written there; where no other unit takes its place, a member
 /// forgets what it had.
-fn change_places(from: Seats, to: Seats, written: Units, plan: &mut Plan) {
+fn change_places(from: Seats, to: Seats, written: UnitSet, plan: &mut Plan) {
     let roles = || written.iter().map(Role::Data).chain([Role::P]);
     let moving = || (0..).zip(roles().filter(|&role| from.member(role) != to.member(role)));
     let command = |verb| Command::new(verb, from.page(), 1).because(Cause::Migrate);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// Every page that holds something is protected by something, unless it is declared exposed.
 fn check_protection(rig: &mut Rig, setup: &Setup) {
     let units = check_covers(rig);
-    let current = |unit: &Unit| match unit.role {
+    let current = |unit: &StripeUnit| match unit.role {
         Role::P | Role::Q => false,
         Role::Plain => true,
         _ => unit.page.0 < setup.stripes,

@@ -10,10 +10,10 @@ mod i_cash;
 mod pressure;
 mod rebuilds;
 
-use super::{Any, MemberFacts, Members, Options, build, for_drives, named};
+use super::{Any, MemberFacts, Members, SchemeOptions, build, for_drives, named};
 use crate::engine::tests::rig;
 use crate::engine::tests::store::{Report, Store};
-use crate::engine::{Contents, Hazard, NodeId, Page, Role, Scheme, Token, Tree, Unit, gf};
+use crate::engine::{Contents, Hazard, NodeId, Page, Role, Scheme, StripeUnit, Token, Tree, gf};
 use crate::kernel::Random;
 use crate::schemes::RedundancySpec;
 
@@ -83,10 +83,10 @@ fn all() -> impl Iterator<Item = Setup> {
     setups.chain([RAID6, WAITING, WAITING6, HPDA, DIFF, SPD])
 }
 
-impl<'a> Options<'a> {
+impl<'a> SchemeOptions<'a> {
     /// What no test is about.
     pub(super) fn of(redundancy: &'a RedundancySpec) -> Self {
-        Options {
+        SchemeOptions {
             redundancy,
             member_pages: 0,
             members: 0,
@@ -144,13 +144,13 @@ impl Setup {
             redundancy.set(key, serde_json::from_str::<serde_json::Value>(value).expect("a value"));
         }
         change(&mut redundancy);
-        let options = Options {
+        let options = SchemeOptions {
             member_pages: u64::from(self.stripes),
             members: self.members,
             shadow_pages: self.shadow,
             memory_pages: self.memory,
             array: &self.facts(),
-            ..Options::of(&redundancy)
+            ..SchemeOptions::of(&redundancy)
         };
         build(&options).expect("a scheme of the table")
     }
@@ -209,10 +209,10 @@ fn shake<C: Contents>(rig: &mut Rig<C>, setup: &Setup, random: &mut Random, comm
 }
 
 /// Checks what the scheme says protects what against what the members hold; the units it named.
-fn check_covers(rig: &Rig) -> Vec<Unit> {
+fn check_covers(rig: &Rig) -> Vec<StripeUnit> {
     let mut all = Vec::new();
     scheme(rig).covers(&mut |units| {
-        let contents = |unit: &Unit| rig.store.page(u16::from(unit.member.0), unit.page.0);
+        let contents = |unit: &StripeUnit| rig.store.page(u16::from(unit.member.0), unit.page.0);
         let sum = |factor: fn(u8) -> u8| {
             units.iter().fold(Token(0), |sum, unit| match unit.role {
                 Role::Data(index) => sum.plus(factor(index), contents(unit)),

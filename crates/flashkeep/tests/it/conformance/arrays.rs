@@ -4,10 +4,10 @@ use super::bench::Bench;
 use super::{Tried, check_losses, fill, history, history_seen, sets, text, wanted};
 use flashkeep::config::{Resolved, load_text};
 use flashkeep::devices::DeviceSet;
-use flashkeep::drive::{Fault, Kind};
+use flashkeep::drive::{Fault, OpKind};
 use flashkeep::engine::{Hazard, Token, Verb};
 use flashkeep::flash::PlaneId;
-use flashkeep::schemes::{Entry, MemberFacts, RedundancySpec, SCHEMES, TriedWith};
+use flashkeep::schemes::{MemberFacts, RedundancySpec, SCHEMES, SchemeEntry, TriedWith};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -128,7 +128,7 @@ fn array(entry: &Tried, over: Over) -> Resolved {
 }
 
 /// Which members may be lost of an array, all those that its scheme survives at once.
-fn losses(entry: &Entry, array: &Resolved) -> Vec<Vec<Vec<u32>>> {
+fn losses(entry: &SchemeEntry, array: &Resolved) -> Vec<Vec<Vec<u32>>> {
     let members = array.members();
     let paths = |set: Vec<u32>| set.into_iter().map(|member| vec![member]).collect();
     let mut losses: Vec<_> = sets(members, (entry.survives)(members))
@@ -407,13 +407,13 @@ fn pages_that_nobody_has_written_are_not_copied() {
         }
         bench.submit(Verb::Trim, 9, 1);
         bench.run();
-        let before = bench.counted(0, Kind::Program);
+        let before = bench.counted(0, OpKind::Program);
         bench.fail(&[0]);
         bench.replace(&[0]);
         bench.run();
         assert!(bench.is_whole());
         // The first drive of a pair has one of its copies.
-        assert_eq!(bench.counted(0, Kind::Program) - before, 2 * copies, "{over:?}");
+        assert_eq!(bench.counted(0, OpKind::Program) - before, 2 * copies, "{over:?}");
         bench.fail(&[1, 2]);
         bench.run();
         assert!(bench.read_all().is_empty());

@@ -2,8 +2,8 @@
 
 use super::bench::Told;
 use flashkeep::config::Resolved;
-use flashkeep::devices::{Body, Device, DeviceSet};
-use flashkeep::drive::{Drive, Kind};
+use flashkeep::devices::{AnyDevice, Body, DeviceSet};
+use flashkeep::drive::{Drive, OpKind};
 use flashkeep::engine::Token;
 use flashkeep::kernel::SimTime;
 use flashkeep::simulation::{Built, build, build_array};
@@ -17,7 +17,7 @@ pub(crate) trait Bed: Body<Token> + Clone {
     /// Whether nothing is under way.
     fn is_quiet(&self) -> bool;
     /// How many operations of a kind a drive has counted.
-    fn counted(&self, device: u16, kind: Kind) -> u64;
+    fn counted(&self, device: u16, kind: OpKind) -> u64;
     /// How many commands the arm of a disk has carried out; of other devices none.
     fn deeds(&self, device: u16, now: SimTime) -> Option<u64>;
 }
@@ -41,7 +41,7 @@ impl Bed for Drive<Token> {
         Drive::is_quiet(self)
     }
 
-    fn counted(&self, _: u16, kind: Kind) -> u64 {
+    fn counted(&self, _: u16, kind: OpKind) -> u64 {
         Drive::counters(self).total(kind)
     }
 
@@ -57,8 +57,8 @@ impl Bed for DeviceSet<Token> {
 
     fn log_all(&mut self) -> Vec<(u16, Told)> {
         let drives = (0..).zip(self.devices_mut()).filter_map(|(number, device)| match device {
-            Device::Flash(drive) => Some((number, told(drive))),
-            Device::Disk(_) | Device::Memory(_) => None,
+            AnyDevice::Flash(drive) => Some((number, told(drive))),
+            AnyDevice::Disk(_) | AnyDevice::Memory(_) => None,
         });
         drives.collect()
     }
@@ -67,16 +67,16 @@ impl Bed for DeviceSet<Token> {
         DeviceSet::is_quiet(self)
     }
 
-    fn counted(&self, device: u16, kind: Kind) -> u64 {
+    fn counted(&self, device: u16, kind: OpKind) -> u64 {
         match DeviceSet::devices(self).nth(usize::from(device)) {
-            Some(Device::Flash(drive)) => drive.counters().total(kind),
+            Some(AnyDevice::Flash(drive)) => drive.counters().total(kind),
             _ => 0,
         }
     }
 
     fn deeds(&self, device: u16, now: SimTime) -> Option<u64> {
         match DeviceSet::devices(self).nth(usize::from(device)) {
-            Some(Device::Disk(disk)) => Some(disk.statistics(now).operations),
+            Some(AnyDevice::Disk(disk)) => Some(disk.statistics(now).operations),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ mod failures;
 
 use super::bed::Bed;
 use flashkeep::config::{Resolved, load_text};
-use flashkeep::drive::{Drive, Log, Operation};
+use flashkeep::drive::{Drive, LoggedOperation, OperationObserver};
 use flashkeep::engine::{
     Command, Engine, Finished, Hazard, LeafId, NodeId, Page, Scheme, Token, Verb, Version,
 };
@@ -19,10 +19,10 @@ use std::sync::{Arc, Mutex};
 
 /// Every flash operation of a drive.
 #[derive(Clone, Default)]
-pub(crate) struct Told(Arc<Mutex<Vec<Operation>>>);
+pub(crate) struct Told(Arc<Mutex<Vec<LoggedOperation>>>);
 
-impl Log for Told {
-    fn add(&mut self, operation: &Operation) {
+impl OperationObserver for Told {
+    fn add(&mut self, operation: &LoggedOperation) {
         self.0.lock().expect("one thread").push(*operation);
     }
     fn close(self: Box<Self>) -> Result<(), String> {
@@ -301,7 +301,7 @@ impl Bench {
     /// The physical page of a leaf's page.
     pub(crate) fn ppn(&self, (leaf, page): (LeafId, Page)) -> Option<Ppn> {
         match self.flash.lookup(leaf, page) {
-            flashkeep::ftl::Entry::At(ppn) => Some(ppn),
+            flashkeep::ftl::MapEntry::At(ppn) => Some(ppn),
             _ => None,
         }
     }

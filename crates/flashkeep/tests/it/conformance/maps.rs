@@ -3,25 +3,25 @@
 use super::{Bench, Tried, check_losses, history, history_seen, picked, sets, text};
 use flashkeep::drive::Fault;
 use flashkeep::engine::{Hazard, Verb};
-use flashkeep::mapping::{self, Below, MAPS};
+use flashkeep::mapping::{self, BackendKind, MAPS};
 use flashkeep::schemes::Members;
 
 /// Each map that is a node, under each scheme that has mapped members.
-fn mapped() -> impl Iterator<Item = (&'static mapping::Entry, Tried)> {
-    let maps = MAPS.iter().filter(|map| map.below != Below::Itself);
+fn mapped() -> impl Iterator<Item = (&'static mapping::MappingEntry, Tried)> {
+    let maps = MAPS.iter().filter(|map| map.below != BackendKind::Itself);
     let schemes = || picked().filter(|scheme| scheme.kind != Members::Raw);
     maps.flat_map(move |map| schemes().map(move |entry| (map, Tried::first(entry))))
 }
 
 /// The same, of those that survive failures, and how many.
-fn survivors() -> impl Iterator<Item = (&'static mapping::Entry, Tried, u32)> {
+fn survivors() -> impl Iterator<Item = (&'static mapping::MappingEntry, Tried, u32)> {
     mapped().filter_map(|(map, scheme)| {
         let survives = (scheme.survives)(scheme.with.parts);
         (survives > 0).then_some((map, scheme, survives))
     })
 }
 
-fn bench(map: &mapping::Entry, scheme: &Tried, planes: u32) -> Bench {
+fn bench(map: &mapping::MappingEntry, scheme: &Tried, planes: u32) -> Bench {
     let map = format!("ftl.map=\"{}\"", map.name);
     let mut more = vec![map.as_str(), "ftl.cache_kib=0.03125"];
     // Old versions need room, too.
@@ -125,7 +125,7 @@ fn parts_of_members_with_maps_fail() {
 /// Blocks fail one after the other until nothing is left: what is lost is said to be lost, and nothing is read wrong.
 #[test]
 fn maps_go_on_with_fewer_and_fewer_blocks() {
-    for map in MAPS.iter().filter(|map| map.below != Below::Itself) {
+    for map in MAPS.iter().filter(|map| map.below != BackendKind::Itself) {
         for seed in 0..12 {
             let scheme = Tried::named("none");
             let mut bench = bench(map, &scheme, 2);

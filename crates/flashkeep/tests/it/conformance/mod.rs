@@ -11,7 +11,7 @@ use bench::Bench;
 use flashkeep::drive::Fault;
 use flashkeep::engine::{Hazard, Verb};
 use flashkeep::kernel::Random;
-use flashkeep::schemes::{Entry, TriedWith, for_drives, named};
+use flashkeep::schemes::{SchemeEntry, TriedWith, for_drives, named};
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 use std::ops::Deref;
@@ -28,17 +28,17 @@ fn text(channels: u32, planes: u32) -> String {
 /// A scheme and its test parameters.
 #[derive(Clone, Copy)]
 struct Tried {
-    entry: &'static Entry,
+    entry: &'static SchemeEntry,
     with: TriedWith,
 }
 
 impl Tried {
     /// All that the scheme declares, the first one first.
-    fn all(entry: &'static Entry) -> impl Iterator<Item = Tried> {
+    fn all(entry: &'static SchemeEntry) -> impl Iterator<Item = Tried> {
         entry.tried_with.iter().map(move |&with| Tried { entry, with })
     }
 
-    fn first(entry: &'static Entry) -> Tried {
+    fn first(entry: &'static SchemeEntry) -> Tried {
         Tried { entry, with: entry.tried_with[0] }
     }
 
@@ -58,9 +58,9 @@ impl Tried {
 }
 
 impl Deref for Tried {
-    type Target = Entry;
+    type Target = SchemeEntry;
 
-    fn deref(&self) -> &Entry {
+    fn deref(&self) -> &SchemeEntry {
         self.entry
     }
 }
@@ -76,12 +76,12 @@ impl Display for Tried {
 }
 
 /// The schemes that drives can have.
-fn picked() -> impl Iterator<Item = &'static Entry> {
+fn picked() -> impl Iterator<Item = &'static SchemeEntry> {
     wanted(for_drives())
 }
 
 /// Of these schemes the one that the variable `FLASHKEEP_SCHEME` names, if it is set.
-fn wanted(entries: impl Iterator<Item = &'static Entry>) -> impl Iterator<Item = &'static Entry> {
+fn wanted(entries: impl Iterator<Item = &'static SchemeEntry>) -> impl Iterator<Item = &'static SchemeEntry> {
     let only = std::env::var("FLASHKEEP_SCHEME").ok();
     entries.filter(move |entry| only.as_ref().is_none_or(|name| name == entry.name))
 }

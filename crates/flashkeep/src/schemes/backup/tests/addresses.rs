@@ -1,12 +1,12 @@
 //! Addresses: what lies where on the disks, worked out by hand.
 
-use super::super::address::Layout;
+use super::super::address::BackupLayout;
 use super::*;
 
 const FIGURE_3: Setup = Setup { ssds: 3, disks: 2, segment: 4, every: 2, each: 8, ..SMALL };
 
-fn layout(setup: &Setup) -> Layout {
-    Layout::over(&setup.members(), &setup.redundancy().read()).expect("a layout")
+fn layout(setup: &Setup) -> BackupLayout {
+    BackupLayout::over(&setup.members(), &setup.redundancy().read()).expect("a layout")
 }
 
 /// One disk, one SSD: disk offset = (σ + ⌊σ/K⌋) segments, free segment φ at φ·(K + 1) + K.
@@ -39,7 +39,7 @@ fn three_ssds_on_two_disks() {
     let free: Vec<u32> = (0..6).map(|number| layout.free_start(number).0 / 4).collect();
     assert_eq!(free, [2, 5, 8, 11, 14, 17]);
     // The other way to share them out: each disk has one half of every SSD.
-    let layout = Layout { spread: Spread::Contiguous, ..layout };
+    let layout = BackupLayout { spread: Spread::Contiguous, ..layout };
     let home = |segment: u32| layout.home(Page(32 + segment * 4));
     let place = |disk: usize, segment: u32| (disk, Page(segment * 4));
     assert_eq!([0, 3, 4, 7].map(home), [place(0, 6), place(0, 10), place(1, 6), place(1, 10)]);
@@ -97,7 +97,7 @@ fn how_far_the_head_is() {
 
 #[test]
 fn commands_are_cut_so_that_the_memory_need_not_be_empty_for_one() {
-    let layout = Layout { segment: 12, ..layout(&FIGURE_3) };
+    let layout = BackupLayout { segment: 12, ..layout(&FIGURE_3) };
     assert_eq!([100, 12, 11, 5, 3, 1, 0].map(|most| layout.grain(most)), [12, 12, 6, 4, 3, 1, 1]);
 }
 

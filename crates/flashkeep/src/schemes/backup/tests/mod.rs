@@ -10,7 +10,7 @@ use crate::engine::tests::rig;
 use crate::engine::tests::store::{Report, Store};
 use crate::engine::{Contents, Hazard, NodeId, Page, Scheme, Token, Tree};
 use crate::kernel::Random;
-use crate::schemes::{Any, MemberFacts, Options, RedundancySpec, Spread, build, named};
+use crate::schemes::{Any, MemberFacts, RedundancySpec, SchemeOptions, Spread, build, named};
 
 type Rig<C = Token> = rig::Rig<C, Any>;
 
@@ -72,7 +72,7 @@ impl Setup {
 
     fn build(&self) -> Any {
         let (redundancy, array) = (self.redundancy(), self.members());
-        let options = Options {
+        let options = SchemeOptions {
             redundancy: &redundancy,
             member_pages: array.iter().map(|member| member.pages).min().unwrap_or(0),
             members: array.len() as u8,
@@ -145,7 +145,8 @@ fn check_copies(rig: &mut Rig, setup: &Setup) {
     let mut covered = vec![false; setup.pages() as usize];
     backup(rig).covers(&mut |units| {
         let [ssd, copy] = units else { panic!("two copies") };
-        let contents = |unit: &crate::engine::Unit| rig.store.page(u16::from(unit.member.0), unit.page.0);
+        let contents =
+            |unit: &crate::engine::StripeUnit| rig.store.page(u16::from(unit.member.0), unit.page.0);
         assert_eq!(contents(ssd), contents(copy), "{units:?}");
         let page = backup(rig).owner(ssd.member, ssd.page).expect("an SSD's page");
         covered[page.0 as usize] = true;

@@ -10,9 +10,9 @@ use super::data_in_row;
 use crate::blocks::Policies;
 use crate::engine::tests::rig::Rig;
 use crate::engine::tests::store::{Report, Store};
-use crate::engine::{Cause, Contents, Hazard, NodeId, Page, Role, Scheme, Token, Tree, Unit, Verb};
+use crate::engine::{Cause, Contents, Hazard, NodeId, Page, Role, Scheme, StripeUnit, Token, Tree, Verb};
 use crate::kernel::Random;
-use crate::schemes::{Any, Options, RedundancySpec, build};
+use crate::schemes::{Any, RedundancySpec, SchemeOptions, build};
 
 /// A drive to be made.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Setup {
     }
 
     fn rig<C: Contents>(&self) -> Rig<C, Any> {
-        let options = Options {
+        let options = SchemeOptions {
             redundancy: &self.redundancy,
             member_pages: self.member_pages,
             members: self.members,
@@ -96,7 +96,7 @@ fn scheme<C: Contents>(rig: &Rig<C, Any>) -> &Any {
 }
 
 /// Its engine.
-fn log<C: Contents>(rig: &Rig<C, Any>) -> &super::Log {
+fn log<C: Contents>(rig: &Rig<C, Any>) -> &super::StripeLog {
     match scheme(rig) {
         Any::Ds(log) | Any::Dvs(log) | Any::Lifespan(log) => log,
         other => panic!("{other:?} has no log"),
@@ -119,7 +119,7 @@ fn programs<C: Contents>(rig: &Rig<C, Any>) -> u32 {
 
 /// Every stripe that is said to be whole is: its parity is the sum of its data.
 fn covers_are_right(rig: &Rig<Token, Any>) {
-    scheme(rig).covers(&mut |units: &[Unit]| {
+    scheme(rig).covers(&mut |units: &[StripeUnit]| {
         let sum = units
             .iter()
             .fold(Token(0), |sum, unit| sum.plus(1, rig.store.page(u16::from(unit.member.0), unit.page.0)));

@@ -1,11 +1,11 @@
 //! Audits: what the raw state must say whenever nothing is under way.
 
 use super::{Bed, Bench, Dead};
-use flashkeep::drive::{Drive, Kind, Operation};
-use flashkeep::engine::{Cause, Contents, LeafId, Page, Role, Scheme, Token, Unit, gf};
+use flashkeep::drive::{Drive, LoggedOperation, OpKind};
+use flashkeep::engine::{Cause, Contents, LeafId, Page, Role, Scheme, StripeUnit, Token, gf};
 use flashkeep::ftl::GcRun;
 use flashkeep::kernel::SimTime;
-use flashkeep::mapping::Below;
+use flashkeep::mapping::BackendKind;
 
 impl<H: Bed> Bench<H> {
     /// What must hold whenever nothing is under way: the map and its inverse, parity and copies as the raw state has
@@ -13,7 +13,7 @@ impl<H: Bed> Bench<H> {
     pub(crate) fn audit(&self) {
         self.flash.audit();
         // Below other maps a member's pages are not its leaf's.
-        if self.drive.map().below != Below::Blocks {
+        if self.drive.map().below != BackendKind::Blocks {
             self.audit_node(&mut Vec::new());
         }
         for (device, told) in &self.operations {
@@ -24,13 +24,13 @@ impl<H: Bed> Bench<H> {
         }
     }
 
-    fn audit_operations(&self, device: u16, told: &[Operation]) {
-        for kind in Kind::ALL {
+    fn audit_operations(&self, device: u16, told: &[LoggedOperation]) {
+        for kind in OpKind::ALL {
             let counted = self.flash.counted(device, kind);
             let told = told.iter().filter(|operation| operation.kind == kind).count() as u64;
             // A read that a failure cut off was begun, and never came to an end.
             let cuts = !self.dead.is_empty() || self.was_cut_at.is_some() || self.has_cut_off;
-            let cut_off = kind == Kind::Read && cuts;
+            let cut_off = kind == OpKind::Read && cuts;
             assert!(told == counted || cut_off && told < counted, "{told} of {counted} {kind:?}s");
         }
         let geometry = self.flash.drive(device).map(Drive::geometry).expect("a drive");
@@ -73,7 +73,7 @@ impl<H: Bed> Bench<H> {
     }
 
     /// The places of a unit, on leaves that answer and have it.
-    fn places_of(&self, path: &[u32], unit: &Unit) -> Vec<(LeafId, Page)> {
+    fn places_of(&self, path: &[u32], unit: &StripeUnit) -> Vec<(LeafId, Page)> {
         let path = [path, &[u32::from(unit.member.0)]].concat();
         let node = self.engine.descendant(&path).expect("a member's node");
         let mut places = self.engine.places_below(node, unit.page);
@@ -86,13 +86,13 @@ impl<H: Bed> Bench<H> {
     }
 
     /// What the DRAM of a unit's member holds of it, which is newer than what is on flash.
-    fn kept(&self, path: &[u32], unit: &Unit) -> Option<Token> {
+    fn kept(&self, path: &[u32], unit: &StripeUnit) -> Option<Token> {
         let path = [path, &[u32::from(unit.member.0)]].concat();
         self.engine.kept(self.engine.descendant(&path).expect("a member's node"), unit.page)
     }
 
-    fn audit_stripe(&self, path: &[u32], units: &[Unit]) {
-        let held = |unit: &Unit| {
+    fn audit_stripe(&self, path: &[u32], units: &[StripeUnit]) {
+        let held = |unit: &StripeUnit| {
             if let Some(kept) = self.kept(path, unit) {
                 return Some(kept);
             }

@@ -1,7 +1,7 @@
 //! Failures and replacements on the bench.
 
 use super::{Bed, Bench, Dead, Request};
-use flashkeep::drive::{Drive, Fault, Kind};
+use flashkeep::drive::{Drive, Fault, OpKind};
 use flashkeep::engine::{Change, Command, Flags, NodeId, Page, Scheme, Verb};
 use flashkeep::flash::PlaneId;
 use flashkeep::kernel::SimTime;
@@ -58,7 +58,7 @@ impl<H: Bed> Bench<H> {
     }
 
     /// How many operations of a kind a drive has counted.
-    pub(crate) fn counted(&self, device: u16, kind: Kind) -> u64 {
+    pub(crate) fn counted(&self, device: u16, kind: OpKind) -> u64 {
         self.flash.counted(device, kind)
     }
 
