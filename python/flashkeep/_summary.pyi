@@ -91,10 +91,10 @@ class Summary(Node):
         """How logical pages were found; only with maps other than a page map in memory."""
     @property
     def chained(self) -> Chained:
-        """What chained declustering did; only with the scheme `chained`."""
+        """Figures of chained declustering; only with the scheme `chained`."""
     @property
     def backup(self) -> Backup:
-        """What disks that back up SSDs have done; only with the scheme `backup`."""
+        """Figures of disks that back up SSDs; only with the scheme `backup`."""
     @property
     def conditioning(self) -> Conditioning:
         """How the drive was conditioned; only if it was."""
@@ -809,14 +809,14 @@ class Mapping(Node):
         """Blocks merged from several blocks. (merges, lower is better)"""
 
 class Chained(Node):
-    """What chained declustering did."""
+    """Figures of chained declustering."""
 
     @property
     def second_copy_reads(self) -> int | None:
         """Pages that the host read from their second copy. (pages)"""
 
 class Backup(Node):
-    """What disks that back up SSDs have done."""
+    """Figures of disks that back up SSDs."""
 
     @property
     def nvram_pages(self) -> int | None:
@@ -860,7 +860,7 @@ class Moved(Node):
         """Pages that they moved. (pages, lower is better)"""
 
 class BackupDisk(Node):
-    """What one disk that backs up SSDs has done."""
+    """Figures of one disk that backs up SSDs."""
 
     @property
     def nvram_pages(self) -> int:

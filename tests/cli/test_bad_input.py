@@ -92,8 +92,8 @@ COMMAND_LINES = {
         ["run", "DRIVE", WORKLOAD, "--fail", "chip:0.0@1s,transient,replace_after=1s"],
         "exclude each other",
     ),
-    "a page that is replaced": (
-        ["run", "DRIVE", WORKLOAD, "--fail", "page:0.0.0.0.1.2@1s,replace_after=1s"],
+    "a page that is replaced although it comes back": (
+        ["run", "DRIVE", WORKLOAD, "--fail", "page:0.0.0.0.1.2@1s,transient,replace_after=1s"],
         "replace_after",
     ),
     "no such scenario": (["run", "DRIVE", WORKLOAD, "--scenario", "nowhere/scenario.toml"], "nowhere/scenario.toml"),

@@ -140,6 +140,3 @@ def test_pages_that_do_not_fit_the_flash_s_are_refused(flashkeep: Command, die: 
     done = flashkeep("check", die, "--set", "ftl.logical_page_kib=3")
     assert done.code == 2
     assert "does not hold a whole number of pages of 3 KiB" in done.err
-    done = flashkeep("check", die, "--set", "ftl.logical_page_kib=2", "--set", "ftl.gc.copyback=on")
-    assert done.code == 2
-    assert "ftl.gc.copyback" in done.err
