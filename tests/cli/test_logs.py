@@ -45,17 +45,12 @@ def test_logs_lose_nothing(flashkeep: Command, tmp_path: Path, kind: str, fail: 
         assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0), scheme
 
 
-LOSES = pytest.mark.xfail(
-    strict=True, reason="with a block map in rounds, a power loss may cost pages that were durable"
-)
-
-
 @pytest.mark.parametrize(
     ("kind", "fail"),
     [
-        *((kind, "") for kind in ("pools of elements", "pools of gangs", "rounds", "summary pages")),
-        *((kind, "power@50%") for kind in ("pools of elements", "pools of gangs", "summary pages")),
-        pytest.param("rounds", "power@50%", marks=LOSES),
+        (kind, fail)
+        for kind in ("pools of elements", "pools of gangs", "rounds", "summary pages")
+        for fail in ("", "power@50%")
     ],
 )
 def test_maps_of_blocks_lose_nothing(flashkeep: Command, tmp_path: Path, kind: str, fail: str) -> None:

@@ -129,7 +129,8 @@ def _may_lose(case: Case, summary: Mapping[str, Any]) -> bool:
     first = next(iter(summary["phases"]), {"unprotected_page_s": 0, "from_s": 0, "until_s": 1})
     # A scheme that protects pages some time after it wrote them; without time, that instant is unknown.
     late = first["unprotected_page_s"] > 0 and "power" not in case.tags
-    late |= "scheme=fra" in case.tags and ("untimed" in case.tags or first["from_s"] == first["until_s"])
+    defers = "scheme=fra" in case.tags or 'redundancy.incomplete="wait"' in case.tags
+    late |= defers and ("untimed" in case.tags or first["from_s"] == first["until_s"])
     cut = "power" in case.tags and bool(events)  # a power cut while degraded: the write hole
     levels = ("die", "chip", "channel")
     unit = get(summary, "redundancy.unit")

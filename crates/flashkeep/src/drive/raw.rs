@@ -196,6 +196,9 @@ impl<C: Contents> Drive<C> {
         if self.is_at_once(command) {
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
             for &(_, ppn) in &blocks {
+                if self.power.is_some() {
+                    self.finish_plane(now, leaf, ppn);
+                }
                 self.hurry(now, leaf, ppn, true);
                 self.erase_raw_block(leaf, ppn);
                 self.count_untimed(leaf, OpKind::Erase, command.cause, ppn);
@@ -276,6 +279,27 @@ impl<C: Contents> Drive<C> {
         let DriveOp { ticket, command, durable, service, .. } = *state;
         self.done.push(Done { service, ..Done::at(ticket, u32::from(command.count), durable) });
         self.queues.ops.release(trim);
+    }
+
+    /// A block is erased before time 0, while its plane has operations queued or in progress. After a power loss, copies
+    /// of pages of that block must not be missing: all these operations have been done by then.
+    fn finish_plane(&mut self, now: SimTime, leaf: usize, ppn: Ppn) {
+        let plane = self.flash.geometry.plane_of(ppn);
+        self.land(plane);
+        let geometry = self.flash.geometry.clone();
+        let pool = self.pool_of(ppn);
+        for op in self.queues.take(pool, |op| geometry.plane_of(op.ppn) == plane) {
+            let DriveOp { ppn, command, .. } = self.queues.ops[op];
+            if command.verb == Verb::Trim {
+                self.erase_raw_block(leaf, ppn);
+                self.erased(op, now, Span::ZERO);
+            } else {
+                if !self.ftl.blocks.is_failed(ppn) {
+                    self.place_physical(op);
+                }
+                self.answer_unplaced(now, op);
+            }
+        }
     }
 
     /// Something happens to a block before time 0, while operations wait for it: an erase among them has been done

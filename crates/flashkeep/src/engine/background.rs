@@ -156,7 +156,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             while let Some((piece, ticket)) = self.parked.pop(index) {
                 let pages = u32::from(piece.count);
                 self.unaccount(ticket, pages);
-                if self.attempt(leaves, now, node, piece, ticket) {
+                if self.attempt(leaves, now, node, &piece, ticket) {
                     moved = true;
                     continue;
                 }

@@ -169,7 +169,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         piece: Command,
         ticket: Ticket,
     ) {
-        if self.parked.has_none(node) && self.attempt(leaves, now, node, piece, ticket) {
+        if self.parked.has_none(node) && self.attempt(leaves, now, node, &piece, ticket) {
             return;
         }
         self.account(ticket, u32::from(piece.count));
@@ -183,14 +183,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         leaves: &mut L,
         now: SimTime,
         node: NodeId,
-        piece: Command,
+        piece: &Command,
         ticket: Ticket,
     ) -> bool {
         if self.is_carefree(node) {
             let mut plan = self.blank_plan();
-            let goes = self.plan(leaves, node, &piece, &mut plan);
+            let goes = self.plan(leaves, node, piece, &mut plan);
             if goes {
-                self.carry_out(leaves, now, node, &piece, &mut plan, ticket, None);
+                self.carry_out(leaves, now, node, piece, &mut plan, ticket, None);
             }
             self.plans.push(plan);
             goes
@@ -206,10 +206,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         leaves: &mut L,
         now: SimTime,
         node: NodeId,
-        piece: Command,
+        piece: &Command,
         ticket: Ticket,
     ) -> bool {
-        let wanted = match self.scheme_mut(node).lock(&piece) {
+        let wanted = match self.scheme_mut(node).lock(piece) {
             Lock::Free => None,
             Lock::Pass(key) => Some((key, LockMode::Pass)),
             Lock::Share(key) => Some((key, LockMode::Share)),
@@ -226,21 +226,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return true;
         }
         let mut plan = self.blank_plan();
-        let goes = self.plan(leaves, node, &piece, &mut plan);
+        let goes = self.plan(leaves, node, piece, &mut plan);
         if goes {
             self.exposure.rescued += u64::from(plan.rescued);
             if plan.refuses {
-                self.refuse(leaves, now, node, &piece);
+                self.refuse(leaves, now, node, piece);
             }
             if piece.verb != Verb::Read {
                 self.note_change(now, node);
             }
-            let copies = plan.renames && self.copy_instead(leaves, node, &piece, &mut plan);
+            let copies = plan.renames && self.copy_instead(leaves, node, piece, &mut plan);
             // Until a copy is durable, nothing else may look for it.
             let mode = |mode| if copies { LockMode::Hold } else { mode };
             let taken =
                 wanted.map(|(key, wanted)| (key, mode(wanted))).filter(|&(_, mode)| mode != LockMode::Pass);
-            self.carry_out(leaves, now, node, &piece, &mut plan, ticket, taken);
+            self.carry_out(leaves, now, node, piece, &mut plan, ticket, taken);
         }
         let presses = piece.verb != Verb::Read || plan.presses;
         self.plans.push(plan);
@@ -318,7 +318,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     self.unaccount(ticket, pages);
                     if node == NodeId::HOST {
                         self.submit_behind(leaves, now, PortId::of_key(key), piece, ticket);
-                    } else if parked > 0 || !self.attempt(leaves, now, node, piece, ticket) {
+                    } else if parked > 0 || !self.attempt(leaves, now, node, &piece, ticket) {
                         self.account(ticket, pages);
                         self.parked.insert(node, parked, piece, ticket);
                         parked += 1;

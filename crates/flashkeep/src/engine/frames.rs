@@ -4,7 +4,7 @@
 //! submitted pages are durable. `unacknowledged` drives the caller, who is told when all pages that it waits for are
 //! acknowledged: in one message with the durable instant if that is known by then, otherwise in two.
 
-use super::command::{Command, Flags, Verb};
+use super::command::{Flags, Verb};
 use super::contents::Contents;
 use super::executor::{Due, Engine};
 use super::frame::{Frame, Start, summed};
@@ -79,12 +79,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.frames[id].lost.extend(places);
             } else if step.travels() {
                 let ticket = Ticket::at(join, frame.bases[at], frame.caller.age);
-                let flags = step.command.flags.with(frame.command.flags.inherited());
-                let (target, command) = (self.target(id, step.member), Command { flags, ..step.command });
+                let mut command = step.command;
+                command.flags = command.flags.with(frame.command.flags.inherited());
+                let target;
                 if node == NodeId::HOST {
-                    let port = self.frames[id].port();
+                    let port = frame.port();
+                    target = self.ports.node_of(port);
                     self.dispatch_behind(leaves, now, port, command, ticket);
                 } else {
+                    target = self.shape[node.index()].children[usize::from(step.member.0)];
                     self.dispatch(leaves, now, target, command, ticket);
                 }
                 if !self.frames[id].lost.is_empty() {
@@ -309,6 +312,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = &mut self.frames[id];
         frame.over = true;
         let (node, key, holding, background) = (frame.node, frame.key, frame.holding, frame.background);
+        let (under, rebuilds) = (frame.under, frame.rebuilds);
         if let Some(key) = key {
             if node != NodeId::HOST {
                 let frame = &self.frames[id];
@@ -324,7 +328,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.unlock(leaves, now, node, key);
             }
         }
-        let under = self.frames[id].under;
         if let Some(key) = under {
             self.locks.release(node, key);
         }
@@ -332,7 +335,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.note_exposure(now, node);
         }
         if background {
-            let rebuilds = self.frames[id].rebuilds;
             self.background_over(leaves, now, node);
             if let Some(since) = rebuilds {
                 self.rebuilt(now, node, since);

@@ -76,14 +76,20 @@ impl<T: Default> Default for Arena<T> {
 
 impl<T: Default> Arena<T> {
     /// A place for an object. The former object is still there, so that its buffers can be reused.
-    #[inline]
+    #[inline(always)]
     pub fn claim(&mut self) -> Id<T> {
-        let raw = self.free.pop().unwrap_or_else(|| {
-            make_room(&mut self.items, 1);
-            self.items.push(T::default());
-            u32::try_from(self.items.len() - 1).expect("fewer than 2^32 things at once")
-        });
-        Id::new(raw)
+        match self.free.pop() {
+            Some(raw) => Id::new(raw),
+            None => self.grow(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) -> Id<T> {
+        make_room(&mut self.items, 1);
+        self.items.push(T::default());
+        Id::new(u32::try_from(self.items.len() - 1).expect("fewer than 2^32 things at once"))
     }
 
     /// Frees a place.

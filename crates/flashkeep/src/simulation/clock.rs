@@ -141,7 +141,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Advances the drive until an operation completes or another event is next.
-    #[inline]
+    #[inline(always)]
     pub(super) fn happen(&mut self, admission: SimTime) {
         let due = self.device.engine.next_due();
         let until = admission.min(due);
