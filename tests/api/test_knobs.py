@@ -345,7 +345,7 @@ ROWS = {knob.key for knob in KNOBS}
 DECLARED = {
     key: about
     for key, about in KEYS.items()
-    if key not in ROWS | OF_ARRAYS and len(about.get("examples", ())) > 1 and "x-schemes" in about
+    if key not in ROWS | OF_ARRAYS and len(about.get("examples", ())) > 1 and "scheme" in about.get("x-selected-by", {})
 }
 """Options that a scheme's file gives two examples of: a row each, without saying what changes."""
 
@@ -353,7 +353,7 @@ DECLARED = {
 @pytest.mark.parametrize("key", DECLARED)
 def test_an_option_with_examples_changes_a_run(path: Path, key: str) -> None:
     about = DECLARED[key]
-    for scheme in about["x-schemes"]:
+    for scheme in about["x-selected-by"]["scheme"]:
         drive = fk.drive(path).replace(**CHANNELS, **{"redundancy.scheme": scheme})
         first, second = (fk.run(drive.replace(**{key: value}), MIXED) for value in about["examples"][:2])
         assert first.digest != second.digest, (scheme, key)

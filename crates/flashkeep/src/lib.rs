@@ -21,6 +21,7 @@ pub mod job;
 pub mod kernel;
 pub mod mapping;
 pub mod metrics;
+pub mod options;
 pub mod output;
 pub mod schemes;
 pub mod simulation;

@@ -1,7 +1,7 @@
 //! Which erase unit is reclaimed next: the victim policy proposes, wear leveling decides.
 
 use super::units::{EraseUnits, Score};
-use super::victim::{Candidates, Tuning, Victim};
+use super::victim::{Candidates, Victim};
 use super::wear::{Levelling, Limits, Remaining, Share, Wear, WearVerdict};
 use super::{Draws, victim, wear};
 
@@ -13,8 +13,8 @@ const LIST: usize = 8;
 pub struct Policies {
     /// The victim policy.
     pub victim: Victim,
-    /// Its options.
-    pub tuning: Tuning,
+    /// The number of units that it considers.
+    pub considered: u32,
     /// The policy of wear leveling.
     pub levelling: Levelling,
     /// Its options.
@@ -27,13 +27,9 @@ impl Default for Policies {
     fn default() -> Self {
         Policies {
             victim: victim::VICTIMS[0],
-            tuning: Tuning { choices: 10, window: 64 },
+            considered: 0,
             levelling: wear::LEVELLINGS[0],
-            limits: Limits {
-                rate_limit_below: Share::of(0.8),
-                rate_limit_window: Share::of(0.8),
-                migrate_below: Share::of(0.85),
-            },
+            limits: Limits::default(),
             erase_budget: None,
         }
     }
@@ -114,7 +110,7 @@ impl Chooser {
             pages: units.worth(),
             first: units.first(),
             draws: self.victim_draws.turn(self.turn),
-            tuning: self.policies.tuning,
+            considered: self.policies.considered,
         };
         U::Score::pick(&self.policies.victim)(&candidates)
     }

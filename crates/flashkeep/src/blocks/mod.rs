@@ -15,5 +15,5 @@ pub use choose::{Chooser, Levelled, Policies};
 pub use draws::Draws;
 pub use heat::Heat;
 pub use units::{EraseUnits, Score};
-pub use victim::{Tuning, Victim};
+pub use victim::Victim;
 pub use wear::Levelling;

@@ -3,6 +3,7 @@
 use super::check::Resolved;
 use super::keys::DriveSpec;
 use super::load::{self, Given};
+use super::options;
 use super::redundancy::{STRIPE, unread};
 use crate::error::DriveError;
 use crate::ftl::ageing;
@@ -168,7 +169,8 @@ pub(super) fn resolve(mut spec: DriveSpec, given: &Given) -> Result<Resolved, Dr
     spec.flash.sector_bytes = first.spec.flash.sector_bytes;
     spec.flash.pin_bytes_per_sector = first.spec.flash.sector_bytes;
     let scheme = schemes::named(&spec.redundancy.scheme).expect("one of the table, as its key demands");
-    let mut warnings = unread(scheme, &spec.redundancy, given, true);
+    let mut warnings = options::select(&mut spec, given);
+    warnings.extend(unread(scheme, &spec.redundancy, given, true));
     let mut resolved = match width(scheme, &spec, members.len()).map_err(|why| wrong(WIDTH, why))? {
         None => {
             scheme.keep_options(&mut spec.redundancy, true);

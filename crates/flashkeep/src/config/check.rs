@@ -3,11 +3,12 @@
 
 use super::keys::DriveSpec;
 use super::load::Given;
+use super::options;
 use super::packing::page_bytes;
 use super::pools::pooled;
 use crate::buffer::Existing;
 use crate::error::DriveError;
-use crate::flash::{BusUse, BusyUnit, FlashEnergySpec, MultiPlane, PageTypes, Times};
+use crate::flash::{BusUse, BusyUnit, FlashEnergySpec, MultiPlane, PageTypes, RegisterOptions, Times};
 use crate::ftl::Pool;
 use crate::ftl::allocation::Binding;
 use crate::kernel::whole;
@@ -94,7 +95,7 @@ impl Resolved {
     /// The number of consecutive pages on one channel or chip, if the address fixes it.
     #[must_use]
     pub fn stride(&self) -> u32 {
-        match self.spec.ftl.stride_pages {
+        match self.stride_pages() {
             0 => self.logical_page().max(self.places()),
             pages => pages,
         }
@@ -170,6 +171,8 @@ impl Resolved {
 /// Checks a drive across its keys and computes the derived values.
 pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveError> {
     let mut check = Check { spec, given, warnings: Vec::new() };
+    check.choose_victims();
+    check.warnings = options::select(&mut check.spec, given);
     check.disk()?;
     check.page()?;
     check.size()?;
@@ -361,7 +364,7 @@ fn timing(spec: &DriveSpec, page_types: &PageTypes) -> Times {
         command_ns: whole(timing.command_ns).ceil() as u64,
         erase_command_ns: whole(timing.erase_command_ns).ceil() as u64,
         erase_setup_ns: whole(timing.erase_setup_ns).ceil() as u64,
-        register_ns: whole(spec.flash.commands.register_ns).ceil() as u64,
+        register_ns: whole(spec.flash.commands.options.read::<RegisterOptions>().register_ns).ceil() as u64,
         hit_ns: whole(spec.buffer.hit_us * 1e3).ceil() as u64,
         bus_fs_per_byte: whole(timing.bus_ns_per_byte * 1e6).ceil() as u64,
     }

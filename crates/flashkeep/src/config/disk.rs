@@ -1,7 +1,9 @@
 //! `[disk]`: a drive with heads and platters instead of flash.
 
 use super::check::{Check, Resolved};
-use crate::disk::{DISK_SECTOR_BYTES, DiskSpec, SeekCurve, SeekTable, Surface, sectors_of};
+use crate::disk::{
+    DISK_SECTOR_BYTES, DiskSpec, SeekCurve, SeekPoints, SeekSettle, SeekTable, SeekTimes, Surface, sectors_of,
+};
 use crate::error::DriveError;
 
 /// Page addresses have 32 bits, of which the layers above use 31.
@@ -116,20 +118,27 @@ impl Check<'_> {
 /// Its line in the drawn tree.
 pub(super) fn lines(disk: &DiskSpec) -> Vec<String> {
     let surface = Surface::new(disk);
-    let seek = &disk.seek;
-    let seeks = match seek.curve {
-        SeekCurve::ThreePoints => format!(
-            "seeks: next track {} ms, mean {}, full {} to read; {}, {}, {} to write",
-            seek.read_track_ms,
-            seek.read_average_ms,
-            seek.read_full_ms,
-            seek.write_track_ms,
-            seek.write_average_ms,
-            seek.write_full_ms
-        ),
-        SeekCurve::TwoPieces => format!("seeks: a root and a line; writes {} ms more", seek.write_settle_ms),
+    let options = &disk.seek.options;
+    let SeekSettle { write_settle_ms: settle } = options.read();
+    let seeks = match disk.seek.curve {
+        SeekCurve::ThreePoints => {
+            let SeekTimes {
+                read_track_ms,
+                read_average_ms,
+                read_full_ms,
+                write_track_ms,
+                write_average_ms,
+                write_full_ms,
+            } = options.read();
+            format!(
+                "seeks: next track {read_track_ms} ms, mean {read_average_ms}, full {read_full_ms} to read; \
+                 {write_track_ms}, {write_average_ms}, {write_full_ms} to write"
+            )
+        }
+        SeekCurve::TwoPieces => format!("seeks: a root and a line; writes {settle} ms more"),
         SeekCurve::Table => {
-            format!("seeks: {} points; writes {} ms more", seek.points.0.len() / 2, seek.write_settle_ms)
+            let points = options.read::<SeekPoints>().points.0.len() / 2;
+            format!("seeks: {points} points; writes {settle} ms more")
         }
     };
     let cache = match disk.write_cache_mib {

@@ -11,7 +11,6 @@ use crate::host::{HostOrder, LateRequests};
 impl Check<'_> {
     pub(super) fn elements(&mut self, allocation: Binding) -> Result<(), DriveError> {
         self.gang()?;
-        self.gathering();
         let within = |level: &&StripingLevel| matches!(level, StripingLevel::Die | StripingLevel::Plane);
         let by_address = allocation.levels().iter().any(|level| within(&level));
         if by_address && self.spec.ftl.plane_choice != PlaneChoice::InTurn {
@@ -19,11 +18,6 @@ impl Check<'_> {
                 "ftl.plane_choice: no effect with ftl.allocation = \"{}\": the address says which plane",
                 self.spec.ftl.allocation
             ));
-        }
-        let bound = allocation != Binding::DYNAMIC;
-        if self.spec.ftl.stride_pages > 1 && !bound {
-            let text = "ftl.stride_pages: no effect with ftl.allocation = \"dynamic\"";
-            self.warnings.push(text.into());
         }
         Ok(())
     }

@@ -6,11 +6,8 @@ use super::pools::pooled;
 use super::redundancy::{hidden, logical, parts};
 use crate::error::DriveError;
 use crate::ftl::MapMemory;
-use crate::mapping::{self, BackendKind, MappingEntry};
+use crate::mapping::{self, BackendKind, LogBlocks, MappingEntry};
 use crate::schemes::{self, Members};
-
-/// Bytes of an entry in a cache of the map: a page and its place.
-const CACHED_ENTRY_BYTES: f64 = 8.0;
 
 /// A write to phase-change memory: the SET that decides it in Lee et al., "Architecting phase change memory as a scalable
 /// DRAM alternative", ISCA 2009.
@@ -61,13 +58,7 @@ impl Resolved {
             MapMemory::Pcm => PCM_WRITE_US,
             MapMemory::Mram => MRAM_WRITE_US,
         };
-        (self.spec.ftl.map_write_us.unwrap_or(known) * 1e3).ceil() as u64
-    }
-
-    /// The number of entries in the cache of the map.
-    #[must_use]
-    pub fn cache_entries(&self) -> u32 {
-        (self.spec.ftl.cache_kib * 1024.0 / CACHED_ENTRY_BYTES) as u32
+        (self.map_write_us().unwrap_or(known) * 1e3).ceil() as u64
     }
 }
 
@@ -84,9 +75,7 @@ impl Check<'_> {
         else {
             return Ok(());
         };
-        self.choose_victims(map);
         self.point_out_unread_map_keys(map);
-        self.map_memory();
         if map.below == BackendKind::Itself {
             return Ok(());
         }
@@ -106,16 +95,9 @@ impl Check<'_> {
         }
     }
 
-    /// Volatile memory is written while the channel is in use, so that takes no time.
-    fn map_memory(&mut self) {
-        let volatile = self.spec.ftl.map_memory == MapMemory::Dram;
-        if volatile && self.given.by_hand("ftl.map_write_us") {
-            self.warnings.push("ftl.map_write_us: no effect with ftl.map_memory = \"dram\"".into());
-        }
-    }
-
     /// The default victim policy of log blocks.
-    fn choose_victims(&mut self, map: &MappingEntry) {
+    pub(super) fn choose_victims(&mut self) {
+        let Some(map) = mapping::named(&self.spec.ftl.map) else { return };
         let key = "ftl.gc.victim";
         let echoed = self.given.has(key) && !self.given.by_user(key);
         if let Some(victim) = map.own_victim.filter(|_| !echoed && !self.given.by_hand(key)) {
@@ -125,8 +107,7 @@ impl Check<'_> {
 
     fn point_out_unread_map_keys(&mut self, map: &MappingEntry) {
         let mut unread = match map.below {
-            BackendKind::Itself => vec!["ftl.cache_kib", "ftl.log_blocks"],
-            BackendKind::Mapped => vec!["ftl.log_blocks"],
+            BackendKind::Itself | BackendKind::Mapped => return,
             BackendKind::Blocks => {
                 if self.spec.ftl.wear.erase_budget.is_some() {
                     self.warnings.push(format!(
@@ -135,13 +116,7 @@ impl Check<'_> {
                         map.name
                     ));
                 }
-                vec![
-                    "ftl.cache_kib",
-                    "ftl.allocation",
-                    "ftl.gc.threshold",
-                    "ftl.gc.run",
-                    "ftl.wear.levelling",
-                ]
+                vec!["ftl.allocation", "ftl.gc.threshold", "ftl.gc.run", "ftl.wear.levelling"]
             }
         };
         if map.below == BackendKind::Blocks && map.own_victim.is_none() {
@@ -203,7 +178,7 @@ impl Check<'_> {
             return Err(self.wrong(&["ftl.map", "ftl.over_provisioning", "flash.blocks_per_plane"], message));
         }
         let (fewest, most) = (u64::from(least).div_ceil(2), spare - u64::from(least).div_ceil(2));
-        match self.spec.ftl.log_blocks.map(u64::from) {
+        match self.spec.ftl.options.read::<LogBlocks>().log_blocks.map(u64::from) {
             Some(logs) if !(fewest..=most).contains(&logs) => {
                 let message = format!(
                     "found {logs}; {fewest} to {most} are accepted with {spare} blocks of a plane that are not needed \

@@ -11,6 +11,7 @@ mod fields;
 mod keys;
 mod load;
 mod mapping;
+mod options;
 mod packing;
 mod page_types;
 mod parameters;

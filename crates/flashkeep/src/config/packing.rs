@@ -6,7 +6,6 @@ use super::wear::{spare_blocks, streams};
 use crate::error::DriveError;
 use crate::flash::FlashSpec;
 use crate::kernel::whole;
-use crate::schemes::{self, Members};
 
 /// A block's pages are counted by 15 bits.
 const MOST_BLOCK_PAGES: u64 = 32_768;
@@ -59,7 +58,7 @@ impl Resolved {
     #[must_use]
     pub fn gather_ns(&self) -> u64 {
         let waits = places(&self.spec) > 1;
-        if waits { whole(self.spec.ftl.gather_us * 1e3).ceil() as u64 } else { 0 }
+        if waits { whole(self.gather_us() * 1e3).ceil() as u64 } else { 0 }
     }
 
     /// Slots that may stay empty while GC moves the pages of a block.
@@ -114,23 +113,5 @@ impl Check<'_> {
             ));
         }
         Ok(())
-    }
-
-    /// Whether pages can wait for others at all.
-    pub(super) fn gathering(&mut self) {
-        let ftl = &self.spec.ftl;
-        if ftl.gather_us == 0.0 {
-            return;
-        }
-        let raw =
-            schemes::named(&self.spec.redundancy.scheme).is_some_and(|scheme| scheme.kind == Members::Raw);
-        let why = if places(&self.spec) == 1 {
-            "unless ftl.logical_page_kib is less than flash.page_kib"
-        } else if raw || self.maps_blocks() {
-            "if the scheme or the map determines each page's place"
-        } else {
-            return;
-        };
-        self.warnings.push(format!("ftl.gather_us: no effect {why}"));
     }
 }

@@ -1,8 +1,8 @@
 //! Computes the parameters of the layers below from the keys.
 
 use super::check::Resolved;
-use crate::blocks::wear::{Limits, Share};
-use crate::blocks::{Policies, Tuning, victim};
+use crate::blocks::wear::Limits;
+use crate::blocks::{Policies, victim};
 use crate::drive::{LeafKind, Parameters};
 use crate::flash::scheduler;
 use crate::ftl::GcSpec;
@@ -54,17 +54,13 @@ impl Resolved {
     /// Never: a drive with an unknown policy is not resolved.
     #[must_use]
     pub fn policies(&self) -> Policies {
-        let GcSpec { victim, choices, window, .. } = &self.spec.ftl.gc;
-        let wear = &self.spec.ftl.wear;
+        let (gc, wear) = (&self.spec.ftl.gc, &self.spec.ftl.wear);
+        let victim = victim::named(&gc.victim).expect("checked when the drive was resolved");
         Policies {
-            victim: victim::named(victim).expect("checked when the drive was resolved"),
-            tuning: Tuning { choices: *choices, window: *window },
+            victim,
+            considered: (victim.considers)(&gc.options),
             levelling: self.levelling(),
-            limits: Limits {
-                rate_limit_below: Share::of(wear.rate_limit_below),
-                rate_limit_window: Share::of(wear.rate_limit_window),
-                migrate_below: Share::of(wear.migrate_below),
-            },
+            limits: Limits::new(&wear.options),
             erase_budget: wear.erase_budget,
         }
     }

@@ -7,7 +7,9 @@ use super::pools::pooled;
 use super::wear::{spare_blocks, streams};
 use crate::error::DriveError;
 use crate::flash::{Across, Geometry};
+use crate::ftl::allocation;
 use crate::kernel::whole;
+use crate::options::WrongOption;
 use crate::schemes::{self, Groups, Inside, Members, NvramOptions, OldVersions, RedundancySpec, SchemeEntry};
 
 /// Logical pages (or sectors) of this many physical ones.
@@ -223,7 +225,7 @@ impl Check<'_> {
         }
         self.boxes()?;
         let members = self.spec.redundancy.read::<Inside>().width.unwrap_or(1);
-        if let Err(schemes::WrongOption { key, message }) = (scheme.check)(members, &self.spec.redundancy) {
+        if let Err(WrongOption { key, message }) = (scheme.check)(members, &self.spec.redundancy) {
             return Err(self.wrong(&[key, "redundancy.width", "redundancy.scheme"], message));
         }
         self.memory(scheme)?;
@@ -252,8 +254,9 @@ impl Check<'_> {
         let flash = &self.spec.flash;
         let planes =
             product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
+        let is_free = |value| allocation::named(value).levels.is_some_and(<[_]>::is_empty);
         let one_plane = planes == u64::from(parts(&self.spec.redundancy));
-        if scheme.kind != Members::Shadowed || one_plane || self.spec.ftl.allocation == "dynamic" {
+        if scheme.kind != Members::Shadowed || one_plane || is_free(&self.spec.ftl.allocation) {
             return Ok(());
         }
         let message = format!(

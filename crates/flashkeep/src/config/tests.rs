@@ -541,6 +541,93 @@ fn a_resolved_drive_holds_the_options_of_its_scheme_only() {
 }
 
 #[test]
+fn a_resolved_drive_holds_the_options_of_what_it_selects_only() {
+    let set = [
+        "flash.commands.register_ns=1",
+        "ftl.stride_pages=2",
+        "ftl.gather_us=3",
+        "ftl.cache_kib=4",
+        "ftl.log_blocks=5",
+        "ftl.map_write_us=6",
+        "ftl.gc.choices=7",
+        "ftl.gc.window=8",
+        "ftl.wear.rate_limit_below=0.9",
+        "ftl.wear.rate_limit_window=0.7",
+        "ftl.wear.migrate_below=0.6",
+        "ftl.wear.warranty_years=3",
+        "buffer.evict=\"stripe\"",
+        "ageing.aged_ratio=0.5",
+        "ageing.valid_ratio=0.4",
+    ];
+    let keys = set.map(|pair| pair.split('=').next().unwrap());
+    let held = |selects: &[&str]| {
+        let all: Vec<&str> = set.iter().chain(selects).copied().collect();
+        let drive = load_text("d.toml", "", &pairs(&all)).unwrap_or_else(|error| panic!("{error}"));
+        let json = drive.to_json();
+        let held = |key: &str| json.pointer(&format!("/{}", key.replace('.', "/"))).is_some();
+        let held: Vec<&str> = keys.into_iter().filter(|key| held(key)).collect();
+        // Each of the others is in one warning.
+        for key in keys {
+            let named = |text: &&String| text.split(':').next().unwrap().split(", ").any(|said| said == key);
+            let warnings = drive.warnings.iter().filter(named).count();
+            assert_eq!(warnings, usize::from(!held.contains(&key)), "{key}: {:?}", drive.warnings);
+        }
+        held.join(" ")
+    };
+    assert_eq!(held(&[]), "");
+    for (selects, expected) in [
+        (&["flash.commands.cache_read=true"][..], "flash.commands.register_ns"),
+        (&["ftl.allocation=CWD"], "ftl.stride_pages"),
+        (&["ftl.logical_page_kib=2"], "ftl.gather_us"),
+        (&["ftl.map=dftl", "ftl.over_provisioning=0.2"], "ftl.cache_kib"),
+        (&["ftl.map=hybrid"], "ftl.log_blocks"),
+        (&["ftl.map_memory=mram"], "ftl.map_write_us"),
+        (&["ftl.gc.victim=d-choices"], "ftl.gc.choices"),
+        (&["ftl.gc.victim=windowed-greedy"], "ftl.gc.window"),
+        (&["ftl.wear.levelling=migration"], "ftl.wear.migrate_below"),
+        (
+            &["ftl.wear.levelling=both"],
+            "ftl.wear.rate_limit_below ftl.wear.rate_limit_window ftl.wear.migrate_below",
+        ),
+        (&["ftl.wear.erase_budget=100"], "ftl.wear.warranty_years"),
+        (&["buffer.dram_mib=1"], "buffer.evict"),
+        (&["ageing.model=basic"], "ageing.aged_ratio"),
+        (&["ageing.model=approach2"], "ageing.aged_ratio ageing.valid_ratio"),
+    ] {
+        assert_eq!(held(selects), expected, "{selects:?}");
+    }
+    // Types and ranges are checked all the same.
+    for pair in ["ftl.gc.choices=0", "ftl.cache_kib=none", "ageing.valid_ratio=1.5", "buffer.evict=all"] {
+        assert!(refused_set(&[pair]).message.contains("accepted"), "{pair}");
+    }
+    // A curve has its own numbers.
+    let text = "disk.seek = { curve = 'table', points = [1, 2], read_full_ms = 9 }";
+    let disk = load_text("d.toml", text, &[]).unwrap();
+    assert_eq!(disk.warnings, ["disk.seek.read_full_ms: no effect with disk.seek.curve = \"table\""]);
+    let seek = serde_json::json!({ "curve": "table", "points": [1.0, 2.0], "write_settle_ms": 0.0 });
+    assert_eq!(disk.to_json()["disk"]["seek"], seek);
+}
+
+#[test]
+fn presets_set_what_has_an_effect() {
+    fn leaves(table: &toml::Table, prefix: &str, out: &mut Vec<String>) {
+        for (name, value) in table {
+            match value {
+                toml::Value::Table(inner) => leaves(inner, &format!("{prefix}/{name}"), out),
+                _ => out.push(format!("{prefix}/{name}")),
+            }
+        }
+    }
+    for info in presets() {
+        let (drive, mut keys) = (preset(info.name, &[]).to_json(), Vec::new());
+        leaves(&info.text.parse().expect("TOML"), "", &mut keys);
+        for key in keys.iter().filter(|key| *key != "/base") {
+            assert!(drive.pointer(key).is_some(), "{}: {key}", info.name);
+        }
+    }
+}
+
+#[test]
 fn defaults_are_filled_in() {
     let drive = load_text("d.toml", "redundancy.scheme = 'mirror'\nflash.sector_bytes = 4096", &[]).unwrap();
     assert_eq!((drive.inside().width, drive.members()), (Some(2), 2));
@@ -643,13 +730,7 @@ fn a_resolved_drive_reads_back() {
         assert_eq!((back.timing, back.capacity_bytes()), (drive.timing, drive.capacity_bytes()));
         // And as a drive file, through a real path.
         let mut table = json;
-        let absent = [
-            ("redundancy", "width"),
-            ("ftl", "log_blocks"),
-            ("ftl", "map_write_us"),
-            ("ftl.wear", "erase_budget"),
-            ("ftl.gc", "soft_threshold"),
-        ];
+        let absent = [("redundancy", "width"), ("ftl.wear", "erase_budget"), ("ftl.gc", "soft_threshold")];
         for (section, key) in absent {
             let section = table.pointer_mut(&format!("/{}", section.replace('.', "/")));
             if let Some(section) = section.and_then(serde_json::Value::as_object_mut)
@@ -716,7 +797,8 @@ fn streams_need_blocks() {
     let drive = load_text("d.toml", enough, &[]).expect("enough");
     assert_eq!((drive.streams(), drive.spare_blocks()), (4, 8));
 
-    let error = refused("ftl.wear.rate_limit_window = 0.9");
+    let error = refused("ftl.wear = { rate_limit_window = 0.9, levelling = 'both' }");
+    assert_eq!(error.field.as_deref(), Some("ftl.wear.rate_limit_window"));
     assert!(error.message.contains("at most ftl.wear.rate_limit_below (0.8) is accepted"), "{error}");
 }
 
@@ -732,7 +814,7 @@ fn what_a_policy_does_not_read_is_pointed_out() {
             "ftl.wear.migrate_below = 0.5",
             "ftl.wear.migrate_below: no effect with ftl.wear.levelling = \"none\"",
         ),
-        ("ftl.wear.warranty_years = 3", "ftl.wear.warranty_years: no effect with no ftl.wear.erase_budget"),
+        ("ftl.wear.warranty_years = 3", "ftl.wear.warranty_years: no effect without ftl.wear.erase_budget"),
     ] {
         let drive = load_text("d.toml", text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert!(drive.warnings.iter().any(|said| said == warning), "{text}: {:?}", drive.warnings);

@@ -212,7 +212,7 @@ fn member(drive: &Resolved, index: u32) -> DrawnNode {
             lines.push(format!("{entries} entries in the cache; tables of {}", count(tables, "page")));
         }
         BackendKind::Blocks => {
-            let logs = ftl.log_blocks.map_or("all spare blocks".into(), |logs| logs.to_string());
+            let logs = drive.log_blocks().map_or("all spare blocks".into(), |logs| logs.to_string());
             lines.extend([sizes, format!("log blocks of a plane: {logs}")]);
             return DrawnNode::new(&title, lines, vec![flash(drive)]);
         }

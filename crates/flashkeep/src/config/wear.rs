@@ -2,9 +2,10 @@
 
 use super::check::{Check, Resolved};
 use super::keys::DriveSpec;
-use crate::blocks::{victim, wear};
+use crate::blocks::wear;
 use crate::error::DriveError;
 use crate::mapping::{self, BackendKind};
+use crate::options::WrongOption;
 use crate::schemes::{self, Members};
 
 /// Open blocks of a plane, one for each stream of pages.
@@ -58,42 +59,11 @@ impl Check<'_> {
     pub(super) fn wear(&mut self) -> Result<(), DriveError> {
         let wear = &self.spec.ftl.wear;
         let Some(levelling) = wear::named(&wear.levelling) else { return Ok(()) };
-        let (below, window) = (wear.rate_limit_below, wear.rate_limit_window);
-        if window > below {
-            let message = format!(
-                "found {window}; at most ftl.wear.rate_limit_below ({below}) is accepted: the probability \
-                 falls from 1 there to 0 over this distance"
-            );
-            return Err(self.wrong(&["ftl.wear.rate_limit_window", "ftl.wear.rate_limit_below"], message));
+        if let Err(WrongOption { key, message }) = (levelling.check)(&wear.options) {
+            return Err(self.wrong(&[key, "ftl.wear.levelling"], message));
         }
-        self.point_out_unread_policies(levelling);
         self.point_out_raw();
         Ok(())
-    }
-
-    fn point_out(&mut self, keys: &[&str], policy: &str) {
-        let given: Vec<&str> = keys.iter().copied().filter(|key| self.given.by_hand(key)).collect();
-        if !given.is_empty() {
-            self.warnings.push(format!("{}: no effect with {policy}", given.join(", ")));
-        }
-    }
-
-    fn point_out_unread_policies(&mut self, levelling: wear::Levelling) {
-        let name = &self.spec.ftl.gc.victim;
-        if let Some(victim) = victim::named(name) {
-            let unread = ["choices", "window"].into_iter().filter(|key| !victim.keys.contains(key));
-            let unread: Vec<String> = unread.map(|key| format!("ftl.gc.{key}")).collect();
-            let unread: Vec<&str> = unread.iter().map(String::as_str).collect();
-            self.point_out(&unread, &format!("ftl.gc.victim = \"{name}\""));
-        }
-        let keys = ["rate_limit_below", "rate_limit_window", "migrate_below"];
-        let unread = keys.into_iter().filter(|key| !levelling.keys.contains(key));
-        let unread: Vec<String> = unread.map(|key| format!("ftl.wear.{key}")).collect();
-        let unread: Vec<&str> = unread.iter().map(String::as_str).collect();
-        self.point_out(&unread, &format!("ftl.wear.levelling = \"{}\"", levelling.name));
-        if self.spec.ftl.wear.erase_budget.is_none() {
-            self.point_out(&["ftl.wear.warranty_years"], "no ftl.wear.erase_budget");
-        }
     }
 
     /// A log erases superblocks, and retires none.

@@ -19,8 +19,8 @@ mod surface;
 #[cfg(test)]
 mod tests;
 
-pub use options::{DISK_SECTOR_BYTES, DiskPowerSpec, DiskSpec, Numbers, Rotation, SeekCurve, SeekSpec};
-pub use seek::{SeekTable, Wrong};
+pub use options::{DISK_SECTOR_BYTES, DiskPowerSpec, DiskSpec, Numbers, Rotation};
+pub use seek::{CURVE, SeekCurve, SeekPoints, SeekSettle, SeekSpec, SeekTable, SeekTimes, Wrong};
 pub use statistics::DiskStatistics;
 pub use surface::{SectorPlace, Surface, sectors_of};
 

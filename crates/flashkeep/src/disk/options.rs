@@ -1,6 +1,6 @@
 //! `[disk]`: heads and platters instead of flash.
 
-use super::scheduler;
+use super::{SeekSpec, scheduler};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -70,55 +70,6 @@ pub struct DiskSpec {
     pub seek: SeekSpec,
     /// What it draws.
     pub power: DiskPowerSpec,
-}
-
-/// How long the arm takes, by the number of cylinders.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SeekSpec {
-    /// `three-points` (Lee and Katz, through the times to the next track, in the mean, and over all), `two-pieces`
-    /// (Ruemmler and Wilkes: a root for short distances, a line for long ones), or `table` (straight lines between
-    /// points).
-    pub curve: SeekCurve,
-    /// To the next track, to read, ms.
-    #[schemars(range(min = 0.0, max = 1e3))]
-    pub read_track_ms: f64,
-    /// In the mean over random pairs of cylinders, to read, ms.
-    #[schemars(range(min = 0.0, max = 1e3))]
-    pub read_average_ms: f64,
-    /// Over all cylinders, to read, ms.
-    #[schemars(range(min = 0.0, max = 1e3))]
-    pub read_full_ms: f64,
-    /// To the next track, to write, ms.
-    #[schemars(range(min = 0.0, max = 1e3))]
-    pub write_track_ms: f64,
-    /// In the mean over random pairs of cylinders, to write, ms.
-    #[schemars(range(min = 0.0, max = 1e3))]
-    pub write_average_ms: f64,
-    /// Over all cylinders, to write, ms.
-    #[schemars(range(min = 0.0, max = 1e3))]
-    pub write_full_ms: f64,
-    /// `two-pieces`: c1, c2, D, c3, c4 of c1 + c2 √d ms below D cylinders, and c3 + c4 d ms from there on, to read.
-    #[serde(skip_serializing_if = "Numbers::is_empty")]
-    pub pieces: Numbers,
-    /// `table`: cylinders and ms of one point after the other, to read.
-    #[serde(skip_serializing_if = "Numbers::is_empty")]
-    pub points: Numbers,
-    /// `two-pieces` and `table`: what a write takes longer to settle, ms.
-    #[schemars(range(min = 0.0, max = 1e3))]
-    pub write_settle_ms: f64,
-}
-
-/// The form of the seek curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SeekCurve {
-    /// a √(d − 1) + b (d − 1) + the time to the next track.
-    ThreePoints,
-    /// A root and a line.
-    TwoPieces,
-    /// Measured points.
-    Table,
 }
 
 /// How long the platter turns until the data are under the head.
@@ -195,23 +146,6 @@ impl Default for DiskSpec {
     }
 }
 
-impl Default for SeekSpec {
-    fn default() -> Self {
-        SeekSpec {
-            curve: SeekCurve::ThreePoints,
-            read_track_ms: 0.8,
-            read_average_ms: 8.5,
-            read_full_ms: 18.0,
-            write_track_ms: 1.0,
-            write_average_ms: 10.0,
-            write_full_ms: 18.0,
-            pieces: Numbers::default(),
-            points: Numbers::default(),
-            write_settle_ms: 0.0,
-        }
-    }
-}
-
 /// Numbers in brackets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "OneOrMore")]
@@ -231,12 +165,6 @@ impl From<OneOrMore> for Numbers {
             OneOrMore::One(number) => Numbers(vec![number]),
             OneOrMore::More(numbers) => Numbers(numbers),
         }
-    }
-}
-
-impl Numbers {
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 

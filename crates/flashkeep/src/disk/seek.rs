@@ -7,8 +7,126 @@
 //! Two pieces (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer, 1994): c1 + c2
 //! √d below D cylinders, c3 + c4 d from D on.
 
-use crate::disk::{SeekCurve, SeekSpec};
+use super::Numbers;
 use crate::kernel::Span;
+use crate::options::{self, Options, OptionsPart, Selector, SelectorValue};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+/// How long the arm takes, by the number of cylinders.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct SeekSpec {
+    /// `three-points` (Lee and Katz, through the times to the next track, in the mean, and over all), `two-pieces`
+    /// (Ruemmler and Wilkes: a root for short distances, a line for long ones), or `table` (straight lines between
+    /// points).
+    pub curve: SeekCurve,
+    /// The options of the curve.
+    #[serde(flatten)]
+    #[schemars(schema_with = "of_curves")]
+    pub options: Options,
+}
+
+impl Default for SeekSpec {
+    fn default() -> Self {
+        SeekSpec { curve: SeekCurve::ThreePoints, options: Options::default() }
+    }
+}
+
+fn of_curves(generator: &mut SchemaGenerator) -> Schema {
+    options::schema(generator, &[CURVE])
+}
+
+/// `disk.seek.curve` and the options of the curves.
+pub const CURVE: Selector = Selector {
+    key: "curve",
+    values: || {
+        let value = |name, options| SelectorValue { name, options };
+        vec![
+            value("three-points", const { &[OptionsPart::of::<SeekTimes>()] }),
+            value(
+                "two-pieces",
+                const { &[OptionsPart::of::<SeekPieces>(), OptionsPart::of::<SeekSettle>()] },
+            ),
+            value("table", const { &[OptionsPart::of::<SeekPoints>(), OptionsPart::of::<SeekSettle>()] }),
+        ]
+    },
+};
+
+/// The form of the seek curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SeekCurve {
+    /// a √(d − 1) + b (d − 1) + the time to the next track.
+    ThreePoints,
+    /// A root and a line.
+    TwoPieces,
+    /// Measured points.
+    Table,
+}
+
+/// The times of `three-points`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SeekTimes {
+    /// To the next track, to read, ms.
+    #[schemars(range(min = 0.0, max = 1e3))]
+    pub read_track_ms: f64,
+    /// In the mean over random pairs of cylinders, to read, ms.
+    #[schemars(range(min = 0.0, max = 1e3))]
+    pub read_average_ms: f64,
+    /// Over all cylinders, to read, ms.
+    #[schemars(range(min = 0.0, max = 1e3))]
+    pub read_full_ms: f64,
+    /// To the next track, to write, ms.
+    #[schemars(range(min = 0.0, max = 1e3))]
+    pub write_track_ms: f64,
+    /// In the mean over random pairs of cylinders, to write, ms.
+    #[schemars(range(min = 0.0, max = 1e3))]
+    pub write_average_ms: f64,
+    /// Over all cylinders, to write, ms.
+    #[schemars(range(min = 0.0, max = 1e3))]
+    pub write_full_ms: f64,
+}
+
+impl Default for SeekTimes {
+    fn default() -> Self {
+        SeekTimes {
+            read_track_ms: 0.8,
+            read_average_ms: 8.5,
+            read_full_ms: 18.0,
+            write_track_ms: 1.0,
+            write_average_ms: 10.0,
+            write_full_ms: 18.0,
+        }
+    }
+}
+
+/// The pieces of `two-pieces`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct SeekPieces {
+    /// `two-pieces`: c1, c2, D, c3, c4 of c1 + c2 √d ms below D cylinders, and c3 + c4 d ms from there on, to read.
+    pub pieces: Numbers,
+}
+
+/// The points of `table`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SeekPoints {
+    /// `table`: cylinders and ms of one point after the other, to read.
+    pub points: Numbers,
+}
+
+/// Writes of curves that are given for reads.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SeekSettle {
+    /// `two-pieces` and `table`: what a write takes longer to settle, ms.
+    #[schemars(range(min = 0.0, max = 1e3))]
+    pub write_settle_ms: f64,
+}
 
 /// Times by distance, ns.
 #[derive(Clone, Debug)]
@@ -26,9 +144,10 @@ impl SeekTable {
     /// # Errors
     /// A curve that does not exist, or falls.
     pub fn new(seek: &SeekSpec, cylinders: u32) -> Result<Self, Wrong> {
-        let settle = seek.write_settle_ms;
+        let SeekSettle { write_settle_ms: settle } = seek.options.read();
         match seek.curve {
             SeekCurve::ThreePoints => {
+                let seek: SeekTimes = seek.options.read();
                 let reads = (seek.read_track_ms, seek.read_average_ms, seek.read_full_ms);
                 let writes = (seek.write_track_ms, seek.write_average_ms, seek.write_full_ms);
                 let [read, write] =
@@ -37,12 +156,14 @@ impl SeekTable {
                 Ok(SeekTable { read: table(cylinders, read?), write: table(cylinders, write?) })
             }
             SeekCurve::TwoPieces => {
-                let curve = two_pieces(&seek.pieces.0)?;
+                let SeekPieces { pieces } = seek.options.read();
+                let curve = two_pieces(&pieces.0)?;
                 let write = table(cylinders, |distance| curve(distance) + settle);
                 Ok(SeekTable { read: table(cylinders, curve), write })
             }
             SeekCurve::Table => {
-                let curve = points(&seek.points.0)?;
+                let given: SeekPoints = seek.options.read();
+                let curve = points(&given.points.0)?;
                 let write = table(cylinders, |distance| curve(distance) + settle);
                 Ok(SeekTable { read: table(cylinders, curve), write })
             }

@@ -1,11 +1,13 @@
 //! `flash.commands`: advanced commands of the chips.
 
-use schemars::JsonSchema;
+use crate::options::{self, Options, OptionsPart, Selector, SelectorValue};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 /// Advanced commands, beyond read, program and erase of one page or block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct CommandsSpec {
     /// Multi-plane commands, on pages of the same number in several planes of a die, and for erases: `off`, `match`
     /// (planes whose next pages have the same number), `skip` (a plane that lags leaves pages out until its next page
@@ -15,6 +17,26 @@ pub struct CommandsSpec {
     pub cache_program: bool,
     /// Cache read: a unit reads its next page while the data of the one before cross the channel.
     pub cache_read: bool,
+    /// The options of these commands.
+    #[serde(flatten)]
+    #[schemars(schema_with = "of_commands")]
+    pub options: Options,
+}
+
+fn of_commands(generator: &mut SchemaGenerator) -> Schema {
+    options::schema(generator, &[COMMANDS])
+}
+
+/// The keys that turn commands on ([`CommandsSpec::are_used`]), and their options.
+pub const COMMANDS: Selector = Selector {
+    key: "multi_plane",
+    values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<RegisterOptions>()] } }],
+};
+
+/// The speed of registers.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RegisterOptions {
     /// Time between the transfers of a multi-plane program (tDBSY), and until a cache register is emptied or filled,
     /// ns.
     #[schemars(range(min = 0.0, max = 1e6))]
@@ -47,7 +69,7 @@ impl Default for CommandsSpec {
             multi_plane: MultiPlane::Off,
             cache_program: false,
             cache_read: false,
-            register_ns: 0.0,
+            options: Options::default(),
         }
     }
 }

@@ -13,7 +13,7 @@ pub mod scheduler;
 mod timing;
 
 pub use array::FlashArray;
-pub use commands::{CommandsSpec, MultiPlane};
+pub use commands::{COMMANDS, CommandsSpec, MultiPlane, RegisterOptions};
 pub use cost::{FlashOp, OpKind, OpPhases, Round, Target};
 pub use energy::{FlashEnergySpec, nanowatts};
 pub use geometry::{Domain, Geometry, PlaneId, PlanePlace, Ppn, UnitId};

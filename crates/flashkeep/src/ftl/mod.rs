@@ -15,4 +15,7 @@ pub use allocation::Allocation;
 pub use blocks::{Blocks, Plane};
 pub use look::PlaneBlocks;
 pub use map::{MapEntry, Maps};
-pub use options::{AgeingSpec, Copyback, GcRun, GcSpec, InFlight, MapMemory, PlaneChoice, Pool, WearSpec};
+pub use options::{
+    AgeingSpec, BUDGET, Copyback, GatherOptions, GcRun, GcSpec, InFlight, MAP_MEMORY, MapMemory,
+    MapWriteOptions, PlaneChoice, Pool, SHARED_PAGES, WarrantyOptions, WearSpec,
+};

@@ -2,12 +2,14 @@
 
 use super::ageing;
 use crate::blocks::{victim, wear};
-use schemars::JsonSchema;
+use crate::options::{self, Options, OptionsPart, Selector, SelectorValue};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 /// Garbage collection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct GcSpec {
     /// The victim policy.
     #[schemars(extend("enum" = victim::names()))]
@@ -30,17 +32,20 @@ pub struct GcSpec {
     pub copyback: Copyback,
     /// Whether moved pages go to an open block of their own.
     pub separate: bool,
-    /// With `victim = "d-choices"`: the number of blocks drawn, of which the best is reclaimed.
-    #[schemars(range(min = 1, max = 65_536))]
-    pub choices: u32,
-    /// With `victim = "windowed-greedy"`: the number of oldest blocks that are considered.
-    #[schemars(range(min = 1, max = 16_777_216))]
-    pub window: u32,
+    /// The options of the victim policy.
+    #[serde(flatten)]
+    #[schemars(schema_with = "of_victims")]
+    pub options: Options,
+}
+
+fn of_victims(generator: &mut SchemaGenerator) -> Schema {
+    options::schema(generator, &[victim::SELECTOR])
 }
 
 /// Wear leveling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct WearSpec {
     /// The erase budget of a block: after this many erases it is retired. Default: blocks never wear out.
     #[schemars(range(min = 1, max = 1_000_000_000))]
@@ -49,35 +54,55 @@ pub struct WearSpec {
     /// mean erase count.
     #[schemars(extend("enum" = wear::names()))]
     pub levelling: String,
-    /// `rate-limit`: a block with less than this share of its plane's average remaining life is reclaimed less often.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
-    pub rate_limit_below: f64,
-    /// `rate-limit`: the width of the range below that in which the probability falls from 1 to 0.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
-    pub rate_limit_window: f64,
-    /// `migration`: a block with less than this share of its plane's average remaining life gets the coldest data.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
-    pub migrate_below: f64,
+    /// The options of the policy, and of lifetimes.
+    #[serde(flatten)]
+    #[schemars(schema_with = "of_wear")]
+    pub options: Options,
+}
+
+fn of_wear(generator: &mut SchemaGenerator) -> Schema {
+    options::schema(generator, &[wear::SELECTOR, BUDGET])
+}
+
+/// `ftl.wear.erase_budget` and its options.
+pub const BUDGET: Selector = Selector {
+    key: "erase_budget",
+    values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<WarrantyOptions>()] } }],
+};
+
+/// How lifetimes are reported.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WarrantyOptions {
     /// The warranty, in years, for which drive writes per day (DWPD) are reported.
     #[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0.0))]
     pub warranty_years: f64,
 }
 
+impl Default for WarrantyOptions {
+    fn default() -> Self {
+        WarrantyOptions { warranty_years: 5.0 }
+    }
+}
+
 /// Flash that has been used before time 0, by construction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct AgeingSpec {
     /// The model of aged blocks: `none` (the flash is new), `basic` (every block is written in part, all pages
     /// invalid), `approach1` (blocks are written in full, all pages invalid), `approach2` (the same, with a random part
     /// of each block valid).
     #[schemars(extend("enum" = ageing::names()))]
     pub model: String,
-    /// The share of each plane's pages that have been written.
-    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
-    pub aged_ratio: f64,
-    /// With `approach2`: the mean share of valid pages in full blocks.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub valid_ratio: f64,
+    /// The options of the model.
+    #[serde(flatten)]
+    #[schemars(schema_with = "of_models")]
+    pub options: Options,
+}
+
+fn of_models(generator: &mut SchemaGenerator) -> Schema {
+    options::schema(generator, &[ageing::SELECTOR])
 }
 
 /// Planes that share an open block, erased blocks and victims.
@@ -142,6 +167,43 @@ pub enum MapMemory {
     Mram,
 }
 
+/// `ftl.map_memory` and the options of the memories.
+pub const MAP_MEMORY: Selector = Selector {
+    key: "map_memory",
+    values: || {
+        let value = |name, options| SelectorValue { name, options };
+        vec![value("dram", &[]), value("pcm", NON_VOLATILE), value("mram", NON_VOLATILE)]
+    },
+};
+
+/// Volatile memory is written while the channel is in use, so that takes no time.
+const NON_VOLATILE: &[OptionsPart] = &[OptionsPart::of::<MapWriteOptions>()];
+
+/// The speed of a non-volatile memory.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MapWriteOptions {
+    /// Time of a write to a map in `pcm` or `mram`, which follows each program and precedes its acknowledgement.
+    /// Default: the published time of the memory.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub map_write_us: Option<f64>,
+}
+
+/// `ftl.logical_page_kib` and the options of logical pages that share a flash page.
+pub const SHARED_PAGES: Selector = Selector {
+    key: "logical_page_kib",
+    values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<GatherOptions>()] } }],
+};
+
+/// How logical pages wait for others to share their flash page.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct GatherOptions {
+    /// The longest time that a page waits for others to share its flash page, µs; 0: it does not wait.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub gather_us: f64,
+}
+
 /// How a page in flight to flash is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -172,27 +234,19 @@ impl Default for GcSpec {
             background: true,
             copyback: Copyback::Off,
             separate: false,
-            choices: 10,
-            window: 64,
+            options: Options::default(),
         }
     }
 }
 
 impl Default for WearSpec {
     fn default() -> Self {
-        WearSpec {
-            erase_budget: None,
-            levelling: "none".into(),
-            rate_limit_below: 0.8,
-            rate_limit_window: 0.8,
-            migrate_below: 0.85,
-            warranty_years: 5.0,
-        }
+        WearSpec { erase_budget: None, levelling: "none".into(), options: Options::default() }
     }
 }
 
 impl Default for AgeingSpec {
     fn default() -> Self {
-        AgeingSpec { model: "none".into(), aged_ratio: 0.7, valid_ratio: 0.0 }
+        AgeingSpec { model: "none".into(), options: Options::default() }
     }
 }

@@ -24,8 +24,9 @@ use super::base::{Base, NONE};
 use super::damage::Seat;
 use super::remains::{SurvivingBlocks, go_together};
 use super::work::BlockPlanBuilder;
-use super::{BackendKind, LEAF, Mapping, MappingEntry, MappingOptions};
+use super::{BackendKind, LEAF, LogBlocks, Mapping, MappingEntry, MappingOptions};
 use crate::engine::{Change, Command, Page, Plan, PlanVerdict, Verb, View};
+use crate::options::OptionsPart;
 use std::collections::VecDeque;
 
 pub(super) const ENTRY: MappingEntry = MappingEntry {
@@ -35,6 +36,7 @@ pub(super) const ENTRY: MappingEntry = MappingEntry {
     below: BackendKind::Blocks,
     least_spare: (2, "one being replaced, one to continue with"),
     own_victim: None,
+    options: &[OptionsPart::of::<LogBlocks>()],
     build: |options| Some(Mapping::Block(BlockMap::new(options))),
 };
 

@@ -38,6 +38,9 @@ use crate::engine::{
 };
 use crate::engine::{Verb, View, Why};
 use crate::kernel::Bits;
+use crate::options::OptionsPart;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 pub(super) const ENTRY: MappingEntry = MappingEntry {
@@ -47,8 +50,35 @@ pub(super) const ENTRY: MappingEntry = MappingEntry {
     below: BackendKind::Mapped,
     least_spare: (0, ""),
     own_victim: None,
+    options: &[OptionsPart::of::<DftlOptions>()],
     build: |options| Some(Mapping::Dftl(Dftl::new(options))),
 };
+
+/// The cache of the map.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DftlOptions {
+    /// Size of the cache of `dftl`, KiB for each member: 8 bytes per entry.
+    #[schemars(range(min = 0.03125, max = 16_777_216.0))]
+    pub cache_kib: f64,
+}
+
+impl Default for DftlOptions {
+    fn default() -> Self {
+        DftlOptions { cache_kib: 64.0 }
+    }
+}
+
+impl DftlOptions {
+    /// The number of entries in the cache.
+    #[must_use]
+    pub fn entries(&self) -> u32 {
+        (self.cache_kib * 1024.0 / CACHED_ENTRY_BYTES) as u32
+    }
+}
+
+/// Bytes of an entry in the cache: a page and its place.
+const CACHED_ENTRY_BYTES: f64 = 8.0;
 
 /// Bytes of an entry in a translation page.
 const ENTRY_BYTES: u64 = 4;

@@ -26,9 +26,10 @@
 use super::base::{Base, NONE};
 use super::damage::Seat;
 use super::work::BlockPlanBuilder;
-use super::{BackendKind, LEAF, Mapping, MappingEntry, MappingOptions};
+use super::{BackendKind, LEAF, LogBlocks, Mapping, MappingEntry, MappingOptions};
 use crate::blocks::{Chooser, EraseUnits, Policies};
 use crate::engine::{Command, Plan, PlanVerdict, Verb, View};
+use crate::options::OptionsPart;
 use std::collections::VecDeque;
 
 mod failures;
@@ -41,6 +42,7 @@ pub(super) const ENTRY: MappingEntry = MappingEntry {
     below: BackendKind::Blocks,
     least_spare: (4, "two logs, one for sequential writes, one to merge into"),
     own_victim: Some("fifo"),
+    options: &[OptionsPart::of::<LogBlocks>()],
     build: |options| Some(Mapping::Hybrid(Box::new(Hybrid::new(options)))),
 };
 

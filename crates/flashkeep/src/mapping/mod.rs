@@ -16,6 +16,7 @@ use crate::blocks::Policies;
 use crate::engine::{
     Change, Command, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Scheme, Step, Verb, View, Why,
 };
+use crate::options::{OptionsPart, Selector, SelectorValue};
 
 mod base;
 mod block;
@@ -28,7 +29,7 @@ mod remains;
 mod work;
 
 pub use block::BlockMap;
-pub use dftl::{Dftl, translation_pages};
+pub use dftl::{Dftl, DftlOptions, translation_pages};
 pub use hybrid::Hybrid;
 
 /// The parameters from which a map is built.
@@ -82,9 +83,27 @@ pub struct MappingEntry {
     pub least_spare: (u32, &'static str),
     /// The default victim policy, if the map lets policies choose log blocks.
     pub own_victim: Option<&'static str>,
+    /// Its options in `[ftl]`.
+    pub options: &'static [OptionsPart],
     /// Builds it; none if it needs no node.
     pub build: fn(&MappingOptions) -> Option<Mapping>,
 }
+
+/// The log blocks of a map of blocks.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct LogBlocks {
+    /// The number of blocks of each plane that `hybrid` uses as log blocks, or `block` as replacement blocks. Default:
+    /// all that are not needed otherwise.
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub log_blocks: Option<u32>,
+}
+
+/// `ftl.map` and the options of the maps.
+pub const SELECTOR: Selector = Selector {
+    key: "map",
+    values: || MAPS.iter().map(|map| SelectorValue { name: map.name, options: map.options }).collect(),
+};
 
 /// The table of mappings.
 pub const MAPS: &[MappingEntry] = &[page::ENTRY, dftl::ENTRY, block::ENTRY, hybrid::ENTRY];

@@ -17,5 +17,6 @@ pub(super) const ENTRY: MappingEntry = MappingEntry {
     below: BackendKind::Itself,
     least_spare: (0, ""),
     own_victim: None,
+    options: &[],
     build: |_| None,
 };

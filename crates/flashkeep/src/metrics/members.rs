@@ -125,7 +125,7 @@ impl MemberActivity<'_> {
             refused_requests: None,
             end: (self.end, given * self.drive.page_bytes()),
             capacity: self.drive.capacity_bytes(),
-            warranty_years: wear.warranty_years,
+            warranty_years: self.drive.warranty_years(),
         };
         let since = |at: usize| -> Vec<Span> {
             let before = self.before.busy[at].iter().copied().chain(std::iter::repeat(Span::ZERO));

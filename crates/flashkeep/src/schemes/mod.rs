@@ -11,6 +11,7 @@ use crate::blocks::Policies;
 use crate::figures::{self, FigureShape};
 use crate::kernel::head_comment;
 use crate::mapping::Mapping;
+use crate::options::{OptionsPart, WrongOption};
 use schemars::SchemaGenerator;
 use serde_json::Value;
 
@@ -56,7 +57,7 @@ pub use mirror::{Mirror, MirrorAcknowledge, ReadPolicy};
 pub use none::Plain;
 pub use options::{
     DiskLog, Extents, Groups, Idle, Incomplete, Incompletes, Inside, NvramOptions, NvramPrice, OldVersions,
-    OptionsPart, Rebuilds, RedundancySpec, Striping, Sums,
+    Rebuilds, RedundancySpec, Striping, Sums,
 };
 pub use parity::{Fixed, Parity, ParityLayout, Rotated, Split, Weighted};
 pub use ppc::Ppc;
@@ -169,15 +170,6 @@ pub struct MemberTerms {
     pub drive: bool,
     /// Its own cost and life, if a formula applies.
     pub terms: Option<Terms>,
-}
-
-/// An option that contradicts the others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrongOption {
-    /// Its key: `redundancy.KEY`.
-    pub key: &'static str,
-    /// The value found, and the values accepted.
-    pub message: String,
 }
 
 /// The parameters with which the conformance suite tries a scheme.
@@ -324,9 +316,7 @@ impl SchemeEntry {
     /// The keys of its options, over drives or inside one.
     #[must_use]
     pub fn keys(&self, over_drives: bool) -> Vec<String> {
-        let mut generator = SchemaGenerator::default();
-        let keys = self.parts(over_drives).into_iter().flat_map(|part| part.properties(&mut generator));
-        keys.map(|(key, _)| key).collect()
+        self.parts(over_drives).into_iter().flat_map(OptionsPart::keys).collect()
     }
 
     /// The first example of each option that has examples: values with short delays and small logs.

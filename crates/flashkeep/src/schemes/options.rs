@@ -6,22 +6,37 @@
 
 use super::{SCHEMES, names};
 use crate::flash::Across;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use crate::options::{self, Options, OptionsPart, Selector, SelectorValue};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use std::any::TypeId;
-use std::borrow::Cow;
+use serde_json::Value;
 
 /// The redundancy of a drive or an array: the scheme and its options.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct RedundancySpec {
-    /// A scheme's name.
+    /// A scheme's name, as `flashkeep schemes` lists them.
+    #[schemars(extend("enum" = names()))]
     pub scheme: String,
     #[serde(flatten)]
-    options: Value,
+    #[schemars(schema_with = "of_schemes")]
+    options: Options,
 }
+
+fn of_schemes(generator: &mut SchemaGenerator) -> Schema {
+    options::schema(generator, &[SELECTOR])
+}
+
+/// `redundancy.scheme` and the options of the schemes.
+const SELECTOR: Selector = Selector {
+    key: "scheme",
+    values: || {
+        let values = SCHEMES.iter().map(|entry| SelectorValue { name: entry.name, options: entry.options });
+        values.collect()
+    },
+};
 
 impl Default for RedundancySpec {
     fn default() -> Self {
@@ -33,31 +48,23 @@ impl RedundancySpec {
     /// A scheme with default options.
     #[must_use]
     pub fn of(scheme: &str) -> Self {
-        RedundancySpec { scheme: scheme.into(), options: Value::Object(Map::new()) }
+        RedundancySpec { scheme: scheme.into(), options: Options::default() }
     }
 
-    /// Reads a part of the options, with defaults for missing ones.
-    ///
-    /// # Panics
-    /// If a value does not fit its key, which the readers of drive files check.
+    /// Reads a part of the options: [`Options::read`].
     #[must_use]
     pub fn read<T: DeserializeOwned>(&self) -> T {
-        T::deserialize(&self.options).expect("values fit their keys")
+        self.options.read()
     }
 
     /// Sets an option.
-    ///
-    /// # Panics
-    /// Never: values of options can be written as JSON.
     pub fn set(&mut self, key: &str, value: impl Serialize) {
-        self.options[key] = serde_json::to_value(value).expect("an option");
+        self.options.set(key, value);
     }
 
     /// Removes an option, so that its default applies.
     pub fn remove(&mut self, key: &str) {
-        if let Some(options) = self.options.as_object_mut() {
-            options.remove(key);
-        }
+        self.options.remove(key);
     }
 
     /// The same, for a row of them.
@@ -69,89 +76,12 @@ impl RedundancySpec {
 
     /// The options that are set, by key.
     pub fn given(&self) -> impl Iterator<Item = (&String, &Value)> {
-        self.options.as_object().into_iter().flatten()
+        self.options.given()
     }
 
     /// Replaces all options by those of these parts, with defaults for missing ones.
     pub(super) fn keep(&mut self, parts: &[&OptionsPart]) {
-        let values = parts.iter().flat_map(|part| (part.values)(&self.options));
-        self.options = Value::Object(values.collect());
-    }
-}
-
-impl JsonSchema for RedundancySpec {
-    fn schema_name() -> Cow<'static, str> {
-        "RedundancySpec".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let scheme = json_schema!({
-            "description": "A scheme's name, as `flashkeep schemes` lists them.",
-            "type": "string",
-            "enum": names(),
-            "default": "none",
-        });
-        let mut properties = Map::new();
-        properties.insert("scheme".into(), scheme.to_value());
-        let mut known = Vec::new();
-        for part in SCHEMES.iter().flat_map(|entry| entry.options) {
-            // Several schemes have the same part.
-            if known.contains(&(part.id)()) {
-                continue;
-            }
-            known.push((part.id)());
-            let same = |other: &OptionsPart| (other.id)() == (part.id)();
-            let schemes: Vec<_> = SCHEMES.iter().filter(|entry| entry.options.iter().any(same)).collect();
-            let schemes: Value = schemes.into_iter().map(|entry| entry.name).collect();
-            for (key, mut schema) in part.properties(generator) {
-                schema["x-schemes"] = schemes.clone();
-                properties.entry(key).or_insert(schema);
-            }
-        }
-        json_schema!({
-            "description": "The redundancy of a drive or an array.",
-            "type": "object",
-            "properties": properties,
-            "additionalProperties": false,
-        })
-    }
-}
-
-/// A part of a scheme's options: the keys of a struct.
-#[derive(Clone, Copy)]
-pub struct OptionsPart {
-    id: fn() -> TypeId,
-    schema: fn(&mut SchemaGenerator) -> Schema,
-    /// Its values among all options, with defaults for missing ones.
-    values: fn(&Value) -> Map<String, Value>,
-}
-
-impl OptionsPart {
-    /// The part that this struct is.
-    pub(super) const fn of<T: JsonSchema + Serialize + DeserializeOwned + 'static>() -> OptionsPart {
-        OptionsPart { id: TypeId::of::<T>, schema: T::json_schema, values: values::<T> }
-    }
-
-    /// Whether it is the part of that struct.
-    pub(super) fn is<T: 'static>(&self) -> bool {
-        (self.id)() == TypeId::of::<T>()
-    }
-
-    /// The schema of each of its keys.
-    pub(super) fn properties(&self, generator: &mut SchemaGenerator) -> Map<String, Value> {
-        let schema = (self.schema)(generator).to_value();
-        schema["properties"].as_object().cloned().unwrap_or_default()
-    }
-}
-
-fn values<T: Serialize + DeserializeOwned>(given: &Value) -> Map<String, Value> {
-    let part = T::deserialize(given).expect("values fit their keys");
-    match serde_json::to_value(part) {
-        Ok(Value::Object(mut values)) => {
-            values.retain(|_, value| !value.is_null());
-            values
-        }
-        _ => Map::new(),
+        self.options.keep(parts);
     }
 }
 
@@ -321,7 +251,6 @@ impl Default for NvramOptions {
 #[serde(default)]
 pub struct NvramPrice {
     /// Price of a GB (10⁹ bytes) of that memory, USD.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub nvram_price_per_gb: Option<f64>,
 }

@@ -161,7 +161,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             message: format!(
                 "{}: {left} valid pages cannot be assigned to host pages that the workload does not read \
                  and that may be placed there; set a lower ratio",
-                self.resolved.spec.ageing.valid_ratio
+                self.resolved.valid_ratio()
             ),
         }))
     }

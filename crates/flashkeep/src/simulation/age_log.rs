@@ -80,19 +80,19 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// How the superblocks are aged, one of which is always kept empty for GC; none if the flash is new.
     fn wish_of_log(&self, all: bool) -> Option<(Model, Wish)> {
         let model = self.resolved.ageing_model()?;
-        let keys = &self.resolved.spec.ageing;
+        let aged_ratio = self.resolved.aged_ratio();
         let log = self.device.engine.scheme(NodeId::ROOT)?.log()?;
         let (superblocks, rows, row) = log.new_superblocks();
         let pages = rows * row;
-        let written = (f64::from(superblocks - 1) * f64::from(pages) * keys.aged_ratio) as u32;
+        let written = (f64::from(superblocks - 1) * f64::from(pages) * aged_ratio) as u32;
         let full = u64::from(written / pages * pages).max(1);
         let valid_ppm = match all {
             true => (u64::from(self.device.buffer.pages().len()) * 1_000_000 / full).min(1_000_000) as u32,
-            false if model.leaves_valid => (keys.valid_ratio * 1e6).round() as u32,
+            false if model.leaves_valid => (self.resolved.valid_ratio() * 1e6).round() as u32,
             false => 0,
         };
         // A superblock that is written in part ends with a whole row.
-        let written_each = (f64::from(rows) * keys.aged_ratio).ceil() as u32 * row;
+        let written_each = (f64::from(rows) * aged_ratio).ceil() as u32 * row;
         Some((model, Wish { pages, written, written_each, valid_ppm }))
     }
 

@@ -277,7 +277,7 @@ fn memory(drive: &Resolved) -> Span {
 /// The pages of a stripe, if the drive's write cache evicts stripes.
 pub(super) fn evicted_together(drive: &Resolved, scheme: &Any) -> Option<u32> {
     let grain = scheme.grain();
-    (drive.spec.buffer.evict == Evict::Stripe && grain < u32::MAX).then_some(grain)
+    (drive.evicts() == Evict::Stripe && grain < u32::MAX).then_some(grain)
 }
 
 /// A backend, behind its port if it has one.
@@ -313,7 +313,7 @@ fn mapping_options(drive: &Resolved, seed: u64) -> mapping::MappingOptions {
         planes: (drive.pooled_planes() / u64::from(drive.parts())) as u32,
         blocks: drive.pooled_flash().blocks_per_plane,
         block_pages: drive.block_pages(),
-        log_blocks: drive.spec.ftl.log_blocks,
+        log_blocks: drive.log_blocks(),
         policies: drive.policies(),
         seed,
     }

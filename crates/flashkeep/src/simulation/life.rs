@@ -183,7 +183,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 .shut
                 .map_or((self.clock.last, self.accounts.facts.bytes[1]), |(mark, _)| mark),
             capacity: self.resolved.capacity_bytes(),
-            warranty_years: wear.warranty_years,
+            warranty_years: self.resolved.warranty_years(),
         }
     }
 }

@@ -19,9 +19,9 @@ pub(super) const POLICY: Victim = Victim {
     name: "cost-benefit",
     summary: "the block with the largest age · (1 − u) / 2u, where u is its share of valid pages",
     source: include_str!("cost_benefit.rs"),
-    keys: &[],
     pick: pick::<u16>,
     pick_wide: pick::<u32>,
+    ..Victim::BASE
 };
 
 fn pick<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {

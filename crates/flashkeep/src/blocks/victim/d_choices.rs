@@ -9,13 +9,32 @@
 //! systems", SIGMETRICS 2013.
 
 use super::{Victim, random};
+use crate::options::OptionsPart;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The best of a few.
 pub(super) const POLICY: Victim = Victim {
     name: "d-choices",
     summary: "of ftl.gc.choices random blocks, the one with the fewest valid pages",
     source: include_str!("d_choices.rs"),
-    keys: &["choices"],
-    pick: |candidates| random::best_of(candidates, candidates.tuning.choices),
-    pick_wide: |candidates| random::best_of(candidates, candidates.tuning.choices),
+    options: &[OptionsPart::of::<DChoicesOptions>()],
+    considers: |options| options.read::<DChoicesOptions>().choices,
+    pick: |candidates| random::best_of(candidates, candidates.considered),
+    pick_wide: |candidates| random::best_of(candidates, candidates.considered),
 };
+
+/// The number of choices.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+struct DChoicesOptions {
+    /// With `victim = "d-choices"`: the number of blocks drawn, of which the best is reclaimed.
+    #[schemars(range(min = 1, max = 65_536))]
+    choices: u32,
+}
+
+impl Default for DChoicesOptions {
+    fn default() -> Self {
+        DChoicesOptions { choices: 10 }
+    }
+}

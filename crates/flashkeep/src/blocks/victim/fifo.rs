@@ -15,9 +15,9 @@ pub(super) const POLICY: Victim = Victim {
     name: "fifo",
     summary: "the block closed longest ago",
     source: include_str!("fifo.rs"),
-    keys: &[],
     pick: pick::<u16>,
     pick_wide: pick::<u32>,
+    ..Victim::BASE
 };
 
 fn pick<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {

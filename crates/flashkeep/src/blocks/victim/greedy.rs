@@ -15,9 +15,9 @@ pub(super) const POLICY: Victim = Victim {
     name: "greedy",
     summary: "the block with the fewest valid pages, lowest number first",
     source: include_str!("greedy.rs"),
-    keys: &[],
     pick: pick::<u16>,
     pick_wide: pick::<u32>,
+    ..Victim::BASE
 };
 
 /// The number of blocks compared together; their least count is found without a branch.

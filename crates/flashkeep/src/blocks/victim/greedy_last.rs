@@ -14,9 +14,9 @@ pub(super) const POLICY: Victim = Victim {
     name: "greedy-last",
     summary: "the block with the fewest valid pages, highest number first",
     source: include_str!("greedy_last.rs"),
-    keys: &[],
     pick: pick::<u16>,
     pick_wide: pick::<u32>,
+    ..Victim::BASE
 };
 
 fn pick<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {

@@ -2,6 +2,7 @@
 
 use super::Draws;
 use super::units::Score;
+use crate::options::{Options, OptionsPart, Selector, SelectorValue};
 
 mod cost_benefit;
 mod d_choices;
@@ -26,17 +27,8 @@ pub struct Candidates<'a, S> {
     pub first: u32,
     /// The random numbers of this decision.
     pub draws: Draws,
-    /// The options of a drive file.
-    pub tuning: Tuning,
-}
-
-/// Options of policies.
-#[derive(Clone, Copy, Debug)]
-pub struct Tuning {
-    /// `ftl.gc.choices`: candidates that `d-choices` draws.
-    pub choices: u32,
-    /// `ftl.gc.window`: blocks that `windowed-greedy` looks at.
-    pub window: u32,
+    /// The number of units that the policy considers, from its options.
+    pub considered: u32,
 }
 
 /// A victim policy.
@@ -48,12 +40,27 @@ pub struct Victim {
     pub summary: &'static str,
     /// Its file, whose doc comment is its manual page.
     pub source: &'static str,
-    /// Keys of `[ftl.gc]` that it reads.
-    pub keys: &'static [&'static str],
+    /// Its options in `[ftl.gc]`.
+    pub options: &'static [OptionsPart],
+    /// The number of units that it considers with these options; 0 if it has none.
+    pub considers: fn(&Options) -> u32,
     /// The unit to reclaim; none if that would gain nothing.
     pub pick: fn(&Candidates<'_, u16>) -> Option<u32>,
     /// The same for units with more pages.
     pub pick_wide: fn(&Candidates<'_, u32>) -> Option<u32>,
+}
+
+impl Victim {
+    /// The defaults.
+    const BASE: Victim = Victim {
+        name: "",
+        summary: "",
+        source: "",
+        options: &[],
+        considers: |_| 0,
+        pick: |_| None,
+        pick_wide: |_| None,
+    };
 }
 
 impl std::fmt::Debug for Victim {
@@ -73,6 +80,16 @@ pub const VICTIMS: [Victim; 8] = [
     rga::POLICY,
     windowed_greedy::POLICY,
 ];
+
+/// `ftl.gc.victim` and the options of the policies.
+pub const SELECTOR: Selector = Selector {
+    key: "victim",
+    values: || {
+        let values =
+            VICTIMS.iter().map(|policy| SelectorValue { name: policy.name, options: policy.options });
+        values.collect()
+    },
+};
 
 /// What `ftl.gc.victim` may be.
 #[must_use]

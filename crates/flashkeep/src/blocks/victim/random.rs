@@ -19,9 +19,9 @@ pub(super) const POLICY: Victim = Victim {
     name: "random",
     summary: "a random closed block with an invalid page (MQSim: RANDOM_P)",
     source: include_str!("random.rs"),
-    keys: &[],
     pick: |candidates| nth(candidates, 0),
     pick_wide: |candidates| nth(candidates, 0),
+    ..Victim::BASE
 };
 
 /// The `n`th block drawn.

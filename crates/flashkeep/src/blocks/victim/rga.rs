@@ -16,9 +16,9 @@ pub(super) const POLICY: Victim = Victim {
     name: "rga",
     summary: "of log2(blocks of a plane) random blocks, the one with the fewest valid pages (MQSim: RGA)",
     source: include_str!("rga.rs"),
-    keys: &[],
     pick: best,
     pick_wide: best,
+    ..Victim::BASE
 };
 
 fn best<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {

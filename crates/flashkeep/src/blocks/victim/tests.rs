@@ -6,9 +6,8 @@ use proptest::prelude::*;
 const FREE: u16 = 0xFFFF;
 
 fn candidates<'a>(valid: &'a [u16], closed_at: &'a [u32], turn: u64) -> Candidates<'a, u16> {
-    let tuning = Tuning { choices: 3, window: 3 };
     let draws = Draws::stream(1, "test").turn(turn);
-    Candidates { valid, closed_at, closings: 100, pages: 8, first: 0, draws, tuning }
+    Candidates { valid, closed_at, closings: 100, pages: 8, first: 0, draws, considered: 3 }
 }
 
 fn pick(name: &str, candidates: &Candidates<'_, u16>) -> Option<u32> {
@@ -27,9 +26,9 @@ fn each_policy_takes_what_it_says() {
     assert_eq!(pick("cost-benefit", &these), Some(3));
     // The window holds blocks 1, 2 and 3, the full one too.
     assert_eq!(pick("windowed-greedy", &these), Some(3));
-    let narrow = Candidates { tuning: Tuning { window: 2, ..these.tuning }, ..these };
+    let narrow = Candidates { considered: 2, ..these };
     assert_eq!(pick("windowed-greedy", &narrow), Some(2));
-    let only_full = Candidates { tuning: Tuning { window: 1, ..narrow.tuning }, ..narrow };
+    let only_full = Candidates { considered: 1, ..narrow };
     assert_eq!(pick("windowed-greedy", &only_full), Some(2), "beyond a window without gain");
 }
 

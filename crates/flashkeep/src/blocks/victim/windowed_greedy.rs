@@ -11,16 +11,35 @@
 //! drives", SYSTOR 2009.
 
 use super::{Candidates, Score, Victim};
+use crate::options::OptionsPart;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Greedy among the oldest.
 pub(super) const POLICY: Victim = Victim {
     name: "windowed-greedy",
     summary: "of the ftl.gc.window blocks closed longest ago, the one with the fewest valid pages",
     source: include_str!("windowed_greedy.rs"),
-    keys: &["window"],
+    options: &[OptionsPart::of::<WindowOptions>()],
+    considers: |options| options.read::<WindowOptions>().window,
     pick: pick::<u16>,
     pick_wide: pick::<u32>,
 };
+
+/// The size of the window.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+struct WindowOptions {
+    /// With `victim = "windowed-greedy"`: the number of oldest blocks that are considered.
+    #[schemars(range(min = 1, max = 16_777_216))]
+    window: u32,
+}
+
+impl Default for WindowOptions {
+    fn default() -> Self {
+        WindowOptions { window: 64 }
+    }
+}
 
 fn pick<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {
     let last = end_of_window(candidates);
@@ -47,7 +66,7 @@ fn end_of_window<S: Score>(candidates: &Candidates<'_, S>) -> u32 {
     let (mut low, mut high) = (0, candidates.closings);
     while low < high {
         let middle = low + (high - low) / 2;
-        if older(middle) < candidates.tuning.window { low = middle + 1 } else { high = middle }
+        if older(middle) < candidates.considered { low = middle + 1 } else { high = middle }
     }
     low
 }

@@ -12,16 +12,35 @@
 //! however worn, and its pages keep their numbers; here they are written consecutively.
 
 use super::{Levelling, Wear, WearVerdict};
+use crate::options::OptionsPart;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Cold data into worn blocks.
 pub(super) const POLICY: Levelling = Levelling {
     name: "migration",
     summary: "the coldest data move into a reclaimed worn block",
     source: include_str!("migration.rs"),
-    keys: &["migrate_below"],
+    options: &[OptionsPart::of::<MigrationOptions>()],
     migrates: true,
     judge: |wear| migrate(wear).unwrap_or(WearVerdict::Take),
+    ..Levelling::BASE
 };
+
+/// When data are moved.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct MigrationOptions {
+    /// `migration`: a block with less than this share of its plane's average remaining life gets the coldest data.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub(super) migrate_below: f64,
+}
+
+impl Default for MigrationOptions {
+    fn default() -> Self {
+        MigrationOptions { migrate_below: 0.85 }
+    }
+}
 
 /// Whether a block is to get the coldest data.
 pub(super) fn migrate(wear: &Wear<'_>) -> Option<WearVerdict> {

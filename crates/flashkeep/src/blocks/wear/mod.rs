@@ -6,6 +6,10 @@ mod migration;
 mod none;
 mod rate_limit;
 
+use crate::options::{Options, OptionsPart, Selector, SelectorValue, WrongOption};
+use migration::MigrationOptions;
+use rate_limit::RateLimitOptions;
+
 /// The view for a policy: the unit to be reclaimed, and those that compete with it.
 pub struct Wear<'a> {
     /// Its remaining life.
@@ -57,6 +61,26 @@ pub struct Limits {
     pub migrate_below: Share,
 }
 
+impl Limits {
+    /// The limits of these options.
+    #[must_use]
+    pub fn new(options: &Options) -> Limits {
+        let RateLimitOptions { rate_limit_below, rate_limit_window } = options.read();
+        let MigrationOptions { migrate_below } = options.read();
+        Limits {
+            rate_limit_below: Share::of(rate_limit_below),
+            rate_limit_window: Share::of(rate_limit_window),
+            migrate_below: Share::of(migrate_below),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits::new(&Options::default())
+    }
+}
+
 /// The decision about a block that is to be reclaimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WearVerdict {
@@ -77,12 +101,27 @@ pub struct Levelling {
     pub summary: &'static str,
     /// Its file, whose doc comment is its manual page.
     pub source: &'static str,
-    /// Keys of `[ftl.wear]` that it reads.
-    pub keys: &'static [&'static str],
+    /// Its options in `[ftl.wear]`.
+    pub options: &'static [OptionsPart],
+    /// Checks its options against each other.
+    pub check: fn(&Options) -> Result<(), WrongOption>,
     /// Whether it ever migrates.
     pub migrates: bool,
     /// The decision about a block.
     pub judge: fn(&Wear<'_>) -> WearVerdict,
+}
+
+impl Levelling {
+    /// The defaults.
+    const BASE: Levelling = Levelling {
+        name: "",
+        summary: "",
+        source: "",
+        options: &[],
+        check: |_| Ok(()),
+        migrates: false,
+        judge: |_| WearVerdict::Take,
+    };
 }
 
 impl std::fmt::Debug for Levelling {
@@ -93,6 +132,16 @@ impl std::fmt::Debug for Levelling {
 
 /// The table of policies.
 pub const LEVELLINGS: [Levelling; 4] = [none::POLICY, rate_limit::POLICY, migration::POLICY, both::POLICY];
+
+/// `ftl.wear.levelling` and the options of the policies.
+pub const SELECTOR: Selector = Selector {
+    key: "levelling",
+    values: || {
+        let values =
+            LEVELLINGS.iter().map(|policy| SelectorValue { name: policy.name, options: policy.options });
+        values.collect()
+    },
+};
 
 /// What `ftl.wear.levelling` may be.
 #[must_use]

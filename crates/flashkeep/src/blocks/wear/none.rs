@@ -7,14 +7,12 @@
 //! # Source
 //! The first row of the wear table in Agrawal et al., USENIX ATC 2008.
 
-use super::{Levelling, WearVerdict};
+use super::Levelling;
 
 /// No levelling.
 pub(super) const POLICY: Levelling = Levelling {
     name: "none",
     summary: "wear follows the workload",
     source: include_str!("none.rs"),
-    keys: &[],
-    migrates: false,
-    judge: |_| WearVerdict::Take,
+    ..Levelling::BASE
 };

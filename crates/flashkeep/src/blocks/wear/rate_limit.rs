@@ -12,16 +12,50 @@
 //! formula divides by X − r; we assume that this is a slip.
 
 use super::{Levelling, Wear, WearVerdict};
+use crate::options::{Options, OptionsPart, WrongOption};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Worn blocks less often.
 pub(super) const POLICY: Levelling = Levelling {
     name: "rate-limit",
     summary: "worn blocks are reclaimed less often",
     source: include_str!("rate_limit.rs"),
-    keys: &["rate_limit_below", "rate_limit_window"],
-    migrates: false,
+    options: &[OptionsPart::of::<RateLimitOptions>()],
+    check,
     judge,
+    ..Levelling::BASE
 };
+
+/// How seldom worn blocks are reclaimed.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct RateLimitOptions {
+    /// `rate-limit`: a block with less than this share of its plane's average remaining life is reclaimed less often.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub(super) rate_limit_below: f64,
+    /// `rate-limit`: the width of the range below that in which the probability falls from 1 to 0.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub(super) rate_limit_window: f64,
+}
+
+impl Default for RateLimitOptions {
+    fn default() -> Self {
+        RateLimitOptions { rate_limit_below: 0.8, rate_limit_window: 0.8 }
+    }
+}
+
+pub(super) fn check(options: &Options) -> Result<(), WrongOption> {
+    let RateLimitOptions { rate_limit_below: below, rate_limit_window: window } = options.read();
+    if window <= below {
+        return Ok(());
+    }
+    let message = format!(
+        "found {window}; at most ftl.wear.rate_limit_below ({below}) is accepted: the probability falls from 1 \
+         there to 0 over this distance"
+    );
+    Err(WrongOption { key: "ftl.wear.rate_limit_window", message })
+}
 
 pub(super) fn judge(wear: &Wear<'_>) -> WearVerdict {
     let super::Limits { rate_limit_below: below, rate_limit_window: window, .. } = wear.limits;

@@ -2,13 +2,16 @@
 
 use crate::buffer::PartialWrites;
 use crate::ftl::{GcSpec, InFlight, MapMemory, PlaneChoice, Pool, WearSpec};
+use crate::ftl::{MAP_MEMORY, SHARED_PAGES, allocation};
 use crate::mapping;
-use schemars::JsonSchema;
+use crate::options::{self, Options};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 /// The flash translation layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct FtlSpec {
     /// Over-provisioning: (physical − logical) / logical pages, of the flash of one copy.
     #[schemars(range(max = 100.0), extend("exclusiveMinimum" = 0.0))]
@@ -17,20 +20,13 @@ pub struct FtlSpec {
     /// the channel), `dynamic-in-chip` (the address fixes channel and chip), or the levels that the address fixes:
     /// letters of C (channel), W (chip), D (die), P (plane), each at most once, the fastest varying first. `CWDP`
     /// leaves no choice, `CWD` one (the plane), `CW` two.
-    #[schemars(extend("pattern" = "^(dynamic|dynamic-in-channel|dynamic-in-chip|[CWDP]{1,4})$"))]
+    #[schemars(extend("pattern" = allocation::pattern()))]
     pub allocation: String,
-    /// With `dynamic-in-channel` and `dynamic-in-chip`: the number of consecutive pages that go to the same channel or
-    /// chip. 0: those of one logical page, or those that share a flash page.
-    #[schemars(range(max = 65_536))]
-    pub stride_pages: u32,
     /// Size of a logical page (a page of the map), KiB; 0 for that of a flash page. A larger logical page is written as
     /// a whole: a write of a part reads the rest and writes all its flash pages. Smaller ones share a flash page, a
     /// whole number of them: a program takes as many as wait, and leaves the other slots empty.
     #[schemars(range(min = 0.0, max = 65_536.0))]
     pub logical_page_kib: f64,
-    /// The longest time that a page waits for others to share its flash page, µs; 0: it does not wait.
-    #[schemars(range(min = 0.0, max = 1e6))]
-    pub gather_us: f64,
     /// The block pool, which has one open block and is collected as a whole: a `plane`, an `element` (all planes of a
     /// chip) or a `gang` (all chips of a channel), within a member of the redundancy; with multi-plane commands the
     /// planes with the same number in their dies. Other keys of `[ftl]` and `[ageing]` that refer to planes, such as
@@ -53,25 +49,22 @@ pub struct FtlSpec {
     /// The memory of the map, or of the part of it that is not in flash: `dram` (lost with the power, and restored from
     /// OOB metadata), `pcm` or `mram` (both non-volatile).
     pub map_memory: MapMemory,
-    /// Time of a write to a map in `pcm` or `mram`, which follows each program and precedes its acknowledgement.
-    /// Default: the published time of the memory.
-    #[schemars(range(min = 0.0, max = 1000.0))]
-    pub map_write_us: Option<f64>,
-    /// Size of the cache of `dftl`, KiB for each member: 8 bytes per entry.
-    #[schemars(range(min = 0.03125, max = 16_777_216.0))]
-    pub cache_kib: f64,
-    /// The number of blocks of each plane that `hybrid` uses as log blocks, or `block` as replacement blocks. Default:
-    /// all that are not needed otherwise.
-    #[schemars(range(min = 1, max = 16_777_216))]
-    pub log_blocks: Option<u32>,
     /// Open blocks per plane for data of different temperature: a page becomes one class hotter with each write of the
     /// host, and one colder each time that GC moves it. 1: one block for all data.
     #[schemars(range(min = 1, max = 16))]
     pub streams: u8,
+    /// The options of placement, map and logical pages.
+    #[serde(flatten)]
+    #[schemars(schema_with = "of_ftl")]
+    pub options: Options,
     /// Collection.
     pub gc: GcSpec,
     /// Wear leveling.
     pub wear: WearSpec,
+}
+
+fn of_ftl(generator: &mut SchemaGenerator) -> Schema {
+    options::schema(generator, &[allocation::SELECTOR, SHARED_PAGES, mapping::SELECTOR, MAP_MEMORY])
 }
 
 impl Default for FtlSpec {
@@ -79,9 +72,7 @@ impl Default for FtlSpec {
         FtlSpec {
             over_provisioning: 0.15,
             allocation: "dynamic".into(),
-            stride_pages: 0,
             logical_page_kib: 0.0,
-            gather_us: 0.0,
             pool: Pool::Plane,
             plane_choice: PlaneChoice::InTurn,
             partial_writes: PartialWrites::Merge,
@@ -89,10 +80,8 @@ impl Default for FtlSpec {
             coalesce_reads: false,
             map: "page".into(),
             map_memory: MapMemory::Dram,
-            map_write_us: None,
-            cache_kib: 64.0,
-            log_blocks: None,
             streams: 1,
+            options: Options::default(),
             gc: GcSpec::default(),
             wear: WearSpec::default(),
         }

@@ -14,7 +14,7 @@ mod pages;
 pub use cache::{Hits, WriteCache};
 pub use link::{Crossing, Link, ps_per_sector};
 pub use lru::{CachedSectors, Lru};
-pub use options::{BufferSpec, DramEnergySpec, Evict};
+pub use options::{BufferSpec, DRAM, DramEnergySpec, Evict, EvictOptions};
 pub use pages::{SectorMap, whole};
 
 use super::command::{Cause, Sectors};

@@ -1,11 +1,13 @@
 //! `[buffer]`: the DRAM write buffer, and its power.
 
-use schemars::JsonSchema;
+use crate::options::{self, Options, OptionsPart, Selector, SelectorValue};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 /// The DRAM write buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct BufferSpec {
     /// Its size in MiB; 0 for none.
     #[schemars(range(min = 0.0, max = 1_048_576.0))]
@@ -13,10 +15,36 @@ pub struct BufferSpec {
     /// Time of a request that the controller's memory serves, µs.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub hit_us: f64,
-    /// What a full buffer evicts: the least recently used `page`, or that page with the rest of its `stripe`.
-    pub evict: Evict,
+    /// The options of a buffer that has DRAM.
+    #[serde(flatten)]
+    #[schemars(schema_with = "of_dram")]
+    pub options: Options,
     /// Its power.
     pub energy: DramEnergySpec,
+}
+
+fn of_dram(generator: &mut SchemaGenerator) -> Schema {
+    options::schema(generator, &[DRAM])
+}
+
+/// `buffer.dram_mib` and its options.
+pub const DRAM: Selector = Selector {
+    key: "dram_mib",
+    values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<EvictOptions>()] } }],
+};
+
+/// What leaves a full buffer.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct EvictOptions {
+    /// What a full buffer evicts: the least recently used `page`, or that page with the rest of its `stripe`.
+    pub evict: Evict,
+}
+
+impl Default for EvictOptions {
+    fn default() -> Self {
+        EvictOptions { evict: Evict::Page }
+    }
 }
 
 /// What a full write buffer evicts.
@@ -69,6 +97,11 @@ impl Default for DramEnergySpec {
 
 impl Default for BufferSpec {
     fn default() -> Self {
-        BufferSpec { dram_mib: 0.0, hit_us: 1.0, evict: Evict::Page, energy: DramEnergySpec::default() }
+        BufferSpec {
+            dram_mib: 0.0,
+            hit_us: 1.0,
+            options: Options::default(),
+            energy: DramEnergySpec::default(),
+        }
     }
 }

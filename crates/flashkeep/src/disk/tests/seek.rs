@@ -1,7 +1,12 @@
 //! Seek curves against the figures that their parameters are known to give.
 
 use super::*;
-use crate::disk::{Numbers, SeekCurve, SeekSpec};
+use crate::disk::SeekSpec;
+use serde_json::{Value, json};
+
+fn seek(keys: Value) -> SeekSpec {
+    serde_json::from_value(keys).expect("a curve")
+}
 
 fn ms(table: &SeekTable, writes: bool, cylinders: u32) -> f64 {
     table.time(writes, cylinders).0 as f64 / 1e6
@@ -9,7 +14,7 @@ fn ms(table: &SeekTable, writes: bool, cylinders: u32) -> f64 {
 
 /// Lee and Katz with 1.0, 8.5 and 18 ms over 100,000 cylinders.
 fn known() -> SeekTable {
-    let seek = SeekSpec { read_track_ms: 1.0, write_settle_ms: 9.0, ..SeekSpec::default() };
+    let seek = seek(json!({ "read_track_ms": 1.0, "write_settle_ms": 9.0 }));
     SeekTable::new(&seek, 100_000).expect("a curve")
 }
 
@@ -50,17 +55,17 @@ fn distances_in_bytes_take_what_the_curve_says() {
 
 #[test]
 fn two_pieces_and_measured_points() {
-    let pieces = Numbers(vec![3.24, 0.4, 383.0, 8.0, 0.008]);
-    let seek = SeekSpec { curve: SeekCurve::TwoPieces, pieces, write_settle_ms: 0.5, ..SeekSpec::default() };
-    let table = SeekTable::new(&seek, 1_000).expect("a curve");
+    let pieces = [3.24, 0.4, 383.0, 8.0, 0.008];
+    let two = seek(json!({ "curve": "two-pieces", "pieces": pieces, "write_settle_ms": 0.5 }));
+    let table = SeekTable::new(&two, 1_000).expect("a curve");
     let found = [1, 100, 382, 383, 1_000].map(|d| ms(&table, false, d));
     let expected = [3.64, 7.24, 3.24 + 0.4 * 382_f64.sqrt(), 8.0 + 3.064, 16.0];
     assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-5), "{found:?}");
     assert!((ms(&table, true, 100) - 7.74).abs() < 1e-5 && ms(&table, true, 0) == 0.0);
     // Points of an older Barracuda.
-    let points = Numbers(vec![1.0, 1.943, 10.0, 2.351, 100.0, 4.158, 1_000.0, 8.114]);
-    let seek = SeekSpec { curve: SeekCurve::Table, points, ..SeekSpec::default() };
-    let table = SeekTable::new(&seek, 1_900).expect("a curve");
+    let points = [1.0, 1.943, 10.0, 2.351, 100.0, 4.158, 1_000.0, 8.114];
+    let measured = seek(json!({ "curve": "table", "points": points }));
+    let table = SeekTable::new(&measured, 1_900).expect("a curve");
     let found = [1, 10, 55, 1_000, 1_900].map(|d| ms(&table, false, d));
     let expected = [1.943, 2.351, 2.351 + 1.807 / 2.0, 8.114, 8.114 + 3.956];
     assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-5), "{found:?}");
@@ -68,8 +73,7 @@ fn two_pieces_and_measured_points() {
 
 #[test]
 fn curves_that_fall_are_refused() {
-    let average =
-        |read_average_ms| SeekTable::new(&SeekSpec { read_average_ms, ..SeekSpec::default() }, 1_000);
+    let average = |average: f64| SeekTable::new(&seek(json!({ "read_average_ms": average })), 1_000);
     // (2 · 0.8 + 18) / 3 and (4 · 0.8 + 11 · 18) / 15.
     assert!(average(6.54).is_ok() && average(13.41).is_ok());
     for outside in [6.5, 13.5] {

@@ -8,7 +8,8 @@
 //! # Source
 //! Kim, Park and Shin's study of ageing in SSDSim, the first approach.
 
-use super::{Aged, Model};
+use super::{Aged, AgedOptions, Model};
+use crate::options::OptionsPart;
 
 /// Full blocks, all of them invalid.
 pub(super) const MODEL: Model = Model {
@@ -16,6 +17,7 @@ pub(super) const MODEL: Model = Model {
     summary: "full blocks, all pages invalid",
     source: include_str!("approach1.rs"),
     leaves_valid: false,
+    options: &[OptionsPart::of::<AgedOptions>()],
     blocks: |wish, _| {
         let (full, rest) = (wish.written / wish.pages, wish.written % wish.pages);
         let mut aged = vec![Aged { written: wish.pages, valid: 0 }; full as usize];

@@ -12,7 +12,10 @@
 //! random, but not its distribution. The distribution is ours, and so is the rule that the open block has no
 //! valid pages (its figure 3).
 
-use super::{Model, approach1};
+use super::{AgedOptions, Model, approach1};
+use crate::options::OptionsPart;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Full blocks, a part of each valid.
 pub(super) const MODEL: Model = Model {
@@ -20,6 +23,7 @@ pub(super) const MODEL: Model = Model {
     summary: "full blocks, each with a random share of valid pages",
     source: include_str!("approach2.rs"),
     leaves_valid: true,
+    options: &[OptionsPart::of::<AgedOptions>(), OptionsPart::of::<ValidOptions>()],
     blocks: |wish, random| {
         let mut aged = (approach1::MODEL.blocks)(wish, random);
         let full = wish.written / wish.pages;
@@ -46,3 +50,12 @@ pub(super) const MODEL: Model = Model {
         aged
     },
 };
+
+/// The pages that stay valid.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ValidOptions {
+    /// With `approach2`: the mean share of valid pages in full blocks.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub valid_ratio: f64,
+}

@@ -9,7 +9,8 @@
 //! SSDSim's `make_aged`, which writes one more page per block and lets the last block exceed the plane's
 //! share.
 
-use super::{Aged, Model};
+use super::{Aged, AgedOptions, Model};
+use crate::options::OptionsPart;
 
 /// All blocks alike.
 pub(super) const MODEL: Model = Model {
@@ -17,6 +18,7 @@ pub(super) const MODEL: Model = Model {
     summary: "every block partly written, all pages invalid (SSDSim)",
     source: include_str!("basic.rs"),
     leaves_valid: false,
+    options: &[OptionsPart::of::<AgedOptions>()],
     blocks: |wish, _| {
         let mut left = wish.written;
         let mut next = || {

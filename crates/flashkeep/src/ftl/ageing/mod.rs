@@ -3,11 +3,14 @@
 use super::blocks::{Blocks, FREE, OPEN};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
+use crate::options::{OptionsPart, Selector, SelectorValue};
 use flashkeep_trace::random::Random;
 
 mod approach1;
 mod approach2;
 mod basic;
+
+pub use approach2::ValidOptions;
 
 /// The target state of an aged plane.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +55,8 @@ pub struct Model {
     pub source: &'static str,
     /// Whether pages are left valid.
     pub leaves_valid: bool,
+    /// Its options in `[ageing]`.
+    pub options: &'static [OptionsPart],
     /// The blocks of a plane in the order in which it fills them; those beyond are erased.
     pub blocks: fn(&Wish, &mut Random) -> Vec<Aged>,
 }
@@ -78,6 +83,29 @@ impl Model {
         aged
     }
 }
+
+/// The pages that a model writes.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct AgedOptions {
+    /// The share of each plane's pages that have been written.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
+    pub aged_ratio: f64,
+}
+
+impl Default for AgedOptions {
+    fn default() -> Self {
+        AgedOptions { aged_ratio: 0.7 }
+    }
+}
+
+/// `ageing.model` and the options of the models.
+pub const SELECTOR: Selector = Selector {
+    key: "model",
+    values: || {
+        MODELS.iter().map(|model| SelectorValue { name: model.name, options: model.options }).collect()
+    },
+};
 
 /// The table of ageing models.
 pub const MODELS: [Model; 3] = [basic::MODEL, approach1::MODEL, approach2::MODEL];

@@ -1,5 +1,6 @@
 //! The meaning of `ftl.allocation`: which levels the address of a page fixes.
 
+use super::names;
 use crate::error::did_you_mean;
 use crate::flash::StripingLevel;
 use std::fmt;
@@ -38,11 +39,8 @@ impl FromStr for Binding {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "dynamic" => return Ok(Binding::DYNAMIC),
-            "dynamic-in-channel" => return Ok(Binding::bound(&[StripingLevel::Channel])),
-            "dynamic-in-chip" => return Ok(Binding::bound(&[StripingLevel::Chip, StripingLevel::Channel])),
-            _ => {}
+        if let Some((_, levels)) = names().find(|(name, _)| *name == text) {
+            return Ok(Binding::bound(levels));
         }
         let level = |letter: char| StripingLevel::ALL.into_iter().find(|level| level.letter() == letter);
         let levels: Vec<StripingLevel> = text.chars().filter_map(level).collect();
@@ -55,10 +53,11 @@ impl FromStr for Binding {
         let meant = if upper == text { None } else { upper.parse::<Binding>().ok() };
         let hint = match meant {
             Some(order) => format!("; did you mean `{order}`?"),
-            None => did_you_mean(text, ["dynamic", "dynamic-in-channel", "dynamic-in-chip"]),
+            None => did_you_mean(text, names().map(|(name, _)| name)),
         };
+        let names: String = names().map(|(name, _)| format!("`{name}`, ")).collect();
         Err(format!(
-            "found \"{text}\"; `dynamic`, `dynamic-in-channel`, `dynamic-in-chip`, or some of the letters C (channel), W (chip), D \
+            "found \"{text}\"; {names}or some of the letters C (channel), W (chip), D \
              (die), P (plane), each at most once, the one that varies fastest first, such as `CWDP` (the levels \
              left out are chosen when the page is written), are accepted{hint}"
         ))
@@ -67,11 +66,9 @@ impl FromStr for Binding {
 
 impl fmt::Display for Binding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.levels() {
-            [] => f.write_str("dynamic"),
-            [StripingLevel::Channel] => f.write_str("dynamic-in-channel"),
-            [StripingLevel::Chip, StripingLevel::Channel] => f.write_str("dynamic-in-chip"),
-            levels => levels.iter().try_for_each(|level| write!(f, "{}", level.letter())),
+        match names().find(|(_, levels)| *levels == self.levels()) {
+            Some((name, _)) => f.write_str(name),
+            None => self.levels().iter().try_for_each(|level| write!(f, "{}", level.letter())),
         }
     }
 }

@@ -9,10 +9,11 @@ mod most_free;
 mod order;
 
 pub use binding::Binding;
-pub use order::Order;
+pub use order::{Order, StrideOptions};
 
 use super::PlaneChoice;
 use crate::flash::{Domain, Geometry, PlaneId, StripingLevel};
+use crate::options::{OptionsPart, Selector, SelectorValue};
 
 /// A placement policy, for users.
 #[derive(Clone, Copy, Debug)]
@@ -23,32 +24,77 @@ pub struct AllocationEntry {
     pub summary: &'static str,
     /// Its file, whose doc comment is its manual page.
     pub source: &'static str,
+    /// The levels that the address fixes, the one that varies fastest first; none for an order of the user's.
+    pub levels: Option<&'static [StripingLevel]>,
+    /// Its options in `[ftl]`.
+    pub options: &'static [OptionsPart],
 }
 
+/// Options of placements by the address.
+const BY_ADDRESS: &[OptionsPart] = &[OptionsPart::of::<StrideOptions>()];
+
 /// The table of placements.
-pub const ALLOCATIONS: [AllocationEntry; 4] = [
+pub static ALLOCATIONS: [AllocationEntry; 4] = [
     AllocationEntry {
         name: "dynamic",
         summary: "any idle die, selected when a page is written",
         source: include_str!("dynamic.rs"),
+        levels: Some(&[]),
+        options: &[],
     },
     AllocationEntry {
         name: "dynamic-in-channel",
         summary: "channel from the address, the rest selected when a page is written",
         source: include_str!("order.rs"),
+        levels: Some(&[StripingLevel::Channel]),
+        options: BY_ADDRESS,
     },
     AllocationEntry {
         name: "dynamic-in-chip",
         summary: "channel and chip from the address, the plane selected when a page is written",
         source: include_str!("order.rs"),
+        levels: Some(&[StripingLevel::Chip, StripingLevel::Channel]),
+        options: BY_ADDRESS,
     },
     AllocationEntry {
         name: "CWDP",
         summary: "from the address: some of C, W, D, P in any order, the fastest first; omitted levels \
                   are free",
         source: include_str!("order.rs"),
+        levels: None,
+        options: BY_ADDRESS,
     },
 ];
+
+/// The placement that a value of `ftl.allocation` selects; any order is that of the table.
+#[must_use]
+pub fn named(value: &str) -> &'static AllocationEntry {
+    let entry = ALLOCATIONS.iter().find(|entry| entry.name == value);
+    entry.unwrap_or(&ALLOCATIONS[ALLOCATIONS.len() - 1])
+}
+
+/// The placements with names of their own, and the levels that the address fixes.
+fn names() -> impl Iterator<Item = (&'static str, &'static [StripingLevel])> {
+    ALLOCATIONS.iter().filter_map(|entry| Some((entry.name, entry.levels?)))
+}
+
+/// The values that `ftl.allocation` accepts, as a regular expression.
+#[must_use]
+pub fn pattern() -> String {
+    let names: Vec<&str> = names().map(|(name, _)| name).collect();
+    let letters: String = StripingLevel::ALL.iter().map(|level| level.letter()).collect();
+    format!("^({}|[{letters}]{{1,{}}})$", names.join("|"), StripingLevel::ALL.len())
+}
+
+/// `ftl.allocation` and the options of the placements.
+pub const SELECTOR: Selector = Selector {
+    key: "allocation",
+    values: || {
+        let values =
+            ALLOCATIONS.iter().map(|entry| SelectorValue { name: entry.name, options: entry.options });
+        values.collect()
+    },
+};
 
 /// How the FTLs of a drive place pages, as long as no plane has failed.
 #[derive(Clone, Debug)]

@@ -12,6 +12,18 @@
 //! two free choices.
 
 use crate::flash::{Domain, PlanePlace, StripingLevel};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Consecutive pages at the same place.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct StrideOptions {
+    /// If the address fixes levels (all placements but `dynamic`): the number of consecutive pages that go to the same
+    /// place at these levels, such as a channel or chip. 0: those of one logical page, or those that share a flash page.
+    #[schemars(range(max = 65_536))]
+    pub stride_pages: u32,
+}
 
 /// The levels that an address decides, fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
