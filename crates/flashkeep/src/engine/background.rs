@@ -128,7 +128,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     pub(super) fn ask<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, why: Why) -> bool {
         let mut plan = self.blank_plan();
-        let work = self.consult(leaves, node, |scheme, view| scheme.background(why, view, &mut plan));
+        let restores = why == Why::Rebuild && self.restore(leaves, node, &mut plan);
+        let work =
+            restores || self.consult(leaves, node, |scheme, view| scheme.background(why, view, &mut plan));
         if work {
             self.note_exposure(now, node);
             if let Some(key) = plan.hold {
@@ -140,7 +142,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             // A caller outside the engine sets its own pace.
             let paced = why == Why::Rebuild && self.controller_of(node).rebuild_permille > 0;
             let rebuilds = paced.then_some(now);
-            let start = Start { key: plan.hold, rebuilds, ..Start::new(node, command, caller) };
+            let start = Start { key: plan.hold, rebuilds, restores, ..Start::new(node, command, caller) };
             self.start(leaves, now, start, &mut plan);
         }
         self.plans.push(plan);

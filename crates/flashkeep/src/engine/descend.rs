@@ -143,7 +143,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return self.admit(leaves, now, node, command, ticket);
         }
         let scheme = self.scheme_mut(node);
-        let grain = if command.verb == Verb::Read { scheme.read_grain() } else { scheme.grain() };
+        let mut grain = if command.verb == Verb::Read { scheme.read_grain() } else { scheme.grain() };
+        if self.troubled && self.health.is_copying(node) {
+            grain = 1;
+        }
         if grain == u32::MAX {
             return self.admit(leaves, now, node, command, ticket);
         }
@@ -209,7 +212,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         piece: &Command,
         ticket: Ticket,
     ) -> bool {
-        let wanted = match self.scheme_mut(node).lock(piece) {
+        let lock = match self.troubled && self.health.is_copying(node) {
+            true => Lock::Pass(Key(u64::from(piece.start.0))),
+            false => self.scheme_mut(node).lock(piece),
+        };
+        let wanted = match lock {
             Lock::Free => None,
             Lock::Pass(key) => Some((key, LockMode::Pass)),
             Lock::Share(key) => Some((key, LockMode::Share)),
@@ -233,6 +240,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.refuse(leaves, now, node, piece);
             }
             if piece.verb != Verb::Read {
+                let shelters = !matches!(lock, Lock::Free | Lock::Pass(_));
+                if self.health.is_watched(node) && !shelters {
+                    self.note_planned(leaves, node, piece, &plan);
+                }
                 self.note_change(now, node);
             }
             let copies = plan.renames && self.copy_instead(leaves, node, piece, &mut plan);

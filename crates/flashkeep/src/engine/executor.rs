@@ -14,6 +14,7 @@ use super::contents::Contents;
 use super::exposure::Exposure;
 use super::frame::Frame;
 use super::gaps::Gaps;
+use super::health::Health;
 use super::leaves::{CompletionPart, Done, LeafId, Leaves};
 use super::locks::Locks;
 use super::plan::{Member, Plan, Why};
@@ -53,6 +54,7 @@ pub struct Engine<S, C> {
     /// Whether more is missing than pages that reads have found unreadable.
     pub(super) announced: bool,
     pub(super) gaps: Gaps,
+    pub(super) health: Health,
     /// The ports of members.
     pub(super) ports: Ports<C>,
     pub(super) parked: Parked,
@@ -97,6 +99,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         Engine {
             parked: Parked::new(shape.len()),
             clock: BackgroundClock::new(&schemes),
+            health: Health::new(&schemes),
             schemes,
             shape,
             leaf_nodes,
@@ -319,6 +322,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.schemes[at.index()] = schemes[at.index()].take();
             self.shape[at.index()].alive = true;
             self.gaps.none(at);
+            self.restart_health(at);
             self.sheets.forget_carried(at);
             self.note_exposure(now, at);
         }
@@ -354,6 +358,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Some((parent, member)) = self.shape[node.index()].parent else { return };
         if matches!(change, Change::Replaced | Change::Returned) {
             self.close_gaps_of_zeros(leaves, parent);
+        }
+        if !matches!(change, Change::Retired(_)) {
+            self.note_member(leaves, parent, member, change);
         }
         self.consult(leaves, parent, |scheme, view| scheme.member(member, change, view));
         if self.is_below_map(node) {
@@ -392,14 +399,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.tell_parent(leaves, now, node, Change::Retired(page));
         } else if !self.is_before(node, page) && !leaves.holds(leaf, page) {
             // A page that was written since is not missing.
-            (self.troubled, self.announced) = (true, true);
-            self.gaps.set(node, page.0, true);
-            let change =
-                if part == CompletionPart::Refused { Change::Refused(page) } else { Change::Damaged(page) };
-            if part == CompletionPart::Refused {
-                self.note_refused(node, page);
-            }
-            self.tell_parent(leaves, now, node, change);
+            let refused = part == CompletionPart::Refused;
+            let change = if refused { Change::Refused(page) } else { Change::Damaged(page) };
+            self.lose_page_of(leaves, now, node, change);
         }
     }
 
@@ -429,9 +431,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> T {
         let (upto, after) = self.schemes.split_at_mut(node.index() + 1);
         let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
-        let Engine { shape, locks, gaps, ports, frames, parked, .. } = self;
+        let Engine { shape, locks, gaps, health, ports, frames, parked, .. } = self;
         let deeper = After { node, schemes: after, ports, coming: OutstandingWork { frames, locks, parked } };
-        ask(scheme, &View { shape, node, below: leaves, locks, gaps, deeper: &deeper, fell_short: false })
+        let (below, deeper) = (leaves, &deeper);
+        ask(scheme, &View { shape, node, below, locks, gaps, health, deeper, fell_short: false })
     }
 
     /// An empty plan; the caller returns it by pushing it onto `plans`.

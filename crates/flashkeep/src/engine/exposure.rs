@@ -45,7 +45,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[inline(always)]
     pub(super) fn note_exposure(&mut self, now: SimTime, node: NodeId) {
         let Some(scheme) = &self.schemes[node.index()] else { return };
-        let pages = scheme.exposed();
+        let pages = scheme.exposed() + self.health.exposed(node);
         let this = &mut self.exposure.nodes[node.index()];
         if pages != this.pages {
             this.change(now, pages);
@@ -94,7 +94,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether all pages have full redundancy.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.schemes.iter().flatten().all(Scheme::is_whole)
+        self.health.is_whole() && self.schemes.iter().flatten().all(Scheme::is_whole)
     }
 
     /// Unrecoverable pages found so far, each counted once.

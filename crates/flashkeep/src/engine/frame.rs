@@ -39,10 +39,10 @@ pub(super) struct Frame {
     /// The number of pending continuations that refer to this frame.
     pub(super) due: u8,
     pub(super) over: bool,
-    /// A member has refused a page of its stripe.
-    pub(super) refused: bool,
     /// When it began, for a piece of a rebuild.
     pub(super) rebuilds: Option<SimTime>,
+    /// It rebuilds a codeword of the health tracker.
+    pub(super) restores: bool,
     /// The number of pages in its sums, and whether it waits for the controller to add them.
     pub(super) summed: u32,
     pub(super) adding: bool,
@@ -94,8 +94,9 @@ impl Frame {
         self.service = Span::ZERO;
         self.told = false;
         self.due = 0;
-        (self.over, self.refused) = (false, false);
+        self.over = false;
         self.rebuilds = start.rebuilds;
+        self.restores = start.restores;
         self.adding = false;
         self.peeked = plan.peek.is_some();
         self.keep = plan.keep;
@@ -204,11 +205,13 @@ pub(super) struct Start {
     pub(super) sheltered: bool,
     pub(super) repair: Option<Box<Repair>>,
     pub(super) rebuilds: Option<SimTime>,
+    pub(super) restores: bool,
 }
 
 impl Start {
     pub(super) fn new(node: NodeId, command: Command, caller: Ticket) -> Self {
-        Start { node, command, caller, key: None, sheltered: false, repair: None, rebuilds: None }
+        let (key, repair, rebuilds) = (None, None, None);
+        Start { node, command, caller, key, sheltered: false, repair, rebuilds, restores: false }
     }
 }
 

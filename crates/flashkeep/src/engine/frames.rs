@@ -315,11 +315,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (under, rebuilds) = (frame.under, frame.rebuilds);
         if let Some(key) = key {
             if node != NodeId::HOST {
+                let refused = self.health.take_refused(node, key);
                 let frame = &self.frames[id];
-                let fell_short = background && (frame.refused || !frame.lost.is_empty());
+                let (restores, lacks) = (frame.restores, !frame.lost.is_empty());
+                let fell_short = background && (refused || lacks);
                 self.consult(leaves, node, |scheme, view| {
                     scheme.settled(key, &View { fell_short, ..*view });
                 });
+                if self.health.is_watched(node) {
+                    self.note_settled(leaves, node, key, restores, fell_short);
+                }
                 if self.troubled {
                     self.begin_rebuild(now, node);
                 }

@@ -5,9 +5,8 @@
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
-use super::frame::Frame;
 use super::leaves::Leaves;
-use super::plan::{Key, Member};
+use super::plan::Member;
 use super::scheme::{Change, Scheme};
 use super::tree::{NodeId, NodeLinks};
 use crate::kernel::{Bits, SimTime};
@@ -107,20 +106,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A node has refused a page: background work on its stripe falls short.
-    pub(super) fn note_refused(&mut self, child: NodeId, page: Page) {
-        let Some((node, member)) = self.shape[child.index()].parent else { return };
-        let Some(scheme) = self.scheme(node) else { return };
-        let of_page = || scheme.owner(member, page).map(|page| Key(page.0.into()));
-        let key = scheme.repair_key(member, page).or_else(of_page);
-        let on_it = |frame: &&mut Frame| frame.is_under_way() && frame.node == node && frame.background;
-        self.frames
-            .places_mut()
-            .filter(on_it)
-            .filter(|frame| frame.key.is_some() && frame.key == key)
-            .for_each(|frame| frame.refused = true);
-    }
-
     /// Recovery found contents of a root's page that are not those of a write. If the page had been written although a
     /// part of it was lost, it is lost again.
     pub fn lose_if_poisoned(&mut self, page: Page) -> bool {
@@ -146,9 +131,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if known || !self.is_unreadable(leaves, node, page) {
             return;
         }
-        self.troubled = true;
-        self.gaps.set(node, page.0, true);
-        self.tell_parent(leaves, now, node, Change::Unreadable(page));
+        self.lose_page_of(leaves, now, node, Change::Unreadable(page));
     }
 
     /// Whether no place of a node's page can be read now. For a scheme with several copies or with parity this is

@@ -42,7 +42,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) {
         for loss in self.scheme_mut(map).losses() {
             let Some(page) = loss.page() else { continue };
-            self.lose_of_map(leaves, now, map, loss.over(self.outer(map, page)));
+            self.lose_page_of(leaves, now, map, loss.over(self.outer(map, page)));
         }
         if matches!(change, Change::Failed | Change::Replaced | Change::Returned) {
             self.change(leaves, now, map, change);
@@ -63,18 +63,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             leaves.note_refusal(now, leaf);
         }
         for page in (command.start.0..command.end()).map(Page) {
-            self.lose_of_map(leaves, now, map, Change::Refused(self.outer(map, page)));
+            self.lose_page_of(leaves, now, map, Change::Refused(self.outer(map, page)));
         }
-    }
-
-    fn lose_of_map<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, map: NodeId, loss: Change) {
-        let Some(page) = loss.page() else { return };
-        self.troubled = true;
-        self.announced |= !matches!(loss, Change::Unreadable(_));
-        self.gaps.set(map, page.0, true);
-        if matches!(loss, Change::Refused(_)) {
-            self.note_refused(map, page);
-        }
-        self.tell_parent(leaves, now, map, loss);
     }
 }

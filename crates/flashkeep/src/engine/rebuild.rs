@@ -54,7 +54,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Starts rebuilding at `node` if its scheme has pages to rebuild.
     pub(super) fn begin_rebuild(&mut self, now: SimTime, node: NodeId) {
         let busy = self.controller_of(node).rebuild_permille == 0 || *self.clock.rebuilders(node) > 0;
-        if busy || !self.schemes[node.index()].as_ref().is_some_and(Scheme::rebuilding) {
+        if busy || !self.has_to_rebuild(node) {
             return;
         }
         *self.clock.rebuilders(node) = AT_ONCE;
@@ -69,7 +69,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return;
         }
         // No work is in progress that could help: the remaining pages cannot be restored.
-        let waits = self.joins.live() > 0 && self.scheme_mut(node).rebuilding();
+        let waits = self.joins.live() > 0 && self.has_to_rebuild(node);
         if waits {
             return self.due.push(now + AGAIN, Due::Rebuild(node));
         }

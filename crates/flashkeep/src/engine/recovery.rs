@@ -4,6 +4,7 @@ use super::background::{BackgroundClock, Parked};
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
+use super::health;
 use super::leaves::Leaves;
 use super::locks::Locks;
 use super::plan::Member;
@@ -48,23 +49,27 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut lacking = Vec::new();
         std::mem::swap(&mut self.locks, held);
         self.consult(leaves, node, |scheme, view| {
-            scheme.recover(view, &mut |member, page| lacking.push((member, page)));
+            let lacks = &mut |member, page| lacking.push((member, page));
+            health::recover_copies(scheme, view, lacks);
+            scheme.recover(view, lacks);
         });
         std::mem::swap(&mut self.locks, held);
+        self.restart_health(node);
+        self.health.trouble(node);
         let children = self.shape[node.index()].children.clone();
         for &(Member(member), page) in &lacking {
             let child = children[usize::from(member)];
             self.gaps.set(child, page.0, true);
             self.disown(leaves, child, page);
         }
-        self.consult(leaves, node, |scheme, view| {
-            for member in (0..view.members()).map(Member).filter(|&member| !view.alive(member)) {
-                scheme.member(member, Change::Failed, view);
-            }
-            for (member, page) in lacking {
-                scheme.member(member, Change::Lacking(page), view);
-            }
-        });
+        let members = (0..).map(Member).zip(&children);
+        let failed = members.filter(|(_, child)| !self.shape[child.index()].alive);
+        let failed = failed.map(|(member, _)| (member, Change::Failed)).collect::<Vec<_>>();
+        let lacking = lacking.into_iter().map(|(member, page)| (member, Change::Lacking(page)));
+        for (member, change) in failed.into_iter().chain(lacking) {
+            self.note_member(leaves, node, member, change);
+            self.consult(leaves, node, |scheme, view| scheme.member(member, change, view));
+        }
         self.note_exposure(now, node);
         self.press(leaves, now, node);
         self.begin_rebuild(now, node);

@@ -5,6 +5,7 @@ use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::frame::{Frame, Repair, Start};
+use super::health::Protection;
 use super::leaves::{Done, Leaves, Ticket};
 use super::locks::{LockMode, LockWaiter};
 use super::plan::{RepairOutcome, Step};
@@ -66,6 +67,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return self.lose(leaves, now, what);
         }
         failed.push(step);
+        if self.scheme_mut(node).protection() != Protection::Copies {
+            self.health.trouble(node);
+        }
         let mut plan = self.blank_plan();
         let outcome = self.consult(leaves, node, |scheme, view| scheme.repair(&failed, view, &mut plan));
         match outcome {

@@ -5,12 +5,13 @@ use super::coming::OutstandingWork;
 use super::command::{Command, Page};
 use super::contents::Contents;
 use super::gaps::Gaps;
+use super::health::{self, Health, Protection};
 use super::leaves::{BackendView, LeafId, Spare};
 use super::locks::Locks;
 use super::plan::{Key, Lock, Member, Plan, PlanVerdict, RepairOutcome, Role, Step, Why};
 use super::ports::Ports;
 use super::tree::{NodeId, NodeLinks};
-use crate::kernel::Span;
+use crate::kernel::{Bits, Span};
 
 /// When the executor asks a scheme for background work. With no field set, it does so for rebuilds and on events only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,7 +85,7 @@ pub enum Hazard {
 }
 
 /// A page of a member, and its role in the stripe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StripeUnit {
     /// The member.
     pub member: Member,
@@ -97,7 +98,7 @@ pub struct StripeUnit {
 /// A redundancy scheme. It turns commands into plans, and knows about its members only the answers of [`View`]: it has
 /// no clock, queue, counter or random numbers. The executor carries plans out, keeps the order of commands, and
 /// computes parity.
-pub trait Scheme {
+pub trait Scheme: Sized {
     /// The number of pages that the scheme offers to its parent, numbered from 0.
     fn capacity(&self) -> u64;
 
@@ -140,6 +141,32 @@ pub trait Scheme {
         let _ = (page, tell);
     }
 
+    /// From what the engine derives which pages are missing, degraded, exposed or lost, what it rebuilds, and in which order.
+    fn protection(&self) -> Protection {
+        Protection::Own
+    }
+
+    /// Calls `tell` with the units of a codeword: the data pages that are not known zeros, and their parities, if these have
+    /// been written; or the copies of a page. Of two units that are missing, the first is reconstructed first.
+    fn units(&self, codeword: u32, mut tell: impl FnMut(StripeUnit)) {
+        self.places(Page(codeword), |member, page| tell(StripeUnit { member, page, role: Role::Plain }));
+    }
+
+    /// The codeword that a member's page belongs to; none for unused pages.
+    fn codeword_of(&self, member: Member, page: Page) -> Option<u32> {
+        self.owner(member, page).map(|page| page.0)
+    }
+
+    /// The engine begins to rebuild units of a codeword, which the plan holds.
+    fn restores(&mut self, codeword: u32) {
+        let _ = codeword;
+    }
+
+    /// The engine has examined a codeword after a plan that held it ([`View::is_degraded`]).
+    fn examined(&mut self, codeword: u32, view: &View<'_>) {
+        let _ = (codeword, view);
+    }
+
     /// A command for this page will come soon: calls `ask` with the pages of members that it will access, so that their
     /// table entries can be prefetched. Affects speed only.
     #[inline]
@@ -180,8 +207,7 @@ pub trait Scheme {
 
     /// The stripe that the repair of a member's page must hold; none if it needs no lock.
     fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        let _ = (member, page);
-        None
+        health::repair_key(self, member, page)
     }
 
     /// Plans an alternative read of the page whose read failed last. `failed` has at least one step; its last step is a
@@ -190,8 +216,7 @@ pub trait Scheme {
     /// Returns [`RepairOutcome::Lost`] if the page cannot be reconstructed. The executor does not ask twice for the
     /// same page of the same member: a repair that depends on itself is lost.
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
-        let _ = (failed, view, plan);
-        RepairOutcome::Lost
+        health::repair(self, failed, view, plan)
     }
 
     /// The page of this scheme that a member's page stores; none for parity and unused pages. Needed for failed reads
@@ -299,6 +324,7 @@ pub struct View<'a> {
     pub(super) below: &'a dyn BackendView,
     pub(super) locks: &'a Locks,
     pub(super) gaps: &'a Gaps,
+    pub(super) health: &'a Health,
     pub(super) deeper: &'a dyn Deeper,
     pub(super) fell_short: bool,
 }
@@ -373,6 +399,25 @@ impl View<'_> {
     #[must_use]
     pub fn has(&self, member: Member, page: Page) -> bool {
         self.alive(member) && !self.gaps.lacks(self.child(member), page.0)
+    }
+
+    /// Whether no member of this scheme ever failed or lacked a page.
+    #[must_use]
+    #[inline]
+    pub fn is_healthy(&self) -> bool {
+        self.health.is_healthy(self.node)
+    }
+
+    /// Whether a codeword of this scheme lacks units, when it was last examined.
+    #[must_use]
+    pub fn is_degraded(&self, codeword: u32) -> bool {
+        self.health.is_degraded(self.node, codeword)
+    }
+
+    /// The unrecoverable pages of this scheme; in [`Scheme::recover`], those known before the power cut.
+    #[must_use]
+    pub fn lost(&self) -> Option<&Bits> {
+        self.health.lost(self.node)
     }
 
     /// Whether the member has received the page; if not, the page is a known zero there. For a member that is a tree,

@@ -9,6 +9,7 @@ mod hint;
 mod manual;
 mod memory;
 mod time;
+mod todo;
 
 pub use agenda::{Agenda, Deadlines};
 pub use arena::{Arena, Id};
@@ -20,3 +21,4 @@ pub use hint::{in_large_pages, prefetch};
 pub use manual::head_comment;
 pub use memory::{OutOfMemory, check_room, make_room};
 pub use time::{SimTime, Span, whole};
+pub use todo::Todo;

@@ -25,12 +25,10 @@ use super::{
     Inside, MemberFacts, MemberTerms, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions,
     Striping,
 };
-use super::{Terms, TriedWith, WrongOption, members, members::MemberNeeds, todo::Todo};
-use crate::engine::{Cause, Change, Command, Hazard, Key, Lock, Member, Page, Plan, RepairOutcome, Role};
-use crate::engine::{PlanVerdict, Scheme, Spare, Step, StripeUnit, Verb, View, Why};
+use super::{Terms, TriedWith, WrongOption, members, members::MemberNeeds};
+use crate::engine::{Cause, Command, Member, Page, Plan, PlanVerdict, Protection, Scheme, Step, Verb, View};
 use crate::figures;
 use crate::figures::{Reported, unit};
-use crate::kernel::Bits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -213,58 +211,32 @@ impl ChainedLayout {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Chained {
     layout: ChainedLayout,
-    /// Pages of each member.
-    each: u32,
     read: ChainRead,
     /// The copy to read next.
     turn: usize,
     second_copy_reads: u64,
-    /// Whether no part ever failed, so that every copy exists.
-    sound: bool,
-    /// Pages that lack a copy because of a failure.
-    degraded: Bits,
-    /// Pages of which one copy is left.
-    last_copy: Bits,
-    /// Pages of which a copy can be made.
-    todo: Todo,
-    /// The number of copies being made.
-    copying: u32,
 }
 
 pub(super) fn build(options: &SchemeOptions<'_>) -> Chained {
     let (each, members) = (options.member_pages, u32::from(options.members));
     Chained {
         layout: ChainedLayout::new(each, members, options.unit_pages, options.redundancy),
-        each: each as u32,
         read: options.redundancy.read::<ChainedOptions>().chain_read,
         turn: 0,
         second_copy_reads: 0,
-        sound: true,
-        degraded: Bits::default(),
-        last_copy: Bits::default(),
-        todo: Todo::default(),
-        copying: 0,
     }
 }
 
 impl Chained {
-    fn pages(&self) -> impl Iterator<Item = Page> + use<> {
-        (0..self.layout.pages() as u32).map(Page)
-    }
-
-    fn is_copying(&self) -> bool {
-        self.copying > 0 || !self.todo.is_empty()
-    }
-
     /// How many of `most` pages from this one on are consecutive on both members. After a failure, each page is handled
     /// by itself.
-    fn run(&self, page: Page, most: u16) -> u16 {
+    fn run(&self, page: Page, most: u16, view: &View<'_>) -> u16 {
         let from = self.layout.places(page);
         let beside = |n: &u16| {
             let next = self.layout.places(page.plus(u32::from(*n)));
             (0..2).all(|copy| next[copy] == (from[copy].0, from[copy].1.plus(u32::from(*n))))
         };
-        if self.sound { 1 + (1..most).take_while(beside).count() as u16 } else { 1 }
+        if view.is_healthy() { 1 + (1..most).take_while(beside).count() as u16 } else { 1 }
     }
 
     /// The copy to read. Old contents for a partial-page write come from the less busy copy, unless all reads go to the
@@ -289,25 +261,6 @@ impl Chained {
         );
         reader
     }
-
-    /// Examines a page: which of its copies exist, and which can be made.
-    fn examine(&mut self, page: Page, view: &View<'_>) {
-        let places = self.layout.places(page);
-        let having = places.into_iter().filter(|&(member, page)| view.has(member, page)).count();
-        let there =
-            places.into_iter().any(|(member, page)| view.has(member, page) && view.holds(member, page));
-        let to_do = having > 0 && places.into_iter().any(|place| lacks(place, there, view));
-        // A lost page lacks copies until it is written again.
-        let degraded = if having == 0 { self.degraded.has(page.0) } else { there && having == 1 };
-        self.degraded.set(page.0, degraded);
-        self.last_copy.set(page.0, there && having == 1);
-        self.todo.set(page.0, to_do);
-    }
-}
-
-/// Whether a member must get a page that the other one has, or trim a page that was trimmed on the other one meanwhile.
-fn lacks((member, page): Place, there: bool, view: &View<'_>) -> bool {
-    view.alive(member) && !view.has(member, page) && (there || view.holds(member, page))
 }
 
 impl Scheme for Chained {
@@ -315,9 +268,9 @@ impl Scheme for Chained {
         self.layout.pages()
     }
 
-    /// Commands are split at chunks, whose pages are consecutive; while copies are made, at pages.
+    /// The pages of a chunk are consecutive.
     fn grain(&self) -> u32 {
-        if self.is_copying() { 1 } else { self.layout.unit as u32 }
+        self.layout.unit as u32
     }
 
     /// Each read affects which copy of the next page is less busy.
@@ -325,9 +278,9 @@ impl Scheme for Chained {
         if self.read == ChainRead::LeastBusy { 1 } else { self.grain() }
     }
 
-    /// No command overtakes a copy that is being made.
-    fn lock(&self, command: &Command) -> Lock {
-        if self.is_copying() { Lock::Pass(Key(u64::from(command.start.0))) } else { Lock::Free }
+    /// The engine tracks which copies exist, and makes those that a failure took.
+    fn protection(&self) -> Protection {
+        Protection::Copies
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
@@ -342,7 +295,7 @@ impl Scheme for Chained {
         let mut at = 0;
         while at < command.count {
             let page = command.start.plus(u32::from(at));
-            let (places, count) = (self.layout.places(page), self.run(page, command.count - at));
+            let (places, count) = (self.layout.places(page), self.run(page, command.count - at, view));
             let step = |(member, page): Place| Step::new(member, command.over(page, count), at);
             if command.verb == Verb::Read {
                 let copy = self.reader(command, places, view, plan);
@@ -358,129 +311,17 @@ impl Scheme for Chained {
                 plan.push(step(places[0]));
                 plan.push(second);
             }
-            if !self.sound && command.verb != Verb::Read {
-                let alive = places.into_iter().filter(|&(member, _)| view.alive(member)).count();
-                let writes = command.verb == Verb::Write;
-                self.degraded.set(page.0, writes && alive < 2);
-                self.last_copy.set(page.0, writes && alive == 1);
-                self.todo.set(page.0, false);
-            }
             at += count;
         }
         PlanVerdict::Go
-    }
-
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        if why != Why::Rebuild {
-            return false;
-        }
-        while let Some(number) = self.todo.next(|page| view.held(Key(u64::from(page)))) {
-            self.todo.set(number, false);
-            let places = self.layout.places(Page(number));
-            let mut having = places.into_iter().filter(|&(member, page)| view.has(member, page));
-            // Contents that a member still has of a lost page are outdated.
-            let Some((from, page)) = having.next() else { continue };
-            let there = view.holds(from, page);
-            let one = |verb, page| Command::new(verb, page, 1).because(Cause::Rebuild);
-            let verb = if there { Verb::Write } else { Verb::Trim };
-            let Some((to, at)) = places.into_iter().find(|&place| lacks(place, there, view)) else {
-                // The write in progress when the page was examined was a trim.
-                self.examine(Page(number), view);
-                continue;
-            };
-            if there {
-                plan.push(Step::new(from, one(Verb::Read, page), 0));
-            }
-            plan.push(Step::new(to, one(verb, at), 0).stage(1));
-            plan.hold = Some(Key(u64::from(number)));
-            self.copying += 1;
-            return true;
-        }
-        false
-    }
-
-    /// Only plans that make copies hold a page.
-    fn settled(&mut self, key: Key, view: &View<'_>) {
-        let page = Page(key.0 as u32);
-        self.copying -= 1;
-        self.examine(page, view);
-        if view.fell_short() {
-            self.todo.set(page.0, false);
-        }
-    }
-
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
-        let wanted = failed[failed.len() - 1];
-        let Some(page) = self.layout.page((wanted.member, wanted.command.start)) else {
-            return RepairOutcome::Lost;
-        };
-        let tried = |member: Member| failed.iter().any(|step| step.member == member);
-        let mut others = self.layout.places(page).into_iter();
-        let Some((member, page)) = others.find(|&(member, page)| view.has(member, page) && !tried(member))
-        else {
-            return RepairOutcome::Lost;
-        };
-        plan.push(Step::new(member, wanted.command.over(page, 1), 0));
-        RepairOutcome::Planned
-    }
-
-    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
-        self.sound = false;
-        let rows = change.page().map_or(0..self.each, |page| page.0..page.0 + 1);
-        for row in rows {
-            let Some(page) = self.layout.page((member, Page(row))) else { continue };
-            self.examine(page, view);
-            if matches!(change, Change::Refused(_)) {
-                self.todo.set(page.0, false);
-            }
-        }
-    }
-
-    fn rebuilding(&self) -> bool {
-        self.is_copying()
-    }
-
-    fn is_whole(&self) -> bool {
-        self.degraded.count() == 0
     }
 
     fn is_carefree(&self) -> bool {
         true
     }
 
-    fn exposed(&self) -> u64 {
-        self.last_copy.count()
-    }
-
-    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        hazard == Hazard::Unit && self.degraded.has(page.0)
-    }
-
-    /// The newer copy is valid; the other one is rebuilt from it, unless they are equal.
-    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        (self.turn, self.sound, self.copying) = (0, false, 0);
-        (self.degraded, self.last_copy, self.todo) = Default::default();
-        for places in self.pages().map(|page| self.layout.places(page)) {
-            let copies = places.into_iter().filter_map(|(member, page)| view.spare(member, page));
-            let newer = |one: Spare, other: Spare| if other.is_newer_than(&one) { other } else { one };
-            let Some(newest) = copies.reduce(newer) else { continue };
-            for (member, page) in places {
-                let is_old = view.spare(member, page).is_none_or(|copy| copy.stamp != newest.stamp);
-                if view.alive(member) && is_old {
-                    lacks(member, page);
-                }
-            }
-        }
-    }
-
-    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        for page in self.pages().filter(|page| !self.degraded.has(page.0)) {
-            visit(&self.layout.places(page).map(|(member, page)| StripeUnit {
-                member,
-                page,
-                role: Role::Plain,
-            }));
-        }
+    fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
+        self.turn = 0;
     }
 
     fn figures(&self) -> Option<serde_json::Value> {

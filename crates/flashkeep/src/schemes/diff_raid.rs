@@ -35,8 +35,8 @@ use super::{
     members,
 };
 use crate::engine::{
-    Change, Command, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Scheme, Step,
-    StripeUnit, View, Why,
+    Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection, RepairOutcome, Rhythm, Scheme,
+    Step, StripeUnit, View, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,7 @@ impl DiffRaid {
         order.sort_by_key(|&member| {
             (member == replaced.0, std::cmp::Reverse(view.wear(Member(member))), member)
         });
-        self.parity.share_out(&order, &mut self.reshuffle);
+        self.parity.share_out(&order, view, &mut self.reshuffle);
         true
     }
 
@@ -126,6 +126,22 @@ impl Scheme for DiffRaid {
         self.parity.prefetch(page, ask);
     }
 
+    fn protection(&self) -> Protection {
+        self.parity.protection()
+    }
+
+    fn units(&self, stripe: u32, tell: impl FnMut(StripeUnit)) {
+        self.parity.units(stripe, tell);
+    }
+
+    fn codeword_of(&self, member: Member, page: Page) -> Option<u32> {
+        self.parity.codeword_of(member, page)
+    }
+
+    fn restores(&mut self, stripe: u32) {
+        self.parity.restores(stripe);
+    }
+
     fn grain(&self) -> u32 {
         self.parity.grain()
     }
@@ -143,9 +159,6 @@ impl Scheme for DiffRaid {
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        if self.parity.background(why, view, plan) {
-            return true;
-        }
         if why != Why::Rebuild {
             return false;
         }
@@ -158,10 +171,6 @@ impl Scheme for DiffRaid {
         true
     }
 
-    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        self.parity.repair_key(member, page)
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         self.parity.repair(failed, view, plan)
     }
@@ -170,33 +179,18 @@ impl Scheme for DiffRaid {
         self.parity.owner(member, page)
     }
 
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.parity.exposed()
-    }
-
-    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        self.parity.is_exposed(page, hazard)
-    }
-
-    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        self.parity.covers(visit);
-    }
-
     fn settled(&mut self, key: Key, view: &View<'_>) {
-        let stripe = key.0 as u32;
-        self.parity.moved(stripe, &mut self.reshuffle);
+        self.parity.moved(key.0 as u32, &mut self.reshuffle);
         self.parity.settled(key, view);
-        self.parity.look_at(stripe, &mut self.reshuffle);
+    }
+
+    fn examined(&mut self, stripe: u32, view: &View<'_>) {
+        self.parity.look_at(stripe, view, &mut self.reshuffle);
         self.share_out(view);
     }
 
-    fn is_whole(&self) -> bool {
-        self.parity.is_whole()
-    }
-
     fn rebuilding(&self) -> bool {
-        self.parity.rebuilding() || !self.reshuffle.is_empty() || self.parity.may_go_on()
+        !self.reshuffle.is_empty() || self.parity.may_go_on()
     }
 
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
@@ -205,13 +199,12 @@ impl Scheme for DiffRaid {
     }
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
-        self.parity.member(member, change, view);
         if change == Change::Replaced {
             self.replaced = Some(member);
             self.share_out(view);
         }
         if matches!(change, Change::Replaced | Change::Returned) {
-            self.parity.look_at_all(&mut self.reshuffle);
+            self.parity.look_at_all(view, &mut self.reshuffle);
         }
     }
 }

@@ -26,7 +26,6 @@
 //! time starts, how old versions are kept, and the behaviour without room for them or with a missing member.
 
 use super::parity::{Settling, Versions, milliseconds};
-use super::todo::Todo;
 use super::{
     Idle, Inside, Members, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums, members,
 };
@@ -34,7 +33,7 @@ use crate::engine::{
     Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Role,
     Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
-use crate::kernel::Span;
+use crate::kernel::{Span, Todo};
 
 pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "fra",
@@ -89,7 +88,7 @@ impl Fra {
     fn at_once(&self, command: &Command, stripe: u32) -> bool {
         command.flags.has(Flags::BEFORE)
             || self.missing
-            || self.versions.stripes.thin.has(stripe)
+            || self.versions.conditions.degraded.has(stripe)
             || self.versions.shadow.is_missing()
     }
 
@@ -108,7 +107,7 @@ impl Fra {
             versions.write(command, place, &touch, plan, |step| step.role(Role::Plain));
             versions.set_changed(stripe, touch.touched, command.verb == Verb::Trim, true);
             // All members respond: lost pages of the stripe have been restored.
-            versions.stripes.set_there(stripe, touch.touched);
+            versions.conditions.set_there(&versions.stripes, stripe, touch.touched);
         });
         self.dirty.set(stripe, true);
         PlanVerdict::Go
@@ -242,7 +241,7 @@ impl Scheme for Fra {
     }
 
     fn rebuilding(&self) -> bool {
-        !self.versions.stripes.todo.is_empty()
+        !self.versions.conditions.todo.is_empty()
     }
 
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {

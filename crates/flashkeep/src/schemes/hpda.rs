@@ -35,9 +35,8 @@ mod reclaim;
 
 use self::health::Again;
 use super::hybrid::{self, HybridMembers, extend};
-use super::parity::{Fixed, Settling, StripePart, Stripes, UnitSet, milliseconds};
+use super::parity::{Fixed, Settling, StripeConditions, StripePart, Stripes, UnitSet, milliseconds};
 use super::ring::{Ring, of_page};
-use super::todo::Todo;
 use super::{
     DiskLog, Idle, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Striping,
     Sums, TriedWith,
@@ -46,7 +45,7 @@ use crate::engine::{
     Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm,
     Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
-use crate::kernel::{Bits, Span};
+use crate::kernel::{Bits, Span, Todo};
 
 pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "hpda",
@@ -93,6 +92,7 @@ fn offered(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
 pub struct Hpda {
     /// Data on the drives, parity on the first disk, from its first page on.
     stripes: Stripes<Fixed>,
+    conditions: StripeConditions,
     /// Slot `s` is page `first_slot + s` of the first disk, and page `s` of the second.
     log: Ring,
     first_slot: u32,
@@ -122,6 +122,7 @@ pub(super) fn build(options: &SchemeOptions<'_>) -> Hpda {
         SchemeOptions { members: parts.flash + 1, member_pages: parts.flash_pages, ..options.clone() };
     Hpda {
         stripes: Stripes::new(&raid4),
+        conditions: StripeConditions::default(),
         log: Ring::new(size as u32),
         first_slot: parts.flash_pages as u32,
         drives: parts.flash,
@@ -295,7 +296,7 @@ impl Scheme for Hpda {
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         match why {
-            Why::Rebuild => self.copy_slots(view, plan) || self.stripes.rebuild(view, plan),
+            Why::Rebuild => self.copy_slots(view, plan) || self.rebuild_stripe(view, plan),
             Why::Idle => self.reclaim(false, view, plan),
             Why::Pressed => self.reclaim(true, view, plan),
             Why::Wake | Why::Leaving(..) | Why::Moved(..) => false,
@@ -310,7 +311,6 @@ impl Scheme for Hpda {
     }
 
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
-        self.stripes.sound = false;
         let wanted = failed[failed.len() - 1];
         let (member, page) = (wanted.member, wanted.command.start);
         let Some(slot) = self.slot(member, page) else {
@@ -342,18 +342,18 @@ impl Scheme for Hpda {
         self.recount(stripe, |this| {
             this.stripes.set_written(stripe, settling.touched, settling.trims);
             settling.touched.iter().for_each(|index| this.forget(this.stripes.number(stripe, index)));
-            if !this.stripes.sound {
+            if !view.is_healthy() {
                 this.examine(stripe, view, again);
             }
         });
     }
 
     fn rebuilding(&self) -> bool {
-        !self.stripes.todo.is_empty() || !self.copies.is_empty()
+        !self.conditions.todo.is_empty() || !self.copies.is_empty()
     }
 
     fn is_whole(&self) -> bool {
-        self.stripes.thin.count() + self.single.count() + self.lost.count() == 0
+        self.conditions.degraded.count() + self.single.count() + self.lost.count() == 0
     }
 
     #[inline]
@@ -362,13 +362,14 @@ impl Scheme for Hpda {
     }
 
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        let on_drives = || self.stripes.written.has(page.0) && self.stripes.thin.has(self.stripe(page.0));
+        let on_drives =
+            || self.stripes.written.has(page.0) && self.conditions.degraded.has(self.stripe(page.0));
         let in_log = || self.single.has(page.0) || self.lost.has(page.0);
         hazard == Hazard::Unit && if self.log.of(page.0).is_some() { in_log() } else { on_drives() }
     }
 
     fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        for stripe in (0..self.stripes.count()).filter(|&stripe| !self.stripes.thin.has(stripe)) {
+        for stripe in (0..self.stripes.count()).filter(|&stripe| !self.conditions.degraded.has(stripe)) {
             self.stripes.cover(&self.stripes.codeword(stripe), visit);
         }
         let both = |page: u32| !self.single.has(page) && !self.lost.has(page);
@@ -398,12 +399,12 @@ impl Scheme for Hpda {
                 }
             }
         }
-        self.stripes.recover(view, lacks);
+        let lost = std::mem::take(&mut self.conditions).lost;
+        self.stripes.recover(lost, view, lacks);
     }
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.logs = [self.drives, self.drives + 1].iter().all(|&disk| view.alive(Member(disk)));
-        self.stripes.sound = false;
         let stripes = match change.page() {
             Some(page) => {
                 let stripe = match self.slot(member, page) {

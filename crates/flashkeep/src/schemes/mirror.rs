@@ -29,11 +29,9 @@
 //! II) and says "less busy" of the update read (III.B) and of all reads (I); both are implemented. It does
 //! not say when a write is done; waiting for all copies is RAID-1's rule.
 
-use super::todo::Todo;
 use super::{Inside, OptionsPart, Rebuilds, Recovers, SchemeEntry, SchemeOptions, TriedWith, members};
 use crate::engine::{
-    Cause, Change, Command, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Role, Scheme,
-    Spare, Step, StripeUnit, Tell, Verb, View, Why,
+    Cause, Change, Command, Member, Page, Plan, PlanVerdict, Protection, Scheme, Step, Tell, Verb, View,
 };
 use crate::kernel::Bits;
 use schemars::JsonSchema;
@@ -109,22 +107,6 @@ pub struct Mirror {
     tell: Tell,
     /// The group from which the next page is read.
     turn: u8,
-    /// Whether no part ever failed, so that every group has every page.
-    sound: bool,
-    copies: Copies,
-}
-
-/// Pages that some group lacks.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Copies {
-    /// Pages that at least one group lacks.
-    thin: Bits,
-    /// Pages of which one group has the last copy.
-    single: Bits,
-    /// Pages that can be copied to a group.
-    todo: Todo,
-    /// The number of copies being made.
-    copying: u32,
     /// For each group, after a read has found one of its pages unreadable.
     doubts: Vec<Doubt>,
 }
@@ -151,8 +133,7 @@ impl Mirror {
             policy: own.read_policy,
             tell,
             turn: 0,
-            sound: true,
-            copies: Copies::default(),
+            doubts: Vec::new(),
         }
     }
 
@@ -170,7 +151,7 @@ impl Mirror {
         if !update && in_turn {
             self.turn = if self.turn + 1 == self.groups { 0 } else { self.turn + 1 };
         }
-        let doubted = if in_turn { self.copies.check_doubtful(page, view) } else { None };
+        let doubted = if in_turn { self.check_doubtful(page, view) } else { None };
         let mut candidates = self.having(page, first, view);
         let reader = if let Some(doubted) = doubted {
             doubted
@@ -179,38 +160,10 @@ impl Mirror {
         } else {
             candidates.next().unwrap_or(first)
         };
-        if !self.sound && command.cause == Cause::Host {
-            plan.rescued += u16::from(!view.has(first, page) && reader != first && view.holds(reader, page));
+        if reader != first && command.cause == Cause::Host {
+            plan.rescued += u16::from(!view.has(first, page) && view.holds(reader, page));
         }
         reader
-    }
-
-    /// Whether pages are being copied or wait to be copied.
-    fn is_copying(&self) -> bool {
-        self.copies.copying > 0 || !self.copies.todo.is_empty()
-    }
-}
-
-impl Copies {
-    /// Examines a page: which groups have it, and which can get it.
-    fn examine(&mut self, page: u32, groups: u8, view: &View<'_>) {
-        let (number, page) = (page, Page(page));
-        let members = || (0..groups).map(Member);
-        let having = members().filter(|&member| view.has(member, page)).count() as u8;
-        let there = members().any(|member| view.has(member, page) && view.holds(member, page));
-        let to_do = having > 0 && members().any(|member| lacks(member, page, there, view));
-        // A page that all groups have lost lacks copies until it is written again.
-        self.thin.set(number, if having == 0 { self.thin.has(number) } else { there && having < groups });
-        self.single.set(number, there && having == 1);
-        self.todo.set(number, to_do);
-    }
-
-    /// A page is written or trimmed on all groups that respond.
-    fn write(&mut self, page: u32, writes: bool, groups: u8, alive: u8) {
-        self.thin.set(page, writes && alive < groups);
-        self.single.set(page, writes && alive == 1);
-        self.todo.set(page, false);
-        self.doubts.iter_mut().for_each(|doubt| _ = doubt.doubtful.set(page, false));
     }
 
     /// A group whose copy of the page may be unreadable, and is therefore read now.
@@ -225,7 +178,7 @@ impl Copies {
 
     /// A read has found that a group's copy of a page is unreadable: unless its copies are being checked already, they are
     /// doubtful from now on.
-    fn doubt(&mut self, group: Member, page: Page, pages: u64, view: &View<'_>) {
+    fn doubt(&mut self, group: Member, page: Page, view: &View<'_>) {
         let at = usize::from(group.0);
         self.doubts.resize_with(self.doubts.len().max(at + 1), Doubt::default);
         let doubt = &mut self.doubts[at];
@@ -233,15 +186,10 @@ impl Copies {
             return;
         }
         *doubt = Doubt::default();
-        for other in (0..pages as u32).map(Page).filter(|&other| other != page) {
+        for other in (0..self.pages as u32).map(Page).filter(|&other| other != page) {
             doubt.doubtful.set(other.0, view.has(group, other) && view.holds(group, other));
         }
     }
-}
-
-/// Whether a group must get a page that another one has, or trim a page that was trimmed on the other one meanwhile.
-fn lacks(member: Member, page: Page, there: bool, view: &View<'_>) -> bool {
-    view.alive(member) && !view.has(member, page) && (there || view.holds(member, page))
 }
 
 pub(super) fn build(options: &SchemeOptions<'_>) -> Mirror {
@@ -253,19 +201,13 @@ impl Scheme for Mirror {
         self.pages
     }
 
-    /// A copy locks one page at a time.
-    fn grain(&self) -> u32 {
-        if self.is_copying() { 1 } else { u32::MAX }
-    }
-
     /// Which copy is less busy is asked page by page, each page read being part of the answer for the next.
     fn read_grain(&self) -> u32 {
-        if self.policy == ReadPolicy::LeastBusy { 1 } else { self.grain() }
+        if self.policy == ReadPolicy::LeastBusy { 1 } else { u32::MAX }
     }
 
-    /// Reads go behind a copy too: they must not overtake a write that does.
-    fn lock(&self, command: &Command) -> Lock {
-        if self.is_copying() { Lock::Pass(Key(u64::from(command.start.0))) } else { Lock::Free }
+    fn protection(&self) -> Protection {
+        Protection::Copies
     }
 
     #[inline]
@@ -288,56 +230,10 @@ impl Scheme for Mirror {
             plan.push(Step::new(Member(group), command, 0));
         }
         plan.tell = self.tell;
-        if !self.sound {
-            let alive = (0..self.groups).filter(|&group| view.alive(Member(group))).count() as u8;
-            let writes = command.verb == Verb::Write;
-            for page in command.start.0..command.end() {
-                self.copies.write(page, writes, self.groups, alive);
-            }
+        for doubt in &mut self.doubts {
+            (command.start.0..command.end()).for_each(|page| _ = doubt.doubtful.set(page, false));
         }
         PlanVerdict::Go
-    }
-
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        if why != Why::Rebuild {
-            return false;
-        }
-        while let Some(number) = self.copies.todo.next(|page| view.held(Key(u64::from(page)))) {
-            self.copies.todo.set(number, false);
-            let page = Page(number);
-            let one = |verb| Command::new(verb, page, 1).because(Cause::Rebuild);
-            if self.having(page, Member(0), view).next().is_none() {
-                continue; // The page is lost: a group may still have outdated contents, which are not zeros.
-            }
-            let from = self.having(page, Member(0), view).find(|&member| view.holds(member, page));
-            let there = from.is_some();
-            let verb = if there { Verb::Write } else { Verb::Trim };
-            plan.steps.extend(from.map(|from| Step::new(from, one(Verb::Read), 0)));
-            for to in (0..self.groups).map(Member).filter(|&to| lacks(to, page, there, view)) {
-                plan.push(Step::new(to, one(verb), 0).stage(1));
-            }
-            if plan.steps.len() > usize::from(there) {
-                plan.hold = Some(Key(u64::from(number)));
-                self.copies.copying += 1;
-                return true;
-            }
-            plan.steps.clear();
-            // What was being written when the page was examined was a trim.
-            self.copies.examine(number, self.groups, view);
-        }
-        false
-    }
-
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
-        let wanted = failed[failed.len() - 1];
-        let tried = |member: &Member| failed.iter().any(|step| step.member == *member);
-        let Some(other) =
-            self.having(wanted.command.start, wanted.member, view).find(|member| !tried(member))
-        else {
-            return RepairOutcome::Lost;
-        };
-        plan.push(Step::new(other, wanted.command, 0));
-        RepairOutcome::Planned
     }
 
     fn passes_parts(&self) -> bool {
@@ -352,84 +248,19 @@ impl Scheme for Mirror {
         Some(page)
     }
 
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.copies.single.count()
-    }
-
-    /// A write that is acknowledged by its first copy is still in the controller's memory for the others.
-    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        hazard == Hazard::Unit && self.copies.thin.has(page.0)
-    }
-
-    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        let mut units = Vec::new();
-        for page in (0..self.pages as u32).map(Page).filter(|page| !self.copies.thin.has(page.0)) {
-            units.clear();
-            units.extend((0..self.groups).map(|group| StripeUnit {
-                member: Member(group),
-                page,
-                role: Role::Plain,
-            }));
-            visit(&units);
-        }
-    }
-
-    /// Only plans that make copies hold a page.
-    fn settled(&mut self, key: Key, view: &View<'_>) {
-        let page = key.0 as u32;
-        self.copies.copying -= 1;
-        self.copies.examine(page, self.groups, view);
-        // The copy is not tried again until a member changes; copies for other groups are.
-        if view.fell_short() {
-            self.copies.todo.set(page, false);
-        }
-    }
-
-    fn is_whole(&self) -> bool {
-        self.copies.thin.count() == 0
-    }
-
-    fn rebuilding(&self) -> bool {
-        self.is_copying()
-    }
-
-    /// The newest copy is valid; the others are rebuilt from it, unless they are equal.
-    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        (self.turn, self.sound, self.copies) = (0, false, Copies::default());
-        let groups = self.groups;
-        for page in (0..self.pages as u32).map(Page) {
-            let copies = (0..groups).map(Member).filter_map(|member| view.spare(member, page));
-            let newer = |one: Spare, other: Spare| if other.is_newer_than(&one) { other } else { one };
-            let Some(newest) = copies.reduce(newer) else { continue };
-            let alive = (0..groups).map(Member).filter(|&member| view.alive(member));
-            for member in alive {
-                if view.spare(member, page).is_none_or(|copy| copy.stamp != newest.stamp) {
-                    lacks(member, page);
-                }
-            }
-        }
+    /// Its own state is in volatile memory.
+    fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
+        (self.turn, self.doubts) = (0, Vec::new());
     }
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
-        self.sound = false;
         match change {
-            Change::Unreadable(page) => self.copies.doubt(member, page, self.pages, view),
+            Change::Unreadable(page) => self.doubt(member, page, view),
             Change::Failed | Change::Replaced | Change::Returned => {
-                self.copies
-                    .doubts
-                    .get_mut(usize::from(member.0))
-                    .into_iter()
-                    .for_each(|doubt| *doubt = Doubt::default());
+                let doubt = self.doubts.get_mut(usize::from(member.0));
+                doubt.into_iter().for_each(|doubt| *doubt = Doubt::default());
             }
             Change::Damaged(_) | Change::Lacking(_) | Change::Refused(_) | Change::Retired(_) => {}
-        }
-        let pages = change.page().map_or(0..self.pages as u32, |page| page.0..page.0 + 1);
-        for page in pages.clone() {
-            self.copies.examine(page, self.groups, view);
-        }
-        if let Change::Refused(page) = change {
-            self.copies.todo.set(page.0, false);
         }
     }
 }

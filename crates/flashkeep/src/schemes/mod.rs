@@ -3,8 +3,8 @@
 //! The enum, the dispatch, the names in messages, the checks and the manual pages are all derived from the table.
 
 use crate::engine::{
-    Change, Command, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Scheme,
-    Spare, Step, StripeUnit, View, Why,
+    Change, Command, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, Protection, RepairOutcome, Rhythm,
+    Scheme, Spare, Step, StripeUnit, View, Why,
 };
 
 use crate::blocks::Policies;
@@ -41,7 +41,6 @@ mod shares;
 mod spd_raid4;
 #[cfg(test)]
 mod tests;
-mod todo;
 
 pub use backup::{Backup, BackupDiskFigures, BackupFacts, BackupFigures, DiskFacts, Moved, Spread};
 pub use diff_raid::DiffRaid;
@@ -471,6 +470,19 @@ macro_rules! schemes {
             #[inline]
             fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
                 match self { $(Any::$variant(s) => s.prefetch(page, ask),)* Any::Mapped(s) => s.prefetch(page, ask) }
+            }
+            fn protection(&self) -> Protection { match self { $(Any::$variant(s) => s.protection(),)* Any::Mapped(s) => s.protection() } }
+            fn units(&self, codeword: u32, tell: impl FnMut(StripeUnit)) {
+                match self { $(Any::$variant(s) => s.units(codeword, tell),)* Any::Mapped(s) => s.units(codeword, tell) }
+            }
+            fn codeword_of(&self, member: Member, page: Page) -> Option<u32> {
+                match self { $(Any::$variant(s) => s.codeword_of(member, page),)* Any::Mapped(s) => s.codeword_of(member, page) }
+            }
+            fn restores(&mut self, codeword: u32) {
+                match self { $(Any::$variant(s) => s.restores(codeword),)* Any::Mapped(s) => s.restores(codeword) }
+            }
+            fn examined(&mut self, codeword: u32, view: &View<'_>) {
+                match self { $(Any::$variant(s) => s.examined(codeword, view),)* Any::Mapped(s) => s.examined(codeword, view) }
             }
             fn rhythm(&self) -> Rhythm { match self { $(Any::$variant(s) => s.rhythm(),)* Any::Mapped(s) => s.rhythm() } }
             #[inline(always)]

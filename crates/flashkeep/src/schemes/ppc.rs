@@ -316,7 +316,7 @@ impl Scheme for Ppc {
     }
 
     fn rebuilding(&self) -> bool {
-        !self.versions.stripes.todo.is_empty()
+        !self.versions.conditions.todo.is_empty()
     }
 
     /// The memory keeps the stripes, their partial parities, and the addresses of their old versions.

@@ -37,6 +37,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
         }
         self.device.engine.take_over(schemes, carried);
+        self.device.engine.examine_deferred(&self.device.body);
         self.device.engine.restore_ports(image.take()?);
         self.device.buffer.load(image)
     }

@@ -287,7 +287,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
 
     /// Rebuilds what the scheme at `node` can, a piece at a time.
     pub(crate) fn rebuild(&mut self, node: u16) {
-        while self.engine.scheme(NodeId(node)).expect("a scheme").rebuilding() {
+        while self.engine.has_to_rebuild(NodeId(node)) {
             let begun = self.background(node, Why::Rebuild);
             assert!(self.step() || begun || self.engine.is_quiet(), "the rebuild stands still");
         }

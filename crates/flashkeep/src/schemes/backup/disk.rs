@@ -1,8 +1,8 @@
 //! The state of a disk as seen by the scheme, its only user.
 
-use super::super::todo::Todo;
 use super::facts::DiskFacts;
 use crate::engine::Page;
+use crate::kernel::Todo;
 
 /// The kind of work that a disk does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -1,8 +1,8 @@
 //! The non-volatile memory: the page in each of its slots, and the pages that wait for each disk, in the
 //! order of arrival.
 
-use super::super::todo::Todo;
 use crate::engine::{FixedMap, Page};
+use crate::kernel::Todo;
 
 /// No slot.
 const NONE: u32 = u32::MAX;

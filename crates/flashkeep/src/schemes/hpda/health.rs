@@ -2,6 +2,7 @@
 
 use super::Hpda;
 use crate::engine::{Cause, Command, Key, Page, Plan, Step, Verb, View};
+use crate::schemes::parity::Settling;
 
 /// What is tried (again) where something is missing.
 #[derive(Clone, Copy, Debug)]
@@ -13,12 +14,9 @@ pub(super) struct Again {
 impl Hpda {
     /// How many pages of a stripe one more failure would cost.
     pub(super) fn at_risk(&self, stripe: u32) -> u64 {
-        if self.stripes.sound {
-            return 0;
-        }
         let logged = self.logged(stripe);
         let alone = logged.within(self.stripes.units(&self.single, stripe));
-        u64::from(self.stripes.at_risk(stripe).without(logged).with(alone).count())
+        u64::from(self.conditions.at_risk(&self.stripes, stripe).without(logged).with(alone).count())
     }
 
     /// Does something that may change what a stripe exposes.
@@ -30,7 +28,7 @@ impl Hpda {
 
     /// Looks at a stripe: what its codeword lacks, and what the log lacks of it.
     pub(super) fn examine(&mut self, stripe: u32, view: &View<'_>, again: Again) {
-        self.stripes.examine(stripe, view, again.stripe);
+        self.conditions.examine(&self.stripes, stripe, view, again.stripe);
         for index in self.logged(stripe).iter() {
             let page = self.stripes.number(stripe, index);
             let Some(slot) = self.log.of(page) else { continue };
@@ -73,5 +71,17 @@ impl Hpda {
         plan.hold = Some(Key(u64::from(stripe)));
         self.copying.set(stripe, true);
         true
+    }
+
+    /// Rebuilds what the next stripe of the drives lacks.
+    pub(super) fn rebuild_stripe(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
+        while let Some(stripe) = self.conditions.todo.next(|stripe| view.held(Key(u64::from(stripe)))) {
+            self.conditions.todo.set(stripe, false);
+            if self.stripes.codeword(stripe).rebuild(view, plan) {
+                self.stripes.settling.insert(stripe, Settling { rebuilds: true, ..Settling::default() });
+                return true;
+            }
+        }
+        false
     }
 }

@@ -15,7 +15,7 @@ impl Hpda {
                 && copies.is_some_and(|copies| copies.iter().any(|&(member, page)| view.has(member, page)))
         };
         view.alive(seats.member(Role::P))
-            && !self.stripes.thin.has(stripe)
+            && !self.conditions.degraded.has(stripe)
             && self.logged(stripe).iter().all(fits)
     }
 

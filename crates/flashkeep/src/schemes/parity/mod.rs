@@ -2,9 +2,10 @@
 //!
 //! `Parity` writes parity with the data, and is RAID-4, -5 and -6 by its layout. `Versions` is the common
 //! part of schemes that defer the parity and keep old versions meanwhile. Both use `Stripes`, which knows the
-//! pages that are known zeros and the missing ones, and `Codeword`, which reconstructs missing units.
+//! pages that are known zeros and the missing ones, and `Coverage`, which reconstructs missing units.
 
 mod codeword;
+mod conditions;
 mod layout;
 mod recover;
 mod remains;
@@ -17,6 +18,7 @@ mod versions;
 mod waiting;
 mod weighted;
 
+pub(super) use conditions::StripeConditions;
 pub use layout::{Fixed, ParityLayout, Rotated};
 pub use split::Split;
 pub(super) use stripes::{Settling, StripePart, Stripes, Touch};
@@ -31,10 +33,11 @@ use super::{
     Striping, Sums, members,
 };
 use crate::engine::{
-    Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm,
-    Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    Command, Flags, Key, Lock, Member, Page, Plan, PlanVerdict, Protection, RepairOutcome, Rhythm, Scheme,
+    Spare, Step, StripeUnit, Verb, View, Why,
 };
 use crate::kernel::Span;
+use codeword::{Coverage, ParityLocation};
 use waiting::WaitingStripes;
 
 /// The defaults of schemes that write data and parity together; unchanged for schemes with one parity.
@@ -66,7 +69,6 @@ pub struct Parity<L> {
     stripes: Stripes<L>,
     /// Stripes whose parity waits until they are full, where that is the rule.
     waiting: Option<WaitingStripes>,
-    exposed: u64,
 }
 
 impl<L: ParityLayout> Parity<L> {
@@ -75,60 +77,12 @@ impl<L: ParityLayout> Parity<L> {
     pub fn new(options: &SchemeOptions<'_>) -> Self {
         let idle = milliseconds(options.redundancy.read::<Idle>().idle_ms);
         let waits = options.redundancy.read::<Incompletes>().incomplete == Incomplete::Wait;
-        Parity {
-            stripes: Stripes::new(options),
-            waiting: waits.then(|| WaitingStripes::new(idle)),
-            exposed: 0,
-        }
+        Parity { stripes: Stripes::new(options), waiting: waits.then(|| WaitingStripes::new(idle)) }
     }
 
     #[inline]
     fn waits(&self, stripe: u32) -> bool {
         self.waiting.as_ref().is_some_and(|waiting| waiting.has(stripe))
-    }
-
-    /// The number of pages of a stripe that one more failure would lose.
-    fn at_risk(&self, stripe: u32) -> u64 {
-        let units = if self.waits(stripe) {
-            self.stripes.written(stripe).without(self.stripes.units(&self.stripes.gone, stripe))
-        } else {
-            self.stripes.at_risk(stripe)
-        };
-        u64::from(units.count())
-    }
-
-    /// Carries out a change that may change the exposed pages of a stripe.
-    fn recount(&mut self, stripe: u32, change: impl FnOnce(&mut Self)) {
-        if self.stripes.sound && self.waiting.is_none() {
-            return change(self);
-        }
-        self.exposed -= self.at_risk(stripe);
-        change(self);
-        self.exposed += self.at_risk(stripe);
-    }
-
-    fn examine(&mut self, stripe: u32, view: &View<'_>, try_again: bool) {
-        if self.waits(stripe) {
-            WaitingStripes::examine(&mut self.stripes, stripe, view);
-        } else {
-            self.stripes.examine(stripe, view, try_again);
-        }
-    }
-
-    /// A write or trim of a stripe that waits.
-    fn hold_back(&mut self, command: &Command, place: StripePart, view: &View<'_>, plan: &mut Plan) {
-        let touch = self.stripes.touch(command, place);
-        if touch.touched.is_empty() {
-            return;
-        }
-        self.recount(place.seats.stripe, |this| {
-            let waiting = this.waiting.as_mut().expect("it waits");
-            let submitted = waiting.write(command, &mut this.stripes, place, &touch, plan);
-            if submitted && !this.stripes.sound {
-                let lost = |index: &u8| !view.alive(place.seats.data(*index));
-                this.stripes.set_gone(place.seats.stripe, touch.touched, lost);
-            }
-        });
     }
 }
 
@@ -144,6 +98,28 @@ impl<L: ParityLayout> Scheme for Parity<L> {
 
     fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
         self.stripes.whereabouts(page, tell);
+    }
+
+    fn protection(&self) -> Protection {
+        let (count, data) = (self.stripes.count(), self.stripes.data());
+        Protection::Stripes { count, data, defers: self.waiting.is_some() }
+    }
+
+    fn units(&self, stripe: u32, tell: impl FnMut(StripeUnit)) {
+        let coverage = self.stripes.codeword(stripe);
+        match self.waits(stripe) {
+            true => Coverage { parity: ParityLocation::Carried, ..coverage }.each(tell),
+            false => coverage.each(tell),
+        }
+    }
+
+    fn codeword_of(&self, member: Member, page: Page) -> Option<u32> {
+        Some(self.stripes.stripe_of(member, page)).filter(|&stripe| stripe < self.stripes.count())
+    }
+
+    /// Reads must not find the stripe whole before its units are durable.
+    fn restores(&mut self, stripe: u32) {
+        self.stripes.settling.insert(stripe, Settling::default());
     }
 
     #[inline]
@@ -190,28 +166,26 @@ impl<L: ParityLayout> Scheme for Parity<L> {
         if let Some(waiting) = self.waiting.as_mut().filter(|_| is_first_before(command, &self.stripes)) {
             waiting.close(place.seats.stripe);
         }
-        if self.waits(place.seats.stripe) {
-            self.hold_back(command, place, view, plan);
-        } else {
+        let waiting = self.waiting.as_mut().filter(|waiting| waiting.has(place.seats.stripe));
+        let Some(waiting) = waiting else {
             self.stripes.update(command, place, view, plan);
+            return PlanVerdict::Go;
+        };
+        let touch = self.stripes.touch(command, place);
+        if !touch.touched.is_empty() {
+            waiting.write(command, &mut self.stripes, place, &touch, plan);
         }
         PlanVerdict::Go
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        match (why, &mut self.waiting) {
-            (Why::Rebuild, _) => self.stripes.rebuild(view, plan),
-            (Why::Idle, Some(waiting)) => waiting.flush(&mut self.stripes, view, plan),
+        match &mut self.waiting {
+            Some(waiting) if why == Why::Idle => waiting.flush(&mut self.stripes, view, plan),
             _ => false,
         }
     }
 
-    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        Some(Key(u64::from(self.stripes.stripe_of(member, page))))
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
-        self.stripes.sound = false;
         let wanted = failed[failed.len() - 1];
         let word = self.stripes.codeword(self.stripes.stripe_of(wanted.member, wanted.command.start));
         let role = word.seats.role(wanted.member);
@@ -225,49 +199,17 @@ impl<L: ParityLayout> Scheme for Parity<L> {
         self.stripes.owner(member, page)
     }
 
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.exposed
-    }
-
-    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        let stripe = self.stripes.split(page).0;
-        let thin = hazard == Hazard::Unit && self.stripes.thin.has(stripe);
-        self.stripes.written.has(page.0) && (thin || self.waits(stripe))
-    }
-
-    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        let whole = |stripe: &u32| !self.waits(*stripe) && !self.stripes.thin.has(*stripe);
-        for stripe in (0..self.stripes.count()).filter(whole) {
-            self.stripes.cover(&self.stripes.codeword(stripe), visit);
-        }
-    }
-
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let Some((stripe, settling)) = self.stripes.settle(key, view) else { return };
-        self.recount(stripe, |this| {
-            this.stripes.set_written(stripe, settling.touched, settling.trims);
-            if let Some(waiting) = this.waiting.as_mut().filter(|_| settling.renews) {
-                waiting.close(stripe);
-            }
-            if !this.stripes.sound {
-                this.examine(stripe, view, !settling.in_vain);
-            }
-        });
-    }
-
-    fn is_whole(&self) -> bool {
-        self.stripes.thin.count() == 0
-    }
-
-    fn rebuilding(&self) -> bool {
-        !self.stripes.todo.is_empty()
+        self.stripes.set_written(stripe, settling.touched, settling.trims);
+        if let Some(waiting) = self.waiting.as_mut().filter(|_| settling.renews) {
+            waiting.close(stripe);
+        }
     }
 
     /// Running sums are gone: every stripe has its parity, or gets one.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        self.exposed = 0;
         if self.waiting.is_some() {
             // The pages of such a stripe may be in flight; lost ones are logged as lost.
             let all = UnitSet::range(0, self.stripes.data());
@@ -275,7 +217,8 @@ impl<L: ParityLayout> Scheme for Parity<L> {
                 self.stripes.set_written(stripe, all, true);
             }
         }
-        self.stripes.recover(view, lacks);
+        let lost = view.lost().cloned().unwrap_or_default();
+        self.stripes.recover(lost, view, lacks);
         if let Some(waiting) = &mut self.waiting {
             *waiting = WaitingStripes::new(waiting.idle_after);
             let begun = |stripe: &u32| !self.stripes.written(*stripe).is_empty();
@@ -289,17 +232,4 @@ impl<L: ParityLayout> Scheme for Parity<L> {
 
     /// The stripe determines the contents of the page, which is rewritten.
     fn disown(&mut self, _: Page, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
-
-    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
-        self.stripes.sound = false;
-        let count = self.stripes.count();
-        let stripes = change.page().map_or(0..count, |page| {
-            let stripe = self.stripes.stripe_of(member, page);
-            stripe..(stripe + 1).min(count)
-        });
-        let helps = !matches!(change, Change::Refused(_));
-        for stripe in stripes {
-            self.recount(stripe, |this| this.examine(stripe, view, helps));
-        }
-    }
 }

@@ -37,9 +37,9 @@ pub(crate) struct Logged {
 
 impl<L: ParityLayout> Stripes<L> {
     /// Nothing is known any more but the layout and what was logged.
-    pub(crate) fn forget(&mut self) -> Logged {
+    pub(crate) fn forget(&mut self, lost: Bits, view: &View<'_>) -> Logged {
         let mut owed = std::mem::take(&mut self.written);
-        if std::mem::take(&mut self.sound) {
+        if view.is_healthy() {
             owed = Bits::default();
         }
         let trims = std::mem::take(&mut self.settling);
@@ -47,13 +47,12 @@ impl<L: ParityLayout> Stripes<L> {
         for (stripe, settling) in trims.into_iter().filter(|(_, settling)| settling.trims) {
             Self::mark(&mut owed, self.number(stripe, 0), settling.touched, false);
         }
-        (self.thin, self.bare, self.todo) = Default::default();
-        Logged { lost: std::mem::take(&mut self.gone), owed }
+        Logged { lost, owed }
     }
 
-    /// Looks at every stripe. Tells what members lack.
-    pub(crate) fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        let logged = self.forget();
+    /// Looks at every stripe, `lost` being the pages known to be lost. Tells what members lack.
+    pub(crate) fn recover(&mut self, lost: Bits, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        let logged = self.forget(lost, view);
         let none = UnitSet::default();
         (0..self.count()).for_each(|stripe| self.recover_stripe(stripe, &logged, none, view, lacks));
     }

@@ -1,14 +1,12 @@
-//! State of stripes that every parity scheme needs: known zeros, missing pages, and the pages that one more
-//! failure would lose.
+//! State of stripes that every parity scheme needs: known zeros, and what plans in progress will change.
 
-use super::codeword::{Codeword, ParityLocation};
+use super::codeword::{Coverage, ParityLocation};
 use super::layout::{ParityLayout, Seats};
 use super::units::UnitSet;
 use crate::engine::FixedMap;
-use crate::engine::{Command, Key, Member, Page, Plan, Role, StripeUnit, Verb, View};
+use crate::engine::{Command, Key, Member, Page, Role, StripeUnit, Verb, View};
 use crate::kernel::{Bits, Divisor};
 use crate::schemes::SchemeOptions;
-use crate::schemes::todo::Todo;
 
 /// A command's part of a stripe: data units `first..end`.
 #[derive(Clone, Copy, Debug)]
@@ -78,16 +76,6 @@ pub(crate) struct Stripes<L> {
     count: u32,
     /// Data pages that are not known zeros.
     pub(crate) written: Bits,
-    /// Whether no part ever failed, so that no member lacks a page.
-    pub(crate) sound: bool,
-    /// Stripes whose parities lack one of their units.
-    pub(crate) thin: Bits,
-    /// Stripes whose parities lack as many as they can work out.
-    pub(crate) bare: Bits,
-    /// Data pages that are unrecoverable now.
-    pub(crate) gone: Bits,
-    /// Stripes with units that can be rebuilt.
-    pub(crate) todo: Todo,
     /// What plans under way will have changed, by stripe.
     pub(crate) settling: FixedMap<u32, Settling>,
     /// Its pages have the host's numbers, which OOB metadata names.
@@ -104,11 +92,6 @@ impl<L: ParityLayout> Stripes<L> {
             by_data: Divisor::new(u32::from(data)),
             count: u32::try_from(options.member_pages).expect("page addresses have 32 bits"),
             written: Bits::default(),
-            sound: true,
-            thin: Bits::default(),
-            bare: Bits::default(),
-            gone: Bits::default(),
-            todo: Todo::default(),
             settling: FixedMap::default(),
             numbered: options.numbered,
         }
@@ -213,9 +196,9 @@ impl<L: ParityLayout> Stripes<L> {
     }
 
     /// A stripe all of whose parity is as new as its data.
-    pub(crate) fn codeword(&self, stripe: u32) -> Codeword<impl Fn(u8) -> Page + use<L>> {
+    pub(crate) fn codeword(&self, stripe: u32) -> Coverage<impl Fn(u8) -> Page + use<L>> {
         let page = Page(stripe);
-        Codeword {
+        Coverage {
             seats: self.seats(stripe),
             units: self.written(stripe),
             page: move |_| page,
@@ -232,13 +215,13 @@ impl<L: ParityLayout> Stripes<L> {
 
     /// Notes what a plan changes: at once where it submits everything at once, so that no plan can find the stripe in
     /// between, else when it is durable.
-    pub(crate) fn begin(&mut self, place: StripePart, touch: &Touch, in_stages: bool) {
-        if touch.before == touch.after && self.sound {
+    pub(crate) fn begin(&mut self, place: StripePart, touch: &Touch, in_stages: bool, healthy: bool) {
+        if touch.before == touch.after && healthy {
             return;
         }
         let Touch { before, touched, after } = *touch;
         let trims = !before.without(after).is_empty();
-        if in_stages || !self.sound {
+        if in_stages || !healthy {
             let settling = Settling { touched, trims, ..Settling::default() };
             self.settling.insert(place.seats.stripe, settling);
         } else {
@@ -257,7 +240,7 @@ impl<L: ParityLayout> Stripes<L> {
     pub(crate) fn settle(&mut self, key: Key, view: &View<'_>) -> Option<(u32, Settling)> {
         let stripe = key.0 as u32;
         let settling = if self.settling.is_empty() { None } else { self.settling.remove(&stripe) };
-        if settling.is_none() && self.sound {
+        if settling.is_none() && view.is_healthy() {
             return None;
         }
         let mut settling = settling.unwrap_or_default();
@@ -265,69 +248,11 @@ impl<L: ParityLayout> Stripes<L> {
         Some((stripe, settling))
     }
 
-    /// Plans one piece of a rebuild: a stripe with units that can be rebuilt.
-    pub(crate) fn rebuild(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
-        while let Some(stripe) = self.todo.next(|stripe| view.held(Key(u64::from(stripe)))) {
-            self.todo.set(stripe, false);
-            if self.codeword(stripe).rebuild(view, plan) {
-                self.settling.insert(stripe, Settling { rebuilds: true, ..Settling::default() });
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Looks at a stripe with one version of everything: what it lacks, and what of that is lost.
-    pub(crate) fn examine(&mut self, stripe: u32, view: &View<'_>, try_again: bool) {
-        let word = self.codeword(stripe);
-        let missing = word.missing(|member, page| !view.has(member, page));
-        let lacks = |index: &u8| !view.has(word.seats.data(*index), word.seats.page());
-        let mut lacking = UnitSet::default();
-        word.units.iter().filter(lacks).for_each(|index| lacking.add(index));
-        let gone = if word.can_do_without(&missing) { UnitSet::default() } else { lacking };
-        let answers = missing.roles().iter().any(|&role| view.alive(word.seats.member(role)));
-        self.note(stripe, missing.count, gone, answers && try_again);
-    }
-
-    /// How many units the parities of a stripe lack, which data units are lost, and whether it can be helped.
-    pub(crate) fn note(&mut self, stripe: u32, missing: usize, gone: UnitSet, helps: bool) {
-        self.set_gone(stripe, UnitSet::range(0, self.data), |index| gone.has(*index));
-        self.thin.set(stripe, missing > 0);
-        self.bare.set(stripe, missing >= usize::from(L::PARITIES));
-        self.todo.set(stripe, helps && gone.is_empty());
-    }
-
-    /// Everybody has these data units.
-    pub(crate) fn set_there(&mut self, stripe: u32, units: UnitSet) {
-        let first = self.number(stripe, 0);
-        Self::mark(&mut self.gone, first, units, false);
-    }
-
-    /// Which of some data units are lost.
-    pub(crate) fn set_gone(&mut self, stripe: u32, units: UnitSet, lost: impl Fn(&u8) -> bool) {
-        let first = self.number(stripe, 0);
-        for index in units.iter() {
-            self.gone.set(first + u32::from(index), lost(&index));
-        }
-    }
-
-    /// Pages of a bare stripe that are not lost already: what one more failure would cost.
-    pub(crate) fn at_risk(&self, stripe: u32) -> UnitSet {
-        if !self.bare.has(stripe) {
-            return UnitSet::default();
-        }
-        self.written(stripe).without(self.units(&self.gone, stripe))
-    }
-
     /// Visits the units of a codeword that lacks none, unless its stripe is being worked on.
-    pub(crate) fn cover<F: Fn(u8) -> Page>(&self, word: &Codeword<F>, visit: &mut dyn FnMut(&[StripeUnit])) {
+    pub(crate) fn cover<F: Fn(u8) -> Page>(&self, word: &Coverage<F>, visit: &mut dyn FnMut(&[StripeUnit])) {
         if word.units.is_empty() || self.settling.contains_key(&word.seats.stripe) {
             return;
         }
-        let unit = |role| {
-            let (member, page) = word.at(role);
-            StripeUnit { member, page, role }
-        };
-        visit(&word.roles().map(unit).collect::<Vec<_>>());
+        visit(&word.word().units);
     }
 }

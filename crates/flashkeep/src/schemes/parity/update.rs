@@ -14,10 +14,11 @@ impl<L: ParityLayout> Stripes<L> {
     #[inline]
     pub(crate) fn read(&self, command: &Command, place: StripePart, view: &View<'_>, plan: &mut Plan) {
         let StripePart { seats, first, end } = place;
+        let healthy = view.is_healthy();
         for (n, index) in (0..).zip(first..end) {
             let (member, page) = (seats.data(index), seats.page());
             let number = command.start.plus(u32::from(n));
-            if self.sound || view.has(member, page) || self.written.has(number.0) {
+            if healthy || view.has(member, page) || self.written.has(number.0) {
                 plan.push(Step::new(member, command.over(page, 1), n));
             }
         }
@@ -43,9 +44,9 @@ impl<L: ParityLayout> Stripes<L> {
         plan: &mut Plan,
     ) {
         let seats = place.seats;
-        let sound = self.sound;
+        let healthy = view.is_healthy();
         let modify = reads == UpdateReads::Replaced;
-        let answers = |role| sound || view.alive(seats.member(role));
+        let answers = |role| healthy || view.alive(seats.member(role));
         match reads {
             UpdateReads::Nothing => {}
             UpdateReads::Staying => fetch(seats, touch.rest(), plan),
@@ -59,13 +60,13 @@ impl<L: ParityLayout> Stripes<L> {
             }
         }
         let stage = u8::from(!plan.steps.is_empty());
-        if !sound {
+        if !healthy {
             // A parity whose member does not answer is not worked out: from now on it is lacking there.
             for &role in seats.parities().iter().filter(|&&role| !answers(role)) {
                 plan.push(drop_page(seats.member(role), seats.parity_page()));
             }
         }
-        let has = |step: &Step| sound || view.has(step.member, step.command.start);
+        let has = |step: &Step| healthy || view.has(step.member, step.command.start);
         for index in place.indices() {
             if touch.touched.has(index) {
                 let step = give(command, place, index);
@@ -80,7 +81,7 @@ impl<L: ParityLayout> Stripes<L> {
                 plan.push(in_old_hand(step, modify && has(&step)).stage(stage));
             }
         }
-        self.begin(place, touch, stage > 0);
+        self.begin(place, touch, stage > 0, healthy);
     }
 
     /// Whichever reads fewer pages: what is replaced, if u + 1 ≤ N − 1 − u in the words of the paper, or what stays.
@@ -98,7 +99,7 @@ impl<L: ParityLayout> Stripes<L> {
         let in_hand = command.flags.has(Flags::OLD_IN_HAND);
         let old = if in_hand { UnitSet::default() } else { touch.old() };
         let (mut replaced, mut staying) = (old.count() + u32::from(L::PARITIES), touch.rest().count());
-        if !self.sound {
+        if !view.is_healthy() {
             let alive = seats.parities().iter().filter(|role| view.alive(seats.member(**role)));
             let page = seats.parity_page();
             let parities: u32 = alive.map(|&role| price(seats.member(role), page, view)).sum();

@@ -5,7 +5,8 @@
 //! A stripe then has two codewords: the old parity with the old versions and the unchanged pages, and, if
 //! there is a memory for it, the partial parity with the changed ones.
 
-use super::codeword::{Codeword, ParityLocation};
+use super::codeword::{Coverage, ParityLocation};
+use super::conditions::StripeConditions;
 use super::layout::Rotated;
 use super::shadow::Shadow;
 use super::stripes::{Settling, StripePart, Stripes, Touch};
@@ -25,6 +26,7 @@ pub(crate) type Partial = Option<(Member, Page)>;
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Versions {
     pub(crate) stripes: Stripes<Rotated<1>>,
+    pub(crate) conditions: StripeConditions,
     /// Data pages whose current version the parity on the media does not cover.
     pub(super) changed: Bits,
     /// The versions that it covers instead; none if that is a known zero.
@@ -38,6 +40,7 @@ impl Versions {
     pub(crate) fn new(options: &SchemeOptions<'_>) -> Self {
         Versions {
             stripes: Stripes::new(options),
+            conditions: StripeConditions::default(),
             changed: Bits::default(),
             shadow: Shadow::new(options),
             blind: Bits::default(),
@@ -51,7 +54,7 @@ impl Versions {
     }
 
     /// The codeword of a stripe that the parity on the media covers.
-    pub(crate) fn codeword(&self, stripe: u32) -> Codeword<impl Fn(u8) -> Page + use<'_>> {
+    pub(crate) fn codeword(&self, stripe: u32) -> Coverage<impl Fn(u8) -> Page + use<'_>> {
         let changed = self.changed(stripe);
         let kept = move |index: u8| {
             let page = self.shadow.of(self.stripes.number(stripe, index));
@@ -60,14 +63,14 @@ impl Versions {
         let mut units = self.stripes.written(stripe).without(changed);
         changed.iter().filter(|&index| kept(index).is_some()).for_each(|index| units.add(index));
         let page = move |index| kept(index).unwrap_or(Page(stripe));
-        Codeword { seats: self.stripes.seats(stripe), units, page, parity: ParityLocation::Seated }
+        Coverage { seats: self.stripes.seats(stripe), units, page, parity: ParityLocation::Seated }
     }
 
     /// The codeword that a stripe's partial parity covers.
-    fn partial_codeword(&self, stripe: u32, (member, page): (Member, Page)) -> Codeword<impl Fn(u8) -> Page> {
+    fn partial_codeword(&self, stripe: u32, (member, page): (Member, Page)) -> Coverage<impl Fn(u8) -> Page> {
         let units = self.stripes.written(stripe).within(self.changed(stripe));
         let parity = ParityLocation::At(member, page);
-        Codeword { seats: self.stripes.seats(stripe), units, page: move |_| Page(stripe), parity }
+        Coverage { seats: self.stripes.seats(stripe), units, page: move |_| Page(stripe), parity }
     }
 
     // ---------------------------------------------------------------- writing
@@ -185,12 +188,12 @@ impl Versions {
     }
 
     fn at_risk(&self, stripe: u32) -> u64 {
-        let (thin, blind) = (self.stripes.thin.has(stripe), self.blind.has(stripe));
+        let (thin, blind) = (self.conditions.degraded.has(stripe), self.blind.has(stripe));
         if !thin && !blind {
             return 0;
         }
         let changed = self.changed(stripe);
-        let there = self.stripes.written(stripe).without(self.stripes.units(&self.stripes.gone, stripe));
+        let there = self.stripes.written(stripe).without(self.stripes.units(&self.conditions.lost, stripe));
         let of = |at_risk: bool, units: UnitSet| if at_risk { u64::from(units.count()) } else { 0 };
         of(blind, there.within(changed)) + of(thin, there.without(changed))
     }
@@ -225,7 +228,7 @@ impl Versions {
             if settling.renews {
                 this.set_unchanged(stripe);
             }
-            if !this.stripes.sound {
+            if !view.is_healthy() {
                 this.examine(stripe, partial.filter(|_| !settling.renews), view, !settling.in_vain);
             }
         });
@@ -235,7 +238,7 @@ impl Versions {
     fn examine(&mut self, stripe: u32, partial: Partial, view: &View<'_>, try_again: bool) {
         let changed = self.changed(stripe);
         if changed.is_empty() {
-            return self.stripes.examine(stripe, view, try_again);
+            return self.conditions.examine(&self.stripes, stripe, view, try_again);
         }
         let word = self.codeword(stripe);
         let seats = word.seats;
@@ -244,9 +247,9 @@ impl Versions {
         let current = self.stripes.written(stripe);
         let in_memory = partial.is_some_and(|(member, page)| view.has(member, page));
         let new = current.within(changed).iter().filter(lacks).count();
-        let (old_lost, new_lost) = (!word.can_do_without(&missing), new > 1 || !in_memory);
+        let (old_lost, new_lost) = (missing.count > word.seats.parities().len(), new > 1 || !in_memory);
         // Writing the parity anew gives every member that answers what it lacks.
-        let helps = missing.roles().iter().any(|&role| view.alive(word.at(role).0))
+        let helps = missing.units().iter().any(|unit| view.alive(unit.member))
             || current.iter().filter(lacks).any(|index| view.alive(seats.data(index)))
             || (partial.is_some() && !in_memory);
         drop(word);
@@ -256,7 +259,7 @@ impl Versions {
                 gone.add(index);
             }
         }
-        self.stripes.note(stripe, missing.count, gone, helps && try_again);
+        self.conditions.note(&self.stripes, stripe, missing.count, gone, helps && try_again);
         self.blind.set(stripe, new > 0 || !in_memory);
     }
 
@@ -268,7 +271,6 @@ impl Versions {
         partial: impl Fn(u32) -> Partial,
         view: &View<'_>,
     ) {
-        self.stripes.sound = false;
         let helps = !matches!(change, Change::Refused(_));
         for stripe in stripes {
             self.recount(stripe, |this| this.examine(stripe, partial(stripe), view, helps));
@@ -286,7 +288,7 @@ impl Versions {
     /// Whether no codeword lacks anything that a failure took. (In a stripe that is only blind because its
     /// parity is put off, nothing is missing.)
     pub(crate) fn is_whole(&self) -> bool {
-        self.stripes.thin.count() == 0
+        self.conditions.degraded.count() == 0
     }
 
     pub(crate) fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
@@ -295,13 +297,13 @@ impl Versions {
             // Not by itself, but where the member of such a page is gone, too: it is unknown then what replaced it.
             return self.stripes.written.has(page.0) && !self.changed(stripe).is_empty();
         }
-        let weak = if self.changed.has(page.0) { &self.blind } else { &self.stripes.thin };
+        let weak = if self.changed.has(page.0) { &self.blind } else { &self.conditions.degraded };
         hazard == Hazard::Unit && self.stripes.written.has(page.0) && weak.has(stripe)
     }
 
     pub(crate) fn covers(&self, partial: impl Fn(u32) -> Partial, visit: &mut dyn FnMut(&[StripeUnit])) {
         for stripe in 0..self.stripes.count() {
-            if !self.stripes.thin.has(stripe) {
+            if !self.conditions.degraded.has(stripe) {
                 self.stripes.cover(&self.codeword(stripe), visit);
             }
             if let Some(at) = partial(stripe).filter(|_| !self.blind.has(stripe)) {
@@ -321,7 +323,6 @@ impl Versions {
         view: &View<'_>,
         plan: &mut Plan,
     ) -> RepairOutcome {
-        self.stripes.sound = false;
         let Step { member, command, .. } = failed[failed.len() - 1];
         let partial = partial.map(|at| self.partial_codeword(stripe, at));
         if let Some(word) = &partial
@@ -347,8 +348,8 @@ impl Versions {
     /// The next stripe of a rebuild. One with a single version of everything is rebuilt by what it lacks; of another the
     /// parity is to be written anew, which brings back the pages that this has to read. Whether that is so.
     pub(crate) fn rebuild(&mut self, view: &View<'_>, plan: &mut Plan) -> Option<(u32, bool)> {
-        while let Some(stripe) = self.stripes.todo.next(|stripe| view.held(Key(u64::from(stripe)))) {
-            self.stripes.todo.set(stripe, false);
+        while let Some(stripe) = self.conditions.todo.next(|stripe| view.held(Key(u64::from(stripe)))) {
+            self.conditions.todo.set(stripe, false);
             if !self.changed(stripe).is_empty() {
                 return Some((stripe, true));
             }

@@ -4,14 +4,13 @@
 //! keeps their running sum. With the last page the sum becomes the parity, without reads. In idle time it
 //! becomes the parity of the existing pages, and the stripe is an ordinary one from then on.
 
-use super::codeword::{Codeword, ParityLocation};
+use super::codeword::{Coverage, ParityLocation};
 use super::layout::ParityLayout;
 use super::stripes::{Settling, StripePart, Stripes, Touch};
 use super::units::UnitSet;
 use super::update::{fetch, give, parities, read_old};
 use crate::engine::{Command, Page, Plan, RepairOutcome, Role, Step, Verb, View};
-use crate::kernel::{Bits, Span};
-use crate::schemes::todo::Todo;
+use crate::kernel::{Bits, Span, Todo};
 
 /// The stripes that wait for their parity.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -57,8 +56,7 @@ impl WaitingStripes {
         touch.old().is_empty() && !is_full(stripes, touch.after)
     }
 
-    /// Writes or trims data of a stripe that waits, and its parity if that is the end of it; whether everything is
-    /// submitted at once and the stripe goes on waiting.
+    /// Writes or trims data of a stripe that waits, and its parity if that is the end of it.
     pub(super) fn write<L: ParityLayout>(
         &mut self,
         command: &Command,
@@ -66,7 +64,7 @@ impl WaitingStripes {
         place: StripePart,
         touch: &Touch,
         plan: &mut Plan,
-    ) -> bool {
+    ) {
         let (seats, stripe, key) = (place.seats, place.seats.stripe, place.seats.key());
         let broken = self.broken.has(stripe);
         let closes = broken || is_full(stripes, touch.after);
@@ -93,11 +91,10 @@ impl WaitingStripes {
         self.open.set(stripe, true);
         let (touched, trims) = (touch.touched, command.verb == Verb::Trim);
         if stage == 0 && !closes {
-            stripes.set_written(stripe, touched, trims);
-            return true;
+            // Everything is submitted at once, and the stripe goes on waiting.
+            return stripes.set_written(stripe, touched, trims);
         }
         stripes.settling.insert(stripe, Settling { touched, trims, renews: closes, ..Settling::default() });
-        false
     }
 
     /// Writes the parity of a stripe that waits; false where none does that could be had now.
@@ -128,7 +125,7 @@ impl WaitingStripes {
     /// needs it, the sum itself, less the other pages, is it.
     pub(super) fn repair<F: Fn(u8) -> Page>(
         &mut self,
-        word: Codeword<F>,
+        word: Coverage<F>,
         role: Role,
         failed: &[Step],
         view: &View<'_>,
@@ -140,18 +137,9 @@ impl WaitingStripes {
         }
         plan.peek = Some(word.seats.key());
         let outcome =
-            Codeword { parity: ParityLocation::Carried, ..word }.bring_back(role, failed, view, plan);
+            Coverage { parity: ParityLocation::Carried, ..word }.bring_back(role, failed, view, plan);
         self.broken.set(stripe, outcome == RepairOutcome::Lost);
         outcome
-    }
-
-    /// Looks at a stripe that waits: nothing of it can be brought back, but by writing it.
-    pub(super) fn examine<L: ParityLayout>(stripes: &mut Stripes<L>, stripe: u32, view: &View<'_>) {
-        let seats = stripes.seats(stripe);
-        let mut gone = UnitSet::default();
-        let lacks = |index: &u8| !view.has(seats.data(*index), seats.page());
-        stripes.written(stripe).iter().filter(lacks).for_each(|index| gone.add(index));
-        stripes.note(stripe, 0, gone, false);
     }
 }
 

@@ -5,10 +5,9 @@ use super::stripes::Settling;
 use super::update::drop_page;
 use super::{Parity, UnitSet};
 use crate::engine::{Cause, Command, Key, Page, Plan, Role, Step, Verb, View};
-use crate::kernel::{Bits, Divisor};
+use crate::kernel::{Bits, Divisor, Todo};
 use crate::schemes::SchemeOptions;
 use crate::schemes::diff_raid::DiffOptions;
-use crate::schemes::todo::Todo;
 
 /// Members have different shares of the parities, in a pattern that repeats. A data unit stands on the member of its
 /// number, or, where that has the parity, on the last one: where another member gets a stripe's parity, the parity and
@@ -129,24 +128,24 @@ impl Parity<Weighted> {
     }
 
     /// Shares the parities out anew, the largest share to the first of `order`: stripes follow one by one.
-    pub(in crate::schemes) fn share_out(&mut self, order: &[u8], reshuffle: &mut Reshuffle) {
+    pub(in crate::schemes) fn share_out(&mut self, order: &[u8], view: &View<'_>, reshuffle: &mut Reshuffle) {
         let stripes = &mut self.stripes;
         stripes.layout.assign(order);
         if stripes.layout.now != stripes.layout.before {
             (0..stripes.count()).for_each(|stripe| _ = stripes.layout.old.set(stripe, true));
         }
-        self.look_at_all(reshuffle);
+        self.look_at_all(view, reshuffle);
     }
 
     /// Whether a stripe waits for its parity to move, and nothing of it is missing.
-    pub(in crate::schemes) fn look_at(&self, stripe: u32, reshuffle: &mut Reshuffle) {
+    pub(in crate::schemes) fn look_at(&self, stripe: u32, view: &View<'_>, reshuffle: &mut Reshuffle) {
         let waits = self.stripes.layout.old.has(stripe);
-        reshuffle.todo.set(stripe, waits && !self.stripes.thin.has(stripe));
+        reshuffle.todo.set(stripe, waits && !view.is_degraded(stripe));
     }
 
     /// The same for all stripes.
-    pub(in crate::schemes) fn look_at_all(&self, reshuffle: &mut Reshuffle) {
-        self.stripes.layout.old.iter().for_each(|stripe| self.look_at(stripe, reshuffle));
+    pub(in crate::schemes) fn look_at_all(&self, view: &View<'_>, reshuffle: &mut Reshuffle) {
+        self.stripes.layout.old.iter().for_each(|stripe| self.look_at(stripe, view, reshuffle));
     }
 
     /// Moves the parity of one stripe to who is to have it from now on; false where there is none that can be moved.
@@ -158,7 +157,7 @@ impl Parity<Weighted> {
     ) -> bool {
         while let Some(stripe) = reshuffle.todo.next(|stripe| view.held(Key(u64::from(stripe)))) {
             reshuffle.todo.set(stripe, false);
-            if self.stripes.thin.has(stripe) {
+            if view.is_degraded(stripe) {
                 continue;
             }
             let (from, written) = (self.stripes.seats(stripe), self.stripes.written(stripe));
@@ -180,7 +179,7 @@ impl Parity<Weighted> {
     /// A plan that held the stripe is durable: whether that has moved its parity.
     pub(in crate::schemes) fn moved(&mut self, stripe: u32, reshuffle: &mut Reshuffle) {
         if reshuffle.moving.set(stripe, false) {
-            self.recount(stripe, |this| _ = this.stripes.layout.old.set(stripe, false));
+            self.stripes.layout.old.set(stripe, false);
         }
     }
 }

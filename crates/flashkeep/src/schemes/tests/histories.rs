@@ -19,7 +19,7 @@ fn check_protection(rig: &mut Rig, setup: &Setup) {
     });
     let covered: BTreeSet<u32> = covered.collect();
     for page in 0..setup.pages() {
-        let exposed = scheme(rig).is_exposed(Page(page), Hazard::Unit);
+        let exposed = rig.engine.is_exposed(NodeId::ROOT, Page(page), Hazard::Unit);
         assert!(rig.latest(page) == 0 || exposed || covered.contains(&page), "page {page} has no protection");
     }
 }
@@ -52,7 +52,7 @@ fn parity_is_right_in_any_order_of_completion() {
             check_protection(&mut rig, &setup);
             assert!(read_all(&mut rig, &setup).is_empty());
             if setup.scheme != "ppc" {
-                assert_eq!(scheme(&rig).exposed(), 0, "idle time leaves nothing exposed");
+                assert_eq!(rig.engine.exposed(), 0, "idle time leaves nothing exposed");
             }
         }
     }

@@ -91,7 +91,7 @@ fn without_a_disk_small_writes_go_to_the_drives() {
         rig.drain();
         rig.fail(disk);
         assert_eq!(
-            (declared(&rig, &HPDA).len(), scheme(&rig).exposed()),
+            (declared(&rig, &HPDA).len(), rig.engine.exposed()),
             if disk == 5 { (1, 1) } else { (18, 18) }
         );
         asked(&mut rig);
@@ -101,12 +101,12 @@ fn without_a_disk_small_writes_go_to_the_drives() {
         assert_eq!(asked, [vec![(0, 1, 1, Write, Host)], parity].concat());
         // The log's only copy goes to the drives as soon as there is time, if that protects it.
         rig.run();
-        assert_eq!(scheme(&rig).exposed(), if disk == 5 { 0 } else { 18 });
+        assert_eq!(rig.engine.exposed(), if disk == 5 { 0 } else { 18 });
         rig.bring_back(disk);
         rig.rebuild(0);
         rig.run();
-        assert_eq!(scheme(&rig).exposed(), 0);
-        assert!(scheme(&rig).is_whole() && read_all(&mut rig, &HPDA).is_empty());
+        assert_eq!(rig.engine.exposed(), 0);
+        assert!(rig.engine.is_whole() && read_all(&mut rig, &HPDA).is_empty());
         check_covers(&rig);
     }
 }
@@ -131,7 +131,7 @@ fn small_logs_never_stop_anything() {
         rig.rebuild(0);
         rig.run();
         assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
-        assert_eq!(scheme(&rig).exposed(), 0, "{setup:?}, seed {seed}");
+        assert_eq!(rig.engine.exposed(), 0, "{setup:?}, seed {seed}");
         check_covers(&rig);
     }
 }
@@ -281,7 +281,7 @@ fn cached_writes_in_any_order_of_completion() {
         rig.write(0, 20);
         rig.run();
         assert!(read_all(&mut rig, &GRIFFIN).is_empty(), "seed {seed}");
-        assert!(!rig.background(0, Why::Rebuild) && !scheme(&rig).is_whole());
+        assert!(!rig.background(0, Why::Rebuild) && !rig.engine.is_whole());
     }
     assert!(migrated > 1000);
 }

@@ -187,7 +187,7 @@ fn scheme<C: Contents>(rig: &Rig<C>) -> &Any {
 
 /// Pages that may be lost to the next failure.
 fn declared(rig: &Rig, setup: &Setup) -> Vec<u32> {
-    (0..setup.pages()).filter(|&page| scheme(rig).is_exposed(Page(page), Hazard::Unit)).collect()
+    (0..setup.pages()).filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page(page), Hazard::Unit)).collect()
 }
 
 /// Reads, writes, trims and merges at random, several at a time.
@@ -211,7 +211,7 @@ fn shake<C: Contents>(rig: &mut Rig<C>, setup: &Setup, random: &mut Random, comm
 /// Checks what the scheme says protects what against what the members hold; the units it named.
 fn check_covers(rig: &Rig) -> Vec<StripeUnit> {
     let mut all = Vec::new();
-    scheme(rig).covers(&mut |units| {
+    rig.engine.covers(NodeId::ROOT, &mut |units| {
         let contents = |unit: &StripeUnit| rig.store.page(u16::from(unit.member.0), unit.page.0);
         let sum = |factor: fn(u8) -> u8| {
             units.iter().fold(Token(0), |sum, unit| match unit.role {

@@ -5,7 +5,7 @@ use crate::engine::{Cause, Change, Member, Verb, Why};
 use crate::kernel::SimTime;
 
 fn rebuilding(rig: &Rig) -> bool {
-    scheme(rig).rebuilding()
+    rig.engine.has_to_rebuild(NodeId::ROOT)
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn rebuilt_it_survives_the_next_failure() {
             for node in setup.nodes() {
                 shake(&mut rig, &setup, &mut random, 6);
                 rig.run();
-                assert!(setup.waits || scheme(&rig).exposed() == 0, "{setup:?}, seed {seed}");
+                assert!(setup.waits || rig.engine.exposed() == 0, "{setup:?}, seed {seed}");
                 rig.fail(node);
                 shake(&mut rig, &setup, &mut random, 8);
                 rig.run();
@@ -39,7 +39,7 @@ fn rebuilt_it_survives_the_next_failure() {
                 }
                 rig.rebuild(0);
                 check_covers(&rig);
-                assert_eq!(scheme(&rig).exposed(), 0, "{setup:?}, seed {seed}, node {node}");
+                assert_eq!(rig.engine.exposed(), 0, "{setup:?}, seed {seed}, node {node}");
                 assert!(declared(&rig, &setup).is_empty() && !rebuilding(&rig));
                 assert!(read_all(&mut rig, &setup).is_empty());
             }
@@ -75,7 +75,7 @@ fn a_second_member_fails_during_the_rebuild() {
             rig.bring_back(2);
             rig.rebuild(0);
             assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
-            assert_eq!(scheme(&rig).exposed(), 0, "{setup:?}, seed {seed}");
+            assert_eq!(rig.engine.exposed(), 0, "{setup:?}, seed {seed}");
             check_covers(&rig);
         }
     }
@@ -106,7 +106,7 @@ fn members_that_are_replaced_together_are_all_rebuilt() {
             }
             rig.rebuild(0);
             assert!(!rebuilding(&rig) && declared(&rig, &setup).is_empty(), "{setup:?}, seed {seed}");
-            assert_eq!(scheme(&rig).exposed(), 0, "{setup:?}, seed {seed}");
+            assert_eq!(rig.engine.exposed(), 0, "{setup:?}, seed {seed}");
             check_covers(&rig);
             (members + 1 - failures..=members).for_each(|node| rig.fail(node));
             assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
@@ -135,7 +135,7 @@ fn what_is_found_unreadable_is_brought_back() {
             shake(&mut rig, &setup, &mut random, 4);
             rig.run();
             rig.rebuild(0);
-            assert_eq!(scheme(&rig).exposed(), 0, "{setup:?}, seed {seed}");
+            assert_eq!(rig.engine.exposed(), 0, "{setup:?}, seed {seed}");
             check_covers(&rig);
             (2..setup.survives() as u16 + 2).for_each(|node| rig.fail(node));
             assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
@@ -168,7 +168,7 @@ fn lost_for_good_until_written() {
         rig.rebuild(0);
         assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}");
         check_covers(&rig);
-        assert_eq!(scheme(&rig).exposed(), 0, "{setup:?}");
+        assert_eq!(rig.engine.exposed(), 0, "{setup:?}");
     }
 }
 
@@ -180,9 +180,9 @@ fn many_damaged_pages_one_after_the_other() {
         rig.fill(0, 900.min(setup.pages()) as u16);
         rig.run();
         (0..300).for_each(|page| rig.damage(1, page));
-        assert!(rebuilding(&rig) && (setup.survives() > 1 || scheme(&rig).exposed() > 0), "{setup:?}");
+        assert!(rebuilding(&rig) && (setup.survives() > 1 || rig.engine.exposed() > 0), "{setup:?}");
         rig.rebuild(0);
-        assert_eq!(scheme(&rig).exposed(), 0);
+        assert_eq!(rig.engine.exposed(), 0);
         assert!(read_all(&mut rig, &setup).is_empty());
     }
 }

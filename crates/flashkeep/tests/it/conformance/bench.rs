@@ -156,7 +156,7 @@ impl<H: Bed> Bench<H> {
 
     /// Pages that the scheme does not promise to keep.
     pub(crate) fn exposed(&self, hazard: Hazard) -> BTreeSet<u32> {
-        (0..self.pages()).filter(|&page| self.scheme().is_exposed(Page(page), hazard)).collect()
+        (0..self.pages()).filter(|&page| self.engine.is_exposed(NodeId::ROOT, Page(page), hazard)).collect()
     }
 
     // ---------------------------------------------------------------- requests

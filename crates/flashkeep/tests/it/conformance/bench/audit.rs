@@ -2,7 +2,7 @@
 
 use super::{Bed, Bench, Dead};
 use flashkeep::drive::{Drive, LoggedOperation, OpKind};
-use flashkeep::engine::{Cause, Contents, LeafId, Page, Role, Scheme, StripeUnit, Token, gf};
+use flashkeep::engine::{Cause, Contents, LeafId, Page, Role, StripeUnit, Token, gf};
 use flashkeep::ftl::GcRun;
 use flashkeep::kernel::SimTime;
 use flashkeep::mapping::BackendKind;
@@ -57,8 +57,10 @@ impl<H: Bed> Bench<H> {
     /// What the scheme at a node says of its members, and the schemes below it of theirs.
     fn audit_node(&self, path: &mut Vec<u32>) {
         let node = self.engine.descendant(path).expect("a node");
-        let Some(scheme) = self.engine.scheme(node) else { return };
-        scheme.covers(&mut |units| self.audit_stripe(path, units));
+        if self.engine.scheme(node).is_none() {
+            return;
+        }
+        self.engine.covers(node, &mut |units| self.audit_stripe(path, units));
         for member in 0.. {
             path.push(member);
             let there = self.engine.descendant(path).is_some();

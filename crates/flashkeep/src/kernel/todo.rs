@@ -1,11 +1,11 @@
 //! A queue of pages or stripes to process, in turn.
 
-use crate::kernel::Bits;
+use super::Bits;
 
 /// Pages or stripes that something is still to be done about. They are taken in ascending order, round and round, so that a
 /// rebuild reads its members in order and nothing is passed over for long.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(super) struct Todo {
+pub struct Todo {
     left: Bits,
     /// Where the search goes on.
     at: u32,
@@ -16,19 +16,20 @@ pub(super) struct Todo {
 impl Todo {
     /// Takes a number in, or out.
     #[inline]
-    pub(super) fn set(&mut self, number: u32, present: bool) {
+    pub fn set(&mut self, number: u32, present: bool) {
         if self.left.set(number, present) && present {
             self.end = self.end.max(number + 1);
         }
     }
 
     /// Whether nothing is left.
-    pub(super) fn is_empty(&self) -> bool {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.left.count() == 0
     }
 
     /// The next number that no plan works on; it stays until it is taken out.
-    pub(super) fn next(&mut self, busy: impl Fn(u32) -> bool) -> Option<u32> {
+    pub fn next(&mut self, busy: impl Fn(u32) -> bool) -> Option<u32> {
         if self.is_empty() {
             return None;
         }

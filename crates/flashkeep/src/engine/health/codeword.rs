@@ -1,0 +1,147 @@
+//! Codewords with parities: what they lack, and the reconstruction of missing units.
+
+use super::Condition;
+use crate::engine::command::{Cause, Page};
+use crate::engine::plan::{Member, Plan, RepairOutcome, Role, Step};
+use crate::engine::scheme::{StripeUnit, View};
+
+/// Pages that protect each other: the data pages that are not known zeros, and their parities; or the copies of a page.
+#[derive(Clone, Debug, Default)]
+pub struct Codeword {
+    /// Its pages with their roles.
+    pub units: Vec<StripeUnit>,
+    /// The number of missing units that its parities can make up for.
+    pub parities: usize,
+}
+
+/// The units to reconstruct, at most two, and how many there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MissingUnits {
+    units: [StripeUnit; 2],
+    /// The number of missing units.
+    pub count: usize,
+}
+
+impl MissingUnits {
+    /// The missing units, the first two of them.
+    #[must_use]
+    pub fn units(&self) -> &[StripeUnit] {
+        &self.units[..self.count.min(2)]
+    }
+
+    fn has(&self, role: Role) -> bool {
+        self.units().iter().any(|unit| unit.role == role)
+    }
+
+    fn add(&mut self, unit: StripeUnit) {
+        if let Some(place) = self.units.get_mut(self.count) {
+            *place = unit;
+        }
+        self.count += 1;
+    }
+}
+
+fn fetch(unit: &StripeUnit, cause: Cause) -> Step {
+    Step::fetch(unit.member, unit.page, unit.role, cause)
+}
+
+impl Codeword {
+    /// The units that are missing.
+    pub fn missing(&self, gone: impl Fn(Member, Page) -> bool) -> MissingUnits {
+        let mut missing = MissingUnits::default();
+        let units = self.units.iter().filter(|unit| gone(unit.member, unit.page));
+        units.for_each(|unit| missing.add(*unit));
+        missing
+    }
+
+    /// Whether the missing units can be reconstructed.
+    #[must_use]
+    pub fn can_do_without(&self, missing: &MissingUnits) -> bool {
+        missing.count <= self.parities
+    }
+
+    /// What it lacks; calls `lose` with the numbers of unrecoverable data units. Without a parity, every page is at risk.
+    pub(super) fn condition(
+        &self,
+        view: &View<'_>,
+        has: impl Fn(Member, Page) -> bool,
+        mut lose: impl FnMut(u8),
+    ) -> Condition {
+        let missing = self.missing(|member, page| !has(member, page));
+        let lost = !self.can_do_without(&missing);
+        let mut at_risk = 0;
+        for unit in &self.units {
+            let Role::Data(index) = unit.role else { continue };
+            if lost && !has(unit.member, unit.page) {
+                lose(index);
+            } else {
+                at_risk += 1;
+            }
+        }
+        Condition {
+            degraded: missing.count > 0 && self.parities > 0,
+            at_risk: if missing.count >= self.parities { at_risk } else { 0 },
+            restorable: !lost && missing.units().iter().any(|unit| view.alive(unit.member)),
+        }
+    }
+
+    /// Reads the units that are needed to reconstruct the missing ones.
+    fn read_around(&self, missing: &MissingUnits, cause: Cause, plan: &mut Plan) {
+        let several = missing.count > 1;
+        for unit in self.units.iter().filter(|unit| !missing.has(unit.role)) {
+            let needed = match unit.role {
+                Role::P => several || matches!(missing.units()[0].role, Role::Data(_)),
+                Role::Q => several,
+                _ => true,
+            };
+            if needed {
+                plan.push(fetch(unit, cause));
+            }
+        }
+    }
+
+    /// Plans the reconstruction of the unit whose read failed last, and rewrites it on its member if that responds. A unit
+    /// that the codeword does not have is a known zero.
+    pub fn bring_back(&self, role: Role, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
+        let wanted = failed[failed.len() - 1];
+        let found = Step::new(wanted.member, wanted.command, 0).role(role.lost()).stage(1);
+        if !self.units.iter().any(|unit| unit.role == role) {
+            plan.push(found);
+            return RepairOutcome::Planned;
+        }
+        let tried = |member, page| failed.iter().any(|s| (s.member, s.command.start) == (member, page));
+        let missing = self.missing(|member, page| tried(member, page) || !view.has(member, page));
+        if !self.can_do_without(&missing) {
+            return RepairOutcome::Lost;
+        }
+        let cause = wanted.command.cause;
+        self.read_around(&missing, cause, plan);
+        for other in missing.units().iter().filter(|other| other.role != role) {
+            plan.push(fetch(other, cause).role(other.role.lost()));
+        }
+        plan.push(found);
+        if view.alive(wanted.member) {
+            let store = Step::store(wanted.member, wanted.command.start, role.lost(), Cause::Rebuild);
+            plan.push(store.stage(1).later());
+        }
+        RepairOutcome::Planned
+    }
+
+    /// Rewrites missing units on members that respond; false if there are none, or if they cannot be reconstructed.
+    pub fn rebuild(&self, view: &View<'_>, plan: &mut Plan) -> bool {
+        let missing = self.missing(|member, page| !view.has(member, page));
+        let answers = |unit: &&StripeUnit| view.alive(unit.member);
+        if !self.can_do_without(&missing) || !missing.units().iter().any(|unit| answers(&unit)) {
+            return false;
+        }
+        self.read_around(&missing, Cause::Rebuild, plan);
+        for unit in missing.units().iter().filter(|unit| !answers(unit)) {
+            plan.push(fetch(unit, Cause::Rebuild).role(unit.role.lost()));
+        }
+        for unit in missing.units().iter().filter(answers) {
+            let store = Step::store(unit.member, unit.page, unit.role.lost(), Cause::Rebuild);
+            plan.push(store.stage(1));
+        }
+        true
+    }
+}

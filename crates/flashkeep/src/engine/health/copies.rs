@@ -1,0 +1,88 @@
+//! Codewords of equal copies of one page.
+
+use super::{Codeword, Condition};
+use crate::engine::command::{Cause, Command, Page, Verb};
+use crate::engine::leaves::Spare;
+use crate::engine::plan::{Member, Plan, RepairOutcome, Step};
+use crate::engine::scheme::{StripeUnit, View};
+
+fn has(unit: &&StripeUnit, view: &View<'_>) -> bool {
+    view.has(unit.member, unit.page)
+}
+
+/// The first current copy that is not a known zero.
+fn source<'a>(word: &'a Codeword, view: &View<'_>) -> Option<&'a StripeUnit> {
+    word.units.iter().find(|unit| has(unit, view) && view.holds(unit.member, unit.page))
+}
+
+/// Whether a copy of the page is current.
+pub(super) fn is_left(word: &Codeword, view: &View<'_>) -> bool {
+    word.units.iter().any(|unit| has(&unit, view))
+}
+
+/// Whether a member must get a page that another one has, or trim a page that was trimmed on the other one meanwhile.
+fn lacks(unit: &StripeUnit, there: bool, view: &View<'_>) -> bool {
+    let StripeUnit { member, page, .. } = *unit;
+    view.alive(member) && !view.has(member, page) && (there || view.holds(member, page))
+}
+
+/// Which copies are missing, and which can be made.
+pub(super) fn condition(word: &Codeword, was_degraded: bool, view: &View<'_>) -> Condition {
+    let having = word.units.iter().filter(|unit| has(unit, view)).count();
+    let there = source(word, view).is_some();
+    Condition {
+        // A lost page lacks copies until it is written again.
+        degraded: if having == 0 { was_degraded } else { there && having < word.units.len() },
+        at_risk: u8::from(there && having == 1),
+        restorable: having > 0 && word.units.iter().any(|unit| lacks(unit, there, view)),
+    }
+}
+
+/// The condition when a page is written or trimmed on all members that respond.
+pub(super) fn written(word: &Codeword, writes: bool, view: &View<'_>) -> Condition {
+    let alive = word.units.iter().filter(|unit| view.alive(unit.member)).count();
+    let degraded = writes && alive < word.units.len();
+    Condition { degraded, at_risk: u8::from(writes && alive == 1), restorable: false }
+}
+
+/// Copies a page to the members that lack it; false if there is nothing to copy. If no copy is current, the page is lost: a
+/// member may still have outdated contents, which are not zeros.
+pub(super) fn rebuild(word: &Codeword, view: &View<'_>, plan: &mut Plan) -> bool {
+    if !is_left(word, view) {
+        return false;
+    }
+    let from = source(word, view);
+    let there = from.is_some();
+    let one = |verb, page| Command::new(verb, page, 1).because(Cause::Rebuild);
+    let verb = if there { Verb::Write } else { Verb::Trim };
+    let mut to = word.units.iter().filter(|unit| lacks(unit, there, view)).peekable();
+    if to.peek().is_none() {
+        return false;
+    }
+    plan.steps.extend(from.map(|from| Step::new(from.member, one(Verb::Read, from.page), 0)));
+    to.for_each(|to| plan.push(Step::new(to.member, one(verb, to.page), 0).stage(1)));
+    true
+}
+
+/// Plans a read from the next copy that was not tried.
+pub(super) fn repair(word: &Codeword, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
+    let wanted = failed[failed.len() - 1];
+    let at = word.units.iter().position(|unit| unit.member == wanted.member).unwrap_or(0);
+    let tried = |unit: &&StripeUnit| failed.iter().any(|step| step.member == unit.member);
+    let mut others = word.units[at..].iter().chain(&word.units[..at]);
+    let Some(other) = others.find(|unit| has(unit, view) && !tried(unit)) else { return RepairOutcome::Lost };
+    plan.push(Step::new(other.member, wanted.command.over(other.page, 1), 0));
+    RepairOutcome::Planned
+}
+
+/// After a power cut: the newest copy is valid, and the others are rebuilt from it, unless they are equal.
+pub(super) fn recover(word: &Codeword, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+    let copies = word.units.iter().filter_map(|unit| view.spare(unit.member, unit.page));
+    let newer = |one: Spare, other: Spare| if other.is_newer_than(&one) { other } else { one };
+    let Some(newest) = copies.reduce(newer) else { return };
+    for unit in word.units.iter().filter(|unit| view.alive(unit.member)) {
+        if view.spare(unit.member, unit.page).is_none_or(|copy| copy.stamp != newest.stamp) {
+            lacks(unit.member, unit.page);
+        }
+    }
+}

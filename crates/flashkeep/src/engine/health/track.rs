@@ -1,0 +1,240 @@
+//! When codewords are examined, and when they are rebuilt.
+
+use super::{Codeword, Health, NodeHealth, Protection, copies};
+use crate::engine::command::{Command, Page, Verb};
+use crate::engine::contents::Contents;
+use crate::engine::executor::Engine;
+use crate::engine::leaves::Leaves;
+use crate::engine::plan::{Key, Member, Plan, Role};
+use crate::engine::scheme::{Change, Hazard, Scheme, StripeUnit, View};
+use crate::engine::tree::NodeId;
+use crate::kernel::SimTime;
+
+impl Health {
+    /// A member has refused a page of a stripe that a background plan works on.
+    fn refuse(&mut self, node: NodeId, key: Key) {
+        self.nodes[node.index()].refused.push(key);
+    }
+
+    /// Whether a member has refused a page of the plan that held this key, and has ended.
+    #[inline]
+    pub(in crate::engine) fn take_refused(&mut self, node: NodeId, key: Key) -> bool {
+        let refused = &mut self.nodes[node.index()].refused;
+        let any = !refused.is_empty() && refused.contains(&key);
+        if any {
+            refused.retain(|&other| other != key);
+        }
+        any
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Calls the tracker of a node with the node's scheme and view.
+    fn track_health<L: Leaves<C>, T>(
+        &mut self,
+        leaves: &L,
+        node: NodeId,
+        act: impl FnOnce(&mut NodeHealth, &mut S, &View<'_>) -> T,
+    ) -> T {
+        let mut health = std::mem::take(&mut self.health);
+        let result =
+            self.consult(leaves, node, |scheme, view| act(&mut health.nodes[node.index()], scheme, view));
+        self.health = health;
+        result
+    }
+
+    /// A member of a node has changed: examines the codewords with pages of the member.
+    #[cold]
+    pub(in crate::engine) fn note_member<L: Leaves<C>>(
+        &mut self,
+        leaves: &L,
+        node: NodeId,
+        member: Member,
+        change: Change,
+    ) {
+        self.health.trouble(node);
+        let again = !matches!(change, Change::Refused(_));
+        self.track_health(leaves, node, |health, scheme, view| {
+            let mut examine = |codeword| {
+                health.examine(scheme, codeword, again, view, |member, page| view.has(member, page));
+            };
+            match (scheme.protection(), change.page()) {
+                (Protection::Own, _) => {}
+                (_, Some(page)) => scheme.codeword_of(member, page).into_iter().for_each(examine),
+                (Protection::Copies, None) => {
+                    for page in 0..scheme.capacity() as u32 {
+                        let mut concerned = false;
+                        scheme.places(Page(page), |other, _| concerned |= other == member);
+                        if concerned {
+                            examine(page);
+                        }
+                    }
+                }
+                (Protection::Stripes { count, .. }, None) => (0..count).for_each(examine),
+            }
+        });
+    }
+
+    /// A command that is not a read has been planned, and its steps take effect at once, because no plan holds its stripe.
+    #[inline(never)]
+    pub(in crate::engine) fn note_planned<L: Leaves<C>>(
+        &mut self,
+        leaves: &L,
+        node: NodeId,
+        command: &Command,
+        plan: &Plan,
+    ) {
+        self.track_health(leaves, node, |health, scheme, view| match scheme.protection() {
+            Protection::Own => {}
+            Protection::Copies => {
+                for page in command.start.0..command.end() {
+                    health.word.take_from(scheme, page);
+                    health.note(page, copies::written(&health.word, command.verb == Verb::Write, view));
+                }
+            }
+            Protection::Stripes { data, .. } => {
+                let given = |member, page| {
+                    let mut steps = plan.steps.iter().filter(|step| step.command.verb != Verb::Read);
+                    steps.any(|step| (step.member, step.command.start) == (member, page))
+                };
+                let stripe = command.start.0 / u32::from(data);
+                health.examine(scheme, stripe, true, view, |member, page| {
+                    if given(member, page) { view.alive(member) } else { view.has(member, page) }
+                });
+            }
+        });
+    }
+
+    /// A plan that held a codeword has ended: examines what it lacks now.
+    #[inline(never)]
+    pub(in crate::engine) fn note_settled<L: Leaves<C>>(
+        &mut self,
+        leaves: &L,
+        node: NodeId,
+        key: Key,
+        restores: bool,
+        fell_short: bool,
+    ) {
+        let again = !(restores && fell_short);
+        let tracked = self.track_health(leaves, node, |health, scheme, view| {
+            health.restoring -= u32::from(restores);
+            let tracked = scheme.protection() != Protection::Own;
+            if tracked {
+                health.examine(scheme, key.0 as u32, again, view, |member, page| view.has(member, page));
+            }
+            tracked
+        });
+        if tracked {
+            self.consult(leaves, node, |scheme, view| scheme.examined(key.0 as u32, view));
+        }
+    }
+
+    /// Plans the rebuild of one codeword; false if none can be rebuilt now.
+    pub(in crate::engine) fn restore<L: Leaves<C>>(
+        &mut self,
+        leaves: &L,
+        node: NodeId,
+        plan: &mut Plan,
+    ) -> bool {
+        !self.health.nodes[node.index()].queue.is_empty()
+            && self.track_health(leaves, node, |health, scheme, view| health.rebuild(scheme, view, plan))
+    }
+
+    /// The scheme of a node has another state: nothing is known of its health, or, after a power cut, only that it must be
+    /// watched.
+    pub(in crate::engine) fn restart_health(&mut self, node: NodeId) {
+        self.health.nodes[node.index()] = NodeHealth::new(&self.schemes[node.index()]);
+    }
+
+    /// Examines all codewords of nodes that defer parities, after their state has been loaded.
+    pub fn examine_deferred<L: Leaves<C>>(&mut self, leaves: &L) {
+        for node in (0..self.shape.len()).map(|node| NodeId(node as u16)) {
+            if self.health.is_watched(node) {
+                self.track_health(leaves, node, |health, scheme, view| {
+                    let Protection::Stripes { count, .. } = scheme.protection() else { return };
+                    for stripe in 0..count {
+                        health.examine(scheme, stripe, true, view, |member, page| view.has(member, page));
+                    }
+                });
+                self.note_exposure(SimTime::ZERO, node);
+            }
+        }
+    }
+
+    /// A node has lost a page, or refuses it: records that the page is missing, marks plans that work on it, and tells the
+    /// scheme of the node's parent.
+    #[cold]
+    pub(in crate::engine) fn lose_page_of<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        child: NodeId,
+        change: Change,
+    ) {
+        let Some(page) = change.page() else { return };
+        self.troubled = true;
+        self.announced |= !matches!(change, Change::Unreadable(_));
+        self.gaps.set(child, page.0, true);
+        if matches!(change, Change::Refused(_)) {
+            self.note_refused(child, page);
+        }
+        self.tell_parent(leaves, now, child, change);
+    }
+
+    /// Background work on the stripe of a refused page falls short.
+    fn note_refused(&mut self, child: NodeId, page: Page) {
+        let Some((node, member)) = self.shape[child.index()].parent else { return };
+        let Some(scheme) = self.scheme(node) else { return };
+        let of_page = || scheme.owner(member, page).map(|page| Key(page.0.into()));
+        let Some(key) = scheme.repair_key(member, page).or_else(of_page) else { return };
+        let mut plans = self.frames.places().filter(|frame| frame.is_under_way() && frame.node == node);
+        if plans.any(|frame| frame.background && frame.key == Some(key)) {
+            self.health.refuse(node, key);
+        }
+    }
+
+    /// Whether the node has pages to rebuild.
+    #[must_use]
+    pub fn has_to_rebuild(&self, node: NodeId) -> bool {
+        self.health.is_rebuilding(node) || self.scheme(node).is_some_and(Scheme::rebuilding)
+    }
+
+    /// Whether `hazard` may lose a page of a node in its present state: the declared exposed set. Tests compare it with the
+    /// pages that are really lost.
+    #[must_use]
+    pub fn is_exposed(&self, node: NodeId, page: Page, hazard: Hazard) -> bool {
+        let Some(scheme) = self.scheme(node) else { return false };
+        match scheme.protection() {
+            Protection::Own => scheme.is_exposed(page, hazard),
+            Protection::Copies => hazard == Hazard::Unit && self.health.is_degraded(node, page.0),
+            Protection::Stripes { data, .. } => {
+                let (stripe, index) = (page.0 / u32::from(data), page.0 % u32::from(data));
+                let mut word = Codeword::default();
+                word.take_from(scheme, stripe);
+                let weak = hazard == Hazard::Unit && self.health.is_degraded(node, stripe);
+                let written = word.units.iter().any(|unit| unit.role == Role::Data(index as u8));
+                written && (weak || word.parities == 0)
+            }
+        }
+    }
+
+    /// Calls `visit` with each codeword of a node that is complete on the media: the units of a stripe with their roles, or
+    /// the copies of a page. For checks against the state of the flash; units that were never written may be left out.
+    pub fn covers(&self, node: NodeId, visit: &mut dyn FnMut(&[StripeUnit])) {
+        let Some(scheme) = self.scheme(node) else { return };
+        let count = match scheme.protection() {
+            Protection::Own => return scheme.covers(visit),
+            Protection::Copies => scheme.capacity() as u32,
+            Protection::Stripes { count, .. } => count,
+        };
+        let mut word = Codeword::default();
+        let is_free = |codeword| !self.locks.is_held(node, Key(u64::from(codeword)));
+        for codeword in (0..count).filter(|&codeword| is_free(codeword)) {
+            word.take_from(scheme, codeword);
+            let protected = word.parities > 0 || scheme.protection() == Protection::Copies;
+            if protected && !self.health.is_degraded(node, codeword) {
+                visit(&word.units);
+            }
+        }
+    }
+}
