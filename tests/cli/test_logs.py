@@ -74,3 +74,50 @@ def test_victims_of_logs_differ(flashkeep: Command, tmp_path: Path) -> None:
         _, out, _ = flashkeep("run", tmp_path / "drive.toml", load, *options, "--json", "--existing", "all")
         erases.append(sum(json.loads(out)["operations"]["erase"].values()))
     assert erases[0] < min(erases[1:])
+
+
+MEMBER = """\
+[flash]
+channels = 2
+chips_per_channel = 1
+planes_per_die = {planes}
+blocks_per_plane = {blocks}
+pages_per_block = {pages}
+page_kib = {page_kib}
+busy_unit = "plane"
+
+[ftl]
+over_provisioning = 0.8
+"""
+ARRAY = """\
+members = ["{members} * ./member.toml"]
+
+[redundancy]
+scheme = "{scheme}"
+extent_kib = {extent}
+"""
+
+
+def test_a_parity_that_lacks_a_lost_page_brings_nothing_back(flashkeep: Command, tmp_path: Path) -> None:
+    """A lost page that GC copies to a member that has failed is not computed from the stripe, which lacks it."""
+    (tmp_path / "member.toml").write_text(MEMBER.format(planes=2, blocks=32, pages=6, page_kib=4))
+    (tmp_path / "drive.toml").write_text(ARRAY.format(members=4, scheme="ds", extent=8))
+    load = "synth:zipf,requests=882,size=1024,write=1,theta=0.5,rate=20k"
+    options = ["--verify", "--json", "--fail", "member:0/channel:0@66%", "--fail", "member:1@16236us"]
+    code, out, err = flashkeep("run", tmp_path / "drive.toml", load, *options)
+    assert (code, err) == (3, "")
+    integrity = json.loads(out)["integrity"]
+    assert integrity["wrong_reads"] == 0 < integrity["lost_pages"]
+
+
+def test_a_log_whose_free_superblock_is_mostly_bad_goes_on(flashkeep: Command, tmp_path: Path) -> None:
+    """Every superblock is full but for places that a member has lost; another victim than the emptiest gives room."""
+    member = MEMBER.format(planes=1, blocks=16, pages=16, page_kib=8).replace("0.8", "0.5")
+    (tmp_path / "member.toml").write_text(member + "\n[buffer]\ndram_mib = 0.0625\n")
+    (tmp_path / "drive.toml").write_text(ARRAY.format(members=4, scheme="dvs", extent=56))
+    load = "synth:sequential,requests=322,size=4KiB,write=1,depth=1"
+    fails = ["member:0/channel:1@25req,replace_after=1s", "member:0/channel:0@33%,transient"]
+    options = [option for fail in fails for option in ("--fail", fail)]
+    code, out, err = flashkeep("run", tmp_path / "drive.toml", load, "--existing", "all", "--json", *options)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["workload"]["requests"] == 322

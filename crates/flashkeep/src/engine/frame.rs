@@ -51,6 +51,8 @@ pub(super) struct Frame {
     /// Whether the plan needs the Q sum.
     pub(super) second: bool,
     pub(super) keep: Option<Key>,
+    /// The running sums that row 0 started with lack a page that was lost.
+    pub(super) sums_lack: bool,
     /// What it is under way under.
     pub(super) under: Option<Key>,
     /// The repair that it carries out, if it is one.
@@ -99,6 +101,7 @@ impl Frame {
         self.restores = start.restores;
         self.adding = false;
         self.peeked = plan.peek.is_some();
+        self.sums_lack = false;
         self.keep = plan.keep;
         self.under = plan.under;
         self.repair = start.repair;
@@ -139,6 +142,11 @@ impl Frame {
     #[inline]
     pub(super) fn step_of(&self, place: u32) -> usize {
         if self.steps.len() == 1 { 0 } else { self.bases.partition_point(|&base| base <= place) - 1 }
+    }
+
+    /// The row of the sums that a place of a step belongs to.
+    pub(super) fn row_of(&self, at: usize, place: u32) -> u32 {
+        u32::from(self.steps[at].row) + place - self.bases[at]
     }
 
     /// Whether the contents of a step's `n`th page are the caller's.

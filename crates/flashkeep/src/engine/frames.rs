@@ -44,6 +44,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = &mut self.frames[id];
         frame.join = join;
         self.joins[join] = Join::of(id, frame.tracks_steps(), now);
+        if self.troubled {
+            self.take_lacking_sums(id, plan.carry, plan.peek);
+        }
         self.lay_out(id, plan.carry, plan.peek);
         self.run_stage(leaves, now, id);
     }
@@ -90,10 +93,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     target = self.shape[node.index()].children[usize::from(step.member.0)];
                     self.dispatch(leaves, now, target, command, ticket);
                 }
-                if !self.frames[id].lost.is_empty() {
+                let frame = &self.frames[id];
+                if !frame.lost.is_empty() || frame.sums_lack {
                     self.spoil(leaves, now, id, at, target);
                 }
             }
+        }
+        if self.troubled {
+            self.note_lacking_sums(id);
         }
         self.keep_sums(id);
         if self.ports.has_open() {
@@ -264,7 +271,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         part: CompletionPart,
         durable: SimTime,
     ) {
-        let in_vain = self.frames[id].repair.is_some() && self.is_repaired_in_vain(id);
+        let frame = &self.frames[id];
+        let in_vain = frame.repair.is_some() && (frame.sums_lack || self.is_repaired_in_vain(id));
         let frame = &mut self.frames[id];
         let again = std::mem::replace(&mut frame.told, true);
         if frame.background {

@@ -11,6 +11,7 @@ use super::requests::Join;
 use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
 use crate::kernel::{FixedMap, Id, SimTime};
+use std::collections::BTreeSet;
 
 /// The pages of every completion counter and the sums of every plan.
 #[derive(Clone, Debug)]
@@ -21,11 +22,19 @@ pub(super) struct Sheets<C> {
     /// For each frame, the P and Q sums of each row.
     sums: Vec<[Vec<C>; 2]>,
     carried: FixedMap<(NodeId, Key), [C; 2]>,
+    /// The running sums that lack a lost page; known even if contents are not kept.
+    lacking: BTreeSet<(NodeId, Key)>,
 }
 
 impl<C> Default for Sheets<C> {
     fn default() -> Self {
-        Sheets { pages: Vec::new(), olds: Vec::new(), sums: Vec::new(), carried: FixedMap::default() }
+        Sheets {
+            pages: Vec::new(),
+            olds: Vec::new(),
+            sums: Vec::new(),
+            carried: FixedMap::default(),
+            lacking: BTreeSet::new(),
+        }
     }
 }
 
@@ -96,6 +105,7 @@ impl<C: Contents> Sheets<C> {
     /// Drops the running sums of a node's stripes.
     pub(super) fn forget_carried(&mut self, node: NodeId) {
         self.carried.retain(|&(of, _), _| of != node);
+        self.lacking.retain(|&(of, _)| of != node);
     }
 
     pub(super) fn set_old(&mut self, join: Id<Join>, place: u32, contents: C) {
@@ -188,6 +198,32 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 sheets.pages[frame.join.index()][place as usize] = contents;
                 sheets.fold(id, frame.second, step.role, usize::from(step.row + n), contents);
             }
+        }
+    }
+
+    /// A plan begins with running sums: it takes over whether they lack a lost page.
+    #[cold]
+    pub(super) fn take_lacking_sums(&mut self, id: Id<Frame>, carry: Option<Key>, peek: Option<Key>) {
+        let frame = &mut self.frames[id];
+        frame.sums_lack = match (peek, carry) {
+            (Some(key), _) => self.sheets.lacking.contains(&(frame.node, key)),
+            (None, Some(key)) => self.sheets.lacking.remove(&(frame.node, key)),
+            (None, None) => false,
+        };
+    }
+
+    /// All stages have been submitted: the sums that are kept lack each lost page that belongs to them.
+    #[cold]
+    pub(super) fn note_lacking_sums(&mut self, id: Id<Frame>) {
+        let frame = &self.frames[id];
+        let Some(key) = frame.keep.filter(|_| frame.next == frame.steps.len()) else { return };
+        let last = frame.steps.iter().map(|step| u32::from(step.row)).max().unwrap_or(0);
+        let lacks = self.lacks_in_row(id, last, Role::P);
+        let of = (frame.node, key);
+        if lacks {
+            self.sheets.lacking.insert(of);
+        } else {
+            self.sheets.lacking.remove(&of);
         }
     }
 
@@ -357,8 +393,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 if let Some(leaf) = self.shape[target.index()].raw() {
                     leaves.spoil(leaf, page);
                 }
-                let merged = self.frames[id].node == NodeId::HOST && target != NodeId::ROOT;
-                if merged || self.is_below_map(target) {
+                let frame = &self.frames[id];
+                let merged = frame.node == NodeId::HOST && target != NodeId::ROOT;
+                if frame.sums_lack && !frame.lost.contains(&place) {
+                    // An earlier plan lost the page. The scheme took this parity for a good one.
+                    self.tell_parent(leaves, now, target, Change::Unreadable(page));
+                } else if merged || self.is_below_map(target) {
                     // Of a member that merged, the others have the page; a map knows which page it was.
                     self.tell_parent(leaves, now, target, Change::Damaged(page));
                 }
@@ -369,12 +409,18 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether pages needed for a place are lost.
     pub(super) fn is_spoiled(&self, id: Id<Frame>, at: usize, place: u32) -> bool {
         let frame = &self.frames[id];
-        let row_of = |at: usize, place: u32| u32::from(frame.steps[at].row) + place - frame.bases[at];
-        let row = row_of(at, place);
-        let role = frame.steps[at].role;
+        self.lacks_in_row(id, frame.row_of(at, place), frame.steps[at].role)
+    }
+
+    /// Whether a sum of a row, or what is reconstructed from it, lacks a lost page.
+    fn lacks_in_row(&self, id: Id<Frame>, row: u32, role: Role) -> bool {
+        let frame = &self.frames[id];
+        if frame.sums_lack && row == 0 && (role.is_lost() || matches!(role, Role::P | Role::Q)) {
+            return true;
+        }
         frame.lost.iter().any(|&lost| {
             let other = frame.step_of(lost);
-            row_of(other, lost) == row
+            frame.row_of(other, lost) == row
                 && match frame.steps[other].role {
                     Role::Data(_) => role.is_lost() || matches!(role, Role::P | Role::Q),
                     Role::P => role.is_lost() || role == Role::P,

@@ -188,7 +188,24 @@ impl StripeLog {
         let slots = self.groups.pages() * self.data_slots(self.members);
         let chosen = self.chooser.choose(&Victims { groups: &self.groups, worth, slots });
         let chosen = chosen.filter(|&(victim, _)| self.gains(self.groups.current(victim)));
-        chosen.or_else(|| self.emptiest().map(|victim| (victim, Levelled::No)))
+        let found = chosen.or_else(|| self.emptiest().map(|victim| (victim, Levelled::No)));
+        found.or_else(|| self.most_obsolete().map(|victim| (victim, Levelled::No)))
+    }
+
+    /// The group with the most obsolete places that can be written, if a write waits and nothing else gives room: the free
+    /// group has so many bad places that even the group with the fewest current pages fills the rest.
+    fn most_obsolete(&self) -> Option<u32> {
+        if !self.is_starved() || self.health.bad.count() == 0 {
+            return None;
+        }
+        let room = self.room_of_free(0, false);
+        let obsolete =
+            |group: u32| self.room(self.groups.rows(group), true).saturating_sub(self.groups.current(group));
+        let closed = (0..self.groups.count()).filter(|&group| {
+            self.groups.state(group) == SuperblockState::Closed && !self.groups.is_busy(group)
+        });
+        let fitting = closed.filter(|&group| obsolete(group) > 0 && self.groups.current(group) <= room);
+        fitting.max_by_key(|&group| (obsolete(group), std::cmp::Reverse(group)))
     }
 
     /// The group with the fewest current pages, if cleaning it gains enough.
