@@ -144,6 +144,12 @@ impl Chooser {
         chosen
     }
 
+    /// The verdict of wear leveling on a unit that is to be used again and that no victim policy has proposed.
+    pub fn judged<U: EraseUnits>(&mut self, units: &U, unit: u32) -> WearVerdict {
+        self.turn += 1;
+        self.judge(units, unit)
+    }
+
     fn judge<U: EraseUnits>(&self, units: &U, unit: u32) -> WearVerdict {
         let Policies { levelling, limits, .. } = self.policies;
         let coldest = |share: Share| {

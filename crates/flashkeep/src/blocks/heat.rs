@@ -49,19 +49,17 @@ impl Heat {
     }
 
     /// Records a write of the page; returns its class.
-    #[inline(never)]
     pub fn write(&mut self, page: u32) -> u8 {
-        let class = self.of_written(page);
-        if self.classes > 1 {
-            self.of[page as usize] = class + 1;
-        }
-        class
+        self.record(page, self.of_written(page))
     }
 
     /// Records a move of the page; returns its class.
-    #[inline(never)]
     pub fn shift(&mut self, page: u32) -> u8 {
-        let class = self.of_moved(page);
+        self.record(page, self.of_moved(page))
+    }
+
+    #[inline(never)]
+    fn record(&mut self, page: u32, class: u8) -> u8 {
         if self.classes > 1 {
             self.of[page as usize] = class + 1;
         }

@@ -108,16 +108,7 @@ impl Check<'_> {
     fn point_out_unread_map_keys(&mut self, map: &MappingEntry) {
         let mut unread = match map.below {
             BackendKind::Itself | BackendKind::Mapped => return,
-            BackendKind::Blocks => {
-                if self.spec.ftl.wear.erase_budget.is_some() {
-                    self.warnings.push(format!(
-                        "ftl.wear.erase_budget: no block is retired with ftl.map = \"{}\"; lifetimes are \
-                         reported",
-                        map.name
-                    ));
-                }
-                vec!["ftl.allocation", "ftl.gc.threshold", "ftl.gc.run", "ftl.wear.levelling"]
-            }
+            BackendKind::Blocks => vec!["ftl.allocation", "ftl.gc.threshold", "ftl.gc.run"],
         };
         if map.below == BackendKind::Blocks && map.own_victim.is_none() {
             unread.push("ftl.gc.victim");

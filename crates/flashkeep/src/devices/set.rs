@@ -254,6 +254,13 @@ impl<C: Contents> BackendView for DeviceSet<C> {
         }
     }
 
+    fn erases_at(&self, leaf: LeafId, page: Page) -> u32 {
+        match self.find(leaf) {
+            (AnyDevice::Flash(drive), leaf) => drive.erases_at(leaf, page),
+            (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => 0,
+        }
+    }
+
     fn remaps(&self, leaf: LeafId) -> bool {
         match self.find(leaf) {
             (AnyDevice::Flash(drive), leaf) => drive.remaps(leaf),

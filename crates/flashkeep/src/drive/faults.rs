@@ -338,7 +338,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The map above a leaf of blocks is told of each that it cannot go on with.
-    fn tell_retired(&mut self, leaf: usize, what: Fault) {
+    pub(super) fn tell_retired(&mut self, leaf: usize, what: Fault) {
         let Some(rows) = self.ftl.leaves[leaf].rows.as_ref().filter(|rows| rows.is_by_block()) else {
             return;
         };

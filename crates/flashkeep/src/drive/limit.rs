@@ -173,7 +173,9 @@ impl<C: Contents> Drive<C> {
     pub(super) fn refuse(&mut self, now: SimTime, leaf: usize, page: u32) {
         self.ftl.maps.set(leaf, page, MapEntry::Unmapped);
         self.ftl.leaves[leaf].lost.set(page, true);
-        self.health.life.refuse(now);
+        if !self.ftl.physical {
+            self.health.life.refuse(now);
+        }
         // Reported before the write is answered, because its owner may read the page right after that.
         self.done.push(Done::refused(LeafId(leaf as u16), Page(page)));
     }

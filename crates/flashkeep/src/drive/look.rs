@@ -154,6 +154,12 @@ impl<C: Contents> BackendView for Drive<C> {
         self.ftl.next_pages[self.flash.geometry.block_index_of(ppn)] <= self.flash.geometry.page_of(ppn)
     }
 
+    fn erases_at(&self, leaf: LeafId, page: Page) -> u32 {
+        let geometry = &self.flash.geometry;
+        let erases = |ppn| self.ftl.blocks.erases_of(geometry.plane_of(ppn), geometry.block_of(ppn));
+        self.blocks_of_unit(leaf, page).map(erases).max().unwrap_or(0)
+    }
+
     fn remaps(&self, leaf: LeafId) -> bool {
         self.ftl.remaps || usize::from(leaf.0) >= self.ftl.leaves.len()
     }

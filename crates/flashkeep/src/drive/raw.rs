@@ -41,6 +41,13 @@ impl<C: Contents> Drive<C> {
         self.raw_ppn(usize::from(leaf.0), page.0)
     }
 
+    /// A page of each block of the erase unit that a raw leaf's page is in.
+    pub(super) fn blocks_of_unit(&self, leaf: LeafId, page: Page) -> impl Iterator<Item = Ppn> + '_ {
+        let rows = self.rows(usize::from(leaf.0));
+        let first = page.0 / rows.group_pages() * rows.group_pages();
+        (first..first + rows.group_blocks()).map(|page| rows.ppn(&self.flash.geometry, page))
+    }
+
     fn rows(&self, leaf: usize) -> &Rows {
         self.ftl.leaves[leaf].rows.as_ref().expect("a raw leaf")
     }
@@ -200,7 +207,7 @@ impl<C: Contents> Drive<C> {
                     self.finish_plane(now, leaf, ppn);
                 }
                 self.hurry(now, leaf, ppn, true);
-                self.erase_raw_block(leaf, ppn);
+                self.erase_raw_block(now, leaf, ppn);
                 self.count_untimed(leaf, OpKind::Erase, command.cause, ppn);
             }
             self.immediate.counting = false;
@@ -253,16 +260,19 @@ impl<C: Contents> Drive<C> {
         let DriveOp { ppn, command, ftl, .. } = self.queues.ops[op];
         let page = PageWrite::moved(ftl, command.cause, self.flash.geometry.plane_of(ppn), Target::page(ppn));
         let end = self.commit::<Full>(now, channel, unit, Manner::erase(), &[page]);
-        self.erase_raw_block(usize::from(ftl), ppn);
+        self.erase_raw_block(end, usize::from(ftl), ppn);
         self.erased(op, end, end.since(now));
         unit
     }
 
-    fn erase_raw_block(&mut self, leaf: usize, ppn: Ppn) {
+    fn erase_raw_block(&mut self, end: SimTime, leaf: usize, ppn: Ppn) {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         self.ftl.blocks.erase_any(plane, block);
         self.forget_spares(plane, block);
         self.ftl.leaves[leaf].erases += 1;
+        if self.health.life.is_over(self.ftl.blocks.erases_of(plane, block)) {
+            self.expire(end, plane, block);
+        }
     }
 
     /// One erase of a trim is over at `end`, or will not be; the last one answers for all.
@@ -291,7 +301,7 @@ impl<C: Contents> Drive<C> {
         for op in self.queues.take(pool, |op| geometry.plane_of(op.ppn) == plane) {
             let DriveOp { ppn, command, .. } = self.queues.ops[op];
             if command.verb == Verb::Trim {
-                self.erase_raw_block(leaf, ppn);
+                self.erase_raw_block(now, leaf, ppn);
                 self.erased(op, now, Span::ZERO);
             } else {
                 if !self.ftl.blocks.is_failed(ppn) {
@@ -321,7 +331,7 @@ impl<C: Contents> Drive<C> {
         });
         for op in self.queues.take(pool, |op| in_block(op) && op.sequence <= until) {
             if self.queues.ops[op].command.verb == Verb::Trim {
-                self.erase_raw_block(leaf, ppn);
+                self.erase_raw_block(now, leaf, ppn);
                 self.erased(op, now, Span::ZERO);
             } else {
                 self.answer_unplaced(now, op);

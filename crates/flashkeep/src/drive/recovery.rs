@@ -53,7 +53,7 @@ impl<C: Contents> Drive<C> {
             let (plane, block) =
                 (self.flash.geometry.plane_of(flight.ppn), self.flash.geometry.block_of(flight.ppn));
             match flight.kind {
-                OpKind::Erase if !begun && self.has_expired(plane, block) => {
+                OpKind::Erase if !begun && !self.ftl.physical && self.has_expired(plane, block) => {
                     self.take_back_expiry(plane, block);
                     self.take_back_erase(flight.ppn);
                 }

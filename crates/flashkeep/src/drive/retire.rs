@@ -3,7 +3,8 @@
 //! A block that has used its erase budget is *retired*: it is treated like a failed block, but no page is
 //! lost, because it has just been erased. From the first retirement on the leaf works in degraded mode
 //! ([`limit`](super::limit)): it places pages wherever there is room, and maps no more pages than it can
-//! sustain. The first write beyond that is refused, which is the drive's end.
+//! sustain. The first write beyond that is refused, which is the drive's end. A leaf of physical pages refuses nothing by
+//! itself: the map or log above it is told, and says when it finds no room.
 
 use super::{Drive, Fault, Parameters};
 use crate::engine::Contents;
@@ -91,10 +92,18 @@ impl<C: Contents> Drive<C> {
     /// Retires a block after its last erase, which ends at `end`.
     #[cold]
     pub(super) fn expire(&mut self, end: SimTime, plane: PlaneId, block: u32) {
+        let ftl = self.ftl_of(plane);
+        if self.ftl.leaves[ftl].rows.as_ref().is_some_and(|rows| !rows.is_by_block()) {
+            // Logs retire no superblocks.
+            return;
+        }
         self.health.life.expired += 1;
         self.health.life.first_death.get_or_insert(end);
         self.set_damaged();
-        let ftl = self.ftl_of(plane);
+        if self.ftl.physical {
+            self.ftl.blocks.retire_block(plane, block);
+            return self.tell_retired(ftl, Fault::Block(plane, block));
+        }
         let before = self.mappable(plane);
         self.ftl.blocks.retire_block(plane, block);
         let lost = before - self.mappable(plane);

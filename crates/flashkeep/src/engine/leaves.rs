@@ -145,6 +145,11 @@ pub trait BackendView {
         let _ = leaf;
         None
     }
+    /// How often the erase unit of a physical page has been erased: the most worn of its blocks.
+    fn erases_at(&self, leaf: LeafId, page: Page) -> u32 {
+        let _ = (leaf, page);
+        0
+    }
     /// Whether a physical page is erased, so that it can be programmed. Called after a power cut only.
     fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
         let _ = (leaf, page);

@@ -506,6 +506,13 @@ impl View<'_> {
         !self.alive(member) || leaf.is_some_and(|leaf| self.below.is_erased(leaf, page))
     }
 
+    /// How often the erase unit of a member's physical page has been erased: the most worn of its blocks.
+    #[must_use]
+    pub fn erases_at(&self, member: Member, page: Page) -> u32 {
+        let leaf = self.shape[self.child(member).index()].leaf;
+        leaf.map_or(0, |leaf| self.below.erases_at(leaf, page))
+    }
+
     /// Whether a physical page of a member can never be programmed again.
     #[must_use]
     pub fn has_failed(&self, member: Member, page: Page) -> bool {

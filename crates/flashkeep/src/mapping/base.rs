@@ -4,6 +4,7 @@
 
 use super::damage::Damage;
 use super::remains::Disorder;
+use super::wear::MapWear;
 use super::work::BlockPlanBuilder;
 use super::{Counts, LEAF, MappingOptions};
 use crate::engine::{Command, Key, Lock, Page, Plan, Step, Verb, View};
@@ -30,6 +31,7 @@ pub(super) struct Base {
     pub(super) counts: Counts,
     /// The failed and retired flash.
     pub(super) damage: Damage,
+    pub(super) wear: MapWear,
     /// In runs with power cuts: for each trimmed page, the number of the last write before the trim. It is logged; the
     /// log itself is not modelled.
     #[serde(skip)]
@@ -52,6 +54,7 @@ impl Base {
             free: Self::all_blocks(planes, blocks),
             counts: Counts::default(),
             damage: Damage::default(),
+            wear: MapWear::new(options),
             trims: BTreeMap::new(),
             disorder: Disorder::default(),
         }
@@ -66,6 +69,7 @@ impl Base {
         self.free = Self::all_blocks(self.planes, self.blocks() / self.planes);
         (self.valid, self.damage) = (Bits::default(), Damage::default());
         (self.trims, self.disorder) = Default::default();
+        self.wear.renew();
     }
 
     /// Blocks in all.
@@ -85,6 +89,12 @@ impl Base {
     /// The logical block of a page, and the page's place in it.
     pub(super) fn split_page(&self, page: u32) -> (u32, u32) {
         (page / self.block_pages, page % self.block_pages)
+    }
+
+    /// The pages of a logical block.
+    pub(super) fn pages_of(&self, logical: u32) -> std::ops::Range<u32> {
+        let first = logical * self.block_pages;
+        first..self.pages.min(first + self.block_pages)
     }
 
     pub(super) fn plane_of(&self, logical: u32) -> usize {
@@ -109,15 +119,23 @@ impl Base {
 
     /// Takes an erased block, which is stored plus one.
     pub(super) fn take(&mut self, plane: usize) -> u32 {
-        1 + self.free[plane].pop_front().expect("as many spare blocks as the map needs")
+        let at = self.least_worn(plane);
+        1 + self.free[plane].remove(at).expect("as many spare blocks as the map needs")
     }
 
-    /// A block has no more pages: it is erased, unless it is retired.
+    /// A block has no more pages: it is erased, unless it is retired. After its last erase it is not free.
     pub(super) fn release(&mut self, stored: u32, work: &mut BlockPlanBuilder<'_>) {
         if stored != NONE && !self.damage.is_retired(stored) {
             work.erase(stored);
-            self.give(stored);
+            if !self.wear.erase(stored) {
+                self.give(stored);
+            }
         }
+    }
+
+    /// Whether a plane may have fewer blocks than the map was built for, or may have soon.
+    pub(super) fn is_scarce(&self) -> bool {
+        self.damage.is_any() || self.wear.is_near_the_end()
     }
 
     /// A block is being erased, or was.
@@ -205,5 +223,46 @@ impl Base {
                 _ => plan.push(Step::new(LEAF, command.over(Page(place), 1), n)),
             }
         }
+    }
+}
+
+/// How a map merges logical blocks that lie in several blocks: before a write, or without waiting for one.
+pub(super) trait MergesBlocks {
+    fn base(&mut self) -> &mut Base;
+    /// Whether the blocks are left that merging this logical block needs.
+    fn has_room_to_join(&self, logical: u32) -> bool;
+    /// Copies a logical block that lies in several blocks into one.
+    fn join(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>);
+    /// Erases other blocks of a plane that have no more pages.
+    fn drop_empty(&mut self, _plane: usize, _work: &mut BlockPlanBuilder<'_>) {}
+
+    /// What a power cut or a failure has left to be done in the plane of a logical block is done first.
+    fn tidy(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
+        if self.base().disorder.is_empty() {
+            return;
+        }
+        let plane = self.base().plane_of(logical);
+        self.base().erase_useless(plane, work);
+        for logical in self.base().to_be_joined(plane, logical) {
+            if self.has_room_to_join(logical) {
+                self.join(logical, work);
+            }
+        }
+        self.drop_empty(plane, work);
+    }
+
+    /// Merges a logical block that should not wait for a write.
+    fn background(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
+        let urgent = self.base().urgent(view);
+        let Some(logical) = urgent.into_iter().find(|&logical| self.has_room_to_join(logical)) else {
+            return false;
+        };
+        let (plane, block_pages) = (self.base().plane_of(logical), self.base().block_pages);
+        let mut work = BlockPlanBuilder::background(plan, plane, block_pages);
+        self.base().erase_useless(plane, &mut work);
+        self.join(logical, &mut work);
+        self.drop_empty(plane, &mut work);
+        work.end();
+        true
     }
 }

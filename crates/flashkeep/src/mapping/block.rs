@@ -20,7 +20,7 @@
 //! evaluation", name beside the page map. Ours: logical blocks are distributed over the planes in turn and
 //! stay in their plane; a plane performs one such change at a time.
 
-use super::base::{Base, NONE};
+use super::base::{Base, MergesBlocks, NONE};
 use super::damage::Seat;
 use super::remains::{SurvivingBlocks, go_together};
 use super::work::BlockPlanBuilder;
@@ -103,7 +103,7 @@ impl BlockMap {
     fn plan_write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let (logical, _) = self.base.split_page(command.start.0);
         let mut seat = Seat::Nowhere;
-        if self.base.damage.is_any() {
+        if self.base.is_scarce() {
             let uses = |stored| self.blocks.iter().any(|b| b.data == stored || b.replacement == stored);
             self.base.take_back(view, uses);
             if !self.has_room_at_home(logical) {
@@ -118,7 +118,7 @@ impl BlockMap {
         if seat != Seat::Moved {
             self.tidy(logical, &mut work);
         }
-        let fits = !self.base.damage.is_any() || self.make_room(logical, command, &mut work);
+        let fits = !self.base.is_scarce() || self.make_room(logical, command, &mut work);
         if fits {
             self.write(command, &mut work);
         }
@@ -141,6 +141,7 @@ impl BlockMap {
             let data = self.blocks[at].data;
             work.write(0, command.count, self.base.address(data, offset));
             self.blocks[at].data_next = end;
+            self.base.wear.touch(data);
             return self.base.set_valid(command, true);
         }
         if self.blocks[at].replacement == NONE {
@@ -161,7 +162,9 @@ impl BlockMap {
     fn fits_in_place(&mut self, logical: u32, offset: u32) -> bool {
         let at = logical as usize;
         if self.blocks[at].data == NONE {
-            self.blocks[at].data = self.base.take(self.base.plane_of(logical));
+            let data = self.base.take(self.base.plane_of(logical));
+            self.blocks[at].data = data;
+            self.base.wear.close(data, logical);
         }
         offset >= self.blocks[at].data_next
     }
@@ -176,6 +179,7 @@ impl BlockMap {
         self.open[plane].push_back(logical);
         let replacement = self.base.take(plane);
         let block = &mut self.blocks[logical as usize];
+        self.base.wear.open(block.data);
         *block = Block { replacement, replacement_next: 0, copied: false, ..*block };
     }
 
@@ -205,7 +209,16 @@ impl BlockMap {
         self.blocks[logical as usize] = Block { data: replacement, data_next: next, ..Block::default() };
         let plane = self.base.plane_of(logical);
         self.open[plane].retain(|&open| open != logical);
+        self.base.wear.close(replacement, logical);
         self.base.release(data, work);
+        self.level(data, work);
+    }
+
+    /// If a block that has just been released is worn, the data of the coldest logical block move into it.
+    fn level(&mut self, worn: u32, work: &mut BlockPlanBuilder<'_>) {
+        if let Some(logical) = self.base.move_coldest(worn, work, |_| false) {
+            self.blocks[logical as usize].data = worn;
+        }
     }
 
     // ---------------------------------------------------------------- after a power cut
@@ -219,6 +232,7 @@ impl BlockMap {
 
     /// A replacement that has all pages before the place where it is gone on with is one; others are put together anew.
     pub(super) fn recover(&mut self, view: &View<'_>) {
+        self.base.look_up_wear(view);
         let mut remains = SurvivingBlocks::find(&self.base, view);
         remains.settle(&mut self.base);
         self.blocks.fill(Block::default());
@@ -227,7 +241,10 @@ impl BlockMap {
         for (&logical, blocks) in &remains.in_place {
             let block = &mut self.blocks[logical as usize];
             match &blocks[..] {
-                [only] => (block.data, block.data_next) = (only.block, only.next),
+                [only] => {
+                    (block.data, block.data_next) = (only.block, only.next);
+                    self.base.wear.close(only.block, logical);
+                }
                 [old, new] if go_together(&self.base, logical, old, new, |_| false) => {
                     *block = Block {
                         data: old.block,
@@ -250,46 +267,11 @@ impl BlockMap {
         }
     }
 
-    /// What a power cut or a failure has left to be done in the plane is done first.
-    fn tidy(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
-        if self.base.disorder.is_empty() {
-            return;
-        }
-        let plane = self.base.plane_of(logical);
-        self.base.erase_useless(plane, work);
-        for logical in self.base.to_be_joined(plane, logical) {
-            if self.has_room_to_join(logical) {
-                self.join(logical, work);
-            }
-        }
-    }
-
-    /// A logical block that lies in several blocks is copied into one.
-    fn join(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
-        let plane = self.base.plane_of(logical);
-        self.free_one(plane, logical, work);
-        let whole = self.base.take(plane);
-        let mut next = 0;
-        for offset in 0..self.base.block_pages {
-            let page = logical * self.base.block_pages + offset;
-            if let Some(from) = self.base.disorder.astray.remove(&page) {
-                work.copy(page, from, self.base.address(whole, offset));
-                next = offset + 1;
-            }
-        }
-        work.copied();
-        self.base.counts.full_merges += 1;
-        for block in self.base.unsplit(logical) {
-            self.base.release(block, work);
-        }
-        self.blocks[logical as usize] = Block { data: whole, data_next: next, ..Block::default() };
-    }
-
     // ---------------------------------------------------------------- with fewer blocks
 
     /// Blocks of a plane that are free, or will be once replacements are ended.
     fn room(&self, plane: usize) -> usize {
-        let frees = |&&open: &&u32| !self.base.damage.is_retired(self.blocks[open as usize].data);
+        let frees = |&&open: &&u32| self.base.comes_back(self.blocks[open as usize].data);
         self.base.free[plane].len() + self.open[plane].iter().filter(frees).count()
     }
 
@@ -301,15 +283,12 @@ impl BlockMap {
             || self.room(self.base.plane_of(logical)) > KEPT
     }
 
-    fn has_room_to_join(&self, logical: u32) -> bool {
-        let room = self.room(self.base.plane_of(logical));
-        room > KEPT || room > 0 && self.base.has_good_part(logical)
-    }
-
     /// Ends replacements of others until a block of the plane is free; false where that does not help.
     fn free_one(&mut self, plane: usize, logical: u32, work: &mut BlockPlanBuilder<'_>) -> bool {
         while self.base.free[plane].is_empty() {
-            let Some(&other) = self.open[plane].iter().find(|&&other| other != logical) else { return false };
+            let frees =
+                |&&other: &&u32| other != logical && self.base.comes_back(self.blocks[other as usize].data);
+            let Some(&other) = self.open[plane].iter().find(frees) else { return false };
             self.finish(other, work);
         }
         true
@@ -329,7 +308,7 @@ impl BlockMap {
         let goes_on = replacement != NONE && offset >= replacement_next;
         let is_clean = replacement == NONE && offset >= data_next;
         // A replacement that ends makes room for the next one.
-        let ends = replacement != NONE && !goes_on;
+        let ends = replacement != NONE && !goes_on && self.base.comes_back(data);
         goes_on || is_clean || ends || self.free_one(plane, logical, work)
     }
 
@@ -375,10 +354,8 @@ impl BlockMap {
     fn retire(&mut self, block: u32, view: &View<'_>) {
         self.base.retire(block);
         for logical in self.those_in(block + 1) {
-            let first = logical * self.base.block_pages;
-            let pages = first..self.base.pages.min(first + self.base.block_pages);
             let mut left = Vec::new();
-            for page in pages {
+            for page in self.base.pages_of(logical) {
                 match self.find(page) {
                     Some(place) if view.has_failed(LEAF, Page(place)) => {
                         self.base.lose(page, Change::Damaged, view);
@@ -390,29 +367,40 @@ impl BlockMap {
             let Block { data, replacement, .. } = std::mem::take(&mut self.blocks[logical as usize]);
             let plane = self.base.plane_of(logical);
             self.open[plane].retain(|&open| open != logical);
-            self.base.split(logical, [data, replacement]);
-            if left.is_empty() {
-                let parts = self.base.unsplit(logical);
-                self.base.disorder.useless.extend(parts);
-            }
+            self.base.split(logical, [data, replacement], !left.is_empty());
             self.base.disorder.astray.extend(left);
         }
     }
+}
 
-    /// Whether a logical block is put together without waiting for a write.
-    pub(super) fn pressed(&self) -> bool {
-        !self.base.damage.urgent.is_empty()
+impl MergesBlocks for BlockMap {
+    fn base(&mut self) -> &mut Base {
+        &mut self.base
     }
 
-    pub(super) fn background(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
-        let Some(logical) = self.base.urgent(view, |logical| self.has_room_to_join(logical)) else {
-            return false;
-        };
+    fn has_room_to_join(&self, logical: u32) -> bool {
+        let room = self.room(self.base.plane_of(logical));
+        room > KEPT || room > 0 && self.base.has_good_part(logical)
+    }
+
+    fn join(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
         let plane = self.base.plane_of(logical);
-        let mut work = BlockPlanBuilder::background(plan, plane, self.base.block_pages);
-        self.base.erase_useless(plane, &mut work);
-        self.join(logical, &mut work);
-        work.end();
-        true
+        self.free_one(plane, logical, work);
+        let whole = self.base.take(plane);
+        let mut next = 0;
+        for offset in 0..self.base.block_pages {
+            let page = logical * self.base.block_pages + offset;
+            if let Some(from) = self.base.disorder.astray.remove(&page) {
+                work.copy(page, from, self.base.address(whole, offset));
+                next = offset + 1;
+            }
+        }
+        work.copied();
+        self.base.counts.full_merges += 1;
+        for block in self.base.unsplit(logical) {
+            self.base.release(block, work);
+        }
+        self.blocks[logical as usize] = Block { data: whole, data_next: next, ..Block::default() };
+        self.base.wear.close(whole, logical);
     }
 }

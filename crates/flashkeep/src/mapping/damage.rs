@@ -1,7 +1,7 @@
 //! Block maps and log-block maps after failures of flash.
 //!
-//! A block is *retired* if all of it has failed, if one of its pages has, or if it has had its last erase. It is never
-//! programmed or erased again. Its logical block is put together in another block of the plane, from what can still
+//! A block is *retired* if all of it has failed, if one of its pages has, or if it has had its last erase (`wear`). It
+//! is never programmed or erased again. Its logical block is put together in another block of the plane, from what can still
 //! be read; pages that cannot are lost, and the node above is told. A log block that is retired gives way in the
 //! same manner: each logical block with a page in it is merged.
 //!
@@ -99,6 +99,7 @@ impl Base {
     /// A block, not plus one, cannot be programmed any more.
     pub(super) fn retire(&mut self, block: u32) {
         self.damage.retired.set(block, true);
+        self.wear.open(block + 1);
         let plane = (block % self.planes) as usize;
         self.free[plane].retain(|&free| free != block);
     }
@@ -123,6 +124,7 @@ impl Base {
         }
         self.damage.retired.set(block, false);
         let stored = block + 1;
+        self.wear.look_up(stored, view.erases_at(LEAF, Page(block * self.block_pages)));
         let in_parts = self.disorder.split.values().flatten().any(|&part| part == stored);
         if is_used(stored) || in_parts || self.disorder.useless.contains(&stored) {
             return;
@@ -148,11 +150,16 @@ impl Base {
         Seat::Moved
     }
 
-    /// A logical block in several blocks is merged soon.
-    pub(super) fn split(&mut self, logical: u32, parts: impl IntoIterator<Item = u32>) {
-        let blocks = self.disorder.split.entry(logical).or_default();
-        blocks.extend(parts.into_iter().filter(|&part| part != NONE));
+    /// A logical block has given up its own blocks: it is merged soon, or these are of no use if none of its pages is left.
+    pub(super) fn split(&mut self, logical: u32, parts: [u32; 2], is_any_left: bool) {
+        let parts = parts.into_iter().filter(|&part| part != NONE);
+        parts.clone().for_each(|part| self.wear.open(part));
+        self.disorder.split.entry(logical).or_default().extend(parts);
         self.damage.urgent.insert(logical);
+        if !is_any_left {
+            let parts = self.unsplit(logical);
+            self.disorder.useless.extend(parts);
+        }
     }
 
     /// A logical block has been put together, or holds nothing: the blocks that it lay in.
@@ -164,12 +171,17 @@ impl Base {
     /// Whether one of the blocks that a logical block lies in can be used again.
     pub(super) fn has_good_part(&self, logical: u32) -> bool {
         let parts = self.disorder.split.get(&logical);
-        parts.is_some_and(|parts| parts.iter().any(|&part| !self.damage.is_retired(part)))
+        parts.is_some_and(|parts| parts.iter().any(|&part| self.comes_back(part)))
     }
 
-    /// The first logical block that is to be put together without waiting, of a plane where nothing is being changed.
-    pub(super) fn urgent(&self, view: &View<'_>, fits: impl Fn(u32) -> bool) -> Option<u32> {
+    /// Whether a logical block is merged without waiting for a write.
+    pub(super) fn is_urgent(&self) -> bool {
+        !self.damage.urgent.is_empty()
+    }
+
+    /// Logical blocks that are to be merged without waiting, of planes where nothing is being changed.
+    pub(super) fn urgent(&self, view: &View<'_>) -> Vec<u32> {
         let free = |logical: &u32| !view.held(Key(self.plane_of(*logical) as u64));
-        self.damage.urgent.iter().copied().find(|logical| free(logical) && fits(*logical))
+        self.damage.urgent.iter().copied().filter(free).collect()
     }
 }

@@ -23,7 +23,7 @@
 //! are distributed over the planes in turn, each plane with its own logs; the merges that empty a log block
 //! are spread over the writes that fill the next one, as late as possible.
 
-use super::base::{Base, NONE};
+use super::base::{Base, MergesBlocks, NONE};
 use super::damage::Seat;
 use super::work::BlockPlanBuilder;
 use super::{BackendKind, LEAF, LogBlocks, Mapping, MappingEntry, MappingOptions};
@@ -107,7 +107,7 @@ impl Hybrid {
         let base = Base::new(options);
         let room = base.spare - 2;
         let grain = (1..=LONGEST).rev().find(|grain| base.block_pages.is_multiple_of(*grain)).unwrap_or(1);
-        // The blocks of a merge are fresh ones in the order of their erases: wear has no say in victims.
+        // Wear leveling chooses among free blocks, and moves cold data (`wear`); it has no say in victims.
         let levelling = Policies::default().levelling;
         let mut chooser = Chooser::new(Policies { levelling, ..options.policies });
         chooser.seed(options.seed);
@@ -149,7 +149,7 @@ impl Hybrid {
 
     fn plan_write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let (logical, _) = self.base.split_page(command.start.0);
-        let seat = if self.base.damage.is_any() { self.look_for_room(logical, view) } else { Seat::Nowhere };
+        let seat = if self.base.is_scarce() { self.look_for_room(logical, view) } else { Seat::Nowhere };
         if seat == Seat::Later {
             return PlanVerdict::Wait;
         }
@@ -158,7 +158,7 @@ impl Hybrid {
         if seat != Seat::Moved {
             self.tidy(logical, &mut work);
         }
-        let fits = !self.base.damage.is_any() || self.has_place(logical, &mut work);
+        let fits = !self.base.is_scarce() || self.has_place(logical, &mut work);
         let fits = fits && self.write(command, view.last_write(LEAF).is_some(), &mut work);
         work.end();
         if !fits {
@@ -177,6 +177,7 @@ impl Hybrid {
         let own = block != NONE && whose == logical;
         if self.data[at].0 == NONE {
             self.data[at] = (self.base.take(plane), 0);
+            self.base.wear.close(self.data[at].0, logical);
         }
         if own && offset == next {
             self.write_ordered(command, logical, offset, work);
@@ -184,10 +185,12 @@ impl Hybrid {
             (command.start.0..command.end()).for_each(|page| self.leave_log(page));
             work.write(0, command.count, self.base.address(self.data[at].0, offset));
             self.data[at].1 = offset + u32::from(command.count);
+            self.base.wear.touch(self.data[at].0);
         } else if offset == 0 && self.can_begin_ordered(plane) {
             self.end_ordered(plane, work);
             let block = self.base.take(plane);
             self.logs[plane].ordered = Ordered { block, logical, next: 0 };
+            self.base.wear.open(self.data[at].0);
             self.write_ordered(command, logical, 0, work);
         } else if !self.write_log(command, plane, keeps, work) {
             return false;
@@ -228,7 +231,8 @@ impl Hybrid {
         self.base.counts.switch_merges += u64::from(copied.is_none());
         self.data[logical as usize] = (block, copied.unwrap_or(next));
         self.logs[plane].ordered = Ordered::default();
-        self.base.release(old, work);
+        self.base.wear.close(block, logical);
+        self.release(old, work);
     }
 
     /// Copies a logical block's pages from `first` on into a block, wherever they are; the place behind the last one.
@@ -356,8 +360,17 @@ impl Hybrid {
         victim
     }
 
+    /// A block is erased. If it is worn, the data of the coldest logical block move into it; pages in logs stay there.
+    fn release(&mut self, stored: u32, work: &mut BlockPlanBuilder<'_>) {
+        self.base.release(stored, work);
+        if let Some(logical) = self.base.move_coldest(stored, work, |page| self.in_log[page as usize] > 0) {
+            self.data[logical as usize].0 = stored;
+        }
+    }
+
     /// A state that was loaded goes on under the policies of the drive that it is loaded into.
     pub(super) fn go_on_as(&mut self, built: &Hybrid) {
+        self.base.wear.go_on_as(&built.base.wear);
         let turn = self.chooser.turn();
         self.chooser = built.chooser.clone();
         self.chooser.set_turn(turn);
@@ -374,7 +387,8 @@ impl Hybrid {
         let end = self.gather(logical, 0, block, work);
         let (old, _) = std::mem::replace(&mut self.data[logical as usize], (block, end.unwrap_or(0)));
         self.base.counts.full_merges += 1;
-        self.base.release(old, work);
+        self.base.wear.close(block, logical);
+        self.release(old, work);
         for part in self.base.unsplit(logical) {
             self.base.release(part, work);
         }
@@ -396,17 +410,6 @@ impl Hybrid {
         }
     }
 
-    /// Log blocks that have been filled and hold nothing any more are erased: the victim, and the oldest ones.
-    fn drop_empty(&mut self, plane: usize, work: &mut BlockPlanBuilder<'_>) {
-        if let Some(block) = self.logs[plane].victim {
-            let victim = self.logs[plane].blocks.iter().position(|log| log.block == block);
-            if victim.is_none_or(|victim| self.drop_if_empty(plane, victim, work)) {
-                self.logs[plane].victim = None;
-            }
-        }
-        while self.drop_if_empty(plane, 0, work) {}
-    }
-
     fn drop_if_empty(&mut self, plane: usize, at: usize, work: &mut BlockPlanBuilder<'_>) -> bool {
         let full = self.base.block_pages as usize;
         let is_empty = |log: &LogBlock| log.live == 0 && log.pages.len() == full;
@@ -416,7 +419,7 @@ impl Hybrid {
         let Some(mut log) = self.logs[plane].blocks.remove(at) else { return false };
         log.pages.clear();
         self.logs[plane].lists.push(log.pages);
-        self.base.release(log.block, work);
+        self.release(log.block, work);
         true
     }
 }

@@ -9,6 +9,7 @@
 //! | `cache` | entries of a map that are in memory: segmented LRU, dirty ones by translation page |
 //! | `base` | what maps of blocks share: which pages hold data, free blocks plane by plane |
 //! | `damage` | how these go on when blocks fail |
+//! | `wear` | their erase counts, wear leveling and erase budgets |
 //! | `remains` | what a power cut has left of a map of blocks |
 //! | `work` | a plan over blocks in the making: copies, erases, the host's own pages |
 
@@ -26,8 +27,10 @@ mod dftl;
 mod hybrid;
 mod page;
 mod remains;
+mod wear;
 mod work;
 
+use base::MergesBlocks;
 pub use block::BlockMap;
 pub use dftl::{Dftl, DftlOptions, translation_pages};
 pub use hybrid::Hybrid;
@@ -51,7 +54,7 @@ pub struct MappingOptions {
     pub block_pages: u32,
     /// The largest number of log or replacement blocks of each plane; none for all spare blocks.
     pub log_blocks: Option<u32>,
-    /// The victim policy for log blocks.
+    /// The policies for log blocks to empty and for wear.
     pub policies: Policies,
     /// The run's seed.
     pub seed: u64,
@@ -174,6 +177,7 @@ impl Mapping {
     pub fn go_on_as(&mut self, built: &Mapping) {
         match (self, built) {
             (Mapping::Hybrid(map), Mapping::Hybrid(built)) => map.go_on_as(built),
+            (Mapping::Block(map), Mapping::Block(built)) => map.base.wear.go_on_as(&built.base.wear),
             (Mapping::Dftl(map), Mapping::Dftl(built)) => map.go_on_as(built),
             _ => {}
         }
@@ -314,8 +318,8 @@ impl Scheme for Mapping {
     fn pressed(&self) -> bool {
         match self {
             Mapping::Dftl(map) => map.pressed(),
-            Mapping::Block(map) => map.pressed(),
-            Mapping::Hybrid(map) => map.pressed(),
+            Mapping::Block(map) => map.base.is_urgent(),
+            Mapping::Hybrid(map) => map.base.is_urgent(),
         }
     }
 }

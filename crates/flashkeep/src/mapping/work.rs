@@ -6,6 +6,9 @@ use super::LEAF;
 use super::remains::IN_LOG;
 use crate::engine::{Cause, Command, Key, Page, Plan, Release, Step, Verb};
 
+/// The stage of 256 from which on wear leveling adds no more: the merges of a plan take half of them at most.
+const LONG: u8 = 100;
+
 pub(super) struct BlockPlanBuilder<'a> {
     plan: &'a mut Plan,
     command: Command,
@@ -15,8 +18,10 @@ pub(super) struct BlockPlanBuilder<'a> {
     /// Steps that write what has been read for the copy that is being made, and the place of its next page.
     writes: Vec<Step>,
     at: u16,
-    /// Blocks to be erased when this stage is durable, stored plus one.
-    erases: Vec<u32>,
+    /// Why blocks are copied and erased.
+    cause: Cause,
+    /// Blocks to be erased when this stage is durable, and why.
+    erases: Vec<(u32, Cause)>,
 }
 
 impl<'a> BlockPlanBuilder<'a> {
@@ -29,7 +34,16 @@ impl<'a> BlockPlanBuilder<'a> {
     pub(super) fn new(plan: &'a mut Plan, command: &Command, block_pages: u32) -> Self {
         plan.release = Release::Submitted;
         let (writes, erases, at) = (Vec::new(), Vec::new(), command.count);
-        BlockPlanBuilder { plan, command: *command, block_pages, stage: 0, writes, at, erases }
+        BlockPlanBuilder {
+            plan,
+            command: *command,
+            block_pages,
+            stage: 0,
+            writes,
+            at,
+            cause: Cause::Gc,
+            erases,
+        }
     }
 
     /// Copies a logical page to its own place. Pages that are copied together are programmed in order, after all of
@@ -42,7 +56,8 @@ impl<'a> BlockPlanBuilder<'a> {
             }
             self.erase_now();
         }
-        let one = |verb, page| Command::new(verb, Page(page), 1).because(Cause::Gc);
+        let cause = self.cause;
+        let one = |verb, page| Command::new(verb, Page(page), 1).because(cause);
         let at = self.at;
         self.at += 1;
         if let (Some(read), Some(write)) = (self.plan.steps.last_mut(), self.writes.last_mut())
@@ -73,13 +88,23 @@ impl<'a> BlockPlanBuilder<'a> {
     /// Erases the block when all pages programmed so far are durable.
     pub(super) fn erase(&mut self, stored: u32) {
         debug_assert!(self.writes.is_empty(), "copies out of a block are programmed before it is erased");
-        self.erases.push(stored - 1);
+        self.erases.push((stored - 1, self.cause));
+    }
+
+    /// What is copied and erased from now on has this cause.
+    pub(super) fn because(&mut self, cause: Cause) {
+        self.cause = cause;
+    }
+
+    /// Whether the plan has too many stages for work that could be left out.
+    pub(super) fn is_long(&self) -> bool {
+        self.stage > LONG
     }
 
     fn erase_now(&mut self) {
-        for block in self.erases.drain(..) {
+        for (block, cause) in self.erases.drain(..) {
             let first = Page(block * self.block_pages);
-            let all = Command::new(Verb::Trim, first, self.block_pages as u16).because(Cause::Gc);
+            let all = Command::new(Verb::Trim, first, self.block_pages as u16).because(cause);
             self.plan.push(Step::new(LEAF, all, Step::NOWHERE).stage(self.stage).later());
         }
     }
@@ -96,7 +121,7 @@ impl<'a> BlockPlanBuilder<'a> {
     }
 
     fn program(&mut self, n: u16, count: u16, to: u32, mark: u32) {
-        if self.erases.contains(&(to / self.block_pages)) {
+        if self.erases.iter().any(|&(block, _)| block == to / self.block_pages) {
             self.stage += 1;
             self.erase_now();
         }

@@ -28,9 +28,7 @@
 //! left, or one, and the host uses the rest of the superblock that GC copied to.
 
 use super::log::{self, Policy, StripeLog, Widths};
-use super::{
-    Extents, Inside, Members, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Sums,
-};
+use super::{Extents, Inside, Members, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums};
 
 pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "ds",
@@ -43,19 +41,15 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<Rebuilds>(),
     ],
     members: log::members,
-    data_members: Some(data_in_row),
+    data_members: Some(log::data_in_whole_row),
     survives: |_| 1,
     kind: Members::Raw,
-    over_drives: |members, redundancy| log::over_drives(members, redundancy, data_in_row),
+    over_drives: |members, redundancy| log::over_drives(members, redundancy, log::data_in_whole_row),
     ..SchemeEntry::BASE
 };
 
 /// Dynamic striping.
 pub type Ds = StripeLog;
-
-fn data_in_row(members: u32, _: &RedundancySpec) -> u32 {
-    members - 1
-}
 
 pub(super) fn build(options: &SchemeOptions<'_>) -> Ds {
     let policy = Policy { timeout: None, widths: Widths::all(options.members) };

@@ -29,9 +29,7 @@
 //! slot, or the data of the next stripe would have none.
 
 use super::log::{self, Policy, StripeLog, Widths};
-use super::{
-    Extents, Inside, Members, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Sums,
-};
+use super::{Extents, Inside, Members, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums};
 use crate::kernel::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,10 +46,10 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<Rebuilds>(),
     ],
     members: log::members,
-    data_members: Some(data_in_row),
+    data_members: Some(log::data_in_whole_row),
     survives: |_| 1,
     kind: Members::Raw,
-    over_drives: |members, redundancy| log::over_drives(members, redundancy, data_in_row),
+    over_drives: |members, redundancy| log::over_drives(members, redundancy, log::data_in_whole_row),
     ..SchemeEntry::BASE
 };
 
@@ -73,10 +71,6 @@ impl Default for DvsOptions {
 
 /// Dynamic and variable-size striping.
 pub type Dvs = StripeLog;
-
-fn data_in_row(members: u32, _: &RedundancySpec) -> u32 {
-    members - 1
-}
 
 pub(super) fn build(options: &SchemeOptions<'_>) -> Dvs {
     let timeout = Span((options.redundancy.read::<DvsOptions>().timeout_ms * 1e6).ceil() as u64);

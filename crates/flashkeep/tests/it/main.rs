@@ -22,6 +22,7 @@ mod ftl {
     mod packing;
     mod remap;
     mod wear;
+    mod wear_maps;
 }
 
 /// What single schemes cost; what all of them survive is in `conformance`.

@@ -1,10 +1,10 @@
 //! The log-block map with failed blocks: the remaining blocks are shared by logs and data.
 
-use super::super::base::NONE;
+use super::super::base::{Base, MergesBlocks, NONE};
 use super::super::damage::Seat;
 use super::super::work::BlockPlanBuilder;
 use super::{Hybrid, LEAF, Ordered, PlaneLogs};
-use crate::engine::{Change, Page, Plan, View};
+use crate::engine::{Change, Page, View};
 
 /// Blocks of a plane that are reserved for logs when logical blocks need new ones: one log, and one to merge into.
 const KEPT: usize = 2;
@@ -18,7 +18,7 @@ impl Hybrid {
 
     /// The number of log blocks of a plane, which decreases with the number of blocks.
     pub(super) fn most_logs(&self, plane: usize) -> usize {
-        if !self.base.damage.is_any() {
+        if !self.base.is_scarce() {
             return self.most;
         }
         self.most.min(self.others(plane).saturating_sub(KEPT)).max(1)
@@ -50,16 +50,12 @@ impl Hybrid {
 
     /// Whether a block is left to merge into once another log block is reserved for what is written in order.
     pub(super) fn can_begin_ordered(&self, plane: usize) -> bool {
-        if !self.base.damage.is_any() {
+        if !self.base.is_scarce() {
             return true;
         }
         let Ordered { block, logical, .. } = self.logs[plane].ordered;
-        let frees = block != NONE && self.is_good(self.data[logical as usize].0);
+        let frees = block != NONE && self.base.comes_back(self.data[logical as usize].0);
         self.base.free[plane].len() + usize::from(frees) > 1
-    }
-
-    fn is_good(&self, stored: u32) -> bool {
-        stored != NONE && !self.base.damage.is_retired(stored)
     }
 
     /// Frees a block of the plane by ending the sequential log block; false if that does not help.
@@ -72,19 +68,11 @@ impl Hybrid {
 
     /// Whether another log block can be begun, and a block is left to merge into.
     pub(super) fn can_open(&mut self, plane: usize, work: &mut BlockPlanBuilder<'_>) -> bool {
-        if self.base.damage.is_any() && self.base.free[plane].len() < KEPT {
+        if self.base.is_scarce() && self.base.free[plane].len() < KEPT {
             self.end_ordered(plane, work);
             return self.base.free[plane].len() >= KEPT;
         }
         true
-    }
-
-    pub(super) fn has_room_to_join(&self, logical: u32) -> bool {
-        let plane = self.base.plane_of(logical);
-        let Ordered { block, logical: whose, .. } = self.logs[plane].ordered;
-        let frees = block != NONE && self.is_good(self.data[whose as usize].0);
-        let is_free = frees || !self.base.free[plane].is_empty();
-        is_free && (self.others(plane) > KEPT || self.base.has_good_part(logical))
     }
 
     /// Handles a change of the member's pages and blocks.
@@ -116,17 +104,12 @@ impl Hybrid {
         }
         let stored = place.0 / self.base.block_pages + 1;
         for logical in self.those_in(stored) {
-            for page in self.pages_of(logical) {
+            for page in self.base.pages_of(logical) {
                 if self.find(page) == Some(place.0) {
                     self.lose(page, why, view);
                 }
             }
         }
-    }
-
-    fn pages_of(&self, logical: u32) -> std::ops::Range<u32> {
-        let first = logical * self.base.block_pages;
-        first..self.base.pages.min(first + self.base.block_pages)
     }
 
     /// The logical blocks of which a page is in a block, stored plus one, or that have it as theirs; each once.
@@ -154,7 +137,7 @@ impl Hybrid {
         let stored = block + 1;
         for logical in self.those_in(stored) {
             let mut is_left = false;
-            for page in self.pages_of(logical) {
+            for page in self.base.pages_of(logical) {
                 let Some(place) = self.find(page).filter(|place| place / self.base.block_pages == block)
                 else {
                     continue;
@@ -178,7 +161,7 @@ impl Hybrid {
     /// A logical block gives up its own blocks: its pages are found like any in a log until they are put together.
     fn take_apart(&mut self, logical: u32) {
         let mut is_any = false;
-        for page in self.pages_of(logical) {
+        for page in self.base.pages_of(logical) {
             if let Some(place) = self.find(page) {
                 is_any = true;
                 self.in_log[page as usize] = place + 1;
@@ -189,28 +172,44 @@ impl Hybrid {
         let ordered = &mut self.logs[plane].ordered;
         let is_its = ordered.block != NONE && ordered.logical == logical;
         let ordered = if is_its { std::mem::take(ordered).block } else { NONE };
-        self.base.split(logical, [data, ordered]);
-        if !is_any {
-            let parts = self.base.unsplit(logical);
-            self.base.disorder.useless.extend(parts);
+        self.base.split(logical, [data, ordered], is_any);
+    }
+}
+
+impl MergesBlocks for Hybrid {
+    fn base(&mut self) -> &mut Base {
+        &mut self.base
+    }
+
+    fn has_room_to_join(&self, logical: u32) -> bool {
+        let plane = self.base.plane_of(logical);
+        let Ordered { block, logical: whose, .. } = self.logs[plane].ordered;
+        let frees = block != NONE && self.base.comes_back(self.data[whose as usize].0);
+        let is_free = frees || !self.base.free[plane].is_empty();
+        is_free && (self.others(plane) > KEPT || self.base.has_good_part(logical))
+    }
+
+    fn join(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
+        let plane = self.base.plane_of(logical);
+        self.free_one(plane, work);
+        let whole = self.base.take(plane);
+        let end = self.gather(logical, 0, whole, work);
+        self.data[logical as usize] = (whole, end.unwrap_or(0));
+        self.base.counts.full_merges += 1;
+        self.base.wear.close(whole, logical);
+        for part in self.base.unsplit(logical) {
+            self.base.release(part, work);
         }
     }
 
-    /// Whether a logical block is merged without waiting for a write.
-    pub(in super::super) fn pressed(&self) -> bool {
-        !self.base.damage.urgent.is_empty()
-    }
-
-    pub(in super::super) fn background(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
-        let Some(logical) = self.base.urgent(view, |logical| self.has_room_to_join(logical)) else {
-            return false;
-        };
-        let plane = self.base.plane_of(logical);
-        let mut work = BlockPlanBuilder::background(plan, plane, self.base.block_pages);
-        self.base.erase_useless(plane, &mut work);
-        self.join(logical, &mut work);
-        self.drop_empty(plane, &mut work);
-        work.end();
-        true
+    /// Log blocks that have been filled and hold nothing any more are erased: the victim, and the oldest ones.
+    fn drop_empty(&mut self, plane: usize, work: &mut BlockPlanBuilder<'_>) {
+        if let Some(block) = self.logs[plane].victim {
+            let victim = self.logs[plane].blocks.iter().position(|log| log.block == block);
+            if victim.is_none_or(|victim| self.drop_if_empty(plane, victim, work)) {
+                self.logs[plane].victim = None;
+            }
+        }
+        while self.drop_if_empty(plane, 0, work) {}
     }
 }

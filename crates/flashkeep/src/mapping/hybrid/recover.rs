@@ -2,7 +2,6 @@
 
 use super::super::base::NONE;
 use super::super::remains::{SurvivingBlock, SurvivingBlocks, go_together};
-use super::super::work::BlockPlanBuilder;
 use super::{Hybrid, LogBlock, NOTHING, Ordered};
 use crate::engine::{Command, View};
 
@@ -16,6 +15,7 @@ impl Hybrid {
     /// order, where everything before the place at which it would be is in it. A logical block that lies in others too is
     /// put together anew.
     pub(in super::super) fn recover(&mut self, view: &View<'_>) {
+        self.base.look_up_wear(view);
         let mut remains = SurvivingBlocks::find(&self.base, view);
         remains.settle(&mut self.base);
         self.data.fill((NONE, 0));
@@ -45,7 +45,10 @@ impl Hybrid {
         let mut in_place = 0;
         let in_log = |page: u32| self.in_log[page as usize] > 0;
         match blocks {
-            [only] => self.data[logical as usize] = (only.block, only.next),
+            [only] => {
+                self.data[logical as usize] = (only.block, only.next);
+                self.base.wear.close(only.block, logical);
+            }
             [old, new] if ordered.block == NONE && go_together(&self.base, logical, old, new, in_log) => {
                 self.data[logical as usize] = (old.block, old.next);
                 *ordered = Ordered { block: new.block, logical, next: new.next };
@@ -76,33 +79,5 @@ impl Hybrid {
         };
         let live = (0..end).filter(|&offset| is_live(offset)).count() as u32;
         self.logs[plane].blocks.push_front(LogBlock { block: kept.block, pages, live });
-    }
-
-    /// What a power cut or a failure has left to be done in the plane is done first.
-    pub(super) fn tidy(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
-        if self.base.disorder.is_empty() {
-            return;
-        }
-        let plane = self.base.plane_of(logical);
-        self.base.erase_useless(plane, work);
-        for logical in self.base.to_be_joined(plane, logical) {
-            if self.has_room_to_join(logical) {
-                self.join(logical, work);
-            }
-        }
-        self.drop_empty(plane, work);
-    }
-
-    /// A logical block that lies in several blocks is copied into one.
-    pub(super) fn join(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
-        let plane = self.base.plane_of(logical);
-        self.free_one(plane, work);
-        let whole = self.base.take(plane);
-        let end = self.gather(logical, 0, whole, work);
-        self.data[logical as usize] = (whole, end.unwrap_or(0));
-        self.base.counts.full_merges += 1;
-        for part in self.base.unsplit(logical) {
-            self.base.release(part, work);
-        }
     }
 }

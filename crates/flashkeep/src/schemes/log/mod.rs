@@ -29,7 +29,7 @@
 //! a row, of which the host may fill M·d (M pages a member), all of them then stand in G − 1 closed groups, and the
 //! least of those has a slot to spare as long as M·d < (G − 1)·R·d: [`least_groups`].
 
-use super::{SchemeOptions, Sums};
+use super::{RedundancySpec, SchemeOptions, Sums};
 use crate::blocks::Chooser;
 use crate::engine::{
     Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm,
@@ -482,6 +482,11 @@ pub(super) fn data_in_row(members: u32, width: u32) -> u32 {
     let width = width.clamp(2, members.max(2));
     let rest = members % width;
     members / width * (width - 1) + rest.saturating_sub(1)
+}
+
+/// The same for stripes over all members.
+pub(super) fn data_in_whole_row(members: u32, _: &RedundancySpec) -> u32 {
+    data_in_row(members, members)
 }
 
 /// The smallest number of groups with which GC always works if members offer `member_pages` pages each: for the offered

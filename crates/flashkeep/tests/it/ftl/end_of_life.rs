@@ -177,8 +177,7 @@ proptest! {
             prop_assert!(of("wear.expired_blocks") > 0.0);
             prop_assert!(of("wear.refused_requests") > 0.0 || of("workload.requests") == f64::from(asked));
         }
-        let by_block = set.iter().any(|set| ["ftl.map=\"block\"", "ftl.map=\"hybrid\""].contains(set));
-        let raw = by_block || named(scheme).expect("a scheme").kind == Members::Raw;
+        let raw = named(scheme).expect("a scheme").kind == Members::Raw;
         prop_assert!(raw || of("wear.erases_max") <= f64::from(budget), "{}", of("wear.erases_max"));
     }
 }
