@@ -10,6 +10,7 @@ mod manual;
 mod memory;
 mod time;
 mod todo;
+mod use_order;
 
 pub use agenda::{Agenda, Deadlines};
 pub use arena::{Arena, Id};
@@ -22,3 +23,4 @@ pub use manual::head_comment;
 pub use memory::{OutOfMemory, check_room, make_room};
 pub use time::{SimTime, Span, whole};
 pub use todo::Todo;
+pub use use_order::UseOrder;

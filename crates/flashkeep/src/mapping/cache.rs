@@ -5,27 +5,23 @@
 //! is evicted first (Karedla, Love and Wherry, "Caching strategies to improve disk system performance", 1994;
 //! the half is ours).
 
+use crate::kernel::UseOrder;
+
 /// No slot.
 const NONE: u32 = u32::MAX;
+
+/// The segments.
+const PROBATIONARY: usize = 0;
+const PROTECTED: usize = 1;
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct MapCacheSlot {
     page: u32,
     protected: bool,
     dirty: bool,
-    older: u32,
-    newer: u32,
     /// The changed entries of the same translation page.
     next_dirty: u32,
     last_dirty: u32,
-}
-
-/// One segment, by age.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct LruSegment {
-    newest: u32,
-    oldest: u32,
-    len: u32,
 }
 
 /// An evicted entry.
@@ -43,21 +39,22 @@ pub(super) struct MapCache {
     slots: Vec<MapCacheSlot>,
     /// The slot of each page, plus one.
     slot_of: Vec<u32>,
-    /// Probationary and protected.
-    segments: [LruSegment; 2],
+    /// Each segment's slots, and how many it has.
+    order: UseOrder<2>,
+    len: [u32; 2],
     /// The first changed entry of each translation page, plus one.
     dirty: Vec<u32>,
 }
 
 impl MapCache {
     pub(super) fn new(capacity: u32, pages: u32, per_page: u32) -> Self {
-        let empty = LruSegment { newest: NONE, oldest: NONE, len: 0 };
         MapCache {
             capacity,
             per_page,
             slots: Vec::new(),
             slot_of: vec![0; pages as usize],
-            segments: [empty; 2],
+            order: UseOrder::default(),
+            len: [0; 2],
             dirty: vec![0; pages.div_ceil(per_page) as usize],
         }
     }
@@ -71,45 +68,33 @@ impl MapCache {
     #[inline]
     pub(super) fn touch(&mut self, page: u32) -> bool {
         let Some(slot) = self.slot_of[page as usize].checked_sub(1) else { return false };
-        self.unlink(slot);
-        self.link(slot, true);
-        if self.segments[1].len > self.capacity / 2 {
-            let oldest = self.segments[1].oldest;
-            self.unlink(oldest);
-            self.link(oldest, false);
+        self.put(slot, PROTECTED);
+        if self.len[PROTECTED] > self.capacity / 2
+            && let Some(oldest) = self.order.oldest(PROTECTED)
+        {
+            self.put(oldest, PROBATIONARY);
         }
         true
     }
 
     /// Adds the entry of a page; returns the evicted entry.
     pub(super) fn insert(&mut self, page: u32) -> Option<Evicted> {
-        let mut evicted = None;
-        let mut slot = self.slots.len() as u32;
-        if slot < self.capacity {
-            let (older, newer) = (NONE, NONE);
-            let new = MapCacheSlot {
-                page,
-                protected: false,
-                dirty: false,
-                older,
-                newer,
-                next_dirty: NONE,
-                last_dirty: NONE,
-            };
-            self.slots.push(new);
-        } else {
-            let segment = if self.segments[0].len > 0 { 0 } else { 1 };
-            slot = self.segments[segment].oldest;
-            let MapCacheSlot { page: victim, dirty, .. } = self.slots[slot as usize];
-            self.clear_dirty(slot);
-            self.unlink(slot);
-            self.slot_of[victim as usize] = 0;
-            self.slots[slot as usize].page = page;
-            evicted = Some(Evicted { page: victim, dirty });
+        if self.slots.len() < self.capacity as usize {
+            let (next_dirty, last_dirty) = (NONE, NONE);
+            self.slots.push(MapCacheSlot { page, protected: false, dirty: false, next_dirty, last_dirty });
+            self.order.grow(PROBATIONARY);
+            self.len[PROBATIONARY] += 1;
+            self.slot_of[page as usize] = self.slots.len() as u32;
+            return None;
         }
+        let slot = self.order.oldest(PROBATIONARY).or(self.order.oldest(PROTECTED))?;
+        let MapCacheSlot { page: victim, dirty, .. } = self.slots[slot as usize];
+        self.clear_dirty(slot);
+        self.slot_of[victim as usize] = 0;
+        self.slots[slot as usize].page = page;
         self.slot_of[page as usize] = slot + 1;
-        self.link(slot, false);
-        evicted
+        self.put(slot, PROBATIONARY);
+        Some(Evicted { page: victim, dirty })
     }
 
     /// Marks the page's entry, if it is cached, as changed.
@@ -165,33 +150,12 @@ impl MapCache {
         }
     }
 
-    fn unlink(&mut self, slot: u32) {
-        let MapCacheSlot { older, newer, protected, .. } = self.slots[slot as usize];
-        let segment = &mut self.segments[usize::from(protected)];
-        segment.len -= 1;
-        if older == NONE {
-            segment.oldest = newer;
-        } else {
-            self.slots[older as usize].newer = newer;
-        }
-        if newer == NONE {
-            segment.newest = older;
-        } else {
-            self.slots[newer as usize].older = older;
-        }
-    }
-
-    /// Makes it the newest of a segment.
-    fn link(&mut self, slot: u32, protected: bool) {
-        let segment = &mut self.segments[usize::from(protected)];
-        let older = std::mem::replace(&mut segment.newest, slot);
-        segment.len += 1;
-        if older == NONE {
-            segment.oldest = slot;
-        } else {
-            self.slots[older as usize].newer = slot;
-        }
-        let state = &mut self.slots[slot as usize];
-        (state.older, state.newer, state.protected) = (older, NONE, protected);
+    /// Moves an entry to the other segment, or to the newest end of its own.
+    fn put(&mut self, slot: u32, segment: usize) {
+        let protected = std::mem::replace(&mut self.slots[slot as usize].protected, segment == PROTECTED);
+        self.len[usize::from(protected)] -= 1;
+        self.len[segment] += 1;
+        self.order.remove(slot);
+        self.order.add(slot, segment);
     }
 }

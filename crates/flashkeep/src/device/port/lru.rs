@@ -1,6 +1,6 @@
 //! The pages that the cache holds, least recently used first.
 
-use crate::kernel::FixedMap;
+use crate::kernel::{FixedMap, UseOrder};
 
 /// The part of a page that the cache holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,14 +19,13 @@ pub struct LruSlot(u32);
 struct LruNode<T> {
     page: u32,
     held: CachedSectors<T>,
-    newer: u32,
-    older: u32,
 }
 
-/// A list in order of use, and each page's place in it. Node 0 is both ends.
+/// The pages in order of use, and the slot of each.
 #[derive(Clone, Debug)]
 pub struct Lru<T> {
     nodes: Vec<LruNode<T>>,
+    order: UseOrder<1>,
     spare: Vec<u32>,
     place: FixedMap<u32, u32>,
     free: u64,
@@ -36,8 +35,8 @@ impl<T: Copy + Default> Lru<T> {
     /// Room for `sectors` sectors.
     #[must_use]
     pub fn new(sectors: u64) -> Self {
-        let ends = LruNode { page: u32::MAX, held: CachedSectors::default(), newer: 0, older: 0 };
-        Lru { nodes: vec![ends], spare: Vec::new(), place: FixedMap::default(), free: sectors }
+        let (nodes, order) = (Vec::new(), UseOrder::default());
+        Lru { nodes, order, spare: Vec::new(), place: FixedMap::default(), free: sectors }
     }
 
     /// Whether it is empty.
@@ -67,8 +66,8 @@ impl<T: Copy + Default> Lru<T> {
     #[inline]
     pub fn touch_slot(&mut self, page: u32) -> Option<LruSlot> {
         let at = *self.place.get(&page)?;
-        self.unlink(at);
-        self.link_newest(at);
+        self.order.remove(at);
+        self.order.add(at, 0);
         Some(LruSlot(at))
     }
 
@@ -81,17 +80,18 @@ impl<T: Copy + Default> Lru<T> {
 
     /// Adds a page as the most recently used one.
     pub fn insert(&mut self, page: u32, held: CachedSectors<T>) -> LruSlot {
-        let node = LruNode { page, held, newer: 0, older: 0 };
+        let node = LruNode { page, held };
         let at = if let Some(at) = self.spare.pop() {
             self.nodes[at as usize] = node;
+            self.order.add(at, 0);
             at
         } else {
             self.nodes.push(node);
+            self.order.grow(0);
             self.nodes.len() as u32 - 1
         };
         self.free -= u64::from(held.sectors.count_ones());
         self.place.insert(page, at);
-        self.link_newest(at);
         LruSlot(at)
     }
 
@@ -111,12 +111,9 @@ impl<T: Copy + Default> Lru<T> {
 
     /// Removes the least recently used page.
     pub fn evict(&mut self) -> Option<(u32, CachedSectors<T>)> {
-        let oldest = self.nodes[0].newer;
-        (oldest != 0).then(|| {
-            let page = self.nodes[oldest as usize].page;
-            let held = self.remove(page);
-            (page, held.expect("the list and the index agree"))
-        })
+        let page = self.nodes[self.order.oldest(0)? as usize].page;
+        let held = self.remove(page);
+        Some((page, held.expect("the list and the index agree")))
     }
 
     /// Removes all pages.
@@ -127,26 +124,11 @@ impl<T: Copy + Default> Lru<T> {
     /// Removes a page.
     pub fn remove(&mut self, page: u32) -> Option<CachedSectors<T>> {
         let at = self.place.remove(&page)?;
-        self.unlink(at);
+        self.order.remove(at);
         self.spare.push(at);
         let held = self.nodes[at as usize].held;
         self.free += u64::from(held.sectors.count_ones());
         Some(held)
-    }
-
-    fn unlink(&mut self, at: u32) {
-        let LruNode { newer, older, .. } = self.nodes[at as usize];
-        self.nodes[newer as usize].older = older;
-        self.nodes[older as usize].newer = newer;
-    }
-
-    /// Between the newest so far and the end: `nodes[0].older` is the newest, `nodes[0].newer` the oldest.
-    fn link_newest(&mut self, at: u32) {
-        let newest = self.nodes[0].older;
-        self.nodes[at as usize].older = newest;
-        self.nodes[at as usize].newer = 0;
-        self.nodes[newest as usize].newer = at;
-        self.nodes[0].older = at;
     }
 }
 
