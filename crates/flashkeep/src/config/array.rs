@@ -5,6 +5,7 @@ use super::keys::DriveSpec;
 use super::load::{self, Given};
 use super::options;
 use super::redundancy::{STRIPE, unread};
+use super::source::is_path;
 use crate::error::DriveError;
 use crate::ftl::ageing;
 use crate::mapping::BackendKind;
@@ -329,7 +330,7 @@ fn members(spec: &mut DriveSpec, given: &Given) -> Result<Vec<Resolved>, DriveEr
         let member = load::member(drive, directory.as_deref(), given)?;
         members.extend(std::iter::repeat_n(member, count));
         if let Some(directory) = &directory
-            && load::is_path(drive)
+            && is_path(drive)
         {
             *text = format!("{count} * {}", directory.join(drive).to_string_lossy());
         }

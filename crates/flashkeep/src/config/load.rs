@@ -4,18 +4,14 @@ use super::array;
 use super::check::{self, Resolved};
 use super::fields::{KeyKind, Scalar, field, join, unknown};
 use super::keys::DriveSpec;
-use super::presets;
+use super::source::{Source, is_path, line, with_pairs};
+use super::values::{bare_word, list, scalar, texts};
 use crate::error::DriveError;
 use serde_json::{Map, Value};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// A larger file is not a drive file.
-const LARGEST_FILE: u64 = 1 << 20;
 
 /// Reads a drive by a preset's name or a path (it has a `/` or ends in `.toml`), applies `key=value` pairs, and checks
 /// it. Such pairs may also follow the name, with commas between: `dvs-8chip,redundancy.scheme=raid5`.
@@ -39,19 +35,6 @@ pub fn load(drive: &str, set: &[String]) -> Result<Resolved, DriveError> {
         resolved.spec.name += &format!(",{}", pair[key.rfind('.').map_or(0, |dot| dot + 1)..].trim());
     }
     Ok(resolved)
-}
-
-/// A drive's name, and the `key=value` pairs that follow it.
-fn with_pairs(drive: &str) -> (&str, Vec<&str>) {
-    // A comma within brackets belongs to a list.
-    let mut depth = 0_i32;
-    let mut parts = drive.split(|letter| {
-        depth += i32::from(letter == '[') - i32::from(letter == ']');
-        letter == ',' && depth == 0
-    });
-    let name = parts.next().unwrap_or_default();
-    let own: Vec<_> = parts.collect();
-    if own.iter().all(|pair| pair.contains('=')) { (name, own) } else { (drive, Vec::new()) }
 }
 
 /// Reads a drive from the text of a drive file; `name` stands for the path in messages.
@@ -86,12 +69,6 @@ pub(super) fn member(drive: &str, directory: Option<&Path>, above: &Given) -> Re
     let own = own.iter().map(|&pair| pair.to_owned());
     let set: Vec<String> = own.chain(above.member_set.iter().cloned()).collect();
     given.finish(&stem, &set)
-}
-
-/// Whether a drive is named by a path, not by a preset's name.
-pub(super) fn is_path(drive: &str) -> bool {
-    let (name, _) = with_pairs(drive);
-    name.contains('/') || name.ends_with(".toml")
 }
 
 /// The source of a value.
@@ -385,165 +362,4 @@ fn known_table(key: &str) -> (&str, &str) {
     let dots = key.rmatch_indices('.').map(|(at, _)| at);
     let table = dots.map(|at| (&key[..at], &key[at + 1..]));
     table.into_iter().find(|(table, _)| field(table).is_some()).unwrap_or(("", key))
-}
-
-/// A value of `--set` that is not TOML: a bare word, or a number such as `.5`.
-fn bare_word(raw: &str, kind: &KeyKind) -> Scalar {
-    match (kind, raw.parse::<f64>()) {
-        (KeyKind::Whole(..) | KeyKind::Number(..) | KeyKind::Numbers(..), Ok(number)) => {
-            Scalar::Number(number)
-        }
-        _ => Scalar::Text(raw.into()),
-    }
-}
-
-/// A TOML value, and how it was written.
-fn scalar(value: &Spanned<DeValue<'_>>) -> (Scalar, String) {
-    let value = value.get_ref();
-    let whole = |digits: &str, radix| i128::from_str_radix(digits, radix).ok();
-    let scalar = match value {
-        DeValue::Boolean(flag) => Scalar::Flag(*flag),
-        DeValue::String(text) => Scalar::Text(text.to_string()),
-        // A number that does not fit 128 bits becomes out of range, which the checks report.
-        DeValue::Integer(digits) => {
-            Scalar::Whole(whole(digits.as_str(), digits.radix()).unwrap_or(i128::MAX))
-        }
-        DeValue::Float(digits) => Scalar::Number(digits.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Array(items) => texts(items.iter().map(|item| item.get_ref().as_str().map(String::from)))
-            .unwrap_or_else(|| list(items.iter().map(|item| number(item.get_ref())))),
-        DeValue::Table(_) => Scalar::Other("a table"),
-        DeValue::Datetime(_) => Scalar::Other("a date or time"),
-    };
-    let raw = match value {
-        DeValue::Integer(digits) => digits.to_string(),
-        DeValue::Float(digits) => digits.to_string(),
-        DeValue::Array(items) => {
-            format!("[{}]", items.iter().map(|item| self::scalar(item).1).collect::<Vec<_>>().join(", "))
-        }
-        _ => String::new(),
-    };
-    (scalar, raw)
-}
-
-/// A list of texts, if it is one.
-fn texts(items: impl Iterator<Item = Option<String>>) -> Option<Scalar> {
-    let texts: Vec<String> = items.collect::<Option<_>>()?;
-    if texts.is_empty() { None } else { Some(Scalar::Texts(texts)) }
-}
-
-/// A list of numbers; no key accepts other lists.
-fn list(items: impl Iterator<Item = Option<f64>>) -> Scalar {
-    items.collect::<Option<_>>().map_or(Scalar::Other("an array"), Scalar::List)
-}
-
-fn number(value: &DeValue<'_>) -> Option<f64> {
-    match value {
-        DeValue::Integer(digits) => {
-            i64::from_str_radix(digits.as_str(), digits.radix()).ok().map(|n| n as f64)
-        }
-        DeValue::Float(digits) => digits.as_str().parse().ok(),
-        _ => None,
-    }
-}
-
-impl Scalar {
-    fn to_json(&self) -> Value {
-        match self {
-            Scalar::Whole(number) => i64::try_from(*number).map_or(Value::Null, Value::from),
-            Scalar::Number(number) => Value::from(*number),
-            Scalar::Flag(flag) => Value::from(*flag),
-            Scalar::Text(text) => Value::from(text.as_str()),
-            Scalar::List(numbers) => Value::from(numbers.as_slice()),
-            Scalar::Texts(texts) => Value::from(texts.as_slice()),
-            Scalar::Other(_) => Value::Null,
-        }
-    }
-}
-
-/// A drive file that has been read but not parsed.
-#[derive(Debug)]
-struct Source {
-    /// Its name in messages.
-    label: String,
-    text: String,
-    /// The folder to which its `base` is relative.
-    directory: Option<PathBuf>,
-    /// Its canonical path, to detect cycles.
-    identity: String,
-}
-
-impl Source {
-    /// Reads a file by a preset's name or a path.
-    fn named(name: &str, directory: Option<&Path>) -> Result<Source, String> {
-        if is_path(name) {
-            let path = directory.map_or(PathBuf::from(name), |directory| directory.join(name));
-            return Source::file(name, &path);
-        }
-        match presets::find(name) {
-            Some((name, text)) => {
-                Ok(Source { label: name.into(), text: text.into(), directory: None, identity: name.into() })
-            }
-            None if !name.is_empty() && Path::new(name).is_file() => {
-                Err(format!("no preset has this name; to read the file, write `./{name}`"))
-            }
-            None => Err(presets::unknown(name)),
-        }
-    }
-
-    fn file(name: &str, path: &Path) -> Result<Source, String> {
-        let mut bytes = Vec::new();
-        let opened = std::fs::File::open(path).map_err(|error| missing(name, &error))?;
-        if opened.metadata().is_ok_and(|data| data.is_dir()) {
-            return Err("a directory; a drive file (TOML) is accepted".into());
-        }
-        opened
-            .take(LARGEST_FILE + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| format!("cannot be read: {error}"))?;
-        if bytes.len() as u64 > LARGEST_FILE {
-            return Err("larger than 1 MiB, so not a drive file".into());
-        }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let good = error.utf8_error().valid_up_to();
-            let line = 1 + error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count();
-            format!("not UTF-8 text (byte {good}, line {line}); a drive file (TOML) is accepted")
-        })?;
-        let identity = path.canonicalize().unwrap_or(path.into()).to_string_lossy().into_owned();
-        let directory = path.parent().map(Path::to_path_buf);
-        Ok(Source { label: path.to_string_lossy().into_owned(), text, directory, identity })
-    }
-
-    /// The name of a drive without a `name` key.
-    fn stem(&self) -> String {
-        match &self.directory {
-            Some(_) => Path::new(&self.label).file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-            None => self.label.clone(),
-        }
-    }
-
-    fn parse(&self) -> Result<Spanned<DeTable<'_>>, DriveError> {
-        DeTable::parse(&self.text).map_err(|error| DriveError {
-            path: self.label.clone(),
-            line: error.span().map(|span| line(&self.text, span.start)),
-            field: None,
-            message: format!("not TOML: {}", error.message()),
-        })
-    }
-}
-
-fn missing(name: &str, error: &std::io::Error) -> String {
-    if error.kind() != std::io::ErrorKind::NotFound {
-        return format!("cannot be opened: {error}");
-    }
-    let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
-    match presets::find(&stem) {
-        Some((preset, _)) => format!("no such file; the preset of this name is called `{preset}`"),
-        None => "no such file; `flashkeep drives` lists the presets".into(),
-    }
-}
-
-/// The line of a byte of the text, counted from 1.
-fn line(text: &str, at: usize) -> u64 {
-    let at = at.min(text.trim_end().len());
-    1 + text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() as u64
 }

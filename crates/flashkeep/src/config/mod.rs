@@ -20,7 +20,9 @@ mod pools;
 mod presets;
 mod price;
 mod redundancy;
+mod source;
 mod tree;
+mod values;
 mod wear;
 
 #[cfg(test)]

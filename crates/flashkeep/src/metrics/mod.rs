@@ -11,6 +11,7 @@ mod histogram;
 mod members;
 mod phases;
 mod registry;
+mod sections;
 mod summary;
 mod wear;
 mod wear_out;
@@ -29,10 +30,10 @@ pub use histogram::{Histogram, Times, TimesByOperation};
 pub use members::{Member, MemberActivity, called};
 pub use phases::{PhaseFigures, RunPhases, Tally};
 pub use registry::{Metric, describe, registry, rows};
-pub use summary::{
-    CacheCommands, Commands, Facts, FlashPages, Integrity, Machine, MappingFigures, MultiPlane, Packing,
-    PowerCut, Queue, Redundancy, RequestStatistics, Rest, Summary, Throughput, Workload, WorkloadFacts,
-    summary,
+pub use sections::{
+    CacheCommands, Commands, FlashPages, Integrity, Machine, MappingFigures, MultiPlane, Packing, Queue,
+    Redundancy, Rest, Summary, Throughput, Workload,
 };
+pub use summary::{Facts, PowerCut, RequestStatistics, WorkloadFacts, summary};
 pub use wear::{Bar, Mark, Wear, WearFacts};
 pub use wear_out::{MemberEnd, WearOut};

@@ -1,0 +1,122 @@
+//! What a port is asked for, and what it asks of the device behind it.
+
+use crate::device::command::{Cause, Sectors};
+use crate::kernel::Span;
+
+/// A run of pages, and the sectors that are meant in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// The first page.
+    pub page: u32,
+    /// The number of pages; 1 if only a part of the page is meant.
+    pub count: u32,
+    /// The sectors of each page, a bit each.
+    pub mask: u64,
+    /// The next fragment of the request follows at the sector after its last.
+    pub continues: bool,
+}
+
+/// The options of the port of an array's member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortOptions {
+    /// The transfer time of a sector on its link, ps; 0 for no link.
+    pub link_ps_per_sector: u64,
+    /// The capacity of its cache in sectors; 0 for no cache.
+    pub cache_sectors: u64,
+    /// Pages of a stripe, which the cache evicts together; none if each page is evicted alone.
+    pub stripe: Option<u32>,
+    /// Pages of the device.
+    pub pages: u32,
+    /// Sectors in a page.
+    pub page_sectors: u32,
+    /// The time of a request that the controller's memory serves.
+    pub memory: Span,
+    /// Whether requests may cover parts of pages.
+    pub parts: PartialPages,
+}
+
+impl PortOptions {
+    /// The options, or none if such a port would do nothing.
+    #[must_use]
+    pub fn if_any(self) -> Option<PortOptions> {
+        let any =
+            self.link_ps_per_sector > 0 || self.cache_sectors > 0 || self.parts != PartialPages::AsTheyAre;
+        any.then_some(self)
+    }
+}
+
+/// What a port does with a request for a part of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PartialPages {
+    /// There are no such requests: the caller has merged the pages.
+    #[default]
+    AsTheyAre,
+    /// The port merges the part with the rest of the page.
+    Merge,
+    /// The port hands the part on: the devices behind it merge.
+    PassOn,
+}
+
+/// The backend of a port: executes the port's operations as parts of the request that the port is handling. `at` is the
+/// index of the first page among the pages of that request.
+pub trait PortBackend<C> {
+    /// Reads pages. `stored` returns the expected contents of each behind the port; `newest` is what the cache holds of
+    /// the page, if the run has only one.
+    fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u32) -> C, newest: Option<C>);
+    /// The cache served all sectors of a page.
+    fn hit(&mut self, at: u32, newest: C);
+    /// Writes pages; `at` unless they come from the cache.
+    fn write(&mut self, pages: Run, cause: Cause, at: Option<u32>, contents: impl Fn(u32) -> C);
+    /// Reads the old part of a page and writes it together with the new part. `difference` is the new contents minus
+    /// the contents that the read is expected to return.
+    fn merge(&mut self, merge: Merge, difference: C);
+    /// Forgets pages.
+    fn trim(&mut self, pages: Run, at: u32);
+    /// Creates pages before time 0, without time.
+    fn create(&mut self, pages: Run, at: u32, contents: impl Fn(u32) -> C);
+    /// Whether parts of pages can be handed on now. They cannot while a device behind the port lacks pages, which it
+    /// could not merge.
+    fn takes_parts(&self) -> bool;
+}
+
+/// Consecutive pages, or sectors of one page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The first page.
+    pub page: u32,
+    /// Their number.
+    pub count: u32,
+    /// The sectors of the page, if there is only one.
+    pub sectors: Sectors,
+    /// The next run continues this one: a port behind this port treats both as one request.
+    pub continues: bool,
+}
+
+impl Run {
+    pub(super) fn whole(page: u32, count: u32) -> Run {
+        Run { page, count, sectors: Sectors::ALL, continues: false }
+    }
+
+    /// One page.
+    #[must_use]
+    pub fn of_page(page: u32) -> Run {
+        Run::whole(page, 1)
+    }
+
+    pub(super) fn part(page: u32, sectors: Sectors) -> Run {
+        Run { page, count: 1, sectors, continues: false }
+    }
+}
+
+/// The merge of a page that is written in part.
+#[derive(Clone, Copy, Debug)]
+pub struct Merge {
+    /// The page.
+    pub page: u32,
+    /// The number of its sectors to read, 0 for all.
+    pub old_sectors: u16,
+    /// The number of sectors to write after that, 0 for all.
+    pub all_sectors: u16,
+    /// The cause of the write.
+    pub cause: Cause,
+}

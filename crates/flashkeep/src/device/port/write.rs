@@ -1,0 +1,169 @@
+//! Writes of a port: to its cache or behind it, with the old part of a page that is written in part.
+
+use super::cache::side_by_side;
+use super::{CachedContents, CachedSectors, Fragment, Merge, PartialPages, Port, PortBackend, Run};
+use crate::device::command::{Cause, Sectors};
+use crate::device::contents::Contents;
+
+impl<C: Contents> Port<C> {
+    /// Writes a fragment, whose pages are to hold `contents`; false if the cache took all of it without evicting.
+    #[inline]
+    pub fn write(
+        &mut self,
+        fragment: Fragment,
+        cause: Cause,
+        at: u32,
+        contents: impl Fn(u32) -> C,
+        behind: &mut impl PortBackend<C>,
+    ) -> bool {
+        if self.cache.is_some() {
+            let mut evicted = false;
+            for n in 0..fragment.count {
+                let kept = CachedContents { newest: contents(fragment.page + n), cause };
+                evicted |= self.hold(fragment.page + n, fragment.mask, kept, behind);
+            }
+            return evicted;
+        }
+        let Fragment { page, count, mask, continues } = fragment;
+        if mask == self.pages.whole() {
+            self.note_run(page, count, &contents);
+            let continues = continues && self.parts == PartialPages::PassOn;
+            behind.write(Run { continues, ..Run::whole(page, count) }, cause, Some(at), contents);
+        } else {
+            self.store(page, mask, CachedContents { newest: contents(page), cause }, continues, behind);
+        }
+        true
+    }
+
+    /// Writes whole pages past the cache.
+    #[inline]
+    pub fn write_run(
+        &mut self,
+        first: u32,
+        count: u32,
+        cause: Cause,
+        at: Option<u32>,
+        contents: impl Fn(u32) -> C,
+        behind: &mut impl PortBackend<C>,
+    ) {
+        self.note_run(first, count, &contents);
+        behind.write(Run::whole(first, count), cause, at, contents);
+    }
+
+    /// Records that whole pages are written behind the port.
+    #[inline]
+    pub(super) fn note_run(&mut self, first: u32, count: u32, contents: &impl Fn(u32) -> C) {
+        if self.parts == PartialPages::AsTheyAre {
+            return;
+        }
+        self.pages.set_run(first, count);
+        if C::KEEP {
+            (first..first + count).for_each(|page| self.stored[page as usize] = contents(page));
+        }
+    }
+
+    /// Writes the sectors of a page behind the port, merged with those that are there already.
+    pub(super) fn store(
+        &mut self,
+        page: u32,
+        mask: u64,
+        kept: CachedContents<C>,
+        continues: bool,
+        behind: &mut impl PortBackend<C>,
+    ) {
+        let CachedContents { newest, cause } = kept;
+        if self.parts == PartialPages::AsTheyAre {
+            let sectors = Sectors::first(self.pages.sectors_of(mask));
+            return behind.write(Run::part(page, sectors), cause, None, |_| newest);
+        }
+        let (old, was) = (self.pages.sectors(page), self.stored(page));
+        let all = old | mask;
+        self.pages.set(page, all);
+        self.set_stored(page, newest);
+        let part =
+            self.pages.part(mask).filter(|_| self.parts == PartialPages::PassOn && behind.takes_parts());
+        if let Some(sectors) = part {
+            let run = Run { continues, ..Run::part(page, sectors) };
+            return behind.write(run, cause, None, |_| newest);
+        }
+        // A device that merges by itself treats a number of sectors as the first ones of a page: it is given all.
+        let count = |mask| if self.parts == PartialPages::PassOn { 0 } else { self.pages.sectors_of(mask) };
+        if old & !mask == 0 {
+            let run = Run::part(page, Sectors::first(count(all)));
+            return behind.write(run, cause, None, |_| newest);
+        }
+        let merge = Merge { page, old_sectors: count(old & !mask), all_sectors: count(all), cause };
+        behind.merge(merge, newest.plus(1, was));
+    }
+
+    /// Rewrites a page unchanged, because another page of the same logical page is written.
+    pub fn rewrite(&mut self, page: u32, behind: &mut impl PortBackend<C>) {
+        let exists = self.pages.sectors(page);
+        if exists != 0 {
+            let sectors = self.pages.sectors_of(exists);
+            let merge = Merge { page, old_sectors: sectors, all_sectors: sectors, cause: Cause::Host };
+            behind.merge(merge, C::default());
+        }
+    }
+
+    /// Writes sectors of a page to the cache, which evicts the least recently used pages if it has no room.
+    fn hold(
+        &mut self,
+        page: u32,
+        mask: u64,
+        kept: CachedContents<C>,
+        behind: &mut impl PortBackend<C>,
+    ) -> bool {
+        let (slot, needed) = self.cache.as_mut().expect("there is a cache").open(page, mask, kept);
+        let mut evicted = false;
+        while self.cache.as_mut().is_some_and(|cache| cache.make_room(needed, page)) {
+            self.evict(behind);
+            evicted = true;
+        }
+        self.cache.as_mut().expect("there is a cache").add(slot, needed, kept);
+        evicted
+    }
+
+    /// Writes evicted pages behind the port: consecutive whole pages with the same cause as one run.
+    fn evict(&mut self, behind: &mut impl PortBackend<C>) {
+        let leaving = self.cache.as_mut().expect("there is a cache").leaving();
+        let mut rest = &leaving[..];
+        while let Some(&(page, held)) = rest.first() {
+            let cause = held.what.cause;
+            let alike = rest.iter().take_while(|(_, held)| held.what.cause == cause).count();
+            let run = side_by_side(rest, self.pages.whole()).min(alike);
+            if run < 2 {
+                self.store(page, held.sectors, held.what, false, behind);
+            } else {
+                let newest = |of: u32| rest[(of - page) as usize].1.what.newest;
+                self.write_run(page, run as u32, cause, None, newest, behind);
+            }
+            rest = &rest[run.max(1)..];
+        }
+        if self.logical_page > 1 {
+            self.rewrite_the_rest(&leaving, behind);
+        }
+        self.cache.as_mut().expect("there is a cache").gone(leaving);
+    }
+
+    /// A logical page is written as a whole if a part of it leaves the cache: its other pages are rewritten unchanged.
+    #[cold]
+    fn rewrite_the_rest(
+        &mut self,
+        leaving: &[(u32, CachedSectors<CachedContents<C>>)],
+        behind: &mut impl PortBackend<C>,
+    ) {
+        let logical = self.logical_page;
+        let mut before = None;
+        for first in leaving.iter().map(|&(page, _)| page - page % logical) {
+            if before.replace(first) == Some(first) {
+                continue;
+            }
+            for page in first..(first + logical).min(self.pages.len()) {
+                if !leaving.iter().any(|&(left, _)| left == page) {
+                    self.rewrite(page, behind);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The sections of a summary: its JSON is an interface for scripts.
+
+use super::conditioned::Conditioning;
+use super::counts::{BufferHits, Operations, Utilization, WriteAmplification};
+use super::disk::DiskActivity;
+use super::economy::Economy;
+use super::energy::Energy;
+use super::histogram::TimesByOperation;
+use super::members::Member;
+use super::phases::PhaseFigures;
+use super::wear::Wear;
+use super::wear_out::WearOut;
+use super::{IfAny, figures, plain, unit};
+use serde_json::Value;
+
+figures! {
+    /// The report of a run: `summary.json`.
+    pub struct Summary {
+        /// Version of this format.
+        schema: u64 => plain().derived(),
+        /// Version of flashkeep.
+        flashkeep: &'static str => plain().derived(),
+        /// Seed of the random streams.
+        seed: u64 => plain(),
+        /// SHA-256 over the times of all requests and all figures that are part of it.
+        digest: String => plain().derived(),
+        /// The resolved drive, with every default.
+        drive: Value => plain().derived(),
+        /// Bytes that the host can use.
+        capacity_bytes: u64 => unit("bytes").higher(),
+        /// The workload.
+        workload: Workload => plain(),
+        /// Simulated time in which requests were counted; none if nothing took time and requests have no arrivals.
+        simulated_s: Option<f64> => unit("s"),
+        /// Remarks on figures that could mislead.
+        warnings: Vec<String> => plain().derived(),
+        /// Response times, from the arrival of a request to its acknowledgement.
+        response_us: TimesByOperation => plain().heading("Response time, µs"),
+        /// Service times, from the first grant of a resource to completion, without waiting in between.
+        service_us: TimesByOperation => plain(),
+        /// Requests that had arrived and were not done.
+        queue: Queue => plain(),
+        /// Work done in each simulated second.
+        throughput: Throughput => plain().heading("Throughput"),
+        /// Flash operations in pages (erases: blocks) by kind and cause.
+        operations: Operations => plain(),
+        /// Pages programmed for each page that the host wrote.
+        write_amplification: WriteAmplification => plain().heading("Pages programmed for each page written"),
+        /// Hits and misses of the DRAM write cache.
+        buffer: BufferHits => plain(),
+        /// How the flash has worn; none for a disk.
+        wear: Option<Wear> => plain().heading("Wear and use"),
+        /// How busy channels and dies were; none for a disk.
+        utilization: Option<Utilization> => plain().heading("Wear and use"),
+        /// The share of the pages that hold valid data at the end.
+        fill: Option<f64> => unit("share"),
+        /// Reads of pages that were never written, which cost no flash time.
+        reads_of_nothing: u64 => unit("pages"),
+        /// Reads served from the controller's memory because the page was on its way to the flash.
+        reads_from_memory: u64 => unit("pages").higher(),
+        /// The members of an array, or the parts of a drive that its redundancy works across.
+        members: Vec<Member> => plain(),
+        /// Whether contents were right, and what failures cost.
+        integrity: Integrity => plain().heading("Integrity"),
+        /// The redundancy and what it takes of the flash.
+        redundancy: Redundancy => plain().heading("Redundancy"),
+        /// The run before, during and after each failure.
+        phases: Vec<PhaseFigures> => plain(),
+        /// How often planes worked together and cache registers overlapped; only with such commands.
+        commands: IfAny<Commands> => plain().heading("Several at once"),
+        /// How full flash pages were that hold several logical pages; only with such pages.
+        packing: IfAny<Packing> => plain().heading("Pages programmed for each page written"),
+        /// How logical pages were found; only with maps other than a page map in memory.
+        mapping: IfAny<MappingFigures> => plain().heading("Map"),
+    }
+}
+
+figures! {
+    /// The sections of a summary after those of the scheme.
+    pub struct Rest {
+        /// How the drive was conditioned; only if it was.
+        conditioning: IfAny<Conditioning> => plain().heading("Before time 0"),
+        /// True if nothing took time; left out otherwise.
+        untimed: IfAny<bool> => plain(),
+        /// Energy; none if the drive file gives no currents or powers.
+        energy: Option<Energy> => plain().derived().heading("Energy"),
+        /// Cost and life; only for arrays and for drives with a price.
+        economy: IfAny<Economy> => plain().derived().heading("Money and life"),
+        /// How far apart members wear out; only for arrays whose members have erase budgets.
+        wear_out: IfAny<WearOut> => plain().derived().heading("Wear and use"),
+        /// Operations of a disk, and its time by activity; only for a lone disk.
+        disk: IfAny<DiskActivity> => plain().derived(),
+        /// Time and memory that the run took on this machine: the only section that differs between equal runs.
+        run: IfAny<Machine> => plain().derived(),
+    }
+}
+
+figures! {
+    /// The workload.
+    pub struct Workload {
+        /// Its path, or the text of a synthetic workload.
+        name: String => plain().derived(),
+        /// The format of the trace.
+        format: String => plain(),
+        /// Whether it was generated rather than recorded.
+        synthetic: bool => plain(),
+        /// Requests, warm-up included.
+        requests: u64 => unit("requests"),
+        /// Reads.
+        reads: u64 => unit("requests"),
+        /// Writes.
+        writes: u64 => unit("requests"),
+        /// Trims.
+        trims: u64 => unit("requests"),
+        /// Bytes read.
+        bytes_read: u64 => unit("bytes"),
+        /// Bytes written.
+        bytes_written: u64 => unit("bytes"),
+        /// Time from the first arrival to the last.
+        span_s: f64 => unit("s"),
+        /// Records that could not be read and were skipped.
+        skipped: u64 => unit("records").lower(),
+        /// Requests whose address was taken modulo the capacity.
+        overlapping: u64 => unit("requests").lower(),
+    }
+}
+
+figures! {
+    /// Requests that had arrived and were not done.
+    pub struct Queue {
+        /// Mean number of such requests.
+        mean: Option<f64> => unit("requests").lower(),
+        /// Largest number of such requests.
+        max: Option<usize> => unit("requests").lower(),
+    }
+}
+
+figures! {
+    /// Work done in each simulated second.
+    pub struct Throughput {
+        /// Requests done in a second.
+        iops: Option<f64> => unit("requests/s").higher().row("requests a second"),
+        /// MiB read in a second.
+        read_mib_s: Option<f64> => unit("MiB/s").higher().row("read, MiB/s"),
+        /// MiB written in a second.
+        write_mib_s: Option<f64> => unit("MiB/s").higher().row("written, MiB/s"),
+    }
+}
+
+figures! {
+    /// Whether contents were right, and what failures and power cuts cost.
+    pub struct Integrity {
+        /// Reads whose contents were compared with what was written.
+        checked_reads: u64 => unit("reads").row("reads checked"),
+        /// Reads that returned something else.
+        wrong_reads: u64 => unit("reads").lower().row("reads wrong"),
+        /// Pages lost, each counted once.
+        lost_pages: u64 => unit("pages").lower().row("pages lost"),
+        /// Page reads of a failed part that another copy or parity served.
+        reconstructed_reads: u64 => unit("pages").lower().row("reads reconstructed"),
+        /// Pages that one more failure would have cost, times how long; none without redundancy.
+        unprotected_page_s: Option<f64> => unit("page·s").lower().row("unprotected page-seconds"),
+        /// Time from the last failure until full redundancy; none if it was not reached.
+        time_to_full_redundancy_s: Option<f64> => unit("s").lower().row("until redundant again, s"),
+        /// Power cuts.
+        power_cuts: usize => unit("cuts").row("power cuts"),
+        /// Requests under way at a power cut that were not acknowledged.
+        interrupted_requests: u64 => unit("requests").lower().row("requests interrupted"),
+        /// Acknowledged pages whose newest version was in volatile memory at a power cut.
+        volatile_pages_lost: u64 => unit("pages").lower().row("pages lost that were volatile"),
+        /// Time from each power cut until requests were accepted again.
+        recovery_us: Vec<f64> => unit("µs").lower().row("  until requests were accepted again, µs"),
+        /// Pages read to restore the map.
+        recovery_reads: u64 => unit("pages").lower().row("  pages read to find the map"),
+        /// Blocks whose erase was started again.
+        recovery_erases: u64 => unit("erases").lower(),
+    }
+}
+
+figures! {
+    /// The redundancy and what it takes of the flash.
+    pub struct Redundancy {
+        /// The scheme.
+        scheme: String => plain(),
+        /// Members in use.
+        members: u32 => unit("members"),
+        /// Hot spares.
+        spares: u32 => unit("members"),
+        /// Failures that it survives for certain.
+        survives: u32 => unit("failures").higher().row("failures survived"),
+        /// What fails: a member, or a part of a drive.
+        unit: &'static str => plain(),
+        /// The share of the flash that the host can use.
+        capacity_share: Option<f64> => unit("share").higher().row("share of the flash that the host can use"),
+    }
+}
+
+figures! {
+    /// How often planes worked together and cache registers overlapped.
+    pub struct Commands {
+        /// Multi-plane operations.
+        multi_plane: MultiPlane => plain(),
+        /// Operations through a cache register.
+        cache: CacheCommands => plain(),
+        /// Pages left unprogrammed so that planes stay at the same offset.
+        wasted_pages: u64 => unit("pages").lower().row("pages left out for them"),
+    }
+}
+
+figures! {
+    /// Multi-plane operations.
+    pub struct MultiPlane {
+        /// Multi-plane reads.
+        read: u64 => unit("operations").row("multi-plane reads"),
+        /// Multi-plane programs.
+        program: u64 => unit("operations").row("multi-plane programs"),
+        /// Multi-plane erases.
+        erase: u64 => unit("operations").row("multi-plane erases"),
+    }
+}
+
+figures! {
+    /// Operations through a cache register.
+    pub struct CacheCommands {
+        /// Reads through a cache register.
+        read: u64 => unit("operations").row("reads through a cache register"),
+        /// Programs through a cache register.
+        program: u64 => unit("operations").row("programs through a cache register"),
+    }
+}
+
+figures! {
+    /// How full flash pages were that hold several logical pages.
+    pub struct Packing {
+        /// Logical pages that a flash page holds.
+        places: u32 => unit("pages"),
+        /// Places that were left empty.
+        empty_places: u64 => unit("pages").lower(),
+        /// Whole flash pages.
+        flash_pages: FlashPages => plain(),
+    }
+}
+
+figures! {
+    /// Operations on whole flash pages.
+    pub struct FlashPages {
+        /// Flash pages read.
+        read: u64 => unit("pages").lower().row("flash pages read"),
+        /// Flash pages programmed.
+        program: u64 => unit("pages").lower().row("flash pages programmed"),
+    }
+}
+
+figures! {
+    /// How logical pages were found.
+    pub struct MappingFigures {
+        /// The map.
+        map: &'static str => plain(),
+        /// Lookups whose entry was in memory.
+        hits: u64 => unit("lookups").higher().row("entries found in memory"),
+        /// Lookups whose entry had to be read from the flash.
+        misses: u64 => unit("lookups").lower().row("entries not there"),
+        /// Misses as a share of all lookups.
+        miss_rate: Option<f64> => unit("share").lower().row("  share"),
+        /// Entries evicted from memory.
+        evictions: u64 => unit("entries").lower(),
+        /// Translation pages written because an evicted entry had changed.
+        write_backs: u64 => unit("pages").lower().row("translation pages written back"),
+        /// Translation pages written because garbage collection moved pages whose entries were not in memory.
+        moved_updates: u64 => unit("pages").lower().row("  for pages that were moved"),
+        /// Log blocks that became data blocks without a copy.
+        switch_merges: u64 => unit("merges").row("switch merges"),
+        /// Log blocks that became data blocks after the rest was copied.
+        partial_merges: u64 => unit("merges").lower().row("partial merges"),
+        /// Blocks merged from several blocks.
+        full_merges: u64 => unit("merges").lower().row("full merges"),
+    }
+}
+
+figures! {
+    /// Time and memory that the run took on this machine.
+    pub struct Machine {
+        /// Time on the wall clock.
+        wall_s: f64 => unit("s").lower(),
+        /// Requests simulated in a second.
+        requests_per_s: f64 => unit("requests/s").higher(),
+        /// Pages read, programmed and copied in a second.
+        page_operations_per_s: f64 => unit("pages/s").higher(),
+        /// Most memory in use.
+        peak_rss_mib: f64 => unit("MiB").lower(),
+        /// Threads that simulated.
+        threads: u64 => unit("threads"),
+    }
+}
