@@ -20,7 +20,7 @@ const VERSION: u16 = 7;
 const LEVEL: i32 = 3;
 
 /// Keys in which a drive may differ from the saved one, because they do not affect its state. All other keys must be
-/// equal, so that a new key needs no change here.
+/// equal, so that a new key needs no change here; options say themselves whether they do (`Selector::shapes_state`).
 const FREE: &[&str] = &[
     "name",
     "description",
@@ -33,10 +33,8 @@ const FREE: &[&str] = &[
     "flash.commands",
     "flash.control_gang",
     "ftl.coalesce_reads",
-    "ftl.gather_us",
     "ftl.plane_choice",
     "ftl.map_memory",
-    "ftl.map_write_us",
     "ftl.partial_writes",
     "ftl.read_in_flight",
     "ftl.gc.victim",
@@ -44,8 +42,6 @@ const FREE: &[&str] = &[
     "ftl.gc.run",
     "ftl.gc.background",
     "ftl.gc.copyback",
-    "ftl.gc.choices",
-    "ftl.gc.window",
     "buffer",
     "redundancy.nvram_us",
     "redundancy.rebuild_share",

@@ -40,10 +40,18 @@ impl Options {
         self.0[key] = serde_json::to_value(value).expect("an option");
     }
 
-    /// Removes an option, so that its default applies.
-    pub fn remove(&mut self, key: &str) {
-        if let Some(options) = self.0.as_object_mut() {
-            options.remove(key);
+    /// Sets all options of a part; one without a value is removed, so that its default applies.
+    ///
+    /// # Panics
+    /// Never: parts can be written as JSON.
+    pub fn put(&mut self, part: impl Serialize) {
+        let values = serde_json::to_value(part).expect("a part");
+        let (Some(options), Some(values)) = (self.0.as_object_mut(), values.as_object()) else { return };
+        for (key, value) in values {
+            match value {
+                Value::Null => options.remove(key),
+                value => options.insert(key.clone(), value.clone()),
+            };
         }
     }
 
@@ -119,6 +127,8 @@ pub struct Selector {
     /// Its values. A key that is a number or a switch has one, the empty text, which stands for all values with which
     /// the options have an effect.
     pub values: fn() -> Vec<SelectorValue>,
+    /// Whether the state of a drive depends on these options: if so, a saved drive is loaded only with the same ones.
+    pub shapes_state: bool,
 }
 
 impl Selector {

@@ -4,7 +4,7 @@ use super::check::Resolved;
 use super::keys::DriveSpec;
 use super::load::{self, Given};
 use super::options;
-use super::redundancy::{STRIPE, unread};
+use super::redundancy::unread;
 use super::source::is_path;
 use crate::error::DriveError;
 use crate::ftl::ageing;
@@ -211,17 +211,18 @@ fn over_groups(
     let Striping { stripe_kib } = spec.redundancy.read();
     let mut redundancy = spec.redundancy.clone();
     scheme.keep_options(&mut redundancy, true);
-    redundancy.set(STRIPE, stripe_kib);
+    redundancy.put(Striping { stripe_kib });
     let mut own = redundancy.clone();
     scheme.keep_options(&mut own, true);
-    own.remove("width");
+    own.put(Groups { width: None });
     let name = format!("{} of {width}", scheme.name);
     let group = DriveSpec { name, flash: spec.flash.clone(), redundancy: own, ..DriveSpec::default() };
     let groups = members.chunks(width).map(|members| over(group.clone(), members.to_vec(), given));
     let groups = groups.collect::<Result<Vec<_>, _>>()?;
     // A stripe of a group is on one group.
     let data = scheme.data_members.map_or(1, |data| data(width as u32, &redundancy));
-    spec.redundancy = RedundancySpec::of("none").with(STRIPE, stripe_kib * f64::from(data));
+    spec.redundancy = RedundancySpec::default();
+    spec.redundancy.put(Striping { stripe_kib: stripe_kib * f64::from(data) });
     let array = over(spec, groups, given)?;
     Ok(Resolved { grouped: Some(redundancy), ..array })
 }

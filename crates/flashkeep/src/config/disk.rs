@@ -45,8 +45,11 @@ impl Check<'_> {
     pub(super) fn disk(&mut self) -> Result<(), DriveError> {
         let Some(disk) = &self.spec.disk else { return Ok(()) };
         if let Some(key) = self.given.first_in(&OF_FLASH) {
-            let message = "a drive file with [disk] describes a disk: it accepts no keys of [flash], \
-                           [ftl], [buffer], [redundancy], [ageing] and [condition]";
+            let (last, others) = OF_FLASH.split_last().expect("there are some");
+            let message = format!(
+                "a drive file with [disk] describes a disk: it accepts no keys of [{}] and [{last}]",
+                others.join("], [")
+            );
             return Err(self.wrong(&[key], message));
         }
         if disk.page_kib * 1024.0 % f64::from(DISK_SECTOR_BYTES) != 0.0 {

@@ -14,6 +14,7 @@ use crate::ftl::{BUDGET, GatherOptions, MAP_MEMORY, MapWriteOptions, SHARED_PAGE
 use crate::mapping::{self, BackendKind, DftlOptions, LogBlocks};
 use crate::options::{Options, Selector};
 use crate::schemes::{self, Members};
+use serde_json::Value;
 
 /// A table of a drive file that has options of policies.
 struct OptionTable {
@@ -133,6 +134,20 @@ pub(super) fn select(spec: &mut DriveSpec, given: &Given) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// Removes the options on which the state of a drive does not depend.
+pub(super) fn drop_stateless(drive: &mut Value) {
+    for table in TABLES {
+        let Some(Value::Object(keys)) = drive.pointer_mut(&format!("/{}", table.name.replace('.', "/")))
+        else {
+            continue;
+        };
+        for (selector, _) in table.selectors.iter().filter(|(selector, _)| !selector.shapes_state) {
+            let options = selector.keys();
+            keys.retain(|key, _| !options.contains(key));
+        }
+    }
 }
 
 impl Resolved {

@@ -1,6 +1,7 @@
 //! Computes the parameters of the layers below from the keys.
 
 use super::check::Resolved;
+use super::options;
 use crate::blocks::wear::Limits;
 use crate::blocks::{Policies, victim};
 use crate::drive::{LeafKind, Parameters};
@@ -69,6 +70,7 @@ impl Resolved {
     #[must_use]
     pub fn identity(&self) -> Value {
         let mut keys = self.to_json();
+        options::drop_stateless(&mut keys);
         if self.is_array() {
             let members = self.array.iter().enumerate();
             keys["members"] = members.map(|(at, member)| (at.to_string(), member.identity())).collect();

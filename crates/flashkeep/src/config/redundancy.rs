@@ -9,8 +9,10 @@ use crate::error::DriveError;
 use crate::flash::{Across, Geometry};
 use crate::ftl::allocation;
 use crate::kernel::whole;
-use crate::options::WrongOption;
-use crate::schemes::{self, Groups, Inside, Members, NvramOptions, OldVersions, RedundancySpec, SchemeEntry};
+use crate::options::{OptionsPart, WrongOption};
+use crate::schemes::{
+    self, Groups, Inside, Members, NvramOptions, OldVersions, RedundancySpec, SchemeEntry, Striping,
+};
 
 /// Logical pages (or sectors) of this many physical ones.
 pub(super) fn logical(physical: u64, over_provisioning: f64) -> u64 {
@@ -156,9 +158,6 @@ pub(super) fn level(across: Across) -> &'static str {
     }
 }
 
-/// The chunk of stripes over drives.
-pub(super) const STRIPE: &str = "stripe_kib";
-
 /// Warnings about options set by the user that this scheme does not have.
 pub(super) fn unread(
     scheme: &SchemeEntry,
@@ -167,8 +166,10 @@ pub(super) fn unread(
     over_drives: bool,
 ) -> Vec<String> {
     // Stripes go over groups of members with every scheme.
-    let is_of_groups =
-        |key: &str| over_drives && key == STRIPE && redundancy.read::<Groups>().width.is_some();
+    let striping = OptionsPart::of::<Striping>();
+    let is_of_groups = |key: &String| {
+        over_drives && redundancy.read::<Groups>().width.is_some() && striping.keys().contains(key)
+    };
     let by_hand = |key: &&String| given.by_hand(&format!("redundancy.{key}")) && !is_of_groups(key);
     let given: Vec<&String> = redundancy.given().map(|(key, _)| key).filter(by_hand).collect();
     // Key names come from schemas, which take longer to build than everything else here.
@@ -210,7 +211,8 @@ impl Check<'_> {
         }
         match self.width(scheme) {
             Ok(width) => {
-                self.spec.redundancy.set("width", width);
+                let redundancy = &mut self.spec.redundancy;
+                redundancy.put(Inside { width: Some(width), ..redundancy.read() });
                 // Inserted again to keep the order of keys.
                 scheme.keep_options(&mut self.spec.redundancy, false);
             }

@@ -4,7 +4,8 @@ use super::check::Resolved;
 use crate::flash::{Acknowledge, Across, BusUse, BusyUnit};
 use crate::ftl::GcRun;
 use crate::mapping::BackendKind;
-use crate::schemes::{Members, NvramOptions};
+use crate::options::OptionsPart;
+use crate::schemes::{Inside, Members, NvramOptions, NvramPrice};
 
 /// Settings of a scheme on one line.
 const LONGEST: usize = 76;
@@ -148,12 +149,14 @@ fn redundancy(drive: &Resolved) -> DrawnNode {
 
 /// The options of the scheme, key by key.
 fn settings(drive: &Resolved) -> Vec<String> {
-    let drawn: &[&str] = match drive.is_array() {
-        true => &["nvram_mib", "nvram_us", "nvram_price_per_gb"],
-        false => &["across", "width", "spares", "nvram_mib", "nvram_us"],
+    // What the tree shows in another place.
+    let drawn = match drive.is_array() {
+        true => [OptionsPart::of::<NvramOptions>(), OptionsPart::of::<NvramPrice>()],
+        false => [OptionsPart::of::<NvramOptions>(), OptionsPart::of::<Inside>()],
     };
+    let drawn: Vec<String> = drawn.iter().flat_map(OptionsPart::keys).collect();
     let mut lines: Vec<String> = Vec::new();
-    let options = drive.spec.redundancy.given().filter(|(key, _)| !drawn.contains(&key.as_str()));
+    let options = drive.spec.redundancy.given().filter(|(key, _)| !drawn.contains(key));
     for (key, value) in options {
         let told = match value {
             serde_json::Value::String(text) => format!("{key} {text}"),

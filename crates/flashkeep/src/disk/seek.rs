@@ -52,6 +52,7 @@ pub const CURVE: Selector = Selector {
             value("table", const { &[OptionsPart::of::<SeekPoints>(), OptionsPart::of::<SeekSettle>()] }),
         ]
     },
+    shapes_state: true,
 };
 
 /// The form of the seek curve.

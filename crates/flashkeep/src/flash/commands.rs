@@ -31,6 +31,7 @@ fn of_commands(generator: &mut SchemaGenerator) -> Schema {
 pub const COMMANDS: Selector = Selector {
     key: "multi_plane",
     values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<RegisterOptions>()] } }],
+    shapes_state: false,
 };
 
 /// The speed of registers.

@@ -68,6 +68,7 @@ fn of_wear(generator: &mut SchemaGenerator) -> Schema {
 pub const BUDGET: Selector = Selector {
     key: "erase_budget",
     values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<WarrantyOptions>()] } }],
+    shapes_state: true,
 };
 
 /// How lifetimes are reported.
@@ -174,6 +175,7 @@ pub const MAP_MEMORY: Selector = Selector {
         let value = |name, options| SelectorValue { name, options };
         vec![value("dram", &[]), value("pcm", NON_VOLATILE), value("mram", NON_VOLATILE)]
     },
+    shapes_state: false,
 };
 
 /// Volatile memory is written while the channel is in use, so that takes no time.
@@ -193,6 +195,7 @@ pub struct MapWriteOptions {
 pub const SHARED_PAGES: Selector = Selector {
     key: "logical_page_kib",
     values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<GatherOptions>()] } }],
+    shapes_state: false,
 };
 
 /// How logical pages wait for others to share their flash page.

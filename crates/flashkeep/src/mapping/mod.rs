@@ -106,6 +106,7 @@ pub struct LogBlocks {
 pub const SELECTOR: Selector = Selector {
     key: "map",
     values: || MAPS.iter().map(|map| SelectorValue { name: map.name, options: map.options }).collect(),
+    shapes_state: true,
 };
 
 /// The table of mappings.

@@ -36,6 +36,7 @@ const SELECTOR: Selector = Selector {
         let values = SCHEMES.iter().map(|entry| SelectorValue { name: entry.name, options: entry.options });
         values.collect()
     },
+    shapes_state: true,
 };
 
 impl Default for RedundancySpec {
@@ -62,9 +63,9 @@ impl RedundancySpec {
         self.options.set(key, value);
     }
 
-    /// Removes an option, so that its default applies.
-    pub fn remove(&mut self, key: &str) {
-        self.options.remove(key);
+    /// Sets all options of a part: [`Options::put`].
+    pub fn put(&mut self, part: impl Serialize) {
+        self.options.put(part);
     }
 
     /// The same, for a row of them.

@@ -89,6 +89,7 @@ pub const SELECTOR: Selector = Selector {
             VICTIMS.iter().map(|policy| SelectorValue { name: policy.name, options: policy.options });
         values.collect()
     },
+    shapes_state: false,
 };
 
 /// What `ftl.gc.victim` may be.

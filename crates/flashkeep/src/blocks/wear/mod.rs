@@ -141,6 +141,7 @@ pub const SELECTOR: Selector = Selector {
             LEVELLINGS.iter().map(|policy| SelectorValue { name: policy.name, options: policy.options });
         values.collect()
     },
+    shapes_state: true,
 };
 
 /// What `ftl.wear.levelling` may be.

@@ -31,6 +31,7 @@ fn of_dram(generator: &mut SchemaGenerator) -> Schema {
 pub const DRAM: Selector = Selector {
     key: "dram_mib",
     values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<EvictOptions>()] } }],
+    shapes_state: false,
 };
 
 /// What leaves a full buffer.

@@ -105,6 +105,7 @@ pub const SELECTOR: Selector = Selector {
     values: || {
         MODELS.iter().map(|model| SelectorValue { name: model.name, options: model.options }).collect()
     },
+    shapes_state: false,
 };
 
 /// The table of ageing models.

@@ -94,6 +94,7 @@ pub const SELECTOR: Selector = Selector {
             ALLOCATIONS.iter().map(|entry| SelectorValue { name: entry.name, options: entry.options });
         values.collect()
     },
+    shapes_state: true,
 };
 
 /// How the FTLs of a drive place pages, as long as no plane has failed.
