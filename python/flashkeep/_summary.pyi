@@ -19,7 +19,7 @@ class Summary(Node):
         """SHA-256 over the times of all requests and all figures that are part of it."""
     @property
     def drive(self) -> Figures:
-        """The resolved drive, with every default."""
+        """The resolved drive: the keys that have an effect, with defaults."""
     @property
     def capacity_bytes(self) -> int:
         """Bytes that the host can use. (bytes, higher is better)"""

@@ -174,7 +174,7 @@ class Drive:
         return Drive(self.name, self.overrides + added)
 
     def to_dict(self) -> dict[str, Any]:
-        """The resolved drive, every default filled in."""
+        """The resolved drive: the keys that have an effect, defaults filled in."""
         return self.resolved.to_dict()
 
     def __eq__(self, other: object) -> bool:

@@ -359,6 +359,43 @@ def test_an_option_with_examples_changes_a_run(path: Path, key: str) -> None:
         assert first.digest != second.digest, (scheme, key)
 
 
+def options(table: str) -> dict[str, tuple[str, list[str]]]:
+    """The options in tables of this name: the key that selects each, and the values that it is an option of."""
+    found = {}
+    for key, about in KEYS.items():
+        if key.startswith(table) and key not in OF_ARRAYS:
+            for selector, values in about.get("x-selected-by", {}).items():
+                found[key] = (f"{key.rpartition('.')[0]}.{selector}", values)
+    return found
+
+
+def values_of(key: str) -> list[str]:
+    """The values that a key accepts."""
+    about = KEYS[key]
+    if "$ref" in about:
+        about = SCHEMA["$defs"][about["$ref"].rpartition("/")[2]]
+    return about.get("enum") or [one["const"] for one in about.get("oneOf", ())] or ["dynamic", "CWDP"]
+
+
+@pytest.mark.parametrize("key", [key for table in ("ftl.", "ageing.", "redundancy.") for key in options(table)])
+def test_an_option_of_what_is_not_selected_is_ignored_with_a_warning(path: Path, key: str) -> None:
+    selector, selecting = options(key)[key]
+    other = next(value for value in values_of(selector) if value not in selecting)
+    about = KEYS[key]
+    value = about.get("examples", [about.get("default")])[0]
+    value = value if value is not None else 2
+    drive = fk.drive(path).replace(**{**CHANNELS, "ftl.over_provisioning": 1.0, selector: other, key: value})
+    assert drive.warnings == (f'{key}: no effect with {selector} = "{other}"',)
+    table, name = key.rsplit(".", 1)
+    node = drive.to_dict()
+    for part in table.split("."):
+        node = node[part]
+    assert name not in node
+    if "maximum" in about or "exclusiveMaximum" in about:
+        with pytest.raises(fk.DriveError, match="accepted"):
+            drive.replace(**{key: 1e20})
+
+
 def test_every_key_of_the_schema_has_a_row() -> None:
     keys = list(KEYS)
     assert len(keys) > 100

@@ -24,7 +24,7 @@ const MOST_SECTORS: u64 = 64;
 /// A channel's busy units are a mask of 64 bits.
 const MOST_UNITS: u64 = 64;
 
-/// A checked drive, with every default filled in.
+/// A checked drive, with defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
     /// All keys of the drive file.
@@ -47,7 +47,7 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// The resolved drive as summaries carry it: the keys of a drive file, every default filled in.
+    /// The resolved drive as summaries carry it: the keys of a drive file that have an effect, defaults filled in.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut keys = serde_json::to_value(&self.spec).unwrap_or_default();

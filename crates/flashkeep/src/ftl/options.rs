@@ -68,7 +68,7 @@ fn of_wear(generator: &mut SchemaGenerator) -> Schema {
 pub const BUDGET: Selector = Selector {
     key: "erase_budget",
     values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<WarrantyOptions>()] } }],
-    shapes_state: true,
+    shapes_state: false,
 };
 
 /// How lifetimes are reported.

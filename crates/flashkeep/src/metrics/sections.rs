@@ -24,7 +24,7 @@ figures! {
         seed: u64 => plain(),
         /// SHA-256 over the times of all requests and all figures that are part of it.
         digest: String => plain().derived(),
-        /// The resolved drive, with every default.
+        /// The resolved drive: the keys that have an effect, with defaults.
         drive: Value => plain().derived(),
         /// Bytes that the host can use.
         capacity_bytes: u64 => unit("bytes").higher(),
