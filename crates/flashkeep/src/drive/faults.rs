@@ -277,6 +277,9 @@ impl<C: Contents> Drive<C> {
         if state.phase == UnitPhase::Free {
             return;
         }
+        if collects && let Some(reads) = self.gc.reads.get_mut(unit.0 as usize) {
+            reads.clear();
+        }
         let gone = self.empty_registers(unit, plane);
         let state = &mut self.dies.units[unit.0 as usize];
         let untouched = gone.is_empty() && !collects;

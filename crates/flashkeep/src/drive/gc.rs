@@ -9,10 +9,11 @@
 use super::program::{Full, Manner, PageWrite};
 use super::{Drive, Fault, LeafKind, OpKind, Parameters};
 use crate::blocks::{Chooser, Levelled};
-use crate::engine::Contents;
+use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, Geometry, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Copyback, GcRun};
 use crate::kernel::{SimTime, Span};
+use std::collections::VecDeque;
 
 /// A plane's collection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,6 +56,17 @@ pub(super) struct Gc {
     pub(super) collections: Vec<Collection>,
     /// Pages of each plane's victim that have been read and not yet programmed; may have entries that are obsolete.
     pub(super) hands: Vec<Vec<Ppn>>,
+    /// Reads whose data transfer has not been granted, by die and in order; empty if operations are not observed.
+    pub(super) reads: Vec<VecDeque<GcRead>>,
+}
+
+/// A read of GC whose data are still in the die.
+#[derive(Clone, Debug)]
+pub(super) struct GcRead {
+    start: SimTime,
+    cause: Cause,
+    /// The logical pages that share the flash page.
+    ppns: Vec<Ppn>,
 }
 
 impl Gc {
@@ -83,6 +95,7 @@ impl Gc {
             notices,
             collections: vec![Collection::default(); planes],
             hands: vec![Vec::new(); planes],
+            reads: Vec::new(),
         }
     }
 
@@ -328,7 +341,8 @@ impl<C: Contents> Drive<C> {
                 }
                 GcStep::Read(first, pages) => {
                     self.dies.units[unit.0 as usize].carries = pages * self.packing.page;
-                    self.account_reads((now, now + self.time_of_reads(first, pages)), plane, first, pages);
+                    self.count_reads(plane, pages);
+                    self.await_data_out(now, unit, plane, first, pages);
                     let cause = self.moves_because(plane);
                     self.start_array_read(now, channel, unit, first, 1, cause);
                 }
@@ -352,13 +366,43 @@ impl<C: Contents> Drive<C> {
 
     /// Counts the read of a flash page for this many pages, those that came into hand last.
     fn account_reads(&mut self, (start, end): (SimTime, SimTime), plane: PlaneId, first: Ppn, pages: u16) {
-        let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
-        self.accounts.counters.add(ftl, OpKind::Read, cause, u64::from(pages));
+        self.count_reads(plane, pages);
+        let cause = self.moves_because(plane);
         self.tell(start, end, first, OpKind::Read, cause, pages * self.packing.page);
         let hand = self.gc.hands[plane.0 as usize].len();
         for at in hand + 1 - usize::from(pages)..hand {
             let ppn = self.gc.hands[plane.0 as usize][at];
-            self.accounts.counters.along[OpKind::Read as usize] += 1;
+            self.tell_along(start, end, ppn, OpKind::Read, cause, Span::ZERO);
+        }
+    }
+
+    /// GC has read this many logical pages of a flash page.
+    fn count_reads(&mut self, plane: PlaneId, pages: u16) {
+        let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
+        self.accounts.counters.add(ftl, OpKind::Read, cause, u64::from(pages));
+        self.accounts.counters.along[OpKind::Read as usize] += u64::from(pages) - 1;
+    }
+
+    /// The pages that GC has read last are reported when their data transfer is granted, because it may have to wait.
+    fn await_data_out(&mut self, start: SimTime, unit: UnitId, plane: PlaneId, first: Ppn, pages: u16) {
+        if self.accounts.watch.is_none() && self.accounts.work.is_none() {
+            return;
+        }
+        let hand = &self.gc.hands[plane.0 as usize];
+        let along = &hand[hand.len() + 1 - usize::from(pages)..];
+        let ppns = std::iter::once(first).chain(along.iter().copied()).collect();
+        let cause = self.moves_because(plane);
+        self.gc.reads.resize_with(self.dies.units.len(), VecDeque::new);
+        self.gc.reads[unit.0 as usize].push_back(GcRead { start, cause, ppns });
+    }
+
+    /// The data of the die's earliest read of GC leave it until `end`.
+    #[cold]
+    pub(super) fn tell_gc_read(&mut self, unit: UnitId, end: SimTime) {
+        let reads = self.gc.reads.get_mut(unit.0 as usize);
+        let Some(GcRead { start, cause, ppns }) = reads.and_then(VecDeque::pop_front) else { return };
+        self.tell(start, end, ppns[0], OpKind::Read, cause, ppns.len() as u16 * self.packing.page);
+        for &ppn in &ppns[1..] {
             self.tell_along(start, end, ppn, OpKind::Read, cause, Span::ZERO);
         }
     }

@@ -215,6 +215,9 @@ impl<C: Contents> Drive<C> {
             self.tell_data_out(now, unit, op.is_some().then(|| self.queues.ops[op].command.cause));
         }
         if !op.is_some() {
+            if self.accounts.watch.is_some() || self.accounts.work.is_some() {
+                self.tell_gc_read(unit, end);
+            }
             return;
         }
         let DriveOp { ticket, ppn, command, acknowledged: start, placed: along, .. } = self.queues.ops[op];

@@ -120,6 +120,7 @@ impl<C: Contents> Drive<C> {
         self.queues.waiting = 0;
         self.gc.collections.fill(Collection::default());
         self.gc.hands.iter_mut().for_each(Vec::clear);
+        self.gc.reads.clear();
         for slot in 0..self.dies.units.len() + self.dies.channels.len() {
             self.dies.agenda.set(slot, SimTime::NEVER);
         }

@@ -10,6 +10,7 @@ use super::Drive;
 use super::gangs::GangTurn;
 use crate::engine::Contents;
 use crate::flash::{BusUse, PlaneId, UnitId};
+use crate::ftl::Copyback;
 use crate::kernel::SimTime;
 
 impl<C: Contents> Drive<C> {
@@ -115,6 +116,17 @@ impl<C: Contents> Drive<C> {
     fn urgency(&self, plane: PlaneId) -> Option<(bool, u32, PlaneId)> {
         let news = self.gc.collections[plane.0 as usize].victim.is_none();
         let free = self.ftl.blocks.plane(plane).free_pages;
-        (!news || free < self.gc.look_below).then_some((news, free, plane))
+        let begins = || free < self.gc.look_below && self.is_sure_to_gain(plane);
+        (!news || begins()).then_some((news, free, plane))
+    }
+
+    /// Whether the victim that would be collected next gives more pages than its copies take. With `parity-skip` each copy
+    /// may leave out a page, and GC in idle time would go on forever if it gained nothing.
+    fn is_sure_to_gain(&self, plane: PlaneId) -> bool {
+        if self.gc.copyback != Copyback::ParitySkip {
+            return true;
+        }
+        let victim = self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane));
+        victim.is_some_and(|victim| 2 * self.ftl.blocks.valid_in(plane, victim) < self.flash.geometry.pages)
     }
 }
