@@ -7,7 +7,7 @@ use super::frame::Start;
 use super::leaves::{Leaves, Ticket};
 use super::locks::LockMode;
 use super::plan::Why;
-use super::scheme::{Rhythm, Scheme};
+use super::scheme::{Capabilities, Rhythm, Scheme};
 use super::tree::NodeId;
 use crate::kernel::{SimTime, Span};
 use std::collections::VecDeque;
@@ -75,7 +75,7 @@ struct Alarm {
     wake_armed: bool,
     idle_armed: bool,
     /// Whether the scheme needs no calls but `plan` while no part has failed.
-    carefree: bool,
+    stateless: bool,
     /// The number of background plans under way.
     working: u32,
     /// The number of sequences of rebuild pieces.
@@ -85,9 +85,9 @@ struct Alarm {
 impl BackgroundClock {
     pub(super) fn new<S: Scheme>(schemes: &[Option<S>]) -> Self {
         let alarm = |scheme: &Option<S>| {
-            let rhythm = scheme.as_ref().map(Scheme::rhythm).unwrap_or_default();
-            let carefree = scheme.as_ref().is_some_and(Scheme::is_carefree);
-            Alarm { rhythm, carefree, ..Alarm::default() }
+            let Capabilities { rhythm, stateless, .. } =
+                scheme.as_ref().map(Scheme::capabilities).unwrap_or_default();
+            Alarm { rhythm, stateless, ..Alarm::default() }
         };
         let alarms: Vec<_> = schemes.iter().map(alarm).collect();
         let idlers = (0..alarms.len()).filter(|&node| alarms[node].rhythm.idle_after.is_some());
@@ -222,8 +222,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Whether the node's scheme needs no calls but `plan`.
     #[inline]
-    pub(super) fn is_carefree(&self, node: NodeId) -> bool {
-        !self.troubled && self.clock.alarms[node.index()].carefree
+    pub(super) fn is_stateless(&self, node: NodeId) -> bool {
+        !self.troubled && self.clock.alarms[node.index()].stateless
     }
 
     /// The node has received a command that is not a read: resets its timer, and updates the number of exposed pages.

@@ -143,7 +143,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return self.admit(leaves, now, node, command, ticket);
         }
         let scheme = self.scheme_mut(node);
-        let mut grain = if command.verb == Verb::Read { scheme.read_grain() } else { scheme.grain() };
+        let mut grain = scheme.grain(command.verb);
         if self.troubled && self.health.is_copying(node) {
             grain = 1;
         }
@@ -189,7 +189,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         piece: &Command,
         ticket: Ticket,
     ) -> bool {
-        if self.is_carefree(node) {
+        if self.is_stateless(node) {
             let mut plan = self.blank_plan();
             let goes = self.plan(leaves, node, piece, &mut plan);
             if goes {
@@ -212,10 +212,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         piece: &Command,
         ticket: Ticket,
     ) -> bool {
-        let lock = match self.troubled && self.health.is_copying(node) {
-            true => Lock::Pass(Key(u64::from(piece.start.0))),
-            false => self.scheme_mut(node).lock(piece),
-        };
+        let lock = self.lock_of(node, piece);
         let wanted = match lock {
             Lock::Free => None,
             Lock::Pass(key) => Some((key, LockMode::Pass)),
@@ -259,6 +256,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.press(leaves, now, node);
         }
         goes
+    }
+
+    /// The lock that a piece needs. While copies are made, no piece overtakes the copy of its page.
+    #[inline(always)]
+    fn lock_of(&mut self, node: NodeId, piece: &Command) -> Lock {
+        if self.troubled && self.health.is_copying(node) {
+            return Lock::Pass(Key(u64::from(piece.start.0)));
+        }
+        self.scheme_mut(node).lock(piece)
     }
 
     /// Asks the scheme for a plan; false if the scheme makes the command wait.

@@ -21,9 +21,10 @@ use super::plan::{Member, Plan, Why};
 use super::ports::Ports;
 use super::rebuild::Controller;
 use super::requests::{Finished, Join};
-use super::scheme::{After, Change, Scheme, View};
+use super::scheme::{Change, Scheme};
 use super::sums::Sheets;
 use super::tree::{Flat, NodeId, NodeLinks, Tree};
+use super::view::{After, View};
 use crate::kernel::{Arena, Deadlines, Id, SimTime};
 
 /// Work that is due at an instant.
@@ -85,7 +86,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn new(tree: Tree<S>) -> Self {
         let Flat { shapes: mut shape, schemes, controllers, ports } = tree.flatten();
         for (node, scheme) in schemes.iter().enumerate() {
-            if scheme.as_ref().is_some_and(S::is_transparent) {
+            if scheme.as_ref().is_some_and(|scheme| scheme.capabilities().transparent) {
                 shape[node].through = shape[shape[node].children[0].index()].leaf;
             }
         }
@@ -207,7 +208,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn only_leaf(&self) -> Option<LeafId> {
         let root = NodeId::ROOT;
         let [child] = self.shape[root.index()].children[..] else { return None };
-        if self.is_carefree(root) { self.shape[child.index()].leaf } else { None }
+        if self.is_stateless(root) { self.shape[child.index()].leaf } else { None }
     }
 
     /// The instant of the engine's own next event.
@@ -322,7 +323,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.schemes[at.index()] = schemes[at.index()].take();
             self.shape[at.index()].alive = true;
             self.gaps.none(at);
-            self.restart_health(at);
+            self.health.restart(at, &self.schemes[at.index()]);
             self.sheets.forget_carried(at);
             self.note_exposure(now, at);
         }

@@ -3,6 +3,7 @@
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
+use super::health::Protection;
 use super::leaves::LeafId;
 use super::scheme::Scheme;
 use super::tree::NodeId;
@@ -44,12 +45,22 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Updates the number of pages that the scheme at `node` exposes.
     #[inline(always)]
     pub(super) fn note_exposure(&mut self, now: SimTime, node: NodeId) {
-        let Some(scheme) = &self.schemes[node.index()] else { return };
-        let pages = scheme.exposed() + self.health.exposed(node);
+        let pages = self.exposed_at(node);
         let this = &mut self.exposure.nodes[node.index()];
         if pages != this.pages {
             this.change(now, pages);
         }
+    }
+
+    /// The number of pages of a node that the failure of one more unit would lose now.
+    #[inline]
+    pub(crate) fn exposed_at(&self, node: NodeId) -> u64 {
+        if self.health.is_own(node)
+            && let Some(Protection::Own(health)) = self.scheme(node).map(Scheme::protection)
+        {
+            return health.exposed();
+        }
+        self.health.exposed(node)
     }
 
     /// Sets the time to 0 and the sum over time to 0.
@@ -94,7 +105,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether all pages have full redundancy.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.health.is_whole() && self.schemes.iter().flatten().all(Scheme::is_whole)
+        let mut own = self.schemes.iter().flatten().map(Scheme::protection);
+        self.health.is_whole() && own.all(|own| !matches!(own, Protection::Own(health) if !health.is_whole()))
     }
 
     /// Unrecoverable pages found so far, each counted once.

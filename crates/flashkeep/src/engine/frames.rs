@@ -13,8 +13,9 @@ use super::locks::LockMode;
 use super::plan::{Member, Plan, Release, Step, Tell};
 use super::repair::FailedPage;
 use super::requests::Join;
-use super::scheme::{Scheme, View};
+use super::scheme::Scheme;
 use super::tree::NodeId;
+use super::view::View;
 use crate::kernel::{Id, SimTime, Span};
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -323,10 +324,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (under, rebuilds) = (frame.under, frame.rebuilds);
         if let Some(key) = key {
             if node != NodeId::HOST {
-                let refused = self.health.take_refused(node, key);
                 let frame = &self.frames[id];
                 let (restores, lacks) = (frame.restores, !frame.lost.is_empty());
-                let fell_short = background && (refused || lacks);
+                let fell_short = background && (self.health.take_refused(node, key) || lacks);
                 self.consult(leaves, node, |scheme, view| {
                     scheme.settled(key, &View { fell_short, ..*view });
                 });

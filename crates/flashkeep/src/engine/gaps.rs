@@ -83,7 +83,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// known zeros: pages of which a scheme has several equal copies, if a member that lacks nothing does not hold the
     /// page.
     pub(super) fn close_gaps_of_zeros<L: Leaves<C>>(&mut self, leaves: &L, node: NodeId) {
-        if !self.scheme(node).is_some_and(Scheme::is_carefree) {
+        if !self.scheme(node).is_some_and(|scheme| scheme.capabilities().stateless) {
             return;
         }
         let mut zeros = Vec::new();

@@ -5,7 +5,7 @@ use super::command::{Command, Page};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::leaves::{LeafId, Leaves};
-use super::scheme::{Change, Scheme};
+use super::scheme::{AddressMap, Change, Scheme};
 use super::tree::NodeId;
 use crate::kernel::SimTime;
 
@@ -13,7 +13,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether a node is the member of a map.
     pub(super) fn is_below_map(&self, node: NodeId) -> bool {
         let parent = self.shape[node.index()].parent;
-        parent.is_some_and(|(parent, _)| self.scheme(parent).is_some_and(Scheme::is_map))
+        parent.is_some_and(|(parent, _)| self.scheme(parent).is_some_and(|scheme| scheme.capabilities().map))
     }
 
     /// The backend of a node, if it is a leaf.
@@ -40,7 +40,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         map: NodeId,
         change: Change,
     ) {
-        for loss in self.scheme_mut(map).losses() {
+        let losses = self.scheme_mut(map).map().map(AddressMap::losses).unwrap_or_default();
+        for loss in losses {
             let Some(page) = loss.page() else { continue };
             self.lose_page_of(leaves, now, map, loss.over(self.outer(map, page)));
         }

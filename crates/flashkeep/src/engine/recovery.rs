@@ -54,8 +54,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             scheme.recover(view, lacks);
         });
         std::mem::swap(&mut self.locks, held);
-        self.restart_health(node);
-        self.health.trouble(node);
+        self.health.recover(node, &self.schemes[node.index()]);
         let children = self.shape[node.index()].children.clone();
         for &(Member(member), page) in &lacking {
             let child = children[usize::from(member)];
@@ -84,7 +83,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (page, children) = (shape.inner(page), shape.children.clone());
         let mut places = Vec::new();
         self.consult(leaves, node, |scheme, view| {
-            scheme.disown(page, view, &mut |member, page| places.push((member, page)));
+            let mut tell = |member, page| places.push((member, page));
+            if let Some(map) = scheme.map() {
+                return map.disown(page, view, &mut tell);
+            }
+            if !scheme.capabilities().rewrites {
+                scheme.places(page, tell);
+            }
         });
         for (Member(member), page) in places {
             self.disown(leaves, children[usize::from(member)], page);

@@ -52,7 +52,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         shape.port.is_none()
             && match shape.leaf {
                 Some(leaf) => leaves.remaps(leaf),
-                None => self.scheme(node).is_some_and(Scheme::remaps),
+                None => self.scheme(node).is_some_and(|scheme| scheme.capabilities().remaps),
             }
     }
 }

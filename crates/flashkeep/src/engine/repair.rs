@@ -5,7 +5,7 @@ use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::frame::{Frame, Repair, Start};
-use super::health::Protection;
+use super::health::{Protection, repair_key};
 use super::leaves::{Done, Leaves, Ticket};
 use super::locks::{LockMode, LockWaiter};
 use super::plan::{RepairOutcome, Step};
@@ -42,7 +42,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let own = frame.is_some() && self.frames[frame].node == node;
         // The repair belongs to a plan that already holds the stripe.
         let sheltered = own && self.frames[frame].sheltered;
-        let key = if sheltered { None } else { self.scheme_mut(node).repair_key(member, page) };
+        let key = if sheltered { None } else { repair_key(self.scheme_mut(node), member, page) };
         if let Some(key) = key
             && self.locks.queue(node, key, LockMode::Hold, || LockWaiter::Repair(what))
         {
@@ -67,7 +67,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return self.lose(leaves, now, what);
         }
         failed.push(step);
-        if self.scheme_mut(node).protection() != Protection::Copies {
+        if !matches!(self.scheme_mut(node).protection(), Protection::Copies) {
             self.health.trouble(node);
         }
         let mut plan = self.blank_plan();

@@ -1,17 +1,12 @@
-//! The interface of redundancy schemes: the calls from the engine to a scheme, and the information about members that a
-//! scheme can query.
+//! The interface of redundancy schemes: the calls from the engine to a scheme. What a scheme knows of the health of its
+//! pages is in `health`, what it can query in `view`.
 
-use super::coming::OutstandingWork;
-use super::command::{Command, Page};
-use super::contents::Contents;
-use super::gaps::Gaps;
-use super::health::{self, Health, Protection};
-use super::leaves::{BackendView, LeafId, Spare};
-use super::locks::Locks;
+use super::command::{Command, Page, Verb};
+use super::health::{self, Protection};
+use super::leaves::Spare;
 use super::plan::{Key, Lock, Member, Plan, PlanVerdict, RepairOutcome, Role, Step, Why};
-use super::ports::Ports;
-use super::tree::{NodeId, NodeLinks};
-use crate::kernel::{Bits, Span};
+use super::view::View;
+use crate::kernel::Span;
 
 /// When the executor asks a scheme for background work. With no field set, it does so for rebuilds and on events only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,6 +90,39 @@ pub struct StripeUnit {
     pub role: Role,
 }
 
+/// The properties of a scheme that never change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// It has exactly one member and maps every page to the member's page of the same number.
+    pub transparent: bool,
+    /// It is a map ([`Scheme::map`]), which only determines the places of pages on its one member: a failure, replacement
+    /// or return of the member is one of this node.
+    pub map: bool,
+    /// Its pages can get other addresses ([`Verb::Rename`](super::Verb::Rename)); where not, the executor copies them.
+    pub remaps: bool,
+    /// It passes commands for parts of pages on, so that its members merge them. For schemes that need whole pages the port
+    /// above merges.
+    pub passes_parts: bool,
+    /// It needs no calls but [`Scheme::plan`] while no part has failed: it takes no locks, exposes no pages, and has no
+    /// timers or background work.
+    pub stateless: bool,
+    /// A stripe determines the contents of its pages: if the OOB metadata of one is wrong, the page is rewritten.
+    pub rewrites: bool,
+    /// When it wants to be asked for background work.
+    pub rhythm: Rhythm,
+}
+
+/// What only maps know.
+pub trait AddressMap {
+    /// The pages that the map has lost by the member's last change, each with the change to report to the node above.
+    /// Called once after each change.
+    fn losses(&mut self) -> Vec<Change>;
+
+    /// Invalidates the OOB metadata of a page, which the node above found to be wrong, so that recovery from the next
+    /// power cut does not find it. Calls `tell` with the pages of the member to invalidate.
+    fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page));
+}
+
 /// A redundancy scheme. It turns commands into plans, and knows about its members only the answers of [`View`]: it has
 /// no clock, queue, counter or random numbers. The executor carries plans out, keeps the order of commands, and
 /// computes parity.
@@ -102,37 +130,16 @@ pub trait Scheme: Sized {
     /// The number of pages that the scheme offers to its parent, numbered from 0.
     fn capacity(&self) -> u64;
 
-    /// The executor splits commands at multiples of this number of pages, so that each plan stays within one stripe.
-    fn grain(&self) -> u32 {
+    /// The properties that never change.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
+
+    /// The executor splits commands at multiples of this number of pages, so that each plan stays within one stripe. Reads
+    /// are split at pages if the member that serves a page depends on the page before.
+    fn grain(&self, verb: Verb) -> u32 {
+        let _ = verb;
         u32::MAX
-    }
-
-    /// The same for reads: 1 if the member that serves a page depends on the page before.
-    fn read_grain(&self) -> u32 {
-        self.grain()
-    }
-
-    /// Whether the scheme has exactly one member and maps every page to the member's page of the same number.
-    fn is_transparent(&self) -> bool {
-        false
-    }
-
-    /// Whether it is a map, which only determines the places of pages on its one member: a failure, replacement or
-    /// return of the member is one of this node.
-    fn is_map(&self) -> bool {
-        false
-    }
-
-    /// Whether its pages can get other addresses ([`Verb::Rename`](super::Verb::Rename)); where not, the executor copies
-    /// them.
-    fn remaps(&self) -> bool {
-        false
-    }
-
-    /// The pages that a map has lost by the member's last change, each with the change to report to the node above.
-    /// Called once after each change.
-    fn losses(&mut self) -> Vec<Change> {
-        Vec::new()
     }
 
     /// Calls `tell` with the member and page of each copy of a page of this scheme; does not call it for a page that
@@ -142,29 +149,8 @@ pub trait Scheme: Sized {
     }
 
     /// From what the engine derives which pages are missing, degraded, exposed or lost, what it rebuilds, and in which order.
-    fn protection(&self) -> Protection {
-        Protection::Own
-    }
-
-    /// Calls `tell` with the units of a codeword: the data pages that are not known zeros, and their parities, if these have
-    /// been written; or the copies of a page. Of two units that are missing, the first is reconstructed first.
-    fn units(&self, codeword: u32, mut tell: impl FnMut(StripeUnit)) {
-        self.places(Page(codeword), |member, page| tell(StripeUnit { member, page, role: Role::Plain }));
-    }
-
-    /// The codeword that a member's page belongs to; none for unused pages.
-    fn codeword_of(&self, member: Member, page: Page) -> Option<u32> {
-        self.owner(member, page).map(|page| page.0)
-    }
-
-    /// The engine begins to rebuild units of a codeword, which the plan holds.
-    fn restores(&mut self, codeword: u32) {
-        let _ = codeword;
-    }
-
-    /// The engine has examined a codeword after a plan that held it ([`View::is_degraded`]).
-    fn examined(&mut self, codeword: u32, view: &View<'_>) {
-        let _ = (codeword, view);
+    fn protection(&self) -> Protection<'_> {
+        Protection::None
     }
 
     /// A command for this page will come soon: calls `ask` with the pages of members that it will access, so that their
@@ -172,11 +158,6 @@ pub trait Scheme: Sized {
     #[inline]
     fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
         self.places(page, ask);
-    }
-
-    /// When the scheme wants to be asked for background work.
-    fn rhythm(&self) -> Rhythm {
-        Rhythm::default()
     }
 
     /// The lock that the command needs on its stripe. The executor asks before [`Scheme::plan`], which it calls when it
@@ -205,16 +186,11 @@ pub trait Scheme: Sized {
         false
     }
 
-    /// The stripe that the repair of a member's page must hold; none if it needs no lock.
-    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        health::repair_key(self, member, page)
-    }
-
     /// Plans an alternative read of the page whose read failed last. `failed` has at least one step; its last step is a
     /// read of one page, and the plan must deliver that page at place 0. Earlier steps of `failed` are failed reads of
     /// the repairs that this repair belongs to. The contents may be newer than at the time of the read, never older.
     /// Returns [`RepairOutcome::Lost`] if the page cannot be reconstructed. The executor does not ask twice for the
-    /// same page of the same member: a repair that depends on itself is lost.
+    /// same page of the same member: a repair that depends on itself is lost. By default it follows from the protection.
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         health::repair(self, failed, view, plan)
     }
@@ -233,8 +209,15 @@ pub trait Scheme: Sized {
         let _ = (key, view);
     }
 
-    /// Whether the scheme still has pages to rebuild.
-    fn rebuilding(&self) -> bool {
+    /// The engine has examined a stripe after a plan that held it ([`View::is_degraded`]).
+    fn examined(&mut self, stripe: u32, view: &View<'_>) {
+        let _ = (stripe, view);
+    }
+
+    /// Whether the scheme has pages to rebuild or to move beside those that the engine rebuilds, or may have when plans of
+    /// the engine that are `restoring` stripes have ended.
+    fn rebuilding(&self, restoring: bool) -> bool {
+        let _ = restoring;
         false
     }
 
@@ -260,342 +243,19 @@ pub trait Scheme: Sized {
         newest
     }
 
-    /// Invalidates the OOB metadata of a page, which the node above found to be wrong, so that recovery from the next
-    /// power cut does not find it. Calls `tell` with the pages of members to invalidate.
-    fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
-        let _ = view;
-        self.places(page, tell);
-    }
-
     /// The state of a member has changed.
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         let _ = (member, change, view);
     }
 
-    /// Whether all pages have full redundancy.
-    fn is_whole(&self) -> bool {
-        true
-    }
-
-    /// The number of pages that the failure of one more unit would lose now. Called after each plan that is not a read,
-    /// each plan that settles, and each change, so it must be fast.
-    fn exposed(&self) -> u64 {
-        0
-    }
-
-    /// Whether the scheme passes commands for parts of pages on, so that its members merge them. For schemes that need
-    /// whole pages the port above merges.
-    fn passes_parts(&self) -> bool {
-        false
-    }
-
-    /// Whether the scheme needs no calls but [`Scheme::plan`] while no part has failed: it takes no locks, exposes no
-    /// pages, and has no timers or background work.
-    fn is_carefree(&self) -> bool {
-        false
-    }
-
-    /// Whether `hazard` may lose this page in its present state: the scheme's declared exposed set. Tests compare it
-    /// with the pages that are really lost.
-    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        let _ = (page, hazard);
-        false
-    }
-
-    /// Calls `visit` with each codeword that is complete on the media: the units of a stripe with their roles, or the
-    /// copies of a page. For checks against the state of the flash; units that were never written may be left out.
-    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        let _ = visit;
+    /// The scheme as a map; none if it is none.
+    fn map(&mut self) -> Option<&mut dyn AddressMap> {
+        None
     }
 
     /// The scheme's own section of the summary, in the shape that its entry in the table of schemes declares; none if
     /// it has none.
     fn figures(&self) -> Option<serde_json::Value> {
         None
-    }
-}
-
-/// What a scheme can query: the state of its members and of the devices below them. Answers are exact integers. In
-/// untimed runs every backlog is 0, so that a least-busy policy becomes round-robin.
-pub struct View<'a> {
-    pub(super) shape: &'a [NodeLinks],
-    /// The node of the scheme that asks.
-    pub(super) node: NodeId,
-    pub(super) below: &'a dyn BackendView,
-    pub(super) locks: &'a Locks,
-    pub(super) gaps: &'a Gaps,
-    pub(super) health: &'a Health,
-    pub(super) deeper: &'a dyn Deeper,
-    pub(super) fell_short: bool,
-}
-
-/// The schemes of the nodes after `node` in pre-order; those below it are among them.
-pub(super) struct After<'a, S, C> {
-    pub(super) node: NodeId,
-    pub(super) schemes: &'a [Option<S>],
-    pub(super) ports: &'a Ports<C>,
-    pub(super) coming: OutstandingWork<'a>,
-}
-
-/// Queries to the schemes below the one that asks.
-pub(super) trait Deeper {
-    /// The places of a page of such a scheme.
-    fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page));
-    /// The OOB metadata of a page of such a scheme.
-    fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare>;
-    /// Whether the port before a node will have a page; none if the port does not know.
-    fn held_before(&self, port: u16, page: Page) -> Option<bool>;
-    /// Whether the port before a node has a write cache.
-    fn has_cache(&self, port: u16) -> bool;
-    /// Plans and commands in progress at the nodes.
-    fn coming(&self) -> OutstandingWork<'_>;
-}
-
-impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
-    fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
-        if let Some(scheme) = &self.schemes[node.index() - self.node.index() - 1] {
-            scheme.places(page, tell);
-        }
-    }
-
-    fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare> {
-        let (scheme, schemes) = self.schemes[node.index() - self.node.index() - 1..].split_first()?;
-        let deeper = After { node, schemes, ports: self.ports, coming: self.coming };
-        scheme.as_ref()?.spare(page, &View { node, deeper: &deeper, ..*view })
-    }
-
-    fn held_before(&self, port: u16, page: Page) -> Option<bool> {
-        self.ports.holds(port, page)
-    }
-
-    fn has_cache(&self, port: u16) -> bool {
-        self.ports.has_cache(port)
-    }
-
-    fn coming(&self) -> OutstandingWork<'_> {
-        self.coming
-    }
-}
-
-impl View<'_> {
-    fn child(&self, member: Member) -> NodeId {
-        self.shape[self.node.index()].children[usize::from(member.0)]
-    }
-
-    /// The number of members.
-    #[must_use]
-    pub fn members(&self) -> u8 {
-        self.shape[self.node.index()].children.len() as u8
-    }
-
-    /// Whether the member responds.
-    #[must_use]
-    pub fn alive(&self, member: Member) -> bool {
-        self.shape[self.child(member).index()].alive
-    }
-
-    /// Whether the member has the current contents of the page: it responds, and it has received every write of the
-    /// page since it was replaced or responded again. True for pages that were never written.
-    #[must_use]
-    pub fn has(&self, member: Member, page: Page) -> bool {
-        self.alive(member) && !self.gaps.lacks(self.child(member), page.0)
-    }
-
-    /// Whether no member of this scheme ever failed or lacked a page.
-    #[must_use]
-    #[inline]
-    pub fn is_healthy(&self) -> bool {
-        self.health.is_healthy(self.node)
-    }
-
-    /// Whether a codeword of this scheme lacks units, when it was last examined.
-    #[must_use]
-    pub fn is_degraded(&self, codeword: u32) -> bool {
-        self.health.is_degraded(self.node, codeword)
-    }
-
-    /// The unrecoverable pages of this scheme; in [`Scheme::recover`], those known before the power cut.
-    #[must_use]
-    pub fn lost(&self) -> Option<&Bits> {
-        self.health.lost(self.node)
-    }
-
-    /// Whether the member has received the page; if not, the page is a known zero there. For a member that is a tree,
-    /// its schemes answer; if none of the page's places there responds, the answer is true.
-    #[must_use]
-    pub fn holds(&self, member: Member, page: Page) -> bool {
-        let child = self.child(member);
-        match self.shape[child.index()].leaf {
-            _ if self.before(child, page).is_some() => self.before(child, page) == Some(true),
-            Some(leaf) => self.below.holds(leaf, page),
-            None => self.tree_holds(child, page).unwrap_or(true),
-        }
-    }
-
-    /// Whether the port before a node will have the page; none if there is no port or if it does not know.
-    fn before(&self, node: NodeId, page: Page) -> Option<bool> {
-        let port = self.shape[node.index()].port?;
-        self.deeper.held_before(port, page)
-    }
-
-    /// The same for a tree; none if each place of the page does not respond or lacks the page.
-    fn tree_holds(&self, node: NodeId, page: Page) -> Option<bool> {
-        let coming = self.deeper.coming();
-        if let Some(held) = coming.holds(node, self.shape[node.index()].inner(page)) {
-            return Some(held);
-        }
-        let (mut places, mut known) = (0, None);
-        self.places(node, page, &mut |member, page| {
-            places += 1;
-            let child = self.shape[node.index()].children[usize::from(member.0)];
-            let shape = &self.shape[child.index()];
-            let writes = || coming.writes(node, member, page);
-            let held = match shape.leaf {
-                _ if !shape.alive || self.gaps.lacks(child, page.0) => None,
-                _ if self.before(child, page).is_some() => self.before(child, page),
-                Some(leaf) => Some(self.below.holds(leaf, page) || writes()),
-                None => self.tree_holds(child, page),
-            };
-            known = known.max(held);
-        });
-        if places == 0 { Some(false) } else { known }
-    }
-
-    /// The places of a page at a node below; `page` is numbered as by the node's parent.
-    fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
-        self.deeper.places(node, self.shape[node.index()].inner(page), tell);
-    }
-
-    /// Whether the member, or a part of it, has a write cache. Pages that were reported durable may then be missing
-    /// after a power loss.
-    #[must_use]
-    pub fn is_cached(&self, member: Member) -> bool {
-        self.has_cache_below(self.child(member))
-    }
-
-    fn has_cache_below(&self, node: NodeId) -> bool {
-        let shape = &self.shape[node.index()];
-        shape.port.is_some_and(|port| self.deeper.has_cache(port))
-            || shape.children.iter().any(|&child| self.has_cache_below(child))
-    }
-
-    /// The OOB metadata of a member's page on flash; none if the page is not there or cannot be read. For a member that
-    /// is a tree, that of the newest copy.
-    #[must_use]
-    pub fn spare(&self, member: Member, page: Page) -> Option<Spare> {
-        let child = self.child(member);
-        let shape = &self.shape[child.index()];
-        match shape.raw() {
-            _ if !shape.alive => None,
-            Some(leaf) => self.below.spare(leaf, page),
-            None => self.deeper.spare(child, shape.inner(page), self),
-        }
-    }
-
-    /// The sequence number of the last write to a member with physical pages; none in runs without power cuts.
-    #[must_use]
-    pub fn last_write(&self, member: Member) -> Option<u64> {
-        self.below.last_write(self.shape[self.child(member).index()].raw()?)
-    }
-
-    /// Whether a physical page of a member is erased, so that it can be programmed; true if the member does not
-    /// respond.
-    #[must_use]
-    pub fn is_erased(&self, member: Member, page: Page) -> bool {
-        let leaf = self.shape[self.child(member).index()].leaf;
-        !self.alive(member) || leaf.is_some_and(|leaf| self.below.is_erased(leaf, page))
-    }
-
-    /// How often the erase unit of a member's physical page has been erased: the most worn of its blocks.
-    #[must_use]
-    pub fn erases_at(&self, member: Member, page: Page) -> u32 {
-        let leaf = self.shape[self.child(member).index()].leaf;
-        leaf.map_or(0, |leaf| self.below.erases_at(leaf, page))
-    }
-
-    /// Whether a physical page of a member can never be programmed again.
-    #[must_use]
-    pub fn has_failed(&self, member: Member, page: Page) -> bool {
-        let leaf = self.shape[self.child(member).index()].leaf;
-        leaf.is_some_and(|leaf| self.below.has_failed(leaf, page))
-    }
-
-    /// A lower bound of the time until a read of the member's page could start, ns; of a page with several places in a
-    /// member that is a tree, that of the least busy one. 0 if the member does not respond.
-    #[must_use]
-    pub fn backlog(&self, member: Member, page: Page) -> Span {
-        self.wait(self.child(member), page).unwrap_or(Span::ZERO)
-    }
-
-    fn wait(&self, node: NodeId, page: Page) -> Option<Span> {
-        let shape = &self.shape[node.index()];
-        match shape.leaf {
-            _ if !shape.alive => None,
-            _ if self.before(node, page) == Some(true) => Some(Span::ZERO),
-            Some(leaf) => Some(self.below.backlog(leaf, page)),
-            None => {
-                let mut least: Option<Span> = None;
-                self.places(node, page, &mut |member, page| {
-                    let waits = self.wait(shape.children[usize::from(member.0)], page);
-                    least = least.into_iter().chain(waits).min();
-                });
-                least
-            }
-        }
-    }
-
-    /// The number of block erases of the member; for a member of several parts, the least of them.
-    #[must_use]
-    pub fn wear(&self, member: Member) -> u64 {
-        self.least(self.child(member), &|leaf| self.below.wear(leaf)).unwrap_or(0)
-    }
-
-    /// The mean erase count of the member's blocks; 0 for a member that does not respond.
-    #[must_use]
-    pub fn mean_erases(&self, member: Member) -> u32 {
-        let (erases, blocks) = self.erases_below(self.child(member));
-        erases.checked_div(blocks).unwrap_or(0).min(u64::from(u32::MAX)) as u32
-    }
-
-    /// The erases of all devices below a node, and their number of blocks.
-    fn erases_below(&self, node: NodeId) -> (u64, u64) {
-        let shape = &self.shape[node.index()];
-        match shape.leaf {
-            _ if !shape.alive => (0, 0),
-            Some(leaf) => (self.below.wear(leaf), self.below.erase_blocks(leaf)),
-            None => {
-                let parts = shape.children.iter().map(|&child| self.erases_below(child));
-                parts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
-            }
-        }
-    }
-
-    /// The number of pages that the member can write before it must collect garbage; for a member of several parts, the
-    /// least of them.
-    #[must_use]
-    pub fn room(&self, member: Member) -> u64 {
-        self.least(self.child(member), &|leaf| self.below.room(leaf)).unwrap_or(0)
-    }
-
-    /// In [`Scheme::settled`]: whether the plan was background work that could not read all pages that it needed, or
-    /// whose write a member refused. The scheme must not try it again until a member changes.
-    #[must_use]
-    pub fn fell_short(&self) -> bool {
-        self.fell_short
-    }
-
-    /// Whether a plan holds the stripe `key` of this scheme.
-    #[must_use]
-    pub fn held(&self, key: Key) -> bool {
-        self.locks.is_held(self.node, key)
-    }
-
-    fn least<T: Ord>(&self, node: NodeId, ask: &dyn Fn(LeafId) -> T) -> Option<T> {
-        let shape = &self.shape[node.index()];
-        match shape.leaf {
-            _ if !shape.alive => None,
-            Some(leaf) => Some(ask(leaf)),
-            None => shape.children.iter().filter_map(|&child| self.least(child, ask)).min(),
-        }
     }
 }

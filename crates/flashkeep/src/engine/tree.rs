@@ -33,7 +33,7 @@ pub struct NodeLinks {
     /// The backend of the node, if it is a leaf.
     pub leaf: Option<LeafId>,
     /// The backend below it with the same page numbers, if all schemes between are transparent
-    /// ([`Scheme::is_transparent`](super::Scheme::is_transparent)).
+    /// ([`Capabilities::transparent`](super::Capabilities::transparent)).
     pub through: Option<LeafId>,
     /// Its parent, and its member number there; none for the root.
     pub parent: Option<(NodeId, Member)>,

@@ -15,7 +15,8 @@
 
 use crate::blocks::Policies;
 use crate::engine::{
-    Change, Command, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Scheme, Step, Verb, View, Why,
+    AddressMap, Capabilities, Change, Command, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Scheme,
+    Step, Verb, View, Why,
 };
 use crate::options::{OptionsPart, Selector, SelectorValue};
 
@@ -207,7 +208,7 @@ impl Scheme for Mapping {
         }
     }
 
-    fn grain(&self) -> u32 {
+    fn grain(&self, _: Verb) -> u32 {
         match self {
             Mapping::Dftl(map) => map.grain,
             Mapping::Block(map) => map.base.block_pages,
@@ -215,24 +216,13 @@ impl Scheme for Mapping {
         }
     }
 
-    fn is_map(&self) -> bool {
-        true
+    fn capabilities(&self) -> Capabilities {
+        let cached = matches!(self, Mapping::Dftl(_));
+        Capabilities { transparent: cached, map: true, remaps: cached, ..Capabilities::default() }
     }
 
-    fn remaps(&self) -> bool {
-        matches!(self, Mapping::Dftl(_))
-    }
-
-    fn losses(&mut self) -> Vec<Change> {
-        match self {
-            Mapping::Dftl(map) => map.losses(),
-            Mapping::Block(map) => map.base.damage.losses(),
-            Mapping::Hybrid(map) => map.base.damage.losses(),
-        }
-    }
-
-    fn is_transparent(&self) -> bool {
-        matches!(self, Mapping::Dftl(_))
+    fn map(&mut self) -> Option<&mut dyn AddressMap> {
+        Some(self)
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
@@ -307,20 +297,30 @@ impl Scheme for Mapping {
         }
     }
 
+    fn pressed(&self) -> bool {
+        match self {
+            Mapping::Dftl(map) => map.pressed(),
+            Mapping::Block(map) => map.base.is_urgent(),
+            Mapping::Hybrid(map) => map.base.is_urgent(),
+        }
+    }
+}
+
+impl AddressMap for Mapping {
+    fn losses(&mut self) -> Vec<Change> {
+        match self {
+            Mapping::Dftl(map) => map.losses(),
+            Mapping::Block(map) => map.base.damage.losses(),
+            Mapping::Hybrid(map) => map.base.damage.losses(),
+        }
+    }
+
     fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
         let one = Command::new(Verb::Trim, page, 1);
         match self {
             Mapping::Dftl(_) => tell(LEAF, page),
             Mapping::Block(map) => map.forget(&one, view),
             Mapping::Hybrid(map) => map.forget(&one, view),
-        }
-    }
-
-    fn pressed(&self) -> bool {
-        match self {
-            Mapping::Dftl(map) => map.pressed(),
-            Mapping::Block(map) => map.base.is_urgent(),
-            Mapping::Hybrid(map) => map.base.is_urgent(),
         }
     }
 }

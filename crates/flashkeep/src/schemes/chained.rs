@@ -26,7 +26,9 @@ use super::{
     Striping,
 };
 use super::{Terms, TriedWith, WrongOption, members, members::MemberNeeds};
-use crate::engine::{Cause, Command, Member, Page, Plan, PlanVerdict, Protection, Scheme, Step, Verb, View};
+use crate::engine::{
+    Capabilities, Cause, Command, Member, Page, Plan, PlanVerdict, Protection, Scheme, Step, Verb, View,
+};
 use crate::figures;
 use crate::figures::{Reported, unit};
 use schemars::JsonSchema;
@@ -268,19 +270,19 @@ impl Scheme for Chained {
         self.layout.pages()
     }
 
-    /// The pages of a chunk are consecutive.
-    fn grain(&self) -> u32 {
-        self.layout.unit as u32
-    }
-
-    /// Each read affects which copy of the next page is less busy.
-    fn read_grain(&self) -> u32 {
-        if self.read == ChainRead::LeastBusy { 1 } else { self.grain() }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { stateless: true, ..Capabilities::default() }
     }
 
     /// The engine tracks which copies exist, and makes those that a failure took.
-    fn protection(&self) -> Protection {
+    fn protection(&self) -> Protection<'_> {
         Protection::Copies
+    }
+
+    /// The pages of a chunk are consecutive. Each read affects which copy of the next page is less busy.
+    fn grain(&self, verb: Verb) -> u32 {
+        let one_by_one = verb == Verb::Read && self.read == ChainRead::LeastBusy;
+        if one_by_one { 1 } else { self.layout.unit as u32 }
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
@@ -314,10 +316,6 @@ impl Scheme for Chained {
             at += count;
         }
         PlanVerdict::Go
-    }
-
-    fn is_carefree(&self) -> bool {
-        true
     }
 
     fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {

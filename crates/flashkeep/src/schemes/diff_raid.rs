@@ -35,8 +35,8 @@ use super::{
     members,
 };
 use crate::engine::{
-    Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection, RepairOutcome, Rhythm, Scheme,
-    Step, StripeUnit, View, Why,
+    Capabilities, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection, RepairOutcome,
+    Scheme, Step, Verb, View, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -126,28 +126,16 @@ impl Scheme for DiffRaid {
         self.parity.prefetch(page, ask);
     }
 
-    fn protection(&self) -> Protection {
+    fn grain(&self, verb: Verb) -> u32 {
+        self.parity.grain(verb)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.parity.capabilities()
+    }
+
+    fn protection(&self) -> Protection<'_> {
         self.parity.protection()
-    }
-
-    fn units(&self, stripe: u32, tell: impl FnMut(StripeUnit)) {
-        self.parity.units(stripe, tell);
-    }
-
-    fn codeword_of(&self, member: Member, page: Page) -> Option<u32> {
-        self.parity.codeword_of(member, page)
-    }
-
-    fn restores(&mut self, stripe: u32) {
-        self.parity.restores(stripe);
-    }
-
-    fn grain(&self) -> u32 {
-        self.parity.grain()
-    }
-
-    fn rhythm(&self) -> Rhythm {
-        self.parity.rhythm()
     }
 
     fn lock(&self, command: &Command) -> Lock {
@@ -189,8 +177,8 @@ impl Scheme for DiffRaid {
         self.share_out(view);
     }
 
-    fn rebuilding(&self) -> bool {
-        !self.reshuffle.is_empty() || self.parity.may_go_on()
+    fn rebuilding(&self, restoring: bool) -> bool {
+        !self.reshuffle.is_empty() || self.parity.may_go_on(restoring)
     }
 
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {

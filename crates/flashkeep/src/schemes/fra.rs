@@ -30,8 +30,8 @@ use super::{
     Idle, Inside, Members, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums, members,
 };
 use crate::engine::{
-    Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Role,
-    Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    Capabilities, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict,
+    Protection, RepairOutcome, Rhythm, Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use crate::kernel::{Span, Todo};
 
@@ -130,6 +130,15 @@ impl Scheme for Fra {
         self.versions.stripes.capacity()
     }
 
+    fn capabilities(&self) -> Capabilities {
+        let rhythm = Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() };
+        Capabilities { rewrites: true, rhythm, ..Capabilities::default() }
+    }
+
+    fn protection(&self) -> Protection<'_> {
+        Protection::Own(self)
+    }
+
     fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
         self.versions.stripes.whereabouts(page, tell);
     }
@@ -139,12 +148,8 @@ impl Scheme for Fra {
         self.versions.stripes.prefetch(page, ask);
     }
 
-    fn grain(&self) -> u32 {
+    fn grain(&self, _: Verb) -> u32 {
         u32::from(self.versions.stripes.data())
-    }
-
-    fn rhythm(&self) -> Rhythm {
-        Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() }
     }
 
     /// A write submits all it does at once, so it only goes behind a plan that writes the parity.
@@ -197,10 +202,6 @@ impl Scheme for Fra {
         true
     }
 
-    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        self.versions.stripe_of(member, page).map(|stripe| Key(u64::from(stripe)))
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         match self.versions.stripe_of(wanted.member, wanted.command.start) {
@@ -213,19 +214,6 @@ impl Scheme for Fra {
         self.versions.stripes.owner(member, page)
     }
 
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.versions.exposed
-    }
-
-    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        self.versions.is_exposed(page, hazard)
-    }
-
-    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        self.versions.covers(|_| None, visit);
-    }
-
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let Some((stripe, settling)) = self.versions.stripes.settle(key, view) else { return };
@@ -236,11 +224,7 @@ impl Scheme for Fra {
         self.versions.settle(stripe, &settling, None, view);
     }
 
-    fn is_whole(&self) -> bool {
-        self.versions.is_whole()
-    }
-
-    fn rebuilding(&self) -> bool {
+    fn rebuilding(&self, _: bool) -> bool {
         !self.versions.conditions.todo.is_empty()
     }
 
@@ -258,9 +242,6 @@ impl Scheme for Fra {
         self.versions.stripes.spare_of(page, view)
     }
 
-    /// The stripe determines the contents of the page, which is rewritten.
-    fn disown(&mut self, _: Page, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
-
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.missing = (0..self.members).any(|member| !view.alive(Member(member)));
         let stripes = match change.page().map(|page| self.versions.stripe_of(member, page)) {
@@ -269,5 +250,28 @@ impl Scheme for Fra {
             None => 0..self.versions.stripes.count(),
         };
         self.versions.look(stripes, change, |_| None, view);
+    }
+}
+
+impl OwnHealth for Fra {
+    fn is_whole(&self) -> bool {
+        self.versions.is_whole()
+    }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.versions.exposed
+    }
+
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        self.versions.is_exposed(page, hazard)
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
+        self.versions.covers(|_| None, visit);
+    }
+
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        self.versions.stripe_of(member, page).map(|stripe| Key(u64::from(stripe)))
     }
 }

@@ -31,8 +31,8 @@ use super::hybrid::{self, HybridMembers, extend};
 use super::ring::{Ring, of_page};
 use super::{DiskLog, MemberFacts, OptionsPart, RedundancySpec, SchemeEntry, SchemeOptions, TriedWith};
 use crate::engine::{
-    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, Rhythm, Scheme, Step,
-    Verb, View, Why,
+    Capabilities, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
+    PlanVerdict, Protection, Rhythm, Scheme, Step, Verb, View, Why,
 };
 use crate::kernel::Span;
 use schemars::JsonSchema;
@@ -255,8 +255,17 @@ impl Scheme for Griffin {
         self.pages
     }
 
-    fn grain(&self) -> u32 {
+    fn grain(&self, _: Verb) -> u32 {
         PIECE.min(self.log.size())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let rhythm = Rhythm { wake_after: Some(self.after), from_first: true, ..Rhythm::default() };
+        Capabilities { rhythm, ..Capabilities::default() }
+    }
+
+    fn protection(&self) -> Protection<'_> {
+        Protection::Own(self)
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
@@ -264,10 +273,6 @@ impl Scheme for Griffin {
             Some(slot) => tell(DISK, Page(slot)),
             None => tell(DRIVE, page),
         }
-    }
-
-    fn rhythm(&self) -> Rhythm {
-        Rhythm { wake_after: Some(self.after), from_first: true, ..Rhythm::default() }
     }
 
     fn lock(&self, command: &Command) -> Lock {
@@ -333,7 +338,9 @@ impl Scheme for Griffin {
             self.left = 0;
         }
     }
+}
 
+impl OwnHealth for Griffin {
     fn is_whole(&self) -> bool {
         !self.damaged
     }

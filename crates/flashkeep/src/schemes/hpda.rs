@@ -42,8 +42,8 @@ use super::{
     Sums, TriedWith,
 };
 use crate::engine::{
-    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm,
-    Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    Capabilities, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
+    PlanVerdict, Protection, RepairOutcome, Rhythm, Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use crate::kernel::{Bits, Span, Todo};
 
@@ -243,8 +243,17 @@ impl Scheme for Hpda {
         self.stripes.capacity()
     }
 
-    fn grain(&self) -> u32 {
+    fn grain(&self, _: Verb) -> u32 {
         u32::from(self.stripes.data())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let rhythm = Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() };
+        Capabilities { rhythm, ..Capabilities::default() }
+    }
+
+    fn protection(&self) -> Protection<'_> {
+        Protection::Own(self)
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
@@ -252,10 +261,6 @@ impl Scheme for Hpda {
             Some(slot) => self.at(slot).into_iter().for_each(|(member, page)| tell(member, page)),
             None => self.stripes.whereabouts(page, tell),
         }
-    }
-
-    fn rhythm(&self) -> Rhythm {
-        Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() }
     }
 
     /// Who reads from the log keeps its stripe's slots from being used again. Who appends to it only goes behind those
@@ -303,13 +308,6 @@ impl Scheme for Hpda {
         }
     }
 
-    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        match self.slot(member, page) {
-            Some(slot) => self.log.written(slot).map(|page| self.key(page)),
-            None => Some(Key(u64::from(page.0))),
-        }
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let (member, page) = (wanted.member, wanted.command.start);
@@ -348,34 +346,8 @@ impl Scheme for Hpda {
         });
     }
 
-    fn rebuilding(&self) -> bool {
+    fn rebuilding(&self, _: bool) -> bool {
         !self.conditions.todo.is_empty() || !self.copies.is_empty()
-    }
-
-    fn is_whole(&self) -> bool {
-        self.conditions.degraded.count() + self.single.count() + self.lost.count() == 0
-    }
-
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.exposed
-    }
-
-    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        let on_drives =
-            || self.stripes.written.has(page.0) && self.conditions.degraded.has(self.stripe(page.0));
-        let in_log = || self.single.has(page.0) || self.lost.has(page.0);
-        hazard == Hazard::Unit && if self.log.of(page.0).is_some() { in_log() } else { on_drives() }
-    }
-
-    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        for stripe in (0..self.stripes.count()).filter(|&stripe| !self.conditions.degraded.has(stripe)) {
-            self.stripes.cover(&self.stripes.codeword(stripe), visit);
-        }
-        let both = |page: u32| !self.single.has(page) && !self.lost.has(page);
-        for (slot, _) in self.log.live(u32::MAX).filter(|&(_, page)| both(page)) {
-            visit(&self.at(slot).map(|(member, page)| StripeUnit { member, page, role: Role::Plain }));
-        }
     }
 
     /// The list of log entries survives a power loss. Pages that had not come to the log are where they were before.
@@ -419,6 +391,41 @@ impl Scheme for Hpda {
         let helps = !matches!(change, Change::Refused(_));
         for stripe in stripes {
             self.recount(stripe, |this| this.examine(stripe, view, Again { stripe: helps, copies: helps }));
+        }
+    }
+}
+
+impl OwnHealth for Hpda {
+    fn is_whole(&self) -> bool {
+        self.conditions.degraded.count() + self.single.count() + self.lost.count() == 0
+    }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.exposed
+    }
+
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        let on_drives =
+            || self.stripes.written.has(page.0) && self.conditions.degraded.has(self.stripe(page.0));
+        let in_log = || self.single.has(page.0) || self.lost.has(page.0);
+        hazard == Hazard::Unit && if self.log.of(page.0).is_some() { in_log() } else { on_drives() }
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
+        for stripe in (0..self.stripes.count()).filter(|&stripe| !self.conditions.degraded.has(stripe)) {
+            self.stripes.cover(&self.stripes.codeword(stripe), visit);
+        }
+        let both = |page: u32| !self.single.has(page) && !self.lost.has(page);
+        for (slot, _) in self.log.live(u32::MAX).filter(|&(_, page)| both(page)) {
+            visit(&self.at(slot).map(|(member, page)| StripeUnit { member, page, role: Role::Plain }));
+        }
+    }
+
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        match self.slot(member, page) {
+            Some(slot) => self.log.written(slot).map(|page| self.key(page)),
+            None => Some(Key(u64::from(page.0))),
         }
     }
 }

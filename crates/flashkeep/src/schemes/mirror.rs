@@ -31,7 +31,8 @@
 
 use super::{Inside, OptionsPart, Rebuilds, Recovers, SchemeEntry, SchemeOptions, TriedWith, members};
 use crate::engine::{
-    Cause, Change, Command, Member, Page, Plan, PlanVerdict, Protection, Scheme, Step, Tell, Verb, View,
+    Capabilities, Cause, Change, Command, Member, Page, Plan, PlanVerdict, Protection, Scheme, Step, Tell,
+    Verb, View,
 };
 use crate::kernel::Bits;
 use schemars::JsonSchema;
@@ -201,13 +202,17 @@ impl Scheme for Mirror {
         self.pages
     }
 
-    /// Which copy is less busy is asked page by page, each page read being part of the answer for the next.
-    fn read_grain(&self) -> u32 {
-        if self.policy == ReadPolicy::LeastBusy { 1 } else { u32::MAX }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { passes_parts: true, stateless: true, ..Capabilities::default() }
     }
 
-    fn protection(&self) -> Protection {
+    fn protection(&self) -> Protection<'_> {
         Protection::Copies
+    }
+
+    /// Which copy is less busy is asked page by page, each page read being part of the answer for the next.
+    fn grain(&self, verb: Verb) -> u32 {
+        if verb == Verb::Read && self.policy == ReadPolicy::LeastBusy { 1 } else { u32::MAX }
     }
 
     #[inline]
@@ -234,14 +239,6 @@ impl Scheme for Mirror {
             (command.start.0..command.end()).for_each(|page| _ = doubt.doubtful.set(page, false));
         }
         PlanVerdict::Go
-    }
-
-    fn passes_parts(&self) -> bool {
-        true
-    }
-
-    fn is_carefree(&self) -> bool {
-        true
     }
 
     fn owner(&self, _: Member, page: Page) -> Option<Page> {

@@ -3,8 +3,8 @@
 //! The enum, the dispatch, the names in messages, the checks and the manual pages are all derived from the table.
 
 use crate::engine::{
-    Change, Command, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, Protection, RepairOutcome, Rhythm,
-    Scheme, Spare, Step, StripeUnit, View, Why,
+    AddressMap, Capabilities, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
+    RepairOutcome, Scheme, Spare, Step, Verb, View, Why,
 };
 
 use crate::blocks::Policies;
@@ -181,15 +181,7 @@ macro_rules! schemes {
         impl Scheme for Any {
             fn capacity(&self) -> u64 { match self { $(Any::$variant(s) => s.capacity(),)* Any::Mapped(s) => s.capacity() } }
             #[inline(always)]
-            fn grain(&self) -> u32 { match self { $(Any::$variant(s) => s.grain(),)* Any::Mapped(s) => s.grain() } }
-            fn is_transparent(&self) -> bool {
-                match self { $(Any::$variant(s) => s.is_transparent(),)* Any::Mapped(s) => s.is_transparent() }
-            }
-            fn is_map(&self) -> bool { match self { $(Any::$variant(s) => s.is_map(),)* Any::Mapped(s) => s.is_map() } }
-            fn remaps(&self) -> bool { match self { $(Any::$variant(s) => s.remaps(),)* Any::Mapped(s) => s.remaps() } }
-            fn losses(&mut self) -> Vec<Change> { match self { $(Any::$variant(s) => s.losses(),)* Any::Mapped(s) => s.losses() } }
-            #[inline(always)]
-            fn read_grain(&self) -> u32 { match self { $(Any::$variant(s) => s.read_grain(),)* Any::Mapped(s) => s.read_grain() } }
+            fn grain(&self, verb: Verb) -> u32 { match self { $(Any::$variant(s) => s.grain(verb),)* Any::Mapped(s) => s.grain(verb) } }
             fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
                 match self { $(Any::$variant(s) => s.places(page, tell),)* Any::Mapped(s) => s.places(page, tell) }
             }
@@ -197,20 +189,9 @@ macro_rules! schemes {
             fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
                 match self { $(Any::$variant(s) => s.prefetch(page, ask),)* Any::Mapped(s) => s.prefetch(page, ask) }
             }
-            fn protection(&self) -> Protection { match self { $(Any::$variant(s) => s.protection(),)* Any::Mapped(s) => s.protection() } }
-            fn units(&self, codeword: u32, tell: impl FnMut(StripeUnit)) {
-                match self { $(Any::$variant(s) => s.units(codeword, tell),)* Any::Mapped(s) => s.units(codeword, tell) }
-            }
-            fn codeword_of(&self, member: Member, page: Page) -> Option<u32> {
-                match self { $(Any::$variant(s) => s.codeword_of(member, page),)* Any::Mapped(s) => s.codeword_of(member, page) }
-            }
-            fn restores(&mut self, codeword: u32) {
-                match self { $(Any::$variant(s) => s.restores(codeword),)* Any::Mapped(s) => s.restores(codeword) }
-            }
             fn examined(&mut self, codeword: u32, view: &View<'_>) {
                 match self { $(Any::$variant(s) => s.examined(codeword, view),)* Any::Mapped(s) => s.examined(codeword, view) }
             }
-            fn rhythm(&self) -> Rhythm { match self { $(Any::$variant(s) => s.rhythm(),)* Any::Mapped(s) => s.rhythm() } }
             #[inline(always)]
             fn lock(&self, c: &Command) -> Lock { match self { $(Any::$variant(s) => s.lock(c),)* Any::Mapped(s) => s.lock(c) } }
             #[inline(always)]
@@ -220,32 +201,29 @@ macro_rules! schemes {
             fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
                 match self { $(Any::$variant(s) => s.background(why, view, plan),)* Any::Mapped(s) => s.background(why, view, plan) }
             }
-            fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-                match self { $(Any::$variant(s) => s.repair_key(member, page),)* Any::Mapped(s) => s.repair_key(member, page) }
-            }
             fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
                 match self { $(Any::$variant(s) => s.repair(failed, view, plan),)* Any::Mapped(s) => s.repair(failed, view, plan) }
             }
             fn owner(&self, member: Member, page: Page) -> Option<Page> {
                 match self { $(Any::$variant(s) => s.owner(member, page),)* Any::Mapped(s) => s.owner(member, page) }
             }
-            fn is_whole(&self) -> bool { match self { $(Any::$variant(s) => s.is_whole(),)* Any::Mapped(s) => s.is_whole() } }
-            fn passes_parts(&self) -> bool { match self { $(Any::$variant(s) => s.passes_parts(),)* Any::Mapped(s) => s.passes_parts() } }
-            fn is_carefree(&self) -> bool { match self { $(Any::$variant(s) => s.is_carefree(),)* Any::Mapped(s) => s.is_carefree() } }
-            #[inline(always)]
-            fn exposed(&self) -> u64 { match self { $(Any::$variant(s) => s.exposed(),)* Any::Mapped(s) => s.exposed() } }
-            fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-                match self { $(Any::$variant(s) => s.is_exposed(page, hazard),)* Any::Mapped(s) => s.is_exposed(page, hazard) }
-            }
             fn figures(&self) -> Option<serde_json::Value> {
                 match self { $(Any::$variant(s) => s.figures(),)* Any::Mapped(s) => s.figures() }
             }
-            fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-                match self { $(Any::$variant(s) => s.covers(visit),)* Any::Mapped(s) => s.covers(visit) }
-            }
             #[inline]
             fn pressed(&self) -> bool { match self { $(Any::$variant(s) => s.pressed(),)* Any::Mapped(s) => s.pressed() } }
-            fn rebuilding(&self) -> bool { match self { $(Any::$variant(s) => s.rebuilding(),)* Any::Mapped(s) => s.rebuilding() } }
+            fn rebuilding(&self, restoring: bool) -> bool {
+                match self { $(Any::$variant(s) => s.rebuilding(restoring),)* Any::Mapped(s) => s.rebuilding(restoring) }
+            }
+            fn capabilities(&self) -> Capabilities {
+                match self { $(Any::$variant(s) => s.capabilities(),)* Any::Mapped(s) => s.capabilities() }
+            }
+            fn protection(&self) -> Protection<'_> {
+                match self { $(Any::$variant(s) => s.protection(),)* Any::Mapped(s) => s.protection() }
+            }
+            fn map(&mut self) -> Option<&mut dyn AddressMap> {
+                match self { $(Any::$variant(s) => s.map(),)* Any::Mapped(s) => s.map() }
+            }
             #[inline(always)]
             fn settled(&mut self, key: Key, view: &View<'_>) {
                 match self { $(Any::$variant(s) => s.settled(key, view),)* Any::Mapped(s) => s.settled(key, view) }
@@ -255,9 +233,6 @@ macro_rules! schemes {
             }
             fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
                 match self { $(Any::$variant(s) => s.spare(page, view),)* Any::Mapped(s) => s.spare(page, view) }
-            }
-            fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
-                match self { $(Any::$variant(s) => s.disown(page, view, tell),)* Any::Mapped(s) => s.disown(page, view, tell) }
             }
             fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
                 match self { $(Any::$variant(s) => s.member(member, change, view),)* Any::Mapped(s) => s.member(member, change, view) }

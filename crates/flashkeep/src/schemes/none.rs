@@ -17,7 +17,7 @@
 //! reliability through efficient RAID support".
 
 use super::{OptionsPart, Recovers, SchemeEntry, SchemeOptions, Striping, members};
-use crate::engine::{Change, Command, Hazard, Member, Page, Plan, PlanVerdict, Scheme, Step, View};
+use crate::engine::{Capabilities, Command, Member, Page, Plan, PlanVerdict, Scheme, Step, View};
 
 pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "none",
@@ -42,8 +42,6 @@ pub struct Plain {
     members: u32,
     /// Pages per chunk of an array; all pages of a member if members are concatenated.
     unit: u32,
-    /// Whether a part has failed and its contents are lost.
-    damaged: bool,
 }
 
 impl Plain {
@@ -52,7 +50,7 @@ impl Plain {
     pub fn new(options: &SchemeOptions<'_>) -> Self {
         let (pages, members) = (options.member_pages, u32::from(options.members));
         let unit = if options.unit_pages == 0 { pages as u32 } else { options.unit_pages };
-        Plain { pages, members, unit, damaged: false }
+        Plain { pages, members, unit }
     }
 
     #[inline]
@@ -72,6 +70,10 @@ pub(super) fn build(options: &SchemeOptions<'_>) -> Plain {
 impl Scheme for Plain {
     fn capacity(&self) -> u64 {
         self.pages * u64::from(self.members)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { passes_parts: true, stateless: true, ..Capabilities::default() }
     }
 
     #[inline]
@@ -97,34 +99,11 @@ impl Scheme for Plain {
         PlanVerdict::Go
     }
 
-    /// There is nothing to compare with.
-    fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
-
-    fn member(&mut self, _: Member, change: Change, _: &View<'_>) {
-        self.damaged |= !matches!(change, Change::Unreadable(_));
-    }
-
-    fn is_whole(&self) -> bool {
-        !self.damaged
-    }
-
-    fn passes_parts(&self) -> bool {
-        true
-    }
-
-    fn is_carefree(&self) -> bool {
-        true
-    }
-
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
         if self.members == 1 {
             return Some(page);
         }
         let unit = page.0 / self.unit * self.members + u32::from(member.0);
         Some(Page(unit * self.unit + page.0 % self.unit))
-    }
-
-    fn is_exposed(&self, _: Page, _: Hazard) -> bool {
-        true
     }
 }

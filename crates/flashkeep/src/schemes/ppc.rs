@@ -37,8 +37,8 @@ use super::{
     members,
 };
 use crate::engine::{
-    Cause, Change, Command, FixedMap, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict,
-    RepairOutcome, Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    Capabilities, Cause, Change, Command, FixedMap, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
+    PlanVerdict, Protection, RepairOutcome, Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -230,6 +230,14 @@ impl Scheme for Ppc {
         self.versions.stripes.capacity()
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { rewrites: true, ..Capabilities::default() }
+    }
+
+    fn protection(&self) -> Protection<'_> {
+        Protection::Own(self)
+    }
+
     fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
         self.versions.stripes.whereabouts(page, tell);
     }
@@ -239,7 +247,7 @@ impl Scheme for Ppc {
         self.versions.stripes.prefetch(page, ask);
     }
 
-    fn grain(&self) -> u32 {
+    fn grain(&self, _: Verb) -> u32 {
         u32::from(self.versions.stripes.data())
     }
 
@@ -272,10 +280,6 @@ impl Scheme for Ppc {
         true
     }
 
-    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        self.stripe_of(member, page).map(|stripe| Key(u64::from(stripe)))
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         match self.stripe_of(wanted.member, wanted.command.start) {
@@ -288,19 +292,6 @@ impl Scheme for Ppc {
         if member == self.memory() { None } else { self.versions.stripes.owner(member, page) }
     }
 
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.versions.exposed
-    }
-
-    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        self.versions.is_exposed(page, hazard)
-    }
-
-    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        self.versions.covers(|stripe| self.partial(stripe), visit);
-    }
-
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let Some((stripe, settling)) = self.versions.stripes.settle(key, view) else { return };
@@ -311,11 +302,7 @@ impl Scheme for Ppc {
         }
     }
 
-    fn is_whole(&self) -> bool {
-        self.versions.is_whole()
-    }
-
-    fn rebuilding(&self) -> bool {
+    fn rebuilding(&self, _: bool) -> bool {
         !self.versions.conditions.todo.is_empty()
     }
 
@@ -339,9 +326,6 @@ impl Scheme for Ppc {
         self.versions.stripes.spare_of(page, view)
     }
 
-    /// The stripe determines the contents of the page, which is rewritten.
-    fn disown(&mut self, _: Page, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
-
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         let stripes = match change.page().map(|page| self.stripe_of(member, page)) {
             Some(Some(stripe)) => stripe..stripe + 1,
@@ -351,6 +335,29 @@ impl Scheme for Ppc {
         let (entries, memory) = (&self.entries, self.memory());
         let partial = |stripe| entries.of(stripe).map(|slot| (memory, Page(slot)));
         self.versions.look(stripes, change, partial, view);
+    }
+}
+
+impl OwnHealth for Ppc {
+    fn is_whole(&self) -> bool {
+        self.versions.is_whole()
+    }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.versions.exposed
+    }
+
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        self.versions.is_exposed(page, hazard)
+    }
+
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
+        self.versions.covers(|stripe| self.partial(stripe), visit);
+    }
+
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        self.stripe_of(member, page).map(|stripe| Key(u64::from(stripe)))
     }
 }
 

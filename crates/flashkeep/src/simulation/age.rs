@@ -4,7 +4,7 @@ use super::age_blocks::AgedBlocks;
 use super::{Device, PREPARED, Simulation, Stop};
 use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
-use crate::engine::{Contents, LeafId, NodeId, Page, Scheme};
+use crate::engine::{Contents, LeafId, NodeId, Page, Scheme, Verb};
 use crate::error::{DriveError, Error};
 use crate::job::Progress;
 use crate::kernel::{Bits, SimTime};
@@ -66,7 +66,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let scans = valid && start.scan && start.existing == Existing::Reads;
         let read = if scans { self.pages_read(tell)? } else { Bits::default() };
         self.device.body.set_untimed(true);
-        let grain = self.device.engine.scheme(NodeId::ROOT).map_or(1, Scheme::grain);
+        let grain = self.device.engine.scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
         let unit = if self.resolved.scheme().data_members.is_none() {
             self.row_of_copies()
         } else if grain == u32::MAX {

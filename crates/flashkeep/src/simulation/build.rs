@@ -5,7 +5,7 @@ use crate::device::port::{Evict, PartialPages, PortOptions, ps_per_sector};
 use crate::devices::{AnyDevice, DeviceSet};
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, LeafKind, Nvram};
-use crate::engine::{ChunkOrder, Contents, Controller, LeafId, Scheme, Tree, TreeLevel};
+use crate::engine::{ChunkOrder, Contents, Controller, LeafId, Scheme, Tree, TreeLevel, Verb};
 use crate::flash::{Domain, Geometry, PlaneId};
 use crate::kernel::Span;
 use crate::mapping::{self, BackendKind};
@@ -259,7 +259,7 @@ fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptio
 
 /// How a port over such a scheme handles parts of pages: only an array can pass them on to its members.
 pub(super) fn parts_over(scheme: Option<&Any>, is_array: bool) -> PartialPages {
-    let passes = is_array && scheme.is_some_and(Any::passes_parts);
+    let passes = is_array && scheme.is_some_and(|scheme| scheme.capabilities().passes_parts);
     if passes { PartialPages::PassOn } else { PartialPages::Merge }
 }
 
@@ -276,7 +276,7 @@ fn memory(drive: &Resolved) -> Span {
 
 /// The pages of a stripe, if the drive's write cache evicts stripes.
 pub(super) fn evicted_together(drive: &Resolved, scheme: &Any) -> Option<u32> {
-    let grain = scheme.grain();
+    let grain = scheme.grain(Verb::Write);
     (drive.evicts() == Evict::Stripe && grain < u32::MAX).then_some(grain)
 }
 

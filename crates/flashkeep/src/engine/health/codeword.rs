@@ -3,7 +3,8 @@
 use super::Condition;
 use crate::engine::command::{Cause, Page};
 use crate::engine::plan::{Member, Plan, RepairOutcome, Role, Step};
-use crate::engine::scheme::{StripeUnit, View};
+use crate::engine::scheme::StripeUnit;
+use crate::engine::view::View;
 
 /// Pages that protect each other: the data pages that are not known zeros, and their parities; or the copies of a page.
 #[derive(Clone, Debug, Default)]

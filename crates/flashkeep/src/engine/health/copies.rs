@@ -4,7 +4,8 @@ use super::{Codeword, Condition};
 use crate::engine::command::{Cause, Command, Page, Verb};
 use crate::engine::leaves::Spare;
 use crate::engine::plan::{Member, Plan, RepairOutcome, Step};
-use crate::engine::scheme::{StripeUnit, View};
+use crate::engine::scheme::StripeUnit;
+use crate::engine::view::View;
 
 fn has(unit: &&StripeUnit, view: &View<'_>) -> bool {
     view.has(unit.member, unit.page)

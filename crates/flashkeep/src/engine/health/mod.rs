@@ -1,9 +1,9 @@
 //! The health of nodes: degraded codewords, lost and exposed pages, and the rebuild queue.
 //!
-//! A scheme declares which pages protect each other ([`Protection`], [`Scheme::units`]). What they lack follows from the
-//! missing pages of its members and from which members respond. A codeword is examined when one of its members changes,
-//! and when a plan that worked on it has ended; plans of healthy nodes do not come here. Schemes with more knowledge
-//! (logs, deferred parities) track their health themselves ([`Protection::Own`]).
+//! A scheme declares which pages protect each other ([`Scheme::protection`]). What they lack follows from the missing pages
+//! of its members and from which members respond. A codeword is examined when one of its members changes, and when a plan
+//! that worked on it has ended; plans of healthy nodes do not come here, unless their scheme defers parities. Schemes with
+//! more knowledge (logs, deferred parities) track their health themselves ([`Protection::Own`]).
 
 mod codeword;
 mod copies;
@@ -11,28 +11,78 @@ mod track;
 
 use super::command::Page;
 use super::plan::{Key, Member, Plan, RepairOutcome, Role, Step};
-use super::scheme::{Scheme, StripeUnit, View};
+use super::scheme::{Hazard, Scheme, StripeUnit};
 use super::tree::NodeId;
+use super::view::View;
 use crate::kernel::{Bits, Todo};
 pub use codeword::{Codeword, MissingUnits};
 
 /// From what the engine derives the health of a scheme's pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protection {
-    /// The scheme tracks the health of its pages itself.
-    Own,
+#[derive(Clone, Copy)]
+pub enum Protection<'a> {
+    /// Nothing protects them: once a member has lost a page, they are not whole any more.
+    None,
     /// Each page is a codeword: its copies are at [`Scheme::places`]. While copies are made, the engine splits commands at
     /// pages, and lets none overtake the copy of its page.
     Copies,
-    /// Stripes, whose numbers are those of their locks.
-    Stripes {
-        /// The number of stripes.
-        count: u32,
-        /// Data pages of a stripe: data unit `i` of stripe `s` is page `s · data + i` of the scheme.
-        data: u8,
-        /// Whether stripes may be without parity although no member ever failed.
-        defers: bool,
-    },
+    /// Stripes, which the scheme lists.
+    Stripes(&'a dyn Codewords),
+    /// The scheme tracks the health of its pages itself.
+    Own(&'a dyn OwnHealth),
+}
+
+/// Stripes whose pages protect each other. Their numbers are those of their locks.
+pub trait Codewords {
+    /// The number of stripes.
+    fn count(&self) -> u32;
+
+    /// Data pages of a stripe: data unit `i` of stripe `s` is page `s · data + i` of the scheme.
+    fn data(&self) -> u8;
+
+    /// Whether stripes may be without parity although no member ever failed.
+    fn defers(&self) -> bool {
+        false
+    }
+
+    /// Calls `tell` with the units of a stripe: the data pages that are not known zeros, and their parities, if these have
+    /// been written. Of two units that are missing, the first is reconstructed first.
+    fn units(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit));
+
+    /// The stripe that a member's page belongs to; none for unused pages.
+    fn stripe_of(&self, member: Member, page: Page) -> Option<u32>;
+}
+
+/// What only a scheme knows that keeps more of a page than its place in a codeword: old versions, a log, a backup.
+pub trait OwnHealth {
+    /// Whether all pages have full redundancy.
+    fn is_whole(&self) -> bool {
+        true
+    }
+
+    /// The number of pages that the failure of one more unit would lose now. Called after each plan that is not a read,
+    /// each plan that settles, and each change, so it must be fast.
+    fn exposed(&self) -> u64 {
+        0
+    }
+
+    /// Whether `hazard` may lose this page in its present state: the scheme's declared exposed set. Tests compare it
+    /// with the pages that are really lost.
+    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
+        let _ = (page, hazard);
+        false
+    }
+
+    /// Calls `visit` with each codeword that is complete on the media: the units of a stripe with their roles, or the
+    /// copies of a page. For checks against the state of the flash; units that were never written may be left out.
+    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
+        let _ = visit;
+    }
+
+    /// The stripe that the repair of a member's page must hold; none if it needs no lock.
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        let _ = (member, page);
+        None
+    }
 }
 
 /// What a codeword lacks.
@@ -49,18 +99,22 @@ struct Condition {
 /// The health of all nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Health {
+    /// For each node, whether a member ever failed or lacked a page.
+    troubled: Vec<bool>,
     nodes: Vec<NodeHealth>,
 }
 
 /// The health of a node, by codewords.
 #[derive(Clone, Debug, Default)]
 struct NodeHealth {
-    /// Whether a member ever failed or lacked a page.
-    troubled: bool,
     /// Whether codewords are examined: after trouble, or if the scheme defers parities.
     watched: bool,
     /// Whether its codewords are copies of a page.
     copies: bool,
+    /// Whether its scheme tracks its health itself.
+    own: bool,
+    /// Without protection: whether a member has failed or lost a page.
+    damaged: bool,
     degraded: Bits,
     /// For each codeword, the number of pages that one more failure would lose.
     at_risk: Vec<u8>,
@@ -80,13 +134,13 @@ struct NodeHealth {
 
 impl Health {
     pub(super) fn new<S: Scheme>(schemes: &[Option<S>]) -> Self {
-        Health { nodes: schemes.iter().map(NodeHealth::new).collect() }
+        Health { troubled: vec![false; schemes.len()], nodes: schemes.iter().map(NodeHealth::new).collect() }
     }
 
     /// Whether no member of the node ever failed or lacked a page.
     #[inline]
     pub(super) fn is_healthy(&self, node: NodeId) -> bool {
-        !self.nodes.get(node.index()).is_some_and(|health| health.troubled)
+        !self.troubled[node.index()]
     }
 
     /// Whether codewords of the node are examined.
@@ -106,9 +160,20 @@ impl Health {
         self.nodes.get(node.index()).is_some_and(|health| health.degraded.has(codeword))
     }
 
-    /// Whether no codeword of any node lacks a unit.
+    /// Whether no codeword of any node lacks a unit, and no page without protection was lost.
     pub(super) fn is_whole(&self) -> bool {
-        self.nodes.iter().all(|health| health.degraded.count() == 0)
+        self.nodes.iter().all(|health| health.degraded.count() == 0 && !health.damaged)
+    }
+
+    /// Whether the scheme of a node tracks its health itself.
+    #[inline]
+    pub(super) fn is_own(&self, node: NodeId) -> bool {
+        self.nodes[node.index()].own
+    }
+
+    /// Whether codewords of a node are being rebuilt.
+    pub(super) fn is_restoring(&self, node: NodeId) -> bool {
+        self.nodes[node.index()].restoring > 0
     }
 
     /// The unrecoverable pages of a node.
@@ -128,19 +193,34 @@ impl Health {
         self.nodes[node.index()].copies && self.is_rebuilding(node)
     }
 
+    /// A node has a new scheme: nothing is known of its health.
+    pub(super) fn restart<S: Scheme>(&mut self, node: NodeId, scheme: &Option<S>) {
+        self.troubled[node.index()] = false;
+        self.nodes[node.index()] = NodeHealth::new(scheme);
+    }
+
+    /// After a power cut, nothing is known of a node's codewords; what was lost without protection stays lost.
+    pub(super) fn recover<S: Scheme>(&mut self, node: NodeId, scheme: &Option<S>) {
+        let damaged = self.nodes[node.index()].damaged;
+        self.nodes[node.index()] = NodeHealth { damaged, ..NodeHealth::new(scheme) };
+        self.trouble(node);
+    }
+
     /// From now on, codewords of the node are examined.
     pub(super) fn trouble(&mut self, node: NodeId) {
+        self.troubled[node.index()] = true;
         let health = &mut self.nodes[node.index()];
-        (health.troubled, health.watched) = (true, true);
+        health.watched = !health.own;
     }
 }
 
 impl NodeHealth {
     fn new<S: Scheme>(scheme: &Option<S>) -> Self {
-        let protection = scheme.as_ref().map_or(Protection::Own, Scheme::protection);
+        let protection = scheme.as_ref().map_or(Protection::None, Scheme::protection);
         NodeHealth {
-            watched: matches!(protection, Protection::Stripes { defers: true, .. }),
-            copies: protection == Protection::Copies,
+            watched: matches!(protection, Protection::Stripes(stripes) if stripes.defers()),
+            copies: matches!(protection, Protection::Copies),
+            own: matches!(protection, Protection::Own(_)),
             ..NodeHealth::default()
         }
     }
@@ -156,10 +236,12 @@ impl NodeHealth {
     ) {
         self.word.take_from(scheme, codeword);
         let condition = match scheme.protection() {
-            Protection::Own => return,
+            Protection::None | Protection::Own(_) => return,
             Protection::Copies => copies::condition(&self.word, self.degraded.has(codeword), view),
-            Protection::Stripes { data, .. } => {
-                let has = |member, page| !self.troubled || has(member, page);
+            Protection::Stripes(stripes) => {
+                let data = stripes.data();
+                let healthy = view.is_healthy();
+                let has = |member, page| healthy || has(member, page);
                 let lost = &mut self.lost;
                 let first = codeword * u32::from(data);
                 if lost.count() > 0 {
@@ -197,7 +279,6 @@ impl NodeHealth {
             if begun {
                 plan.hold = Some(Key(u64::from(codeword)));
                 self.restoring += 1;
-                scheme.restores(codeword);
                 return true;
             }
             if self.copies && copies::is_left(&self.word, view) {
@@ -206,6 +287,15 @@ impl NodeHealth {
             }
         }
         false
+    }
+}
+
+/// The codeword that a page of a member belongs to.
+fn codeword_of<S: Scheme>(scheme: &S, member: Member, page: Page) -> Option<u32> {
+    match scheme.protection() {
+        Protection::None | Protection::Own(_) => None,
+        Protection::Copies => scheme.owner(member, page).map(|page| page.0),
+        Protection::Stripes(stripes) => stripes.stripe_of(member, page),
     }
 }
 
@@ -218,29 +308,29 @@ pub(super) fn repair<S: Scheme>(
 ) -> RepairOutcome {
     let wanted = failed[failed.len() - 1];
     let place = (wanted.member, wanted.command.start);
-    let Some(codeword) = scheme.codeword_of(place.0, place.1) else { return RepairOutcome::Lost };
+    let Some(codeword) = codeword_of(scheme, place.0, place.1) else { return RepairOutcome::Lost };
     let mut word = Codeword::default();
     word.take_from(scheme, codeword);
-    match scheme.protection() {
-        Protection::Own => RepairOutcome::Lost,
-        Protection::Copies => copies::repair(&word, failed, view, plan),
-        Protection::Stripes { .. } => {
-            let unit = word.units.iter().find(|unit| (unit.member, unit.page) == place);
-            // A page that the codeword does not cover is a known zero.
-            word.bring_back(unit.map_or(Role::Data(0), |unit| unit.role), failed, view, plan)
-        }
+    if matches!(scheme.protection(), Protection::Copies) {
+        return copies::repair(&word, failed, view, plan);
     }
+    let unit = word.units.iter().find(|unit| (unit.member, unit.page) == place);
+    // A page that the codeword does not cover is a known zero.
+    word.bring_back(unit.map_or(Role::Data(0), |unit| unit.role), failed, view, plan)
 }
 
-/// The lock that the repair of a member's page needs.
+/// The stripe that the repair of a member's page must hold; none if it needs no lock.
 pub(super) fn repair_key<S: Scheme>(scheme: &S, member: Member, page: Page) -> Option<Key> {
-    let stripes = matches!(scheme.protection(), Protection::Stripes { .. });
-    scheme.codeword_of(member, page).filter(|_| stripes).map(|stripe| Key(u64::from(stripe)))
+    match scheme.protection() {
+        Protection::None | Protection::Copies => None,
+        Protection::Stripes(stripes) => stripes.stripe_of(member, page).map(|stripe| Key(u64::from(stripe))),
+        Protection::Own(health) => health.repair_key(member, page),
+    }
 }
 
 /// After a power cut, calls `lacks` with the outdated copies.
 pub(super) fn recover_copies<S: Scheme>(scheme: &S, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-    if scheme.protection() != Protection::Copies {
+    if !matches!(scheme.protection(), Protection::Copies) {
         return;
     }
     let mut word = Codeword::default();
@@ -252,18 +342,20 @@ pub(super) fn recover_copies<S: Scheme>(scheme: &S, view: &View<'_>, lacks: &mut
 
 impl Codeword {
     fn take_from<S: Scheme>(&mut self, scheme: &S, codeword: u32) {
-        self.clear();
-        scheme.units(codeword, |unit| self.push(unit));
+        self.units.clear();
+        self.parities = 0;
+        match scheme.protection() {
+            Protection::None | Protection::Own(_) => {}
+            Protection::Copies => scheme.places(Page(codeword), |member, page| {
+                self.push(StripeUnit { member, page, role: Role::Plain });
+            }),
+            Protection::Stripes(stripes) => stripes.units(codeword, &mut |unit| self.push(unit)),
+        }
     }
 
     /// Adds a unit. A parity makes up for one missing unit.
     pub fn push(&mut self, unit: StripeUnit) {
         self.parities += usize::from(matches!(unit.role, Role::P | Role::Q));
         self.units.push(unit);
-    }
-
-    fn clear(&mut self) {
-        self.units.clear();
-        self.parities = 0;
     }
 }

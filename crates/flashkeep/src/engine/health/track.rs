@@ -1,13 +1,14 @@
 //! When codewords are examined, and when they are rebuilt.
 
-use super::{Codeword, Health, NodeHealth, Protection, copies};
+use super::{Codeword, Health, NodeHealth, Protection, codeword_of, copies, repair_key};
 use crate::engine::command::{Command, Page, Verb};
 use crate::engine::contents::Contents;
 use crate::engine::executor::Engine;
 use crate::engine::leaves::Leaves;
 use crate::engine::plan::{Key, Member, Plan, Role};
-use crate::engine::scheme::{Change, Hazard, Scheme, StripeUnit, View};
+use crate::engine::scheme::{Change, Hazard, Scheme, StripeUnit};
 use crate::engine::tree::NodeId;
+use crate::engine::view::View;
 use crate::kernel::SimTime;
 
 impl Health {
@@ -36,10 +37,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         act: impl FnOnce(&mut NodeHealth, &mut S, &View<'_>) -> T,
     ) -> T {
-        let mut health = std::mem::take(&mut self.health);
-        let result =
-            self.consult(leaves, node, |scheme, view| act(&mut health.nodes[node.index()], scheme, view));
-        self.health = health;
+        let mut nodes = std::mem::take(&mut self.health.nodes);
+        let result = self.consult(leaves, node, |scheme, view| act(&mut nodes[node.index()], scheme, view));
+        self.health.nodes = nodes;
         result
     }
 
@@ -59,8 +59,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 health.examine(scheme, codeword, again, view, |member, page| view.has(member, page));
             };
             match (scheme.protection(), change.page()) {
-                (Protection::Own, _) => {}
-                (_, Some(page)) => scheme.codeword_of(member, page).into_iter().for_each(examine),
+                (Protection::None, _) => {
+                    let lost = !matches!(change, Change::Unreadable(_));
+                    health.damaged |= lost && !scheme.capabilities().map;
+                }
+                (Protection::Own(_), _) => {}
+                (_, Some(page)) => codeword_of(scheme, member, page).into_iter().for_each(examine),
                 (Protection::Copies, None) => {
                     for page in 0..scheme.capacity() as u32 {
                         let mut concerned = false;
@@ -70,7 +74,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                         }
                     }
                 }
-                (Protection::Stripes { count, .. }, None) => (0..count).for_each(examine),
+                (Protection::Stripes(stripes), None) => (0..stripes.count()).for_each(examine),
             }
         });
     }
@@ -85,19 +89,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         plan: &Plan,
     ) {
         self.track_health(leaves, node, |health, scheme, view| match scheme.protection() {
-            Protection::Own => {}
+            Protection::None | Protection::Own(_) => {}
             Protection::Copies => {
                 for page in command.start.0..command.end() {
                     health.word.take_from(scheme, page);
                     health.note(page, copies::written(&health.word, command.verb == Verb::Write, view));
                 }
             }
-            Protection::Stripes { data, .. } => {
+            Protection::Stripes(stripes) => {
                 let given = |member, page| {
                     let mut steps = plan.steps.iter().filter(|step| step.command.verb != Verb::Read);
                     steps.any(|step| (step.member, step.command.start) == (member, page))
                 };
-                let stripe = command.start.0 / u32::from(data);
+                let stripe = command.start.0 / u32::from(stripes.data());
                 health.examine(scheme, stripe, true, view, |member, page| {
                     if given(member, page) { view.alive(member) } else { view.has(member, page) }
                 });
@@ -116,17 +120,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         fell_short: bool,
     ) {
         let again = !(restores && fell_short);
-        let tracked = self.track_health(leaves, node, |health, scheme, view| {
+        let codeword = key.0 as u32;
+        self.track_health(leaves, node, |health, scheme, view| {
             health.restoring -= u32::from(restores);
-            let tracked = scheme.protection() != Protection::Own;
-            if tracked {
-                health.examine(scheme, key.0 as u32, again, view, |member, page| view.has(member, page));
-            }
-            tracked
+            health.examine(scheme, codeword, again, view, |member, page| view.has(member, page));
         });
-        if tracked {
-            self.consult(leaves, node, |scheme, view| scheme.examined(key.0 as u32, view));
-        }
+        self.consult(leaves, node, |scheme, view| scheme.examined(codeword, view));
     }
 
     /// Plans the rebuild of one codeword; false if none can be rebuilt now.
@@ -140,19 +139,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             && self.track_health(leaves, node, |health, scheme, view| health.rebuild(scheme, view, plan))
     }
 
-    /// The scheme of a node has another state: nothing is known of its health, or, after a power cut, only that it must be
-    /// watched.
-    pub(in crate::engine) fn restart_health(&mut self, node: NodeId) {
-        self.health.nodes[node.index()] = NodeHealth::new(&self.schemes[node.index()]);
-    }
-
     /// Examines all codewords of nodes that defer parities, after their state has been loaded.
     pub fn examine_deferred<L: Leaves<C>>(&mut self, leaves: &L) {
         for node in (0..self.shape.len()).map(|node| NodeId(node as u16)) {
             if self.health.is_watched(node) {
                 self.track_health(leaves, node, |health, scheme, view| {
-                    let Protection::Stripes { count, .. } = scheme.protection() else { return };
-                    for stripe in 0..count {
+                    let Protection::Stripes(stripes) = scheme.protection() else { return };
+                    for stripe in 0..stripes.count() {
                         health.examine(scheme, stripe, true, view, |member, page| view.has(member, page));
                     }
                 });
@@ -186,7 +179,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Some((node, member)) = self.shape[child.index()].parent else { return };
         let Some(scheme) = self.scheme(node) else { return };
         let of_page = || scheme.owner(member, page).map(|page| Key(page.0.into()));
-        let Some(key) = scheme.repair_key(member, page).or_else(of_page) else { return };
+        let Some(key) = repair_key(scheme, member, page).or_else(of_page) else { return };
         let mut plans = self.frames.places().filter(|frame| frame.is_under_way() && frame.node == node);
         if plans.any(|frame| frame.background && frame.key == Some(key)) {
             self.health.refuse(node, key);
@@ -196,7 +189,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether the node has pages to rebuild.
     #[must_use]
     pub fn has_to_rebuild(&self, node: NodeId) -> bool {
-        self.health.is_rebuilding(node) || self.scheme(node).is_some_and(Scheme::rebuilding)
+        let restoring = self.health.is_restoring(node);
+        self.health.is_rebuilding(node)
+            || self.scheme(node).is_some_and(|scheme| scheme.rebuilding(restoring))
     }
 
     /// Whether `hazard` may lose a page of a node in its present state: the declared exposed set. Tests compare it with the
@@ -205,9 +200,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn is_exposed(&self, node: NodeId, page: Page, hazard: Hazard) -> bool {
         let Some(scheme) = self.scheme(node) else { return false };
         match scheme.protection() {
-            Protection::Own => scheme.is_exposed(page, hazard),
+            Protection::None => true,
+            Protection::Own(health) => health.is_exposed(page, hazard),
             Protection::Copies => hazard == Hazard::Unit && self.health.is_degraded(node, page.0),
-            Protection::Stripes { data, .. } => {
+            Protection::Stripes(stripes) => {
+                let data = stripes.data();
                 let (stripe, index) = (page.0 / u32::from(data), page.0 % u32::from(data));
                 let mut word = Codeword::default();
                 word.take_from(scheme, stripe);
@@ -223,15 +220,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn covers(&self, node: NodeId, visit: &mut dyn FnMut(&[StripeUnit])) {
         let Some(scheme) = self.scheme(node) else { return };
         let count = match scheme.protection() {
-            Protection::Own => return scheme.covers(visit),
+            Protection::None => return,
+            Protection::Own(health) => return health.covers(visit),
             Protection::Copies => scheme.capacity() as u32,
-            Protection::Stripes { count, .. } => count,
+            Protection::Stripes(stripes) => stripes.count(),
         };
         let mut word = Codeword::default();
         let is_free = |codeword| !self.locks.is_held(node, Key(u64::from(codeword)));
         for codeword in (0..count).filter(|&codeword| is_free(codeword)) {
             word.take_from(scheme, codeword);
-            let protected = word.parities > 0 || scheme.protection() == Protection::Copies;
+            let protected = word.parities > 0 || matches!(scheme.protection(), Protection::Copies);
             if protected && !self.health.is_degraded(node, codeword) {
                 visit(&word.units);
             }

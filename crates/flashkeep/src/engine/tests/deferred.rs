@@ -4,8 +4,8 @@
 
 use super::raid::Layout;
 use crate::engine::{
-    Cause, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Role, Scheme,
-    Step, Verb, View, Why,
+    Capabilities, Cause, Change, Command, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict, Protection,
+    RepairOutcome, Rhythm, Role, Scheme, Step, Verb, View, Why,
 };
 use crate::kernel::Span;
 use std::collections::VecDeque;
@@ -148,22 +148,27 @@ impl Scheme for Deferred {
         self.written.len() as u64
     }
 
-    fn grain(&self) -> u32 {
+    fn capabilities(&self) -> Capabilities {
+        let rhythm = Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() };
+        Capabilities { rhythm, ..Capabilities::default() }
+    }
+
+    fn protection(&self) -> Protection<'_> {
+        Protection::Own(self)
+    }
+
+    fn grain(&self, _: Verb) -> u32 {
         u32::from(self.layout.data())
     }
 
-    fn rhythm(&self) -> Rhythm {
-        Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() }
-    }
-
     fn lock(&self, command: &Command) -> Lock {
-        let key = Key(u64::from(command.start.0 / self.grain()));
+        let key = Key(u64::from(command.start.0 / self.grain(Verb::Read)));
         if command.verb == Verb::Read || self.failed.is_empty() { Lock::Pass(key) } else { Lock::Hold(key) }
     }
 
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        let stripe = command.start.0 / self.grain();
-        let first = (command.start.0 % self.grain()) as u8;
+        let stripe = command.start.0 / self.grain(Verb::Read);
+        let first = (command.start.0 % self.grain(Verb::Read)) as u8;
         let units = || (0..command.count).map(|n| (n, first + n as u8));
         if command.verb != Verb::Read && !self.failed.is_empty() {
             self.plan_degraded(command, stripe, first, plan);
@@ -243,10 +248,6 @@ impl Scheme for Deferred {
         true
     }
 
-    fn repair_key(&self, _: Member, page: Page) -> Option<Key> {
-        (page.0 < self.stripes).then_some(Key(u64::from(page.0)))
-    }
-
     fn repair(&mut self, failed: &[Step], _: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         if failed.iter().any(|step| step.member != wanted.member) || wanted.command.start.0 >= self.stripes {
@@ -288,7 +289,7 @@ impl Scheme for Deferred {
         self.renewing.retain(|&renewed| renewed != stripe);
     }
 
-    fn rebuilding(&self) -> bool {
+    fn rebuilding(&self, _: bool) -> bool {
         !self.todo.is_empty()
     }
 
@@ -299,5 +300,11 @@ impl Scheme for Deferred {
         } else {
             self.todo.extend((0..self.stripes).rev().map(|stripe| (member, stripe)));
         }
+    }
+}
+
+impl OwnHealth for Deferred {
+    fn repair_key(&self, _: Member, page: Page) -> Option<Key> {
+        (page.0 < self.stripes).then_some(Key(u64::from(page.0)))
     }
 }

@@ -3,8 +3,8 @@
 //! other is left.
 
 use crate::engine::{
-    Cause, Command, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Role, Scheme, Step,
-    Verb, View, Why,
+    Capabilities, Cause, Command, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Role,
+    Scheme, Step, Verb, View, Why,
 };
 use crate::kernel::Span;
 use std::collections::VecDeque;
@@ -213,12 +213,13 @@ impl Scheme for Log {
         u64::from(self.pages)
     }
 
-    fn grain(&self) -> u32 {
-        1
+    fn capabilities(&self) -> Capabilities {
+        let rhythm = Rhythm { wake_after: self.wake_after, ..Rhythm::default() };
+        Capabilities { rhythm, ..Capabilities::default() }
     }
 
-    fn rhythm(&self) -> Rhythm {
-        Rhythm { wake_after: self.wake_after, ..Rhythm::default() }
+    fn grain(&self, _: Verb) -> u32 {
+        1
     }
 
     fn lock(&self, command: &Command) -> Lock {

@@ -57,13 +57,13 @@ impl Scheme for Mirror {
         [Member(0), Member(1)].into_iter().for_each(|member| tell(member, page));
     }
 
-    fn grain(&self) -> u32 {
+    fn grain(&self, _: Verb) -> u32 {
         // Copying keeps one page from writers at a time.
-        if self.rebuilding() { 1 } else { u32::MAX }
+        if self.rebuilding(false) { 1 } else { u32::MAX }
     }
 
     fn lock(&self, command: &Command) -> Lock {
-        if !self.rebuilding() || command.verb == Verb::Read {
+        if !self.rebuilding(false) || command.verb == Verb::Read {
             return Lock::Free;
         }
         Lock::Pass(Key(u64::from(command.start.0)))
@@ -130,7 +130,7 @@ impl Scheme for Mirror {
         self.copying.retain(|&copied| copied != key);
     }
 
-    fn rebuilding(&self) -> bool {
+    fn rebuilding(&self, _: bool) -> bool {
         !self.todo.is_empty() || !self.copying.is_empty()
     }
 

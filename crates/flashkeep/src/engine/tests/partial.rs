@@ -3,7 +3,8 @@
 
 use super::raid::Layout;
 use crate::engine::{
-    Cause, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Rhythm, Role, Scheme, Step, Verb, View, Why,
+    Capabilities, Cause, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Rhythm, Role, Scheme, Step,
+    Verb, View, Why,
 };
 
 /// A stripe's entry in the memory.
@@ -50,22 +51,24 @@ impl Scheme for Partial {
         self.written.len() as u64
     }
 
-    fn grain(&self) -> u32 {
+    fn capabilities(&self) -> Capabilities {
+        let rhythm = Rhythm::default();
+        Capabilities { rhythm, ..Capabilities::default() }
+    }
+
+    fn grain(&self, _: Verb) -> u32 {
         u32::from(self.layout.data())
     }
 
-    fn rhythm(&self) -> Rhythm {
-        Rhythm::default()
-    }
-
     fn lock(&self, command: &Command) -> Lock {
-        let key = Key(u64::from(command.start.0 / self.grain()));
+        let key = Key(u64::from(command.start.0 / self.grain(Verb::Read)));
         if command.verb == Verb::Read { Lock::Pass(key) } else { Lock::Hold(key) }
     }
 
     fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        let (stripe, first) = (command.start.0 / self.grain(), (command.start.0 % self.grain()) as u8);
-        let first_page = (stripe * self.grain()) as usize;
+        let (stripe, first) =
+            (command.start.0 / self.grain(Verb::Read), (command.start.0 % self.grain(Verb::Read)) as u8);
+        let first_page = (stripe * self.grain(Verb::Read)) as usize;
         let units = (0..command.count).map(|n| (n, first + n as u8));
         let member = |index| self.layout.member(stripe, Role::Data(index));
         if command.verb == Verb::Read {

@@ -2,8 +2,8 @@
 //! whichever reads less.
 
 use crate::engine::{
-    Cause, Change, Command, Flags, Key, Lock, Member, Page, Plan, PlanVerdict, Release, RepairOutcome, Role,
-    Scheme, Step, Verb, View, Why,
+    Cause, Change, Command, Flags, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict, Protection,
+    Release, RepairOutcome, Role, Scheme, Step, Verb, View, Why,
 };
 
 /// Where the units of a stripe are.
@@ -175,7 +175,11 @@ impl Scheme for Raid {
         self.written.len() as u64
     }
 
-    fn grain(&self) -> u32 {
+    fn protection(&self) -> Protection<'_> {
+        Protection::Own(self)
+    }
+
+    fn grain(&self, _: Verb) -> u32 {
         u32::from(self.layout.data())
     }
 
@@ -254,10 +258,6 @@ impl Scheme for Raid {
         false
     }
 
-    fn repair_key(&self, _: Member, page: Page) -> Option<Key> {
-        (!self.lockless).then_some(Key(u64::from(page.0)))
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let (stripe, cause) = (wanted.command.start.0, wanted.command.cause);
@@ -293,7 +293,7 @@ impl Scheme for Raid {
         }
     }
 
-    fn rebuilding(&self) -> bool {
+    fn rebuilding(&self, _: bool) -> bool {
         !self.todo.is_empty()
     }
 
@@ -302,5 +302,11 @@ impl Scheme for Raid {
         if change != Change::Failed {
             self.todo.extend((0..self.stripes).map(|stripe| (member, stripe)));
         }
+    }
+}
+
+impl OwnHealth for Raid {
+    fn repair_key(&self, _: Member, page: Page) -> Option<Key> {
+        (!self.lockless).then_some(Key(u64::from(page.0)))
     }
 }

@@ -6,8 +6,8 @@ use super::mirror::{Mirror, Plain};
 use super::partial::Partial;
 use super::raid::Raid;
 use crate::engine::{
-    Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Scheme, Step, View,
-    Why,
+    Capabilities, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection, RepairOutcome,
+    Scheme, Step, Verb, View, Why,
 };
 
 macro_rules! stubs {
@@ -27,14 +27,17 @@ macro_rules! stubs {
             fn capacity(&self) -> u64 {
                 match self { $(Stub::$variant(s) => s.capacity(),)* }
             }
-            fn grain(&self) -> u32 {
-                match self { $(Stub::$variant(s) => s.grain(),)* }
+            fn grain(&self, verb: Verb) -> u32 {
+                match self { $(Stub::$variant(s) => s.grain(verb),)* }
+            }
+            fn capabilities(&self) -> Capabilities {
+                match self { $(Stub::$variant(s) => s.capabilities(),)* }
+            }
+            fn protection(&self) -> Protection<'_> {
+                match self { $(Stub::$variant(s) => s.protection(),)* }
             }
             fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
                 match self { $(Stub::$variant(s) => s.places(page, tell),)* }
-            }
-            fn rhythm(&self) -> Rhythm {
-                match self { $(Stub::$variant(s) => s.rhythm(),)* }
             }
             fn lock(&self, command: &Command) -> Lock {
                 match self { $(Stub::$variant(s) => s.lock(command),)* }
@@ -45,9 +48,6 @@ macro_rules! stubs {
             fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
                 match self { $(Stub::$variant(s) => s.background(why, view, plan),)* }
             }
-            fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-                match self { $(Stub::$variant(s) => s.repair_key(member, page),)* }
-            }
             fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
                 match self { $(Stub::$variant(s) => s.repair(failed, view, plan),)* }
             }
@@ -57,8 +57,8 @@ macro_rules! stubs {
             fn settled(&mut self, key: Key, view: &View<'_>) {
                 match self { $(Stub::$variant(s) => s.settled(key, view),)* }
             }
-            fn rebuilding(&self) -> bool {
-                match self { $(Stub::$variant(s) => s.rebuilding(),)* }
+            fn rebuilding(&self, restoring: bool) -> bool {
+                match self { $(Stub::$variant(s) => s.rebuilding(restoring),)* }
             }
             fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
                 match self { $(Stub::$variant(s) => s.member(member, change, view),)* }

@@ -55,8 +55,8 @@ use super::{
     hybrid,
 };
 use crate::engine::{
-    Change, Command, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Role, Scheme,
-    Step, StripeUnit, Verb, View, Why,
+    Capabilities, Change, Command, Hazard, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict, Protection,
+    RepairOutcome, Rhythm, Role, Scheme, Step, StripeUnit, Verb, View, Why,
 };
 use crate::figures::Reported;
 use crate::kernel::{Bits, Span};
@@ -268,14 +268,20 @@ impl Scheme for Backup {
         u64::from(self.layout.pages())
     }
 
-    /// A piece lies within a segment, so that one SSD and one disk have all of it.
-    fn grain(&self) -> u32 {
-        self.grain
+    /// A piece lies within a segment, so that one SSD and one disk have all of it. Pages of an SSD that fails may lie anywhere
+    /// on its disk.
+    fn grain(&self, verb: Verb) -> u32 {
+        let scattered = verb == Verb::Read && self.bare.count() > 0;
+        if scattered { self.layout.grain(self.grain.min(64)) } else { self.grain }
     }
 
-    /// Pages of an SSD that fails may lie anywhere on its disk.
-    fn read_grain(&self) -> u32 {
-        if self.bare.count() == 0 { self.grain } else { self.layout.grain(self.grain.min(64)) }
+    fn capabilities(&self) -> Capabilities {
+        let rhythm = Rhythm { wake_after: Some(self.recall_idle), ..Rhythm::default() };
+        Capabilities { rhythm, ..Capabilities::default() }
+    }
+
+    fn protection(&self) -> Protection<'_> {
+        Protection::Own(self)
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
@@ -290,10 +296,6 @@ impl Scheme for Backup {
     fn prefetch(&self, page: Page, mut ask: impl FnMut(Member, Page)) {
         let (ssd, on_ssd) = self.layout.on_ssd(page);
         ask(ssd, on_ssd);
-    }
-
-    fn rhythm(&self) -> Rhythm {
-        Rhythm { idle_after: None, wake_after: Some(self.recall_idle), ..Rhythm::default() }
     }
 
     /// What is being copied is kept from others, and a read that needs a disk keeps that from everybody else.
@@ -335,12 +337,6 @@ impl Scheme for Backup {
         (0..self.disks.len()).any(|disk| self.next(disk).is_some())
     }
 
-    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        let page = self.layout.of_ssd(member, page).filter(|_| member.0 < self.layout.ssds)?;
-        let (backup, _) = self.backup(page)?;
-        (backup != self.nvram()).then(|| Key(u64::from(backup.0 - self.layout.ssds)))
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         self.have_otherwise(failed, view, plan)
     }
@@ -363,7 +359,7 @@ impl Scheme for Backup {
         doing.places.clear();
     }
 
-    fn rebuilding(&self) -> bool {
+    fn rebuilding(&self, _: bool) -> bool {
         let copies =
             |disk: &BackupDisk| matches!(disk.doing.kind, DiskJobKind::Restore | DiskJobKind::Refill);
         self.disks.iter().any(|disk| !disk.todo.is_empty() || copies(disk))
@@ -372,7 +368,9 @@ impl Scheme for Backup {
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.hear(member, change, view);
     }
+}
 
+impl OwnHealth for Backup {
     fn is_whole(&self) -> bool {
         self.bare.count() + self.stale.count() == 0
     }
@@ -395,5 +393,11 @@ impl Scheme for Backup {
             let backup = self.backup(page).expect("what is not stale has a backup");
             visit(&[unit(self.layout.on_ssd(page)), unit(backup)]);
         }
+    }
+
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        let page = self.layout.of_ssd(member, page).filter(|_| member.0 < self.layout.ssds)?;
+        let (backup, _) = self.backup(page)?;
+        (backup != self.nvram()).then(|| Key(u64::from(backup.0 - self.layout.ssds)))
     }
 }

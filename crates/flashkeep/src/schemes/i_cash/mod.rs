@@ -44,8 +44,8 @@ use super::{
     TriedWith,
 };
 use crate::engine::{
-    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, Role, Scheme, Step,
-    Verb, View, Why,
+    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict, Protection,
+    Role, Scheme, Step, Verb, View, Why,
 };
 use crate::kernel::Bits;
 use schemars::JsonSchema;
@@ -335,8 +335,12 @@ impl Scheme for ICash {
     }
 
     /// Each page is a decision, and holds others back, by itself.
-    fn grain(&self) -> u32 {
+    fn grain(&self, _: Verb) -> u32 {
         1
+    }
+
+    fn protection(&self) -> Protection<'_> {
+        Protection::Own(self)
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
@@ -432,7 +436,9 @@ impl Scheme for ICash {
             _ => {}
         }
     }
+}
 
+impl OwnHealth for ICash {
     fn is_whole(&self) -> bool {
         !self.damaged
     }

@@ -32,8 +32,8 @@
 use super::{RedundancySpec, SchemeOptions, Sums};
 use crate::blocks::Chooser;
 use crate::engine::{
-    Change, Command, Flags, Hazard, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm,
-    Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    Capabilities, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict,
+    Protection, RepairOutcome, Rhythm, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use crate::kernel::Span;
 use clean::{Cleaning, Migration, Piece};
@@ -314,6 +314,16 @@ impl Scheme for StripeLog {
         self.pages
     }
 
+    fn capabilities(&self) -> Capabilities {
+        let idle_after = (self.soft_below > self.clean_below).then_some(Span::ZERO);
+        let rhythm = Rhythm { wake_after: self.policy.timeout, idle_after, ..Rhythm::default() };
+        Capabilities { rhythm, ..Capabilities::default() }
+    }
+
+    fn protection(&self) -> Protection<'_> {
+        Protection::Own(self)
+    }
+
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
         if let Some(place) = self.places.find(page.0) {
             let (member, page) = self.address(place);
@@ -326,17 +336,8 @@ impl Scheme for StripeLog {
         self.places.prefetch(page.0);
     }
 
-    fn grain(&self) -> u32 {
-        1
-    }
-
-    fn read_grain(&self) -> u32 {
-        u32::MAX
-    }
-
-    fn rhythm(&self) -> Rhythm {
-        let idle_after = (self.soft_below > self.clean_below).then_some(Span::ZERO);
-        Rhythm { wake_after: self.policy.timeout, idle_after, ..Rhythm::default() }
+    fn grain(&self, verb: Verb) -> u32 {
+        if verb == Verb::Read { u32::MAX } else { 1 }
     }
 
     #[inline]
@@ -386,10 +387,6 @@ impl Scheme for StripeLog {
         self.wants_to_read() || !self.unchecked.is_empty() || self.is_stuck() || self.wants_to_clean()
     }
 
-    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        self.repair_lock(self.places.at(page.0, member.0))
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         self.bring_back(failed, view, plan)
     }
@@ -409,12 +406,8 @@ impl Scheme for StripeLog {
         }
     }
 
-    fn rebuilding(&self) -> bool {
+    fn rebuilding(&self, _: bool) -> bool {
         self.can_rebuild()
-    }
-
-    fn is_whole(&self) -> bool {
-        self.health.lacking == 0 && !self.lacks_records()
     }
 
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
@@ -430,6 +423,12 @@ impl Scheme for StripeLog {
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.change(member, change, view);
+    }
+}
+
+impl OwnHealth for StripeLog {
+    fn is_whole(&self) -> bool {
+        self.health.lacking == 0 && !self.lacks_records()
     }
 
     #[inline]
@@ -448,6 +447,10 @@ impl Scheme for StripeLog {
 
     fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         self.visit_covers(visit);
+    }
+
+    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+        self.repair_lock(self.places.at(page.0, member.0))
     }
 }
 

@@ -33,8 +33,8 @@ use super::{
     Striping, Sums, members,
 };
 use crate::engine::{
-    Command, Flags, Key, Lock, Member, Page, Plan, PlanVerdict, Protection, RepairOutcome, Rhythm, Scheme,
-    Spare, Step, StripeUnit, Verb, View, Why,
+    Capabilities, Codewords, Command, Flags, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
+    RepairOutcome, Rhythm, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use crate::kernel::Span;
 use codeword::{Coverage, ParityLocation};
@@ -100,26 +100,14 @@ impl<L: ParityLayout> Scheme for Parity<L> {
         self.stripes.whereabouts(page, tell);
     }
 
-    fn protection(&self) -> Protection {
-        let (count, data) = (self.stripes.count(), self.stripes.data());
-        Protection::Stripes { count, data, defers: self.waiting.is_some() }
+    fn capabilities(&self) -> Capabilities {
+        let idle_after = self.waiting.as_ref().map(|waiting| waiting.idle_after);
+        let rhythm = Rhythm { idle_after, ..Rhythm::default() };
+        Capabilities { rewrites: true, rhythm, ..Capabilities::default() }
     }
 
-    fn units(&self, stripe: u32, tell: impl FnMut(StripeUnit)) {
-        let coverage = self.stripes.codeword(stripe);
-        match self.waits(stripe) {
-            true => Coverage { parity: ParityLocation::Carried, ..coverage }.each(tell),
-            false => coverage.each(tell),
-        }
-    }
-
-    fn codeword_of(&self, member: Member, page: Page) -> Option<u32> {
-        Some(self.stripes.stripe_of(member, page)).filter(|&stripe| stripe < self.stripes.count())
-    }
-
-    /// Reads must not find the stripe whole before its units are durable.
-    fn restores(&mut self, stripe: u32) {
-        self.stripes.settling.insert(stripe, Settling::default());
+    fn protection(&self) -> Protection<'_> {
+        Protection::Stripes(self)
     }
 
     #[inline]
@@ -127,13 +115,8 @@ impl<L: ParityLayout> Scheme for Parity<L> {
         self.stripes.prefetch(page, ask);
     }
 
-    fn grain(&self) -> u32 {
+    fn grain(&self, _: Verb) -> u32 {
         u32::from(self.stripes.data())
-    }
-
-    fn rhythm(&self) -> Rhythm {
-        let idle_after = self.waiting.as_ref().map(|waiting| waiting.idle_after);
-        Rhythm { idle_after, ..Rhythm::default() }
     }
 
     /// An update locks its stripe until it is durable. Reads wait for it, because it may delay its data until it has
@@ -229,7 +212,30 @@ impl<L: ParityLayout> Scheme for Parity<L> {
     fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
         self.stripes.spare_of(page, view)
     }
+}
 
-    /// The stripe determines the contents of the page, which is rewritten.
-    fn disown(&mut self, _: Page, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {}
+impl<L: ParityLayout> Codewords for Parity<L> {
+    fn count(&self) -> u32 {
+        self.stripes.count()
+    }
+
+    fn data(&self) -> u8 {
+        self.stripes.data()
+    }
+
+    fn defers(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    fn units(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit)) {
+        let coverage = self.stripes.codeword(stripe);
+        match self.waits(stripe) {
+            true => Coverage { parity: ParityLocation::Carried, ..coverage }.each(tell),
+            false => coverage.each(tell),
+        }
+    }
+
+    fn stripe_of(&self, member: Member, page: Page) -> Option<u32> {
+        Some(self.stripes.stripe_of(member, page)).filter(|&stripe| stripe < self.stripes.count())
+    }
 }

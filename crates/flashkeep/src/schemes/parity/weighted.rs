@@ -117,8 +117,8 @@ impl Parity<Weighted> {
     }
 
     /// Whether stripes of which that cannot be said yet may be ready to move when what is under way is over.
-    pub(in crate::schemes) fn may_go_on(&self) -> bool {
-        self.is_reshuffling() && !self.stripes.settling.is_empty()
+    pub(in crate::schemes) fn may_go_on(&self, restoring: bool) -> bool {
+        self.is_reshuffling() && (restoring || !self.stripes.settling.is_empty())
     }
 
     /// The layout, for tests.

@@ -227,3 +227,30 @@ fn reads_that_a_failed_unit_would_have_served() {
         assert!(rescued.abs_diff(on_it / copies) <= 1, "{setup:?}: {rescued} of {on_it}");
     }
 }
+
+/// Of copies and stripes the engine knows from the declared codewords what a member held, and what one more failure costs.
+#[test]
+fn what_a_member_held_is_exposed_and_rebuilt() {
+    let chain = Setup { scheme: "chained", members: 3, stripes: 4, ..RAID5 };
+    // Six pages: each member has two first copies and two second copies.
+    for (setup, exposed, rebuilt) in
+        [(MIRROR, 16, 16), (chain, 4, 4), (RAID4, 24, 6), (RAID5, 24, 6), (RAID6, 0, 6)]
+    {
+        let mut rig: Rig = setup.rig(Report::After(10), 1);
+        rig.fill(0, setup.pages() as u16);
+        rig.run();
+        assert!(rig.engine.is_untroubled() && rig.engine.is_whole());
+        rig.fail(2);
+        assert_eq!((rig.engine.exposed(), rig.engine.is_whole()), (exposed, false), "{setup:?}");
+        let mut weak = 0;
+        (0..setup.pages()).for_each(|page| {
+            weak += u64::from(rig.engine.is_exposed(NodeId::ROOT, Page(page), Hazard::Unit));
+        });
+        assert_eq!(weak, if setup.survives() > 1 { u64::from(setup.pages()) } else { exposed }, "{setup:?}");
+        assert!(!rebuilding(&rig), "there is no member to rebuild");
+        rig.replace(2);
+        rig.rebuild(0);
+        assert_eq!(rig.pages(Verb::Write, Cause::Rebuild), rebuilt, "{setup:?}");
+        assert_eq!((rig.engine.exposed(), rig.engine.is_whole()), (0, true), "{setup:?}");
+    }
+}

@@ -143,7 +143,7 @@ fn check<C: Contents>(rig: &Rig<C>) {
 fn check_copies(rig: &mut Rig, setup: &Setup) {
     check(rig);
     let mut covered = vec![false; setup.pages() as usize];
-    backup(rig).covers(&mut |units| {
+    rig.engine.covers(NodeId::ROOT, &mut |units| {
         let [ssd, copy] = units else { panic!("two copies") };
         let contents =
             |unit: &crate::engine::StripeUnit| rig.store.page(u16::from(unit.member.0), unit.page.0);
@@ -152,7 +152,7 @@ fn check_copies(rig: &mut Rig, setup: &Setup) {
         covered[page.0 as usize] = true;
     });
     for page in 0..setup.pages() {
-        let exposed = backup(rig).is_exposed(Page(page), Hazard::Unit);
+        let exposed = rig.engine.is_exposed(NodeId::ROOT, Page(page), Hazard::Unit);
         let known = rig.latest(page) == 0 || exposed || covered[page as usize];
         assert!(known, "page {page} has no copy, and is not declared exposed");
     }
@@ -160,7 +160,7 @@ fn check_copies(rig: &mut Rig, setup: &Setup) {
 
 /// Pages that may be lost to the next failure.
 fn declared(rig: &Rig, setup: &Setup) -> Vec<u32> {
-    (0..setup.pages()).filter(|&page| backup(rig).is_exposed(Page(page), Hazard::Unit)).collect()
+    (0..setup.pages()).filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page(page), Hazard::Unit)).collect()
 }
 
 /// Reads, writes, trims and merges at random, several at a time, with runs that go on where the last one ended.

@@ -27,7 +27,7 @@ fn rebuilt_it_survives_the_next_failure() {
                 check_copies(&mut rig, &setup);
                 let known = (rig.engine.exposed(), declared(&rig, &setup).len(), rig.engine.is_whole());
                 assert_eq!(known, (0, 0, true), "{setup:?}, seed {seed}, node {node}");
-                assert!(!rig.engine.is_rebuilding() && !backup(&rig).rebuilding());
+                assert!(!rig.engine.is_rebuilding() && !backup(&rig).rebuilding(false));
                 let facts = backup(&rig).facts();
                 assert_eq!((facts.nvram_used, facts.map_entries), (0, 0), "all is in its data segment");
                 assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}, node {node}");
@@ -129,7 +129,7 @@ fn host_and_rebuild_take_turns() {
             shake(&mut rig, &setup, &mut random, 10);
             rig.replace(node);
             let mut rounds = 0;
-            while backup(&rig).rebuilding() {
+            while backup(&rig).rebuilding(false) {
                 // As much as the memory takes, and a write that waits.
                 let write = rig.write(random.below(u64::from(setup.pages())) as u32, 1);
                 let since = rig.now;

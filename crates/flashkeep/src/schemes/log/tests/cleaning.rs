@@ -157,7 +157,7 @@ fn stripes_narrow_as_groups_wear() {
         let log = log(&rig);
         let erases = log.groups.erases(log.front.group);
         let width = log.policy.widths.after(erases);
-        scheme(&rig).covers(&mut |units| assert!(units.len() <= 6));
+        rig.engine.covers(NodeId::ROOT, &mut |units| assert!(units.len() <= 6));
         widths.insert(width);
     }
     assert_eq!(widths.into_iter().collect::<Vec<_>>(), [3, 4, 5, 6], "one after the other");

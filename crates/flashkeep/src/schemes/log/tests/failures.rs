@@ -141,7 +141,7 @@ fn without_room_it_goes_on_unprotected() {
         }
         rig.run();
         nothing_is_lost(&mut rig, &format!("seed {seed}"));
-        assert!(scheme(&rig).exposed() > 0);
+        assert!(rig.engine.exposed_at(NodeId::ROOT) > 0);
         rig.replace(node);
         rig.rebuild(0);
         assert_eq!(log(&rig).health.lacking, 0, "seed {seed}");
@@ -176,8 +176,8 @@ fn what_is_lost_was_exposed() {
         }
         rig.run();
         let exposed: Vec<u32> =
-            (0..upto).filter(|&page| scheme(&rig).is_exposed(Page(page), Hazard::Unit)).collect();
-        assert!(scheme(&rig).exposed() >= exposed.len() as u64);
+            (0..upto).filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page(page), Hazard::Unit)).collect();
+        assert!(rig.engine.exposed_at(NodeId::ROOT) >= exposed.len() as u64);
         rig.fail(second);
         rig.read_all(upto);
         assert!(rig.lost.iter().all(|page| exposed.contains(page)), "seed {seed}");
@@ -243,7 +243,7 @@ fn pending_pages_come_back_from_memory() {
         let mut rig: Rig<Token, _> = Setup::new(name, 5, 6, 4, 8).rig();
         rig.write(0, 3);
         rig.until(SimTime(100));
-        assert_eq!(scheme(&rig).exposed(), 3);
+        assert_eq!(rig.engine.exposed_at(NodeId::ROOT), 3);
         for node in 1..=5 {
             rig.fail(node);
             for page in 0..3 {

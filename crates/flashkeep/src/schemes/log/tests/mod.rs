@@ -119,7 +119,7 @@ fn programs<C: Contents>(rig: &Rig<C, Any>) -> u32 {
 
 /// Every stripe that is said to be whole is: its parity is the sum of its data.
 fn covers_are_right(rig: &Rig<Token, Any>) {
-    scheme(rig).covers(&mut |units: &[StripeUnit]| {
+    rig.engine.covers(NodeId::ROOT, &mut |units: &[StripeUnit]| {
         let sum = units
             .iter()
             .fold(Token(0), |sum, unit| sum.plus(1, rig.store.page(u16::from(unit.member.0), unit.page.0)));
@@ -150,10 +150,11 @@ fn audit<C: Contents>(rig: &Rig<C, Any>) {
     // One group is always kept, or on its way.
     assert!(log.groups.free() > 0 || log.erasing > 0 || log.cleaning.is_some(), "no group is free");
     let exposed = pending + lacking.iter().sum::<u32>();
-    assert_eq!(scheme(rig).exposed(), u64::from(exposed));
+    assert_eq!(rig.engine.exposed_at(NodeId::ROOT), u64::from(exposed));
     // The declared sets: what stripes lack a unit for, and what waits.
-    let declared =
-        |hazard| (0..pages(rig)).filter(|&page| scheme(rig).is_exposed(Page(page), hazard)).count();
+    let declared = |hazard| {
+        (0..pages(rig)).filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page(page), hazard)).count()
+    };
     assert!(declared(Hazard::Unit) <= declared(Hazard::Power));
     if !log.health.troubled {
         assert_eq!((declared(Hazard::Unit), declared(Hazard::Power)), (0, pending as usize));

@@ -20,10 +20,10 @@ fn the_worked_example_of_partial_stripes() {
     rig.until(SimTime(start + WAKE - 1));
     assert_eq!(written(&rig, &[Cause::Host]), [(0, 2), (1, 2), (3, 2), (4, 2), (0, 3), (2, 3)]);
     assert_eq!(written(&rig, &[Cause::Parity, Cause::PartialParity]), [(2, 2)]);
-    assert_eq!(scheme(&rig).exposed(), 2);
+    assert_eq!(rig.engine.exposed_at(NodeId::ROOT), 2);
     rig.until(SimTime(start + WAKE));
     assert_eq!(written(&rig, &[Cause::PartialParity]), [(3, 3)]);
-    assert_eq!(scheme(&rig).exposed(), 0);
+    assert_eq!(rig.engine.exposed_at(NodeId::ROOT), 0);
     rig.run();
     rig.store.log.clear();
     rig.write(10, 1);
@@ -172,7 +172,7 @@ fn narrow_stripes_cut_a_row() {
             rig.write(0, pages(&rig) as u16);
             rig.run();
             assert!(written(&rig, &[Cause::Host]).iter().all(|&(_, at)| at < 36), "as many rows as declared");
-            assert_eq!(scheme(&rig).exposed(), 0);
+            assert_eq!(rig.engine.exposed_at(NodeId::ROOT), 0);
             covers_are_right(&rig);
             audit(&rig);
         }

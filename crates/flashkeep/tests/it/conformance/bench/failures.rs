@@ -46,7 +46,7 @@ impl<H: Bed> Bench<H> {
         };
         // What fails is the flash below a map.
         let flash = [path, &[0]].concat();
-        let is_map = self.engine.scheme(node).is_some_and(Scheme::is_map);
+        let is_map = self.engine.scheme(node).is_some_and(|scheme| scheme.capabilities().map);
         let node = if is_map { self.engine.descendant(&flash).expect("a map has a member") } else { node };
         Part { node, faults, in_array: false }
     }

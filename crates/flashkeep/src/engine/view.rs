@@ -1,0 +1,299 @@
+//! What a scheme can query: the state of its members and of the devices below them.
+
+use super::coming::OutstandingWork;
+use super::command::Page;
+use super::contents::Contents;
+use super::gaps::Gaps;
+use super::health::Health;
+use super::leaves::{BackendView, LeafId, Spare};
+use super::locks::Locks;
+use super::plan::{Key, Member};
+use super::ports::Ports;
+use super::scheme::Scheme;
+use super::tree::{NodeId, NodeLinks};
+use crate::kernel::{Bits, Span};
+
+/// What a scheme can query: the state of its members and of the devices below them. Answers are exact integers. In
+/// untimed runs every backlog is 0, so that a least-busy policy becomes round-robin.
+pub struct View<'a> {
+    pub(super) shape: &'a [NodeLinks],
+    /// The node of the scheme that asks.
+    pub(super) node: NodeId,
+    pub(super) below: &'a dyn BackendView,
+    pub(super) locks: &'a Locks,
+    pub(super) gaps: &'a Gaps,
+    pub(super) health: &'a Health,
+    pub(super) deeper: &'a dyn Deeper,
+    pub(super) fell_short: bool,
+}
+
+/// The schemes of the nodes after `node` in pre-order; those below it are among them.
+pub(super) struct After<'a, S, C> {
+    pub(super) node: NodeId,
+    pub(super) schemes: &'a [Option<S>],
+    pub(super) ports: &'a Ports<C>,
+    pub(super) coming: OutstandingWork<'a>,
+}
+
+/// Queries to the schemes below the one that asks.
+pub(super) trait Deeper {
+    /// The places of a page of such a scheme.
+    fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page));
+    /// The OOB metadata of a page of such a scheme.
+    fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare>;
+    /// Whether the port before a node will have a page; none if the port does not know.
+    fn held_before(&self, port: u16, page: Page) -> Option<bool>;
+    /// Whether the port before a node has a write cache.
+    fn has_cache(&self, port: u16) -> bool;
+    /// Plans and commands in progress at the nodes.
+    fn coming(&self) -> OutstandingWork<'_>;
+}
+
+impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
+    fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
+        if let Some(scheme) = &self.schemes[node.index() - self.node.index() - 1] {
+            scheme.places(page, tell);
+        }
+    }
+
+    fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare> {
+        let (scheme, schemes) = self.schemes[node.index() - self.node.index() - 1..].split_first()?;
+        let deeper = After { node, schemes, ports: self.ports, coming: self.coming };
+        scheme.as_ref()?.spare(page, &View { node, deeper: &deeper, ..*view })
+    }
+
+    fn held_before(&self, port: u16, page: Page) -> Option<bool> {
+        self.ports.holds(port, page)
+    }
+
+    fn has_cache(&self, port: u16) -> bool {
+        self.ports.has_cache(port)
+    }
+
+    fn coming(&self) -> OutstandingWork<'_> {
+        self.coming
+    }
+}
+
+impl View<'_> {
+    fn child(&self, member: Member) -> NodeId {
+        self.shape[self.node.index()].children[usize::from(member.0)]
+    }
+
+    /// The number of members.
+    #[must_use]
+    pub fn members(&self) -> u8 {
+        self.shape[self.node.index()].children.len() as u8
+    }
+
+    /// Whether the member responds.
+    #[must_use]
+    pub fn alive(&self, member: Member) -> bool {
+        self.shape[self.child(member).index()].alive
+    }
+
+    /// Whether the member has the current contents of the page: it responds, and it has received every write of the
+    /// page since it was replaced or responded again. True for pages that were never written.
+    #[must_use]
+    pub fn has(&self, member: Member, page: Page) -> bool {
+        self.alive(member) && !self.gaps.lacks(self.child(member), page.0)
+    }
+
+    /// Whether no member of this scheme ever failed or lacked a page.
+    #[must_use]
+    #[inline]
+    pub fn is_healthy(&self) -> bool {
+        self.health.is_healthy(self.node)
+    }
+
+    /// Whether a codeword of this scheme lacks units, when it was last examined.
+    #[must_use]
+    pub fn is_degraded(&self, codeword: u32) -> bool {
+        self.health.is_degraded(self.node, codeword)
+    }
+
+    /// The unrecoverable pages of this scheme; in [`Scheme::recover`], those known before the power cut.
+    #[must_use]
+    pub fn lost(&self) -> Option<&Bits> {
+        self.health.lost(self.node)
+    }
+
+    /// Whether the member has received the page; if not, the page is a known zero there. For a member that is a tree,
+    /// its schemes answer; if none of the page's places there responds, the answer is true.
+    #[must_use]
+    pub fn holds(&self, member: Member, page: Page) -> bool {
+        let child = self.child(member);
+        match self.shape[child.index()].leaf {
+            _ if self.before(child, page).is_some() => self.before(child, page) == Some(true),
+            Some(leaf) => self.below.holds(leaf, page),
+            None => self.tree_holds(child, page).unwrap_or(true),
+        }
+    }
+
+    /// Whether the port before a node will have the page; none if there is no port or if it does not know.
+    fn before(&self, node: NodeId, page: Page) -> Option<bool> {
+        let port = self.shape[node.index()].port?;
+        self.deeper.held_before(port, page)
+    }
+
+    /// The same for a tree; none if each place of the page does not respond or lacks the page.
+    fn tree_holds(&self, node: NodeId, page: Page) -> Option<bool> {
+        let coming = self.deeper.coming();
+        if let Some(held) = coming.holds(node, self.shape[node.index()].inner(page)) {
+            return Some(held);
+        }
+        let (mut places, mut known) = (0, None);
+        self.places(node, page, &mut |member, page| {
+            places += 1;
+            let child = self.shape[node.index()].children[usize::from(member.0)];
+            let shape = &self.shape[child.index()];
+            let writes = || coming.writes(node, member, page);
+            let held = match shape.leaf {
+                _ if !shape.alive || self.gaps.lacks(child, page.0) => None,
+                _ if self.before(child, page).is_some() => self.before(child, page),
+                Some(leaf) => Some(self.below.holds(leaf, page) || writes()),
+                None => self.tree_holds(child, page),
+            };
+            known = known.max(held);
+        });
+        if places == 0 { Some(false) } else { known }
+    }
+
+    /// The places of a page at a node below; `page` is numbered as by the node's parent.
+    fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
+        self.deeper.places(node, self.shape[node.index()].inner(page), tell);
+    }
+
+    /// Whether the member, or a part of it, has a write cache. Pages that were reported durable may then be missing
+    /// after a power loss.
+    #[must_use]
+    pub fn is_cached(&self, member: Member) -> bool {
+        self.has_cache_below(self.child(member))
+    }
+
+    fn has_cache_below(&self, node: NodeId) -> bool {
+        let shape = &self.shape[node.index()];
+        shape.port.is_some_and(|port| self.deeper.has_cache(port))
+            || shape.children.iter().any(|&child| self.has_cache_below(child))
+    }
+
+    /// The OOB metadata of a member's page on flash; none if the page is not there or cannot be read. For a member that
+    /// is a tree, that of the newest copy.
+    #[must_use]
+    pub fn spare(&self, member: Member, page: Page) -> Option<Spare> {
+        let child = self.child(member);
+        let shape = &self.shape[child.index()];
+        match shape.raw() {
+            _ if !shape.alive => None,
+            Some(leaf) => self.below.spare(leaf, page),
+            None => self.deeper.spare(child, shape.inner(page), self),
+        }
+    }
+
+    /// The sequence number of the last write to a member with physical pages; none in runs without power cuts.
+    #[must_use]
+    pub fn last_write(&self, member: Member) -> Option<u64> {
+        self.below.last_write(self.shape[self.child(member).index()].raw()?)
+    }
+
+    /// Whether a physical page of a member is erased, so that it can be programmed; true if the member does not
+    /// respond.
+    #[must_use]
+    pub fn is_erased(&self, member: Member, page: Page) -> bool {
+        let leaf = self.shape[self.child(member).index()].leaf;
+        !self.alive(member) || leaf.is_some_and(|leaf| self.below.is_erased(leaf, page))
+    }
+
+    /// How often the erase unit of a member's physical page has been erased: the most worn of its blocks.
+    #[must_use]
+    pub fn erases_at(&self, member: Member, page: Page) -> u32 {
+        let leaf = self.shape[self.child(member).index()].leaf;
+        leaf.map_or(0, |leaf| self.below.erases_at(leaf, page))
+    }
+
+    /// Whether a physical page of a member can never be programmed again.
+    #[must_use]
+    pub fn has_failed(&self, member: Member, page: Page) -> bool {
+        let leaf = self.shape[self.child(member).index()].leaf;
+        leaf.is_some_and(|leaf| self.below.has_failed(leaf, page))
+    }
+
+    /// A lower bound of the time until a read of the member's page could start, ns; of a page with several places in a
+    /// member that is a tree, that of the least busy one. 0 if the member does not respond.
+    #[must_use]
+    pub fn backlog(&self, member: Member, page: Page) -> Span {
+        self.wait(self.child(member), page).unwrap_or(Span::ZERO)
+    }
+
+    fn wait(&self, node: NodeId, page: Page) -> Option<Span> {
+        let shape = &self.shape[node.index()];
+        match shape.leaf {
+            _ if !shape.alive => None,
+            _ if self.before(node, page) == Some(true) => Some(Span::ZERO),
+            Some(leaf) => Some(self.below.backlog(leaf, page)),
+            None => {
+                let mut least: Option<Span> = None;
+                self.places(node, page, &mut |member, page| {
+                    let waits = self.wait(shape.children[usize::from(member.0)], page);
+                    least = least.into_iter().chain(waits).min();
+                });
+                least
+            }
+        }
+    }
+
+    /// The number of block erases of the member; for a member of several parts, the least of them.
+    #[must_use]
+    pub fn wear(&self, member: Member) -> u64 {
+        self.least(self.child(member), &|leaf| self.below.wear(leaf)).unwrap_or(0)
+    }
+
+    /// The mean erase count of the member's blocks; 0 for a member that does not respond.
+    #[must_use]
+    pub fn mean_erases(&self, member: Member) -> u32 {
+        let (erases, blocks) = self.erases_below(self.child(member));
+        erases.checked_div(blocks).unwrap_or(0).min(u64::from(u32::MAX)) as u32
+    }
+
+    /// The erases of all devices below a node, and their number of blocks.
+    fn erases_below(&self, node: NodeId) -> (u64, u64) {
+        let shape = &self.shape[node.index()];
+        match shape.leaf {
+            _ if !shape.alive => (0, 0),
+            Some(leaf) => (self.below.wear(leaf), self.below.erase_blocks(leaf)),
+            None => {
+                let parts = shape.children.iter().map(|&child| self.erases_below(child));
+                parts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
+            }
+        }
+    }
+
+    /// The number of pages that the member can write before it must collect garbage; for a member of several parts, the
+    /// least of them.
+    #[must_use]
+    pub fn room(&self, member: Member) -> u64 {
+        self.least(self.child(member), &|leaf| self.below.room(leaf)).unwrap_or(0)
+    }
+
+    /// In [`Scheme::settled`]: whether the plan was background work that could not read all pages that it needed, or
+    /// whose write a member refused. The scheme must not try it again until a member changes.
+    #[must_use]
+    pub fn fell_short(&self) -> bool {
+        self.fell_short
+    }
+
+    /// Whether a plan holds the stripe `key` of this scheme.
+    #[must_use]
+    pub fn held(&self, key: Key) -> bool {
+        self.locks.is_held(self.node, key)
+    }
+
+    fn least<T: Ord>(&self, node: NodeId, ask: &dyn Fn(LeafId) -> T) -> Option<T> {
+        let shape = &self.shape[node.index()];
+        match shape.leaf {
+            _ if !shape.alive => None,
+            Some(leaf) => Some(ask(leaf)),
+            None => shape.children.iter().filter_map(|&child| self.least(child, ask)).min(),
+        }
+    }
+}
