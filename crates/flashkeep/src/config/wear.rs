@@ -6,7 +6,6 @@ use crate::blocks::wear;
 use crate::error::DriveError;
 use crate::mapping::{self, BackendKind};
 use crate::options::WrongOption;
-use crate::schemes::{self, Members};
 
 /// Open blocks of a plane, one for each stream of pages.
 pub(super) fn streams(spec: &DriveSpec) -> u8 {
@@ -62,21 +61,6 @@ impl Check<'_> {
         if let Err(WrongOption { key, message }) = (levelling.check)(&wear.options) {
             return Err(self.wrong(&[key, "ftl.wear.levelling"], message));
         }
-        self.point_out_raw();
         Ok(())
-    }
-
-    /// A log erases superblocks, and retires none.
-    fn point_out_raw(&mut self) {
-        let scheme = self.spec.redundancy.scheme.clone();
-        if schemes::named(&scheme).is_none_or(|scheme| scheme.kind != Members::Raw) {
-            return;
-        }
-        if self.spec.ftl.wear.erase_budget.is_some() {
-            self.warnings.push(format!(
-                "ftl.wear.erase_budget: no block is retired with redundancy.scheme = \"{scheme}\"; wear leveling uses \
-                 it, and lifetimes are reported"
-            ));
-        }
     }
 }

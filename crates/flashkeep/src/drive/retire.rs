@@ -93,10 +93,6 @@ impl<C: Contents> Drive<C> {
     #[cold]
     pub(super) fn expire(&mut self, end: SimTime, plane: PlaneId, block: u32) {
         let ftl = self.ftl_of(plane);
-        if self.ftl.leaves[ftl].rows.as_ref().is_some_and(|rows| !rows.is_by_block()) {
-            // Logs retire no superblocks.
-            return;
-        }
         self.health.life.expired += 1;
         self.health.life.first_death.get_or_insert(end);
         self.set_damaged();

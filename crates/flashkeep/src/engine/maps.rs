@@ -50,7 +50,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A map has no room for the pages of a write.
+    /// A map, or a log, has no room for the pages of a write.
     #[cold]
     pub(super) fn refuse<L: Leaves<C>>(
         &mut self,

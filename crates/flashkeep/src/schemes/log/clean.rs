@@ -126,7 +126,8 @@ impl StripeLog {
 
     /// Whether little space is left for the host.
     fn is_low(&self) -> bool {
-        self.aside.is_none() && self.groups.free() + self.erasing + self.rests_of_host() <= self.clean_below
+        let below = self.clean_below + self.kept() - 1;
+        self.aside.is_none() && self.groups.free() + self.erasing + self.rests_of_host() <= below
     }
 
     /// The next step towards room for the host.
@@ -176,7 +177,7 @@ impl StripeLog {
         }
         let (only_lacking, into) = (false, None);
         // GC goes on with the group that it has begun, if that is kept for it.
-        let rests = usize::from(self.streams.separate);
+        let rests = usize::from(self.streams.separate || self.is_near_the_end());
         self.begin_cleaning(&Begin { victim, cause, only_lacking, rests, groups: 1, into, is_soft });
         self.go_on(plan)
     }
@@ -187,9 +188,14 @@ impl StripeLog {
         let worth = (self.room_of_free(0, false) + 1).saturating_sub(self.least_gain()).max(1);
         let slots = self.groups.pages() * self.data_slots(self.members);
         let chosen = self.chooser.choose(&Victims { groups: &self.groups, worth, slots });
-        let chosen = chosen.filter(|&(victim, _)| self.gains(self.groups.current(victim)));
-        let found = chosen.or_else(|| self.emptiest().map(|victim| (victim, Levelled::No)));
-        found.or_else(|| self.most_obsolete().map(|victim| (victim, Levelled::No)))
+        let fits = |victim| self.gains(self.groups.current(victim)) && self.may_clean(victim);
+        let chosen = chosen.filter(|&(victim, _)| fits(victim));
+        chosen.or_else(|| self.other_victim().map(|victim| (victim, Levelled::No)))
+    }
+
+    /// A victim if what the policies choose gives too little.
+    pub(super) fn other_victim(&self) -> Option<u32> {
+        self.emptiest().or_else(|| self.most_obsolete())
     }
 
     /// The group with the most obsolete places that can be written, if a write waits and nothing else gives room: the free
@@ -204,13 +210,18 @@ impl StripeLog {
         let closed = (0..self.groups.count()).filter(|&group| {
             self.groups.state(group) == SuperblockState::Closed && !self.groups.is_busy(group)
         });
-        let fitting = closed.filter(|&group| obsolete(group) > 0 && self.groups.current(group) <= room);
+        let fits = |group: u32| self.groups.current(group) <= room && self.may_clean(group);
+        let fitting = closed.filter(|&group| obsolete(group) > 0 && fits(group));
         fitting.max_by_key(|&group| (obsolete(group), std::cmp::Reverse(group)))
     }
 
     /// The group with the fewest current pages, if cleaning it gains enough.
     pub(super) fn emptiest(&self) -> Option<u32> {
-        self.groups.least().filter(|&victim| self.gains(self.groups.current(victim)))
+        let least = match self.groups.are_worn() {
+            true => self.groups.least_of(|group| self.may_clean(group)),
+            false => self.groups.least(),
+        };
+        least.filter(|&victim| self.gains(self.groups.current(victim)))
     }
 
     /// Cleaning must give a row at least; only where a write waits that cannot be helped otherwise, a slot is enough.

@@ -220,7 +220,7 @@ impl StripeLog {
             }
             self.leave_front();
             let next = match self.own_rest() {
-                None if self.groups.free() < 2 => self.take_over(),
+                None if self.groups.free() <= self.kept() => self.take_over(),
                 None => self.open_group(),
                 rest => rest,
             };
@@ -241,7 +241,9 @@ impl StripeLog {
 
     /// Whether the host has nowhere to write to, and cannot be given anything.
     pub(super) fn is_starved(&self) -> bool {
-        !self.fronts().any(WriteFrontier::has_room) && self.rests.is_empty() && self.groups.free() < 2
+        !self.fronts().any(WriteFrontier::has_room)
+            && (self.rests.is_empty() || !self.gives_rests())
+            && self.groups.free() <= self.kept()
     }
 
     /// Whether an open row was cut short.

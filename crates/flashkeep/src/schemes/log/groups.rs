@@ -14,6 +14,8 @@ pub(super) enum SuperblockState {
     Closed,
     /// Being erased.
     Erasing,
+    /// Erased for the last time.
+    Retired,
 }
 
 /// The bit of a score that excludes the group from GC.
@@ -28,6 +30,11 @@ pub(super) struct Superblocks {
     scores: Vec<u32>,
     states: Vec<SuperblockState>,
     erases: Vec<u32>,
+    /// The erases that a group endures; none if groups never wear out.
+    budget: Option<u32>,
+    /// Groups whose next erase is the last, and retired ones.
+    worn: u32,
+    retired: u32,
     /// When each group was closed last, counted over all of them, and that count now.
     closed_at: Vec<u32>,
     closings: u32,
@@ -40,20 +47,62 @@ pub(super) struct Superblocks {
 }
 
 impl Superblocks {
-    pub(super) fn new(groups: u32, pages: u32, head: u32) -> Self {
+    pub(super) fn new(groups: u32, pages: u32, head: u32, budget: Option<u32>) -> Self {
         assert!(pages > head, "a group has pages");
-        Superblocks {
+        let mut this = Superblocks {
             pages,
             head,
             scores: vec![BUSY; groups as usize],
             states: vec![SuperblockState::Free; groups as usize],
             erases: vec![0; groups as usize],
+            budget,
+            worn: 0,
+            retired: 0,
             closed_at: vec![0; groups as usize],
             closings: 0,
             all_erases: 0,
             free: (0..groups).collect(),
             hand: 0,
+        };
+        this.count_worn();
+        this
+    }
+
+    /// Groups go on with another budget.
+    pub(super) fn set_budget_of(&mut self, other: &Superblocks) {
+        self.budget = other.budget;
+        self.count_worn();
+    }
+
+    fn count_worn(&mut self) {
+        let is_retired = |&group: &u32| self.state(group) == SuperblockState::Retired;
+        let (retired, others): (Vec<u32>, Vec<u32>) = (0..self.count()).partition(is_retired);
+        self.retired = retired.len() as u32;
+        self.worn = others.into_iter().filter(|&group| self.is_last_erase(group)).count() as u32;
+    }
+
+    /// After a power cut: how often each group has been erased, where blocks wear out.
+    pub(super) fn look_up(&mut self, erases: impl Fn(u32) -> u32) {
+        if self.budget.is_some() {
+            (0..self.count()).for_each(|group| self.erases[group as usize] = erases(group));
+            self.all_erases = self.erases.iter().copied().map(u64::from).sum();
+            self.count_worn();
         }
+    }
+
+    /// Whether the next erase of a group is its last.
+    pub(super) fn is_last_erase(&self, group: u32) -> bool {
+        self.budget.is_some_and(|budget| self.erases(group) + 1 >= budget)
+    }
+
+    /// Whether any group has had its last erase, or is about to.
+    #[inline]
+    pub(super) fn are_worn(&self) -> bool {
+        self.worn + self.retired > 0
+    }
+
+    pub(super) fn retired(&self) -> u32 {
+        self.retired
     }
 
     /// Marks all groups that are not free as closed and empty; returns those that were open.
@@ -66,7 +115,7 @@ impl Superblocks {
                 self.closings += 1;
                 self.closed_at[group] = self.closings;
             }
-            if self.states[group] != SuperblockState::Free {
+            if !matches!(self.states[group], SuperblockState::Free | SuperblockState::Retired) {
                 (self.states[group], self.scores[group]) = (SuperblockState::Closed, 0);
             }
         }
@@ -175,9 +224,16 @@ impl Superblocks {
     }
 
     pub(super) fn erased(&mut self, group: u32) {
-        self.states[group as usize] = SuperblockState::Free;
+        let was_last = self.is_last_erase(group);
         self.erases[group as usize] += 1;
         self.all_erases += 1;
+        if was_last {
+            self.states[group as usize] = SuperblockState::Retired;
+            (self.worn, self.retired) = (self.worn - 1, self.retired + 1);
+            return;
+        }
+        self.worn += u32::from(self.is_last_erase(group));
+        self.states[group as usize] = SuperblockState::Free;
         self.free.push_back(group);
     }
 
@@ -200,6 +256,13 @@ impl Superblocks {
         let find = |scores: &[u32]| scores.iter().position(|&score| score == least);
         let found = find(after).map(|at| at + self.hand).or_else(|| find(before));
         found.map(|at| at as u32)
+    }
+
+    /// The same among groups that are `wanted`.
+    pub(super) fn least_of(&self, wanted: impl Fn(u32) -> bool) -> Option<u32> {
+        let (count, hand) = (self.count(), self.hand as u32);
+        let closed = (0..count).filter(|&group| !self.is_busy(group) && wanted(group));
+        closed.min_by_key(|&group| (self.current(group), (group + count - hand) % count))
     }
 
     /// The group is the victim: the next of its equals is the one after it.

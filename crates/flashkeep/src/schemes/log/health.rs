@@ -274,7 +274,7 @@ impl StripeLog {
             return false;
         }
         let kept = if living == self.members { 2 } else { 4 };
-        let groups = u64::from(self.groups.count().saturating_sub(kept));
+        let groups = u64::from(self.groups.count().saturating_sub(kept + self.groups.retired()));
         let room = groups * u64::from(self.groups.pages() * self.data_slots(living));
         self.places.mapped() + self.health.bad.count() <= room
     }

@@ -12,6 +12,7 @@
 //! | `groups` | how much each group holds, how often it has been erased, which ones are free |
 //! | `front` | a group that is being filled: slots, stripes, rows |
 //! | `streams` | several open groups, one for each class of pages |
+//! | `retire` | superblocks that have had their last erase, and the end |
 //! | `write` | what the host asks, and stripes that are closed early |
 //! | `clean` | cleaning, piece by piece |
 //! | `health` | units that stripes lack, and what that exposes |
@@ -35,7 +36,7 @@ use crate::engine::{
     Capabilities, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict,
     Protection, RepairOutcome, Rhythm, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
-use crate::kernel::Span;
+use crate::kernel::{Bits, Span};
 use clean::{Cleaning, Migration, Piece};
 use front::WriteFrontier;
 use groups::Superblocks;
@@ -62,6 +63,7 @@ mod places;
 mod rebuild;
 mod recover;
 mod repair;
+mod retire;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -152,6 +154,10 @@ pub struct StripeLog {
     moving: bool,
     /// Erases under way.
     erasing: usize,
+    /// Superblocks have been retired, and the host has been given all that is left (`retire`).
+    gives_all: bool,
+    /// Pages whose last write was refused.
+    refused: Bits,
     /// Whether a possible reason for GC has not been examined yet.
     wants_room: bool,
     /// The last command happened before time 0, and so does what follows from it.
@@ -180,6 +186,8 @@ impl StripeLog {
         let mut chooser = Chooser::new(options.policies);
         chooser.seed(options.seed);
         let clean_below = options.clean_below.max(1) as usize;
+        // Devices retire blocks themselves.
+        let budget = options.policies.erase_budget.filter(|_| medium.oob);
         StripeLog {
             pages,
             members,
@@ -190,7 +198,7 @@ impl StripeLog {
             chooser,
             adds_slowly: options.redundancy.read::<Sums>().xor_us > 0.0,
             places: Places::new(members, rows, pages + 1),
-            groups: Superblocks::new(medium.superblocks, medium.pages, medium.journal_pages),
+            groups: Superblocks::new(medium.superblocks, medium.pages, medium.journal_pages, budget),
             front: WriteFrontier::none(),
             streams: LogStreams::new(options.streams, options.separate, pages as u32 + 1),
             rests: VecDeque::new(),
@@ -200,6 +208,8 @@ impl StripeLog {
             piece: Piece::default(),
             moving: false,
             erasing: 0,
+            gives_all: false,
+            refused: Bits::default(),
             wants_room: false,
             before: false,
             health: LogHealth::new(members),
@@ -215,6 +225,7 @@ impl StripeLog {
     /// A loaded state takes over the policies of the drive that loads it.
     pub(super) fn go_on_as(&mut self, built: &StripeLog) {
         (self.clean_below, self.soft_below) = (built.clean_below, built.soft_below);
+        self.groups.set_budget_of(&built.groups);
         let turn = self.chooser.turn();
         self.chooser = built.chooser.clone();
         self.chooser.set_turn(turn);

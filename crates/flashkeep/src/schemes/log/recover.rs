@@ -54,6 +54,7 @@ impl StripeLog {
         let were_current = self.places.restart();
         let open = self.groups.restart();
         self.health.restart(self.groups.count());
+        self.look_up_wear(view);
         let mut copies = Vec::new();
         for stripe in self.all_stripes() {
             self.examine(stripe, view, &were_current, &mut copies, lacks);

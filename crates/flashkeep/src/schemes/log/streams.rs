@@ -80,7 +80,8 @@ impl StripeLog {
     pub(super) fn own_rest(&mut self) -> Option<WriteFrontier> {
         let stream = self.streams.current;
         let own = |rest: &WriteFrontier| rest.stream == stream;
-        let at = if self.streams.separate { None } else { self.rests.iter().position(own) };
+        let is_given = !self.streams.separate && self.gives_rests();
+        let at = if is_given { self.rests.iter().position(own) } else { None };
         at.and_then(|at| self.rests.remove(at))
     }
 
@@ -94,7 +95,7 @@ impl StripeLog {
                 self.wants_room = true;
             }
         }
-        let rest = self.rests.pop_front();
+        let rest = if self.gives_rests() { self.rests.pop_front() } else { None };
         rest.or_else(|| {
             let open = self.streams.aside.iter_mut().find(|front| front.has_room())?;
             Some(std::mem::replace(open, WriteFrontier::none()))

@@ -12,7 +12,11 @@ impl StripeLog {
     pub(super) fn read(&self, command: &Command, plan: &mut Plan) {
         plan.under = self.order_key();
         for n in 0..command.count {
-            if let Some(place) = self.places.find(command.start.0 + u32::from(n)) {
+            let wanted = command.start.0 + u32::from(n);
+            if self.is_refused(wanted) {
+                plan.push(Step::missing(Member(0), command.over(Page(0), 1), n));
+                plan.keeps_frame = true;
+            } else if let Some(place) = self.places.find(wanted) {
                 let (member, page) = self.address(place);
                 plan.push(Step::new(member, command.over(page, 1), n));
             }
@@ -30,9 +34,10 @@ impl StripeLog {
             self.note_wear(view);
         }
         if !self.has_slot() {
-            return PlanVerdict::Wait;
+            return self.wait_or_refuse(command, view, plan);
         }
         self.heat_up(page);
+        self.set_refused(page, false);
         let StripeLog { front, places, .. } = self;
         plan.carry = (front.pending > 0).then(|| front.sum());
         let role = Role::Data(front.pending);
@@ -67,6 +72,7 @@ impl StripeLog {
         self.before = command.flags.has(Flags::BEFORE);
         for page in command.start.0..command.end() {
             self.release(page);
+            self.set_refused(page, false);
         }
     }
 

@@ -45,7 +45,7 @@ fn histories_in_any_order() {
         setup.clean_below = 1 + random.below(3) as u32;
         setup.policies.victim = VICTIMS[seed as usize / 7 % VICTIMS.len()];
         setup.policies.levelling = LEVELLINGS[seed as usize / 5 % LEVELLINGS.len()];
-        setup.policies.erase_budget = [None, Some(8), Some(40)][seed as usize / 11 % 3];
+        setup.policies.erase_budget = [None, Some(200), Some(1000)][seed as usize / 11 % 3];
         setup.soft_below = setup.clean_below + random.below(3) as u32;
         setup.redundancy.set("narrowest", 2 + random.below(u64::from(members) - 1));
         setup.redundancy.set("stripe_loss", 1e-12);
@@ -71,6 +71,35 @@ fn histories_in_any_order() {
         rig.fail(1 + (seed % u64::from(members)) as u16);
         rig.read_all(upto);
         assert!(rig.lost.is_empty(), "seed {seed}");
+    }
+}
+
+/// Groups are erased as often as the budget says, and no more; then a write is refused.
+#[test]
+fn groups_are_retired_until_a_write_finds_no_room() {
+    for (seed, name) in (0..30).zip(["ds", "dvs", "lifespan"].into_iter().cycle()) {
+        let mut random = Random::stream(seed, "retired");
+        let budget = 3 + random.below(4) as u32;
+        let mut setup = Setup::new(name, 5, 9, 4, 20);
+        setup.policies.erase_budget = Some(budget);
+        setup.clean_below = 1 + random.below(2) as u32;
+        setup.streams = 1 + random.below(2) as u8;
+        let mut rig: Rig<Token, _> =
+            setup.timeout_ns(random.below(90)).reporting(Report::Random(30), seed).rig();
+        let upto = pages(&rig);
+        let mut writes = 0;
+        while !log(&rig).gives_all || log(&rig).can_make_room() {
+            rig.write(random.below(u64::from(upto)) as u32, 1);
+            writes += 1;
+            assert!(writes < 100_000, "seed {seed}");
+            rig.run();
+        }
+        let log = log(&rig);
+        let erases = || (0..log.groups.count()).map(|group| log.groups.erases(group));
+        assert!(log.groups.retired() > 0 && erases().all(|erases| erases <= budget), "seed {seed}");
+        assert_eq!(erases().filter(|&erases| erases == budget).count() as u32, log.groups.retired());
+        // Most of the life is used: all groups but a few.
+        assert!(erases().sum::<u32>() * 2 > budget * log.groups.count(), "seed {seed}");
     }
 }
 
