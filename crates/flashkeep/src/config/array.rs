@@ -241,6 +241,9 @@ fn over(spec: DriveSpec, members: Vec<Resolved>, given: &Given) -> Result<Resolv
             }
         }
     }
+    if let Some(key) = (scheme.told_of_moves)(&spec.redundancy) {
+        warnings.push(format!("{key}: no effect over drives, which do not say what their GC moves"));
+    }
     let resolved = Resolved { array: members, warnings, ..Resolved::plain(spec, given.drive()) };
     let Striping { stripe_kib } = resolved.spec.redundancy.read();
     if scheme.has::<Striping>() && stripe_kib * 1024.0 % page as f64 != 0.0 {
@@ -328,13 +331,23 @@ fn members(spec: &mut DriveSpec, given: &Given) -> Result<Vec<Resolved>, DriveEr
         if given.depth() >= DEEPEST {
             return Err(wrong(format!("arrays nested {DEEPEST} deep: a member must not contain itself")));
         }
-        let member = load::member(drive, directory.as_deref(), given)?;
-        members.extend(std::iter::repeat_n(member, count));
+        members.push((count, drive.to_owned(), load::member(drive, directory.as_deref(), given)?));
         if let Some(directory) = &directory
             && is_path(drive)
         {
             *text = format!("{count} * {}", directory.join(drive).to_string_lossy());
         }
     }
-    Ok(members)
+    // All members are addressed in pages of one size, the smallest.
+    let flash = || members.iter().map(|(.., member)| member).filter(|member| !member.is_disk());
+    let page = flash().map(Resolved::page_bytes).min().unwrap_or(0);
+    for (_, drive, member) in &mut members {
+        if !member.is_disk() && member.page_bytes() > page {
+            let depth = std::iter::successors(Some(&*member), |member| member.array.first()).count() - 1;
+            let key = format!("{}ftl.logical_page_kib", "member.".repeat(depth));
+            let drive = format!("{drive},{key}={}", page as f64 / 1024.0);
+            *member = load::member(&drive, directory.as_deref(), given)?;
+        }
+    }
+    Ok(members.into_iter().flat_map(|(count, _, member)| std::iter::repeat_n(member, count)).collect())
 }

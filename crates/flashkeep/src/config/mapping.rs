@@ -113,6 +113,10 @@ impl Check<'_> {
         if map.below == BackendKind::Blocks && map.own_victim.is_none() {
             unread.push("ftl.gc.victim");
         }
+        if map.below == BackendKind::Blocks {
+            let scheme = schemes::named(&self.spec.redundancy.scheme);
+            unread.extend(scheme.and_then(|scheme| (scheme.told_of_moves)(&self.spec.redundancy)));
+        }
         unread.retain(|key| self.given.by_hand(key));
         if !unread.is_empty() {
             self.warnings.push(format!("{}: no effect with ftl.map = \"{}\"", unread.join(", "), map.name));

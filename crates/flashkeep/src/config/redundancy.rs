@@ -7,7 +7,6 @@ use super::pools::pooled;
 use super::wear::{spare_blocks, streams};
 use crate::error::DriveError;
 use crate::flash::{Across, Geometry};
-use crate::ftl::allocation;
 use crate::kernel::whole;
 use crate::options::{OptionsPart, WrongOption};
 use crate::schemes::{
@@ -230,8 +229,7 @@ impl Check<'_> {
         if let Err(WrongOption { key, message }) = (scheme.check)(members, &self.spec.redundancy) {
             return Err(self.wrong(&[key, "redundancy.width", "redundancy.scheme"], message));
         }
-        self.memory(scheme)?;
-        self.old_versions(scheme)
+        self.memory(scheme)
     }
 
     /// Each member is a box: whole channels, whole chips of one channel, or whole dies of one chip.
@@ -248,25 +246,6 @@ impl Check<'_> {
         );
         let keys = ["redundancy.width", "redundancy.across", "redundancy.scheme", "flash.channels"];
         Err(self.wrong(&keys, message))
-    }
-
-    /// Old versions stay in place under another address. If the address fixed the plane, a plane could get more pages
-    /// than it has.
-    fn old_versions(&self, scheme: &SchemeEntry) -> Result<(), DriveError> {
-        let flash = &self.spec.flash;
-        let planes =
-            product(&[flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die]);
-        let is_free = |value| allocation::named(value).levels.is_some_and(<[_]>::is_empty);
-        let one_plane = planes == u64::from(parts(&self.spec.redundancy));
-        if scheme.kind != Members::Shadowed || one_plane || is_free(&self.spec.ftl.allocation) {
-            return Ok(());
-        }
-        let message = format!(
-            "{}: a scheme that keeps old versions places pages wherever there is room; only `dynamic` is \
-             accepted if a member has several planes",
-            self.spec.ftl.allocation
-        );
-        Err(self.wrong(&["ftl.allocation", "redundancy.scheme"], message))
     }
 
     /// The number of parts at the level that the redundancy runs over, and the depth of that level.

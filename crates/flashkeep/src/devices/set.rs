@@ -239,7 +239,7 @@ impl<C: Contents> BackendView for DeviceSet<C> {
         match self.find(leaf) {
             (AnyDevice::Flash(drive), leaf) => drive.spare(leaf, page),
             (AnyDevice::Disk(disk), leaf) => disk.spare(leaf, page),
-            (AnyDevice::Memory(_), _) => None,
+            (AnyDevice::Memory(memory), _) => memory.spare(page.0).filter(|_| self.numbers.is_some()),
         }
     }
 
@@ -321,7 +321,7 @@ impl<C: Contents> Leaves<C> for DeviceSet<C> {
         match self.find_mut(leaf) {
             (AnyDevice::Flash(drive), leaf) => drive.spoil(leaf, page),
             (AnyDevice::Disk(disk), leaf) => disk.spoil(leaf, page),
-            (AnyDevice::Memory(_), _) => {}
+            (AnyDevice::Memory(memory), _) => memory.spoil(page.0),
         }
     }
 

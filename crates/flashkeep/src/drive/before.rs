@@ -91,7 +91,7 @@ impl<C: Contents> Drive<C> {
             let lane = this.in_turn[at] as usize;
             at = if at + 1 == count { 0 } else { at + 1 };
             let found = match this.allocation {
-                Allocation::Partial(_) => self.allowed_plane(&self.queues.lanes[lane], lpn),
+                Allocation::Partial(_) => self.allowed_plane(&self.queues.lanes[lane], lpn, |_| true),
                 _ => {
                     let Lane { planes, turn, .. } = &self.queues.lanes[lane];
                     Allocation::next_plane(planes, *turn, |plane| self.ftl.blocks.has_room(plane))
@@ -111,15 +111,21 @@ impl<C: Contents> Drive<C> {
         self.plane_with_garbage(ftl, lpn)
     }
 
-    /// All planes have only the reserve of GC: returns one that has something to collect.
+    /// All planes have only the reserve of GC: returns one that has something to collect, of those to which the page is
+    /// bound if that is possible.
     fn plane_with_garbage(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
         loop {
             let Ftl { lanes, allocation, domain, .. } = &self.ftl.leaves[ftl];
-            let planes = lanes.clone().flat_map(|lane| &self.queues.lanes[lane as usize].planes);
-            let mut planes =
-                planes.filter(|plane| allocation.allows(&self.flash.geometry, domain, lpn, **plane));
-            let plane = *planes.find(|&&plane| self.has_garbage(plane))?;
-            self.collect_at_once(plane);
+            let planes =
+                lanes.clone().flat_map(|lane| self.queues.lanes[lane as usize].planes.iter().copied());
+            let allows = |plane| allocation.allows(&self.flash.geometry, domain, lpn, plane);
+            let bound = planes.clone().find(|&plane| allows(plane) && self.has_garbage(plane));
+            let mut others = planes.filter(|_| self.ftl.remaps);
+            let has_room = |plane| self.ftl.blocks.has_room(plane);
+            let plane = bound.or_else(|| others.find(|&plane| has_room(plane) || self.has_garbage(plane)))?;
+            if !has_room(plane) {
+                self.collect_at_once(plane);
+            }
             // A plane that has lost its spare pages may need more than one block of invalid pages, and not have it.
             if self.ftl.blocks.has_room(plane) {
                 return Some(plane);

@@ -28,6 +28,7 @@ mod logs;
 mod look;
 mod multiplane;
 mod nvram;
+mod overflow;
 mod packing;
 mod parameters;
 mod power;

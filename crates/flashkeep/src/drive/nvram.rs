@@ -6,7 +6,7 @@
 
 use super::Drive;
 use super::submit::Commands;
-use crate::engine::{Command, Contents, Done, Flags, LeafId, Ticket, Verb};
+use crate::engine::{Command, Contents, Done, Flags, LeafId, Spare, Ticket, Verb};
 use crate::kernel::{SimTime, Span};
 
 /// The contents of a page of an NVRAM.
@@ -76,7 +76,7 @@ impl<C: Contents> Nvram<C> {
     }
 
     /// Poisons a page: its contents are invalid.
-    pub(super) fn spoil(&mut self, page: u32) {
+    pub fn spoil(&mut self, page: u32) {
         self.cells[page as usize] = Cell::Unreadable;
     }
 
@@ -129,9 +129,11 @@ impl<C: Contents> Nvram<C> {
         self.cells.len() as u32
     }
 
-    /// The number of the last write to a page.
-    pub(super) fn number(&self, page: u32) -> u64 {
-        u64::from(self.writes[page as usize])
+    /// The number of the last write to a page, and the stamp of its contents.
+    #[must_use]
+    pub fn spare(&self, page: u32) -> Option<Spare> {
+        let sequence = u64::from(self.writes[page as usize]);
+        self.contents(page).map(|contents| Spare { sequence, stamp: contents.stamp(), mark: 0 })
     }
 
     pub(crate) fn contents(&self, page: u32) -> Option<C> {

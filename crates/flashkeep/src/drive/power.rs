@@ -121,10 +121,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn spare_of(&self, leaf: usize, page: u32) -> Option<Spare> {
         let power = self.power.as_ref()?;
         let Some(entry) = self.entry(leaf, page) else {
-            let memory = self.nvram(LeafId(leaf as u16));
-            let spare =
-                |contents: C| Spare { sequence: memory.number(page), stamp: contents.stamp(), mark: 0 };
-            return memory.contents(page).map(spare);
+            return self.nvram(LeafId(leaf as u16)).spare(page);
         };
         let MapEntry::At(ppn) = entry else { return None };
         let readable = !self.ftl.blocks.is_unreadable(ppn);

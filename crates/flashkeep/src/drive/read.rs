@@ -38,6 +38,7 @@ impl<C: Contents> Drive<C> {
                 self.read_of_lost(now, ftl, command, ticket)
             }
             MapEntry::Unmapped => {
+                let memory = if command.flags.has(Flags::BEFORE) { Span::ZERO } else { memory };
                 self.accounts.counters.reads_of_nothing += 1;
                 self.answer(ticket, 1, now + memory, memory, C::default());
             }

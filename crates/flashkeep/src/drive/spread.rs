@@ -9,7 +9,6 @@ use super::dies::UnitPhase;
 use super::{Drive, DriveOp, Lane};
 use crate::engine::Contents;
 use crate::flash::{Geometry, PlaneId, Pools, Ppn, UnitId};
-use crate::ftl::Allocation;
 use crate::kernel::{Id, SimTime};
 
 /// Which unit each part of each pool is in, where pools have several.
@@ -113,18 +112,15 @@ impl<C: Contents> Drive<C> {
         if self.ftl.physical {
             return self.raw_plane_for(lane.unit, head).map(|plane| (plane, lane.turn));
         }
-        let (ftl, op) = (&self.ftl.leaves[usize::from(lane.ftl)], &self.queues.ops[head]);
+        let op = &self.queues.ops[head];
         let lpn = op.command.start.0 + u32::from(op.placed);
         let stream = match self.ftl.streams.are_several() {
             true => self.stream_of_waiting(usize::from(lane.ftl), head, op.placed),
             false => 0,
         };
-        Allocation::next_plane(&lane.planes, lane.turn, |plane| {
-            ftl.allocation.allows(&self.flash.geometry, &ftl.domain, lpn, plane)
-                && self.ftl.blocks.has_room(plane)
-                && self
-                    .next_block(plane, Some(stream))
-                    .is_some_and(|block| self.unit_of_block(plane, block) == lane.unit)
+        self.bound_plane(lane, lpn, |plane| {
+            let block = self.next_block(plane, Some(stream));
+            block.is_some_and(|block| self.unit_of_block(plane, block) == lane.unit)
         })
     }
 

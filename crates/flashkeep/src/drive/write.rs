@@ -53,7 +53,7 @@ impl<C: Contents> Drive<C> {
     /// The pool of an address of which some levels are bound.
     pub(super) fn bound_pool(&self, ftl: usize, lpn: u32) -> u32 {
         let this = &self.ftl.leaves[ftl];
-        match &this.allocation {
+        let pool = match &this.allocation {
             Allocation::Dynamic => this.first_pool,
             Allocation::Partial(order) => {
                 let at = order.coordinates(&this.domain, lpn);
@@ -63,7 +63,8 @@ impl<C: Contents> Drive<C> {
                 let plane = this.domain.plane(&self.flash.geometry, order.coordinates(&this.domain, lpn));
                 self.queues.lanes[self.queues.lane_of[plane.0 as usize] as usize].pool
             }
-        }
+        };
+        if self.ftl.remaps { self.pool_with_room(ftl, pool) } else { pool }
     }
 
     /// From now on the pages are those of this write, wherever they will be.
@@ -207,8 +208,11 @@ impl<C: Contents> Drive<C> {
                 return if chooses {
                     self.plane_by_version(lane, head)
                 } else {
-                    self.allowed_plane(lane, lpn)
+                    self.bound_plane(lane, lpn, |_| true)
                 };
+            }
+            if self.ftl.remaps {
+                return self.bound_plane(lane, lpn, |_| true);
             }
             let bound = ftl.allocation.plane(&self.flash.geometry, &ftl.domain, lpn);
             return bound.filter(|&plane| self.ftl.blocks.has_room(plane)).map(|plane| (plane, lane.turn));
@@ -221,10 +225,17 @@ impl<C: Contents> Drive<C> {
 
     /// The plane of a lane that comes first among those where a page of which some levels are bound may go.
     #[inline(never)]
-    pub(super) fn allowed_plane(&self, lane: &Lane, lpn: u32) -> Option<(PlaneId, u32)> {
+    pub(super) fn allowed_plane(
+        &self,
+        lane: &Lane,
+        lpn: u32,
+        fits: impl Fn(PlaneId) -> bool,
+    ) -> Option<(PlaneId, u32)> {
         let Ftl { allocation, domain, .. } = &self.ftl.leaves[usize::from(lane.ftl)];
         Allocation::next_plane(&lane.planes, lane.turn, |plane| {
-            allocation.allows(&self.flash.geometry, domain, lpn, plane) && self.ftl.blocks.has_room(plane)
+            allocation.allows(&self.flash.geometry, domain, lpn, plane)
+                && self.ftl.blocks.has_room(plane)
+                && fits(plane)
         })
     }
 

@@ -61,6 +61,8 @@ pub(super) struct BackgroundClock {
     /// Requests that are not acknowledged yet.
     pub(super) foreground: u32,
     idle_since: SimTime,
+    /// Urgent work waits until a recovery is over.
+    pub(super) paused: bool,
     alarms: Vec<Alarm>,
     /// The nodes whose schemes use idle time.
     idlers: Vec<NodeId>,
@@ -92,7 +94,7 @@ impl BackgroundClock {
         let alarms: Vec<_> = schemes.iter().map(alarm).collect();
         let idlers = (0..alarms.len()).filter(|&node| alarms[node].rhythm.idle_after.is_some());
         let idlers = idlers.map(|node| NodeId(node as u16)).collect();
-        BackgroundClock { foreground: 0, idle_since: SimTime::ZERO, alarms, idlers }
+        BackgroundClock { foreground: 0, idle_since: SimTime::ZERO, paused: false, alarms, idlers }
     }
 
     pub(super) fn rebuilders(&mut self, node: NodeId) -> &mut u32 {
@@ -176,7 +178,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Asks a scheme with urgent work for it.
     #[inline]
     pub(super) fn press<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
-        while self.scheme_mut(node).pressed() && self.ask(leaves, now, node, Why::Pressed) {}
+        while self.scheme_mut(node).pressed()
+            && !self.clock.paused
+            && self.ask(leaves, now, node, Why::Pressed)
+        {}
     }
 
     /// A background plan has ended: if the work is urgent, or in idle time, the next piece follows.

@@ -36,6 +36,7 @@ pub(super) enum Due {
     Wake(NodeId),
     Idle(NodeId),
     Rebuild(NodeId),
+    Recovered,
     Port(u16),
 }
 
@@ -167,25 +168,38 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A place of a page on a backend with the current contents: all nodes above it respond and have the page.
+    /// The current contents of a page, without time, according to what backends have (`contents`): of the first copy
+    /// with which all nodes above it respond and have the page, or the sum of all places of a page that is one
+    /// ([`Scheme::is_sum`]). None if there is no such copy, or if a part of the sum is missing.
     #[must_use]
-    pub fn intact_place(&self, page: Page) -> Option<(LeafId, Page)> {
-        self.intact_place_below(NodeId::ROOT, page)
+    pub fn intact_contents(&self, page: Page, contents: &impl Fn(LeafId, Page) -> Option<C>) -> Option<C> {
+        self.intact_contents_below(NodeId::ROOT, page, contents)
     }
 
-    pub(super) fn intact_place_below(&self, node: NodeId, page: Page) -> Option<(LeafId, Page)> {
+    pub(super) fn intact_contents_below(
+        &self,
+        node: NodeId,
+        page: Page,
+        contents: &impl Fn(LeafId, Page) -> Option<C>,
+    ) -> Option<C> {
         let shape = &self.shape[node.index()];
         if !shape.alive || self.gaps.lacks(node, page.0) {
             return None;
         }
         let page = shape.inner(page);
-        let mut found = shape.leaf.map(|leaf| (leaf, page));
-        if let Some(scheme) = self.scheme(node) {
-            scheme.places(page, |Member(member), page| {
-                found = found.or_else(|| self.intact_place_below(shape.children[usize::from(member)], page));
-            });
+        if let Some(leaf) = shape.leaf {
+            return Some(contents(leaf, page).unwrap_or_default());
         }
-        found
+        let scheme = self.scheme(node)?;
+        let (is_sum, mut first, mut sum) = (scheme.is_sum(page), None, Some(C::default()));
+        scheme.places(page, |Member(member), page| {
+            let is_needed = first.is_none() || is_sum;
+            let child = shape.children[usize::from(member)];
+            let found = if is_needed { self.intact_contents_below(child, page, contents) } else { None };
+            first = first.or(found);
+            sum = sum.zip(found).map(|(sum, found)| sum.plus(1, found));
+        });
+        if is_sum { sum } else { first }
     }
 
     /// A command for this page of a node will come soon: calls `ask` with the backends and pages that it will access.
@@ -230,6 +244,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Due::Wake(node) => self.wake(leaves, now, node),
                 Due::Idle(node) => self.idle(leaves, now, node),
                 Due::Rebuild(node) => self.rebuild(leaves, now, node),
+                Due::Recovered => self.recovered(leaves, now),
                 Due::Port(port) => self.ports.notify(port),
             }
         }

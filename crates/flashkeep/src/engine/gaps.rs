@@ -151,14 +151,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if let Some(leaf) = shape.leaf {
             return leaves.is_unreadable(leaf, page);
         }
-        let (mut places, mut all) = (0, true);
-        if let Some(scheme) = self.scheme(node) {
-            scheme.places(page, |Member(member), page| {
-                places += 1;
-                all &= self.is_unreadable(leaves, shape.children[usize::from(member)], page);
-            });
-        }
-        places > 0 && all
+        let (mut places, mut unreadable) = (0, 0);
+        let Some(scheme) = self.scheme(node) else { return false };
+        scheme.places(page, |Member(member), page| {
+            places += 1;
+            unreadable += u32::from(self.is_unreadable(leaves, shape.children[usize::from(member)], page));
+        });
+        unreadable > 0 && (unreadable == places || scheme.is_sum(page))
     }
 }
 

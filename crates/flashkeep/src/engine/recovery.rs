@@ -3,7 +3,7 @@
 use super::background::{BackgroundClock, Parked};
 use super::command::Page;
 use super::contents::Contents;
-use super::executor::Engine;
+use super::executor::{Due, Engine};
 use super::health;
 use super::leaves::Leaves;
 use super::locks::Locks;
@@ -31,6 +31,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.parked = Parked::new(self.shape.len());
         self.clock = BackgroundClock::new(&self.schemes);
         self.due = Deadlines::default();
+        // Before urgent work begins, the pages that all nodes have recovered are compared with what they should be.
+        self.clock.paused = true;
+        self.due.push(now, Due::Recovered);
         self.merging = 0;
         self.finished.clear();
         self.plans.clear();
@@ -43,6 +46,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
         }
         self.settle(leaves, now);
+    }
+
+    /// The recovery is over: urgent work begins, children before their parents.
+    #[cold]
+    pub(super) fn recovered<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
+        self.clock.paused = false;
+        for node in (0..self.shape.len()).rev().map(|node| NodeId(node as u16)) {
+            if self.schemes[node.index()].is_some() {
+                self.press(leaves, now, node);
+            }
+        }
     }
 
     fn recover_node<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, held: &mut Locks) {
@@ -70,7 +84,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.consult(leaves, node, |scheme, view| scheme.member(member, change, view));
         }
         self.note_exposure(now, node);
-        self.press(leaves, now, node);
         self.begin_rebuild(now, node);
     }
 

@@ -153,6 +153,12 @@ pub trait Scheme: Sized {
         Protection::None
     }
 
+    /// Whether a page is the sum of its places ([`Scheme::places`]), and not a copy at each of them.
+    fn is_sum(&self, page: Page) -> bool {
+        let _ = page;
+        false
+    }
+
     /// A command for this page will come soon: calls `ask` with the pages of members that it will access, so that their
     /// table entries can be prefetched. Affects speed only.
     #[inline]

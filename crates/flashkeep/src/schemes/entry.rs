@@ -167,8 +167,8 @@ pub struct SchemeEntry {
     pub shows_occupancy: bool,
     /// Bytes of a slot of that memory.
     pub memory_page: fn(redundancy: &RedundancySpec, page_bytes: u64) -> u64,
-    /// Whether it is told, with these options, of old versions that GC is about to move.
-    pub told_of_moves: fn(redundancy: &RedundancySpec) -> bool,
+    /// The key by which it is told, with these options, of old versions that GC is about to move; none if it is not.
+    pub told_of_moves: fn(redundancy: &RedundancySpec) -> Option<&'static str>,
     /// The parameters for the conformance suite: it always uses the first ones, and the others in tests where options
     /// or odd numbers of members may matter.
     pub tried_with: &'static [TriedWith],
@@ -202,7 +202,7 @@ impl SchemeEntry {
         survives_memory: false,
         shows_occupancy: false,
         memory_page: |_, page_bytes| page_bytes,
-        told_of_moves: |_| false,
+        told_of_moves: |_| None,
         tried_with: &[TriedWith::BASE],
         figures: None,
         formula: |_| None,

@@ -185,6 +185,9 @@ macro_rules! schemes {
             fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
                 match self { $(Any::$variant(s) => s.places(page, tell),)* Any::Mapped(s) => s.places(page, tell) }
             }
+            fn is_sum(&self, page: Page) -> bool {
+                match self { $(Any::$variant(s) => s.is_sum(page),)* Any::Mapped(s) => s.is_sum(page) }
+            }
             #[inline]
             fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
                 match self { $(Any::$variant(s) => s.prefetch(page, ask),)* Any::Mapped(s) => s.prefetch(page, ask) }

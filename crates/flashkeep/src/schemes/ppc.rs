@@ -62,7 +62,9 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     kind: Members::Shadowed,
     memory: true,
     over_drives: members::with_old_versions,
-    told_of_moves: |redundancy| redundancy.read::<PpcOptions>().commit_on_collection,
+    told_of_moves: |redundancy| {
+        redundancy.read::<PpcOptions>().commit_on_collection.then_some("redundancy.commit_on_collection")
+    },
     ..SchemeEntry::BASE
 };
 

@@ -99,7 +99,7 @@ fn build_drive<C: Contents>(drive: &Resolved, seed: u64, numbered: bool) -> Buil
 /// The flash of a drive, divided among its leaves.
 fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
     let (pages, shadow) = (narrow(drive.member_pages()), narrow(drive.shadow_pages()));
-    let notify_leaving = shadow > 0 && (drive.scheme().told_of_moves)(&drive.spec.redundancy);
+    let notify_leaving = shadow > 0 && (drive.scheme().told_of_moves)(&drive.spec.redundancy).is_some();
     let (map, tables) = (drive.map(), narrow(drive.translation_pages()));
     let notify_moves = map.below == BackendKind::Mapped;
     let kind = match drive.scheme().kind {

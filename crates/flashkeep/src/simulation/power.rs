@@ -251,7 +251,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 volatile += 1;
             }
             // A page that only its stripe can reconstruct is first rebuilt into the write cache of its member.
-            let is_durable = !is_volatile || self.device.engine.intact_place(Page(page)).is_some();
+            let is_durable = !is_volatile || self.intact(page).is_some();
             let durable = version.filter(|_| is_durable);
             let kept = Promise { acknowledged: version, durable, trimmed: promise.trimmed };
             ledger.promises[page as usize] = kept;
@@ -262,14 +262,19 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         volatile
     }
 
+    /// The contents of a page that the backends have without a reconstruction.
+    fn intact(&self, page: u32) -> Option<C> {
+        let body = &self.device.body;
+        self.device.engine.intact_contents(Page(page), &|leaf, page| body.contents_of(leaf, page))
+    }
+
     /// The contents of a page, without time; none if the page is unrecoverable. A missing page is reconstructed from
     /// its stripe.
     fn look_at(&mut self, page: u32, awaited: bool) -> Option<C> {
-        let places = self.device.engine.places(Page(page));
-        if let Some((leaf, page)) = self.device.engine.intact_place(Page(page)) {
-            return Some(self.device.body.contents_of(leaf, page).unwrap_or_default());
+        if let Some(contents) = self.intact(page) {
+            return Some(contents);
         }
-        if places.is_empty() {
+        if self.device.engine.places(Page(page)).is_empty() {
             return Some(C::default());
         }
         if !awaited {

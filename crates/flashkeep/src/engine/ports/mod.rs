@@ -319,8 +319,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             let (node, pages) = (this.node, this.port().pages().len());
             for page in 0..pages {
-                if let Some((leaf, place)) = self.intact_place_below(node, Page(page)) {
-                    let found = contents(leaf, place).unwrap_or_default();
+                if let Some(found) = self.intact_contents_below(node, Page(page), &contents) {
                     self.ports.all[at].port_mut().fall_back(page, found);
                 }
             }

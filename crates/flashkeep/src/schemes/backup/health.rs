@@ -63,7 +63,9 @@ impl Backup {
                 self.segments.remove(page);
                 self.missed.set(page.0, true);
             }
-        } else if self.segments.place_of(page) == Some(place) && member != self.nvram() {
+        } else if member == self.layout.disk(self.layout.disk_of(page))
+            && self.segments.place_of(page) == Some(place)
+        {
             self.segments.remove(page);
         }
         self.look(page, view);

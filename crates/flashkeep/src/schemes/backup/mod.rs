@@ -42,6 +42,7 @@ mod disk;
 mod facts;
 mod health;
 mod pending;
+mod recovery;
 mod reorganise;
 mod restore;
 mod segments;
@@ -51,8 +52,7 @@ mod stage;
 mod tests;
 
 use super::{
-    NvramOptions, NvramPrice, OptionsPart, Rebuilds, Recovers, SchemeEntry, SchemeOptions, Terms, TriedWith,
-    hybrid,
+    NvramOptions, NvramPrice, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Terms, TriedWith, hybrid,
 };
 use crate::engine::{
     Capabilities, Change, Command, Hazard, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict, Protection,
@@ -85,7 +85,6 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         BackupLayout::over(members, &redundancy.read()).map(|layout| u64::from(layout.pages()))
     },
     formula: |_| Some(Terms { ssd: 1.0, disk: 1.0, life: 1.0 }),
-    recovers: Recovers::No,
     survives_memory: true,
     shows_occupancy: true,
     figures: Some(BackupFigures::shape),
@@ -363,6 +362,11 @@ impl Scheme for Backup {
         let copies =
             |disk: &BackupDisk| matches!(disk.doing.kind, DiskJobKind::Restore | DiskJobKind::Refill);
         self.disks.iter().any(|disk| !disk.todo.is_empty() || copies(disk))
+    }
+
+    /// The memory keeps its pages, and with them the map.
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        self.restart(view, lacks);
     }
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {

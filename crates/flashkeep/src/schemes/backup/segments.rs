@@ -142,6 +142,13 @@ impl Segments {
         self.reset_if_dead(disk, number);
     }
 
+    /// After a power loss: no segment is being written.
+    pub(super) fn close_all(&mut self) {
+        for disk in 0..self.disks.len() {
+            (0..self.layout.free_segments()).for_each(|number| self.end(disk, number));
+        }
+    }
+
     /// What a free segment has of a page is out of date.
     pub(super) fn remove(&mut self, page: Page) {
         let Some(place) = self.map.remove(&page.0).map(Page) else { return };

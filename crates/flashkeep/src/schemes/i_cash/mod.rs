@@ -22,7 +22,7 @@
 //! # What it survives
 //! No failure. Lost are: with the memory, the deltas that are not in the log; with the disk, those that are
 //! only in the log; with the drive, everything. Lost pages are reported. If any of the three has failed,
-//! pages are written whole.
+//! pages are written whole. A power loss costs nothing: memory keeps deltas and lists.
 //!
 //! # Example
 //! Members of an array file: a drive, then a disk; `redundancy.scheme = "i-cash"`.
@@ -35,13 +35,13 @@
 //! distinguished from others', but only its bytes pass under the head.
 
 mod background;
+mod recovery;
 mod similar;
 
 use super::hybrid::{self, HybridMembers};
 use super::ring::Ring;
 use super::{
-    DiskLog, MemberFacts, NvramOptions, OptionsPart, Recovers, RedundancySpec, SchemeEntry, SchemeOptions,
-    TriedWith,
+    DiskLog, MemberFacts, NvramOptions, OptionsPart, RedundancySpec, SchemeEntry, SchemeOptions, TriedWith,
 };
 use crate::engine::{
     Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict, Protection,
@@ -68,7 +68,6 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     members: hybrid::not_in_a_drive,
     memory: true,
     over_drives: offered,
-    recovers: Recovers::No,
     memory_page: |redundancy, _| u64::from(redundancy.read::<ICashOptions>().delta_bytes),
     tried_with: &[TriedWith { drives: 1, disks: 1, ..TriedWith::BASE }],
     ..SchemeEntry::BASE
@@ -159,8 +158,12 @@ pub struct ICash {
     clean: u64,
     /// What `clean` will be when the flush that is under way is over.
     flushing: Option<u64>,
-    /// Slots of memory whose deltas are being worked out.
+    /// Slots of memory whose deltas are being computed.
     writing: Bits,
+    /// Of those, the slots that still hold the whole page because a power loss interrupted the computation.
+    whole: Bits,
+    /// Pages that are being written whole, whose deltas are kept until then.
+    replaced: Bits,
     /// Deltas in the log.
     log: Ring,
     /// Pages that are being made whole, and their slots in the log.
@@ -196,6 +199,8 @@ pub(super) fn build(options: &SchemeOptions<'_>) -> ICash {
         clean: 0,
         flushing: None,
         writing: Bits::default(),
+        whole: Bits::default(),
+        replaced: Bits::default(),
         log: Ring::new(log),
         piece: Vec::new(),
         folding: false,
@@ -213,6 +218,11 @@ pub(in crate::schemes) fn likeness(pages: u64, reference_share: f64, similar_sha
 }
 
 impl ICash {
+    /// The slot of memory that holds a page as a whole.
+    fn whole_slot(&self, page: u32) -> Option<u32> {
+        self.memory.of(page).filter(|&slot| self.whole.has(slot))
+    }
+
     /// Where a page's delta is.
     fn delta(&self, page: u32) -> Option<(Member, Page)> {
         let in_memory = self.memory.of(page).map(|slot| (MEMORY, Page(slot)));
@@ -260,6 +270,9 @@ impl ICash {
 
     fn read(&self, command: &Command, plan: &mut Plan) {
         let page = command.start;
+        if let Some(slot) = self.whole_slot(page.0) {
+            return plan.push(Step::new(MEMORY, command.over(Page(slot), 1), 0));
+        }
         let (Some((member, slot)), Some(base)) = (self.delta(page.0), self.base(page.0)) else {
             return plan.push(Step::new(DRIVE, *command, 0));
         };
@@ -268,9 +281,15 @@ impl ICash {
         plan.push(Step::new(DRIVE, *command, 0).role(Role::Lost(1)).stage(1));
     }
 
-    /// The whole page, to the drive.
+    /// The whole page, to the drive. What the page was before stays until the drive has it.
     fn write_whole(&mut self, command: &Command, plan: &mut Plan) -> PlanVerdict {
-        let was_delta = self.forget(command.start.0);
+        let page = command.start.0;
+        let was_delta = self.delta(page).is_some();
+        if command.verb == Verb::Trim || command.flags.has(Flags::BEFORE) {
+            self.forget(page);
+        } else {
+            self.replaced.set(page, was_delta);
+        }
         let flags = if was_delta { command.flags.without(Flags::OLD_IN_HAND) } else { command.flags };
         plan.push(Step::new(DRIVE, Command { flags, ..*command }, 0));
         PlanVerdict::Go
@@ -289,26 +308,34 @@ impl ICash {
             return PlanVerdict::Wait;
         }
         let page = command.start;
-        self.log.forget(page.0);
+        self.forget(page.0);
         let slot = self.memory.append(page.0);
         self.filled += 1;
         self.writing.set(slot, true);
         let flags = command.flags.without(Flags::OLD_IN_HAND);
         let whole = Command { flags, sectors: 0, ..command.over(Page(slot), 1) };
         plan.push(Step::new(MEMORY, whole, 0).role(Role::Data(1)));
+        Self::store_delta(page, slot, base, view, plan);
+        PlanVerdict::Go
+    }
+
+    /// Computes the delta of a page that stands whole in a slot of memory; the drive does not need the page any more.
+    fn store_delta(page: Page, slot: u32, base: Page, view: &View<'_>, plan: &mut Plan) {
         plan.push(Step::fetch(DRIVE, base, Role::Data(0), Cause::Parity));
         plan.push(Step::store(MEMORY, Page(slot), Role::P, Cause::Parity).stage(1));
         if view.holds(DRIVE, page) {
             let trim = Command::new(Verb::Trim, page, 1).because(Cause::Parity);
             plan.push(Step::new(DRIVE, trim, Step::NOWHERE).stage(1));
         }
-        PlanVerdict::Go
     }
 
-    /// A page has no delta any more; whether it had one.
-    fn forget(&mut self, page: u32) -> bool {
-        let in_memory = self.memory.forget(page).is_some();
-        self.log.forget(page).is_some() || in_memory
+    /// A page has no delta any more.
+    fn forget(&mut self, page: u32) {
+        if let Some(slot) = self.memory.forget(page) {
+            self.writing.set(slot, false);
+            self.whole.set(slot, false);
+        }
+        self.log.forget(page);
     }
 
     /// Slots of memory that can be given up, the oldest first.
@@ -345,12 +372,18 @@ impl Scheme for ICash {
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
         match (self.delta(page.0), self.base(page.0)) {
+            (Some((member, slot)), _) if self.whole_slot(page.0).is_some() => tell(member, slot),
             (Some((member, slot)), Some(base)) => {
                 tell(DRIVE, base);
                 tell(member, slot);
             }
             _ => tell(DRIVE, page),
         }
+    }
+
+    fn is_sum(&self, page: Page) -> bool {
+        let has_delta = self.delta(page.0).is_some() && self.base(page.0).is_some();
+        has_delta && self.whole_slot(page.0).is_none()
     }
 
     fn lock(&self, command: &Command) -> Lock {
@@ -394,11 +427,12 @@ impl Scheme for ICash {
             return false;
         }
         self.log.release(|_| false);
-        self.copy(view, plan) || self.flush(plan) || self.fold(plan)
+        self.shrink(view, plan) || self.copy(view, plan) || self.flush(plan) || self.fold(plan)
     }
 
     fn pressed(&self) -> bool {
-        self.answers && (self.wants_copy() || self.wants_flush() || self.wants_fold())
+        let wants_shrink = self.whole.count() > 0;
+        self.answers && (wants_shrink || self.wants_copy() || self.wants_flush() || self.wants_fold())
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
@@ -416,11 +450,20 @@ impl Scheme for ICash {
             FLUSHING => self.flush_settled(),
             FOLDING => self.fold_settled(),
             Key(page) => {
-                if let Some(slot) = self.memory.of(page as u32) {
+                let page = page as u32;
+                if self.replaced.set(page, false) {
+                    self.forget(page);
+                } else if let Some(slot) = self.memory.of(page) {
                     self.writing.set(slot, false);
+                    self.whole.set(slot, false);
                 }
             }
         }
+    }
+
+    /// Memory is non-volatile, and so is the list of deltas and of copies.
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        self.restore(view, lacks);
     }
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {

@@ -236,10 +236,35 @@ fn an_array_is_its_members_and_no_more() {
     }
 }
 
+/// Drives with larger pages store several of the array's pages in each: in a stripe, or in an array that is a member.
+#[test]
+fn members_with_pages_of_two_sizes() {
+    let (drive, large) =
+        (file("member.toml", MEMBER), file("large.toml", &MEMBER.replace("kib = 4", "kib = 8")));
+    let digest = |members: &str, scheme: &str| {
+        let set = [&format!("members=[{members}]"), scheme, "start.existing=\"all\""];
+        let mut job = job("\n", RANDOM, &set);
+        job.verify = true;
+        let run = summary(&job);
+        assert_eq!(figure(&run, "integrity.wrong_reads"), 0.0);
+        run["digest"].clone()
+    };
+    let said = format!("{large},ftl.logical_page_kib=4");
+    for scheme in ["none", "mirror", "raid5"] {
+        let scheme = format!("redundancy.scheme={scheme}");
+        let mixed = |other: &str| format!("\"2 * {drive}\", \"2 * {other}\"");
+        assert_eq!(digest(&mixed(&large), &scheme), digest(&mixed(&said), &scheme), "{scheme}");
+    }
+    let pair = |member: &str| file("pair.toml", &format!("members = [\"2 * {member}\"]\n"));
+    let mixed = |other: &str| format!("\"{drive}\", \"{other}\"");
+    let mirror = "redundancy.scheme=mirror";
+    assert_eq!(digest(&mixed(&pair(&large)), mirror), digest(&mixed(&pair(&said)), mirror));
+}
+
 #[test]
 fn what_makes_no_array_is_refused() {
     let drive = file("member.toml", MEMBER);
-    let other = file("other.toml", &MEMBER.replace("page_kib = 4", "page_kib = 8"));
+    let other = file("other.toml", &MEMBER.replace("page_kib = 4", "page_kib = 6"));
     let of = |text: &str| format!("members=[\"{}\"]", text.replace("MEMBER", &drive));
     for (set, part) in [
         (vec![of("x * MEMBER")], "COUNT * DRIVE"),
@@ -255,7 +280,10 @@ fn what_makes_no_array_is_refused() {
         (vec![of("2 * MEMBER"), "redundancy.stripe_kib=6".into()], "not a whole number of pages"),
         (vec![of("2 * MEMBER"), "member.flash.channels=0".into()], "flash.channels"),
         (vec!["member.flash.channels=2".into()], "has none"),
-        (vec![format!("members=[\"{}\", \"{}\"]", drive, other)], "the same page size"),
+        (
+            vec![format!("members=[\"{}\", \"{}\"]", drive, other)],
+            "does not hold a whole number of pages of 4 KiB",
+        ),
     ] {
         let empty = file("empty.toml", "");
         let message = load(&empty.to_string(), &set).expect_err(part).to_string();

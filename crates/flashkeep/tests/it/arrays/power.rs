@@ -244,9 +244,50 @@ fn logs_on_disks_are_found_again() {
     }
 }
 
+/// Members copy old versions, and the memory finds the copies.
+#[test]
+fn old_versions_over_drives_are_found_again() {
+    let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));
+    let keys = ["redundancy.shadow=0.2", "redundancy.nvram_mib=0.0625", "redundancy.stripe_kib=8"];
+    is_cut(&made_of(&[(4, drive.clone())], "ppc", &keys), 40);
+    is_cut(&made_of(&[(3, drive.clone()), (1, disk.clone())], "ppc", &keys), 40);
+    is_cut(&made_of(&[(4, format!("{drive},{DRAM}"))], "ppc", &keys), 40);
+}
+
+/// Deltas in memory and in the log belong to their references again, whether the log is long or is emptied all the time.
+#[test]
+fn deltas_are_found_again() {
+    let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));
+    let soon = "redundancy.scan_every=4";
+    let shares = ["redundancy.reference_share=0.1", "redundancy.similar_share=0.8", soon];
+    let small = ["redundancy.nvram_mib=0.0078125", "redundancy.log_mib=0.0078125"];
+    for sizes in [["redundancy.nvram_mib=1", "redundancy.log_mib=1"], small] {
+        for disk in [disk.clone(), format!("{disk},disk.write_cache_mib=1")] {
+            let members = [(1, drive.clone()), (1, disk.clone())];
+            is_cut(&made_of(&members, "i-cash", &[&shares[..], &sizes[..]].concat()), 60);
+        }
+    }
+}
+
+/// The memory has what disks were writing, and SSDs get from it what they did not write.
+#[test]
+fn backups_are_found_again() {
+    let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));
+    let segments = ["redundancy.segment_kib=8", "redundancy.free_every=4", "redundancy.recall_idle_ms=0.4"];
+    for memory in ["redundancy.nvram_mib=1", "redundancy.nvram_mib=0.0625"] {
+        for disk in [disk.clone(), format!("{disk},disk.write_cache_mib=1")] {
+            for drive in [drive.clone(), format!("{drive},{DRAM}")] {
+                for disks in [1, 2] {
+                    let members = [(2, drive.clone()), (disks, disk.clone())];
+                    is_cut(&made_of(&members, "backup", &[&segments[..], &[memory]].concat()), 40);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn what_would_not_be_found_again_is_refused() {
-    let disk = file("disk.toml", DISK);
     let drive = file("member.toml", MEMBER);
     let own = |scheme: &str| {
         file("own.toml", &format!("{MEMBER}[redundancy]\nscheme = \"{scheme}\"\nacross = \"channel\"\n"))
@@ -254,8 +295,6 @@ fn what_would_not_be_found_again_is_refused() {
     let array =
         file("own.toml", &format!("members = [\"4 * {drive}\"]\n[redundancy]\nscheme = \"chained\"\n"));
     for (members, scheme, part) in [
-        (format!("\"2 * {drive}\", \"{disk}\""), "backup", "backup"),
-        (format!("\"{drive}\", \"{disk}\""), "i-cash", "i-cash"),
         (format!("\"3 * {}\"", own("ppc")), "raid5", "redundancy of its own"),
         (format!("\"2 * {}\"", own("ds")), "none", "redundancy of its own"),
         (format!("\"2 * {array}\""), "mirror", "redundancy of its own"),

@@ -140,11 +140,6 @@ fn losses(entry: &SchemeEntry, array: &Resolved) -> Vec<Vec<Vec<u32>>> {
     losses
 }
 
-/// Whether its reads may find pages unreadable. Open: with pages of its members unreadable, `backup` returns others.
-fn finds_unreadable(tried: &Tried) -> bool {
-    tried.name != "backup"
-}
-
 /// The arrays whose scheme survives something, over every kind of member.
 fn survivors(over: &[Over]) -> impl Iterator<Item = (Tried, Over, Resolved)> {
     let arrays = self::over(over).map(|(entry, over)| (entry, over, array(&entry, over)));
@@ -316,9 +311,6 @@ fn what_is_beyond_the_promise_is_reported() {
 fn parts_of_drives_fail() {
     for (entry, over, array) in survivors(&[Over::Ssds, Over::Wide, Over::Trees, Over::Arrays, Over::Fronts])
     {
-        if !finds_unreadable(&entry) {
-            continue;
-        }
         for seed in 0..12_u32 {
             let mut bench = Array::of(array.clone());
             history(&mut bench, u64::from(seed), 60, 40 + 23 * seed);
@@ -343,9 +335,6 @@ fn parts_of_drives_fail() {
 #[test]
 fn members_that_forget_are_no_worse_than_members_that_fail() {
     for (entry, over, array) in survivors(&ALL) {
-        if !finds_unreadable(&entry) {
-            continue;
-        }
         let losses = losses(&entry, &array);
         let of_members = |loss: &&Vec<Vec<u32>>| loss.iter().all(|path| path[0] < array.members());
         let losses: Vec<_> = losses.iter().filter(of_members).map(|loss| loss.concat()).collect();

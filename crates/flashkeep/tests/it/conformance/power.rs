@@ -32,7 +32,7 @@ const SETTINGS: [&[&str]; 4] = [
 ];
 
 /// Other ways to fill and to erase blocks, with the planes that they need.
-const WAYS: [(u32, &[&str]); 23] = [
+const WAYS: [(u32, &[&str]); 24] = [
     (2, &["flash.summary_page=true", "flash.commands.multi_plane=\"skip\""]),
     (2, &["flash.summary_page=true", "ftl.gc.copyback=\"parity-skip\"", "flash.commands.cache_program=true"]),
     (1, &["ftl.wear.levelling=\"both\"", "ftl.wear.migrate_below=1"]),
@@ -62,6 +62,7 @@ const WAYS: [(u32, &[&str]); 23] = [
     (1, &WORN),
     (1, &WORN_IN_ONE_GO),
     (1, &["ftl.wear.erase_budget=7", "ftl.gc.run=\"hold-channel\""]),
+    (2, &["ftl.allocation=\"CWDP\""]),
     (1, &["ftl.map=\"dftl\"", "ftl.cache_kib=0.03125"]),
     (1, &["ftl.map=\"dftl\"", "ftl.cache_kib=0.03125", "ftl.gc.run=\"hold-channel\""]),
 ];

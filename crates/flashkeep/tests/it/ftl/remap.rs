@@ -45,3 +45,36 @@ fn a_logical_block_that_is_aged_is_in_the_way() {
     let aged = ["ageing.model=approach1", "ageing.aged_ratio=0.8"];
     assert_eq!(merges(&aged), [0.0, 0.0, 1.0]);
 }
+
+/// Each channel has two chips of 64 pages, of which the host and hidden old versions can use 96. Old versions of pages that are
+/// bound to one chip fill it, and what is written then goes to the other one.
+#[test]
+fn a_full_plane_overflows_to_the_next() {
+    let run = |scheme: &str, allocation: &str| {
+        let drive = "[flash]\nchannels = 3\nchips_per_channel = 2\ndies_per_chip = 1\nplanes_per_die = 1\n\
+                     blocks_per_plane = 16\npages_per_block = 4\npage_kib = 4\n[ftl]\nover_provisioning = 1\n";
+        // Stripes with even numbers are bound to the first chip of each channel: 32 of them, two data pages each.
+        let stripes = (0..32).map(|stripe| format!("{} 0 {} 8 0\n", stripe * 10_000_000, stripe * 32));
+        let mut job = job(
+            drive,
+            &stripes.collect::<String>(),
+            &[
+                &format!("redundancy.scheme={scheme}"),
+                &format!("ftl.allocation={allocation}"),
+                "redundancy.idle_ms=1e6",
+                "redundancy.shadow=0.3",
+                "start.existing=\"all\"",
+            ],
+        );
+        job.verify = true;
+        let run = summary(&job);
+        assert_eq!(figure(&run, "integrity.wrong_reads") + figure(&run, "integrity.lost_pages"), 0.0);
+        counts(&run, ["program.host", "program.gc", "erase.gc"])
+    };
+    for scheme in ["fra", "ppc"] {
+        let [programs, ..] = run(scheme, "CWDP");
+        assert_eq!(programs, 32.0);
+        assert_eq!(run(scheme, "WCDP")[0], 32.0);
+        assert_eq!(run(scheme, "dynamic")[0], 32.0);
+    }
+}

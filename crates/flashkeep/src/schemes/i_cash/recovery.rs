@@ -1,0 +1,66 @@
+//! Recovery from a power loss. Memory keeps its contents, and with them the lists of deltas and of copied references.
+
+use super::super::ring::of_page;
+use super::{DRIVE, ICash, MEMORY};
+use crate::engine::{Cause, Command, Key, Member, Page, Plan, Role, Spare, Step, Verb, View};
+
+impl ICash {
+    /// Copies and flushes that were interrupted begin again. A page whose delta was being computed stands whole in memory.
+    pub(super) fn restore(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        self.wanted.extend(self.copying.take());
+        if self.flushing.take().is_some() {
+            // Memory still has these deltas: not all of them came to the log.
+            self.piece.iter().for_each(|&(page, _)| _ = self.log.forget(page));
+        }
+        self.folding = false;
+        for slot in self.writing.iter().collect::<Vec<u32>>() {
+            let is_page = |page| view.spare(MEMORY, Page(slot)).and_then(|spare| of_page(spare, page));
+            let is_whole = self.memory.page_at(slot).and_then(is_page).is_some();
+            self.writing.set(slot, is_whole);
+            self.whole.set(slot, is_whole);
+        }
+        for page in std::mem::take(&mut self.replaced).iter() {
+            let old = self.sum(page, view);
+            let new = view.spare(DRIVE, Page(page)).and_then(|spare| of_page(spare, page));
+            if new.is_some_and(|new| old.is_none_or(|old| new.is_newer_than(&old))) {
+                self.forget(page);
+            }
+        }
+        let deltas = (0..self.pages as u32).filter_map(|page| Some((page, self.delta(page)?)));
+        for (page, (member, slot)) in deltas {
+            if view.alive(member) && view.alive(DRIVE) && self.sum(page, view).is_none() {
+                lacks(member, slot);
+            }
+        }
+    }
+
+    /// The metadata of a page that has a delta or stands whole in memory; none if the two parts do not match.
+    fn sum(&self, page: u32, view: &View<'_>) -> Option<Spare> {
+        let (member, slot) = self.delta(page)?;
+        let delta = view.spare(member, slot)?;
+        if self.whole_slot(page).is_some() {
+            return of_page(delta, page);
+        }
+        let base = view.spare(DRIVE, self.base(page)?)?;
+        of_page(Spare { stamp: base.stamp ^ delta.stamp, ..delta }, page)
+    }
+
+    /// Turns a page that stands whole in memory into a delta, or writes it to the drive if there is no reference.
+    pub(super) fn shrink(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
+        let slots = self.whole.iter().filter_map(|slot| Some((slot, self.memory.page_at(slot)?)));
+        let mut free = slots.filter(|&(_, page)| !view.held(Key(u64::from(page))));
+        let Some((slot, page)) = free.next() else { return false };
+        let read = Command::new(Verb::Read, Page(slot), 1).because(Cause::Parity);
+        if let Some(base) = self.base(page).filter(|&base| view.has(DRIVE, base)) {
+            plan.push(Step::new(MEMORY, read, Step::NOWHERE).role(Role::Data(1)));
+            Self::store_delta(Page(page), slot, base, view, plan);
+        } else {
+            let write = Command { verb: Verb::Write, ..read.over(Page(page), 1) };
+            plan.push(Step::new(MEMORY, read, 0));
+            plan.push(Step::new(DRIVE, write, 0).stage(1));
+            self.replaced.set(page, true);
+        }
+        plan.hold = Some(Key(u64::from(page)));
+        true
+    }
+}
