@@ -1,57 +1,35 @@
 //! Pending events.
 //!
-//! [`Agenda`]: every resource has one slot, which holds the instant of its one pending event or
-//! [`SimTime::NEVER`]. Events are kept in a few sorted runs, so that most are appended, and taken from the front.
+//! [`Agenda`]: every resource has one slot, which holds the instant of its one pending event or [`SimTime::NEVER`].
 //! Equal instants are served in order of slot number, so the order is total.
 //!
 //! [`Deadlines`]: a small queue for events without a slot (a plan's next stage, a request that leaves), in order of
 //! instant and then of insertion.
 
 use super::SimTime;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use super::runs::{LAST, SortKey, SortedRuns};
 
 /// Runs of events that an agenda keeps. Events of the same kind come in order of time: the ends of programs, those of
 /// reads, those of erases.
 const RUNS: usize = 3;
 
-/// An event: its instant, and below it the number of its slot plus one, so that no event is 0. Comparing single numbers takes
-/// no branch.
-type Event = u128;
-
-/// Later than any event.
-const NONE: Event = Event::MAX;
-
-/// One pending instant per slot, and the earliest of them.
+/// One pending instant per slot, and the earliest of them. The key of an event is its instant, and below it the number of
+/// its slot plus one.
 ///
-/// An event is appended to the first run that it does not precede, and goes to a heap if it precedes the end of each.
 /// An event whose slot was given another instant meanwhile stays where it is, and is skipped when its turn comes.
 #[derive(Clone, Debug)]
 pub struct Agenda {
     /// What is pending for each slot.
     at: Vec<SimTime>,
-    runs: [VecDeque<Event>; RUNS],
-    heap: BinaryHeap<Reverse<Event>>,
-    /// The first event of each run, then that of the heap; [`NONE`] if there is none.
-    firsts: [Event; RUNS + 1],
-    /// The last event of each run; 0 if it is empty.
-    lasts: [Event; RUNS],
-    /// The next event of all, which is pending.
-    next: Event,
+    /// The first of them is pending.
+    events: SortedRuns<RUNS, ()>,
 }
 
 impl Agenda {
     /// An agenda with `slots` empty slots.
     #[must_use]
     pub fn new(slots: usize) -> Self {
-        Agenda {
-            at: vec![SimTime::NEVER; slots],
-            runs: Default::default(),
-            heap: BinaryHeap::new(),
-            firsts: [NONE; RUNS + 1],
-            lasts: [0; RUNS],
-            next: NONE,
-        }
+        Agenda { at: vec![SimTime::NEVER; slots], events: SortedRuns::default() }
     }
 
     /// Sets the slot's event to `at`; replaces an earlier one.
@@ -61,12 +39,7 @@ impl Agenda {
         if old != SimTime::NEVER || at == SimTime::NEVER {
             return self.replace(slot, old, at);
         }
-        let event = event(slot, at);
-        if self.lasts[0] <= event {
-            self.append(0, event);
-        } else {
-            self.insert(event);
-        }
+        self.events.push(event(slot, at), ());
     }
 
     /// [`Agenda::set`] of a slot that has an event.
@@ -76,33 +49,9 @@ impl Agenda {
             return;
         }
         if at != SimTime::NEVER {
-            self.insert(event(slot, at));
+            self.events.push(event(slot, at), ());
         }
-        if event(slot, old) == self.next {
-            self.find_next();
-        }
-    }
-
-    #[inline(always)]
-    fn append(&mut self, run: usize, event: Event) {
-        if self.lasts[run] == 0 {
-            self.firsts[run] = event;
-            self.next = self.next.min(event);
-        }
-        self.lasts[run] = event;
-        self.runs[run].push_back(event);
-    }
-
-    #[inline(never)]
-    fn insert(&mut self, event: Event) {
-        match self.lasts.iter().position(|&last| last <= event) {
-            Some(run) => self.append(run, event),
-            None => {
-                self.heap.push(Reverse(event));
-                self.firsts[RUNS] = self.firsts[RUNS].min(event);
-                self.next = self.next.min(event);
-            }
-        }
+        self.drop_replaced();
     }
 
     /// The instant of the slot's event.
@@ -116,7 +65,7 @@ impl Agenda {
     #[must_use]
     #[inline]
     pub fn next(&self) -> SimTime {
-        SimTime((self.next >> 32) as u64)
+        SimTime((self.events.first() >> 32) as u64)
     }
 
     /// Takes out the next event, if it is due by `until`: its instant and its slot, the lowest of those at that instant.
@@ -127,115 +76,65 @@ impl Agenda {
         if at > until || at == SimTime::NEVER {
             return None;
         }
-        let slot = slot_of(self.next);
+        let slot = slot_of(self.events.first());
         self.at[slot] = SimTime::NEVER;
-        self.drop_first();
-        self.find_next();
+        self.events.pop();
+        self.drop_replaced();
         Some((at, slot))
     }
 
     /// Drops events that are not pending any more until the first one is.
     #[inline(always)]
-    fn find_next(&mut self) {
-        loop {
-            let [mut next, ..] = self.firsts;
-            for first in &self.firsts[1..] {
-                next = next.min(*first);
-            }
-            self.next = next;
-            if next == NONE || self.at[slot_of(next)] == self.next() {
-                return;
-            }
-            self.drop_first();
+    fn drop_replaced(&mut self) {
+        while self.events.first() != LAST && self.at[slot_of(self.events.first())] != self.next() {
+            self.events.pop();
         }
-    }
-
-    /// Drops the earliest event of all.
-    #[inline(always)]
-    fn drop_first(&mut self) {
-        for run in 0..RUNS {
-            if self.firsts[run] == self.next {
-                self.runs[run].pop_front();
-                return match self.runs[run].front() {
-                    Some(&first) => self.firsts[run] = first,
-                    None => (self.firsts[run], self.lasts[run]) = (NONE, 0),
-                };
-            }
-        }
-        self.heap.pop();
-        self.firsts[RUNS] = self.heap.peek().map_or(NONE, |&Reverse(first)| first);
     }
 }
 
 #[inline(always)]
-fn event(slot: usize, at: SimTime) -> Event {
-    Event::from(at.0) << 32 | (slot as Event + 1)
+fn event(slot: usize, at: SimTime) -> SortKey {
+    SortKey::from(at.0) << 32 | (slot as SortKey + 1)
 }
 
 #[inline(always)]
-fn slot_of(event: Event) -> usize {
+fn slot_of(event: SortKey) -> usize {
     (event as u32 - 1) as usize
 }
 
-/// Items due at an instant, in order of instant and then of insertion. Items that are inserted in order (most are) go
-/// to the end of a list; only the others need a heap.
+/// Items due at an instant, in order of instant and then of insertion. The key of an item is its instant, and below it
+/// the number of the insertion.
 #[derive(Clone, Debug)]
 pub struct Deadlines<T> {
-    next: SimTime,
-    list: VecDeque<(SimTime, u64, T)>,
-    heap: BinaryHeap<Reverse<(SimTime, u64, T)>>,
+    items: SortedRuns<1, T>,
     inserted: u64,
 }
 
 impl<T: Ord + Copy> Default for Deadlines<T> {
     fn default() -> Self {
-        Deadlines { next: SimTime::NEVER, list: VecDeque::new(), heap: BinaryHeap::new(), inserted: 0 }
+        Deadlines { items: SortedRuns::default(), inserted: 0 }
     }
 }
 
 impl<T: Ord + Copy> Deadlines<T> {
     /// Adds `what`, due at `at`.
+    #[inline]
     pub fn push(&mut self, at: SimTime, what: T) {
-        self.next = self.next.min(at);
         self.inserted += 1;
-        let entry = (at, self.inserted, what);
-        if self.list.back().is_none_or(|last| last.0 <= at) {
-            self.list.push_back(entry);
-        } else {
-            self.heap.push(Reverse(entry));
-        }
+        self.items.push(SortKey::from(at.0) << 64 | SortKey::from(self.inserted), what);
     }
 
     /// When the next item is due, [`SimTime::NEVER`] if there is none.
     #[must_use]
     #[inline]
     pub fn next(&self) -> SimTime {
-        self.next
+        SimTime((self.items.first() >> 64) as u64)
     }
 
     /// Removes and returns the next item that is due by `now`.
     #[inline(always)]
     pub fn pop_due(&mut self, now: SimTime) -> Option<T> {
-        if self.next > now { None } else { self.pop() }
-    }
-
-    fn pop(&mut self) -> Option<T> {
-        if self.heap.is_empty() {
-            let (_, _, what) = self.list.pop_front()?;
-            self.next = self.list.front().map_or(SimTime::NEVER, |listed| listed.0);
-            return Some(what);
-        }
-        let before = |listed: &(SimTime, u64, T), heaped: &(SimTime, u64, T)| {
-            (listed.0, listed.1) < (heaped.0, heaped.1)
-        };
-        let in_list = match (self.list.front(), self.heap.peek()) {
-            (Some(listed), Some(Reverse(heaped))) => before(listed, heaped),
-            (_, heaped) => heaped.is_none(),
-        };
-        let (_, _, what) = if in_list { self.list.pop_front()? } else { self.heap.pop()?.0 };
-        let listed = self.list.front().map_or(SimTime::NEVER, |listed| listed.0);
-        self.next = self.heap.peek().map_or(listed, |Reverse(heaped)| heaped.0.min(listed));
-        Some(what)
+        if self.next() > now { None } else { self.items.pop() }
     }
 }
 

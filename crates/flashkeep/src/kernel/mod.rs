@@ -8,6 +8,7 @@ mod fixed;
 mod hint;
 mod manual;
 mod memory;
+mod runs;
 mod time;
 mod todo;
 mod use_order;
