@@ -137,20 +137,20 @@ impl MapWear {
 }
 
 /// The blocks of a plane as wear leveling sees them.
-struct PlaneBlocks<'a> {
+struct MapPlane<'a> {
     base: &'a Base,
     plane: usize,
     /// Whether a page is not in the block of its logical block.
     is_elsewhere: &'a dyn Fn(u32) -> bool,
 }
 
-impl PlaneBlocks<'_> {
+impl MapPlane<'_> {
     fn of<'a, T>(&self, list: &'a [T]) -> &'a [T] {
         &list[self.base.wear.of_plane(self.plane)]
     }
 }
 
-impl EraseUnits for PlaneBlocks<'_> {
+impl EraseUnits for MapPlane<'_> {
     type Score = u32;
 
     fn scores(&self) -> &[u32] {
@@ -193,7 +193,7 @@ impl Base {
     fn judge(&mut self, stored: u32, is_elsewhere: &dyn Fn(u32) -> bool) -> WearVerdict {
         let mut chooser = std::mem::take(&mut self.wear.chooser);
         let plane = self.plane_of_block(stored);
-        let units = PlaneBlocks { base: self, plane, is_elsewhere };
+        let units = MapPlane { base: self, plane, is_elsewhere };
         let verdict = chooser.judged(&units, (stored - 1) / self.planes);
         self.wear.chooser = chooser;
         verdict

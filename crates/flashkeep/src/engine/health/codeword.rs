@@ -1,6 +1,6 @@
 //! Codewords with parities: what they lack, and the reconstruction of missing units.
 
-use super::Condition;
+use super::CodewordHealth;
 use crate::engine::command::{Cause, Page};
 use crate::engine::plan::{Member, Plan, RepairOutcome, Role, Step};
 use crate::engine::scheme::StripeUnit;
@@ -67,7 +67,7 @@ impl Codeword {
         view: &View<'_>,
         has: impl Fn(Member, Page) -> bool,
         mut lose: impl FnMut(u8),
-    ) -> Condition {
+    ) -> CodewordHealth {
         let missing = self.missing(|member, page| !has(member, page));
         let lost = !self.can_do_without(&missing);
         let mut at_risk = 0;
@@ -79,7 +79,7 @@ impl Codeword {
                 at_risk += 1;
             }
         }
-        Condition {
+        CodewordHealth {
             degraded: missing.count > 0 && self.parities > 0,
             at_risk: if missing.count >= self.parities { at_risk } else { 0 },
             restorable: !lost && missing.units().iter().any(|unit| view.alive(unit.member)),

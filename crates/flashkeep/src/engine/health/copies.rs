@@ -1,6 +1,6 @@
 //! Codewords of equal copies of one page.
 
-use super::{Codeword, Condition};
+use super::{Codeword, CodewordHealth};
 use crate::engine::command::{Cause, Command, Page, Verb};
 use crate::engine::leaves::Spare;
 use crate::engine::plan::{Member, Plan, RepairOutcome, Step};
@@ -28,10 +28,10 @@ fn lacks(unit: &StripeUnit, there: bool, view: &View<'_>) -> bool {
 }
 
 /// Which copies are missing, and which can be made.
-pub(super) fn condition(word: &Codeword, was_degraded: bool, view: &View<'_>) -> Condition {
+pub(super) fn condition(word: &Codeword, was_degraded: bool, view: &View<'_>) -> CodewordHealth {
     let having = word.units.iter().filter(|unit| has(unit, view)).count();
     let there = source(word, view).is_some();
-    Condition {
+    CodewordHealth {
         // A lost page lacks copies until it is written again.
         degraded: if having == 0 { was_degraded } else { there && having < word.units.len() },
         at_risk: u8::from(there && having == 1),
@@ -40,10 +40,10 @@ pub(super) fn condition(word: &Codeword, was_degraded: bool, view: &View<'_>) ->
 }
 
 /// The condition when a page is written or trimmed on all members that respond.
-pub(super) fn written(word: &Codeword, writes: bool, view: &View<'_>) -> Condition {
+pub(super) fn written(word: &Codeword, writes: bool, view: &View<'_>) -> CodewordHealth {
     let alive = word.units.iter().filter(|unit| view.alive(unit.member)).count();
     let degraded = writes && alive < word.units.len();
-    Condition { degraded, at_risk: u8::from(writes && alive == 1), restorable: false }
+    CodewordHealth { degraded, at_risk: u8::from(writes && alive == 1), restorable: false }
 }
 
 /// Copies a page to the members that lack it; false if there is nothing to copy. If no copy is current, the page is lost: a

@@ -87,7 +87,7 @@ pub trait OwnHealth {
 
 /// What a codeword lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Condition {
+struct CodewordHealth {
     /// It lacks a unit.
     degraded: bool,
     /// Pages of the scheme that one more failure would lose.
@@ -250,10 +250,10 @@ impl NodeHealth {
                 self.word.condition(view, has, |index| _ = lost.set(first + u32::from(index), true))
             }
         };
-        self.note(codeword, Condition { restorable: condition.restorable && again, ..condition });
+        self.note(codeword, CodewordHealth { restorable: condition.restorable && again, ..condition });
     }
 
-    fn note(&mut self, codeword: u32, condition: Condition) {
+    fn note(&mut self, codeword: u32, condition: CodewordHealth) {
         self.degraded.set(codeword, condition.degraded);
         self.queue.set(codeword, condition.restorable);
         let at = codeword as usize;
