@@ -53,14 +53,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// The number of pages of a node that the failure of one more unit would lose now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn exposed_at(&self, node: NodeId) -> u64 {
-        if self.health.is_own(node)
-            && let Some(Protection::Own(health)) = self.scheme(node).map(Scheme::protection)
-        {
-            return health.exposed();
+        match &self.schemes[node.index()] {
+            Some(scheme) if self.health.is_own(node) => scheme.exposed(),
+            _ => self.health.exposed(node),
         }
-        self.health.exposed(node)
     }
 
     /// Sets the time to 0 and the sum over time to 0.

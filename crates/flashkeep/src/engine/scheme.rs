@@ -215,6 +215,12 @@ pub trait Scheme: Sized {
         let _ = (key, view);
     }
 
+    /// With [`Protection::Own`]: the number of pages that the failure of one more unit would lose now. Called after each plan
+    /// that is not a read, each plan that settles, and each change, so it must be fast.
+    fn exposed(&self) -> u64 {
+        0
+    }
+
     /// The engine has examined a stripe after a plan that held it ([`View::is_degraded`]).
     fn examined(&mut self, stripe: u32, view: &View<'_>) {
         let _ = (stripe, view);

@@ -251,16 +251,16 @@ impl Scheme for Fra {
         };
         self.versions.look(stripes, change, |_| None, view);
     }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.versions.exposed
+    }
 }
 
 impl OwnHealth for Fra {
     fn is_whole(&self) -> bool {
         self.versions.is_whole()
-    }
-
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.versions.exposed
     }
 
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {

@@ -393,16 +393,16 @@ impl Scheme for Hpda {
             self.recount(stripe, |this| this.examine(stripe, view, Again { stripe: helps, copies: helps }));
         }
     }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.exposed
+    }
 }
 
 impl OwnHealth for Hpda {
     fn is_whole(&self) -> bool {
         self.conditions.degraded.count() + self.single.count() + self.lost.count() == 0
-    }
-
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.exposed
     }
 
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {

@@ -213,6 +213,8 @@ macro_rules! schemes {
             fn figures(&self) -> Option<serde_json::Value> {
                 match self { $(Any::$variant(s) => s.figures(),)* Any::Mapped(s) => s.figures() }
             }
+            #[inline(always)]
+            fn exposed(&self) -> u64 { match self { $(Any::$variant(s) => s.exposed(),)* Any::Mapped(s) => s.exposed() } }
             #[inline]
             fn pressed(&self) -> bool { match self { $(Any::$variant(s) => s.pressed(),)* Any::Mapped(s) => s.pressed() } }
             fn rebuilding(&self, restoring: bool) -> bool {

@@ -338,16 +338,16 @@ impl Scheme for Ppc {
         let partial = |stripe| entries.of(stripe).map(|slot| (memory, Page(slot)));
         self.versions.look(stripes, change, partial, view);
     }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.versions.exposed
+    }
 }
 
 impl OwnHealth for Ppc {
     fn is_whole(&self) -> bool {
         self.versions.is_whole()
-    }
-
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.versions.exposed
     }
 
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {

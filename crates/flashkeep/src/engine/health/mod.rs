@@ -59,12 +59,6 @@ pub trait OwnHealth {
         true
     }
 
-    /// The number of pages that the failure of one more unit would lose now. Called after each plan that is not a read,
-    /// each plan that settles, and each change, so it must be fast.
-    fn exposed(&self) -> u64 {
-        0
-    }
-
     /// Whether `hazard` may lose this page in its present state: the scheme's declared exposed set. Tests compare it
     /// with the pages that are really lost.
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
@@ -99,8 +93,11 @@ struct CodewordHealth {
 /// The health of all nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Health {
-    /// For each node, whether a member ever failed or lacked a page.
+    /// For each node, whether a member ever failed or lacked a page; and whether that is so of any.
     troubled: Vec<bool>,
+    any_troubled: bool,
+    /// Whether codewords of any node are examined.
+    any_watched: bool,
     nodes: Vec<NodeHealth>,
 }
 
@@ -134,19 +131,21 @@ struct NodeHealth {
 
 impl Health {
     pub(super) fn new<S: Scheme>(schemes: &[Option<S>]) -> Self {
-        Health { troubled: vec![false; schemes.len()], nodes: schemes.iter().map(NodeHealth::new).collect() }
+        let nodes = schemes.iter().map(NodeHealth::new).collect::<Vec<_>>();
+        let any_watched = nodes.iter().any(|health| health.watched);
+        Health { troubled: vec![false; schemes.len()], any_troubled: false, any_watched, nodes }
     }
 
     /// Whether no member of the node ever failed or lacked a page.
     #[inline]
     pub(super) fn is_healthy(&self, node: NodeId) -> bool {
-        !self.troubled[node.index()]
+        !self.any_troubled || !self.troubled[node.index()]
     }
 
     /// Whether codewords of the node are examined.
     #[inline]
     pub(super) fn is_watched(&self, node: NodeId) -> bool {
-        self.nodes[node.index()].watched
+        self.any_watched && self.nodes[node.index()].watched
     }
 
     /// The number of pages that one more failure would lose.
@@ -209,6 +208,7 @@ impl Health {
     /// From now on, codewords of the node are examined.
     pub(super) fn trouble(&mut self, node: NodeId) {
         self.troubled[node.index()] = true;
+        (self.any_troubled, self.any_watched) = (true, true);
         let health = &mut self.nodes[node.index()];
         health.watched = !health.own;
     }

@@ -372,16 +372,16 @@ impl Scheme for Backup {
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.hear(member, change, view);
     }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.exposed
+    }
 }
 
 impl OwnHealth for Backup {
     fn is_whole(&self) -> bool {
         self.bare.count() + self.stale.count() == 0
-    }
-
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.exposed
     }
 
     /// A page that one of SSD and backup has alone.

@@ -435,16 +435,16 @@ impl Scheme for StripeLog {
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.change(member, change, view);
     }
+
+    #[inline]
+    fn exposed(&self) -> u64 {
+        self.fronts().map(|front| u64::from(front.current)).sum::<u64>() + self.health.lacking
+    }
 }
 
 impl OwnHealth for StripeLog {
     fn is_whole(&self) -> bool {
         self.health.lacking == 0 && !self.lacks_records()
-    }
-
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.fronts().map(|front| u64::from(front.current)).sum::<u64>() + self.health.lacking
     }
 
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
