@@ -112,20 +112,24 @@ fn dependencies_run_one_way() {
     }
 }
 
-/// The dependency table of ARCHITECTURE.md, in which `lib.rs` and the module at the top have no row.
+/// The dependency table of ARCHITECTURE.md, in which `lib.rs` and the module at the top have no row. Modules that name the
+/// same ones share a row.
 fn dependency_table() -> String {
-    let row = |(module, named): (&String, &BTreeSet<String>)| {
-        let names: Vec<String> = named.iter().map(|name| format!("`{name}`")).collect();
-        let names = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
-        format!("| `{module}` | {names} |\n")
-    };
     let modules = dependencies();
     let mut rows: Vec<_> =
         modules.iter().filter(|(module, _)| !["lib", "simulation"].contains(&module.as_str())).collect();
     // Each module stands below those that it names.
     let height = |module: &str| modules.keys().filter(|to| way(&modules, module, to).is_some()).count();
-    rows.sort_by_key(|(module, _)| (height(module), module.as_str()));
-    rows.into_iter().map(row).collect()
+    rows.sort_by_key(|(module, named)| (height(module), *named, module.as_str()));
+    let list = |names: &mut dyn Iterator<Item = &String>| {
+        names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    };
+    let row = |rows: &[(&String, &BTreeSet<String>)]| {
+        let names = list(&mut rows[0].1.iter());
+        let names = if names.is_empty() { "nothing" } else { &names };
+        format!("| {} | {names} |\n", list(&mut rows.iter().map(|row| row.0)))
+    };
+    rows.chunk_by(|one, next| one.1 == next.1).map(row).collect()
 }
 
 #[test]
