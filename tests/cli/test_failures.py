@@ -154,3 +154,19 @@ def test_a_share_needs_a_length(flashkeep: Command, raid5: Path, trace: Path) ->
     assert err.count("\n") == 1
     assert "channel:1@50%" in err
     assert flashkeep("run", raid5, "-", "--fail", "channel:1@200req", stdin=piped).code == 0
+
+
+@pytest.mark.parametrize("map_", ["page", "block", "hybrid"])
+@pytest.mark.parametrize("scheme", ["raid5", "raid6"])
+def test_first_writes_that_only_the_parity_has(flashkeep: Command, tmp_path: Path, map_: str, scheme: str) -> None:
+    """A cut leaves the parity of a first write, and no data page: reads bring what the parity says."""
+    drive = tmp_path / "drive.toml"
+    drive.write_text(
+        f"[flash]\nchannels = {3 if scheme == 'raid5' else 4}\nchips_per_channel = 1\nblocks_per_plane = 16\n"
+        f'pages_per_block = 8\npage_kib = 4\n[ftl]\nover_provisioning = 0.7\nmap = "{map_}"\n'
+        f'[redundancy]\nscheme = "{scheme}"\n[start]\nexisting = "none"\n'
+    )
+    some = "synth:random,requests=40,write=0.6,size=4KiB,align=4096,rate=30k,footprint=128KiB"
+    for seed in range(10, 40):
+        found = flashkeep.json("run", drive, some, "--seed", str(seed), "--verify", "--fail", "power@50%")
+        assert found["integrity"]["wrong_reads"] == found["integrity"]["lost_pages"] == 0

@@ -112,3 +112,41 @@ def test_blocks_fail_when_they_are_worn(flashkeep: Command, tmp_path: Path) -> N
     assert summary["wear"]["expired_blocks"] == alone["wear"]["expired_blocks"] > 0
     begun = [phase for phase in summary["phases"] if phase["event"]]
     assert 0 < len(begun) <= summary["wear"]["expired_blocks"]
+
+
+@pytest.mark.parametrize("scheme", ["none", "raid5"])
+@pytest.mark.parametrize("pace", ["depth=1", "rate=30k"])
+def test_a_worn_drive_that_loses_power_runs_to_its_end(
+    flashkeep: Command, tmp_path: Path, scheme: str, pace: str
+) -> None:
+    """Planes that had neither room nor garbage waited for each other, and old versions of refused pages stayed."""
+    drive = tmp_path / "drive.toml"
+    drive.write_text(
+        "[flash]\nchannels = 6\nchips_per_channel = 1\nplanes_per_die = 2\nblocks_per_plane = 16\n"
+        "pages_per_block = 8\npage_kib = 4\n[ftl]\nover_provisioning = 0.7\nwear.erase_budget = 2\n"
+        f'[redundancy]\nscheme = "{scheme}"\n[start]\nexisting = "none"\n'
+    )
+    writes = f"synth:random,requests=3000,write=1,size=4KiB,{pace}"
+    for seed in range(3):
+        code, out, err = flashkeep(
+            "run", drive, writes, "--seed", str(seed), "--verify", "--fail", "power@40%", "--json"
+        )
+        assert (code in (0, 3), err) == (True, "")
+        found = json.loads(out)
+        assert found["integrity"]["wrong_reads"] == 0
+        assert found["wear"]["expired_blocks"] > 0
+        assert found["wear"]["first_loss_s"] is not None
+
+
+@pytest.mark.parametrize("untimed", [False, True])
+def test_a_drive_that_conditioning_wears_out_says_so(flashkeep: Command, tmp_path: Path, untimed: bool) -> None:
+    """Pages that the last collections had evicted waited in memory for room that did not come."""
+    drive = tmp_path / "drive.toml"
+    drive.write_text(
+        "[flash]\nchannels = 2\nchips_per_channel = 1\ndies_per_chip = 2\nplanes_per_die = 1\n"
+        "blocks_per_plane = 64\npages_per_block = 4\n[ftl]\nover_provisioning = 0.5\nstreams = 2\n"
+        "wear.erase_budget = 3\n"
+    )
+    options = ["--seed", "811", "--verify", "--condition", *(["--untimed"] if untimed else [])]
+    code, _, err = flashkeep("run", drive, "synth:random,requests=1,write=1,size=4KiB,depth=1", *options)
+    assert (code, "the drive reached the end of its life before time 0" in err) == (2, True)

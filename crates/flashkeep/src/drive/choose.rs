@@ -13,8 +13,13 @@ impl<C: Contents> Drive<C> {
 
     /// Whether GC gains anything in a plane.
     pub(super) fn has_garbage(&self, plane: PlaneId) -> bool {
-        self.gc.collections[plane.0 as usize].victim.is_some()
-            || self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane)).is_some()
+        self.next_victim_of(plane).is_some_and(|victim| !self.health.damaged || !self.is_stuck(plane, victim))
+    }
+
+    /// The victim of a plane's collection, or the one that its next collection would have.
+    pub(super) fn next_victim_of(&self, plane: PlaneId) -> Option<u32> {
+        let under_way = self.gc.collections[plane.0 as usize].victim;
+        under_way.or_else(|| self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane)))
     }
 
     /// The block to reclaim, and the part of wear leveling in the choice.

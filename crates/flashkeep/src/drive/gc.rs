@@ -323,7 +323,10 @@ impl<C: Contents> Drive<C> {
         whole: bool,
     ) -> Option<Option<UnitId>> {
         loop {
-            let victim = self.victim_of(plane)?;
+            let Some(victim) = self.victim_of(plane) else {
+                self.turn_to_others(now, plane);
+                return None;
+            };
             let lacks_room = self.power.is_some() && self.lacks_room(plane, victim);
             if self.health.damaged && self.is_stuck(plane, victim)
                 || lacks_room && !self.must_evict(now, self.ftl_of(plane))

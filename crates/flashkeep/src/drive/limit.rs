@@ -171,6 +171,10 @@ impl<C: Contents> Drive<C> {
 
     /// Drops the page and reports it to the scheme.
     pub(super) fn refuse(&mut self, now: SimTime, leaf: usize, page: u32) {
+        // The version before it waited for a successor that does not come.
+        if self.power.is_some() {
+            self.drop_version(leaf, page);
+        }
         self.ftl.maps.set(leaf, page, MapEntry::Unmapped);
         self.ftl.leaves[leaf].lost.set(page, true);
         if !self.ftl.physical {

@@ -360,16 +360,27 @@ impl<C: Contents> Drive<C> {
         true
     }
 
+    /// A plane has nothing to collect. If it has no room either, and was the last one that could have had some, the
+    /// planes that have been left alone for want of room are collected, by eviction.
+    pub(super) fn turn_to_others(&mut self, now: SimTime, plane: PlaneId) {
+        let ftl = self.ftl_of(plane);
+        if !self.is_wedged(plane) || !self.must_evict(now, ftl) {
+            return;
+        }
+        for other in self.planes_of(ftl) {
+            if other != plane && self.has_garbage(other) {
+                self.ask_for_collection(other);
+                self.wake_collector(now, other);
+            }
+        }
+    }
+
     /// Whether a plane has neither room nor anything that it could collect, because versions stay in it until their
     /// successors have a place, or because of torn pages: what is bound to it goes elsewhere.
     pub(super) fn is_wedged(&self, plane: PlaneId) -> bool {
-        let victim = || {
-            let under_way = self.gc.collections[plane.0 as usize].victim;
-            under_way.or_else(|| self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane)))
-        };
         self.power.is_some()
             && !self.ftl.blocks.has_room(plane)
-            && victim().is_none_or(|victim| self.lacks_room(plane, victim))
+            && self.next_victim_of(plane).is_none_or(|victim| self.lacks_room(plane, victim))
     }
 
     /// What was under way in a plane has been done: something happens to it before time 0.

@@ -170,7 +170,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The current contents of a page, without time, according to what backends have (`contents`): of the first copy
     /// with which all nodes above it respond and have the page, or the sum of all places of a page that is one
-    /// ([`Scheme::is_sum`]). None if there is no such copy, or if a part of the sum is missing.
+    /// ([`Scheme::is_sum`]). None if there is no such copy, or if a part of the sum is missing. A page that its scheme
+    /// has put nowhere is a known zero.
     #[must_use]
     pub fn intact_contents(&self, page: Page, contents: &impl Fn(LeafId, Page) -> Option<C>) -> Option<C> {
         self.intact_contents_below(NodeId::ROOT, page, contents)
@@ -192,13 +193,18 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let scheme = self.scheme(node)?;
         let (is_sum, mut first, mut sum) = (scheme.is_sum(page), None, Some(C::default()));
+        let mut is_mapped = false;
         scheme.places(page, |Member(member), page| {
+            is_mapped = true;
             let is_needed = first.is_none() || is_sum;
             let child = shape.children[usize::from(member)];
             let found = if is_needed { self.intact_contents_below(child, page, contents) } else { None };
             first = first.or(found);
             sum = sum.zip(found).map(|(sum, found)| sum.plus(1, found));
         });
+        if !is_mapped {
+            return Some(C::default());
+        }
         if is_sum { sum } else { first }
     }
 

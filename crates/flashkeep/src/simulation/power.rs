@@ -274,9 +274,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if let Some(contents) = self.intact(page) {
             return Some(contents);
         }
-        if self.device.engine.places(Page(page)).is_empty() {
-            return Some(C::default());
-        }
         if !awaited {
             return None;
         }
