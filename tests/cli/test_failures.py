@@ -170,3 +170,22 @@ def test_first_writes_that_only_the_parity_has(flashkeep: Command, tmp_path: Pat
     for seed in range(10, 40):
         found = flashkeep.json("run", drive, some, "--seed", str(seed), "--verify", "--fail", "power@50%")
         assert found["integrity"]["wrong_reads"] == found["integrity"]["lost_pages"] == 0
+
+
+def test_unprotected_time_adds_up_if_the_clock_goes_back(flashkeep: Command, tmp_path: Path) -> None:
+    """Requests that are served from their arrival on: a phase that begins later has counted that time already."""
+    drive = tmp_path / "drive.toml"
+    drive.write_text(
+        "[flash]\nchannels = 4\nchips_per_channel = 2\nplanes_per_die = 2\nblocks_per_plane = 32\npages_per_block = 6\n"
+        'page_kib = 2\n[ftl]\nover_provisioning = 0.25\ngc.run = "hold-channel"\n[redundancy]\nscheme = "dvs"\n'
+        '[host]\nqueue_depth = 4\nlate_requests = "from-arrival"\n'
+    )
+    some = "synth:random,requests=300,size=2048:0.7/16384:0.3,write=0.7,footprint=64KiB,rate=20k"
+    fails = ["--fail", "member:0@18370us", "--fail", "block:0.1.0.1.0@61%"]
+    for seed in (147, 148, 149):
+        code, out, _ = flashkeep("run", drive, some, "--seed", str(seed), "--json", *fails)
+        assert code in (0, 3)
+        found = json.loads(out)
+        parts = [phase["unprotected_page_s"] for phase in found["phases"]]
+        assert min(parts) >= 0
+        assert sum(parts) == pytest.approx(found["integrity"]["unprotected_page_s"])

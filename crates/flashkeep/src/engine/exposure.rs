@@ -69,11 +69,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Unprotected page-nanoseconds until `now`: pages that the failure of one more unit would have lost, times how
-    /// long.
+    /// long. Time that is included once stays included if the clock goes back (`host.late_requests`).
     #[must_use]
-    pub fn unprotected_page_ns(&self, now: SimTime) -> u128 {
-        let open = |this: &Exposed| u128::from(this.pages) * u128::from(now.since(this.since).0);
-        self.exposure.nodes.iter().map(|this| this.page_ns + open(this)).sum()
+    pub fn unprotected_page_ns(&mut self, now: SimTime) -> u128 {
+        self.exposure.nodes.iter_mut().for_each(|this| this.change(now, this.pages));
+        self.exposure.nodes.iter().map(|this| this.page_ns).sum()
     }
 
     /// The number of pages that the failure of one more unit would lose now.

@@ -344,7 +344,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// The present counters.
-    pub(super) fn tally(&self) -> Tally {
+    pub(super) fn tally(&mut self) -> Tally {
         Tally {
             counters: self.device.body.counters(),
             reconstructed: self.device.engine.rescued(),
