@@ -55,7 +55,8 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "array": run("t7-ssd-raid5", "synth:hybrid-usr,requests=2k"),
     }
     # Schemes with a section of their own.
-    inside = json.loads(_flashkeep.schema())["$defs"]["RedundancySpec"]["properties"]["across"]["x-selected-by"]["scheme"]
+    redundancy = json.loads(_flashkeep.schema())["$defs"]["RedundancySpec"]["properties"]
+    inside = redundancy["across"]["x-selected-by"]["scheme"]
     sections = {metric["path"].split(".")[0] for metric in registry.read()["metrics"]}
     for scheme in sorted(sections.intersection(inside)):
         kinds[scheme] = run(drive, "synth:random,requests=2k", f"redundancy.scheme={scheme}")

@@ -416,7 +416,8 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0) ->
     case.tags |= {kind, f"scheme={keys.get('redundancy.scheme', 'none')}", f"map={keys.get('ftl.map', 'page')}"}
     texts = "\n".join((case.drive, *case.members.values()))
     case.tags |= {tag for tag in ("erase_budget", "ageing.model", "dram_mib") if tag in texts}
-    case.tags |= {line.replace(" = ", "=") for line in texts.splitlines() if line.startswith(("flash.", "ftl.", "redundancy."))}
+    tagged = ("flash.", "ftl.", "redundancy.")
+    case.tags |= {line.replace(" = ", "=") for line in texts.splitlines() if line.startswith(tagged)}
     workload(source, case, page)
     options(source, case, kind)
     faults(source, case, units)

@@ -20,8 +20,11 @@ use serde_json::Value;
 struct OptionTable {
     name: &'static str,
     options: fn(&mut DriveSpec) -> Option<&mut Options>,
-    selectors: &'static [(Selector, fn(&DriveSpec) -> Selection)],
+    selectors: &'static [Selecting],
 }
+
+/// A key that selects, and what it selects in a drive.
+type Selecting = (Selector, fn(&DriveSpec) -> Selection);
 
 /// What a key selects, and why the options of its other values have no effect.
 struct Selection {

@@ -37,7 +37,7 @@ pub(super) const ENTRY: MappingEntry = MappingEntry {
     least_spare: (2, "one being replaced, one to continue with"),
     own_victim: None,
     options: &[OptionsPart::of::<LogBlocks>()],
-    build: |options| Some(Mapping::Block(BlockMap::new(options))),
+    build: |options| Some(Mapping::Block(Box::new(BlockMap::new(options)))),
 };
 
 /// Blocks of a plane that new logical blocks leave to replacements.

@@ -51,7 +51,7 @@ pub(super) const ENTRY: MappingEntry = MappingEntry {
     least_spare: (0, ""),
     own_victim: None,
     options: &[OptionsPart::of::<DftlOptions>()],
-    build: |options| Some(Mapping::Dftl(Dftl::new(options))),
+    build: |options| Some(Mapping::Dftl(Box::new(Dftl::new(options)))),
 };
 
 /// The cache of the map.

@@ -167,9 +167,9 @@ impl Counts {
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Mapping {
     /// See the file `dftl.rs`.
-    Dftl(Dftl),
+    Dftl(Box<Dftl>),
     /// See the file `block.rs`.
-    Block(BlockMap),
+    Block(Box<BlockMap>),
     /// See the file `hybrid.rs`.
     Hybrid(Box<Hybrid>),
 }

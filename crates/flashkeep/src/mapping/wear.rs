@@ -170,7 +170,7 @@ impl EraseUnits for MapPlane<'_> {
     }
 
     fn pages(&self) -> u32 {
-        self.base.block_pages
+        self.worth()
     }
 
     fn valid_in(&self, unit: u32) -> u32 {
