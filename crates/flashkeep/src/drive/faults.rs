@@ -318,7 +318,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Operations of a physical-page backend that wait for failed parts: writes are void, erases end.
-    fn void_raw(&mut self, now: SimTime, leaf: usize, what: Fault) {
+    pub(super) fn void_raw(&mut self, now: SimTime, leaf: usize, what: Fault) {
         let geometry = self.flash.geometry.clone();
         let block_goes_on = matches!(what, Fault::Page(_));
         let struck = |op: &DriveOp| {
@@ -326,18 +326,24 @@ impl<C: Contents> Drive<C> {
         };
         for lane in self.ftl.leaves[leaf].lanes_range() {
             for op in self.queues.take(self.queues.lanes[lane].pool, struck) {
-                let DriveOp { ticket, command, .. } = self.queues.ops[op];
-                if command.verb == Verb::Trim {
+                if self.queues.ops[op].command.verb == Verb::Trim {
                     self.erased(op, now, Span::ZERO);
-                } else if self.ftl.maps.get(leaf, command.start.0) == MapEntry::Pending(op.raw()) {
-                    self.void(now, leaf, command.start.0, ticket);
-                    self.answer_behind(now, op);
-                    self.queues.ops.release(op);
                 } else {
-                    self.answer_unplaced(now, op);
+                    self.void_write(now, leaf, op);
                 }
             }
         }
+    }
+
+    /// A write to a physical page that cannot be programmed any more, taken out of its queue.
+    pub(super) fn void_write(&mut self, now: SimTime, leaf: usize, op: Id<DriveOp>) {
+        let DriveOp { ticket, command, .. } = self.queues.ops[op];
+        if self.ftl.maps.get(leaf, command.start.0) != MapEntry::Pending(op.raw()) {
+            return self.answer_unplaced(now, op);
+        }
+        self.void(now, leaf, command.start.0, ticket);
+        self.answer_behind(now, op);
+        self.queues.ops.release(op);
     }
 
     /// The map above a leaf of blocks is told of each that it cannot go on with.

@@ -96,6 +96,10 @@ impl<C: Contents> Drive<C> {
         *next = number + 1;
         if self.is_at_once(command) {
             self.hurry(now, leaf, ppn, false);
+            if self.health.damaged && self.ftl.blocks.is_failed(ppn) {
+                // That was its last erase.
+                return self.void(now, leaf, page, ticket);
+            }
             self.ftl.maps.set(leaf, page, MapEntry::At(ppn));
             self.queues.sequence += 1;
             let contents = if C::KEEP { contents[0] } else { C::default() };
@@ -303,10 +307,10 @@ impl<C: Contents> Drive<C> {
             if command.verb == Verb::Trim {
                 self.erase_raw_block(now, leaf, ppn);
                 self.erased(op, now, Span::ZERO);
+            } else if self.ftl.blocks.is_failed(ppn) {
+                self.void_write(now, leaf, op);
             } else {
-                if !self.ftl.blocks.is_failed(ppn) {
-                    self.place_physical(op);
-                }
+                self.place_physical(op);
                 self.answer_unplaced(now, op);
             }
         }

@@ -98,6 +98,7 @@ impl<C: Contents> Drive<C> {
         self.set_damaged();
         if self.ftl.physical {
             self.ftl.blocks.retire_block(plane, block);
+            self.void_raw(self.now, ftl, Fault::Block(plane, block));
             return self.tell_retired(ftl, Fault::Block(plane, block));
         }
         let before = self.mappable(plane);
