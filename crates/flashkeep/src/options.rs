@@ -132,6 +132,13 @@ pub struct Selector {
 }
 
 impl Selector {
+    /// A key that is a number or a switch, and a part of options on which the state of a drive does not depend.
+    #[must_use]
+    pub const fn of<T: JsonSchema + Serialize + DeserializeOwned + 'static>(key: &'static str) -> Selector {
+        let values = || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<T>()] } }];
+        Selector { key, values, shapes_state: false }
+    }
+
     /// The options that a value of its key brings.
     #[must_use]
     pub fn options(&self, name: &str) -> &'static [OptionsPart] {

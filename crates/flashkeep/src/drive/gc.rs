@@ -339,13 +339,16 @@ impl<C: Contents> Drive<C> {
             }
             match self.gc_step(now, plane, victim, Pace::Timed) {
                 GcStep::Read(first, pages) if self.flash.bus == BusUse::Rounds => {
-                    let times = self.read_in_round(unit, first, pages * self.packing.page);
-                    self.account_reads(times, plane, first, pages);
+                    let (start, end) = self.read_in_round(unit, first, pages * self.packing.page);
+                    let read = self.count_read(start, plane, first, pages);
+                    self.tell_read(read, end);
                 }
                 GcStep::Read(first, pages) => {
                     self.dies.units[unit.0 as usize].carries = pages * self.packing.page;
-                    self.count_reads(plane, pages);
-                    self.await_data_out(now, unit, plane, first, pages);
+                    if let Some(read) = self.count_read(now, plane, first, pages) {
+                        self.gc.reads.resize_with(self.dies.units.len(), VecDeque::new);
+                        self.gc.reads[unit.0 as usize].push_back(read);
+                    }
                     let cause = self.moves_because(plane);
                     self.start_array_read(now, channel, unit, first, 1, cause);
                 }
@@ -367,43 +370,24 @@ impl<C: Contents> Drive<C> {
         self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole()
     }
 
-    /// Counts the read of a flash page for this many pages, those that came into hand last.
-    fn account_reads(&mut self, (start, end): (SimTime, SimTime), plane: PlaneId, first: Ppn, pages: u16) {
-        self.count_reads(plane, pages);
-        let cause = self.moves_because(plane);
-        self.tell(start, end, first, OpKind::Read, cause, pages * self.packing.page);
-        let hand = self.gc.hands[plane.0 as usize].len();
-        for at in hand + 1 - usize::from(pages)..hand {
-            let ppn = self.gc.hands[plane.0 as usize][at];
-            self.tell_along(start, end, ppn, OpKind::Read, cause, Span::ZERO);
-        }
-    }
-
-    /// GC has read this many logical pages of a flash page.
-    fn count_reads(&mut self, plane: PlaneId, pages: u16) {
+    /// Counts the read of a flash page for this many pages, those that came into hand last. Returns it if operations are
+    /// observed, to be reported when its end is known.
+    fn count_read(&mut self, start: SimTime, plane: PlaneId, first: Ppn, pages: u16) -> Option<GcRead> {
         let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
         self.accounts.counters.add(ftl, OpKind::Read, cause, u64::from(pages));
         self.accounts.counters.along[OpKind::Read as usize] += u64::from(pages) - 1;
-    }
-
-    /// The pages that GC has read last are reported when their data transfer is granted, because it may have to wait.
-    fn await_data_out(&mut self, start: SimTime, unit: UnitId, plane: PlaneId, first: Ppn, pages: u16) {
         if self.accounts.watch.is_none() && self.accounts.work.is_none() {
-            return;
+            return None;
         }
         let hand = &self.gc.hands[plane.0 as usize];
         let along = &hand[hand.len() + 1 - usize::from(pages)..];
         let ppns = std::iter::once(first).chain(along.iter().copied()).collect();
-        let cause = self.moves_because(plane);
-        self.gc.reads.resize_with(self.dies.units.len(), VecDeque::new);
-        self.gc.reads[unit.0 as usize].push_back(GcRead { start, cause, ppns });
+        Some(GcRead { start, cause, ppns })
     }
 
-    /// The data of the die's earliest read of GC leave it until `end`.
-    #[cold]
-    pub(super) fn tell_gc_read(&mut self, unit: UnitId, end: SimTime) {
-        let reads = self.gc.reads.get_mut(unit.0 as usize);
-        let Some(GcRead { start, cause, ppns }) = reads.and_then(VecDeque::pop_front) else { return };
+    /// Reports a read of GC, whose data have left the die at `end`.
+    pub(super) fn tell_read(&mut self, read: Option<GcRead>, end: SimTime) {
+        let Some(GcRead { start, cause, ppns }) = read else { return };
         self.tell(start, end, ppns[0], OpKind::Read, cause, ppns.len() as u16 * self.packing.page);
         for &ppn in &ppns[1..] {
             self.tell_along(start, end, ppn, OpKind::Read, cause, Span::ZERO);
@@ -437,7 +421,8 @@ impl<C: Contents> Drive<C> {
             let kind = match self.gc_step(now, plane, victim, Pace::Timed) {
                 GcStep::Read(first, pages) => {
                     held += self.time_of_reads(first, pages);
-                    self.account_reads((start, now + held), plane, first, pages);
+                    let read = self.count_read(start, plane, first, pages);
+                    self.tell_read(read, now + held);
                     OpKind::Read
                 }
                 GcStep::Move(manner, pages) => {

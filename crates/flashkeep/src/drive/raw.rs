@@ -209,8 +209,9 @@ impl<C: Contents> Drive<C> {
             for &(_, ppn) in &blocks {
                 if self.power.is_some() {
                     self.finish_plane(now, leaf, ppn);
+                } else {
+                    self.hurry(now, leaf, ppn, true);
                 }
-                self.hurry(now, leaf, ppn, true);
                 self.erase_raw_block(now, leaf, ppn);
                 self.count_untimed(leaf, OpKind::Erase, command.cause, ppn);
             }

@@ -6,6 +6,7 @@ use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket};
 use crate::flash::{FlashOp, Ppn, Target, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{SimTime, Span};
+use std::collections::VecDeque;
 use std::iter::repeat_n;
 
 /// How reads are served.
@@ -216,10 +217,8 @@ impl<C: Contents> Drive<C> {
             self.tell_data_out(now, unit, op.is_some().then(|| self.queues.ops[op].command.cause));
         }
         if !op.is_some() {
-            if self.accounts.watch.is_some() || self.accounts.work.is_some() {
-                self.tell_gc_read(unit, end);
-            }
-            return;
+            let read = self.gc.reads.get_mut(unit.0 as usize).and_then(VecDeque::pop_front);
+            return self.tell_read(read, end);
         }
         let DriveOp { ticket, ppn, command, acknowledged: start, placed: along, .. } = self.queues.ops[op];
         let target = Target::sectors(ppn, command.sectors);

@@ -309,7 +309,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         ticket: Ticket,
     ) {
         for step in &plan.steps {
-            let child = self.shape[node.index()].children[usize::from(step.member.0)];
+            let child = self.shape[node.index()].child(step.member);
             let mut command = step.command;
             command.flags = command.flags.with(piece.flags.inherited());
             self.dispatch(leaves, now, child, command, ticket.plus(u32::from(step.at)));

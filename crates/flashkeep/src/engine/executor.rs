@@ -163,7 +163,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         places.extend(shape.leaf.map(|leaf| (leaf, page)));
         if let Some(scheme) = self.scheme(node) {
             scheme.places(page, |member, page| {
-                self.find_places(shape.children[usize::from(member.0)], page, places);
+                self.find_places(shape.child(member), page, places);
             });
         }
     }

@@ -91,7 +91,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     target = self.ports.node_of(port);
                     self.dispatch_behind(leaves, now, port, command, ticket);
                 } else {
-                    target = self.shape[node.index()].children[usize::from(step.member.0)];
+                    target = self.shape[node.index()].child(step.member);
                     self.dispatch(leaves, now, target, command, ticket);
                 }
                 let frame = &self.frames[id];
@@ -141,7 +141,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if frame.node == NodeId::HOST {
             self.ports.node_of(frame.port())
         } else {
-            self.shape[frame.node.index()].children[usize::from(member.0)]
+            self.shape[frame.node.index()].child(member)
         }
     }
 

@@ -21,7 +21,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> bool {
         let is_copied = |step: &Step| {
             step.command.verb == Verb::Rename
-                && !self.remaps(leaves, self.shape[node.index()].children[usize::from(step.member.0)])
+                && !self.remaps(leaves, self.shape[node.index()].child(step.member))
         };
         let Some(stage) = plan.steps.iter().find(|step| is_copied(step)).map(|step| step.stage) else {
             return false;

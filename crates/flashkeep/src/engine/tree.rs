@@ -48,6 +48,12 @@ pub struct NodeLinks {
 }
 
 impl NodeLinks {
+    /// The node of a member.
+    #[inline(always)]
+    pub(super) fn child(&self, member: Member) -> NodeId {
+        self.children[usize::from(member.0)]
+    }
+
     /// The backend with the same page numbers, if there is one: the node itself, or the one below transparent schemes.
     pub(super) fn raw(&self) -> Option<LeafId> {
         self.leaf.or(self.through)

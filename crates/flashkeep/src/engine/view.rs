@@ -77,7 +77,7 @@ impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
 
 impl View<'_> {
     fn child(&self, member: Member) -> NodeId {
-        self.shape[self.node.index()].children[usize::from(member.0)]
+        self.shape[self.node.index()].child(member)
     }
 
     /// The number of members.
@@ -145,7 +145,7 @@ impl View<'_> {
         let (mut places, mut known) = (0, None);
         self.places(node, page, &mut |member, page| {
             places += 1;
-            let child = self.shape[node.index()].children[usize::from(member.0)];
+            let child = self.shape[node.index()].child(member);
             let shape = &self.shape[child.index()];
             let writes = || coming.writes(node, member, page);
             let held = match shape.leaf {
@@ -234,7 +234,7 @@ impl View<'_> {
             None => {
                 let mut least: Option<Span> = None;
                 self.places(node, page, &mut |member, page| {
-                    let waits = self.wait(shape.children[usize::from(member.0)], page);
+                    let waits = self.wait(shape.child(member), page);
                     least = least.into_iter().chain(waits).min();
                 });
                 least

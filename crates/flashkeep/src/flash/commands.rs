@@ -1,6 +1,6 @@
 //! `flash.commands`: advanced commands of the chips.
 
-use crate::options::{self, Options, OptionsPart, Selector, SelectorValue};
+use crate::options::{self, Options, Selector};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
@@ -28,11 +28,7 @@ fn of_commands(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// The keys that turn commands on ([`CommandsSpec::are_used`]), and their options.
-pub const COMMANDS: Selector = Selector {
-    key: "multi_plane",
-    values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<RegisterOptions>()] } }],
-    shapes_state: false,
-};
+pub const COMMANDS: Selector = Selector::of::<RegisterOptions>("multi_plane");
 
 /// The speed of registers.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -65,11 +65,7 @@ fn of_wear(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// `ftl.wear.erase_budget` and its options.
-pub const BUDGET: Selector = Selector {
-    key: "erase_budget",
-    values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<WarrantyOptions>()] } }],
-    shapes_state: false,
-};
+pub const BUDGET: Selector = Selector::of::<WarrantyOptions>("erase_budget");
 
 /// How lifetimes are reported.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
@@ -192,11 +188,7 @@ pub struct MapWriteOptions {
 }
 
 /// `ftl.logical_page_kib` and the options of logical pages that share a flash page.
-pub const SHARED_PAGES: Selector = Selector {
-    key: "logical_page_kib",
-    values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<GatherOptions>()] } }],
-    shapes_state: false,
-};
+pub const SHARED_PAGES: Selector = Selector::of::<GatherOptions>("logical_page_kib");
 
 /// How logical pages wait for others to share their flash page.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]

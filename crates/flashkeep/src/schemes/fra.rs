@@ -244,12 +244,8 @@ impl Scheme for Fra {
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.missing = (0..self.members).any(|member| !view.alive(Member(member)));
-        let stripes = match change.page().map(|page| self.versions.stripe_of(member, page)) {
-            Some(Some(stripe)) => stripe..stripe + 1,
-            Some(None) => return,
-            None => 0..self.versions.stripes.count(),
-        };
-        self.versions.look(stripes, change, |_| None, view);
+        let stripe = change.page().and_then(|page| self.versions.stripe_of(member, page));
+        self.versions.look(change, stripe, |_| None, view);
     }
 
     #[inline]

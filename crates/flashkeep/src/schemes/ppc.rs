@@ -329,14 +329,10 @@ impl Scheme for Ppc {
     }
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
-        let stripes = match change.page().map(|page| self.stripe_of(member, page)) {
-            Some(Some(stripe)) => stripe..stripe + 1,
-            Some(None) => return,
-            None => 0..self.versions.stripes.count(),
-        };
+        let stripe = change.page().and_then(|page| self.stripe_of(member, page));
         let (entries, memory) = (&self.entries, self.memory());
         let partial = |stripe| entries.of(stripe).map(|slot| (memory, Page(slot)));
-        self.versions.look(stripes, change, partial, view);
+        self.versions.look(change, stripe, partial, view);
     }
 
     #[inline]

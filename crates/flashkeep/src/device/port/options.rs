@@ -1,6 +1,6 @@
 //! `[buffer]`: the DRAM write buffer, and its power.
 
-use crate::options::{self, Options, OptionsPart, Selector, SelectorValue};
+use crate::options::{self, Options, Selector};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
@@ -28,11 +28,7 @@ fn of_dram(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// `buffer.dram_mib` and its options.
-pub const DRAM: Selector = Selector {
-    key: "dram_mib",
-    values: || vec![SelectorValue { name: "", options: const { &[OptionsPart::of::<EvictOptions>()] } }],
-    shapes_state: false,
-};
+pub const DRAM: Selector = Selector::of::<EvictOptions>("dram_mib");
 
 /// What leaves a full buffer.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]

@@ -35,13 +35,12 @@ impl Backup {
             }
         }
         if self.troubled {
-            self.written
-                .iter()
-                .collect::<Vec<u32>>()
-                .into_iter()
-                .for_each(|page| self.look(Page(page), view));
+            for page in self.written.iter().collect::<Vec<u32>>() {
+                self.look(Page(page), view);
+            }
         }
     }
+
     /// A page of the memory still waits for its disk, unless a free segment has it.
     fn resume(&mut self, slot: u32) {
         let Some(page) = self.memory.page_of(slot) else { return };

@@ -207,11 +207,8 @@ impl StripeLog {
         let room = self.room_of_free(0, false);
         let obsolete =
             |group: u32| self.room(self.groups.rows(group), true).saturating_sub(self.groups.current(group));
-        let closed = (0..self.groups.count()).filter(|&group| {
-            self.groups.state(group) == SuperblockState::Closed && !self.groups.is_busy(group)
-        });
         let fits = |group: u32| self.groups.current(group) <= room && self.may_clean(group);
-        let fitting = closed.filter(|&group| obsolete(group) > 0 && fits(group));
+        let fitting = self.groups.idle().filter(|&group| obsolete(group) > 0 && fits(group));
         fitting.max_by_key(|&group| (obsolete(group), std::cmp::Reverse(group)))
     }
 

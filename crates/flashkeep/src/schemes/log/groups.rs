@@ -185,6 +185,11 @@ impl Superblocks {
         self.scores[group as usize] & BUSY != 0
     }
 
+    /// The closed groups that no plan works on.
+    pub(super) fn idle(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.count()).filter(|&group| !self.is_busy(group))
+    }
+
     /// A plan begins or ends its work on a closed group.
     pub(super) fn set_busy(&mut self, group: u32, busy: bool) {
         let score = &mut self.scores[group as usize];
@@ -261,8 +266,8 @@ impl Superblocks {
     /// The same among groups that are `wanted`.
     pub(super) fn least_of(&self, wanted: impl Fn(u32) -> bool) -> Option<u32> {
         let (count, hand) = (self.count(), self.hand as u32);
-        let closed = (0..count).filter(|&group| !self.is_busy(group) && wanted(group));
-        closed.min_by_key(|&group| (self.current(group), (group + count - hand) % count))
+        let wanted = self.idle().filter(|&group| wanted(group));
+        wanted.min_by_key(|&group| (self.current(group), (group + count - hand) % count))
     }
 
     /// The group is the victim: the next of its equals is the one after it.

@@ -263,15 +263,21 @@ impl Versions {
         self.blind.set(stripe, new > 0 || !in_memory);
     }
 
-    /// Something happened to a member: looks at these stripes. What it has refused is not tried again.
+    /// Something happened to a member, or to a page of it that belongs to `stripe`: looks at the stripes concerned. What it
+    /// has refused is not tried again.
     pub(crate) fn look(
         &mut self,
-        stripes: std::ops::Range<u32>,
         change: Change,
+        stripe: Option<u32>,
         partial: impl Fn(u32) -> Partial,
         view: &View<'_>,
     ) {
         let helps = !matches!(change, Change::Refused(_));
+        let stripes = match (change.page(), stripe) {
+            (None, _) => 0..self.stripes.count(),
+            (Some(_), Some(stripe)) => stripe..stripe + 1,
+            (Some(_), None) => return,
+        };
         for stripe in stripes {
             self.recount(stripe, |this| this.examine(stripe, partial(stripe), view, helps));
         }
