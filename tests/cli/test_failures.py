@@ -172,6 +172,25 @@ def test_first_writes_that_only_the_parity_has(flashkeep: Command, tmp_path: Pat
         assert found["integrity"]["wrong_reads"] == found["integrity"]["lost_pages"] == 0
 
 
+@pytest.mark.parametrize("set_", [["redundancy.scheme=fra"], ["redundancy.scheme=raid5", "redundancy.incomplete=wait"]])
+def test_idle_work_before_time_0_is_over_when_the_power_fails(
+    flashkeep: Command, tmp_path: Path, set_: list[str]
+) -> None:
+    """Conditioning ends with idle work at 10 ms. The power fails at 6 ms of the run: what was written is there."""
+    drive = tmp_path / "drive.toml"
+    drive.write_text(
+        "[flash]\nchannels = 4\nchips_per_channel = 1\nplanes_per_die = 4\nblocks_per_plane = 24\n"
+        "pages_per_block = 16\npage_kib = 2\n[ftl]\nover_provisioning = 0.5\n[redundancy]\nidle_ms = 10\n"
+    )
+    keys = [word for pair in set_ for word in ("--set", pair)]
+    some = "synth:random,requests=40,write=0.8,size=4KiB"
+    options = ["--verify", "--condition", "--fail", "power@6ms"]
+    for seed in (1, 5, 6, 8):
+        found = flashkeep.json("run", drive, some, *keys, "--seed", str(seed), *options)["integrity"]
+        assert found["wrong_reads"] == found["lost_pages"] == 0
+        assert found["recovery_erases"] <= 16 // 4, "of the blocks that GC erases during the run"
+
+
 def test_unprotected_time_adds_up_if_the_clock_goes_back(flashkeep: Command, tmp_path: Path) -> None:
     """Requests that are served from their arrival on: a phase that begins later has counted that time already."""
     drive = tmp_path / "drive.toml"

@@ -227,6 +227,13 @@ impl<C: Contents> BackendView for DeviceSet<C> {
         }
     }
 
+    fn takes_all(&self, leaf: LeafId) -> bool {
+        match self.find(leaf) {
+            (AnyDevice::Flash(drive), leaf) => drive.takes_all(leaf),
+            (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => true,
+        }
+    }
+
     fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool {
         match self.find(leaf) {
             (AnyDevice::Flash(drive), leaf) => drive.is_unreadable(leaf, page),

@@ -131,6 +131,11 @@ impl<C: Contents> BackendView for Drive<C> {
         u64::from(ftl.domain.plane_count()) * u64::from(self.flash.geometry.blocks)
     }
 
+    fn takes_all(&self, leaf: LeafId) -> bool {
+        let limit = self.ftl.leaves.get(usize::from(leaf.0)).and_then(|ftl| ftl.limit);
+        limit.is_none_or(|limit| limit.most >= self.ftl.maps.len())
+    }
+
     fn room(&self, leaf: LeafId) -> u64 {
         let at = usize::from(leaf.0);
         if self.ftl.leaves.get(at).is_none_or(|ftl| ftl.rows.is_some()) {

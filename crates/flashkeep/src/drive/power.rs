@@ -60,6 +60,13 @@ pub(super) struct Oob {
 }
 
 impl Power {
+    /// The time begins anew: what was done before, in idle time for instance, is not under way at an instant that has the
+    /// same number.
+    pub(super) fn begin_anew(&mut self) {
+        (self.flights, self.numbered) = Default::default();
+        self.guard.fill(SimTime::ZERO);
+    }
+
     /// What is kept in an image of a drive at rest.
     pub(super) fn image(&self, last: u64) -> Oob {
         Oob {

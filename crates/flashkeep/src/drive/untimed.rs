@@ -38,6 +38,9 @@ impl<C: Contents> Drive<C> {
         assert!(self.is_quiet(), "nothing is under way");
         (self.immediate.active, self.now) = (untimed, SimTime::ZERO);
         self.dies.reset();
+        if let Some(power) = &mut self.power {
+            power.begin_anew();
+        }
         self.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
         let timed = !untimed && !self.ftl.physical;
         self.paths.commands = Commands::of_mapped(timed && !self.health.damaged && self.nvrams.is_empty());

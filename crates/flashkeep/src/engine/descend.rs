@@ -245,7 +245,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             let copies = plan.renames && self.copy_instead(leaves, node, piece, &mut plan);
             // Until a copy is durable, nothing else may look for it.
-            let mode = |mode| if copies { LockMode::Hold } else { mode };
+            let holds = copies || plan.hold.is_some();
+            let mode = |mode| if holds { LockMode::Hold } else { mode };
             let taken =
                 wanted.map(|(key, wanted)| (key, mode(wanted))).filter(|&(_, mode)| mode != LockMode::Pass);
             self.carry_out(leaves, now, node, piece, &mut plan, ticket, taken);
@@ -325,10 +326,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if node == NodeId::HOST {
             *self.merging_at(PortId::of_key(key)) -= 1;
         }
-        let Some(mut waiting) = self.locks.release(node, key) else { return };
+        let Some(waiting) = self.locks.release(node, key) else { return };
+        self.locks.resume(node, waiting);
         // They are older than the parked commands; if one of them has to wait, so do those behind it.
         let mut parked = 0;
-        while let Some(next) = waiting.pop_front() {
+        while let Some(next) = self.locks.next_resumed() {
             match next {
                 LockWaiter::Command(piece, ticket) => {
                     let pages = u32::from(piece.count);
@@ -348,6 +350,5 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 LockWaiter::Repair(failed) => self.failed(leaves, now, failed),
             }
         }
-        self.locks.recycle(waiting);
     }
 }

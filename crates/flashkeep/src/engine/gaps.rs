@@ -2,6 +2,7 @@
 //! data to be written could not be reconstructed. A read of a missing page fails like any other failed read,
 //! so that it is repaired or reported. A write of the page ends that.
 
+use super::coming::OutstandingWork;
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
@@ -148,6 +149,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return false;
         }
         let page = shape.inner(page);
+        let Engine { frames, locks, parked, .. } = self;
+        if (OutstandingWork { frames, locks, parked }).holds(node, page).is_some() {
+            // A read was behind a copy of the page, and the page has been written since: that waits as well.
+            return false;
+        }
         if let Some(leaf) = shape.leaf {
             return leaves.is_unreadable(leaf, page);
         }

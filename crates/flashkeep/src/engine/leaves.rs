@@ -129,6 +129,11 @@ pub trait BackendView {
         let _ = leaf;
         0
     }
+    /// Whether it has room for every page that it offers. One that has lost a part of its flash may refuse pages.
+    fn takes_all(&self, leaf: LeafId) -> bool {
+        let _ = leaf;
+        true
+    }
     /// The number of pages that it can write before it must collect garbage.
     fn room(&self, leaf: LeafId) -> u64;
     /// Whether the page has been written to the backend; if not, it is a known zero.

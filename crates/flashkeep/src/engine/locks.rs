@@ -50,12 +50,16 @@ pub(super) struct Locks {
     stripes: Arena<Stripe>,
     /// The first entry of each chain. The number of chains is a power of two.
     chains: Vec<Id<Stripe>>,
+    /// The waiters of stripes that were released, with their nodes, while they are planned one after the other. A plan may
+    /// release another stripe meanwhile: its waiters are the last.
+    resumed: Vec<(NodeId, VecDeque<LockWaiter>)>,
     spare: Vec<VecDeque<LockWaiter>>,
 }
 
 impl Default for Locks {
     fn default() -> Self {
-        Locks { stripes: Arena::default(), chains: vec![Id::NONE; 64], spare: Vec::new() }
+        let chains = vec![Id::NONE; 64];
+        Locks { stripes: Arena::default(), chains, resumed: Vec::new(), spare: Vec::new() }
     }
 }
 
@@ -89,8 +93,10 @@ impl Locks {
 
     /// The waiting commands of a node, by stripe and in order.
     pub(super) fn waiting(&self, node: NodeId) -> impl Iterator<Item = &Command> {
-        let of_node = self.stripes.places().filter(move |stripe| stripe.node == node);
-        of_node.flat_map(|stripe| &stripe.waiting).filter_map(|waiting| match waiting {
+        let resumed = self.resumed.iter().map(|(of, waiting)| (*of, waiting));
+        let lists = resumed.chain(self.stripes.places().map(|stripe| (stripe.node, &stripe.waiting)));
+        let of_node = lists.filter(move |&(of, _)| of == node).flat_map(|(_, waiting)| waiting);
+        of_node.filter_map(|waiting| match waiting {
             LockWaiter::Command(command, _) => Some(command),
             LockWaiter::Merge(..) | LockWaiter::Repair(_) => None,
         })
@@ -144,10 +150,18 @@ impl Locks {
         waiting
     }
 
-    /// Takes back an emptied list for reuse.
-    pub(super) fn recycle(&mut self, list: VecDeque<LockWaiter>) {
-        debug_assert!(list.is_empty());
-        self.spare.push(list);
+    /// The waiters of a stripe that was released are planned one after the other.
+    pub(super) fn resume(&mut self, node: NodeId, waiting: VecDeque<LockWaiter>) {
+        self.resumed.push((node, waiting));
+    }
+
+    /// The next of them; none after the last.
+    pub(super) fn next_resumed(&mut self) -> Option<LockWaiter> {
+        let next = self.resumed.last_mut()?.1.pop_front();
+        if next.is_none() {
+            self.spare.extend(self.resumed.pop().map(|(_, emptied)| emptied));
+        }
+        next
     }
 
     #[inline]

@@ -202,7 +202,8 @@ pub struct Plan {
     /// How long the plan holds its lock.
     pub release: Release,
     /// The stripe that a *background* plan locks; the scheme must check that it is free
-    /// ([`View::held`](super::View::held)). Commands declare theirs in `Scheme::lock`.
+    /// ([`View::held`](super::View::held)). Commands declare theirs in `Scheme::lock`; the plan of one that was to pass
+    /// its stripe ([`Lock::Pass`]) may hold it after all.
     pub hold: Option<Key>,
     /// Row 0 of the sums starts with the running parity that the controller keeps under this key, of a stripe that
     /// several commands write.

@@ -13,16 +13,18 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// other address, before the stage that the step was in. Whether there were any.
     #[cold]
     pub(super) fn copy_instead<L: Leaves<C>>(
-        &self,
+        &mut self,
         leaves: &L,
         node: NodeId,
         command: &Command,
         plan: &mut Plan,
     ) -> bool {
-        let is_copied = |step: &Step| {
-            step.command.verb == Verb::Rename
-                && !self.remaps(leaves, self.shape[node.index()].child(step.member))
-        };
+        let renamed = plan.steps.iter().filter(|step| step.command.verb == Verb::Rename);
+        let members: Vec<_> = renamed.map(|step| step.member).collect();
+        let copying: Vec<_> = self.consult(leaves, node, |_, view| {
+            members.into_iter().filter(|&member| !view.remaps(member)).collect()
+        });
+        let is_copied = |step: &Step| step.command.verb == Verb::Rename && copying.contains(&step.member);
         let Some(stage) = plan.steps.iter().find(|step| is_copied(step)).map(|step| step.stage) else {
             return false;
         };
@@ -44,15 +46,5 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let after = after.map(|step| Step { stage: step.stage + later, ..step });
         plan.steps = before.into_iter().chain(reads).chain(writes).chain(after).collect();
         true
-    }
-
-    /// Whether pages of a node can get other addresses.
-    fn remaps<L: Leaves<C>>(&self, leaves: &L, node: NodeId) -> bool {
-        let shape = &self.shape[node.index()];
-        shape.port.is_none()
-            && match shape.leaf {
-                Some(leaf) => leaves.remaps(leaf),
-                None => self.scheme(node).is_some_and(|scheme| scheme.capabilities().remaps),
-            }
     }
 }

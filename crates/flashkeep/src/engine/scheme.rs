@@ -148,6 +148,12 @@ pub trait Scheme: Sized {
         let _ = (page, tell);
     }
 
+    /// Whether there is a place for every page that is written. A map or log whose flash has failed or is worn out may
+    /// refuse pages.
+    fn takes_all(&self) -> bool {
+        true
+    }
+
     /// From what the engine derives which pages are missing, degraded, exposed or lost, what it rebuilds, and in which order.
     fn protection(&self) -> Protection<'_> {
         Protection::None

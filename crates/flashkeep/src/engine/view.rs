@@ -43,6 +43,10 @@ pub(super) trait Deeper {
     fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare>;
     /// Whether the port before a node will have a page; none if the port does not know.
     fn held_before(&self, port: u16, page: Page) -> Option<bool>;
+    /// Whether pages of such a scheme can get other addresses.
+    fn remaps(&self, node: NodeId) -> bool;
+    /// Whether such a scheme has a place for every page that is written.
+    fn takes_all(&self, node: NodeId) -> bool;
     /// Whether the port before a node has a write cache.
     fn has_cache(&self, port: u16) -> bool;
     /// Plans and commands in progress at the nodes.
@@ -64,6 +68,16 @@ impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
 
     fn held_before(&self, port: u16, page: Page) -> Option<bool> {
         self.ports.holds(port, page)
+    }
+
+    fn remaps(&self, node: NodeId) -> bool {
+        let scheme = &self.schemes[node.index() - self.node.index() - 1];
+        scheme.as_ref().is_some_and(|scheme| scheme.capabilities().remaps)
+    }
+
+    fn takes_all(&self, node: NodeId) -> bool {
+        let scheme = &self.schemes[node.index() - self.node.index() - 1];
+        scheme.as_ref().is_some_and(Scheme::takes_all)
     }
 
     fn has_cache(&self, port: u16) -> bool {
@@ -128,6 +142,43 @@ impl View<'_> {
             Some(leaf) => self.below.holds(leaf, page),
             None => self.tree_holds(child, page).unwrap_or(true),
         }
+    }
+
+    /// Whether the member stores the page when it is written: it responds, has not lost so much flash that it may refuse
+    /// pages, and, if it is a tree, the same is true of one of the page's places in it.
+    #[must_use]
+    pub fn stores(&self, member: Member, page: Page) -> bool {
+        self.is_stored(self.child(member), page)
+    }
+
+    fn is_stored(&self, node: NodeId, page: Page) -> bool {
+        let shape = &self.shape[node.index()];
+        if let Some(leaf) = shape.leaf {
+            return shape.alive && self.below.takes_all(leaf);
+        }
+        if !shape.alive || !self.deeper.takes_all(node) {
+            return false;
+        }
+        // A page without a place gets one where there is room.
+        let (mut places, mut stored) = (0, false);
+        self.places(node, page, &mut |member, page| {
+            places += 1;
+            stored |= self.is_stored(shape.child(member), page);
+        });
+        stored || places == 0
+    }
+
+    /// Whether the member's pages can get other addresses ([`Verb::Rename`](super::Verb::Rename)); where not, the executor
+    /// copies them.
+    #[must_use]
+    pub fn remaps(&self, member: Member) -> bool {
+        let child = self.child(member);
+        let shape = &self.shape[child.index()];
+        shape.port.is_none()
+            && match shape.leaf {
+                Some(leaf) => self.below.remaps(leaf),
+                None => self.deeper.remaps(child),
+            }
     }
 
     /// Whether the port before a node will have the page; none if there is no port or if it does not know.

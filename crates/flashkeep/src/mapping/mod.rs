@@ -225,6 +225,14 @@ impl Scheme for Mapping {
         Some(self)
     }
 
+    fn takes_all(&self) -> bool {
+        match self {
+            Mapping::Dftl(_) => true,
+            Mapping::Block(map) => !map.base.is_scarce(),
+            Mapping::Hybrid(map) => !map.base.is_scarce(),
+        }
+    }
+
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
         let place = match self {
             Mapping::Dftl(_) => Some(page.0),

@@ -149,6 +149,8 @@ pub struct SchemeEntry {
     pub over_drives: fn(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String>,
     /// The kind of its members.
     pub kind: Members,
+    /// Whether it writes parity in idle time: until then, pages written are exposed.
+    pub defers: bool,
     /// Whether it only passes commands on: one member in a drive, and no stripes over drives.
     pub plain: bool,
     /// Whether members may be concatenated (`stripe_kib = 0`).
@@ -193,6 +195,7 @@ impl SchemeEntry {
         survives: |_| 0,
         over_drives: members::striped,
         kind: Members::Mapped,
+        defers: false,
         plain: false,
         concatenates: false,
         copies: false,

@@ -5,17 +5,17 @@
 //! stripe after another: it reads the current pages, writes the parity and drops the old versions.
 //!
 //! If a member has no room for another old version (`redundancy.shadow`), the write waits and parities are
-//! updated immediately. As long as a member is missing, parity is written with the data.
+//! updated immediately. As long as a member is missing, or a part of a member that a write goes to, or a member
+//! has lost so much of its flash that it may refuse pages, parity is written with the data.
 //!
 //! # What it costs
 //! One member of flash for parity, and the hidden addresses, which are taken from the over-provisioned pages.
-//! One program per page; over maps of blocks, which cannot rename pages, another read and program for each old
-//! version. Later, for each stripe written in the meantime, a read of each of its pages and one program.
+//! One program per page; over maps of blocks and over drives, which cannot rename pages, another read and program
+//! for each old version. Later, for each stripe written in the meantime, a read of each of its pages and one program.
 //!
 //! # What it survives
 //! Any one of the units it runs over, except pages written since their stripe's parity was: those on the
-//! failed unit are lost, and so are those that a damaged member refuses for want of room. The summary reports
-//! how many such pages there are, and for how long.
+//! failed unit are lost. The summary reports how many such pages there are, and for how long.
 //!
 //! # Example
 //! `flashkeep compare synth:sirf-build 8CM-64 --set redundancy.scheme=fra --set redundancy.idle_ms=5`
@@ -25,7 +25,7 @@
 //! which the abstract is available: two maps per stripe, and parity written in idle time. Ours: when idle
 //! time starts, how old versions are kept, and the behaviour without room for them or with a missing member.
 
-use super::parity::{Settling, Versions, milliseconds};
+use super::parity::{Settling, StripePart, Versions, milliseconds};
 use super::{
     Idle, Inside, Members, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums, members,
 };
@@ -50,7 +50,8 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     kind: Members::Shadowed,
-    over_drives: members::with_idle_parity,
+    defers: true,
+    over_drives: members::with_old_versions,
     ..SchemeEntry::BASE
 };
 
@@ -93,22 +94,39 @@ impl Fra {
     }
 
     /// Writes or trims data and leaves the parity as it is.
-    fn put_off(&mut self, command: &Command, plan: &mut Plan) -> PlanVerdict {
-        let place = self.versions.stripes.place(command);
+    fn put_off(
+        &mut self,
+        command: &Command,
+        place: StripePart,
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) -> PlanVerdict {
         let touch = self.versions.stripes.touch(command, place);
         let stripe = place.seats.stripe;
         if touch.touched.is_empty() {
             return PlanVerdict::Go;
         }
-        if !self.versions.can_keep(place, self.versions.known(stripe, &touch)) {
+        let known = self.versions.known(stripe, &touch);
+        if !self.versions.can_keep(place, known) {
             return PlanVerdict::Wait;
         }
+        let trims = command.verb == Verb::Trim;
+        let copies = known.iter().any(|index| !view.remaps(place.seats.data(index)));
         self.versions.recount(stripe, |versions| {
             versions.write(command, place, &touch, plan, |step| step.role(Role::Plain));
-            versions.set_changed(stripe, touch.touched, command.verb == Verb::Trim, true);
+            if copies {
+                // Until the copies are durable, the parity protects the old versions where they are.
+                let touched = touch.touched;
+                let settling =
+                    Settling { touched, trims, puts_off: true, blind: true, ..Settling::default() };
+                versions.stripes.settling.insert(stripe, settling);
+                return;
+            }
+            versions.set_changed(stripe, touch.touched, trims, true);
             // All members respond: lost pages of the stripe have been restored.
             versions.conditions.set_there(&versions.stripes, stripe, touch.touched);
         });
+        plan.hold = copies.then_some(Key(u64::from(stripe)));
         self.dirty.set(stripe, true);
         PlanVerdict::Go
     }
@@ -167,15 +185,20 @@ impl Scheme for Fra {
     #[inline(never)]
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
-        let stripes = &self.versions.stripes;
+        let place = self.versions.stripes.place(command);
         if command.verb == Verb::Read {
-            stripes.read(command, stripes.place(command), view, plan);
-        } else if self.at_once(command, stripes.split(command.start).0) {
-            let place = stripes.place(command);
-            self.versions.write_through(command, place, None, view, plan);
-        } else {
-            return self.put_off(command, plan);
+            self.versions.stripes.read(command, place, view, plan);
+            return PlanVerdict::Go;
         }
+        // Of a page whose place within its member has failed, or that the member refuses, only the parity knows what is
+        // written.
+        let stores = |index| view.stores(place.seats.data(index), place.seats.page());
+        let stripe = place.seats.stripe;
+        if !self.at_once(command, stripe) && (place.first..place.end).all(stores) {
+            return self.put_off(command, place, view, plan);
+        }
+        plan.hold = Some(Key(u64::from(stripe)));
+        self.versions.write_through(command, place, None, view, plan);
         PlanVerdict::Go
     }
 
@@ -216,12 +239,11 @@ impl Scheme for Fra {
 
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
-        let Some((stripe, settling)) = self.versions.stripes.settle(key, view) else { return };
+        let Some((stripe, settling)) = self.versions.settle(key, None, view) else { return };
         self.renewing -= u8::from(settling.makes_room);
         if settling.renews {
             self.dirty.set(stripe, false);
         }
-        self.versions.settle(stripe, &settling, None, view);
     }
 
     fn rebuilding(&self, _: bool) -> bool {
@@ -232,7 +254,7 @@ impl Scheme for Fra {
         (self.dirty, self.renewing) = (Todo::default(), 0);
         for stripe in 0..self.versions.stripes.count() {
             // They may be on their way; what was lost of them is logged as lost.
-            let changed = self.versions.changed(stripe);
+            let changed = self.versions.deferred(stripe);
             self.versions.stripes.set_written(stripe, changed, true);
         }
         self.versions.recover(|_| None, view, lacks);

@@ -115,15 +115,6 @@ pub(super) fn listed(schemes: impl Iterator<Item = &'static SchemeEntry>, quote:
     if names.is_empty() { last } else { format!("{} {word} {last}", names.join(", ")) }
 }
 
-/// Parity that is put off relies on members that say when they lose a part.
-pub(super) fn with_idle_parity(_: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
-    Err(format!(
-        "it writes parity in idle time, and members of an array do not say when a part of them fails: what is written \
-         to that would be lost; {} run over drives",
-        listed(anywhere(), "`", "and")
-    ))
-}
-
 /// Stripes with one parity, beside old versions.
 pub(super) fn with_old_versions(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
     one_parity(members.len() as u64, None, "member")?;

@@ -185,6 +185,7 @@ macro_rules! schemes {
             fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
                 match self { $(Any::$variant(s) => s.places(page, tell),)* Any::Mapped(s) => s.places(page, tell) }
             }
+            fn takes_all(&self) -> bool { match self { $(Any::$variant(s) => s.takes_all(),)* Any::Mapped(s) => s.takes_all() } }
             fn is_sum(&self, page: Page) -> bool {
                 match self { $(Any::$variant(s) => s.is_sum(page),)* Any::Mapped(s) => s.is_sum(page) }
             }

@@ -296,9 +296,9 @@ impl Scheme for Ppc {
 
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
-        let Some((stripe, settling)) = self.versions.stripes.settle(key, view) else { return };
+        let partial = self.partial(key.0 as u32);
+        let Some((stripe, settling)) = self.versions.settle(key, partial, view) else { return };
         self.committing -= u8::from(settling.makes_room);
-        self.versions.settle(stripe, &settling, self.partial(stripe), view);
         if settling.renews {
             self.entries.remove(stripe);
         }

@@ -335,6 +335,10 @@ impl Scheme for StripeLog {
         Protection::Own(self)
     }
 
+    fn takes_all(&self) -> bool {
+        !self.groups.are_worn()
+    }
+
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
         if let Some(place) = self.places.find(page.0) {
             let (member, page) = self.address(place);

@@ -55,6 +55,8 @@ pub(crate) struct Settling {
     pub(crate) trims: bool,
     /// The parity on the media does not know them.
     pub(crate) puts_off: bool,
+    /// Nor does a partial parity.
+    pub(crate) blind: bool,
     /// The parity on the media knows everything.
     pub(crate) renews: bool,
     /// It was to bring back what is missing.

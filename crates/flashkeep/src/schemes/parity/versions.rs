@@ -189,13 +189,32 @@ impl Versions {
 
     fn at_risk(&self, stripe: u32) -> u64 {
         let (thin, blind) = (self.conditions.degraded.has(stripe), self.blind.has(stripe));
-        if !thin && !blind {
+        let coming = self.coming(stripe);
+        if !thin && !blind && coming.is_none() {
             return 0;
         }
-        let changed = self.changed(stripe);
-        let there = self.stripes.written(stripe).without(self.stripes.units(&self.conditions.lost, stripe));
+        let mut changed = self.changed(stripe);
+        let mut there =
+            self.stripes.written(stripe).without(self.stripes.units(&self.conditions.lost, stripe));
+        if let Some(settling) = coming {
+            changed = changed.with(settling.touched);
+            there = there.without(settling.touched);
+            there = if settling.trims { there } else { there.with(settling.touched) };
+        }
+        let blind = blind || coming.is_some();
         let of = |at_risk: bool, units: UnitSet| if at_risk { u64::from(units.count()) } else { 0 };
         of(blind, there.within(changed)) + of(thin, there.without(changed))
+    }
+
+    /// A plan that is writing units which no parity will cover.
+    fn coming(&self, stripe: u32) -> Option<&Settling> {
+        self.stripes.settling.get(&stripe).filter(|settling| settling.blind)
+    }
+
+    /// The data units of a stripe whose current version its parity does not know, or soon will not know.
+    pub(crate) fn deferred(&self, stripe: u32) -> UnitSet {
+        let coming = self.coming(stripe).map_or(UnitSet::default(), |settling| settling.touched);
+        self.changed(stripe).with(coming)
     }
 
     /// The parity on the media no longer covers these units.
@@ -218,20 +237,22 @@ impl Versions {
     }
 
     /// A plan that held the stripe is durable.
-    pub(crate) fn settle(&mut self, stripe: u32, settling: &Settling, partial: Partial, view: &View<'_>) {
-        self.recount(stripe, |this| {
-            if settling.puts_off {
-                this.set_changed(stripe, settling.touched, settling.trims, false);
-            } else {
-                this.stripes.set_written(stripe, settling.touched, settling.trims);
-            }
-            if settling.renews {
-                this.set_unchanged(stripe);
-            }
-            if !view.is_healthy() {
-                this.examine(stripe, partial.filter(|_| !settling.renews), view, !settling.in_vain);
-            }
-        });
+    pub(crate) fn settle(&mut self, key: Key, partial: Partial, view: &View<'_>) -> Option<(u32, Settling)> {
+        let exposed = self.at_risk(key.0 as u32);
+        let (stripe, settling) = self.stripes.settle(key, view)?;
+        if settling.puts_off {
+            self.set_changed(stripe, settling.touched, settling.trims, settling.blind);
+        } else {
+            self.stripes.set_written(stripe, settling.touched, settling.trims);
+        }
+        if settling.renews {
+            self.set_unchanged(stripe);
+        }
+        if !view.is_healthy() {
+            self.examine(stripe, partial.filter(|_| !settling.renews), view, !settling.in_vain);
+        }
+        self.exposed = self.exposed - exposed + self.at_risk(stripe);
+        Some((stripe, settling))
     }
 
     /// Looks at a stripe: what each of its codewords lacks, and what of that is lost.
@@ -301,7 +322,12 @@ impl Versions {
         let stripe = self.stripes.split(page).0;
         if hazard == Hazard::Power {
             // Not by itself, but where the member of such a page is gone, too: it is unknown then what replaced it.
-            return self.stripes.written.has(page.0) && !self.changed(stripe).is_empty();
+            return self.stripes.written.has(page.0) && !self.deferred(stripe).is_empty();
+        }
+        if let Some(settling) = self.coming(stripe)
+            && settling.touched.has(self.stripes.split(page).1)
+        {
+            return hazard == Hazard::Unit && !settling.trims;
         }
         let weak = if self.changed.has(page.0) { &self.blind } else { &self.conditions.degraded };
         hazard == Hazard::Unit && self.stripes.written.has(page.0) && weak.has(stripe)

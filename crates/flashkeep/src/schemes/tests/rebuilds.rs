@@ -228,6 +228,31 @@ fn reads_that_a_failed_unit_would_have_served() {
     }
 }
 
+/// A mirror is a member. A read has found one copy of its page unreadable, the rebuild reads the other one, and a write of
+/// the page waits for that. When the other copy turns out to be unreadable as well, the page is not lost: it is about to be
+/// written.
+#[test]
+fn a_page_that_is_about_to_be_written_is_not_lost() {
+    let (single, setup) = (Setup { scheme: "none", members: 1, ..MIRROR }, MIRROR);
+    for others in 0..3 {
+        let mut store = Store::new(1);
+        let copies = (0..2).map(|_| Tree::Leaf(store.add(setup.pages(), 0, Report::After(10)))).collect();
+        let mirror = Tree::Node(setup.build(), copies);
+        let mut rig: Rig = Rig::new(Tree::Node(single.build(), vec![mirror]), store);
+        rig.lenient = true;
+        rig.fill(0, setup.pages() as u16);
+        rig.run();
+        (0..2).for_each(|copy| rig.store.lose_page(copy, 4));
+        rig.read(4, 1);
+        rig.until(SimTime(rig.now.0 + 10));
+        assert!(rig.background(1, Why::Rebuild), "one copy is known to be missing");
+        (0..others).for_each(|_| _ = rig.read(4, 1));
+        rig.write(4, 1);
+        rig.run();
+        assert!(read_all(&mut rig, &setup).is_empty(), "{others} reads wait with the write");
+    }
+}
+
 /// Of copies and stripes the engine knows from the declared codewords what a member held, and what one more failure costs.
 #[test]
 fn what_a_member_held_is_exposed_and_rebuilt() {

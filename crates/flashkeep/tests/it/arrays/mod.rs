@@ -1,6 +1,7 @@
 //! Arrays through jobs: the schemes of drives over drives, chunks and volumes, and failures of members.
 
 mod aged;
+mod deferred;
 mod economy;
 mod equal_wear;
 mod fronts;
@@ -276,7 +277,6 @@ fn what_makes_no_array_is_refused() {
             vec![of("2 * MEMBER"), "redundancy.scheme=dvs".into()],
             "stripes over 2 members: at least 3 members",
         ),
-        (vec![of("8 * MEMBER"), "redundancy.scheme=fra".into()], "parity in idle time"),
         (vec![of("2 * MEMBER"), "redundancy.stripe_kib=6".into()], "not a whole number of pages"),
         (vec![of("2 * MEMBER"), "member.flash.channels=0".into()], "flash.channels"),
         (vec!["member.flash.channels=2".into()], "has none"),

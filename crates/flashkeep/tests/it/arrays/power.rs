@@ -244,14 +244,16 @@ fn logs_on_disks_are_found_again() {
     }
 }
 
-/// Members copy old versions, and the memory finds the copies.
+/// Members copy old versions; the parities of `fra` that were deferred are written again.
 #[test]
 fn old_versions_over_drives_are_found_again() {
     let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));
-    let keys = ["redundancy.shadow=0.2", "redundancy.nvram_mib=0.0625", "redundancy.stripe_kib=8"];
-    is_cut(&made_of(&[(4, drive.clone())], "ppc", &keys), 40);
-    is_cut(&made_of(&[(3, drive.clone()), (1, disk.clone())], "ppc", &keys), 40);
-    is_cut(&made_of(&[(4, format!("{drive},{DRAM}"))], "ppc", &keys), 40);
+    let (room, unit) = ("redundancy.shadow=0.2", "redundancy.stripe_kib=8");
+    for (scheme, key) in [("fra", "redundancy.idle_ms=0.5"), ("ppc", "redundancy.nvram_mib=0.0625")] {
+        is_cut(&made_of(&[(4, drive.clone())], scheme, &[room, key, unit]), 40);
+        is_cut(&made_of(&[(3, drive.clone()), (1, disk.clone())], scheme, &[room, key, unit]), 40);
+        is_cut(&made_of(&[(4, format!("{drive},{DRAM}"))], scheme, &[room, key, unit]), 40);
+    }
 }
 
 /// Deltas in memory and in the log belong to their references again, whether the log is long or is emptied all the time.
