@@ -460,6 +460,34 @@ def test_a_second_power_loss_of_members_with_dram_loses_only_what_was_volatile(b
     assert integrity["volatile_pages_lost"] > 0
 
 
+def test_a_power_loss_costs_nothing_of_what_timers_that_conditioning_left_have_written(bench: Bench) -> None:
+    """The log of Griffin migrates while the drive is conditioned, with the clock at 60 s."""
+    (bench.folder / "disk.toml").write_text("disk.capacity_gb = 0.05\n")
+    (bench.folder / "member.toml").write_text(SMALL)
+    array = 'members = ["./member.toml", "./disk.toml"]\nredundancy.scheme = "griffin"\n'
+    file = bench.folder / "operations.csv"
+    load = "synth:random,requests=100,write=0,size=4KiB,rate=1k"
+    done, summary = bench(array, load, "--condition", "--fail", "power@50%", "--operations", file)
+    assert (done.code, summary["integrity"]["lost_pages"]) == (0, 0)
+    rows = [line.split(",") for line in file.read_text().splitlines()[1:]]
+    assert sum(row[-1] == "host" for row in rows) == 100
+    assert all(row[-1] in {"host", "metadata"} and int(row[1]) < 10**9 for row in rows)
+
+
+@pytest.mark.parametrize("keys", [
+    {}, {"flash.channels": 3, "redundancy.scheme": "dvs"}, {"flash.blocks_per_plane": 16, "ftl.wear.erase_budget": 60},
+])  # fmt: skip
+def test_the_file_of_operations_begins_at_time_0(bench: Bench, keys: dict[str, Any]) -> None:
+    """What conditioning did is neither in the summary nor in the file."""
+    file = bench.folder / "operations.csv"
+    load = "synth:random,requests=300,write=0.5,size=4KiB,rate=2k"
+    _, summary = bench.run(SMALL, load, keys, "--condition", "--operations", file)
+    counted = {(kind, cause): n for kind, by in summary["operations"].items() if isinstance(by, dict)
+               for cause, n in by.items() if n}  # fmt: skip
+    rows = [tuple(line.split(",")[-2:]) for line in file.read_text().splitlines()[1:]]
+    assert {row: rows.count(row) for row in set(rows)} == counted
+
+
 @pytest.mark.parametrize("keys", [
     {"flash.channels": 6, "flash.blocks_per_plane": 12, "flash.pages_per_block": 4, "redundancy.scheme": "mirror"},
     {"flash.chips_per_channel": 3, "flash.blocks_per_plane": 12, "flash.pages_per_block": 6, "ftl.gc.copyback": "on"},

@@ -51,14 +51,13 @@ def _operation(row: list[str]) -> Operation:
 def problems(operations: list[Operation], summary: Mapping[str, Any], tags: set[str]) -> Iterator[tuple[str, str]]:
     """The problems of a list of operations: a kind of problem, and its first place."""
     flash, ftl = summary["drive"]["flash"], summary["drive"]["ftl"]
-    if not tags & {"warmup", "condition"}:
+    if "warmup" not in tags:
         yield from _counts(operations, summary)
     if ftl["logical_page_kib"] not in {0, flash["page_kib"]}:
         return  # a row is a part of a flash page then, or one of several
     if ftl["gc"]["run"] == "hold-channel":
         return  # all operations of a collection begin when it is granted
-    # Timers that conditioning has left, which takes no time, end later. Erases before the warm-up ends and those that
-    # make room for existing pages are not logged, nor is new for old.
+    # Erases before the warm-up ends and those that make room for existing pages are not logged, nor is new for old.
     unlogged = summary["wear"]["erases_total"] != sum(summary["operations"]["erase"].values())
     if not unlogged and not tags & {"replace_after", "warmup", "condition"}:
         # Pages that exist at first touch are placed without a program, as are many while a drive is conditioned; maps

@@ -5,7 +5,7 @@ use crate::config::{self, Resolved};
 use crate::device::port::{Hits, Link, Port, ps_per_sector};
 use crate::devices::{Body, DeviceStatistics};
 use crate::disk::Surface;
-use crate::drive::{Counters, Drive, OperationTimes};
+use crate::drive::{Counters, DeviceObserver, Drive, OperationTimes};
 use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Token};
 use crate::error::Error;
 use crate::ftl::MapEntry;
@@ -366,11 +366,6 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if untimed {
             hardware.set_untimed(true);
         }
-        let sites = sites::<C>(&hardware, drive, &plots);
-        if let Some(path) = &job.operations {
-            hardware.log(output::operations(path, sites.clone())?);
-        }
-        timeline::start::<C, H>(job, untimed, &mut hardware, &sites)?;
         let pages = u32::try_from(drive.logical_pages()).expect("checked when the drive was resolved");
         let sectors = u32::try_from(drive.page_sectors()).expect("at most 64");
         hardware.seed(job.seed.unwrap_or(1));
@@ -412,6 +407,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         notes: &[String],
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<RunOutcome, Stop> {
+        let logs = self.logs()?;
         let mut requests = self.workload.requests()?;
         self.accounts.facts.provenance = requests.provenance.clone();
         let loses_power = C::KEEP && asks_for_power_cuts(self.job, self.resolved)?;
@@ -420,6 +416,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.device.body.expect_power_cuts();
         }
         self.prepare(progress)?;
+        logs.into_iter().for_each(|log| self.device.body.log(log));
         if self.accounts.erases_before.is_empty() {
             // Pages that were created before time 0 may have needed GC.
             self.accounts.erases_before = self.device.body.erases();
@@ -494,6 +491,15 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.save(path)?;
         }
         Ok(RunOutcome { summary, requests: self.accounts.records })
+    }
+
+    /// The logs that the job asks for. They begin at time 0.
+    fn logs(&self) -> Result<Vec<Box<dyn DeviceObserver>>, Error> {
+        let sites = sites::<C>(&self.device.body, self.resolved, &self.device.plots);
+        let operations = self.job.operations.as_ref();
+        let operations = operations.map(|path| output::operations(path, sites.clone())).transpose()?;
+        let timeline = timeline::of(self.job, self.clock.untimed, sites)?;
+        Ok(operations.into_iter().chain(timeline).collect())
     }
 
     /// The places of the copies of a page on flash or on a lone disk; none for copies that are unmapped or on other

@@ -2,7 +2,7 @@
 
 use super::{OutstandingRequest, Simulation};
 use crate::devices::Body;
-use crate::drive::HostRequest;
+use crate::drive::{DeviceObserver, HostRequest};
 use crate::engine::Contents;
 use crate::error::Error;
 use crate::faults::span;
@@ -12,23 +12,17 @@ use crate::output::Sites;
 use crate::timeline::{TimelineWindow, timeline};
 use flashkeep_trace::Op;
 
-/// Starts the timeline of a run, if the job asks for one.
-pub(super) fn start<C: Contents, H: Body<C>>(
-    job: &Job,
-    untimed: bool,
-    hardware: &mut H,
-    sites: &Sites,
-) -> Result<(), Error> {
+/// The timeline of a run, if the job asks for one.
+pub(super) fn of(job: &Job, untimed: bool, sites: Sites) -> Result<Option<Box<dyn DeviceObserver>>, Error> {
     let window = job.timeline_window.as_deref().map(window).transpose()?;
     let Some(path) = &job.timeline else {
         let refused = Error::Option("--timeline-window: needs --timeline".into());
-        return window.map_or(Ok(()), |_| Err(refused));
+        return window.map_or(Ok(None), |_| Err(refused));
     };
     if untimed {
         return Err(Error::Option("--timeline: an untimed run has no times to show".into()));
     }
-    hardware.log(timeline(path, sites, window)?);
-    Ok(())
+    timeline(path, &sites, window).map(Some)
 }
 
 /// `A..B`, either of which may be left out.
