@@ -57,12 +57,13 @@ def problems(operations: list[Operation], summary: Mapping[str, Any], tags: set[
         return  # a row is a part of a flash page then, or one of several
     if ftl["gc"]["run"] == "hold-channel":
         return  # all operations of a collection begin when it is granted
-    # Erases before the warm-up ends and those that make room for existing pages are not logged, nor is new for old.
-    unlogged = summary["wear"]["erases_total"] != sum(summary["operations"]["erase"].values())
+    # Erases that make room for pages that exist at first touch are not logged, nor is new for old.
+    start = summary["drive"]["start"]
+    unlogged = start["existing"] == "reads" and not start["scan"]
     if not unlogged and not tags & {"replace_after", "warmup", "condition"}:
         # Pages that exist at first touch are placed without a program, as are many while a drive is conditioned; maps
         # of blocks put pages where they belong.
-        existing = summary["drive"]["start"]["existing"] != "none" or ftl["map"] != "page"
+        existing = start["existing"] != "none" or ftl["map"] != "page"
         # Stripes leave out pages that have failed, and logs of stripes a slot that is left over in a row.
         stripes = summary["redundancy"] is not None and summary["redundancy"]["scheme"] in {"ds", "dvs", "lifespan"}
         gaps = not existing and "faults" not in tags and not stripes

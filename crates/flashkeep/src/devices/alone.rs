@@ -68,6 +68,14 @@ impl<C: Contents> Inspect<C> for Drive<C> {
         Drive::erases(self)
     }
 
+    fn erases_before(&self) -> Vec<u32> {
+        Drive::erases_before(self)
+    }
+
+    fn begin_wear(&mut self) {
+        Drive::begin_wear(self);
+    }
+
     fn filled(&self) -> (u64, u64) {
         Drive::filled(self)
     }

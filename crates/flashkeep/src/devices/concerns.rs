@@ -98,6 +98,18 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
         self.drives().flat_map(Drive::erases).collect()
     }
 
+    fn erases_before(&self) -> Vec<u32> {
+        self.drives().flat_map(Drive::erases_before).collect()
+    }
+
+    fn begin_wear(&mut self) {
+        for place in &mut self.places {
+            if let AnyDevice::Flash(drive) = &mut place.device {
+                drive.begin_wear();
+            }
+        }
+    }
+
     fn filled(&self) -> (u64, u64) {
         let sum = |(a, b), (c, d)| (a + c, b + d);
         self.drives().map(Drive::filled).fold((0, 0), sum)
@@ -113,6 +125,7 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
                 counters: drive.counters().clone(),
                 busy: [drive.channel_busy(), drive.unit_busy()],
                 erases: drive.erases(),
+                erases_before: drive.erases_before(),
                 expired: drive.life().expired,
                 disk: None,
             },

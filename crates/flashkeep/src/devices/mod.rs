@@ -43,8 +43,10 @@ pub struct DeviceStatistics {
     pub counters: Counters,
     /// How long each channel has been in use, and each die or plane busy.
     pub busy: [Vec<Span>; 2],
-    /// Erases of each block.
+    /// Erases of each block in this run.
     pub erases: Vec<u32>,
+    /// The others of each block, from before time 0.
+    pub erases_before: Vec<u32>,
     /// Blocks that have had all their erases.
     pub expired: u32,
     /// For a disk: its time by activity.
@@ -61,8 +63,12 @@ pub trait Inspect<C: Contents> {
     fn busy(&self) -> [Vec<Span>; 2];
     /// When all that is busy is free, as far as is known.
     fn at_rest(&self) -> SimTime;
-    /// Erases of each block.
+    /// Erases of each block in this run.
     fn erases(&self) -> Vec<u32>;
+    /// The others of each block, from before time 0.
+    fn erases_before(&self) -> Vec<u32>;
+    /// Time 0: erases so far are not this run's.
+    fn begin_wear(&mut self);
     /// Valid pages, and pages there are.
     fn filled(&self) -> (u64, u64);
     /// The worn-out blocks of all drives together.

@@ -43,6 +43,7 @@ impl<C: Contents> Drive<C> {
             immediate: Immediate::default(),
             health: DriveHealth { damaged: false, life: DriveLife::new(drive) },
             accounts: DriveAccounts {
+                erases_before: Vec::new(),
                 counters: Counters::new(domains.len()),
                 work: drive.draws.then(Box::default),
                 watch: None,

@@ -146,6 +146,31 @@ impl Dies {
         }
     }
 
+    /// What is under way ends at `now`, and what was accounted for beyond that does not count. In rounds units are free
+    /// later than they are busy, and after a recovery all are free together: there only the whole time is the limit.
+    pub(super) fn cut_off(&mut self, now: SimTime, rounds: bool, recovering: bool) {
+        let most = now.since(SimTime::ZERO);
+        for at in 0..self.units.len() {
+            self.cut_off_unit(now, at, !rounds && !recovering);
+        }
+        for channel in &mut self.channels {
+            let beyond = if recovering { Span::ZERO } else { channel.free_at.since(now) };
+            channel.busy = most.min(channel.busy.beyond(beyond));
+        }
+    }
+
+    /// The same for a unit.
+    pub(super) fn cut_off_unit(&mut self, now: SimTime, at: usize, is_exact: bool) {
+        let unit = &mut self.units[at];
+        let until = match unit.phase {
+            UnitPhase::Free => self.free_at[at],
+            UnitPhase::Array => self.agenda.at(at),
+            UnitPhase::Ready => now,
+        };
+        let beyond = if is_exact { until.since(now) } else { Span::ZERO };
+        unit.busy = now.since(SimTime::ZERO).min(unit.busy.beyond(beyond));
+    }
+
     #[inline]
     pub(super) fn is_idle(&self, now: SimTime, unit: UnitId) -> bool {
         self.free_at[unit.0 as usize] <= now

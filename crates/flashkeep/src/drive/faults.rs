@@ -290,6 +290,8 @@ impl<C: Contents> Drive<C> {
             state.phase = UnitPhase::Ready;
             self.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
         } else {
+            self.dies.cut_off_unit(now, unit.0 as usize, true);
+            let state = &mut self.dies.units[unit.0 as usize];
             state.phase = UnitPhase::Free;
             self.dies.channels[state.channel as usize].ready &= !state.bit;
             self.dies.free_at[unit.0 as usize] = now;

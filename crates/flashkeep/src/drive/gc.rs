@@ -479,7 +479,7 @@ impl<C: Contents> Drive<C> {
                 GcStep::Erase => break,
             }
         }
-        self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, victim, 0));
+        self.count_erase(ftl, cause, plane, victim);
         self.send_owed_reads_elsewhere(plane, victim);
         self.erase(self.now, plane, victim);
     }

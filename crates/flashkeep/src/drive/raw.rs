@@ -8,7 +8,7 @@
 
 use super::program::{Full, Manner, PageWrite};
 use super::{Drive, DriveOp, OpKind};
-use crate::engine::{Command, Contents, Done, Flags, LeafId, Page, Ticket, Verb};
+use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Page, Ticket, Verb};
 use crate::flash::{PlaneId, Ppn, Rows, Target, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, Span};
@@ -212,8 +212,7 @@ impl<C: Contents> Drive<C> {
                 } else {
                     self.hurry(now, leaf, ppn, true);
                 }
-                self.erase_raw_block(now, leaf, ppn);
-                self.count_untimed(leaf, OpKind::Erase, command.cause, ppn);
+                self.erase_at_once(now, leaf, command.cause, ppn);
             }
             self.immediate.counting = false;
         }
@@ -280,6 +279,12 @@ impl<C: Contents> Drive<C> {
         }
     }
 
+    /// Erases a block of a raw leaf without time.
+    fn erase_at_once(&mut self, now: SimTime, leaf: usize, cause: Cause, ppn: Ppn) {
+        self.erase_raw_block(now, leaf, ppn);
+        self.count_erase(leaf, cause, self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
+    }
+
     /// One erase of a trim is over at `end`, or will not be; the last one answers for all.
     pub(super) fn erased(&mut self, erase: Id<DriveOp>, end: SimTime, service: Span) {
         let trim = Id::new(self.queues.ops[erase].command.to.0);
@@ -306,7 +311,7 @@ impl<C: Contents> Drive<C> {
         for op in self.queues.take(pool, |op| geometry.plane_of(op.ppn) == plane) {
             let DriveOp { ppn, command, .. } = self.queues.ops[op];
             if command.verb == Verb::Trim {
-                self.erase_raw_block(now, leaf, ppn);
+                self.erase_at_once(now, leaf, command.cause, ppn);
                 self.erased(op, now, Span::ZERO);
             } else if self.ftl.blocks.is_failed(ppn) {
                 self.void_write(now, leaf, op);
@@ -335,8 +340,9 @@ impl<C: Contents> Drive<C> {
             false
         });
         for op in self.queues.take(pool, |op| in_block(op) && op.sequence <= until) {
-            if self.queues.ops[op].command.verb == Verb::Trim {
-                self.erase_raw_block(now, leaf, ppn);
+            let Command { verb, cause, .. } = self.queues.ops[op].command;
+            if verb == Verb::Trim {
+                self.erase_at_once(now, leaf, cause, ppn);
                 self.erased(op, now, Span::ZERO);
             } else {
                 self.answer_unplaced(now, op);

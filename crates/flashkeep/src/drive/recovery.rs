@@ -4,7 +4,7 @@
 use super::dies::UnitPhase;
 use super::{Collection, Drive, OpKind, OpQueue, Resource};
 use crate::engine::{Cause, Contents};
-use crate::flash::{OpPhases, PlaneId, Ppn, Target, UnitId};
+use crate::flash::{BusUse, OpPhases, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{GcRun, MapEntry, Maps};
 use crate::kernel::{Arena, Id, SimTime, Span};
 use std::collections::BTreeMap;
@@ -33,6 +33,7 @@ impl<C: Contents> Drive<C> {
         let power = self.power.as_mut().expect("a drive that was told");
         let flights = std::mem::take(&mut power.flights);
         let recovering = now < power.ready;
+        self.dies.cut_off(now, self.flash.bus == BusUse::Rounds, recovering);
         power.kept.clear();
         power.numbered.clear();
         if self.nvrams.iter().all(|memory| memory.dead) {

@@ -27,6 +27,7 @@ impl<C: Contents> Drive<C> {
         }
         let leaf = self.ftl_of(plane);
         self.ftl.leaves[leaf].erases -= u64::from(self.ftl.blocks.renew_block(plane, block));
+        self.begin_wear_of(plane, block);
         self.forget_spares(plane, block);
         self.land_in(plane, block);
         if self.ftl.leaves[leaf].rows.is_some() {
@@ -49,7 +50,10 @@ impl<C: Contents> Drive<C> {
         for &plane in &planes {
             let leaf = self.ftl_of(plane);
             self.ftl.leaves[leaf].erases -= self.ftl.blocks.renew_plane(plane);
-            (0..self.flash.geometry.blocks).for_each(|block| self.forget_spares(plane, block));
+            for block in 0..self.flash.geometry.blocks {
+                self.forget_spares(plane, block);
+                self.begin_wear_of(plane, block);
+            }
             // Operations of the old plane do not continue on the new one.
             self.land(plane);
             if self.ftl.leaves[leaf].rows.is_some() {

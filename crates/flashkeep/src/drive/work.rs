@@ -51,6 +51,9 @@ impl OperationTimes {
 #[derive(Clone, Default)]
 pub(super) struct DriveAccounts {
     pub(super) counters: Counters,
+    /// Erases of each block that are not the run's: those before time 0, and those that have made room for pages that
+    /// existed then. By plane and block, and only up to the last block that has one.
+    pub(super) erases_before: Vec<u32>,
     /// Busy times, if the drive file gives currents.
     pub(super) work: Option<Box<OperationTimes>>,
     pub(super) watch: Option<Box<Watch>>,

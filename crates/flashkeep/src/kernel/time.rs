@@ -38,6 +38,12 @@ impl SimTime {
 impl Span {
     /// A span of 0.
     pub const ZERO: Span = Span(0);
+
+    /// How much longer it is than `other`, 0 if it is not.
+    #[must_use]
+    pub fn beyond(self, other: Span) -> Span {
+        Span(self.0.saturating_sub(other.0))
+    }
 }
 
 impl Add<Span> for SimTime {

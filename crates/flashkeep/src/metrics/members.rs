@@ -106,6 +106,12 @@ impl MemberActivity<'_> {
         self.now.erases.iter().zip(before).map(|(&now, before)| now.saturating_sub(before))
     }
 
+    /// Erases of each block before that.
+    fn erases_before(&self) -> impl Iterator<Item = u32> {
+        let before = self.before.erases.iter().copied().chain(std::iter::repeat(0));
+        self.now.erases_before.iter().zip(before).map(|(&earlier, before)| earlier + before)
+    }
+
     /// Pages that it was given to write.
     pub(super) fn given(&self) -> u64 {
         given(&self.now.counters.since(&self.before.counters))
@@ -117,7 +123,7 @@ impl MemberActivity<'_> {
         let wear = &self.drive.spec.ftl.wear;
         let wear = WearFacts {
             erases: self.erases().collect(),
-            before: self.before.erases.clone(),
+            before: self.erases_before().collect(),
             budget: wear.erase_budget,
             expired: self.now.expired,
             first_death: self.first_death,
@@ -129,7 +135,7 @@ impl MemberActivity<'_> {
         };
         let since = |at: usize| -> Vec<Span> {
             let before = self.before.busy[at].iter().copied().chain(std::iter::repeat(Span::ZERO));
-            self.now.busy[at].iter().zip(before).map(|(&now, before)| now - before).collect()
+            self.now.busy[at].iter().zip(before).map(|(now, before)| now.beyond(before)).collect()
         };
         let disk = self.now.disk.as_ref().zip(self.drive.disk()).map(|(did, disk)| {
             let did = self.before.disk.as_ref().map_or_else(|| did.clone(), |before| did.since(before));

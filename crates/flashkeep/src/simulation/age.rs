@@ -269,7 +269,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.end_finished();
         self.device.body.set_untimed(self.clock.untimed);
         self.device.body.reset_counters();
-        self.accounts.erases_before = self.device.body.erases();
     }
 
     /// Creates what the workload reads before time 0.

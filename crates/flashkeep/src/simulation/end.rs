@@ -51,15 +51,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         maps.reduce(|all, one| all.with(one, |all, one| all + one))
     }
 
-    /// Erases of each block since time 0.
-    pub(super) fn erases(&self) -> Vec<u32> {
-        let mut erases = self.device.body.erases();
-        for (now, before) in erases.iter_mut().zip(&self.accounts.erases_before) {
-            *now = now.saturating_sub(*before);
-        }
-        erases
-    }
-
     /// Sector hits and misses of a member's DRAM.
     fn hits_of(&self, plot: &Plot) -> Option<Hits> {
         self.device.engine.hits(self.device.engine.descendant(&plot.path)?)
@@ -110,7 +101,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn summary(&self, totals: &Totals, tally: &Tally, warnings: Vec<String>) -> serde_json::Value {
         let since = |now: &[Span], before: &[Span]| -> Vec<Span> {
             let before = before.iter().copied().chain(std::iter::repeat(Span::ZERO));
-            now.iter().zip(before).map(|(&now, before)| now - before).collect()
+            // A power loss takes back what was granted ahead before counting began.
+            now.iter().zip(before).map(|(now, before)| now.beyond(before)).collect()
         };
         let before = &self.accounts.baseline;
         let [channels, units] = &totals.busy;
@@ -131,7 +123,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             queue_max: self.host.window.most(),
             busy: [since(channels, &before.busy[0]), since(units, &before.busy[1])],
             busy_within: self.busy_within(totals),
-            wear: self.wear(),
+            wear: self.wear(totals),
             members: self.member_facts(totals),
             scheme: self.scheme_figures(),
             conditioned: self.accounts.conditioned.clone(),

@@ -23,7 +23,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.restore(&mut image).map_err(named)?;
         self.accounts.conditioned = image.conditioning.as_ref().and_then(Conditioning::from_json);
         self.device.body.set_untimed(self.clock.untimed);
-        self.accounts.erases_before = self.device.body.erases();
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //! a write is read-only. So is an array when more of its members than it survives have refused one. Later
 //! writes and trims are refused at the host interface; reads are still served.
 
-use super::Simulation;
+use super::{Simulation, Totals};
 use crate::config::Resolved;
 use crate::devices::Body;
 use crate::drive::{Drive, DriveLife};
@@ -167,11 +167,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         )
     }
 
-    pub(super) fn wear(&self) -> WearFacts {
+    /// Wear, of which the erases are known from the totals.
+    pub(super) fn wear(&self, totals: &Totals) -> WearFacts {
         let wear = &self.resolved.spec.ftl.wear;
         WearFacts {
-            erases: self.erases(),
-            before: self.accounts.erases_before.clone(),
+            erases: totals.erases.clone(),
+            before: self.device.body.erases_before(),
             budget: wear.erase_budget,
             expired: self.device.body.life().expired,
             first_death: self.accounts.marks.first_death,

@@ -191,6 +191,8 @@ struct Totals {
     hits: Hits,
     mapping: Option<mapping::Counts>,
     busy: [Vec<Span>; 2],
+    /// Erases of each block in this run.
+    erases: Vec<u32>,
     devices: Vec<DeviceStatistics>,
     member_hits: Vec<Option<Hits>>,
 }
@@ -284,8 +286,6 @@ struct RunAccounts {
     resolved_bytes: u64,
     /// The result of conditioning, if there was any.
     conditioned: Option<crate::metrics::Conditioning>,
-    /// Erases of each block before time 0; empty if there were none.
-    erases_before: Vec<u32>,
 }
 
 impl<C: Contents> Host<C> {
@@ -348,7 +348,6 @@ impl RunAccounts {
             records: Vec::new(),
             resolved_bytes: drive.capacity_bytes(),
             conditioned: None,
-            erases_before: Vec::new(),
         }
     }
 }
@@ -417,10 +416,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }
         self.prepare(progress)?;
         logs.into_iter().for_each(|log| self.device.body.log(log));
-        if self.accounts.erases_before.is_empty() {
-            // Pages that were created before time 0 may have needed GC.
-            self.accounts.erases_before = self.device.body.erases();
-        }
+        // Pages that were created before time 0 may have needed GC.
+        self.device.body.begin_wear();
         if loses_power {
             let (buffer, pages) = (&self.device.buffer, self.device.buffer.pages());
             let version = |page| (pages.sectors(page) != 0).then(|| buffer.version(page));
@@ -447,6 +444,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }
         let totals = self.totals(self.clock.now.max(self.clock.last));
         let tally = self.tally();
+        let log_notes = self.device.body.log_notes(self.clock.last.max(self.clock.now));
+        self.device.body.close_log().map_err(Error::Output)?;
         if self.failures.blows.struck || !self.device.engine.is_untroubled() {
             self.read_everything();
         }
@@ -460,8 +459,6 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             let sites = sites::<C>(&self.device.body, self.resolved, &self.device.plots);
             output::map(path, &sites, self.device.buffer.pages().len(), &|page| self.copies(page))?;
         }
-        let log_notes = self.device.body.log_notes(self.clock.last.max(self.clock.now));
-        self.device.body.close_log().map_err(Error::Output)?;
         let volumes = self.host.volumes.as_ref();
         self.accounts.facts.skipped =
             volumes.map_or_else(|| requests.skipped(), Volumes::skipped) + self.host.misplaced;
