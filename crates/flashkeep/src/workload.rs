@@ -296,12 +296,28 @@ impl Requests {
     #[inline]
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Request>, Error> {
+        Ok(if self.advance()? { Some(self.current()) } else { None })
+    }
+
+    /// Goes on to the next request, which is [`Requests::current`] then; false at the end. The request does not travel
+    /// in a `Result`, whose layout splits it into parts that the processor cannot forward from its store buffer.
+    ///
+    /// # Errors
+    /// A record that cannot be read.
+    #[inline]
+    pub fn advance(&mut self) -> Result<bool, Error> {
         if self.next == self.batch.len() && !self.refill()? {
-            return Ok(None);
+            return Ok(false);
         }
-        let request = self.batch[self.next];
         self.next += 1;
-        Ok(Some(request))
+        Ok(true)
+    }
+
+    /// The request that [`Requests::advance`] went on to.
+    #[inline]
+    #[must_use]
+    pub fn current(&self) -> Request {
+        self.batch[self.next - 1]
     }
 
     /// The next request, if it has been read.

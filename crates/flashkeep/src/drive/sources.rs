@@ -224,11 +224,13 @@ impl<C: Contents> Drive<C> {
     /// A lane takes what comes first in its pool.
     #[inline(always)]
     pub(super) fn give<M: ProgramMode>(&mut self, now: SimTime, channel: usize, taker: Taker) -> UnitId {
+        let unit = if (M::PHYSICAL || !M::PLAIN) && self.erases_next(taker.lane) {
+            self.erase_raw(now, channel, taker.lane)
+        } else {
+            self.grant_write::<M>(now, channel, taker)
+        };
         self.dies.channels[channel].turn = taker.turn_of_lanes;
-        if (M::PHYSICAL || !M::PLAIN) && self.erases_next(taker.lane) {
-            return self.erase_raw(now, channel, taker.lane);
-        }
-        self.grant_write::<M>(now, channel, taker)
+        unit
     }
 
     /// No write can start now: when that may change without another event.

@@ -43,6 +43,7 @@ impl<C: Contents> Drive<C> {
         if !M::PLAIN && self.flash.bus == BusUse::Rounds {
             return self.visit_in_rounds(now, channel);
         }
+        let first_unit = self.dies.channels[channel].first_unit;
         let mut idle = self.idle_units(now, channel);
         let others = if !M::PLAIN && self.dies.gangs.size > 1 {
             match self.turn_of(now, channel) {
@@ -57,7 +58,7 @@ impl<C: Contents> Drive<C> {
         while self.dies.channels[channel].free_at <= now {
             match self.grant_one::<M>(now, channel, idle) {
                 Next::Granted(unit) => {
-                    idle &= !(1 << (unit.0 - self.dies.channels[channel].first_unit));
+                    idle &= !(1 << (unit.0 - first_unit));
                     if !M::PLAIN && self.dies.gangs.size > 1 {
                         self.begin(now, channel, unit);
                     }

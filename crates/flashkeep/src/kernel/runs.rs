@@ -19,6 +19,8 @@ pub(super) struct SortedRuns<const RUNS: usize, T> {
     firsts: [SortKey; RUNS],
     /// That of the heap.
     first_of_heap: SortKey,
+    /// The least key outside the first run; [`LAST`] if there is none. Most entries are in the first run.
+    first_of_others: SortKey,
     /// The last key of each run; 0 if it is empty.
     lasts: [SortKey; RUNS],
     /// The least key of all; [`LAST`] if there is no entry.
@@ -32,6 +34,7 @@ impl<const RUNS: usize, T: Ord + Copy> Default for SortedRuns<RUNS, T> {
             heap: BinaryHeap::new(),
             firsts: [LAST; RUNS],
             first_of_heap: LAST,
+            first_of_others: LAST,
             lasts: [0; RUNS],
             first: LAST,
         }
@@ -42,15 +45,19 @@ impl<const RUNS: usize, T: Ord + Copy> SortedRuns<RUNS, T> {
     /// Adds an entry.
     #[inline(always)]
     pub(super) fn push(&mut self, key: SortKey, what: T) {
-        if self.lasts[0] <= key { self.append(0, key, what) } else { self.insert(key, what) }
+        if self.lasts[0] <= key {
+            if self.lasts[0] == 0 {
+                self.firsts[0] = key;
+                self.first = self.first.min(key);
+            }
+            self.append(0, key, what);
+        } else {
+            self.insert(key, what);
+        }
     }
 
     #[inline(always)]
     fn append(&mut self, run: usize, key: SortKey, what: T) {
-        if self.lasts[run] == 0 {
-            self.firsts[run] = key;
-            self.first = self.first.min(key);
-        }
         self.lasts[run] = key;
         self.runs[run].push_back((key, what));
     }
@@ -58,13 +65,17 @@ impl<const RUNS: usize, T: Ord + Copy> SortedRuns<RUNS, T> {
     #[inline(never)]
     fn insert(&mut self, key: SortKey, what: T) {
         match self.lasts.iter().position(|&last| last <= key) {
-            Some(run) => self.append(run, key, what),
+            Some(run) => {
+                self.firsts[run] = self.firsts[run].min(key);
+                self.append(run, key, what);
+            }
             None => {
                 self.heap.push(Reverse((key, what)));
                 self.first_of_heap = self.first_of_heap.min(key);
-                self.first = self.first.min(key);
             }
         }
+        self.first_of_others = self.first_of_others.min(key);
+        self.first = self.first.min(key);
     }
 
     /// The least key; [`LAST`] if there is no entry.
@@ -76,25 +87,34 @@ impl<const RUNS: usize, T: Ord + Copy> SortedRuns<RUNS, T> {
     /// Takes out the entry with the least key.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<T> {
-        let what = self.pop_first();
-        self.first = self.firsts.iter().fold(self.first_of_heap, |first, &other| first.min(other));
+        let what = if self.firsts[0] == self.first { self.pop_from(0) } else { self.pop_elsewhere() };
+        self.first = self.firsts[0].min(self.first_of_others);
         what
     }
 
     #[inline(always)]
-    fn pop_first(&mut self) -> Option<T> {
-        for run in 0..RUNS {
-            if self.firsts[run] == self.first {
-                let entry = self.runs[run].pop_front();
-                match self.runs[run].front() {
-                    Some(&(next, _)) => self.firsts[run] = next,
-                    None => (self.firsts[run], self.lasts[run]) = (LAST, 0),
-                }
-                return entry.map(|(_, what)| what);
-            }
+    fn pop_from(&mut self, run: usize) -> Option<T> {
+        let entry = self.runs[run].pop_front();
+        match self.runs[run].front() {
+            Some(&(next, _)) => self.firsts[run] = next,
+            None => (self.firsts[run], self.lasts[run]) = (LAST, 0),
         }
-        let entry = self.heap.pop();
-        self.first_of_heap = self.heap.peek().map_or(LAST, |&Reverse((next, _))| next);
-        entry.map(|Reverse((_, what))| what)
+        entry.map(|(_, what)| what)
+    }
+
+    /// [`SortedRuns::pop`] where the first entry is not in the first run.
+    #[inline(never)]
+    fn pop_elsewhere(&mut self) -> Option<T> {
+        let what = match (1..RUNS).find(|&run| self.firsts[run] == self.first) {
+            Some(run) => self.pop_from(run),
+            None => {
+                let entry = self.heap.pop();
+                self.first_of_heap = self.heap.peek().map_or(LAST, |&Reverse((next, _))| next);
+                entry.map(|Reverse((_, what))| what)
+            }
+        };
+        self.first_of_others =
+            self.firsts[1..].iter().fold(self.first_of_heap, |first, &other| first.min(other));
+        what
     }
 }

@@ -15,8 +15,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The next request that has a place on the drive.
     #[inline]
     pub(super) fn next_placed(&mut self, requests: &mut Requests) -> Result<Option<Request>, Stop> {
-        while let Some(request) = requests.next()? {
+        while requests.advance()? {
             self.prefetch(requests);
+            let request = requests.current();
             if self.locate(&request, self.host.admitted + self.host.misplaced + 1)? {
                 return Ok(Some(request));
             }

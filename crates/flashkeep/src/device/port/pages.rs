@@ -199,8 +199,7 @@ impl SectorMap {
     #[inline]
     pub fn set_run(&mut self, first: u32, count: u32) {
         if !self.partial {
-            return (first..first + count)
-                .for_each(|page| self.exists[page as usize / 64] |= 1 << (page % 64));
+            return self.set_bits(first, count);
         }
         let whole = self.whole();
         for page in first..first + count {
@@ -208,10 +207,28 @@ impl SectorMap {
         }
     }
 
-    /// Pages of which something exists.
-    #[must_use]
-    pub fn existing(&self) -> u64 {
-        let bits: u64 = self.exists.iter().map(|word| u64::from(word.count_ones())).sum();
-        bits.min(u64::from(self.len))
+    #[inline]
+    fn set_bits(&mut self, first: u32, count: u32) {
+        let (mut at, end) = (first, first + count);
+        while at < end {
+            let bits = (end - at).min(64 - at % 64);
+            self.exists[at as usize / 64] |= (u64::MAX >> (64 - bits)) << (at % 64);
+            at += bits;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_pages_exists_from_its_first_to_its_last_page() {
+        for (first, count) in [(0, 1), (3, 61), (60, 8), (63, 130), (64, 64), (199, 1), (5, 0)] {
+            let mut pages = SectorMap::new(200, 8);
+            pages.set_run(first, count);
+            let exist: Vec<u32> = (0..200).filter(|&page| pages.is_whole(page)).collect();
+            assert_eq!(exist, (first..first + count).collect::<Vec<_>>());
+        }
     }
 }
