@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 ATTEMPTS = 5
 """The last attempt has the shape alone."""
 
-INSIDE = ("mirror", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan")
+INSIDE = ("mirror", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan", "chained")
 """Schemes for the inside of a drive."""
 
 LOGS = ("ds", "dvs", "lifespan")
-OVER = ("none", "mirror", "raid4", "raid5", "raid6", "diff-raid", "spd-raid4", *LOGS)
+OVER = ("none", "mirror", "raid4", "raid5", "raid6", "chained", "fra", "ppc", "diff-raid", "spd-raid4", *LOGS)
 """Schemes over drives or disks of one kind."""
 
 MIXED = ("hpda", "griffin", "i-cash", "backup")
