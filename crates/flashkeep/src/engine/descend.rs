@@ -237,7 +237,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.refuse(leaves, now, node, piece);
             }
             if piece.verb != Verb::Read {
-                let shelters = !matches!(lock, Lock::Free | Lock::Pass(_));
+                let shelters = !matches!(lock, Lock::Free | Lock::Pass(_)) || plan.hold.is_some();
                 if self.health.is_watched(node) && !shelters {
                     self.note_planned(leaves, node, piece, &plan);
                 }

@@ -207,6 +207,13 @@ pub trait Scheme: Sized {
         health::repair(self, failed, view, plan)
     }
 
+    /// Plans the rebuild of a stripe with a second codeword ([`Codewords::newer`](super::Codewords::newer)): its parity is
+    /// written anew, from the newest versions. False if there is nothing to do.
+    fn renew_parity(&mut self, stripe: u32, plan: &mut Plan) -> bool {
+        let _ = (stripe, plan);
+        false
+    }
+
     /// The page of this scheme that a member's page stores; none for parity and unused pages. Needed for failed reads
     /// whose plan the executor did not keep.
     fn owner(&self, member: Member, page: Page) -> Option<Page> {

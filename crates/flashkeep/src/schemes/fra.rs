@@ -30,8 +30,8 @@ use super::{
     Idle, Inside, Members, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums, members,
 };
 use crate::engine::{
-    Capabilities, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict,
-    Protection, RepairOutcome, Rhythm, Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    Capabilities, Change, Codewords, Command, Flags, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
+    RepairOutcome, Rhythm, Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use crate::kernel::{Span, Todo};
 
@@ -86,10 +86,10 @@ impl Fra {
     /// Whether the parity of the stripe is written with its data: if the stripe is degraded, if old versions cannot be
     /// kept, or before time 0.
     #[inline]
-    fn at_once(&self, command: &Command, stripe: u32) -> bool {
+    fn at_once(&self, command: &Command, stripe: u32, view: &View<'_>) -> bool {
         command.flags.has(Flags::BEFORE)
             || self.missing
-            || self.versions.conditions.degraded.has(stripe)
+            || view.is_degraded(stripe)
             || self.versions.shadow.is_missing()
     }
 
@@ -112,30 +112,25 @@ impl Fra {
         }
         let trims = command.verb == Verb::Trim;
         let copies = known.iter().any(|index| !view.remaps(place.seats.data(index)));
-        self.versions.recount(stripe, |versions| {
-            versions.write(command, place, &touch, plan, |step| step.role(Role::Plain));
-            if copies {
-                // Until the copies are durable, the parity protects the old versions where they are.
-                let touched = touch.touched;
-                let settling =
-                    Settling { touched, trims, puts_off: true, blind: true, ..Settling::default() };
-                versions.stripes.settling.insert(stripe, settling);
-                return;
-            }
-            versions.set_changed(stripe, touch.touched, trims, true);
-            // All members respond: lost pages of the stripe have been restored.
-            versions.conditions.set_there(&versions.stripes, stripe, touch.touched);
-        });
-        plan.hold = copies.then_some(Key(u64::from(stripe)));
+        self.versions.write(command, place, &touch, plan, |step| step.role(Role::Plain));
+        if copies {
+            // Until the copies are durable, the parity protects the old versions where they are.
+            let touched = touch.touched;
+            let settling = Settling { touched, trims, puts_off: true, blind: true, ..Settling::default() };
+            self.versions.stripes.settling.insert(stripe, settling);
+        } else {
+            self.versions.set_changed(stripe, touch.touched, trims);
+        }
         self.dirty.set(stripe, true);
         PlanVerdict::Go
     }
 
     /// Rewrites a stripe's parity, in the background.
-    fn renew(&mut self, stripe: u32, plan: &mut Plan) -> Settling {
+    fn rewrite_parity(&mut self, stripe: u32, makes_room: bool, plan: &mut Plan) {
         plan.hold = Some(Key(u64::from(stripe)));
         self.dirty.set(stripe, false);
-        self.versions.renew(stripe, None, None, plan)
+        let settling = Settling { makes_room, ..self.versions.renew(stripe, None, None, plan) };
+        self.versions.stripes.settling.insert(stripe, settling);
     }
 }
 
@@ -154,7 +149,7 @@ impl Scheme for Fra {
     }
 
     fn protection(&self) -> Protection<'_> {
-        Protection::Own(self)
+        Protection::Stripes(self)
     }
 
     fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
@@ -170,16 +165,11 @@ impl Scheme for Fra {
         u32::from(self.versions.stripes.data())
     }
 
-    /// A write submits all it does at once, so it only goes behind a plan that writes the parity.
+    /// A write that puts the parity off only goes behind a plan that writes the parity; one that writes it as well holds the
+    /// stripe.
     #[inline(never)]
     fn lock(&self, command: &Command) -> Lock {
-        let stripe = self.versions.stripes.split(command.start).0;
-        let key = Key(u64::from(stripe));
-        if command.verb != Verb::Read && self.at_once(command, stripe) {
-            Lock::Hold(key)
-        } else {
-            Lock::Pass(key)
-        }
+        Lock::Pass(Key(u64::from(self.versions.stripes.split(command.start).0)))
     }
 
     #[inline(never)]
@@ -194,7 +184,7 @@ impl Scheme for Fra {
         // written.
         let stores = |index| view.stores(place.seats.data(index), place.seats.page());
         let stripe = place.seats.stripe;
-        if !self.at_once(command, stripe) && (place.first..place.end).all(stores) {
+        if !self.at_once(command, stripe, view) && (place.first..place.end).all(stores) {
             return self.put_off(command, place, view, plan);
         }
         plan.hold = Some(Key(u64::from(stripe)));
@@ -203,25 +193,21 @@ impl Scheme for Fra {
     }
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        let (stripe, settling) = match why {
-            Why::Rebuild => match self.versions.rebuild(view, plan) {
-                Some((stripe, true)) => (stripe, Settling { rebuilds: true, ..self.renew(stripe, plan) }),
-                Some((stripe, false)) => (stripe, Settling { rebuilds: true, ..Settling::default() }),
-                None => return false,
-            },
+        match why {
             // As many at once as there are members, so that each has work.
             Why::Pressed if self.renewing >= self.members => return false,
-            Why::Idle | Why::Pressed => {
-                let Some(stripe) = self.dirty.next(|stripe| view.held(Key(u64::from(stripe)))) else {
-                    return false;
-                };
-                let makes_room = why == Why::Pressed;
-                self.renewing += u8::from(makes_room);
-                (stripe, Settling { makes_room, ..self.renew(stripe, plan) })
-            }
-            Why::Wake | Why::Leaving(..) | Why::Moved(..) => return false,
-        };
-        self.versions.stripes.settling.insert(stripe, settling);
+            Why::Idle | Why::Pressed => {}
+            Why::Rebuild | Why::Wake | Why::Leaving(..) | Why::Moved(..) => return false,
+        }
+        let Some(stripe) = self.dirty.next(|stripe| view.held(Key(u64::from(stripe)))) else { return false };
+        let makes_room = why == Why::Pressed;
+        self.renewing += u8::from(makes_room);
+        self.rewrite_parity(stripe, makes_room, plan);
+        true
+    }
+
+    fn renew_parity(&mut self, stripe: u32, plan: &mut Plan) -> bool {
+        self.rewrite_parity(stripe, false, plan);
         true
     }
 
@@ -239,15 +225,11 @@ impl Scheme for Fra {
 
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
-        let Some((stripe, settling)) = self.versions.settle(key, None, view) else { return };
+        let Some((stripe, settling)) = self.versions.settle(key, view) else { return };
         self.renewing -= u8::from(settling.makes_room);
         if settling.renews {
             self.dirty.set(stripe, false);
         }
-    }
-
-    fn rebuilding(&self, _: bool) -> bool {
-        !self.versions.conditions.todo.is_empty()
     }
 
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
@@ -264,32 +246,41 @@ impl Scheme for Fra {
         self.versions.stripes.spare_of(page, view)
     }
 
-    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+    fn member(&mut self, _: Member, _: Change, view: &View<'_>) {
         self.missing = (0..self.members).any(|member| !view.alive(Member(member)));
-        let stripe = change.page().and_then(|page| self.versions.stripe_of(member, page));
-        self.versions.look(change, stripe, |_| None, view);
-    }
-
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.versions.exposed
     }
 }
 
-impl OwnHealth for Fra {
-    fn is_whole(&self) -> bool {
-        self.versions.is_whole()
+impl Codewords for Fra {
+    fn count(&self) -> u32 {
+        self.versions.stripes.count()
     }
 
-    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        self.versions.is_exposed(page, hazard)
+    fn data(&self) -> u8 {
+        self.versions.stripes.data()
     }
 
-    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        self.versions.covers(|_| None, visit);
+    fn defers(&self) -> bool {
+        true
     }
 
-    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        self.versions.stripe_of(member, page).map(|stripe| Key(u64::from(stripe)))
+    fn units(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit)) {
+        self.versions.codeword(stripe).each(tell);
+    }
+
+    fn stripe_of(&self, member: Member, page: Page) -> Option<u32> {
+        self.versions.stripe_of(member, page)
+    }
+
+    fn is_newer(&self, stripe: u32, index: u8) -> bool {
+        self.versions.deferred(stripe).has(index)
+    }
+
+    fn has_newer(&self, stripe: u32) -> bool {
+        !self.versions.deferred(stripe).is_empty()
+    }
+
+    fn newer(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit)) {
+        self.versions.newer(stripe, None, tell);
     }
 }

@@ -193,6 +193,9 @@ macro_rules! schemes {
             fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
                 match self { $(Any::$variant(s) => s.prefetch(page, ask),)* Any::Mapped(s) => s.prefetch(page, ask) }
             }
+            fn renew_parity(&mut self, stripe: u32, plan: &mut Plan) -> bool {
+                match self { $(Any::$variant(s) => s.renew_parity(stripe, plan),)* Any::Mapped(s) => s.renew_parity(stripe, plan) }
+            }
             fn examined(&mut self, codeword: u32, view: &View<'_>) {
                 match self { $(Any::$variant(s) => s.examined(codeword, view),)* Any::Mapped(s) => s.examined(codeword, view) }
             }

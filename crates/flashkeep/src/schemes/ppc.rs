@@ -37,8 +37,8 @@ use super::{
     members,
 };
 use crate::engine::{
-    Capabilities, Cause, Change, Command, FixedMap, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
-    PlanVerdict, Protection, RepairOutcome, Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    Capabilities, Cause, Codewords, Command, FixedMap, Flags, Key, Lock, Member, Page, Plan, PlanVerdict,
+    Protection, RepairOutcome, Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -186,18 +186,6 @@ impl Ppc {
         Settling { renews: true, ..Settling::default() }
     }
 
-    /// One stripe of a rebuild, or one whose partial parity is gone.
-    fn rebuild(&mut self, view: &View<'_>, plan: &mut Plan) -> Option<(u32, Settling)> {
-        let (stripe, renew) = self.versions.rebuild(view, plan)?;
-        let settling = if renew {
-            plan.hold = Some(Key(u64::from(stripe)));
-            self.versions.renew(stripe, None, self.partial(stripe), plan)
-        } else {
-            Settling::default()
-        };
-        Some((stripe, Settling { rebuilds: true, ..settling }))
-    }
-
     /// The commit of the stripe that has not been written for the longest time.
     fn make_room(&mut self, view: &View<'_>, plan: &mut Plan) -> Option<(u32, Settling)> {
         // As many at once as there are members, so that each has work.
@@ -237,7 +225,7 @@ impl Scheme for Ppc {
     }
 
     fn protection(&self) -> Protection<'_> {
-        Protection::Own(self)
+        Protection::Stripes(self)
     }
 
     fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
@@ -272,12 +260,19 @@ impl Scheme for Ppc {
 
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         let work = match why {
-            Why::Rebuild => self.rebuild(view, plan),
             Why::Pressed => self.make_room(view, plan),
             Why::Leaving(member, page) => self.forestall(member, page, view, plan),
-            Why::Idle | Why::Wake | Why::Moved(..) => None,
+            Why::Idle | Why::Wake | Why::Moved(..) | Why::Rebuild => None,
         };
         let Some((stripe, settling)) = work else { return false };
+        self.versions.stripes.settling.insert(stripe, settling);
+        true
+    }
+
+    /// The stripe lacks a unit, or its partial parity.
+    fn renew_parity(&mut self, stripe: u32, plan: &mut Plan) -> bool {
+        plan.hold = Some(Key(u64::from(stripe)));
+        let settling = self.versions.renew(stripe, None, self.partial(stripe), plan);
         self.versions.stripes.settling.insert(stripe, settling);
         true
     }
@@ -296,16 +291,11 @@ impl Scheme for Ppc {
 
     #[inline(never)]
     fn settled(&mut self, key: Key, view: &View<'_>) {
-        let partial = self.partial(key.0 as u32);
-        let Some((stripe, settling)) = self.versions.settle(key, partial, view) else { return };
+        let Some((stripe, settling)) = self.versions.settle(key, view) else { return };
         self.committing -= u8::from(settling.makes_room);
         if settling.renews {
             self.entries.remove(stripe);
         }
-    }
-
-    fn rebuilding(&self, _: bool) -> bool {
-        !self.versions.conditions.todo.is_empty()
     }
 
     /// The memory keeps the stripes, their partial parities, and the addresses of their old versions.
@@ -327,35 +317,35 @@ impl Scheme for Ppc {
     fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
         self.versions.stripes.spare_of(page, view)
     }
-
-    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
-        let stripe = change.page().and_then(|page| self.stripe_of(member, page));
-        let (entries, memory) = (&self.entries, self.memory());
-        let partial = |stripe| entries.of(stripe).map(|slot| (memory, Page(slot)));
-        self.versions.look(change, stripe, partial, view);
-    }
-
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.versions.exposed
-    }
 }
 
-impl OwnHealth for Ppc {
-    fn is_whole(&self) -> bool {
-        self.versions.is_whole()
+impl Codewords for Ppc {
+    fn count(&self) -> u32 {
+        self.versions.stripes.count()
     }
 
-    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        self.versions.is_exposed(page, hazard)
+    fn data(&self) -> u8 {
+        self.versions.stripes.data()
     }
 
-    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        self.versions.covers(|stripe| self.partial(stripe), visit);
+    fn units(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit)) {
+        self.versions.codeword(stripe).each(tell);
     }
 
-    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        self.stripe_of(member, page).map(|stripe| Key(u64::from(stripe)))
+    fn stripe_of(&self, member: Member, page: Page) -> Option<u32> {
+        Ppc::stripe_of(self, member, page)
+    }
+
+    fn is_newer(&self, stripe: u32, index: u8) -> bool {
+        self.versions.changed(stripe).has(index)
+    }
+
+    fn has_newer(&self, stripe: u32) -> bool {
+        !self.versions.changed(stripe).is_empty()
+    }
+
+    fn newer(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit)) {
+        self.versions.newer(stripe, self.partial(stripe), tell);
     }
 }
 

@@ -1,6 +1,5 @@
 //! Codewords with parities: what they lack, and the reconstruction of missing units.
 
-use super::CodewordHealth;
 use crate::engine::command::{Cause, Page};
 use crate::engine::plan::{Member, Plan, RepairOutcome, Role, Step};
 use crate::engine::scheme::StripeUnit;
@@ -42,6 +41,42 @@ impl MissingUnits {
     }
 }
 
+/// What a codeword with parities lacks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CodewordCondition {
+    missing: MissingUnits,
+    parities: usize,
+    /// Pages that one more failure would lose.
+    pub(super) at_risk: u8,
+}
+
+impl CodewordCondition {
+    /// Whether it lacks a unit that a parity makes up for.
+    pub(super) fn is_degraded(&self) -> bool {
+        self.missing.count > 0 && self.parities > 0
+    }
+
+    /// Whether one more failure would lose pages.
+    pub(super) fn is_bare(&self) -> bool {
+        self.missing.count >= self.parities
+    }
+
+    /// Whether what it lacks can be reconstructed.
+    pub(super) fn can_be_solved(&self) -> bool {
+        self.missing.count <= self.parities
+    }
+
+    /// Whether a member that responds lacks a unit.
+    pub(super) fn mends(&self, view: &View<'_>) -> bool {
+        self.missing.units().iter().any(|unit| view.alive(unit.member))
+    }
+
+    /// Whether it lacks its parity.
+    pub(super) fn lacks_sum(&self) -> bool {
+        self.missing.has(Role::P)
+    }
+}
+
 fn fetch(unit: &StripeUnit, cause: Cause) -> Step {
     Step::fetch(unit.member, unit.page, unit.role, cause)
 }
@@ -61,29 +96,29 @@ impl Codeword {
         missing.count <= self.parities
     }
 
-    /// What it lacks; calls `lose` with the numbers of unrecoverable data units. Without a parity, every page is at risk.
+    /// What it lacks; calls `lose` with the numbers of unrecoverable data units, of those that are the newest versions of
+    /// their pages (`counts`). Without a parity, every page is at risk.
     pub(super) fn condition(
         &self,
-        view: &View<'_>,
         has: impl Fn(Member, Page) -> bool,
+        counts: impl Fn(u8) -> bool,
         mut lose: impl FnMut(u8),
-    ) -> CodewordHealth {
+    ) -> CodewordCondition {
         let missing = self.missing(|member, page| !has(member, page));
-        let lost = !self.can_do_without(&missing);
-        let mut at_risk = 0;
+        let mut condition = CodewordCondition { missing, parities: self.parities, at_risk: 0 };
+        let (lost, bare) = (!condition.can_be_solved(), condition.is_bare());
         for unit in &self.units {
             let Role::Data(index) = unit.role else { continue };
+            if !counts(index) {
+                continue;
+            }
             if lost && !has(unit.member, unit.page) {
                 lose(index);
             } else {
-                at_risk += 1;
+                condition.at_risk += u8::from(bare);
             }
         }
-        CodewordHealth {
-            degraded: missing.count > 0 && self.parities > 0,
-            at_risk: if missing.count >= self.parities { at_risk } else { 0 },
-            restorable: !lost && missing.units().iter().any(|unit| view.alive(unit.member)),
-        }
+        condition
     }
 
     /// Reads the units that are needed to reconstruct the missing ones.

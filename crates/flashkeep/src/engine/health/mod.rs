@@ -3,7 +3,7 @@
 //! A scheme declares which pages protect each other ([`Scheme::protection`]). What they lack follows from the missing pages
 //! of its members and from which members respond. A codeword is examined when one of its members changes, and when a plan
 //! that worked on it has ended; plans of healthy nodes do not come here, unless their scheme defers parities. Schemes with
-//! more knowledge (logs, deferred parities) track their health themselves ([`Protection::Own`]).
+//! more knowledge (logs, backups) track their health themselves ([`Protection::Own`]).
 
 mod codeword;
 mod copies;
@@ -50,6 +50,25 @@ pub trait Codewords {
 
     /// The stripe that a member's page belongs to; none for unused pages.
     fn stripe_of(&self, member: Member, page: Page) -> Option<u32>;
+
+    /// Whether the parity of a stripe does not cover the newest version of a data unit: it covers an older one, or none. The
+    /// older version is among [`Codewords::units`], the newest one among [`Codewords::newer`].
+    fn is_newer(&self, stripe: u32, index: u8) -> bool {
+        let _ = (stripe, index);
+        false
+    }
+
+    /// Whether that is so of any data unit of the stripe.
+    fn has_newer(&self, stripe: u32) -> bool {
+        let _ = stripe;
+        false
+    }
+
+    /// Calls `tell` with the units of a stripe's second codeword: newest versions that its parity does not cover, unless they
+    /// are known zeros, and the sum that protects them meanwhile, if there is one.
+    fn newer(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit)) {
+        let _ = (stripe, tell);
+    }
 }
 
 /// What only a scheme knows that keeps more of a page than its place in a codeword: old versions, a log, a backup.
@@ -125,8 +144,11 @@ struct NodeHealth {
     restoring: u32,
     /// Keys of background plans in progress from which a member has refused a page.
     refused: Vec<Key>,
-    /// The codeword that is being examined.
+    /// Stripes whose second codeword lacks as many units as its sum makes up for.
+    newer_bare: Bits,
+    /// The codewords that are being examined.
     word: Codeword,
+    newer: Codeword,
 }
 
 impl Health {
@@ -239,18 +261,49 @@ impl NodeHealth {
             Protection::None | Protection::Own(_) => return,
             Protection::Copies => copies::condition(&self.word, self.degraded.has(codeword), view),
             Protection::Stripes(stripes) => {
-                let data = stripes.data();
                 let healthy = view.is_healthy();
-                let has = |member, page| healthy || has(member, page);
-                let lost = &mut self.lost;
-                let first = codeword * u32::from(data);
-                if lost.count() > 0 {
-                    (first..first + u32::from(data)).for_each(|page| _ = lost.set(page, false));
-                }
-                self.word.condition(view, has, |index| _ = lost.set(first + u32::from(index), true))
+                self.examine_stripe(stripes, codeword, view, |member, page| healthy || has(member, page))
             }
         };
         self.note(codeword, CodewordHealth { restorable: condition.restorable && again, ..condition });
+    }
+
+    /// The same of a stripe, whose codeword has been taken.
+    fn examine_stripe(
+        &mut self,
+        stripes: &dyn Codewords,
+        stripe: u32,
+        view: &View<'_>,
+        has: impl Fn(Member, Page) -> bool,
+    ) -> CodewordHealth {
+        let first = stripe * u32::from(stripes.data());
+        let pages = first..first + u32::from(stripes.data());
+        if self.lost.count() > 0 {
+            pages.clone().for_each(|page| _ = self.lost.set(page, false));
+        }
+        let lost = &mut self.lost;
+        let mut lose = |index: u8| _ = lost.set(first + u32::from(index), true);
+        let two = stripes.has_newer(stripe);
+        let counts = |index| !two || !stripes.is_newer(stripe, index);
+        let covered = self.word.condition(&has, counts, &mut lose);
+        if !two {
+            self.newer_bare.set(stripe, false);
+            return CodewordHealth {
+                degraded: covered.is_degraded(),
+                at_risk: covered.at_risk,
+                restorable: covered.can_be_solved() && covered.mends(view),
+            };
+        }
+        self.newer.take_newer(stripes, stripe);
+        let newer = self.newer.condition(&has, |_| true, &mut lose);
+        self.newer_bare.set(stripe, newer.is_bare());
+        // The parity is written anew from the newest versions: that needs neither older ones nor the sum.
+        let mends = covered.mends(view) || newer.mends(view) || newer.lacks_sum();
+        CodewordHealth {
+            degraded: covered.is_degraded(),
+            at_risk: covered.at_risk + newer.at_risk,
+            restorable: mends && !pages.into_iter().any(|page| self.lost.has(page)),
+        }
     }
 
     fn note(&mut self, codeword: u32, condition: CodewordHealth) {
@@ -272,8 +325,11 @@ impl NodeHealth {
         while let Some(codeword) = self.queue.next(|codeword| view.held(Key(u64::from(codeword)))) {
             self.queue.set(codeword, false);
             self.word.take_from(scheme, codeword);
+            let two =
+                matches!(scheme.protection(), Protection::Stripes(stripes) if stripes.has_newer(codeword));
             let begun = match self.copies {
                 true => copies::rebuild(&self.word, view, plan),
+                false if two => scheme.renew_parity(codeword, plan),
                 false => self.word.rebuild(view, plan),
             };
             if begun {
@@ -351,6 +407,12 @@ impl Codeword {
             }),
             Protection::Stripes(stripes) => stripes.units(codeword, &mut |unit| self.push(unit)),
         }
+    }
+
+    fn take_newer(&mut self, stripes: &dyn Codewords, stripe: u32) {
+        self.units.clear();
+        self.parities = 0;
+        stripes.newer(stripe, &mut |unit| self.push(unit));
     }
 
     /// Adds a unit. A parity makes up for one missing unit.

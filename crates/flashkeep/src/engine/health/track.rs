@@ -97,13 +97,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
             }
             Protection::Stripes(stripes) => {
-                let given = |member, page| {
-                    let mut steps = plan.steps.iter().filter(|step| step.command.verb != Verb::Read);
-                    steps.any(|step| (step.member, step.command.start) == (member, page))
+                let changes = |member| {
+                    let steps = plan.steps.iter().filter(move |step| step.member == member);
+                    steps.map(|step| &step.command).filter(|command| command.verb != Verb::Read)
                 };
                 let stripe = command.start.0 / u32::from(stripes.data());
                 health.examine(scheme, stripe, true, view, |member, page| {
-                    if given(member, page) { view.alive(member) } else { view.has(member, page) }
+                    let renamed = |command: &&Command| command.verb == Verb::Rename && command.to == page;
+                    if let Some(renamed) = changes(member).find(renamed) {
+                        view.has(member, renamed.start)
+                    } else if changes(member).any(|command| command.start == page) {
+                        view.alive(member)
+                    } else {
+                        view.has(member, page)
+                    }
                 });
             }
         });
@@ -207,9 +214,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let data = stripes.data();
                 let (stripe, index) = (page.0 / u32::from(data), page.0 % u32::from(data));
                 let mut word = Codeword::default();
-                word.take_from(scheme, stripe);
-                let weak = hazard == Hazard::Unit && self.health.is_degraded(node, stripe);
+                let newer = stripes.is_newer(stripe, index as u8);
+                let weak = if newer {
+                    word.take_newer(stripes, stripe);
+                    self.health.nodes[node.index()].newer_bare.has(stripe)
+                } else {
+                    word.take_from(scheme, stripe);
+                    self.health.is_degraded(node, stripe)
+                };
                 let written = word.units.iter().any(|unit| unit.role == Role::Data(index as u8));
+                // The power takes no such page by itself; but if its member is gone, too, it is unknown what replaced it.
+                let weak = if hazard == Hazard::Power { stripes.has_newer(stripe) } else { weak };
                 written && (weak || word.parities == 0)
             }
         }
@@ -232,6 +247,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let protected = word.parities > 0 || matches!(scheme.protection(), Protection::Copies);
             if protected && !self.health.is_degraded(node, codeword) {
                 visit(&word.units);
+            }
+            if let Protection::Stripes(stripes) = scheme.protection() {
+                word.take_newer(stripes, codeword);
+                if word.parities > 0 && !self.health.nodes[node.index()].newer_bare.has(codeword) {
+                    visit(&word.units);
+                }
             }
         }
     }

@@ -2,9 +2,7 @@
 
 use super::layout::Seats;
 use super::units::UnitSet;
-use crate::engine::{
-    Cause, Codeword, Member, MissingUnits, Page, Plan, RepairOutcome, Role, Step, StripeUnit, View,
-};
+use crate::engine::{Cause, Codeword, Member, Page, Plan, RepairOutcome, Role, Step, StripeUnit, View};
 
 /// The units of a stripe that its parities cover. A stripe of known zeros only has no parity.
 #[derive(Clone, Copy, Debug)]
@@ -63,11 +61,6 @@ impl<F: Fn(u8) -> Page> Coverage<F> {
         self.each(|unit| word.push(unit));
         word.parities = self.seats.parities().len();
         word
-    }
-
-    /// The units that are missing.
-    pub(crate) fn missing(&self, gone: impl Fn(Member, Page) -> bool) -> MissingUnits {
-        self.word().missing(gone)
     }
 
     /// Plans the reconstruction of the unit whose read failed last, and rewrites it on its member if that responds.

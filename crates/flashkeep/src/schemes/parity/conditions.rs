@@ -56,11 +56,6 @@ impl StripeConditions {
         self.todo.set(stripe, helps && lost.is_empty());
     }
 
-    /// Everybody has these data units.
-    pub(crate) fn set_there<L: ParityLayout>(&mut self, stripes: &Stripes<L>, stripe: u32, units: UnitSet) {
-        Stripes::<L>::mark(&mut self.lost, stripes.number(stripe, 0), units, false);
-    }
-
     /// Pages of a bare stripe that are not lost already: what one more failure would cost.
     pub(crate) fn at_risk<L: ParityLayout>(&self, stripes: &Stripes<L>, stripe: u32) -> UnitSet {
         if !self.bare.has(stripe) {

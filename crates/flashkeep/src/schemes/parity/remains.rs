@@ -53,9 +53,8 @@ impl Versions {
         let settling = self.stripes.settling.clone();
         // The memory knows of the units that it stands for which are known zeros.
         let written = self.stripes.written.clone();
-        let lost = std::mem::take(&mut self.conditions).lost;
+        let lost = view.lost().cloned().unwrap_or_default();
         let mut logged = self.stripes.forget(lost, view);
-        (self.blind, self.exposed) = Default::default();
         for stripe in 0..self.stripes.count() {
             let known = self.stripes.units(&settled, stripe);
             // What it stands for is written together with it.

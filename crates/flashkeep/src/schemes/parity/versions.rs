@@ -6,15 +6,13 @@
 //! there is a memory for it, the partial parity with the changed ones.
 
 use super::codeword::{Coverage, ParityLocation};
-use super::conditions::StripeConditions;
 use super::layout::Rotated;
 use super::shadow::Shadow;
 use super::stripes::{Settling, StripePart, Stripes, Touch};
 use super::units::UnitSet;
 use super::update::{UpdateReads, drop_page, fetch, give, parities};
 use crate::engine::{
-    Cause, Change, Command, Flags, Hazard, Key, Member, Page, Plan, RepairOutcome, Role, Step, StripeUnit,
-    Verb, View,
+    Cause, Command, Flags, Key, Member, Page, Plan, RepairOutcome, Role, Step, StripeUnit, Verb, View,
 };
 use crate::kernel::Bits;
 use crate::schemes::SchemeOptions;
@@ -26,26 +24,15 @@ pub(crate) type Partial = Option<(Member, Page)>;
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Versions {
     pub(crate) stripes: Stripes<Rotated<1>>,
-    pub(crate) conditions: StripeConditions,
     /// Data pages whose current version the parity on the media does not cover.
     pub(super) changed: Bits,
     /// The versions that it covers instead; none if that is a known zero.
     pub(crate) shadow: Shadow,
-    /// Stripes with changed pages that one more failure would lose.
-    pub(super) blind: Bits,
-    pub(crate) exposed: u64,
 }
 
 impl Versions {
     pub(crate) fn new(options: &SchemeOptions<'_>) -> Self {
-        Versions {
-            stripes: Stripes::new(options),
-            conditions: StripeConditions::default(),
-            changed: Bits::default(),
-            shadow: Shadow::new(options),
-            blind: Bits::default(),
-            exposed: 0,
-        }
+        Versions { stripes: Stripes::new(options), changed: Bits::default(), shadow: Shadow::new(options) }
     }
 
     /// The data units of a stripe whose current version its parity does not know.
@@ -180,32 +167,6 @@ impl Versions {
 
     // ---------------------------------------------------------------- what is so
 
-    /// Does something that may change what a stripe exposes.
-    pub(crate) fn recount(&mut self, stripe: u32, change: impl FnOnce(&mut Self)) {
-        self.exposed -= self.at_risk(stripe);
-        change(self);
-        self.exposed += self.at_risk(stripe);
-    }
-
-    fn at_risk(&self, stripe: u32) -> u64 {
-        let (thin, blind) = (self.conditions.degraded.has(stripe), self.blind.has(stripe));
-        let coming = self.coming(stripe);
-        if !thin && !blind && coming.is_none() {
-            return 0;
-        }
-        let mut changed = self.changed(stripe);
-        let mut there =
-            self.stripes.written(stripe).without(self.stripes.units(&self.conditions.lost, stripe));
-        if let Some(settling) = coming {
-            changed = changed.with(settling.touched);
-            there = there.without(settling.touched);
-            there = if settling.trims { there } else { there.with(settling.touched) };
-        }
-        let blind = blind || coming.is_some();
-        let of = |at_risk: bool, units: UnitSet| if at_risk { u64::from(units.count()) } else { 0 };
-        of(blind, there.within(changed)) + of(thin, there.without(changed))
-    }
-
     /// A plan that is writing units which no parity will cover.
     fn coming(&self, stripe: u32) -> Option<&Settling> {
         self.stripes.settling.get(&stripe).filter(|settling| settling.blind)
@@ -217,12 +178,23 @@ impl Versions {
         self.changed(stripe).with(coming)
     }
 
+    /// Calls `tell` with the units of the second codeword: changed ones, and those that a plan is writing, with the partial
+    /// parity, if there is one.
+    pub(crate) fn newer(&self, stripe: u32, partial: Partial, tell: &mut dyn FnMut(StripeUnit)) {
+        let mut units = self.stripes.written(stripe).within(self.changed(stripe));
+        if let Some(Settling { touched, trims, .. }) = self.coming(stripe) {
+            units = if *trims { units.without(*touched) } else { units.with(*touched) };
+        }
+        let parity =
+            partial.map_or(ParityLocation::Carried, |(member, page)| ParityLocation::At(member, page));
+        Coverage { seats: self.stripes.seats(stripe), units, page: |_| Page(stripe), parity }.each(tell);
+    }
+
     /// The parity on the media no longer covers these units.
-    pub(crate) fn set_changed(&mut self, stripe: u32, touched: UnitSet, trims: bool, blind: bool) {
+    pub(crate) fn set_changed(&mut self, stripe: u32, touched: UnitSet, trims: bool) {
         let first = self.stripes.number(stripe, 0);
         Stripes::<Rotated<1>>::mark(&mut self.changed, first, touched, true);
         self.stripes.set_written(stripe, touched, trims);
-        self.blind.set(stripe, blind);
     }
 
     /// The parity on the media covers all current versions.
@@ -233,75 +205,20 @@ impl Versions {
             self.changed.set(number, false);
             self.shadow.release(seats.data(index), number);
         }
-        self.blind.set(stripe, false);
     }
 
     /// A plan that held the stripe is durable.
-    pub(crate) fn settle(&mut self, key: Key, partial: Partial, view: &View<'_>) -> Option<(u32, Settling)> {
-        let exposed = self.at_risk(key.0 as u32);
+    pub(crate) fn settle(&mut self, key: Key, view: &View<'_>) -> Option<(u32, Settling)> {
         let (stripe, settling) = self.stripes.settle(key, view)?;
         if settling.puts_off {
-            self.set_changed(stripe, settling.touched, settling.trims, settling.blind);
+            self.set_changed(stripe, settling.touched, settling.trims);
         } else {
             self.stripes.set_written(stripe, settling.touched, settling.trims);
         }
         if settling.renews {
             self.set_unchanged(stripe);
         }
-        if !view.is_healthy() {
-            self.examine(stripe, partial.filter(|_| !settling.renews), view, !settling.in_vain);
-        }
-        self.exposed = self.exposed - exposed + self.at_risk(stripe);
         Some((stripe, settling))
-    }
-
-    /// Looks at a stripe: what each of its codewords lacks, and what of that is lost.
-    fn examine(&mut self, stripe: u32, partial: Partial, view: &View<'_>, try_again: bool) {
-        let changed = self.changed(stripe);
-        if changed.is_empty() {
-            return self.conditions.examine(&self.stripes, stripe, view, try_again);
-        }
-        let word = self.codeword(stripe);
-        let seats = word.seats;
-        let missing = word.missing(|member, page| !view.has(member, page));
-        let lacks = |index: &u8| !view.has(seats.data(*index), seats.page());
-        let current = self.stripes.written(stripe);
-        let in_memory = partial.is_some_and(|(member, page)| view.has(member, page));
-        let new = current.within(changed).iter().filter(lacks).count();
-        let (old_lost, new_lost) = (missing.count > word.seats.parities().len(), new > 1 || !in_memory);
-        // Writing the parity anew gives every member that answers what it lacks.
-        let helps = missing.units().iter().any(|unit| view.alive(unit.member))
-            || current.iter().filter(lacks).any(|index| view.alive(seats.data(index)))
-            || (partial.is_some() && !in_memory);
-        drop(word);
-        let mut gone = UnitSet::default();
-        for index in current.iter().filter(lacks) {
-            if if changed.has(index) { new_lost } else { old_lost } {
-                gone.add(index);
-            }
-        }
-        self.conditions.note(&self.stripes, stripe, missing.count, gone, helps && try_again);
-        self.blind.set(stripe, new > 0 || !in_memory);
-    }
-
-    /// Something happened to a member, or to a page of it that belongs to `stripe`: looks at the stripes concerned. What it
-    /// has refused is not tried again.
-    pub(crate) fn look(
-        &mut self,
-        change: Change,
-        stripe: Option<u32>,
-        partial: impl Fn(u32) -> Partial,
-        view: &View<'_>,
-    ) {
-        let helps = !matches!(change, Change::Refused(_));
-        let stripes = match (change.page(), stripe) {
-            (None, _) => 0..self.stripes.count(),
-            (Some(_), Some(stripe)) => stripe..stripe + 1,
-            (Some(_), None) => return,
-        };
-        for stripe in stripes {
-            self.recount(stripe, |this| this.examine(stripe, partial(stripe), view, helps));
-        }
     }
 
     /// The stripe that a member's page belongs to, current or old version.
@@ -310,38 +227,6 @@ impl Versions {
             return Some(page.0);
         }
         self.shadow.page_at(member, page).map(|number| self.stripes.split(Page(number)).0)
-    }
-
-    /// Whether no codeword lacks anything that a failure took. (In a stripe that is only blind because its
-    /// parity is put off, nothing is missing.)
-    pub(crate) fn is_whole(&self) -> bool {
-        self.conditions.degraded.count() == 0
-    }
-
-    pub(crate) fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        let stripe = self.stripes.split(page).0;
-        if hazard == Hazard::Power {
-            // Not by itself, but where the member of such a page is gone, too: it is unknown then what replaced it.
-            return self.stripes.written.has(page.0) && !self.deferred(stripe).is_empty();
-        }
-        if let Some(settling) = self.coming(stripe)
-            && settling.touched.has(self.stripes.split(page).1)
-        {
-            return hazard == Hazard::Unit && !settling.trims;
-        }
-        let weak = if self.changed.has(page.0) { &self.blind } else { &self.conditions.degraded };
-        hazard == Hazard::Unit && self.stripes.written.has(page.0) && weak.has(stripe)
-    }
-
-    pub(crate) fn covers(&self, partial: impl Fn(u32) -> Partial, visit: &mut dyn FnMut(&[StripeUnit])) {
-        for stripe in 0..self.stripes.count() {
-            if !self.conditions.degraded.has(stripe) {
-                self.stripes.cover(&self.codeword(stripe), visit);
-            }
-            if let Some(at) = partial(stripe).filter(|_| !self.blind.has(stripe)) {
-                self.stripes.cover(&self.partial_codeword(stripe, at), visit);
-            }
-        }
     }
 
     // ---------------------------------------------------------------- bringing back
@@ -375,20 +260,5 @@ impl Versions {
             return partial.map_or(RepairOutcome::Lost, |word| word.bring_back(role, failed, view, plan));
         }
         word.bring_back(role, failed, view, plan)
-    }
-
-    /// The next stripe of a rebuild. One with a single version of everything is rebuilt by what it lacks; of another the
-    /// parity is to be written anew, which brings back the pages that this has to read. Whether that is so.
-    pub(crate) fn rebuild(&mut self, view: &View<'_>, plan: &mut Plan) -> Option<(u32, bool)> {
-        while let Some(stripe) = self.conditions.todo.next(|stripe| view.held(Key(u64::from(stripe)))) {
-            self.conditions.todo.set(stripe, false);
-            if !self.changed(stripe).is_empty() {
-                return Some((stripe, true));
-            }
-            if self.stripes.codeword(stripe).rebuild(view, plan) {
-                return Some((stripe, false));
-            }
-        }
-        None
     }
 }
