@@ -483,6 +483,20 @@ def test_wear_has_the_erases_that_operations_counts(bench: Bench, map: str) -> N
         assert summary["wear"]["erases_total"] == sum(summary["operations"]["erase"].values()) > 0
 
 
+def test_maps_of_a_replaced_member_count_on(bench: Bench) -> None:
+    """As many lookups as without the replacement, and those of the rebuild."""
+    member = f"{SMALL}ftl.map = 'dftl'\nftl.cache_kib = 1\n".replace("'", '"')
+    (bench.folder / "member.toml").write_text(member)
+    array = 'members = ["2 * ./member.toml"]\nredundancy.scheme = "mirror"\n'
+    load = "synth:random,requests=2000,write=0.5,size=4KiB,rate=500"
+    counts = []
+    for fails in ((), ("--fail", "member:1@90%,replace_after=1us")):
+        done, summary = bench(array, load, "--warmup", "50%", "--existing", "all", *fails)
+        assert done.code == 0
+        counts.append(summary["mapping"]["hits"] + summary["mapping"]["misses"])
+    assert counts[1] > counts[0]
+
+
 def test_a_power_loss_costs_nothing_of_what_timers_that_conditioning_left_have_written(bench: Bench) -> None:
     """The log of Griffin migrates while the drive is conditioned, with the clock at 60 s."""
     (bench.folder / "disk.toml").write_text("disk.capacity_gb = 0.05\n")

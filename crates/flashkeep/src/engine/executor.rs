@@ -341,7 +341,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         assert!(!self.is_at_work(node), "a member is replaced while it is idle");
         let Flat { mut schemes, .. } = fresh.flatten();
         for at in self.subtree(node) {
-            self.schemes[at.index()] = schemes[at.index()].take();
+            let replaced = std::mem::replace(&mut self.schemes[at.index()], schemes[at.index()].take());
+            if let (Some(scheme), Some(replaced)) = (&mut self.schemes[at.index()], &replaced) {
+                scheme.count_on(replaced);
+            }
             self.shape[at.index()].alive = true;
             self.gaps.none(at);
             self.health.restart(at, &self.schemes[at.index()]);

@@ -273,6 +273,14 @@ pub trait Scheme: Sized {
         let _ = (member, change, view);
     }
 
+    /// It takes the place of a scheme whose members were all replaced: what that has counted is part of the run.
+    fn count_on(&mut self, replaced: &Self)
+    where
+        Self: Sized,
+    {
+        let _ = replaced;
+    }
+
     /// The scheme as a map; none if it is none.
     fn map(&mut self) -> Option<&mut dyn AddressMap> {
         None

@@ -305,6 +305,15 @@ impl Scheme for Mapping {
         }
     }
 
+    fn count_on(&mut self, replaced: &Mapping) {
+        let counts = match self {
+            Mapping::Dftl(map) => &mut map.counts,
+            Mapping::Block(map) => &mut map.base.counts,
+            Mapping::Hybrid(map) => &mut map.base.counts,
+        };
+        *counts = replaced.counts();
+    }
+
     fn pressed(&self) -> bool {
         match self {
             Mapping::Dftl(map) => map.pressed(),

@@ -243,6 +243,13 @@ macro_rules! schemes {
             fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
                 match self { $(Any::$variant(s) => s.spare(page, view),)* Any::Mapped(s) => s.spare(page, view) }
             }
+            fn count_on(&mut self, replaced: &Any) {
+                match (self, replaced) {
+                    $((Any::$variant(scheme), Any::$variant(replaced)) => scheme.count_on(replaced),)*
+                    (Any::Mapped(map), Any::Mapped(replaced)) => map.count_on(replaced),
+                    _ => {}
+                }
+            }
             fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
                 match self { $(Any::$variant(s) => s.member(member, change, view),)* Any::Mapped(s) => s.member(member, change, view) }
             }
