@@ -35,7 +35,8 @@ class Row:
         for key in self.path:
             node = node.get(key) if isinstance(node, dict) else None
         if isinstance(node, list):
-            return sum(node) / len(node) if node else None
+            known = [each for each in node if each is not None]
+            return sum(known) / len(known) if known else None
         return node if isinstance(node, (int, float)) else None
 
 

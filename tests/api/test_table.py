@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flashkeep import listing, table
 from flashkeep.progress import State, line
-from flashkeep.rows import micros
+from flashkeep.rows import LOWER, Row, micros
 from flashkeep.terminal import GREEN, RED, Page
 from flashkeep.terminal import PLAIN as NORMAL
 from flashkeep.words import in_words
@@ -165,3 +165,10 @@ def test_progress_lines() -> None:
     assert line([half, unknown], 1.0) == "500,100 requests  500 k requests/s"
     half.share = 0.001
     assert "left" not in line([half], 1.0)
+
+
+def test_a_list_without_values_has_no_mean() -> None:
+    """The utilization of each channel, after a run that served no request."""
+    row = Row("channels", "utilization.channel", micros, LOWER)
+    assert row.value({"utilization": {"channel": [None, None]}}) is None
+    assert row.value({"utilization": {"channel": [None, 0.5]}}) == 0.5

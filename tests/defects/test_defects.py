@@ -483,6 +483,26 @@ def test_wear_has_the_erases_that_operations_counts(bench: Bench, map: str) -> N
         assert summary["wear"]["erases_total"] == sum(summary["operations"]["erase"].values()) > 0
 
 
+@pytest.mark.parametrize(("seed", "keys", "load", "options"), [
+    (801, {"flash.channels": 4, "flash.dies_per_chip": 2, "redundancy.across": "chip", "ftl.wear.erase_budget": 3},
+     "write=0.5,size=512,rate=20k", ("--existing", "none", "--fail", "power@90%")),
+    (361, {"flash.channels": 2, "flash.chips_per_channel": 4, "flash.dies_per_chip": 2, "flash.planes_per_die": 2,
+           "redundancy.across": "die", "ftl.wear.erase_budget": 5},
+     "write=1,size=512,depth=16", ("--existing", "none", "--condition", "--fail", "power@4%")),
+])  # fmt: skip
+def test_idle_collection_of_a_worn_drive_that_lost_power_does_not_stall(
+    bench: Bench, seed: int, keys: dict[str, Any], load: str, options: tuple[str, ...]
+) -> None:
+    """A victim that was found in idle time, and for whose pages there was no room, is not kept."""
+    keys = {
+        "flash.chips_per_channel": 1, "flash.planes_per_die": 1, "flash.blocks_per_plane": 16,
+        "flash.pages_per_block": 4, "ftl.over_provisioning": 0.8, "ftl.gc.soft_threshold": 0.9,
+        "redundancy.scheme": "mirror", "flash.control_gang": 2, **keys,
+    }  # fmt: skip
+    done, _ = bench.run("", f"synth:random,requests=2000,{load}", keys, "--seed", seed, *options)
+    ended_well(done)
+
+
 def test_maps_of_a_replaced_member_count_on(bench: Bench) -> None:
     """As many lookups as without the replacement, and those of the rebuild."""
     member = f"{SMALL}ftl.map = 'dftl'\nftl.cache_kib = 1\n".replace("'", '"')

@@ -331,6 +331,8 @@ impl<C: Contents> Drive<C> {
             if self.health.damaged && self.is_stuck(plane, victim)
                 || lacks_room && !self.must_evict(now, self.ftl_of(plane))
             {
+                // When the plane is asked again, another victim may have become the better one.
+                self.start_anew(plane);
                 return None;
             }
             let Some(unit) = self.unit_of_step(plane, victim, idle, whole) else { return Some(None) };
