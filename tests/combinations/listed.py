@@ -67,8 +67,8 @@ def disks(count: int) -> tuple[str, Keys]:
     return (f"{count} *", DISK)
 
 
-def disk_members(scheme: str) -> list[tuple[str, Keys]]:
-    return [small(4), disks(2)] if scheme == "hpda" else [small(1), disks(1)]
+def disk_members(scheme: str, **keys: Any) -> list[tuple[str, Keys]]:
+    return [small(4, **keys), disks(2)] if scheme == "hpda" else [small(1, **keys), disks(1)]
 
 
 def logs_in_drives() -> Iterator[Combination]:
@@ -223,6 +223,12 @@ def ageing() -> Iterator[Combination]:
             yield drive(f"ageing {model}, map {name}", ftl__map=name, **keys)
         for scheme, count in (("mirror", 2), ("raid5", 4), ("raid6", 4), ("fra", 4), ("ppc", 4), ("none", 2)):
             yield array(f"ageing {model}, members of {scheme}", scheme, [small(count, **keys)])
+        for scheme in ("chained", "raid4", "spd-raid4", "diff-raid", *LOGS):
+            yield array(f"ageing {model}, members of {scheme}", scheme, [small(5, **keys)])
+        for scheme in OVER_DISKS:
+            yield array(f"ageing {model}, members of {scheme}", scheme, disk_members(scheme, **keys))
+        parity = small(2, redundancy__scheme="raid5", **keys)
+        yield array(f"ageing {model}, members with parity", "mirror", [parity])
         sizes = [small(2, **keys), small(2, **{**keys, "flash__page_kib": 8})]
         yield array(f"ageing {model}, members with pages of two sizes", "raid5", sizes)
 

@@ -47,9 +47,25 @@ impl Resolved {
         }
     }
 
+    /// Whether the pages of its members that are aged by construction can be assigned before they are written: the place
+    /// of every page is known, and the only parities are its own.
+    #[must_use]
+    pub fn knows_places(&self) -> bool {
+        let scheme = self.scheme();
+        scheme.is_for_drives() && scheme.kind != Members::Raw && !self.array.iter().any(Resolved::has_sums)
+    }
+
     /// Whether it, or a member of it, computes parity.
     fn has_sums(&self) -> bool {
         self.scheme().has::<Sums>() || self.array.iter().any(Resolved::has_sums)
+    }
+
+    /// The drive in it that is aged by construction and whose scheme is a log, which maps pages itself.
+    fn aged_log(&self) -> Option<&Resolved> {
+        match self.is_array() {
+            true => self.array.iter().find_map(Resolved::aged_log),
+            false => (self.is_aged() && self.scheme().kind == Members::Raw).then_some(self),
+        }
     }
 
     /// The number of nodes of its tree.
@@ -295,22 +311,15 @@ fn over(spec: DriveSpec, members: Vec<Resolved>, given: &Given) -> Result<Resolv
 /// The largest number of nodes (16 bits).
 const MOST_NODES: u64 = u16::MAX as u64 - 1;
 
-/// Members that are aged by construction take a page of the host for each of their valid pages.
+/// Valid pages of members that are aged by construction are pages of the host, which reach a member through the schemes
+/// above it. A log within a member fills its superblocks itself.
 fn check_ageing(array: &Resolved) -> Result<(), String> {
-    if !array.is_aged() {
-        return Ok(());
-    }
-    let scheme = array.scheme();
-    let placed = scheme.is_for_drives() && scheme.kind != Members::Raw;
-    if !placed || array.array.iter().any(Resolved::has_sums) {
-        return Err(format!(
-            "their ageing.model says how each plane looks, not what {} has written there; drives that nothing but \
-             mirrors, in an array with {}, can be aged so, others by `--condition`",
-            if placed { "a parity within a member" } else { scheme.name },
-            schemes::anywhere()
-        ));
-    }
-    Ok(())
+    let Some(log) = array.array.iter().find_map(Resolved::aged_log) else { return Ok(()) };
+    Err(format!(
+        "the ageing.model of a member with redundancy.scheme = \"{}\": superblocks are aged by construction in a drive \
+         alone; `--condition` is accepted",
+        log.scheme().name
+    ))
 }
 
 /// Reads what the members are; each text is `[COUNT *] DRIVE[,KEY=VALUE…]`.

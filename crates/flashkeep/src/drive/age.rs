@@ -70,6 +70,20 @@ impl<C: Contents> Drive<C> {
         allocation.allows(&self.flash.geometry, domain, lpn, plane)
     }
 
+    /// A page is created while the flash is aged: false if there is no slot for it. A page that was created before (a
+    /// parity) stays where it is, with other contents.
+    pub(super) fn age_page(&mut self, ftl: usize, lpn: u32, contents: C) -> bool {
+        let leaf = LeafId(ftl as u16);
+        if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, lpn) {
+            self.put_before(ppn, lpn, contents);
+        } else if self.has_slot(leaf, Page(lpn)) {
+            self.fill_slot(leaf, lpn, contents);
+        } else {
+            return false;
+        }
+        true
+    }
+
     /// A created page fills a slot; die queues take turns, and so do the planes of each.
     pub fn fill_slot(&mut self, leaf: LeafId, lpn: u32, contents: C) {
         let ftl = usize::from(leaf.0);
@@ -84,9 +98,13 @@ impl<C: Contents> Drive<C> {
             }
         };
         self.immediate.slots.left -= 1;
-        self.ftl.blocks.age_page(ppn, lpn, contents);
+        self.put_before(ppn, lpn, contents);
         self.ftl.blocks.validate(ppn);
         self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
+    }
+
+    fn put_before(&mut self, ppn: Ppn, lpn: u32, contents: C) {
+        self.ftl.blocks.age_page(ppn, lpn, contents);
         self.queues.sequence += 1;
         self.note_spare(ppn, lpn, self.queues.sequence);
     }

@@ -2,7 +2,7 @@
 //! room is collected immediately.
 
 use super::{Drive, Ftl, Lane, OpKind};
-use crate::engine::{Cause, Command, Contents, LeafId, Page, Ticket};
+use crate::engine::{Cause, Command, Contents, Ticket};
 use crate::flash::PlaneId;
 use crate::ftl::{Allocation, MapEntry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
@@ -34,8 +34,8 @@ impl<C: Contents> Drive<C> {
     #[inline]
     pub(super) fn place_at_once(&mut self, ftl: usize, lpn: u32, cause: Cause, contents: C) {
         // A parity page whose member has no slot left is placed as usual.
-        if self.immediate.active && self.is_ageing() && self.has_slot(LeafId(ftl as u16), Page(lpn)) {
-            return self.fill_slot(LeafId(ftl as u16), lpn, contents);
+        if self.immediate.active && self.is_ageing() && self.age_page(ftl, lpn, contents) {
+            return;
         }
         // The page is unmapped until it is placed, so that a collection that makes room for it does not move its old
         // version.

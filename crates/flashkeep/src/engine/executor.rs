@@ -9,7 +9,7 @@
 
 use super::background::{BackgroundClock, Parked};
 use super::coming::OutstandingWork;
-use super::command::{Flags, Page};
+use super::command::{Flags, Page, Verb};
 use super::contents::Contents;
 use super::exposure::Exposure;
 use super::frame::Frame;
@@ -147,6 +147,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn places(&self, page: Page) -> Vec<(LeafId, Page)> {
         self.places_below(NodeId::ROOT, page)
+    }
+
+    /// The number of consecutive pages that make up one stripe of each scheme from the root down along the first members.
+    #[must_use]
+    pub fn stripe_pages(&self) -> u32 {
+        let mut pages: u32 = 1;
+        let mut node = Some(NodeId::ROOT);
+        while let Some(here) = node {
+            if let Some(scheme) = self.scheme(here).filter(|scheme| !scheme.capabilities().map) {
+                let grain = scheme.grain(Verb::Write);
+                pages = pages.saturating_mul(if grain == u32::MAX { 1 } else { grain });
+            }
+            node = self.shape[here.index()].first_child();
+        }
+        pages
     }
 
     /// Calls `tell` with the backends and pages of a page of a node.

@@ -54,6 +54,11 @@ impl NodeLinks {
         self.children[usize::from(member.0)]
     }
 
+    /// The node of the first member, if there is one.
+    pub(super) fn first_child(&self) -> Option<NodeId> {
+        self.children.first().copied()
+    }
+
     /// The backend with the same page numbers, if there is one: the node itself, or the one below transparent schemes.
     pub(super) fn raw(&self) -> Option<LeafId> {
         self.leaf.or(self.through)

@@ -1,6 +1,6 @@
 //! The number of members that a scheme makes of the available parts.
 
-use super::{MemberFacts, MemberTerms, Members, OldVersions, RedundancySpec, SCHEMES, SchemeEntry, Terms};
+use super::{MemberFacts, MemberTerms, OldVersions, RedundancySpec, Terms};
 
 /// The members of a mirror: every group takes the same number of parts.
 pub(super) fn groups(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
@@ -101,18 +101,6 @@ pub(super) fn over_one_parity(members: &[MemberFacts], _: &RedundancySpec) -> Re
 pub(super) fn over_two_parities(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
     two_parities(members.len() as u64, None, "member")?;
     Ok(common_pages(members) * (members.len() as u64 - 2))
-}
-
-/// Schemes that run over drives as they do inside them.
-pub(super) fn anywhere() -> impl Iterator<Item = &'static SchemeEntry> {
-    SCHEMES.iter().filter(|entry| entry.is_for_drives() && entry.kind == Members::Mapped)
-}
-
-/// Their names in a sentence.
-pub(super) fn listed(schemes: impl Iterator<Item = &'static SchemeEntry>, quote: &str, word: &str) -> String {
-    let mut names: Vec<String> = schemes.map(|entry| format!("{quote}{}{quote}", entry.name)).collect();
-    let last = names.pop().unwrap_or_default();
-    if names.is_empty() { last } else { format!("{} {word} {last}", names.join(", ")) }
 }
 
 /// Stripes with one parity, beside old versions.

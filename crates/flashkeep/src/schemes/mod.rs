@@ -103,12 +103,6 @@ pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
     Any::Plain(Plain::new(&options))
 }
 
-/// The names of the schemes that run over drives as they do inside them, in a sentence.
-#[must_use]
-pub fn anywhere() -> String {
-    members::listed(members::anywhere(), "", "or")
-}
-
 /// The schemes that work inside drives.
 pub fn for_drives() -> impl Iterator<Item = &'static SchemeEntry> {
     SCHEMES.iter().filter(|entry| entry.is_for_drives())

@@ -77,6 +77,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if let Some(blocks) = blocks.filter(|_| start.existing != Existing::All) {
             self.age_blocks(&blocks, |units| scattered(units, seed).collect(), &read, seed);
         }
+        if self.resolved.is_array() && !self.resolved.knows_places() {
+            self.fill_as_placed(&read, start.existing, seed);
+            self.end_ageing();
+            return Ok(());
+        }
         let units = self.device.buffer.pages().len() / unit;
         let straight = if C::KEEP { None } else { self.straight_flash() };
         // Within a drive one page of a stripe stands for all.
@@ -125,6 +130,23 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
         }
         1
+    }
+
+    /// Creates stripes of pages in random order until the schemes have filled all slots, or no page is left that may go to
+    /// one. The slots that are left become invalid pages.
+    fn fill_as_placed(&mut self, read: &Bits, existing: Existing, seed: u64) {
+        let pages = self.device.buffer.pages().len();
+        let unit = Some(self.device.engine.stripe_pages()).filter(|&unit| unit <= pages).unwrap_or(1);
+        for first in scattered(pages / unit, seed).map(|at| at * unit) {
+            if self.device.body.slots() == 0 {
+                return;
+            }
+            let taken = |page: u32| self.device.buffer.pages().sectors(page) != 0 || read.has(page);
+            let free = existing == Existing::All || !(first..first + unit).any(taken);
+            if free && self.fits(first, unit) {
+                self.create_run(first, unit);
+            }
+        }
     }
 
     fn end_ageing(&mut self) {

@@ -1,9 +1,8 @@
 //! Used arrays: conditioned, with aged members, saved and loaded.
 
-use super::hybrids::HYBRIDS;
-use super::hybrids::hybrid;
+use super::hybrids::{HYBRIDS, hybrid};
 use super::nested::nested_job;
-use super::{MEMBER, RANDOM, array_job, integrity, run_error};
+use super::{DISK, MEMBER, RANDOM, array_job, integrity, run_error};
 use crate::common::{figure, file, job, output, summary};
 use flashkeep::job::Job;
 use serde_json::Value;
@@ -90,9 +89,58 @@ fn members_are_aged() {
     job.verify = true;
     let run = summary(&job);
     assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0));
-    let set = [&ageing[..], &["redundancy.scheme=griffin"]].concat();
-    let message = run_error(&array_job("raid5", 4, write, &set));
-    assert!(message.contains("griffin"), "{message}");
+    let message =
+        run_error(&array_job("mirror", 2, write, &[&ageing[..], &["member.redundancy.scheme=dvs"]].concat()));
+    assert!(message.contains("dvs") && message.contains("--condition"), "{message}");
+}
+
+/// Schemes that decide while they write where pages lie, and parities within members: their pages fill the valid places
+/// of the members, each once.
+#[test]
+fn schemes_fill_members_as_they_place_pages() {
+    let ageing =
+        ["member.ageing.model=approach2", "member.ageing.aged_ratio=0.7", "member.ageing.valid_ratio=0.4"];
+    let one = "synth:random,requests=1,write=1,size=4KiB";
+    let filled = |scheme: &str, members: usize, set: &[&str]| {
+        let set = [set, &["start.existing=none"]].concat();
+        figure(&summary(&array_job(scheme, members, one, &set)), "fill")
+    };
+    // Stripes whose places are known fill them exactly.
+    let valid = filled("raid5", 4, &ageing);
+    let many = "synth:random,requests=2k,write=0.8,size=4KiB,depth=4";
+    for (scheme, members, inner) in [
+        ("ds", 4, "none"),
+        ("dvs", 4, "none"),
+        ("lifespan", 4, "none"),
+        ("diff-raid", 4, "none"),
+        ("fra", 4, "none"),
+        ("mirror", 4, "raid5"),
+        ("raid5", 4, "raid5"),
+        ("raid5", 4, "raid6"),
+    ] {
+        let what = format!("{scheme} over {inner}");
+        let inner = format!("member.redundancy.scheme={inner}");
+        let set = [&ageing[..], &[&inner, "member.flash.pages_per_block=16"]].concat();
+        let fill = filled(scheme, members, &set);
+        assert!((fill - valid).abs() < 0.003, "{what}: {fill} {valid}");
+        for existing in ["none", "all"] {
+            let mut job = array_job(scheme, members, many, &set);
+            job.set.push(format!("start.existing={existing}"));
+            job.verify = true;
+            let run = summary(&job);
+            let found = (integrity(&run, "wrong_reads"), integrity(&run, "lost_pages"));
+            assert_eq!(found, (0.0, 0.0), "{what}, {existing}");
+        }
+    }
+    let old = format!("{MEMBER}[ageing]\nmodel = \"approach2\"\naged_ratio = 0.7\nvalid_ratio = 0.4\n");
+    for (scheme, drives, disks, _, keys) in HYBRIDS {
+        let (drive, disk) = (file("old.toml", &old), file("disk.toml", DISK));
+        let members = format!("members=[\"{drives} * {drive}\", \"{disks} * {disk}\"]");
+        let job = hybrid(scheme, drives, disks, &[keys, &[&members, "start.existing=none"]].concat());
+        let run = summary(&job);
+        assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0), "{scheme}");
+        assert!(figure(&run, "fill") > valid - 0.003, "{scheme}: {}", run["fill"]);
+    }
 }
 
 /// A loaded array that was saved after conditioning gives the same results as right after conditioning, with members of
