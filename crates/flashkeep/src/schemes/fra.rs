@@ -264,6 +264,10 @@ impl Codewords for Fra {
         true
     }
 
+    fn unprotected(&self, stripe: u32) -> u8 {
+        self.versions.newest(stripe).count() as u8
+    }
+
     fn units(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit)) {
         self.versions.codeword(stripe).each(tell);
     }

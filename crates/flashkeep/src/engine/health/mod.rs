@@ -44,6 +44,12 @@ pub trait Codewords {
         false
     }
 
+    /// Data pages of a stripe that no sum protects although no member lacks anything, unless they are known zeros.
+    fn unprotected(&self, stripe: u32) -> u8 {
+        let _ = stripe;
+        0
+    }
+
     /// Calls `tell` with the units of a stripe: the data pages that are not known zeros, and their parities, if these have
     /// been written. Of two units that are missing, the first is reconstructed first.
     fn units(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit));
@@ -256,13 +262,20 @@ impl NodeHealth {
         view: &View<'_>,
         has: impl Fn(Member, Page) -> bool,
     ) {
-        self.word.take_from(scheme, codeword);
         let condition = match scheme.protection() {
             Protection::None | Protection::Own(_) => return,
-            Protection::Copies => copies::condition(&self.word, self.degraded.has(codeword), view),
+            Protection::Copies => {
+                self.word.take_from(scheme, codeword);
+                copies::condition(&self.word, self.degraded.has(codeword), view)
+            }
+            Protection::Stripes(stripes) if view.is_healthy() => {
+                let at_risk = stripes.unprotected(codeword);
+                self.newer_bare.set(codeword, at_risk > 0);
+                CodewordHealth { at_risk, ..CodewordHealth::default() }
+            }
             Protection::Stripes(stripes) => {
-                let healthy = view.is_healthy();
-                self.examine_stripe(stripes, codeword, view, |member, page| healthy || has(member, page))
+                self.word.take_from(scheme, codeword);
+                self.examine_stripe(stripes, codeword, view, has)
             }
         };
         self.note(codeword, CodewordHealth { restorable: condition.restorable && again, ..condition });

@@ -227,6 +227,10 @@ impl<L: ParityLayout> Codewords for Parity<L> {
         self.waiting.is_some()
     }
 
+    fn unprotected(&self, stripe: u32) -> u8 {
+        if self.waits(stripe) { self.stripes.written(stripe).count() as u8 } else { 0 }
+    }
+
     fn units(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit)) {
         let coverage = self.stripes.codeword(stripe);
         match self.waits(stripe) {

@@ -169,7 +169,8 @@ impl Versions {
 
     /// A plan that is writing units which no parity will cover.
     fn coming(&self, stripe: u32) -> Option<&Settling> {
-        self.stripes.settling.get(&stripe).filter(|settling| settling.blind)
+        let settling = &self.stripes.settling;
+        if settling.is_empty() { None } else { settling.get(&stripe).filter(|settling| settling.blind) }
     }
 
     /// The data units of a stripe whose current version its parity does not know, or soon will not know.
@@ -178,13 +179,19 @@ impl Versions {
         self.changed(stripe).with(coming)
     }
 
-    /// Calls `tell` with the units of the second codeword: changed ones, and those that a plan is writing, with the partial
-    /// parity, if there is one.
-    pub(crate) fn newer(&self, stripe: u32, partial: Partial, tell: &mut dyn FnMut(StripeUnit)) {
-        let mut units = self.stripes.written(stripe).within(self.changed(stripe));
-        if let Some(Settling { touched, trims, .. }) = self.coming(stripe) {
-            units = if *trims { units.without(*touched) } else { units.with(*touched) };
+    /// Those of them that are no known zeros.
+    pub(crate) fn newest(&self, stripe: u32) -> UnitSet {
+        let units = self.stripes.written(stripe).within(self.changed(stripe));
+        match self.coming(stripe) {
+            Some(Settling { touched, trims: true, .. }) => units.without(*touched),
+            Some(Settling { touched, .. }) => units.with(*touched),
+            None => units,
         }
+    }
+
+    /// Calls `tell` with the units of the second codeword, of which the partial parity is the sum, if there is one.
+    pub(crate) fn newer(&self, stripe: u32, partial: Partial, tell: &mut dyn FnMut(StripeUnit)) {
+        let units = self.newest(stripe);
         let parity =
             partial.map_or(ParityLocation::Carried, |(member, page)| ParityLocation::At(member, page));
         Coverage { seats: self.stripes.seats(stripe), units, page: |_| Page(stripe), parity }.each(tell);
