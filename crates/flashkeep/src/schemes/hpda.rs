@@ -30,12 +30,14 @@
 //! Ours: a write is large if it covers a whole stripe; the order of reclaiming; the behaviour with a failed
 //! disk.
 
+mod conditions;
 mod health;
 mod reclaim;
 
+use self::conditions::StripeConditions;
 use self::health::Again;
 use super::hybrid::{self, HybridMembers, extend};
-use super::parity::{Fixed, Settling, StripeConditions, StripePart, Stripes, UnitSet, milliseconds};
+use super::parity::{Fixed, Settling, StripePart, Stripes, UnitSet, milliseconds};
 use super::ring::{Ring, of_page};
 use super::{
     DiskLog, Idle, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Striping,

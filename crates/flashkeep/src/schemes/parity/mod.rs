@@ -5,7 +5,6 @@
 //! pages that are known zeros and the missing ones, and `Coverage`, which reconstructs missing units.
 
 mod codeword;
-mod conditions;
 mod layout;
 mod recover;
 mod remains;
@@ -18,7 +17,6 @@ mod versions;
 mod waiting;
 mod weighted;
 
-pub(super) use conditions::StripeConditions;
 pub use layout::{Fixed, ParityLayout, Rotated};
 pub use split::Split;
 pub(super) use stripes::{Settling, StripePart, Stripes, Touch};
