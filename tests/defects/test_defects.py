@@ -307,7 +307,6 @@ def test_sizes_in_another_unit_bring_a_warning(flashkeep: Command, tmp_path: Pat
     assert any(re.search(r"sector|byte", warning) for warning in info["warnings"])
 
 
-@expected("16")
 def test_two_units_in_rounds_are_not_slower_than_one_while_they_collect(bench: Bench) -> None:
     keys: dict[str, Any] = {"flash.blocks_per_plane": 128, "ftl.gc.threshold": 7 / 128}
     workload = "synth:random,requests=200k,write=0.7,size=4KiB,rate=4k,footprint=1028MiB"

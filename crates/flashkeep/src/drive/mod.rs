@@ -16,6 +16,7 @@ mod choose;
 mod collect;
 mod copyback;
 mod counters;
+mod deal;
 mod dies;
 mod faults;
 mod gangs;

@@ -26,7 +26,7 @@ use std::iter::repeat_n;
 use std::ops::Range;
 
 /// Reads, or writes, that each channel takes at once.
-const BATCH: usize = 100;
+pub(super) const BATCH: usize = 100;
 
 /// The round that is being put together.
 #[derive(Clone, Debug, Default)]
@@ -35,12 +35,25 @@ pub(super) struct InStep {
     parts: Vec<Round>,
     /// The channel of a gang, counted from its first, that takes the next write.
     turn: usize,
+    /// For each write queue that is dealt out, the plane that takes the next write if several have as much room.
+    turns_of_planes: Vec<u32>,
 }
 
 impl InStep {
     fn start(&mut self, begun: SimTime, channels: usize) {
         self.parts.clear();
         self.parts.resize(channels, Round::at(begun));
+    }
+
+    pub(super) fn turn_of_planes(&self, pool: u32) -> u32 {
+        self.turns_of_planes.get(pool as usize).copied().unwrap_or_default()
+    }
+
+    pub(super) fn set_turn_of_planes(&mut self, pool: u32, turn: u32) {
+        if self.turns_of_planes.len() <= pool as usize {
+            self.turns_of_planes.resize(pool as usize + 1, 0);
+        }
+        self.turns_of_planes[pool as usize] = turn;
     }
 
     /// When the last operation so far is done.
@@ -77,7 +90,9 @@ impl<C: Contents> Drive<C> {
         }
         if end == now {
             end = self.read_in_rounds(now, &gang, &mut steps);
+            let dealt = self.deal_out(&gang);
             end = self.write_in_rounds(now, end, &gang, steps);
+            self.collect_dealt(dealt);
         }
         if end == now && self.gc.is_soft() {
             end = self.collect_softly_in_step(now, &gang);

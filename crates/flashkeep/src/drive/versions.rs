@@ -14,6 +14,8 @@ use crate::kernel::Id;
 pub(super) struct Replaced {
     version: u64,
     plane: Option<PlaneId>,
+    /// The plane to which the write has been dealt out, in rounds.
+    pub(super) dealt: Option<PlaneId>,
 }
 
 impl<C: Contents> Drive<C> {
@@ -32,7 +34,8 @@ impl<C: Contents> Drive<C> {
     }
 
     pub(super) fn replaced(&self, ppn: Ppn) -> Replaced {
-        Replaced { version: self.ftl.blocks.version(ppn), plane: Some(self.flash.geometry.plane_of(ppn)) }
+        let plane = Some(self.flash.geometry.plane_of(ppn));
+        Replaced { version: self.ftl.blocks.version(ppn), plane, dealt: None }
     }
 
     /// The plane of a lane for the first page of its pool: the roomiest of those that give it a greater version than
@@ -49,14 +52,16 @@ impl<C: Contents> Drive<C> {
             return roomiest(&|_| true);
         }
         let older = self.queues.replaces[head.index()];
-        let same = (self.placement.plane_choice == PlaneChoice::Same).then_some(older.plane).flatten();
+        if let Some(dealt) = older.dealt {
+            let at = lane.planes.iter().position(|&plane| plane == dealt && has_room(plane));
+            return at.map(|at| (dealt, (at as u32 + 1) % lane.planes.len() as u32));
+        }
+        let same = self.only_plane_for(older);
         if same.is_some_and(|same| self.is_wedged(same)) {
             // What the recovery goes by is the number of the write, not the block that it went to.
             return roomiest(&|_| true);
         }
-        let fits = |plane: PlaneId| {
-            same.is_none_or(|same| same == plane) && self.ftl.blocks.next_version(plane) > older.version
-        };
+        let fits = |plane: PlaneId| self.may_replace(older, plane);
         roomiest(&fits).or_else(|| {
             let mut others =
                 self.queues.lanes[ftl.lanes_range()].iter().filter(|other| other.pool == lane.pool);
@@ -64,5 +69,16 @@ impl<C: Contents> Drive<C> {
             let hopeless = !others.any(|other| other.planes.iter().any(waits));
             hopeless.then(|| roomiest(&|_| true)).flatten()
         })
+    }
+
+    /// The plane of the older copy, if the new one must go there as well.
+    fn only_plane_for(&self, older: Replaced) -> Option<PlaneId> {
+        older.plane.filter(|_| self.placement.plane_choice == PlaneChoice::Same)
+    }
+
+    /// Whether a copy in a plane has a greater version than an older copy, and may go there.
+    pub(super) fn may_replace(&self, older: Replaced, plane: PlaneId) -> bool {
+        self.only_plane_for(older).is_none_or(|same| same == plane)
+            && self.ftl.blocks.next_version(plane) > older.version
     }
 }

@@ -133,6 +133,12 @@ impl<C: Contents> Blocks<C> {
         self.plane(plane).free_pages > self.reserve
     }
 
+    /// The same behind programs of this many pages.
+    #[must_use]
+    pub fn has_room_for(&self, plane: PlaneId, pages: u32) -> bool {
+        self.plane(plane).free_pages > self.reserve + pages
+    }
+
     /// Erased blocks of a plane.
     #[must_use]
     pub fn erased(&self, plane: PlaneId) -> u32 {

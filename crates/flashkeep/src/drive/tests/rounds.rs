@@ -81,3 +81,29 @@ fn planes_join_in_a_round() {
         assert_eq!(last(&rig.settle()), COMMAND + READ + TRANSFER + end, "{mode}");
     }
 }
+
+/// Two writes that go to the first die and one, behind them, that goes to the second: it is in the first round.
+#[test]
+fn units_take_their_own_writes_in_rounds() {
+    let flash = "channels = 1, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 1, blocks_per_plane = 8, \
+                 pages_per_block = 4, bus = \"rounds\"";
+    let ftl = "allocation = \"dynamic-in-channel\", plane_choice = \"same\"";
+    let mut rig = Rig::new(flash, ftl, 1, mapped(20));
+    rig.ask(0, before(write(0, 3)), 0, &tokens(1, 3));
+    rig.settle();
+    let plane = |rig: &Rig, page| match rig.drive.lookup(LeafId(0), Page(page)) {
+        MapEntry::At(ppn) => rig.drive.geometry().plane_of(ppn),
+        other => unreachable!("{other:?}"),
+    };
+    assert_eq!([0, 1, 2].map(|page| plane(&rig, page)), [0, 1, 0].map(PlaneId));
+    // The first write finds the channel free and goes alone.
+    for (slot, page) in (0..).zip([9, 0, 2, 1]) {
+        rig.ask(0, write(page, 1), slot, &tokens(10 + u64::from(slot), 1));
+    }
+    let mut ends: Vec<(u32, u64)> =
+        rig.settle().iter().map(|done| (done.ticket.slot, done.durable.0)).collect();
+    ends.sort_unstable();
+    let (alone, both) = (SENT + PROGRAM, 2 * SENT + PROGRAM);
+    assert_eq!(ends, [(0, alone), (1, 2 * alone), (2, alone + both + alone), (3, alone + both)]);
+    assert_eq!([0, 1, 2].map(|page| plane(&rig, page)), [0, 1, 0].map(PlaneId));
+}

@@ -1,0 +1,120 @@
+//! The writes of a batch in rounds are dealt out before the rounds begin, if planes do not take turns
+//! (`flash.bus = "rounds"`, `ftl.plane_choice`): in order, each to the plane with the most room of all units of the
+//! channel, less what the batch has given to that plane. A unit then takes the first of its own writes in every round,
+//! and is idle in those for which it has none. So all units run short of pages together, and collect side by side.
+//!
+//! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008.
+
+use super::rounds::BATCH;
+use super::{Drive, DriveOp};
+use crate::engine::Contents;
+use crate::flash::{PlaneId, StripingLevel};
+use crate::ftl::{Allocation, PlaneChoice};
+use crate::kernel::Id;
+use std::ops::Range;
+
+impl<C: Contents> Drive<C> {
+    /// Deals out the writes that the channels of a gang take next; the write queues that this has put in another order.
+    pub(super) fn deal_out(&mut self, gang: &Range<usize>) -> Vec<u32> {
+        let chooses = self.placement.plane_choice != PlaneChoice::InTurn && self.dies.spread.is_none();
+        if !chooses || self.dies.per_channel == 1 || self.packing.active || self.queues.waiting == 0 {
+            return Vec::new();
+        }
+        let mut pools = Vec::new();
+        for channel in gang.clone() {
+            let lanes = &self.dies.channels[channel].lanes;
+            let lanes = lanes.iter().map(|&(lane, _)| lane as usize).filter(|&lane| self.may_deal(lane));
+            let lanes: Vec<usize> = lanes.collect();
+            for &lane in &lanes {
+                let pool = self.queues.lanes[lane].pool;
+                if self.queues.pools[pool as usize].head.is_some() && !pools.contains(&pool) {
+                    let own = |&&lane: &&usize| self.queues.lanes[lane].pool == pool;
+                    let lanes: Vec<usize> = lanes.iter().filter(own).copied().collect();
+                    self.deal_pool(pool, &lanes);
+                    pools.push(pool);
+                }
+            }
+        }
+        pools
+    }
+
+    /// Whether a die queue takes only what the address binds to its channel, and may put that into any of its planes.
+    fn may_deal(&self, lane: usize) -> bool {
+        let ftl = &self.ftl.leaves[usize::from(self.queues.lanes[lane].ftl)];
+        let Allocation::Partial(order) = &ftl.allocation else { return false };
+        ftl.limit.is_none() && order.binds(StripingLevel::Channel) && !order.binds_planes()
+    }
+
+    fn deal_pool(&mut self, pool: u32, lanes: &[usize]) {
+        let planes = |lane: &usize| self.queues.lanes[*lane].planes.clone();
+        let planes: Vec<PlaneId> = lanes.iter().flat_map(planes).collect();
+        let mut given = vec![0; planes.len()];
+        let (mut dealt, mut rest) = (vec![Vec::new(); lanes.len()], Vec::new());
+        let mut turn = self.dies.in_step.turn_of_planes(pool);
+        for (n, op) in self.queues.take(pool, |_| true).into_iter().enumerate() {
+            let plane = if n < BATCH { self.deal_one(op, &planes, &given, turn) } else { None };
+            let Some((at, next)) = plane else {
+                rest.push(op);
+                continue;
+            };
+            (given[at], turn) = (given[at] + 1, next);
+            self.queues.replaces[op.index()].dealt = Some(planes[at]);
+            let lane = self.queues.lane_of[planes[at].0 as usize] as usize;
+            let place = lanes.iter().position(|&other| other == lane).expect("a plane of one of these lanes");
+            dealt[place].push(op);
+        }
+        self.dies.in_step.set_turn_of_planes(pool, turn);
+        let rounds = dealt.iter().map(Vec::len).max().unwrap_or(0);
+        let in_rounds = (0..rounds).flat_map(|round| dealt.iter().filter_map(move |own| own.get(round)));
+        let order: Vec<Id<DriveOp>> = in_rounds.copied().chain(rest).collect();
+        self.put_in_order(pool, &order);
+    }
+
+    /// Which of the planes takes a write, and whose turn it is then.
+    fn deal_one(
+        &self,
+        op: Id<DriveOp>,
+        planes: &[PlaneId],
+        given: &[u32],
+        turn: u32,
+    ) -> Option<(usize, u32)> {
+        let older = self.queues.replaces[op.index()];
+        let given = |plane: PlaneId| {
+            let at = planes.iter().position(|&other| other == plane);
+            at.map_or(0, |at| given[at])
+        };
+        let room = |plane: PlaneId| {
+            let has_room = self.ftl.blocks.has_room_for(plane, given(plane));
+            (has_room && self.may_replace(older, plane))
+                .then(|| self.ftl.blocks.room(plane).saturating_sub(given(plane)))
+        };
+        let (plane, turn) = Allocation::roomiest(planes, turn, room)?;
+        Some((planes.iter().position(|&other| other == plane)?, turn))
+    }
+
+    /// Writes that the batch has not taken wait as before.
+    pub(super) fn collect_dealt(&mut self, pools: Vec<u32>) {
+        for pool in pools {
+            let mut left = self.queues.take(pool, |_| true);
+            for &op in &left {
+                self.queues.replaces[op.index()].dealt = None;
+            }
+            let ops = &self.queues.ops;
+            let age =
+                |op: Id<DriveOp>, than: Id<DriveOp>| ops[op].ticket.age.wrapping_sub(ops[than].ticket.age);
+            left.sort_by(|&one, &other| {
+                let sequence = ops[one].sequence.cmp(&ops[other].sequence);
+                (age(one, other) as i32).cmp(&0).then(sequence)
+            });
+            self.put_in_order(pool, &left);
+        }
+    }
+
+    /// Puts all writes of an empty write queue into it.
+    fn put_in_order(&mut self, pool: u32, order: &[Id<DriveOp>]) {
+        self.queues.waiting += u32::from(!order.is_empty());
+        for &op in order {
+            self.queues.pools[pool as usize].push_last(&mut self.queues.ops, op);
+        }
+    }
+}
