@@ -6,7 +6,6 @@ use crate::drive::Fault;
 use crate::error::Error;
 use crate::flash::{Geometry, PlanePlace, StripingLevel};
 use crate::kernel::{SimTime, Span};
-use crate::schemes::Recovers;
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -198,38 +197,6 @@ fn from_file(path: &Path, drive: &Resolved) -> Result<Vec<Event>, Error> {
 /// The levels that addresses name, and how many numbers each takes.
 const LEVELS: [&str; 6] = ["channel", "chip", "die", "plane", "block", "page"];
 
-/// The reason why an array could not recover from a power loss, if there is one.
-fn array_not_recovered(array: &Resolved) -> Option<String> {
-    let scheme = array.scheme();
-    if scheme.recovers == Recovers::No {
-        return Some(format!(
-            "found `power`, which is not simulated yet with redundancy.scheme = \"{}\" over drives: its \
-             state in memory cannot be recovered",
-            scheme.name
-        ));
-    }
-    let member = member_not_recovered(array, true)?;
-    Some(format!("found `power`, which is not simulated yet with the member {member}"))
-}
-
-/// The member of an array that could not recover from a power loss, and why; none if all can. `numbered` says whether
-/// the array's pages have the host's numbers.
-fn member_not_recovered(array: &Resolved, numbered: bool) -> Option<String> {
-    let numbered = numbered && array.passes_numbers();
-    array.array.iter().find_map(|member| {
-        let why = match member.scheme().recovers {
-            _ if member.is_disk() || member.members() == 1 && !member.is_array() => return None,
-            Recovers::No => "its scheme's state in memory cannot be recovered",
-            Recovers::Numbered if member.is_array() || !numbered => {
-                "it has redundancy of its own, whose pages cannot be identified from the host's page numbers in \
-                 OOB areas"
-            }
-            _ => return if member.is_array() { member_not_recovered(member, numbered) } else { None },
-        };
-        Some(format!("`{}`: {why}", member.spec.name))
-    })
-}
-
 /// Parses a part of a drive or an array: the path of members, and the part.
 fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
     let (mut drive, mut text, mut path) = (drive, text, Vec::new());
@@ -239,7 +206,7 @@ fn part(text: &str, drive: &Resolved) -> Result<(Vec<u32>, What), String> {
             return Ok((path, What::Memory));
         }
         if path.is_empty() && text == "power" {
-            return array_not_recovered(drive).map_or(Ok((path, What::Power)), Err);
+            return Ok((path, What::Power));
         }
         let number = head.strip_prefix("member:").and_then(|number| number.parse::<u32>().ok());
         let Some(number) = number else {

@@ -80,12 +80,6 @@ impl Resolved {
         1 + below + u64::from(self.scheme().memory)
     }
 
-    /// Whether its members' pages have the numbers of its own: those of copies, or of an only member.
-    #[must_use]
-    pub fn passes_numbers(&self) -> bool {
-        self.scheme().copies || self.members() == 1
-    }
-
     /// Whether it is a disk.
     #[must_use]
     pub fn is_disk(&self) -> bool {

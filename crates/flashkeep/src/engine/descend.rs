@@ -139,6 +139,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         ticket: Ticket,
     ) {
+        self.name_pages(node, &command, ticket);
         if command.count == 1 {
             return self.admit(leaves, now, node, command, ticket);
         }

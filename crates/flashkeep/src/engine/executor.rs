@@ -17,6 +17,7 @@ use super::gaps::Gaps;
 use super::health::Health;
 use super::leaves::{CompletionPart, Done, LeafId, Leaves};
 use super::locks::Locks;
+use super::names::PageNames;
 use super::plan::{Member, Plan, Why};
 use super::ports::Ports;
 use super::rebuild::Controller;
@@ -59,6 +60,8 @@ pub struct Engine<S, C> {
     pub(super) health: Health,
     /// The ports of members.
     pub(super) ports: Ports<C>,
+    /// The names of the nodes' pages in OOB metadata.
+    pub(super) names: PageNames,
     pub(super) parked: Parked,
     pub(super) clock: BackgroundClock,
     pub(super) due: Deadlines<Due>,
@@ -113,6 +116,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             announced: false,
             gaps: Gaps::default(),
             ports: Ports::new(ports),
+            names: PageNames::default(),
             due: Deadlines::default(),
             merging: 0,
             finished: Vec::new(),
@@ -471,10 +475,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> T {
         let (upto, after) = self.schemes.split_at_mut(node.index() + 1);
         let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
-        let Engine { shape, locks, gaps, health, ports, frames, parked, .. } = self;
+        let Engine { shape, locks, gaps, health, names, ports, frames, parked, .. } = self;
         let deeper = After { node, schemes: after, ports, coming: OutstandingWork { frames, locks, parked } };
         let (below, deeper) = (leaves, &deeper);
-        ask(scheme, &View { shape, node, below, locks, gaps, health, deeper, fell_short: false })
+        ask(scheme, &View { shape, node, below, locks, gaps, health, names, deeper, fell_short: false })
     }
 
     /// An empty plan; the caller returns it by pushing it onto `plans`.

@@ -1,7 +1,7 @@
 //! The leaves of the tree: backends, which store pages.
 
 use super::command::{Command, Page};
-use super::contents::{Contents, Version};
+use super::contents::Contents;
 use super::requests::Join;
 use crate::kernel::{Id, SimTime, Span};
 
@@ -100,22 +100,10 @@ pub struct Done<C> {
 pub struct Spare {
     /// The sequence number of its write: of two versions, the one with the higher number is newer.
     pub sequence: u64,
-    /// The stamp of its contents ([`Version`]); for a parity, the sum of the stamps.
+    /// The stamp of its contents ([`Version`](super::Version)); for a parity, the sum of the stamps.
     pub stamp: u64,
     /// The writer's metadata ([`Command::to`]); only for physical pages without an FTL.
     pub mark: u32,
-}
-
-impl Spare {
-    /// Whether this copy of a page is newer than `other`. If both have a version, the versions decide: members that
-    /// delay writes do not number them in the order of submission.
-    #[must_use]
-    pub fn is_newer_than(&self, other: &Spare) -> bool {
-        match (Version::of(self.stamp), Version::of(other.stamp)) {
-            (Some(version), Some(than)) if version.page() == than.page() => version.is_newer_than(than),
-            _ => self.sequence > other.sequence,
-        }
-    }
 }
 
 /// Queries to backends, without side effects.

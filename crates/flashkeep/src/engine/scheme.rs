@@ -259,9 +259,11 @@ pub trait Scheme: Sized {
     /// member has the page.
     fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
         let mut newest: Option<Spare> = None;
-        self.places(page, |member, page| {
-            let copy = if view.has(member, page) { view.spare(member, page) } else { None };
-            if let Some(copy) = copy.filter(|copy| newest.is_none_or(|newest| copy.is_newer_than(&newest))) {
+        self.places(page, |member, place| {
+            let copy = if view.has(member, place) { view.spare(member, place) } else { None };
+            if let Some(copy) =
+                copy.filter(|copy| newest.is_none_or(|newest| view.is_newer(page, copy, &newest)))
+            {
                 newest = Some(copy);
             }
         });

@@ -2,11 +2,12 @@
 
 use super::coming::OutstandingWork;
 use super::command::Page;
-use super::contents::Contents;
+use super::contents::{Contents, Version};
 use super::gaps::Gaps;
 use super::health::Health;
 use super::leaves::{BackendView, LeafId, Spare};
 use super::locks::Locks;
+use super::names::PageNames;
 use super::plan::{Key, Member};
 use super::ports::Ports;
 use super::scheme::Scheme;
@@ -23,6 +24,7 @@ pub struct View<'a> {
     pub(super) locks: &'a Locks,
     pub(super) gaps: &'a Gaps,
     pub(super) health: &'a Health,
+    pub(super) names: &'a PageNames,
     pub(super) deeper: &'a dyn Deeper,
     pub(super) fell_short: bool,
 }
@@ -238,6 +240,23 @@ impl View<'_> {
             _ if !shape.alive => None,
             Some(leaf) => self.below.spare(leaf, page),
             None => self.deeper.spare(child, shape.inner(page), self),
+        }
+    }
+
+    /// The version of a page of this scheme that contents with this stamp are; none if they are another page, or no
+    /// page at all.
+    #[must_use]
+    pub fn version(&self, page: Page, stamp: u64) -> Option<Version> {
+        self.names.version(self.node, page, stamp)
+    }
+
+    /// Whether one copy of a page of this scheme is newer than another. If both have a version, the versions decide:
+    /// members that delay writes do not number them in the order of submission.
+    #[must_use]
+    pub fn is_newer(&self, page: Page, one: &Spare, other: &Spare) -> bool {
+        match (self.version(page, one.stamp), self.version(page, other.stamp)) {
+            (Some(version), Some(than)) => version.is_newer_than(than),
+            _ => one.sequence > other.sequence,
         }
     }
 

@@ -55,8 +55,6 @@ pub struct SchemeOptions<'a> {
     pub array: &'a [MemberFacts],
     /// Parity stays with a member for this many consecutive stripes: 1 in a drive.
     pub unit_pages: u32,
-    /// Whether its pages have the host's numbers, which OOB metadata has.
-    pub numbered: bool,
 }
 
 /// The kind of a scheme's members.
@@ -68,17 +66,6 @@ pub enum Members {
     Shadowed,
     /// Physical pages: the scheme decides where each page is, and erases blocks.
     Raw,
-}
-
-/// Whether a scheme recovers from a power loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovers {
-    /// No: its state in memory cannot be recovered.
-    No,
-    /// From the host's page numbers in OOB metadata: inside a drive, and over drives as the outermost scheme.
-    Numbered,
-    /// With any page numbers: also below other schemes.
-    Always,
 }
 
 /// The cost of a GB and the life of the flash, by the formulas of table 1 of the hybrid-backup paper.
@@ -157,8 +144,6 @@ pub struct SchemeEntry {
     pub concatenates: bool,
     /// Whether each member has a copy of every page, at the page's own address.
     pub copies: bool,
-    /// Whether it recovers from a power loss.
-    pub recovers: Recovers,
     /// Whether it chooses the least busy member with these options.
     pub follows_load: fn(redundancy: &RedundancySpec) -> bool,
     /// Whether it has a non-volatile memory.
@@ -199,7 +184,6 @@ impl SchemeEntry {
         plain: false,
         concatenates: false,
         copies: false,
-        recovers: Recovers::Numbered,
         follows_load: |_| false,
         memory: false,
         survives_memory: false,

@@ -32,7 +32,7 @@ use super::ring::{Ring, of_page};
 use super::{DiskLog, MemberFacts, OptionsPart, RedundancySpec, SchemeEntry, SchemeOptions, TriedWith};
 use crate::engine::{
     Capabilities, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
-    PlanVerdict, Protection, Rhythm, Scheme, Step, Verb, View, Why,
+    PlanVerdict, Protection, Rhythm, Scheme, Spare, Step, Verb, View, Why,
 };
 use crate::kernel::Span;
 use schemars::JsonSchema;
@@ -327,8 +327,9 @@ impl Scheme for Griffin {
     /// The list of log entries survives a power loss. Pages that had not come to the log are where they were before.
     fn recover(&mut self, view: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
         (self.under_way, self.left) = (false, 0);
-        let logged = |slot, page| view.spare(DISK, Page(slot)).and_then(|spare| of_page(spare, page));
-        self.log.recover(logged, |page| view.spare(DRIVE, Page(page)));
+        let logged = |slot, page| view.spare(DISK, Page(slot)).and_then(|spare| of_page(spare, page, view));
+        let newer = |page, one: &Spare, other: &Spare| view.is_newer(Page(page), one, other);
+        self.log.recover(logged, |page| view.spare(DRIVE, Page(page)), newer);
     }
 
     fn member(&mut self, _: Member, change: Change, view: &View<'_>) {

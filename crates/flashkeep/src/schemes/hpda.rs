@@ -360,11 +360,12 @@ impl Scheme for Hpda {
         let at = |slot| [(Member(drives + 1), Page(slot)), (Member(drives), Page(first_slot + slot))];
         let newest = |slot, page| {
             let copies = at(slot).into_iter().filter_map(|(member, at)| view.spare(member, at));
-            let newer = |one: Spare, other: Spare| if other.is_newer_than(&one) { other } else { one };
-            copies.filter_map(|spare| of_page(spare, page)).reduce(newer)
+            let newer = |one, other| if view.is_newer(Page(page), &other, &one) { other } else { one };
+            copies.filter_map(|spare| of_page(spare, page, view)).reduce(newer)
         };
         let stripes = &self.stripes;
-        self.log.recover(newest, |page| stripes.spare_of(Page(page), view));
+        let newer = |page, one: &Spare, other: &Spare| view.is_newer(Page(page), one, other);
+        self.log.recover(newest, |page| stripes.spare_of(Page(page), view), newer);
         for (slot, page) in self.log.live(u32::MAX) {
             let stamp = newest(slot, page).map(|spare| spare.stamp);
             for (member, at) in at(slot) {

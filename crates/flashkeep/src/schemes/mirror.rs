@@ -29,7 +29,7 @@
 //! II) and says "less busy" of the update read (III.B) and of all reads (I); both are implemented. It does
 //! not say when a write is done; waiting for all copies is RAID-1's rule.
 
-use super::{Inside, OptionsPart, Rebuilds, Recovers, SchemeEntry, SchemeOptions, TriedWith, members};
+use super::{Inside, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, TriedWith, members};
 use crate::engine::{
     Capabilities, Cause, Change, Command, Member, Page, Plan, PlanVerdict, Protection, Scheme, Step, Tell,
     Verb, View,
@@ -51,7 +51,6 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     survives: |members| members - 1,
     over_drives: members::mirrored,
     copies: true,
-    recovers: Recovers::Always,
     follows_load: |redundancy| redundancy.read::<MirrorOptions>().read_policy == ReadPolicy::LeastBusy,
     formula: members::sum_of_members,
     tried_with: &[

@@ -45,7 +45,7 @@ pub use backup::{Backup, BackupDiskFigures, BackupFacts, BackupFigures, DiskFact
 pub use diff_raid::DiffRaid;
 pub use ds::Ds;
 pub use dvs::Dvs;
-pub use entry::{MemberFacts, MemberTerms, Members, Recovers, SchemeEntry, SchemeOptions, Terms, TriedWith};
+pub use entry::{MemberFacts, MemberTerms, Members, SchemeEntry, SchemeOptions, Terms, TriedWith};
 pub use fra::Fra;
 pub use griffin::Griffin;
 pub use hpda::Hpda;
@@ -98,7 +98,6 @@ pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
         page_bytes: 0,
         array: &[],
         unit_pages: 1,
-        numbered: true,
     };
     Any::Plain(Plain::new(&options))
 }

@@ -16,7 +16,7 @@
 //! The baseline. With a static allocation it is the RAID-0 of Kim, Lee, Choi, Lee and Noh, "Enhancing SSD
 //! reliability through efficient RAID support".
 
-use super::{OptionsPart, Recovers, SchemeEntry, SchemeOptions, Striping, members};
+use super::{OptionsPart, SchemeEntry, SchemeOptions, Striping, members};
 use crate::engine::{Capabilities, Command, Member, Page, Plan, PlanVerdict, Scheme, Step, View};
 
 pub(super) const ENTRY: SchemeEntry = SchemeEntry {
@@ -28,7 +28,6 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     over_drives: members::striped,
     plain: true,
     concatenates: true,
-    recovers: Recovers::Always,
     formula: members::as_its_members,
     ..SchemeEntry::BASE
 };

@@ -1,6 +1,6 @@
 //! A circular log on a disk: appended pages, and the place of the newest version of each.
 
-use crate::engine::{Spare, Version};
+use crate::engine::{Page, Spare, View};
 use crate::kernel::Bits;
 
 /// Slots of a log, and what they hold. A slot is used again when it holds no newest version any more, all older slots
@@ -77,11 +77,12 @@ impl Ring {
     }
 
     /// After a power loss: of what each logged page's slots have, and what is `there` outside of the log, the newest version
-    /// is the page.
+    /// is the page. `newer` compares versions of a page.
     pub(super) fn recover(
         &mut self,
         has: impl Fn(u32, u32) -> Option<Spare>,
         there: impl Fn(u32) -> Option<Spare>,
+        newer: impl Fn(u32, &Spare, &Spare) -> bool,
     ) {
         let slots = (0..self.used).map(|n| self.nth(n));
         let mut slots: Vec<(u32, u32)> = slots.filter_map(|slot| Some((self.written(slot)?, slot))).collect();
@@ -92,7 +93,7 @@ impl Ring {
             let (mut newest, mut chosen) = (there(page), None);
             for &(_, slot) in of_page {
                 let found =
-                    has(slot, page).filter(|found| newest.is_none_or(|than| found.is_newer_than(&than)));
+                    has(slot, page).filter(|found| newest.is_none_or(|than| newer(page, found, &than)));
                 if found.is_some() {
                     (newest, chosen) = (found, Some(slot));
                 }
@@ -141,9 +142,8 @@ impl Ring {
 }
 
 /// What a place of a log says of itself, if it has this page.
-pub(super) fn of_page(spare: Spare, page: u32) -> Option<Spare> {
-    let is_page = Version::of(spare.stamp).is_some_and(|version| version.page() == page);
-    is_page.then_some(spare)
+pub(super) fn of_page(spare: Spare, page: u32, view: &View<'_>) -> Option<Spare> {
+    view.version(Page(page), spare.stamp).map(|_| spare)
 }
 
 /// Puts a number at a place, which need not be there yet.
@@ -164,14 +164,16 @@ mod tests {
         let mut ring = Ring::new(8);
         [7, 8, 7, 9, 8].iter().for_each(|&page| _ = ring.append(page));
         ring.forget(9);
-        let spare =
-            |page, version| Spare { sequence: 0, stamp: Version::Written(page, version).stamp(), mark: 0 };
+        let spare = |version| Spare { sequence: version, stamp: 0, mark: 0 };
         // The second version of page 7 has not come; page 8 has been moved since its first; 9 is in the log no more.
-        let slots = [Some(spare(7, 1)), Some(spare(8, 1)), None, Some(spare(9, 1)), None];
-        let has = |slot: u32, page| slots[slot as usize].and_then(|spare| of_page(spare, page));
-        ring.recover(has, |page| (page == 8).then(|| spare(8, 1)));
+        let slots = [Some((7, spare(1))), Some((8, spare(1))), None, Some((9, spare(1))), None];
+        let has = |slot: u32, page| {
+            let (owner, spare) = slots[slot as usize]?;
+            (owner == page).then_some(spare)
+        };
+        let newer = |_, one: &Spare, other: &Spare| one.sequence > other.sequence;
+        ring.recover(has, |page| (page == 8).then(|| spare(1)), newer);
         assert_eq!([7, 8, 9].map(|page| ring.of(page)), [Some(0), None, None]);
-        assert!(of_page(spare(7, 1), 8).is_none());
     }
 
     #[test]

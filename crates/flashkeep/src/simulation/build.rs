@@ -44,11 +44,6 @@ pub struct Plot {
 /// The flash of a drive, and the tree of its redundancy over it.
 #[must_use]
 pub fn build<C: Contents>(drive: &Resolved, seed: u64) -> Built<Drive<C>> {
-    build_drive(drive, seed, true)
-}
-
-/// The same, for pages that have the host's numbers or not.
-fn build_drive<C: Contents>(drive: &Resolved, seed: u64, numbered: bool) -> Built<Drive<C>> {
     let domains = domains(drive);
     let mut flash = flash(drive, &domains);
     let (scheme, redundancy) = (drive.scheme(), &drive.spec.redundancy);
@@ -74,7 +69,6 @@ fn build_drive<C: Contents>(drive: &Resolved, seed: u64, numbered: bool) -> Buil
         page_bytes: drive.page_bytes(),
         array: &[],
         unit_pages: 1,
-        numbered,
     };
     let root = schemes::build(&options).expect("checked when the drive was resolved");
     debug_assert!(root.capacity() >= drive.logical_pages(), "a scheme offers what its table line declares");
@@ -118,7 +112,7 @@ fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
 #[must_use]
 pub fn build_array<C: Contents>(array: &Resolved, seed: u64) -> Built<DeviceSet<C>> {
     let mut stock = Stock { seed, devices: Vec::new(), plots: Vec::new(), leaves: 0 };
-    let mut tree = stock.take_in(array, &[], false, true);
+    let mut tree = stock.take_in(array, &[], false);
     if let Tree::Leaf(_) = tree {
         // A lone disk gets a scheme that passes commands on.
         let pages = array.whole_pages();
@@ -138,9 +132,9 @@ struct Stock<C> {
 }
 
 impl<C: Contents> Stock<C> {
-    /// Adds a drive, or all drives of an array; returns the tree over it. The arguments say whether it gets requests
-    /// for parts of pages, and whether its pages have the host's numbers.
-    fn take_in(&mut self, drive: &Resolved, path: &[u32], parts: bool, numbered: bool) -> Tree<Any> {
+    /// Adds a drive, or all drives of an array; returns the tree over it. `parts` says whether it gets requests for
+    /// parts of pages.
+    fn take_in(&mut self, drive: &Resolved, path: &[u32], parts: bool) -> Tree<Any> {
         if let Some(disk) = drive.disk() {
             let disk = AnyDevice::Disk(Box::new(Disk::new(disk, LeafId(0), self.seed(path))));
             let leaf = self.put(disk, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
@@ -149,7 +143,7 @@ impl<C: Contents> Stock<C> {
             return if path.is_empty() { tree } else { behind(port(drive, None, parts), tree) };
         }
         if !drive.is_array() {
-            return self.take_drive(drive, path, parts, numbered);
+            return self.take_drive(drive, path, parts);
         }
         let facts = drive.used_facts();
         let memory_pages = narrow(drive.memory_pages());
@@ -171,7 +165,6 @@ impl<C: Contents> Stock<C> {
             page_bytes: drive.page_bytes(),
             array: &facts,
             unit_pages: drive.unit_pages(),
-            numbered: path.is_empty(),
         };
         let root = schemes::build(&options).expect("checked when the drive was resolved");
         debug_assert!(
@@ -182,8 +175,7 @@ impl<C: Contents> Stock<C> {
         let passes = parts_over(Some(&root), on_top || parts) == PartialPages::PassOn;
         let mut members = Vec::with_capacity(drive.array.len());
         for (number, member) in (0..).zip(&drive.array) {
-            let numbered = numbered && drive.passes_numbers();
-            members.push(self.take_in(member, &[path, &[number]].concat(), passes, numbered));
+            members.push(self.take_in(member, &[path, &[number]].concat(), passes));
         }
         if drive.scheme().memory {
             let memory = AnyDevice::Memory(Nvram::new(memory_pages, latency(drive)));
@@ -207,9 +199,8 @@ impl<C: Contents> Stock<C> {
         path.iter().fold(self.seed, |seed, &member| seed.wrapping_mul(257).wrapping_add(u64::from(member)))
     }
 
-    fn take_drive(&mut self, drive: &Resolved, path: &[u32], parts: bool, numbered: bool) -> Tree<Any> {
-        let Built { hardware, mut tree, controller, plots, leaf_count } =
-            build_drive(drive, self.seed(path), numbered);
+    fn take_drive(&mut self, drive: &Resolved, path: &[u32], parts: bool) -> Tree<Any> {
+        let Built { hardware, mut tree, controller, plots, leaf_count } = build(drive, self.seed(path));
         let plot = Plot { path: path.to_vec(), ..plots[0].clone() };
         let first = self.put(AnyDevice::Flash(Box::new(hardware)), leaf_count, plot);
         tree.shift(first);

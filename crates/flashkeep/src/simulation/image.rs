@@ -38,6 +38,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.take_over(schemes, carried);
         self.device.engine.examine_deferred(&self.device.body);
         self.device.engine.restore_ports(image.take()?);
+        self.device.engine.restore_page_names(image.take()?);
         self.device.buffer.load(image)
     }
 
@@ -63,6 +64,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         image.put(&self.device.engine.nodes().collect::<Vec<_>>());
         image.put(&self.device.engine.carried());
         image.put(&self.device.engine.port_pages());
+        image.put(&self.device.engine.page_names());
         self.device.buffer.save(&mut image);
         let conditioned = self.accounts.conditioned.as_ref().map(Reported::to_json);
         let written = image.write(path, &self.resolved.identity(), C::KEEP, conditioned);

@@ -413,6 +413,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         // A drive that is saved with its contents is saved with its OOB areas: its power may fail later.
         if loses_power || (C::KEEP && self.job.save_aged.is_some()) {
             self.device.body.expect_power_cuts();
+            self.device.engine.expect_power_cuts();
         }
         self.prepare(progress)?;
         logs.into_iter().for_each(|log| self.device.body.log(log));

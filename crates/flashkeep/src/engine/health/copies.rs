@@ -77,9 +77,9 @@ pub(super) fn repair(word: &Codeword, failed: &[Step], view: &View<'_>, plan: &m
 }
 
 /// After a power cut: the newest copy is valid, and the others are rebuilt from it, unless they are equal.
-pub(super) fn recover(word: &Codeword, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+pub(super) fn recover(page: Page, word: &Codeword, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
     let copies = word.units.iter().filter_map(|unit| view.spare(unit.member, unit.page));
-    let newer = |one: Spare, other: Spare| if other.is_newer_than(&one) { other } else { one };
+    let newer = |one: Spare, other: Spare| if view.is_newer(page, &other, &one) { other } else { one };
     let Some(newest) = copies.reduce(newer) else { return };
     for unit in word.units.iter().filter(|unit| view.alive(unit.member)) {
         if view.spare(unit.member, unit.page).is_none_or(|copy| copy.stamp != newest.stamp) {

@@ -405,7 +405,7 @@ pub(super) fn recover_copies<S: Scheme>(scheme: &S, view: &View<'_>, lacks: &mut
     let mut word = Codeword::default();
     for page in 0..scheme.capacity() as u32 {
         word.take_from(scheme, page);
-        copies::recover(&word, view, lacks);
+        copies::recover(Page(page), &word, view, lacks);
     }
 }
 

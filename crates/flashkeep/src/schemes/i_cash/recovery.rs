@@ -14,15 +14,15 @@ impl ICash {
         }
         self.folding = false;
         for slot in self.writing.iter().collect::<Vec<u32>>() {
-            let is_page = |page| view.spare(MEMORY, Page(slot)).and_then(|spare| of_page(spare, page));
+            let is_page = |page| view.spare(MEMORY, Page(slot)).and_then(|spare| of_page(spare, page, view));
             let is_whole = self.memory.page_at(slot).and_then(is_page).is_some();
             self.writing.set(slot, is_whole);
             self.whole.set(slot, is_whole);
         }
         for page in std::mem::take(&mut self.replaced).iter() {
             let old = self.sum(page, view);
-            let new = view.spare(DRIVE, Page(page)).and_then(|spare| of_page(spare, page));
-            if new.is_some_and(|new| old.is_none_or(|old| new.is_newer_than(&old))) {
+            let new = view.spare(DRIVE, Page(page)).and_then(|spare| of_page(spare, page, view));
+            if new.is_some_and(|new| old.is_none_or(|old| view.is_newer(Page(page), &new, &old))) {
                 self.forget(page);
             }
         }
@@ -39,10 +39,10 @@ impl ICash {
         let (member, slot) = self.delta(page)?;
         let delta = view.spare(member, slot)?;
         if self.whole_slot(page).is_some() {
-            return of_page(delta, page);
+            return of_page(delta, page, view);
         }
         let base = view.spare(DRIVE, self.base(page)?)?;
-        of_page(Spare { stamp: base.stamp ^ delta.stamp, ..delta }, page)
+        of_page(Spare { stamp: base.stamp ^ delta.stamp, ..delta }, page, view)
     }
 
     /// Turns a page that stands whole in memory into a delta, or writes it to the drive if there is no reference.

@@ -126,14 +126,14 @@ impl StripeLog {
         let units: Vec<LogPlace> = self.places.units(stripe).collect();
         let spare = |this: &Self, place: LogPlace| {
             let (member, page) = this.address(place);
-            view.spare(member, page).filter(|spare| this.is_of(place, spare))
+            view.spare(member, page).filter(|spare| this.is_of(place, spare, view))
         };
         let mut sum = Token::default();
         let (mut absent, mut spoilt, mut parity) = (Vec::new(), Vec::new(), None);
         for &place in &units {
             match spare(self, place) {
                 // Nothing could be worked out when it was written: its page is lost.
-                Some(spare) if !self.is_sensible(place, spare.stamp) => {
+                Some(spare) if !self.is_sensible(place, spare.stamp, view) => {
                     spoilt.push(place);
                     absent.push(place);
                 }
@@ -142,7 +142,8 @@ impl StripeLog {
                     if self.places.is_parity(place) {
                         parity = Some(place);
                     } else if u64::from(self.places.owner(place)) < self.pages {
-                        let (page, version) = (self.places.owner(place), version_of(spare.stamp));
+                        let page = self.places.owner(place);
+                        let version = version_of(page, spare.stamp, view);
                         copies.push(Copy { page, version, sequence: spare.sequence, place, lost: false });
                     }
                 }
@@ -153,7 +154,7 @@ impl StripeLog {
         // A parity that is lacking is known to be so; nothing else of the stripe is touched by that.
         let fits = match (parity, &absent[..]) {
             (Some(_), []) => sum == Token::default(),
-            (Some(_), &[one]) => Version::of(sum.0).map(Version::page) == Some(self.places.owner(one)),
+            (Some(_), &[one]) => view.version(Page(self.places.owner(one)), sum.0).is_some(),
             (None, &[one]) => self.places.is_parity(one) && !answers(one),
             _ => false,
         };
@@ -166,9 +167,9 @@ impl StripeLog {
             let was_current = were_current[place.0 as usize / 64] >> (place.0 % 64) & 1 != 0;
             if fits || begun && is_lost && is_data && was_current {
                 self.health.missing.set(place.0, true);
-                let version = if fits { version_of(sum.0) } else { None };
                 if is_data {
                     let page = self.places.owner(place);
+                    let version = if fits { version_of(page, sum.0, view) } else { None };
                     copies.push(Copy { page, version, sequence: 0, place, lost: !fits });
                 }
                 if !dead {
@@ -185,15 +186,15 @@ impl StripeLog {
     }
 
     /// Whether a unit says of itself that it is its page, or is a parity or a slot that was never used.
-    fn is_sensible(&self, place: LogPlace, stamp: u64) -> bool {
+    fn is_sensible(&self, place: LogPlace, stamp: u64, view: &View<'_>) -> bool {
         let page = self.places.owner(place);
         let has_none = self.places.is_parity(place) || u64::from(page) >= self.pages;
-        has_none || Version::of(stamp).map(Version::page) == Some(page)
+        has_none || view.version(Page(page), stamp).is_some()
     }
 
     /// Whether a place holds what it was written with last: over devices an earlier use of it may come back.
-    fn is_of(&self, place: LogPlace, spare: &Spare) -> bool {
-        self.medium.oob || self.is_sensible(place, spare.stamp)
+    fn is_of(&self, place: LogPlace, spare: &Spare, view: &View<'_>) -> bool {
+        self.medium.oob || self.is_sensible(place, spare.stamp, view)
     }
 
     /// Of all copies of a page the newest is the page; of several that are the same, the oldest copy, unless all of what
@@ -235,8 +236,8 @@ impl StripeLog {
     }
 }
 
-fn version_of(stamp: u64) -> Option<u16> {
-    match Version::of(stamp) {
+fn version_of(page: u32, stamp: u64, view: &View<'_>) -> Option<u16> {
+    match view.version(Page(page), stamp) {
         Some(Version::Written(_, version)) => Some(version),
         Some(Version::Before(_)) | None => None,
     }

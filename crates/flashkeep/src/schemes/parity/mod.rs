@@ -27,8 +27,8 @@ pub(super) use weighted::Reshuffle;
 pub use weighted::Weighted;
 
 use super::{
-    Idle, Incomplete, Incompletes, Inside, OptionsPart, Rebuilds, Recovers, SchemeEntry, SchemeOptions,
-    Striping, Sums, members,
+    Idle, Incomplete, Incompletes, Inside, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Striping, Sums,
+    members,
 };
 use crate::engine::{
     Capabilities, Codewords, Command, Flags, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
@@ -52,7 +52,6 @@ pub(super) const WRITTEN_TOGETHER: SchemeEntry = SchemeEntry {
     data_members: Some(|members, _| members - 1),
     survives: |_| 1,
     over_drives: members::over_one_parity,
-    recovers: Recovers::Always,
     ..SchemeEntry::BASE
 };
 

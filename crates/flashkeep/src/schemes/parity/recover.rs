@@ -5,15 +5,27 @@
 //! of the expected page or of a known zero. A parity that does not match is marked as missing and rewritten
 //! from the data, like one lost by a failure; this closes the write hole. If a unit is missing at the same
 //! time, that unit's page is lost: its stripe was being written when the power failed.
-//!
-//! OOB areas name the host's pages. Where a scheme's pages are others (it is a member's own, below another scheme), a
-//! log says instead which stripes were being written.
 
 use super::layout::{ParityLayout, Seats};
 use super::stripes::Stripes;
 use super::units::UnitSet;
-use crate::engine::{Contents, Member, Page, Role, Spare, Token, Version, View, gf};
+use crate::engine::{Contents, Member, Page, Role, Spare, Token, View, gf};
 use crate::kernel::Bits;
+
+/// The names of a stripe's pages.
+#[derive(Clone, Copy)]
+pub(super) struct PagesOfStripe<'a> {
+    /// The first data page.
+    pub(super) first: u32,
+    pub(super) view: &'a View<'a>,
+}
+
+impl PagesOfStripe<'_> {
+    /// Whether a token is that of the data page that belongs there, or a known zero.
+    pub(super) fn fits(self, index: u8, token: Token) -> bool {
+        token == Token::default() || self.view.version(Page(self.first + u32::from(index)), token.0).is_some()
+    }
+}
 
 /// The units of a stripe, as their spare areas say.
 struct SurvivingUnits {
@@ -76,10 +88,8 @@ impl<L: ParityLayout> Stripes<L> {
             owed = owed.without(UnitSet::range(index, index + 1));
         }
         let lost = self.units(&logged.lost, stripe);
-        let found = match self.numbered {
-            true => remains.settle(lost, owed),
-            false => remains.settle_as_logged(lost, owed, view.held(seats.key())),
-        };
+        let names = PagesOfStripe { first: remains.stripe_first, view };
+        let found = remains.settle(lost, owed, names);
         let written = found.written(&remains);
         Self::mark(&mut self.written, remains.stripe_first, written, true);
         for index in remains.absent.iter().copied().filter(|&index| written.has(index)) {
@@ -173,15 +183,15 @@ impl StripeSolution {
 impl SurvivingUnits {
     /// The most parities that fit, with the fewest units to be worked out; none where some `were_lost` and are not there.
     /// Where none fits, what is not there is a known zero, unless its member is `owed` it.
-    fn settle(&self, were_lost: UnitSet, owed: UnitSet) -> StripeSolution {
+    fn settle(&self, were_lost: UnitSet, owed: UnitSet, names: PagesOfStripe<'_>) -> StripeSolution {
         let missing = || self.dead.iter().chain(&self.absent).copied();
         if missing().any(|index| were_lost.has(index)) {
             let known = |index: &u8| were_lost.has(*index) || owed.has(*index) || self.dead.contains(index);
             return StripeSolution { lost: missing().filter(known).collect(), ..StripeSolution::default() };
         }
-        for parities in &self.choices(0) {
+        for parities in &self.choices() {
             for unknown in self.unknowns(parities.len()) {
-                if let Some(solved) = self.solve(&unknown, parities) {
+                if let Some(solved) = self.solve(&unknown, parities, names) {
                     return StripeSolution { parities: parities.clone(), solved, lost: Vec::new() };
                 }
             }
@@ -194,32 +204,12 @@ impl SurvivingUnits {
         StripeSolution { lost, ..StripeSolution::default() }
     }
 
-    /// The same where nothing says which page a unit is: what is not there and ought to be is worked out, unless the stripe
-    /// was being written when the power failed.
-    fn settle_as_logged(&self, were_lost: UnitSet, owed: UnitSet, under_way: bool) -> StripeSolution {
-        let is_missing = |index: &u8| self.dead.contains(index) || owed.has(*index);
-        let missing: Vec<u8> = self.dead.iter().chain(&self.absent).copied().filter(is_missing).collect();
-        let lost = under_way || missing.iter().any(|&index| were_lost.has(index));
-        if missing.is_empty() || !lost {
-            let fits = |parities: &Vec<Role>| {
-                let solved = self.solve_as_logged(&missing, parities)?;
-                Some(StripeSolution { parities: parities.clone(), solved, lost: Vec::new() })
-            };
-            if let Some(found) = self.choices(missing.len()).iter().find_map(fits) {
-                return found;
-            }
-        }
-        let empty = self.parities.is_empty() && self.data.iter().all(|token| *token == Token::default());
-        let lost = missing.into_iter().filter(|&index| !empty || owed.has(index)).collect();
-        StripeSolution { lost, ..StripeSolution::default() }
-    }
-
-    /// The parities to be tried together, most of them first: at least one, and as many as there are units to be worked out.
-    fn choices(&self, unknown: usize) -> Vec<Vec<Role>> {
+    /// The parities to be tried together, most of them first: at least one.
+    fn choices(&self) -> Vec<Vec<Role>> {
         let all: Vec<Role> = self.parities.iter().map(|&(role, _)| role).collect();
         let each = all.iter().map(|&role| vec![role]).filter(|_| all.len() > 1);
         let choices = std::iter::once(all.clone()).chain(each);
-        choices.filter(|parities| parities.len() >= unknown.max(1)).collect()
+        choices.filter(|parities| !parities.is_empty()).collect()
     }
 
     /// Units to be worked out: those of members that do not answer, and of the others that are not there none, one, two.
@@ -243,17 +233,8 @@ impl SurvivingUnits {
         data.fold(sum, |sum, (index, &token)| sum.plus(coefficient(role, index), token))
     }
 
-    /// The units that these parities say are missing, where each is the page that belongs there, or a known zero.
-    fn solve(&self, unknown: &[u8], parities: &[Role]) -> Option<Vec<(u8, Token)>> {
-        let sensible = |&(index, token): &(u8, Token)| {
-            let page = Version::of(token.0).map(Version::page);
-            token == Token::default() || page == Some(self.stripe_first + u32::from(index))
-        };
-        self.solve_as_logged(unknown, parities).filter(|solved| solved.iter().all(sensible))
-    }
-
-    /// The same, whatever they are.
-    fn solve_as_logged(&self, unknown: &[u8], parities: &[Role]) -> Option<Vec<(u8, Token)>> {
+    /// The units that these parities say are missing, if each is the page that belongs there, or a known zero.
+    fn solve(&self, unknown: &[u8], parities: &[Role], names: PagesOfStripe<'_>) -> Option<Vec<(u8, Token)>> {
         let zero = Token::default();
         let solved: Vec<(u8, Token)> = match *unknown {
             [] => Vec::new(),
@@ -275,7 +256,8 @@ impl SurvivingUnits {
                 .fold(self.syndrome(role), |sum, &(index, token)| sum.plus(coefficient(role, index), token));
             rest == zero
         };
-        parities.iter().all(fits).then_some(solved)
+        let is_sensible = |&(index, token): &(u8, Token)| names.fits(index, token);
+        (parities.iter().all(fits) && solved.iter().all(is_sensible)).then_some(solved)
     }
 }
 

@@ -9,15 +9,14 @@
 //! nothing is known of a stripe, it has one version of every page ([`Stripes::recover_stripe`]).
 
 use super::layout::Rotated;
-use super::recover::Logged;
+use super::recover::{Logged, PagesOfStripe};
 use super::stripes::Stripes;
 use super::units::UnitSet;
 use super::versions::{Partial, Versions};
-use crate::engine::{Contents, Member, Page, Role, Token, Version, View};
+use crate::engine::{Contents, Member, Page, Role, Token, View};
 
 /// The versions of a stripe's units: what is there of them.
 struct Pair {
-    stripe_first: u32,
     /// The units that the partial parity stands for.
     changed: UnitSet,
     /// What the parity knows, and what is so now.
@@ -122,7 +121,8 @@ impl Versions {
     ) -> bool {
         let seats = self.stripes.seats(stripe);
         let pair = self.pair(stripe, known, at, view);
-        let fits: Vec<Fit> = pair.fits().filter(|fit| fit.parity || fit.partial).collect();
+        let names = PagesOfStripe { first: self.stripes.number(stripe, 0), view };
+        let fits: Vec<Fit> = pair.fits(names).filter(|fit| fit.parity || fit.partial).collect();
         let both = fits.iter().find(|fit| fit.parity && fit.partial);
         let Some(&fit) = both.or(fits.first()) else {
             // What the parity says of those was so before they were written.
@@ -171,7 +171,6 @@ impl Versions {
         let spare = |member, page| view.spare(member, page).map(|spare| Token(spare.stamp));
         let parity = seats.member(Role::P);
         let mut pair = Pair {
-            stripe_first: self.stripes.number(stripe, 0),
             changed: UnitSet::default(),
             old: nothing.clone(),
             new: nothing,
@@ -221,16 +220,16 @@ impl Pair {
     }
 
     /// How the sums fit with the unit that does not answer worked out; if all do, with none or one of the others.
-    fn fits(&self) -> impl Iterator<Item = Fit> {
+    fn fits(&self, names: PagesOfStripe<'_>) -> impl Iterator<Item = Fit> {
         let unknown: Vec<Option<u8>> = match *self.dead {
             [] => std::iter::once(None).chain(self.absent.iter().copied().map(Some)).collect(),
             [dead] => vec![Some(dead)],
             _ => Vec::new(),
         };
-        unknown.into_iter().map(|unknown| self.fit(unknown))
+        unknown.into_iter().map(move |unknown| self.fit(unknown, names))
     }
 
-    fn fit(&self, unknown: Option<u8>) -> Fit {
+    fn fit(&self, unknown: Option<u8>, names: PagesOfStripe<'_>) -> Fit {
         let zero = Token::default();
         let sum = |from: Token, tokens: &[Token], of: &dyn Fn(u8) -> bool| {
             let chosen = (0..).zip(tokens).filter(|&(index, _)| of(index));
@@ -239,10 +238,7 @@ impl Pair {
         let is_unknown = |index: u8| unknown == Some(index);
         let new = sum(self.partial, &self.new, &|index| self.changed.has(index) && !is_unknown(index));
         let old = self.parity.map(|parity| sum(parity, &self.old, &|index| !is_unknown(index)));
-        let sensible = |index: u8, token: Token| {
-            let page = Version::of(token.0).map(Version::page);
-            token == zero || page == Some(self.stripe_first + u32::from(index))
-        };
+        let sensible = |index: u8, token: Token| names.fits(index, token);
         match unknown {
             Some(index) if self.changed.has(index) => Fit {
                 parity: old.is_none_or(|old| {

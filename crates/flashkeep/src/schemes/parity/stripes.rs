@@ -80,8 +80,6 @@ pub(crate) struct Stripes<L> {
     pub(crate) written: Bits,
     /// What plans under way will have changed, by stripe.
     pub(crate) settling: FixedMap<u32, Settling>,
-    /// Its pages have the host's numbers, which OOB metadata names.
-    pub(crate) numbered: bool,
 }
 
 impl<L: ParityLayout> Stripes<L> {
@@ -95,7 +93,6 @@ impl<L: ParityLayout> Stripes<L> {
             count: u32::try_from(options.member_pages).expect("page addresses have 32 bits"),
             written: Bits::default(),
             settling: FixedMap::default(),
-            numbered: options.numbered,
         }
     }
 

@@ -103,7 +103,6 @@ impl<'a> SchemeOptions<'a> {
             page_bytes: 4096,
             array: &[],
             unit_pages: 1,
-            numbered: true,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The power of an array fails.
 
-use super::{DISK, MEMBER, RANDOM, array_job, integrity, run_error};
+use super::{DISK, MEMBER, array_job, integrity};
 use crate::common::{file, job, summary};
 use flashkeep::job::Job;
 use serde_json::Value;
@@ -207,26 +207,60 @@ fn disks_keep_what_their_heads_had_come_to() {
     is_cut(&made_of(&[(4, drive.clone())], "diff-raid", &[UNIT]), 40);
 }
 
-/// Where OOB metadata does not name a scheme's pages, a log says which stripes were being written.
+/// A member numbers its own pages, and finds them again whatever the schemes above it write there.
 #[test]
-fn parity_within_members_is_found_again_below_every_scheme() {
+fn redundancy_within_members_is_found_again_below_every_scheme() {
     let drive = file("member.toml", MEMBER);
     let unit = "redundancy.stripe_kib=8";
-    let own =
-        |scheme: &str| format!("{drive},redundancy.scheme={scheme},redundancy.across=chip,start.scan=false");
-    for inner in ["raid4", "raid5", "raid6"] {
-        for (count, scheme) in [(2, "none"), (3, "raid4"), (4, "raid5"), (4, "raid6")] {
+    let own = |scheme: &str| {
+        let keys =
+            "redundancy.across=channel,start.scan=false,redundancy.shadow=0.2,redundancy.nvram_mib=0.0625";
+        format!("{drive},redundancy.scheme={scheme},redundancy.narrowest=3,{keys}")
+    };
+    for inner in WITHIN_MEMBERS {
+        for (count, scheme) in [(2, "none"), (3, "chained"), (3, "raid4"), (4, "raid5"), (4, "raid6")] {
             is_cut(&made_of(&[(count, own(inner))], scheme, &[unit]), 20);
         }
+        is_cut(&made_of(&[(2, own(inner)), (1, drive.clone())], "raid5", &[unit]), 20);
+        is_cut(&made_of(&[(3, format!("{},{DRAM}", own(inner)))], "raid5", &[unit]), 20);
     }
-    is_cut(&made_of(&[(4, format!("{},{DRAM}", own("raid5")))], "raid5", &[unit]), 20);
-    // An array of parity in an array.
-    for inner in ["raid4", "raid5"] {
-        let text =
-            format!("members = [\"3 * {drive}\"]\n[redundancy]\nscheme = \"{inner}\"\nstripe_kib = 8\n");
+}
+
+/// Schemes that work inside drives.
+const WITHIN_MEMBERS: [&str; 9] =
+    ["raid4", "raid5", "raid6", "chained", "fra", "ppc", "ds", "dvs", "lifespan"];
+
+/// The same for arrays in arrays.
+#[test]
+fn arrays_within_arrays_are_found_again_below_every_scheme() {
+    let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));
+    let unit = "redundancy.stripe_kib=8";
+    let log = ["redundancy.extent_kib=64", "redundancy.narrowest=3"];
+    let drives = |count: usize| format!("\"{count} * {drive}\"");
+    let with_disk = format!("\"1 * {drive}\", \"1 * {disk}\"");
+    let arrays: [(&str, String, &[&str]); 10] = [
+        ("diff-raid", drives(4), &["stripe_kib=8"]),
+        ("raid4", drives(3), &["stripe_kib=8"]),
+        ("raid5", drives(3), &["stripe_kib=8"]),
+        ("chained", drives(4), &["stripe_kib=8"]),
+        ("fra", drives(4), &["shadow=0.2", "stripe_kib=8"]),
+        ("ppc", drives(4), &["shadow=0.2", "nvram_mib=0.0625", "stripe_kib=8"]),
+        ("ds", drives(4), &["extent_kib=64"]),
+        ("lifespan", drives(4), &["extent_kib=64"]),
+        ("hpda", format!("\"3 * {drive}\", \"2 * {disk}\""), &["stripe_kib=8", "log_mib=0.125"]),
+        ("i-cash", with_disk, &["nvram_mib=0.0078125", "log_mib=0.0078125", "scan_every=4"]),
+    ];
+    for (inner, members, keys) in arrays {
+        let keys = keys.join("\n").replace('=', " = ");
+        let text = format!("members = [{members}]\n[redundancy]\nscheme = \"{inner}\"\n{keys}\n");
         let array = file("array.toml", &text);
         is_cut(&made_of(&[(2, array.clone())], "mirror", &[]), 20);
-        is_cut(&made_of(&[(3, array)], "raid5", &[unit]), 20);
+        is_cut(&made_of(&[(2, array.clone())], "none", &[unit]), 20);
+        is_cut(&made_of(&[(3, array.clone())], "raid5", &[unit]), 20);
+        is_cut(&made_of(&[(3, array.clone())], "chained", &[unit]), 20);
+        if inner == "raid5" {
+            is_cut(&made_of(&[(3, array)], "ds", &log), 20);
+        }
     }
 }
 
@@ -285,26 +319,5 @@ fn backups_are_found_again() {
                 }
             }
         }
-    }
-}
-
-#[test]
-fn what_would_not_be_found_again_is_refused() {
-    let drive = file("member.toml", MEMBER);
-    let own = |scheme: &str| {
-        file("own.toml", &format!("{MEMBER}[redundancy]\nscheme = \"{scheme}\"\nacross = \"channel\"\n"))
-    };
-    let array =
-        file("own.toml", &format!("members = [\"4 * {drive}\"]\n[redundancy]\nscheme = \"chained\"\n"));
-    for (members, scheme, part) in [
-        (format!("\"3 * {}\"", own("ppc")), "raid5", "redundancy of its own"),
-        (format!("\"2 * {}\"", own("ds")), "none", "redundancy of its own"),
-        (format!("\"2 * {array}\""), "mirror", "redundancy of its own"),
-    ] {
-        let set = [format!("members=[{members}]"), format!("redundancy.scheme={scheme}")];
-        let mut job = job("\n", RANDOM, &set.each_ref().map(String::as_str));
-        job.fail = vec!["power@1s".to_owned()];
-        let message = run_error(&job);
-        assert!(message.contains(part), "{message}");
     }
 }

@@ -89,7 +89,6 @@ impl Setup {
             page_bytes: 1024,
             array: &array,
             unit_pages: 1,
-            numbered: true,
         };
         build(&options).expect("a scheme of the table")
     }

@@ -79,7 +79,6 @@ impl Setup {
             page_bytes: 4096,
             array: &[],
             unit_pages: 1,
-            numbered: true,
         };
         let scheme = build(&options).expect("a scheme");
         let mut store = Store::new(self.seed);
