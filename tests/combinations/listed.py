@@ -246,8 +246,9 @@ def power_loss() -> Iterator[Combination]:
     for scheme, count in (("none", 2), ("mirror", 2), ("raid4", 4), ("raid5", 4), ("raid6", 5)):
         yield array(f"power loss, {scheme} over disks", scheme, [disks(count)], *cut)
         yield array(f"power loss, {scheme}, DRAM in members", scheme, [small(count, buffer__dram_mib=1)], *cut)
-        inner = small(count, redundancy__scheme="raid5")
-        yield array(f"power loss, {scheme}, parity in members", scheme, [inner], *cut)
+        for within in ("raid5", "fra", "ppc", "ds", "dvs", "lifespan"):
+            inner = small(count, redundancy__scheme=within)
+            yield array(f"power loss, {scheme}, {within} in members", scheme, [inner], *cut)
     yield array("power loss, one member", "none", [small(1)], *cut)
     yield array("power loss, one member with DRAM", "none", [small(1, buffer__dram_mib=1)], *cut)
 
@@ -267,6 +268,11 @@ def faults() -> Iterator[Combination]:
     for place in ("block:1.0.0.1.3", "page:1.0.0.1.3.2"):
         replaced = ("--fail", f"{place}@40%,replace_after=10ms")
         yield drive(f"{place}, replaced", *FULL, *replaced, redundancy__scheme="raid5")
+    for pool, multi in (("element", "off"), ("gang", "off"), ("element", "skip")):
+        for place in ("plane:1.0.0.1", "die:1.0.0", "chip:1.0"):
+            pooled: Keys = {"ftl__pool": pool, "flash__commands__multi_plane": multi, "redundancy__scheme": "raid5"}
+            replaced = ("--fail", f"{place}@40%,replace_after=10ms")
+            yield drive(f"{place} of a pool of a {pool}, multi-plane {multi}", *FULL, *replaced, **pooled)
 
 
 def lone_disks() -> Iterator[Combination]:

@@ -302,14 +302,7 @@ fn what(text: &str, drive: &Resolved) -> Result<What, String> {
     Ok(match depth {
         4 => What::Flash(Fault::Block(first, block)),
         5 => What::Flash(Fault::Page(geometry.ppn(first, block, number(5)))),
-        _ if pools.are_within(StripingLevel::ALL[depth]) => {
-            What::Flash(Fault::of(&geometry, StripingLevel::ALL[depth], pools.pool_of(place)))
-        }
-        _ => {
-            return Err(format!(
-                "found `{text}`, a part of a block pool (ftl.pool); whole pools, blocks and pages can fail"
-            ));
-        }
+        _ => What::Flash(Fault::of(&geometry, pools, StripingLevel::ALL[depth], place)),
     })
 }
 
@@ -379,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_fails_as_a_whole_or_block_by_block() {
+    fn a_pool_fails_as_a_whole_or_in_part() {
         let text = "[flash]\nchannels = 2\ndies_per_chip = 2\nplanes_per_die = 2\nbusy_unit = 'chip'\n[ftl]\npool = 'element'\n";
         let drive = load_text("d.toml", text, &[]).expect("a drive");
         let (geometry, pools) = (Geometry::new(&drive.pooled_flash()), drive.pools());
@@ -393,8 +386,11 @@ mod tests {
         };
         let (place, number) = pools.place(&geometry, geometry.ppn(pool, block, 0));
         assert_eq!((place, number), (PlanePlace { channel: 1, chip: 0, die: 1, plane: 0 }, 77));
-        for part in ["die:1.0.1@1s", "plane:1.0.1.0@1s"] {
-            assert!(read(part).unwrap_err().to_string().contains("ftl.pool"), "{part}");
+        // Four planes take turns.
+        for (part, blocks) in [("die:1.0.1@1s", vec![2, 3, 6, 7]), ("plane:1.0.1.0@1s", vec![2, 6])] {
+            let What::Flash(fault) = read(part).unwrap().what else { panic!("flash") };
+            assert_eq!(fault.planes(&geometry), 4..5, "{part}");
+            assert_eq!(fault.blocks(&geometry).take(blocks.len()).collect::<Vec<u32>>(), blocks, "{part}");
         }
     }
 

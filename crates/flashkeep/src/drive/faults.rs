@@ -14,7 +14,7 @@ use super::submit::Commands;
 use super::{Drive, DriveLife, DriveOp, Resource};
 use crate::blocks::Levelled;
 use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
-use crate::flash::{Geometry, PlaneId, PlanePlace, Ppn, StripingLevel, UnitId};
+use crate::flash::{Geometry, PlaneId, PlanePlace, PoolPart, Pools, Ppn, StripingLevel, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Bits, Id, SimTime, Span};
 use std::ops::Range;
@@ -37,6 +37,15 @@ pub enum Fault {
         /// How many.
         count: u32,
     },
+    /// A part of some block pools that follow each other: their blocks in a chip, a die or a plane of the flash.
+    PoolPart {
+        /// The first pool.
+        first: PlaneId,
+        /// How many.
+        count: u32,
+        /// The blocks of each.
+        part: PoolPart,
+    },
     /// A block of a plane.
     Block(PlaneId, u32),
     /// A page.
@@ -48,18 +57,22 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The channel, chip, die or plane that a place is in.
+    /// The channel, chip, die or plane of the flash that a place is in.
     #[must_use]
-    pub fn of(geometry: &Geometry, level: StripingLevel, place: PlanePlace) -> Fault {
-        let planes = geometry.planes_of(level, place);
-        Fault::Planes { first: PlaneId(planes.start), count: planes.len() as u32 }
+    pub fn of(geometry: &Geometry, pools: Pools, level: StripingLevel, place: PlanePlace) -> Fault {
+        let planes = geometry.planes_of(level, pools.pool_of(place));
+        let (first, count) = (PlaneId(planes.start), planes.len() as u32);
+        match pools.are_within(level) {
+            true => Fault::Planes { first, count },
+            false => Fault::PoolPart { first, count, part: pools.part(geometry, level, place) },
+        }
     }
 
     /// The planes of which it affects at least a part.
     #[must_use]
     pub fn planes(self, geometry: &Geometry) -> Range<u32> {
         let (first, count) = match self {
-            Fault::Planes { first, count } => (first, count),
+            Fault::Planes { first, count } | Fault::PoolPart { first, count, .. } => (first, count),
             Fault::Block(plane, _) => (plane, 1),
             Fault::Page(ppn) => (geometry.plane_of(ppn), 1),
             Fault::Nvram(_) | Fault::DiskPage(_) => (PlaneId(0), 0),
@@ -72,20 +85,39 @@ impl Fault {
     pub fn strikes(self, geometry: &Geometry, ppn: Ppn) -> bool {
         self.planes(geometry).contains(&geometry.plane_of(ppn).0)
             && match self {
-                Fault::Block(_, block) => geometry.block_of(ppn) == block,
                 Fault::Page(page) => page == ppn,
-                Fault::Planes { .. } | Fault::Nvram(_) | Fault::DiskPage(_) => true,
+                _ => self.takes_block(geometry, geometry.block_of(ppn)),
             }
+    }
+
+    /// Whether it affects at least a page of a block, of a plane that it affects.
+    #[must_use]
+    pub fn takes_block(self, geometry: &Geometry, block: u32) -> bool {
+        match self {
+            Fault::PoolPart { part, .. } => part.has(block),
+            Fault::Block(_, only) => only == block,
+            Fault::Page(ppn) => geometry.block_of(ppn) == block,
+            Fault::Planes { .. } | Fault::Nvram(_) | Fault::DiskPage(_) => true,
+        }
+    }
+
+    /// The blocks of a plane of which it affects at least a page.
+    pub fn blocks(self, geometry: &Geometry) -> impl Iterator<Item = u32> {
+        let only = match self {
+            Fault::Block(_, block) => Some(block),
+            Fault::Page(ppn) => Some(geometry.block_of(ppn)),
+            _ => None,
+        };
+        let blocks = only.map_or(0..geometry.blocks, |block| block..block + 1);
+        blocks.filter(move |&block| self.takes_block(geometry, block))
     }
 
     /// The pages of a plane that it affects.
     fn pages(self, geometry: &Geometry, plane: PlaneId) -> Vec<Ppn> {
-        let blocks = match self {
-            Fault::Block(_, block) => block..block + 1,
-            Fault::Page(ppn) => return vec![ppn],
-            Fault::Planes { .. } | Fault::Nvram(_) | Fault::DiskPage(_) => 0..geometry.blocks,
-        };
-        blocks
+        if let Fault::Page(ppn) = self {
+            return vec![ppn];
+        }
+        self.blocks(geometry)
             .flat_map(|block| (0..geometry.pages).map(move |page| geometry.ppn(plane, block, page)))
             .collect()
     }
@@ -148,6 +180,9 @@ impl<C: Contents> Drive<C> {
     // ---------------------------------------------------------------- for good
 
     fn strike(&mut self, now: SimTime, what: Fault) {
+        if let Fault::PoolPart { .. } = what {
+            self.strike_last_parts(now, what);
+        }
         let planes = what.planes(&self.flash.geometry).map(PlaneId);
         let planes: Vec<PlaneId> = planes.filter(|&plane| !self.ftl.blocks.is_dead(plane)).collect();
         for &plane in &planes {
@@ -175,14 +210,31 @@ impl<C: Contents> Drive<C> {
         }
     }
 
+    /// A pool whose last part fails has failed as a whole.
+    fn strike_last_parts(&mut self, now: SimTime, what: Fault) {
+        for plane in what.planes(&self.flash.geometry).map(PlaneId) {
+            let stays = |block: u32| {
+                !what.takes_block(&self.flash.geometry, block)
+                    && !self.ftl.blocks.is_failed_block(plane, block)
+            };
+            if !self.ftl.blocks.is_dead(plane) && !(0..self.flash.geometry.blocks).any(stays) {
+                self.strike(now, Fault::Planes { first: plane, count: 1 });
+            }
+        }
+    }
+
     fn retire(&mut self, plane: PlaneId, what: Fault) {
         match what {
             Fault::Planes { .. } => self.ftl.blocks.retire_plane(plane),
-            Fault::Block(_, block) if !self.ftl.blocks.is_failed_block(plane, block) => {
-                self.ftl.blocks.retire_block(plane, block);
-            }
             Fault::Page(ppn) if !self.ftl.blocks.is_failed(ppn) => self.ftl.blocks.retire_page(ppn),
-            Fault::Block(..) | Fault::Page(_) | Fault::Nvram(_) | Fault::DiskPage(_) => {}
+            Fault::PoolPart { .. } | Fault::Block(..) => {
+                for block in what.blocks(&self.flash.geometry) {
+                    if !self.ftl.blocks.is_failed_block(plane, block) {
+                        self.ftl.blocks.retire_block(plane, block);
+                    }
+                }
+            }
+            Fault::Page(_) | Fault::Nvram(_) | Fault::DiskPage(_) => {}
         }
     }
 
@@ -241,16 +293,15 @@ impl<C: Contents> Drive<C> {
         for unit in self.units_of(plane) {
             match what {
                 Fault::Planes { .. } => self.stop_reading(now, unit, plane),
-                Fault::Block(..) | Fault::Page(_) | Fault::Nvram(_) | Fault::DiskPage(_) => {
-                    self.spoil_reading(unit, what);
-                }
+                _ => self.spoil_reading(unit, what),
             }
         }
         if let Fault::Planes { .. } = what {
             self.forget_collection(plane);
         }
-        if let Fault::Block(_, block) = what
-            && self.gc.collections[plane.0 as usize].victim == Some(block)
+        if let Fault::PoolPart { .. } | Fault::Block(..) = what
+            && let Some(victim) = self.gc.collections[plane.0 as usize].victim
+            && what.takes_block(&self.flash.geometry, victim)
         {
             self.start_anew(plane);
         }

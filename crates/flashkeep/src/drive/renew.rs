@@ -14,26 +14,57 @@ impl<C: Contents> Drive<C> {
         match what {
             Fault::Nvram(leaf) => self.nvram_mut(leaf).renew(),
             Fault::Planes { .. } => self.renew_planes(now, what),
-            Fault::Block(plane, block) => self.renew_block(now, plane, block),
+            Fault::PoolPart { .. } => self.renew_parts(now, what),
+            Fault::Block(plane, block) => self.renew_blocks(now, plane, [block]),
             Fault::Page(ppn) => self.renew_page(now, ppn),
             Fault::DiskPage(_) => {}
         }
         self.look_again(now);
     }
 
-    fn renew_block(&mut self, now: SimTime, plane: PlaneId, block: u32) {
-        if self.ftl.blocks.is_dead(plane) || !self.ftl.blocks.is_failed_block(plane, block) {
+    fn renew_blocks(&mut self, now: SimTime, plane: PlaneId, blocks: impl IntoIterator<Item = u32>) {
+        if self.ftl.blocks.is_dead(plane) {
             return;
         }
-        let leaf = self.ftl_of(plane);
+        let (leaf, mut any) = (self.ftl_of(plane), false);
+        for block in blocks {
+            if self.ftl.blocks.is_failed_block(plane, block) {
+                any = true;
+                self.renew_block(leaf, plane, block);
+            }
+        }
+        if any && self.ftl.leaves[leaf].rows.is_none() {
+            self.set_limit(now, leaf);
+        }
+    }
+
+    fn renew_block(&mut self, leaf: usize, plane: PlaneId, block: u32) {
         self.ftl.leaves[leaf].erases -= u64::from(self.ftl.blocks.renew_block(plane, block));
         self.begin_wear_of(plane, block);
         self.forget_spares(plane, block);
         self.land_in(plane, block);
         if self.ftl.leaves[leaf].rows.is_some() {
             self.ftl.next_pages[self.flash.geometry.block_index(plane, block)] = 0;
-        } else {
-            self.set_limit(now, leaf);
+        }
+    }
+
+    /// Parts of pools are new. A pool that had failed as a whole has only these.
+    fn renew_parts(&mut self, now: SimTime, what: Fault) {
+        let geometry = self.flash.geometry.clone();
+        for plane in what.planes(&geometry).map(PlaneId) {
+            if !self.ftl.blocks.is_dead(plane) {
+                self.renew_blocks(now, plane, what.blocks(&geometry));
+                continue;
+            }
+            self.renew_planes(now, Fault::Planes { first: plane, count: 1 });
+            let leaf = self.ftl_of(plane);
+            for block in (0..geometry.blocks).filter(|&block| !what.takes_block(&geometry, block)) {
+                self.ftl.blocks.retire_block(plane, block);
+                self.tell_retired(leaf, Fault::Block(plane, block));
+            }
+            if self.ftl.leaves[leaf].rows.is_none() {
+                self.set_limit(now, leaf);
+            }
         }
     }
 

@@ -114,13 +114,10 @@ impl<C: Contents> Drive<C> {
     pub fn is_worn(&self, what: Fault) -> bool {
         let (mut erases, mut blocks) = (0, 0);
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
-            let struck = match what {
-                Fault::Block(_, block) => block..block + 1,
-                Fault::Page(ppn) => self.flash.geometry.block_of(ppn)..self.flash.geometry.block_of(ppn) + 1,
-                Fault::Planes { .. } | Fault::Nvram(_) | Fault::DiskPage(_) => 0..self.flash.geometry.blocks,
-            };
-            blocks += u64::from(struck.end - struck.start);
-            erases += struck.map(|block| u64::from(self.ftl.blocks.erases_of(plane, block))).sum::<u64>();
+            for block in what.blocks(&self.flash.geometry) {
+                blocks += 1;
+                erases += u64::from(self.ftl.blocks.erases_of(plane, block));
+            }
         }
         blocks > 0 && erases >= blocks * u64::from(self.health.life.budget)
     }

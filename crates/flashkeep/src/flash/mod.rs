@@ -19,7 +19,7 @@ pub use energy::{FlashEnergySpec, nanowatts};
 pub use geometry::{Domain, Geometry, PlaneId, PlanePlace, Ppn, UnitId};
 pub use options::{Acknowledge, Across, BusUse, BusyUnit, FlashSpec, StripingLevel, TimingSpec};
 pub use page_types::{PageTypes, PerType};
-pub use pools::Pools;
+pub use pools::{PoolPart, Pools};
 pub use rows::Rows;
 pub use scheduler::Scheduler;
 pub use timing::{Times, Timing};

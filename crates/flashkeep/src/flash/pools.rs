@@ -20,6 +20,23 @@ pub struct Pools {
     pub planes: u32,
 }
 
+/// The blocks of a pool that are in some of its planes of the flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolPart {
+    first: u32,
+    planes: u32,
+    of: u32,
+}
+
+impl PoolPart {
+    /// Whether a block of the pool is among them.
+    #[inline]
+    #[must_use]
+    pub fn has(self, block: u32) -> bool {
+        (block % self.of).wrapping_sub(self.first) < self.planes
+    }
+}
+
 impl Pools {
     /// Every plane by itself.
     pub const PLANES: Pools = Pools { chips: 1, dies: 1, planes: 1 };
@@ -46,6 +63,18 @@ impl Pools {
             StripingLevel::Die => self.chips * self.dies == 1,
             StripingLevel::Plane => self.planes_each() == 1,
         }
+    }
+
+    /// The blocks of a pool that are in one channel, chip, die or plane of the flash, of which it is no whole part.
+    #[must_use]
+    pub fn part(&self, geometry: &Geometry, level: StripingLevel, place: PlanePlace) -> PoolPart {
+        let planes = match level {
+            StripingLevel::Channel => self.planes_each(),
+            StripingLevel::Chip => self.dies * self.planes,
+            StripingLevel::Die => self.planes,
+            StripingLevel::Plane => 1,
+        };
+        PoolPart { first: self.block_at(geometry, place, 0).1, planes, of: self.planes_each() }
     }
 
     /// The plane of the flash in which a page's block is, and the block's number there.
@@ -87,6 +116,28 @@ mod tests {
     use super::*;
     use crate::flash::FlashSpec;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_part_of_a_pool_has_the_blocks_of_its_planes() {
+        // A pool of two chips of two dies of two planes: eight planes take turns.
+        let pools = Pools { chips: 2, dies: 2, planes: 2 };
+        let (chips_per_channel, dies_per_chip, planes_per_die) = (1, 1, 1);
+        let geometry = Geometry::new(&FlashSpec {
+            channels: 2,
+            chips_per_channel,
+            dies_per_chip,
+            planes_per_die,
+            blocks_per_plane: 16,
+            ..FlashSpec::default()
+        });
+        let blocks = |level, chip, die, plane| {
+            let part = pools.part(&geometry, level, PlanePlace { channel: 1, chip, die, plane });
+            (0..16).filter(|&block| part.has(block)).collect::<Vec<u32>>()
+        };
+        assert_eq!(blocks(StripingLevel::Plane, 1, 0, 1), [5, 13]);
+        assert_eq!(blocks(StripingLevel::Die, 0, 1, 0), [2, 3, 10, 11]);
+        assert_eq!(blocks(StripingLevel::Chip, 1, 0, 0), [4, 5, 6, 7, 12, 13, 14, 15]);
+    }
 
     proptest! {
         #[test]

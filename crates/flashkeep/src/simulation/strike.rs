@@ -299,8 +299,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             Fault::Planes { first, count: domain.plane_count() }
         };
         match what {
-            What::Flash(Fault::Planes { first, count }) if lasting && plot.raw => {
-                let struck = first.0..first.0 + count;
+            What::Flash(fault @ (Fault::Planes { .. } | Fault::PoolPart { .. })) if lasting && plot.raw => {
+                let struck = fault.planes(geometry);
                 let touched = |domain: &&Domain| {
                     let start = domain.plane(geometry, [0; 4]).0;
                     start < struck.end && struck.start < start + domain.plane_count()

@@ -1,14 +1,15 @@
 //! Damage, step by step: what is told, what is answered when, and how much still fits.
 
 use super::*;
-use crate::flash::{PlanePlace, StripingLevel};
+use crate::flash::{PlanePlace, Pools, StripingLevel};
 
 /// Two channels of one chip with one plane of six blocks of four pages each.
 const TWO: &str =
     "channels = 2, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 6, pages_per_block = 4";
 
 fn channel(rig: &Rig, channel: u32) -> Fault {
-    Fault::of(rig.drive.geometry(), StripingLevel::Channel, PlanePlace { channel, ..PlanePlace::default() })
+    let place = PlanePlace { channel, ..PlanePlace::default() };
+    Fault::of(rig.drive.geometry(), Pools::PLANES, StripingLevel::Channel, place)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What every page ought to hold, what every read ought to bring, and where nothing may be done any more.
 
 use super::*;
-use crate::flash::{PlanePlace, StripingLevel};
+use crate::flash::{PlanePlace, Pools, StripingLevel};
 
 /// What a leaf's pages ought to hold: 0 for nothing.
 #[derive(Clone, Debug)]
@@ -236,7 +236,7 @@ pub(super) fn fault(drive: &Drive<Token>, kind: u8, pick: [u32; 6]) -> Fault {
     };
     let plane = geometry.plane_at(place);
     match kind {
-        level @ 0..4 => Fault::of(geometry, StripingLevel::ALL[usize::from(level)], place),
+        level @ 0..4 => Fault::of(geometry, Pools::PLANES, StripingLevel::ALL[usize::from(level)], place),
         4 => Fault::Block(plane, pick[4] % geometry.blocks),
         5 => {
             let scores = drive.ftl.blocks.scores(plane);

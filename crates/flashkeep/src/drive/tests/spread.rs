@@ -1,6 +1,7 @@
 //! Pools of several busy units, to the nanosecond.
 
 use super::*;
+use crate::flash::{PlanePlace, StripingLevel};
 
 const SENT: u64 = COMMAND + TRANSFER;
 
@@ -47,6 +48,45 @@ fn a_pool_programs_one_block_at_a_time() {
         [all, 3 * (SENT + PROGRAM) + 2 * SENT + PROGRAM],
         "the fifth is in the other die"
     );
+}
+
+/// A die of a pool fails: its blocks do, and come back together. With its last die the pool has failed.
+#[test]
+fn a_die_of_a_pool_fails_with_its_blocks() {
+    for unit in ["die", "chip"] {
+        let mut rig = rig(unit, "");
+        let die = |die| {
+            let place = PlanePlace { die, ..PlanePlace::default() };
+            Fault::of(rig.drive.geometry(), rig.drive.pools(), StripingLevel::Die, place)
+        };
+        let dies = [die(0), die(1)];
+        rig.ask(0, before(write(0, 6)), 0, &tokens(1, 6));
+        rig.done();
+        rig.drive.fail(rig.now, dies[1], true);
+        // The second block has pages 4 and 5.
+        assert_eq!(told(&rig.done(), CompletionPart::Gone), [4, 5], "{unit}");
+        assert_eq!(rig.drive.blocks().good_pages(PlaneId(0)), 16);
+        rig.ask(0, write(4, 2), 0, &tokens(20, 2));
+        rig.settle();
+        rig.drive.audit();
+        let geometry = rig.drive.geometry();
+        assert!(rig.operations.iter().all(|operation| geometry.block_of(operation.ppn) % 2 == 0));
+        rig.drive.fail(rig.now, dies[0], true);
+        assert!(rig.drive.is_dead(LeafId(0)), "{unit}");
+        rig.done();
+        // Its blocks are new; those of the other die are replaced later.
+        rig.drive.renew(rig.now, dies[0]);
+        assert!(!rig.drive.is_dead(LeafId(0)));
+        assert_eq!(rig.drive.blocks().good_pages(PlaneId(0)), 16);
+        rig.ask(0, write(0, 6), 0, &tokens(30, 6));
+        rig.settle();
+        rig.drive.renew(rig.now, dies[1]);
+        assert_eq!(rig.drive.blocks().good_pages(PlaneId(0)), 32);
+        for page in 0..6 {
+            assert_eq!(rig.drive.contents_of(LeafId(0), Page(page)), Some(Token(30 + u64::from(page))));
+        }
+        rig.drive.audit();
+    }
 }
 
 /// Two valid pages are read in the die of their block; the open block, to which the first one moves, is in the other.

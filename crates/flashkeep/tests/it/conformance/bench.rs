@@ -6,11 +6,11 @@ mod failures;
 
 use super::bed::Bed;
 use flashkeep::config::{Resolved, load_text};
-use flashkeep::drive::{Drive, LoggedOperation, OperationObserver};
+use flashkeep::drive::{Drive, Fault, LoggedOperation, OperationObserver};
 use flashkeep::engine::{
     Command, Engine, Finished, Hazard, LeafId, NodeId, Page, Scheme, Token, Verb, Version,
 };
-use flashkeep::flash::{PlaneId, Ppn};
+use flashkeep::flash::{PlaneId, PlanePlace, Ppn, StripingLevel};
 use flashkeep::kernel::SimTime;
 use flashkeep::schemes::Any;
 use flashkeep::simulation::{Built, Plot};
@@ -291,6 +291,13 @@ impl Bench {
     /// The planes of a member.
     pub(crate) fn planes(&self, member: u32) -> Vec<PlaneId> {
         self.planes_of(0, member)
+    }
+
+    /// The blocks of a pool that are in one of its planes of the flash.
+    pub(crate) fn part_of_pool(&self, pool: PlaneId, plane: u32) -> Fault {
+        let (geometry, pools) = (self.flash.geometry(), self.drive.pools());
+        let PlanePlace { channel, chip, die, .. } = geometry.place(pool);
+        Fault::of(geometry, pools, StripingLevel::Plane, PlanePlace { channel, chip, die, plane })
     }
 
     /// A physical page of a block.

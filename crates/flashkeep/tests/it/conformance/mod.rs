@@ -408,6 +408,23 @@ fn parts_of_members_fail() {
 }
 
 #[test]
+fn parts_of_pools_fail() {
+    for (scheme, _) in survivors() {
+        for seed in 0..12_u32 {
+            let channels = scheme.with.parts;
+            let pool = ["flash.busy_unit=\"chip\"", "ftl.pool=\"element\""];
+            let mut bench = Bench::new(&text(channels, 2), &scheme.set(false, &pool));
+            history(&mut bench, u64::from(seed), 80, 60 + 23 * seed);
+            let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
+            let part = bench.part_of_pool(bench.planes(seed % channels)[0], seed / 5 % 2);
+            bench.damage(part, seed % 4 != 3);
+            history(&mut bench, u64::from(seed) + 50, 60, u32::MAX);
+            check_losses(&mut bench, &exposed, &before, &format!("{scheme}, seed {seed}, {part:?}"));
+        }
+    }
+}
+
+#[test]
 fn without_redundancy_what_is_lost_is_reported() {
     let mut bench = Bench::new(&text(4, 1), &Tried::named("none").set(false, &["ftl.allocation=\"CWDP\""]));
     history(&mut bench, 3, 80, u32::MAX);

@@ -89,6 +89,37 @@ fn a_channel_that_fails_costs_nothing_but_what_was_exposed() {
     }
 }
 
+/// A die that is a part of a pool fails like all of its blocks.
+#[test]
+fn a_part_of_a_pool_is_its_blocks() {
+    let pool = ["ftl.pool=\"element\"", "flash.busy_unit=\"die\""];
+    let run = |scheme: &str, fail: &[String], trace: &str| {
+        let fail: Vec<&str> = fail.iter().map(String::as_str).collect();
+        let mut job = failing(scheme, &fail, &pool);
+        job.traces = vec![trace.to_owned()];
+        let run = summary(&job);
+        assert_eq!(integrity(&run, "wrong_reads"), 0.0, "{scheme} {fail:?}");
+        run
+    };
+    // The drive is idle when the die fails.
+    let trace = "synth:random,requests=200,write=0.5,size=4KiB,rate=100";
+    for tail in ["", ",transient", ",replace_after=500ms"] {
+        let blocks: Vec<String> = (0..16).map(|block| format!("block:1.0.1.0.{block}@1s{tail}")).collect();
+        let of_blocks = run("none", &blocks, trace);
+        let of_die = run("none", &[format!("die:1.0.1@1s{tail}")], trace);
+        assert!(integrity(&of_die, "lost_pages") > 0.0, "{tail}");
+        for part in ["operations", "response", "wear"] {
+            assert_eq!(of_die[part], of_blocks[part], "{tail}: {part}");
+        }
+        assert_eq!(of_die["integrity"]["lost_pages"], of_blocks["integrity"]["lost_pages"], "{tail}");
+    }
+    for scheme in survivors() {
+        let run = run(scheme, &["die:1.0.1@40%,replace_after=50ms".to_owned()], RANDOM);
+        assert!(scheme == "fra" || integrity(&run, "lost_pages") == 0.0, "{scheme}");
+        assert!(integrity(&run, "reconstructed_reads") > 0.0, "{scheme}");
+    }
+}
+
 #[test]
 fn what_fra_loses_was_written_since_its_parity_was() {
     // With idle time between the writes everything is settled.
