@@ -116,12 +116,6 @@ impl<C: Contents> Buffer<C> {
         Buffer { port, existing, oracle, first_touches: 0 }
     }
 
-    /// Whether the cache holds anything.
-    #[must_use]
-    pub fn holds_pages(&self) -> bool {
-        self.port.holds_pages()
-    }
-
     /// Sector hits and misses of the cache.
     #[must_use]
     pub fn hits(&self) -> Hits {
@@ -257,6 +251,11 @@ impl<C: Contents> Buffer<C> {
             (fragment.page..fragment.page + fragment.count).for_each(|page| self.oracle.trim(page));
         }
         self.port.trim(fragment, 0, &mut HostBackend { below, oracle: &self.oracle })
+    }
+
+    /// Writes all that the cache holds to the device.
+    pub fn write_back<S: Scheme, L: Leaves<C>>(&mut self, below: &mut HostContext<'_, S, C, L>) {
+        self.port.write_back(&mut HostBackend { below, oracle: &self.oracle });
     }
 
     /// Reads a fragment; false if the cache had all of it.

@@ -1,6 +1,7 @@
 //! Saved drives: loading and saving.
 
-use super::Simulation;
+use super::{Device, Simulation};
+use crate::buffer::HostContext;
 use crate::devices::Body;
 use crate::engine::{Contents, NodeId};
 use crate::error::Error;
@@ -42,23 +43,31 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.buffer.load(image)
     }
 
+    /// Write caches write back what they hold, those of arrays before those of their members.
+    fn write_back(&mut self) {
+        let now = self.clock.now;
+        let request = self.device.engine.open(u32::MAX, 0);
+        let Device { engine, body, buffer, .. } = &mut self.device;
+        let mut nothing = Vec::new();
+        buffer.write_back(&mut HostContext { engine, leaves: body, now, request, expected: &mut nothing });
+        self.end_preparation(request);
+        while self.device.engine.keeps_pages() {
+            let request = self.device.engine.open(u32::MAX, 0);
+            self.device.engine.write_back_ports(&mut self.device.body, now, request);
+            self.end_preparation(request);
+        }
+    }
+
     /// Saves the drive when all work has ended.
     pub(super) fn save(&mut self, path: &Path) -> Result<(), Error> {
         let refused = |why: &str| Err(Error::Option(format!("--save-aged: {}: {why}", path.display())));
+        if self.device.engine.is_untroubled() && self.device.body.is_healthy() {
+            self.write_back();
+            self.rest();
+        }
         if !self.device.engine.is_untroubled() || !self.device.body.is_healthy() {
             return refused("a drive with failed parts cannot be saved");
         }
-        if self.device.buffer.holds_pages() {
-            return refused(
-                "the DRAM holds pages that are not on flash yet: --set buffer.dram_mib=0 while it is aged",
-            );
-        }
-        if self.device.engine.keeps_pages() {
-            return refused(
-                "members' DRAM holds pages that are not on flash yet: --set member.buffer.dram_mib=0 while they are aged",
-            );
-        }
-        self.rest();
         let mut image = Writer::default();
         self.device.body.save(&mut image);
         image.put(&self.device.engine.nodes().collect::<Vec<_>>());

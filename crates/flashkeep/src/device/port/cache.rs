@@ -106,13 +106,20 @@ impl<T: Copy + Default> WriteCache<T> {
         if self.lru.free() >= u64::from(sectors.count_ones()) {
             return false;
         }
-        let (victim, held) = self.lru.evict().expect("a full buffer holds something");
+        let evicts = self.evict(Some(kept));
+        assert!(evicts, "a full buffer holds something");
+        true
+    }
+
+    /// Evicts the least recently used page or stripe, except the page `kept`; false if there is none.
+    pub fn evict(&mut self, kept: Option<u32>) -> bool {
+        let Some((victim, held)) = self.lru.evict() else { return false };
         let Some(stripe) = self.stripe else {
             self.leaving.push((victim, held));
             return true;
         };
         let first = victim - victim % stripe;
-        for page in (first..first + stripe).filter(|&page| page != kept) {
+        for page in (first..first + stripe).filter(|&page| Some(page) != kept) {
             let gone = if page == victim { Some(held) } else { self.lru.remove(page) };
             self.leaving.extend(gone.map(|held| (page, held)));
         }

@@ -124,6 +124,13 @@ impl<C: Contents> Port<C> {
         evicted
     }
 
+    /// Writes all that the cache holds behind the port.
+    pub fn write_back(&mut self, behind: &mut impl PortBackend<C>) {
+        while self.cache.as_mut().is_some_and(|cache| cache.evict(None)) {
+            self.evict(behind);
+        }
+    }
+
     /// Writes evicted pages behind the port: consecutive whole pages with the same cause as one run.
     fn evict(&mut self, behind: &mut impl PortBackend<C>) {
         let leaving = self.cache.as_mut().expect("there is a cache").leaving();

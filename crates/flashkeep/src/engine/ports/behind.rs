@@ -20,6 +20,20 @@ pub(super) struct MemberBackend<'a, S, C, L> {
     pub(super) ticket: Ticket,
 }
 
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Writes all that the caches of members hold below, as a part of this request. What leaves a cache may come to
+    /// another one below.
+    pub fn write_back_ports<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, request: Ticket) {
+        let command = Command::new(Verb::Write, Page(0), 1);
+        for at in 0..self.ports.all.len() as u16 {
+            let mut port = self.ports.all[usize::from(at)].port.take().expect("the port is not at work");
+            let mut below = MemberBackend { engine: self, leaves, now, at, command, ticket: request };
+            port.write_back(&mut below);
+            self.ports.all[usize::from(at)].port = Some(port);
+        }
+    }
+}
+
 impl<S: Scheme, C: Contents, L: Leaves<C>> MemberBackend<'_, S, C, L> {
     fn hand(&mut self, command: Command, pages: Run, ticket: Ticket) {
         let Run { page, count, sectors, continues } = pages;

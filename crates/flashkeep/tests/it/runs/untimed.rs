@@ -427,6 +427,26 @@ fn a_drive_is_saved_after_an_untimed_run() {
     assert_eq!(figure(&summary(&job), "fill") * 8.0 * 192.0, 8.0 * 46.0);
 }
 
+/// DRAM is written back before the drive is saved, in the order in which it evicts pages: here, that of the writes.
+#[test]
+fn a_drive_is_saved_with_what_its_dram_held() {
+    let path = output("aged.fk");
+    let writes = "synth:sequential,requests=100,write=1,size=4KiB,rate=1k";
+    let then = "synth:random,requests=300,write=0.5,size=4KiB,rate=1k";
+    for scheme in ["none", "raid5"] {
+        let [kept, written] = ["buffer.dram_mib=1", "buffer.dram_mib=0"].map(|dram| {
+            let set = [&*scheme_key(scheme), dram];
+            done(&Job { verify: true, save_aged: Some(path.clone()), ..untimed(SMALL, writes, &set) });
+            let later =
+                Job { aged: Some(path.clone()), verify: true, ..job(SMALL, then, &[&scheme_key(scheme)]) };
+            let run = summary(&later);
+            assert_eq!(figure(&run, "integrity.wrong_reads"), 0.0, "{scheme} {dram}");
+            run["digest"].clone()
+        });
+        assert_eq!(kept, written, "{scheme}");
+    }
+}
+
 #[test]
 fn what_is_not_that_drive_as_it_was_saved_is_refused() {
     let path = output("aged.fk");
