@@ -140,7 +140,7 @@ pub(super) fn parts(redundancy: &RedundancySpec) -> u32 {
     width.map_or(1, |width| width + spares)
 }
 
-/// Pages for old versions of a member that offers so many.
+/// Pages for old versions of a member that offers this number.
 pub(super) fn hidden(scheme: &SchemeEntry, pages: u64, redundancy: &RedundancySpec) -> u64 {
     if scheme.kind == Members::Shadowed { shadow(pages, redundancy) } else { 0 }
 }

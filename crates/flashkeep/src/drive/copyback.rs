@@ -24,7 +24,7 @@ impl<C: Contents> Drive<C> {
             Copyback::On if self.flash.pools == Pools::PLANES && !self.packing.active => true,
             Copyback::On => self.stays(plane, lpn, from),
             Copyback::Parity => self.parity_fits(plane, lpn, from) && self.stays(plane, lpn, from),
-            // A page that goes to another plane crosses the pins whatever its parity.
+            // A page that goes to another plane crosses the pins, whichever parity it has.
             Copyback::ParitySkip => {
                 self.stays_in_plane(plane, lpn, from) && self.make_parity_fit(plane, lpn, from)
             }

@@ -1,6 +1,6 @@
 //! Degraded capacity: how an FTL continues that has lost part of its flash.
 //!
-//! It places pages wherever there is room, whatever its allocation was, because the place that an address was
+//! It places pages wherever there is room, not where its allocation says, because the place that an address was
 //! bound to may be lost. It maps only as many pages as it can sustain: in every plane the good pages less two
 //! blocks' worth, or less what several streams need
 //! ([`Blocks::set_streams`](crate::ftl::Blocks::set_streams)).
@@ -18,7 +18,7 @@ use crate::ftl::{Allocation, MapEntry};
 use crate::kernel::{Id, SimTime, Span};
 
 /// The slot of an evicted page, for which no request waits.
-const NOBODY: u32 = u32::MAX;
+const UNASKED: u32 = u32::MAX;
 
 /// The degraded capacity of an FTL: how many pages it can map, and how many it maps.
 #[derive(Clone, Copy, Debug)]
@@ -164,7 +164,7 @@ impl<C: Contents> Drive<C> {
     /// A page has no place: its write ends, and the page is unmapped.
     pub(super) fn void(&mut self, now: SimTime, leaf: usize, page: u32, ticket: Ticket) {
         self.refuse(now, leaf, page);
-        if ticket.slot != NOBODY {
+        if ticket.slot != UNASKED {
             self.answer(ticket, 1, now, Span::ZERO, C::default());
         }
     }
@@ -204,7 +204,7 @@ impl<C: Contents> Drive<C> {
                     self.void(now, ftl, owner, ticket);
                     self.count_unmapped(ftl);
                 }
-                None if ticket.slot != NOBODY => self.answer(ticket, 1, now, Span::ZERO, C::default()),
+                None if ticket.slot != UNASKED => self.answer(ticket, 1, now, Span::ZERO, C::default()),
                 None => {}
             }
             let DriveOp { placed, command, sequence, .. } = self.queues.ops[op];
@@ -249,7 +249,7 @@ impl<C: Contents> Drive<C> {
         let ftl = self.ftl_of(plane);
         let pool = self.ftl.leaves[ftl].first_pool as usize;
         let last = self.queues.pools[pool].tail;
-        let ticket = Ticket { slot: NOBODY, age: self.queues.ops[last].ticket.age, ..Ticket::default() };
+        let ticket = Ticket { slot: UNASKED, age: self.queues.ops[last].ticket.age, ..Ticket::default() };
         let command = Command::new(Verb::Write, Page(lpn), 1).because(Cause::Gc);
         let op = self.queues.claim(DriveOp { ticket, command, ftl: ftl as u16, ..DriveOp::default() });
         if C::KEEP {
@@ -265,7 +265,7 @@ impl<C: Contents> Drive<C> {
 
     /// Whether no request waits for a write: for an evicted or a void page.
     #[cold]
-    pub(super) fn is_nobodys(&self, op: Id<DriveOp>) -> bool {
-        self.queues.ops[op].ticket.slot == NOBODY || self.queues.ops[op].command.count == 0
+    pub(super) fn is_unasked(&self, op: Id<DriveOp>) -> bool {
+        self.queues.ops[op].ticket.slot == UNASKED || self.queues.ops[op].command.count == 0
     }
 }

@@ -217,7 +217,7 @@ impl<C: Contents> Drive<C> {
 
     /// Ends a write that found no place or no longer needs one.
     fn answer_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) {
-        if !self.is_nobodys(op) {
+        if !self.is_unasked(op) {
             let DriveOp { ticket, command, .. } = self.queues.ops[op];
             self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
         }

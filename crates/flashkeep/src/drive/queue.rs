@@ -64,7 +64,7 @@ impl OpQueue {
         if before.is_some() { ops[before].previous = op } else { self.tail = op }
     }
 
-    /// Adds an operation behind all others, whatever its age.
+    /// Adds an operation behind all others, also if it is older.
     pub(super) fn push_last(&mut self, ops: &mut Arena<DriveOp>, op: Id<DriveOp>) {
         (ops[op].previous, ops[op].next) = (self.tail, Id::NONE);
         if self.tail.is_some() {

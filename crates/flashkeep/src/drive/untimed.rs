@@ -120,10 +120,7 @@ impl<C: Contents> Drive<C> {
     /// Writes whole pages of a leaf, one after the other, for the host: what [`submit`](crate::engine::Leaves::submit)
     /// would do, without anybody who is answered.
     pub fn write_untimed(&mut self, leaf: LeafId, pages: &[u32]) {
-        assert!(
-            self.immediate.active && !self.ftl.physical && !C::KEEP,
-            "nobody wants to know what pages hold"
-        );
+        assert!(self.immediate.active && !self.ftl.physical && !C::KEEP, "contents are not kept");
         // Observers of operations are told page by page.
         let counted = self.is_unheard() && !self.ftl.streams.are_several() && !self.ftl.summaries;
         let ftl = usize::from(leaf.0);

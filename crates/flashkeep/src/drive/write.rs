@@ -456,7 +456,7 @@ impl<C: Contents> Drive<C> {
         if !renamed.is_empty() {
             renamed.retain(|renamed| renamed.op != op.raw());
         }
-        if !self.health.damaged || !self.is_nobodys(op) {
+        if !self.health.damaged || !self.is_unasked(op) {
             let noted = self.ftl.memory.write;
             let done = Done::at(ticket, u32::from(command.count), durable + noted);
             self.done.push(Done { acknowledged: acknowledged + noted, service: service + noted, ..done });

@@ -1,6 +1,6 @@
 //! # What it does
-//! Dynamic striping, a log-structured scheme: pages are written in the order of their arrival, whatever their
-//! addresses, each to the next member of a row (page r of every member). The controller accumulates the
+//! Dynamic striping, a log-structured scheme: pages are written in the order of their arrival, independent of
+//! their addresses, each to the next member of a row (page r of every member). The controller accumulates the
 //! parity on the way. When a row has its N − 1 data pages, the parity goes to member N − 1 − (r mod N). An
 //! overwritten page goes to the open row like any other. Its old copy stays readable, and part of its stripe,
 //! until GC reclaims its superblock (the same block of every member): GC copies the valid pages into new

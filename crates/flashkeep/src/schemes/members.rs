@@ -109,7 +109,7 @@ pub(super) fn with_old_versions(members: &[MemberFacts], redundancy: &Redundancy
     Ok(stripes_beside_old(common_pages(members), redundancy) * (members.len() as u64 - 1))
 }
 
-/// Pages of a member of so many that are not for old versions.
+/// The pages of a member, of this number, that are not for old versions.
 pub(super) fn stripes_beside_old(pages: u64, redundancy: &RedundancySpec) -> u64 {
     let share = redundancy.read::<OldVersions>().shadow;
     let kept = (pages as f64 / (1.0 + share)) as u64;

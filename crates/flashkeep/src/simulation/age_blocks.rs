@@ -27,7 +27,7 @@ impl AgedBlocks {
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// Ages logical blocks, as many as the model has blocks, if there are so many; `order` says which come first. Pages that
+    /// Ages logical blocks, as many as the model has blocks, or all; `order` says which come first. Pages that
     /// the workload is known to `read` are not valid: they are created afterwards.
     pub(super) fn age_blocks(
         &mut self,

@@ -46,7 +46,7 @@ pub struct Port<C> {
 
 impl<C: Contents> Port<C> {
     /// The port of a device of `pages` pages of `page_sectors` sectors, with a cache for `cache_sectors`, which evicts
-    /// stripes of so many pages together, if it does.
+    /// stripes of this number of pages together, if it does.
     #[must_use]
     pub fn new(
         pages: u32,

@@ -94,7 +94,7 @@ fn each_rule_orders_as_it_says() {
 }
 
 #[test]
-fn what_nobody_waits_for_goes_behind() {
+fn work_in_the_background_goes_behind() {
     let commands = [background(read(256, 1)), read(10, 1), background(write(300, 2)), read(499, 1)];
     assert_eq!(order("scheduler = \"fcfs\"", &commands), [0, 2, 4, 1, 3]);
     assert_eq!(order("scheduler = \"fcfs\"\nqueue_depth = 1", &commands), [0, 2, 4, 1, 3]);

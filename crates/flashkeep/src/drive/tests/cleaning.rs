@@ -83,7 +83,7 @@ fn nothing_is_left_out_of_a_plane_without_room() {
     assert_eq!(kinds, [OpKind::Read, OpKind::Program, OpKind::Copyback, OpKind::Erase]);
 }
 
-/// Above the threshold proper, an idle unit collects step by step, whatever `run` says.
+/// Above the threshold proper, an idle unit collects step by step, for every value of `run`.
 #[test]
 fn idle_moments_are_used() {
     for run in ["steps", "hold-channel"] {

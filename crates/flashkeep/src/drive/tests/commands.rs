@@ -148,7 +148,7 @@ fn a_unit_reads_its_next_page_while_the_one_before_leaves() {
 
 proptest! {
     #[test]
-    fn nothing_is_lost_whatever_the_chips_can_do(
+    fn nothing_is_lost_with_any_commands(
         multi_plane in prop::sample::select(vec!["off", "match", "skip"]),
         (cache_program, cache_read) in any::<(bool, bool)>(),
         allocation in prop::sample::select(vec!["dynamic", "dynamic-in-channel", "CWPD", "PDWC", "CW", "P", "DC"]),

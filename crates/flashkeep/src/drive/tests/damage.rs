@@ -127,7 +127,7 @@ fn a_page_that_cannot_be_read_is_found_by_its_reader() {
     rig.done();
     let MapEntry::At(ppn) = rig.drive.lookup(LeafId(0), Page(2)) else { panic!("it has been written") };
     rig.drive.fail(rig.now, Fault::Page(ppn), false);
-    assert!(rig.done().is_empty(), "nobody knows yet");
+    assert!(rig.done().is_empty(), "the loss is not known yet");
     assert!(rig.drive.holds(LeafId(0), Page(2)) && rig.drive.contents_of(LeafId(0), Page(2)).is_none());
     rig.ask(0, read(2), 0, &[]);
     let done = rig.settle();

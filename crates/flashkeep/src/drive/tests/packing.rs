@@ -35,7 +35,11 @@ fn a_page_that_comes_alone_leaves_the_other_places_empty() {
     for n in 0..8 {
         rig.ask(0, write(n, 1), n, &tokens(1, 1));
         let done = rig.settle();
-        assert_eq!(ends(&done), [u64::from(n + 1) * (SENT + PROGRAM)], "nobody waits, and all of it is sent");
+        assert_eq!(
+            ends(&done),
+            [u64::from(n + 1) * (SENT + PROGRAM)],
+            "no page waits, and all of it is sent"
+        );
     }
     let programs = flash_pages(&rig, OpKind::Program);
     assert_eq!((programs * PLACES, programs), (8 * 4, 8), "amplification is 4 in pages of the flash");
@@ -211,7 +215,7 @@ fn a_raw_leaf_programs_what_waits_of_a_page() {
     rig.drive.audit();
 }
 
-/// Whoever comes first waits for 50 µs, or until four have come.
+/// The first page waits for 50 µs, or until four have come.
 #[test]
 fn pages_wait_for_others_if_they_are_told_to() {
     let mut rig = rig_of(ONE, "allocation = \"dynamic\", gather_us = 50", 40);

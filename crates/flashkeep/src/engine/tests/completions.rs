@@ -133,7 +133,7 @@ impl Scheme for Lazy {
 }
 
 #[test]
-fn nobody_but_the_stripe_waits_for_later_steps() {
+fn only_the_stripe_waits_for_later_steps() {
     use crate::engine::{Engine, NodeId};
     use crate::kernel::SimTime;
     let mut store: Store<Token> = Store::new(0);

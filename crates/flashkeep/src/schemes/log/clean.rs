@@ -198,8 +198,8 @@ impl StripeLog {
         self.emptiest().or_else(|| self.most_obsolete())
     }
 
-    /// The group with the most obsolete places that can be written, if a write waits and nothing else gives room: the free
-    /// group has so many bad places that even the group with the fewest current pages fills the rest.
+    /// The group with the most obsolete places that can be written, if a write waits and nothing else gives room: even the
+    /// group with the fewest current pages fills what bad places leave of the free group.
     fn most_obsolete(&self) -> Option<u32> {
         if !self.is_starved() || self.health.bad.count() == 0 {
             return None;

@@ -69,7 +69,7 @@ fn whichever_reads_less() {
 }
 
 #[test]
-fn known_zeros_are_read_by_nobody() {
+fn known_zeros_are_not_read() {
     let mut rig: Rig = RAID5.rig(Report::After(10), 0);
     let cost = |rig: &mut Rig, act: fn(&mut Rig)| {
         rig.store.log.clear();
