@@ -99,7 +99,13 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
     }
 
     fn erases_before(&self) -> Vec<u32> {
-        self.drives().flat_map(Drive::erases_before).collect()
+        let of_drive = |drive: &Drive<C>| {
+            let mut before = drive.erases_before();
+            before.resize(drive.block_count(), 0);
+            before
+        };
+        let worn = self.drives().any(|drive| !drive.erases_before().is_empty());
+        if worn { self.drives().flat_map(of_drive).collect() } else { Vec::new() }
     }
 
     fn begin_wear(&mut self) {

@@ -69,20 +69,35 @@ impl<C: Contents> Drive<C> {
     /// Erases of every block in this run, since its plane was renewed if ever.
     #[must_use]
     pub fn erases(&self) -> Vec<u32> {
-        let before = self.accounts.erases_before.iter().copied().chain(std::iter::repeat(0));
-        self.all_erases().zip(before).map(|(all, before)| all.saturating_sub(before)).collect()
+        let mut erases = self.all_erases();
+        erases
+            .iter_mut()
+            .zip(&self.accounts.erases_before)
+            .for_each(|(all, before)| *all = all.saturating_sub(*before));
+        erases
     }
 
     /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
+    /// Empty if there were none.
     #[must_use]
     pub fn erases_before(&self) -> Vec<u32> {
-        let before = self.accounts.erases_before.iter().copied().chain(std::iter::repeat(0));
-        self.all_erases().zip(before).map(|(_, before)| before).collect()
+        let mut before = self.accounts.erases_before.clone();
+        if !before.is_empty() {
+            before.resize(self.block_count(), 0);
+        }
+        before
+    }
+
+    /// The number of its blocks.
+    #[must_use]
+    pub fn block_count(&self) -> usize {
+        (self.flash.geometry.plane_count() * self.flash.geometry.blocks) as usize
     }
 
     /// Time 0: erases so far are not this run's.
     pub fn begin_wear(&mut self) {
-        self.accounts.erases_before = self.all_erases().collect();
+        let erased = self.ftl.leaves.iter().any(|leaf| leaf.erases > 0);
+        self.accounts.erases_before = if erased { self.all_erases() } else { Vec::new() };
     }
 
     /// An erase of a block without time. If it is not counted, it is not this run's.
@@ -107,8 +122,10 @@ impl<C: Contents> Drive<C> {
         &mut before[at]
     }
 
-    fn all_erases(&self) -> impl Iterator<Item = u32> {
+    fn all_erases(&self) -> Vec<u32> {
         let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
-        planes.flat_map(|plane| self.ftl.blocks.erases(plane).iter().copied())
+        let mut all = Vec::with_capacity(self.block_count());
+        planes.for_each(|plane| all.extend_from_slice(self.ftl.blocks.erases(plane)));
+        all
     }
 }

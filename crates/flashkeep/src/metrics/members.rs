@@ -109,7 +109,8 @@ impl MemberActivity<'_> {
     /// Erases of each block before that.
     fn erases_before(&self) -> impl Iterator<Item = u32> {
         let before = self.before.erases.iter().copied().chain(std::iter::repeat(0));
-        self.now.erases_before.iter().zip(before).map(|(&earlier, before)| earlier + before)
+        let earlier = self.now.erases_before.iter().copied().chain(std::iter::repeat(0));
+        earlier.zip(before).zip(&self.now.erases).map(|((earlier, before), _)| earlier + before)
     }
 
     /// Pages that it was given to write.

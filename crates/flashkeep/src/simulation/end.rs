@@ -123,7 +123,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             queue_max: self.host.window.most(),
             busy: [since(channels, &before.busy[0]), since(units, &before.busy[1])],
             busy_within: self.busy_within(totals),
-            wear: self.wear(totals),
+            wear: self.wear(),
             members: self.member_facts(totals),
             scheme: self.scheme_figures(),
             conditioned: self.accounts.conditioned.clone(),

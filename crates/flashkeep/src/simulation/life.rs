@@ -2,7 +2,7 @@
 //! a write is read-only. So is an array when more of its members than it survives have refused one. Later
 //! writes and trims are refused at the host interface; reads are still served.
 
-use super::{Simulation, Totals};
+use super::Simulation;
 use crate::config::Resolved;
 use crate::devices::Body;
 use crate::drive::{Drive, DriveLife};
@@ -167,11 +167,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         )
     }
 
-    /// Wear, of which the erases are known from the totals.
-    pub(super) fn wear(&self, totals: &Totals) -> WearFacts {
+    pub(super) fn wear(&self) -> WearFacts {
         let wear = &self.resolved.spec.ftl.wear;
         WearFacts {
-            erases: totals.erases.clone(),
+            erases: self.device.body.erases(),
             before: self.device.body.erases_before(),
             budget: wear.erase_budget,
             expired: self.device.body.life().expired,

@@ -191,8 +191,6 @@ struct Totals {
     hits: Hits,
     mapping: Option<mapping::Counts>,
     busy: [Vec<Span>; 2],
-    /// Erases of each block in this run.
-    erases: Vec<u32>,
     devices: Vec<DeviceStatistics>,
     member_hits: Vec<Option<Hits>>,
 }

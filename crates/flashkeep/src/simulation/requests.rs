@@ -272,7 +272,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             hits: self.device.buffer.hits(),
             mapping: self.mapping_counts(),
             busy: self.device.body.busy(),
-            erases: self.device.body.erases(),
             devices: self.device.body.statistics(at),
             member_hits: self.member_hits(),
         }
