@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -219,3 +220,39 @@ def test_a_die_of_a_block_pool_fails(flashkeep: Command, raid5: Path) -> None:
     assert found["integrity"]["reconstructed_reads"] > 0
     phases = [phase["phase"] for phase in found["phases"]]
     assert (phases[:2], phases[-1]) == (["before", "rebuilding"], "after")
+
+
+def test_a_log_that_holds_a_page_twice_is_kept(flashkeep: Command, tmp_path: Path) -> None:
+    """A log block holds the same contents of page 11 twice, and nothing else that counts. The power fails."""
+    drive, trace = tmp_path / "drive.toml", tmp_path / "trace.csv"
+    drive.write_text(
+        "[flash]\nchannels = 4\nchips_per_channel = 3\ndies_per_chip = 1\nplanes_per_die = 1\nblocks_per_plane = 64\n"
+        "pages_per_block = 8\npage_kib = 2\n"
+        '[ftl]\nover_provisioning = 1.0\nlogical_page_kib = 4\nmap = "hybrid"\n'
+    )
+    trace.write_text(
+        "time_ns,device,op,offset_B,size_B\n0,0,R,26112,512\n30000,0,W,28160,16384\n33003,0,W,11776,10752\n"
+        "33003,0,W,28672,1536\n63003,0,W,7680,16896\n64003,0,W,21504,512\n20295004,0,W,23552,1024\n"
+        "20295004,0,W,22016,512\n22295004,0,R,7680,4096\n"
+    )
+    found = flashkeep.json("run", drive, trace, "--verify", "--fail", "power@8req")["integrity"]
+    assert found["wrong_reads"] == found["lost_pages"] == 0
+
+
+def test_idle_collection_ends_with_its_die(flashkeep: Command, tmp_path: Path) -> None:
+    """A die fails while its chip has read a page of it for a collection in idle time: the page is not transferred."""
+    drive, operations = tmp_path / "drive.toml", tmp_path / "operations.csv"
+    drive.write_text(
+        "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 2\nplanes_per_die = 1\nblocks_per_plane = 64\n"
+        'pages_per_block = 8\npage_kib = 2\nbusy_unit = "chip"\n'
+        '[ftl]\nover_provisioning = 0.5\nmap_memory = "pcm"\npool = "element"\n'
+        'gc.copyback = "parity"\ngc.soft_threshold = 0.6\n[redundancy]\nscheme = "mirror"\nacross = "die"\n'
+    )
+    some = "synth:zipf,requests=2000,size=16384,write=0.5,theta=0.99,depth=1"
+    options = ["--seed", "163", "--existing", "all", "--fail", "die:0.0.0@82%"]
+    found = flashkeep.json("run", drive, some, *options, "--operations", operations)
+    failed_at = next(phase["from_s"] for phase in found["phases"] if phase["event"]) * 1e9
+    with operations.open(newline="") as file:
+        of_die = [row for row in csv.DictReader(file) if row["die"] == "0"]
+    reads = [float(row["end_ns"]) for row in of_die if row["kind"] == "read"]
+    assert max(reads) <= failed_at + 1e5, "what was granted before may end, and no more"

@@ -42,6 +42,8 @@ pub(super) struct BusyUnitState {
     pub together: Vec<Ppn>,
     /// The number of sectors that GC has read; 0 for a whole page.
     pub carries: u16,
+    /// The plane for whose collection it reads a page, or read the last one.
+    pub collects: Option<PlaneId>,
     /// Planes that wait to be collected.
     pub collect_head: Option<PlaneId>,
     pub collect_tail: Option<PlaneId>,

@@ -320,11 +320,7 @@ impl<C: Contents> Drive<C> {
         if state.programs.is_some_and(|ppn| self.flash.geometry.plane_of(ppn) == plane) {
             state.programs = None;
         }
-        let victim = self.gc.collections[plane.0 as usize].victim;
-        let in_pool = self.dies.spread.is_some()
-            && victim.is_some_and(|victim| self.unit_of_block(plane, victim) == unit);
-        let state = &mut self.dies.units[unit.0 as usize];
-        let collects = !state.current.is_some() && (in_pool || state.collect_head == Some(plane));
+        let collects = !state.current.is_some() && state.collects == Some(plane);
         if state.phase == UnitPhase::Free {
             return;
         }

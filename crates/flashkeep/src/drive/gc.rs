@@ -346,7 +346,8 @@ impl<C: Contents> Drive<C> {
                     self.tell_read(read, end);
                 }
                 GcStep::Read(first, pages) => {
-                    self.dies.units[unit.0 as usize].carries = pages * self.packing.page;
+                    let state = &mut self.dies.units[unit.0 as usize];
+                    (state.carries, state.collects) = (pages * self.packing.page, Some(plane));
                     if let Some(read) = self.count_read(now, plane, first, pages) {
                         self.gc.reads.resize_with(self.dies.units.len(), VecDeque::new);
                         self.gc.reads[unit.0 as usize].push_back(read);

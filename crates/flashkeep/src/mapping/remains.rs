@@ -117,7 +117,10 @@ impl SurvivingBlocks {
         let mut copies = vec![0_u32; base.pages as usize];
         for (kept, found) in &mut blocks {
             let is_current = |found: &SurvivingPage| found.version.1 == newest[found.page as usize].1;
-            kept.pages = found.drain(..).filter(is_current).map(|found| (found.offset, found.page)).collect();
+            let current = found.drain(..).filter(is_current);
+            // A log may hold the same contents of a page twice: the last copy is the one that counts.
+            let last: BTreeMap<u32, u32> = current.map(|found| (found.page, found.offset)).collect();
+            kept.pages = last.into_iter().map(|(page, offset)| (offset, page)).collect();
             kept.pages.values().for_each(|&page| copies[page as usize] += 1);
         }
         let mut blocks: Vec<SurvivingBlock> = blocks.into_iter().map(|(kept, _)| kept).collect();
