@@ -256,3 +256,18 @@ def test_idle_collection_ends_with_its_die(flashkeep: Command, tmp_path: Path) -
         of_die = [row for row in csv.DictReader(file) if row["die"] == "0"]
     reads = [float(row["end_ns"]) for row in of_die if row["kind"] == "read"]
     assert max(reads) <= failed_at + 1e5, "what was granted before may end, and no more"
+
+
+def test_what_is_being_erased_holds_no_current_page(flashkeep: Command, tmp_path: Path) -> None:
+    """Older versions of unreadable pages, in the only superblock that can be erased, do not keep it."""
+    drive = tmp_path / "drive.toml"
+    drive.write_text(
+        "[flash]\nchannels = 1\nchips_per_channel = 2\ndies_per_chip = 5\nblocks_per_plane = 16\npages_per_block = 6\n"
+        '[ftl]\nover_provisioning = 0.5\n[redundancy]\nscheme = "ds"\nacross = "die"\n'
+    )
+    some = "synth:random,requests=287,size=16KiB:0.5/4KiB:0.5,write=1,rate=2k"
+    options = ["--seed", "34", "--time-scale", "0.1", "--condition", "--json", "--verify"]
+    fails = ["--fail", "power@14762us", "--fail", "chip:0.1@741us,transient"]
+    code, out, _ = flashkeep("run", drive, some, *options, *fails)
+    assert code == 3
+    assert json.loads(out)["integrity"]["wrong_reads"] == 0

@@ -14,6 +14,7 @@
 use super::StripeLog;
 use super::clean::Begin;
 use super::front::WriteFrontier;
+use super::groups::SuperblockState;
 use super::places::LogPlace;
 use crate::engine::{Cause, Contents, Member, Page, Spare, Token, Version, View};
 use std::collections::VecDeque;
@@ -52,6 +53,7 @@ impl StripeLog {
         self.unchecked.clear();
         self.mends.clear();
         let were_current = self.places.restart();
+        self.drop_erased(view);
         let open = self.groups.restart();
         self.health.restart(self.groups.count());
         self.look_up_wear(view);
@@ -64,6 +66,22 @@ impl StripeLog {
             self.count_stripe(stripe);
         }
         self.see_to_room(&open, view);
+    }
+
+    /// A group whose erase had begun in some member holds nothing that is current: the erase waited for all that was written
+    /// before. What other members still have may be older than a page that cannot be read.
+    fn drop_erased(&mut self, view: &View<'_>) {
+        for group in
+            (0..self.groups.count()).filter(|&group| self.groups.state(group) == SuperblockState::Erasing)
+        {
+            let is_gone = |place: LogPlace| {
+                let (member, page) = self.address(place);
+                self.places.stripe(place) != 0 && view.alive(member) && view.is_erased(member, page)
+            };
+            if self.places.of_row(self.groups.rows(group).start).any(is_gone) {
+                self.places.erase(self.places_of(group));
+            }
+        }
     }
 
     /// A group that was being filled is gone on with behind the last row in which anything was programmed.
