@@ -82,11 +82,7 @@ impl<L: ParityLayout> Stripes<L> {
         let seats = self.seats(stripe);
         let mut remains = self.remains(seats, view);
         remains.absent.retain(|&index| !zeros.has(index));
-        // What is missing on a member with a write cache may never have left that.
-        let mut owed = self.units(&logged.owed, stripe);
-        for &index in remains.absent.iter().filter(|&&index| view.is_cached(seats.data(index))) {
-            owed = owed.without(UnitSet::range(index, index + 1));
-        }
+        let owed = self.units(&logged.owed, stripe).without(self.in_caches(stripe, view));
         let lost = self.units(&logged.lost, stripe);
         let names = PagesOfStripe { first: remains.stripe_first, view };
         let found = remains.settle(lost, owed, names);
@@ -104,6 +100,18 @@ impl<L: ParityLayout> Stripes<L> {
                 lacks(seats.member(role), seats.parity_page());
             }
         }
+    }
+
+    /// Data units that are missing on members with write caches: they may never have left these.
+    pub(super) fn in_caches(&self, stripe: u32, view: &View<'_>) -> UnitSet {
+        let seats = self.seats(stripe);
+        let mut units = UnitSet::default();
+        let missing = |&index: &u8| {
+            let member = seats.data(index);
+            view.is_cached(member) && view.alive(member) && view.spare(member, seats.page()).is_none()
+        };
+        (0..self.data()).filter(missing).for_each(|index| units.add(index));
+        units
     }
 
     /// What a data page says of itself: where it is lacking, what the rest of its stripe says of it.

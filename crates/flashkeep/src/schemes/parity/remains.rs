@@ -76,6 +76,7 @@ impl Versions {
                 let member = seats.data(index);
                 !view.alive(member) || owed.has(index) && view.spare(member, seats.page()).is_none()
             });
+            let owed = owed.without(self.stripes.in_caches(stripe, view));
             let entry = partial(stripe);
             let at = entry.filter(|&(memory, slot)| view.spare(memory, slot).is_some());
             // Where it could not be worked out, the parity knows only what was so before.

@@ -145,6 +145,21 @@ fn members_lose_what_only_their_dram_had() {
     }
 }
 
+/// Pages that were written once, and only to the DRAM of a member, are volatile, although a partial parity in
+/// non-volatile memory covers them.
+#[test]
+fn first_writes_that_only_dram_had_are_volatile() {
+    for scheme in ["raid5", "fra", "ppc"] {
+        let trace = "synth:sequential,requests=300,size=16KiB,write=0.7,rate=100";
+        let mut job =
+            array_job(scheme, 5, trace, &["member.buffer.dram_mib=0.25", "start.existing=\"reads\""]);
+        (job.verify, job.untimed, job.fail) = (true, true, vec!["power@91%".to_owned()]);
+        let run = summary(&job);
+        assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0), "{scheme}");
+        assert!(integrity(&run, "volatile_pages_lost") > 0.0, "{scheme}: the DRAM had something");
+    }
+}
+
 /// A power cut costs the only member of an array as much as the drive alone.
 #[test]
 fn a_single_member_loses_what_it_loses_alone() {
