@@ -98,7 +98,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.clock.last.max(totals.at_rest).since(self.accounts.busy_from)
     }
 
-    pub(super) fn summary(&self, totals: &Totals, tally: &Tally, warnings: Vec<String>) -> serde_json::Value {
+    pub(super) fn summary(
+        &self,
+        totals: &Totals,
+        erases: Vec<u32>,
+        tally: &Tally,
+        warnings: Vec<String>,
+    ) -> serde_json::Value {
         let since = |now: &[Span], before: &[Span]| -> Vec<Span> {
             let before = before.iter().copied().chain(std::iter::repeat(Span::ZERO));
             // A power loss takes back what was granted ahead before counting began.
@@ -123,7 +129,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             queue_max: self.host.window.most(),
             busy: [since(channels, &before.busy[0]), since(units, &before.busy[1])],
             busy_within: self.busy_within(totals),
-            wear: self.wear(),
+            wear: self.wear(erases),
             members: self.member_facts(totals),
             scheme: self.scheme_figures(),
             conditioned: self.accounts.conditioned.clone(),

@@ -167,10 +167,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         )
     }
 
-    pub(super) fn wear(&self) -> WearFacts {
+    /// Wear, with the erases of each block in this run.
+    pub(super) fn wear(&self, erases: Vec<u32>) -> WearFacts {
         let wear = &self.resolved.spec.ftl.wear;
         WearFacts {
-            erases: self.device.body.erases(),
+            erases,
             before: self.device.body.erases_before(),
             budget: wear.erase_budget,
             expired: self.device.body.life().expired,

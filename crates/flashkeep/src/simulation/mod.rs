@@ -443,6 +443,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }
         let totals = self.totals(self.clock.now.max(self.clock.last));
         let tally = self.tally();
+        // The final read may collect, which is not this run's wear.
+        let erases = self.device.body.erases();
         let log_notes = self.device.body.log_notes(self.clock.last.max(self.clock.now));
         self.device.body.close_log().map_err(Error::Output)?;
         if self.failures.blows.struck || !self.device.engine.is_untroubled() {
@@ -482,7 +484,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
                 .left()
                 .map(|event| format!("--fail {event}: the run ended before it happened")),
         );
-        let summary = self.summary(&totals, &tally, warnings);
+        let summary = self.summary(&totals, erases, &tally, warnings);
         if let Some(path) = &self.job.save_aged {
             self.save(path)?;
         }

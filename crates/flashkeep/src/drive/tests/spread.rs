@@ -70,7 +70,7 @@ fn a_die_of_a_pool_fails_with_its_blocks() {
         rig.settle();
         rig.drive.audit();
         let geometry = rig.drive.geometry();
-        assert!(rig.operations.iter().all(|operation| geometry.block_of(operation.ppn) % 2 == 0));
+        assert!(rig.operations.iter().all(|operation| geometry.block_of(operation.ppn).is_multiple_of(2)));
         rig.drive.fail(rig.now, dies[0], true);
         assert!(rig.drive.is_dead(LeafId(0)), "{unit}");
         rig.done();
