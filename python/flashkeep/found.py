@@ -77,10 +77,13 @@ def name_apart(runs: Sequence[Found]) -> None:
                 alike.setdefault(name(run.summary), []).append(run)
         for drive, group in alike.items():
             flat = [dict(_flat(run.summary["drive"])) for run in group]
-            keys = [key for key in flat[0] if any(one.get(key) != flat[0][key] for one in flat)]
+            # A drive has only the options of what was selected, so one may lack the key in which others differ.
+            every = dict.fromkeys(key for one in flat for key in one)
+            keys = [key for key in every if any(one.get(key) != flat[0].get(key) for one in flat)]
             for at, (run, values) in enumerate(zip(group, flat, strict=True), 1):
-                apart = " ".join(f"{key.rpartition('.')[2]}={values.get(key)}" for key in keys[:3])
-                run.label = " ".join(filter(None, (drive, apart if keys else f"#{at}" if len(group) > 1 else "")))
+                own = [f"{key.rpartition('.')[2]}={values[key]}" for key in keys if key in values]
+                apart = " ".join(own[:3]) if keys else f"#{at}" if len(group) > 1 else ""
+                run.label = " ".join(filter(None, (drive, apart)))
 
 
 def workloads(runs: Iterable[Found]) -> list[str]:
