@@ -57,9 +57,10 @@ def problems(operations: list[Operation], summary: Mapping[str, Any], tags: set[
         return  # a row is a part of a flash page then, or one of several
     if ftl["gc"]["run"] == "hold-channel":
         return  # all operations of a collection begin when it is granted
-    # Erases that make room for pages that exist at first touch are not logged, nor is new for old.
+    # Erases that make room for pages that exist at first touch are not logged, nor is new for old. A trimmed page
+    # comes to exist at its next read.
     start = summary["drive"]["start"]
-    unlogged = start["existing"] == "reads" and not start["scan"]
+    unlogged = start["existing"] == "reads" and (not start["scan"] or summary["workload"]["trims"] > 0)
     if not unlogged and not tags & {"replace_after", "warmup", "condition"}:
         # Pages that exist at first touch are placed without a program, as are many while a drive is conditioned; maps
         # of blocks put pages where they belong.
