@@ -69,7 +69,7 @@ impl<C: Contents> Inspect<C> for Drive<C> {
     }
 
     fn erases_before(&self) -> Vec<u32> {
-        Drive::erases_before(self)
+        Drive::erases_before(self).to_vec()
     }
 
     fn begin_wear(&mut self) {

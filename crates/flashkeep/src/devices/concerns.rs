@@ -99,13 +99,15 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
     }
 
     fn erases_before(&self) -> Vec<u32> {
+        if self.drives().all(|drive| drive.erases_before().is_empty()) {
+            return Vec::new();
+        }
         let of_drive = |drive: &Drive<C>| {
-            let mut before = drive.erases_before();
+            let mut before = drive.erases_before().to_vec();
             before.resize(drive.block_count(), 0);
             before
         };
-        let worn = self.drives().any(|drive| !drive.erases_before().is_empty());
-        if worn { self.drives().flat_map(of_drive).collect() } else { Vec::new() }
+        self.drives().flat_map(of_drive).collect()
     }
 
     fn begin_wear(&mut self) {
@@ -131,7 +133,7 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
                 counters: drive.counters().clone(),
                 busy: [drive.channel_busy(), drive.unit_busy()],
                 erases: drive.erases(),
-                erases_before: drive.erases_before(),
+                erases_before: drive.erases_before().to_vec(),
                 expired: drive.life().expired,
                 disk: None,
             },

@@ -78,14 +78,10 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
-    /// Empty if there were none.
+    /// Blocks beyond the end of the list had none.
     #[must_use]
-    pub fn erases_before(&self) -> Vec<u32> {
-        let mut before = self.accounts.erases_before.clone();
-        if !before.is_empty() {
-            before.resize(self.block_count(), 0);
-        }
-        before
+    pub fn erases_before(&self) -> &[u32] {
+        &self.accounts.erases_before
     }
 
     /// The number of its blocks.

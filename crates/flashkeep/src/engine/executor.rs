@@ -213,10 +213,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let scheme = self.scheme(node)?;
         let (is_sum, mut first, mut sum) = (scheme.is_sum(page), None, Some(C::default()));
         let mut is_mapped = false;
-        scheme.places(page, |Member(member), page| {
+        scheme.places(page, |member, page| {
             is_mapped = true;
             let is_needed = first.is_none() || is_sum;
-            let child = shape.children[usize::from(member)];
+            let child = shape.child(member);
             let found = if is_needed { self.intact_contents_below(child, page, contents) } else { None };
             first = first.or(found);
             sum = sum.zip(found).map(|(sum, found)| sum.plus(1, found));

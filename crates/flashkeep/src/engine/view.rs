@@ -55,15 +55,22 @@ pub(super) trait Deeper {
     fn coming(&self) -> OutstandingWork<'_>;
 }
 
+impl<S, C> After<'_, S, C> {
+    /// The schemes from a node on.
+    fn from(&self, node: NodeId) -> &[Option<S>] {
+        &self.schemes[node.index() - self.node.index() - 1..]
+    }
+}
+
 impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page)) {
-        if let Some(scheme) = &self.schemes[node.index() - self.node.index() - 1] {
+        if let Some(scheme) = &self.from(node)[0] {
             scheme.places(page, tell);
         }
     }
 
     fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare> {
-        let (scheme, schemes) = self.schemes[node.index() - self.node.index() - 1..].split_first()?;
+        let (scheme, schemes) = self.from(node).split_first()?;
         let deeper = After { node, schemes, ports: self.ports, coming: self.coming };
         scheme.as_ref()?.spare(page, &View { node, deeper: &deeper, ..*view })
     }
@@ -73,13 +80,11 @@ impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
     }
 
     fn remaps(&self, node: NodeId) -> bool {
-        let scheme = &self.schemes[node.index() - self.node.index() - 1];
-        scheme.as_ref().is_some_and(|scheme| scheme.capabilities().remaps)
+        self.from(node)[0].as_ref().is_some_and(|scheme| scheme.capabilities().remaps)
     }
 
     fn takes_all(&self, node: NodeId) -> bool {
-        let scheme = &self.schemes[node.index() - self.node.index() - 1];
-        scheme.as_ref().is_some_and(Scheme::takes_all)
+        self.from(node)[0].as_ref().is_some_and(Scheme::takes_all)
     }
 
     fn has_cache(&self, port: u16) -> bool {
