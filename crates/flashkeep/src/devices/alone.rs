@@ -1,7 +1,9 @@
 //! The flash of one drive as the only device of a simulation.
 
 use super::{Age, BlockDevice, DeviceStatistics, InjectFaults, Inspect, Observe, Recover, Snapshot};
-use crate::drive::{Alone, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery};
+use crate::drive::{
+    Alone, BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery,
+};
 use crate::engine::{Contents, LeafId, Page};
 use crate::ftl::ageing::{Model, Wish};
 use crate::image::{Reader, Writer};
@@ -64,12 +66,12 @@ impl<C: Contents> Inspect<C> for Drive<C> {
         Drive::at_rest(self)
     }
 
-    fn erases(&self) -> Vec<u32> {
+    fn erases(&self) -> BlockErases {
         Drive::erases(self)
     }
 
-    fn erases_before(&self) -> Vec<u32> {
-        Drive::erases_before(self).to_vec()
+    fn erases_before(&self) -> BlockErases {
+        Drive::erases_before(self).clone()
     }
 
     fn begin_wear(&mut self) {

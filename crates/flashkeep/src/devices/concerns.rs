@@ -5,7 +5,7 @@ use super::{
     Age, AnyDevice, BlockDevice, DeviceSet, DeviceStatistics, InjectFaults, Inspect, Observe, Recover,
     Snapshot,
 };
-use crate::drive::{Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery};
+use crate::drive::{BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery};
 use crate::engine::{Contents, LeafId, Page};
 use crate::ftl::ageing::{Model, Wish};
 use crate::image::{Reader, Writer};
@@ -94,20 +94,16 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
         self.drives().map(Drive::at_rest).max().unwrap_or(SimTime::ZERO)
     }
 
-    fn erases(&self) -> Vec<u32> {
-        self.drives().flat_map(Drive::erases).collect()
+    fn erases(&self) -> BlockErases {
+        let mut all = BlockErases::default();
+        self.drives().for_each(|drive| all.append(&drive.erases()));
+        all
     }
 
-    fn erases_before(&self) -> Vec<u32> {
-        if self.drives().all(|drive| drive.erases_before().is_empty()) {
-            return Vec::new();
-        }
-        let of_drive = |drive: &Drive<C>| {
-            let mut before = drive.erases_before().to_vec();
-            before.resize(drive.block_count(), 0);
-            before
-        };
-        self.drives().flat_map(of_drive).collect()
+    fn erases_before(&self) -> BlockErases {
+        let mut all = BlockErases::default();
+        self.drives().for_each(|drive| all.append(drive.erases_before()));
+        all
     }
 
     fn begin_wear(&mut self) {
@@ -133,7 +129,7 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
                 counters: drive.counters().clone(),
                 busy: [drive.channel_busy(), drive.unit_busy()],
                 erases: drive.erases(),
-                erases_before: drive.erases_before().to_vec(),
+                erases_before: drive.erases_before().clone(),
                 expired: drive.life().expired,
                 disk: None,
             },

@@ -10,7 +10,7 @@ mod set;
 pub use set::{AnyDevice, DeviceSet};
 
 use crate::disk::DiskStatistics;
-use crate::drive::{Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery};
+use crate::drive::{BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery};
 use crate::engine::{Contents, LeafId, Leaves, Page};
 use crate::ftl::ageing::{Model, Wish};
 use crate::image::{Reader, Writer};
@@ -44,9 +44,9 @@ pub struct DeviceStatistics {
     /// How long each channel has been in use, and each die or plane busy.
     pub busy: [Vec<Span>; 2],
     /// Erases of each block in this run.
-    pub erases: Vec<u32>,
+    pub erases: BlockErases,
     /// The others of each block, from before time 0.
-    pub erases_before: Vec<u32>,
+    pub erases_before: BlockErases,
     /// Blocks that have had all their erases.
     pub expired: u32,
     /// For a disk: its time by activity.
@@ -64,9 +64,9 @@ pub trait Inspect<C: Contents> {
     /// When all that is busy is free, as far as is known.
     fn at_rest(&self) -> SimTime;
     /// Erases of each block in this run.
-    fn erases(&self) -> Vec<u32>;
+    fn erases(&self) -> BlockErases;
     /// The others of each block, from before time 0.
-    fn erases_before(&self) -> Vec<u32>;
+    fn erases_before(&self) -> BlockErases;
     /// Time 0: erases so far are not this run's.
     fn begin_wear(&mut self);
     /// Valid pages, and pages there are.

@@ -1,7 +1,7 @@
 //! Recomputes the drive's running counts from its raw state.
 
-use super::{Drive, OpKind};
-use crate::engine::{Cause, Contents, LeafId, Page};
+use super::Drive;
+use crate::engine::{Contents, LeafId, Page};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::MapEntry;
 
@@ -64,64 +64,5 @@ impl<C: Contents> Drive<C> {
         let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
         let valid = planes.flat_map(|plane| self.ftl.blocks.valid_counts(plane)).map(u64::from).sum();
         (valid, u64::from(self.flash.geometry.plane_count()) * self.flash.geometry.pages_per_plane())
-    }
-
-    /// Erases of every block in this run, since its plane was renewed if ever.
-    #[must_use]
-    pub fn erases(&self) -> Vec<u32> {
-        let mut erases = self.all_erases();
-        erases
-            .iter_mut()
-            .zip(&self.accounts.erases_before)
-            .for_each(|(all, before)| *all = all.saturating_sub(*before));
-        erases
-    }
-
-    /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
-    /// Blocks beyond the end of the list had none.
-    #[must_use]
-    pub fn erases_before(&self) -> &[u32] {
-        &self.accounts.erases_before
-    }
-
-    /// The number of its blocks.
-    #[must_use]
-    pub fn block_count(&self) -> usize {
-        (self.flash.geometry.plane_count() * self.flash.geometry.blocks) as usize
-    }
-
-    /// Time 0: erases so far are not this run's.
-    pub fn begin_wear(&mut self) {
-        let erased = self.ftl.leaves.iter().any(|leaf| leaf.erases > 0);
-        self.accounts.erases_before = if erased { self.all_erases() } else { Vec::new() };
-    }
-
-    /// An erase of a block without time. If it is not counted, it is not this run's.
-    pub(super) fn count_erase(&mut self, ftl: usize, cause: Cause, plane: PlaneId, block: u32) {
-        self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0));
-        if !self.immediate.counting {
-            *self.erases_before_of(plane, block) += 1;
-        }
-    }
-
-    /// A block is new: it has no erases from before.
-    pub(super) fn begin_wear_of(&mut self, plane: PlaneId, block: u32) {
-        *self.erases_before_of(plane, block) = 0;
-    }
-
-    fn erases_before_of(&mut self, plane: PlaneId, block: u32) -> &mut u32 {
-        let at = (plane.0 * self.flash.geometry.blocks + block) as usize;
-        let before = &mut self.accounts.erases_before;
-        if before.len() <= at {
-            before.resize(at + 1, 0);
-        }
-        &mut before[at]
-    }
-
-    fn all_erases(&self) -> Vec<u32> {
-        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
-        let mut all = Vec::with_capacity(self.block_count());
-        planes.for_each(|plane| all.extend_from_slice(self.ftl.blocks.erases(plane)));
-        all
     }
 }

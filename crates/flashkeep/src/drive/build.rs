@@ -43,7 +43,7 @@ impl<C: Contents> Drive<C> {
             immediate: Immediate::default(),
             health: DriveHealth { damaged: false, life: DriveLife::new(drive) },
             accounts: DriveAccounts {
-                erases_before: Vec::new(),
+                erases_before: BlockErases::none(geometry.block_count()),
                 counters: Counters::new(domains.len()),
                 work: drive.draws.then(Box::default),
                 watch: None,

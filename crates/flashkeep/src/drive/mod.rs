@@ -51,6 +51,7 @@ mod tests;
 mod untimed;
 mod versions;
 mod visit;
+mod wear;
 mod work;
 mod write;
 
@@ -65,6 +66,7 @@ pub use nvram::Nvram;
 pub use parameters::Parameters;
 pub use recovery::Recovery;
 pub use retire::DriveLife;
+pub use wear::BlockErases;
 pub use work::OperationTimes;
 
 use crate::engine::{Contents, Done};

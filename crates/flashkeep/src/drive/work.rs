@@ -2,7 +2,7 @@
 //! the drive file has currents.
 
 use super::program::PageWrite;
-use super::{Counters, Drive, LoggedOperation, OpKind, OperationObserver, Told};
+use super::{BlockErases, Counters, Drive, LoggedOperation, OpKind, OperationObserver, Told};
 use crate::engine::{Cause, Contents};
 use crate::flash::{Ppn, Target};
 use crate::kernel::{SimTime, Span};
@@ -53,7 +53,7 @@ pub(super) struct DriveAccounts {
     pub(super) counters: Counters,
     /// Erases of each block that are not the run's: those before time 0, and those that have made room for pages that
     /// existed then. By plane and block, and only up to the last block that has one.
-    pub(super) erases_before: Vec<u32>,
+    pub(super) erases_before: BlockErases,
     /// Busy times, if the drive file gives currents.
     pub(super) work: Option<Box<OperationTimes>>,
     pub(super) watch: Option<Box<Watch>>,

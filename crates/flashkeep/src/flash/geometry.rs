@@ -179,6 +179,12 @@ impl Geometry {
         (self.plane_count() as usize) << (self.page_bits + self.block_bits)
     }
 
+    /// The number of blocks.
+    #[must_use]
+    pub fn block_count(&self) -> usize {
+        (self.plane_count() * self.blocks) as usize
+    }
+
     /// Length of an array with a place for every block (see [`Geometry::block_index`]).
     #[must_use]
     pub fn block_space(&self) -> usize {

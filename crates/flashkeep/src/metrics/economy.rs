@@ -139,7 +139,7 @@ impl Lifetime {
         // SSDs in the array for each SSD's worth of data.
         let ssds = terms.map_or(capacity / facts.drive.capacity_bytes() as f64, |terms| terms.ssd);
         let mean = ssds * pages / given;
-        let erases: f64 = flash().map(|member| member.erases().map(f64::from).sum::<f64>()).sum();
+        let erases: f64 = flash().map(|member| member.erases().iter().map(f64::from).sum::<f64>()).sum();
         let gib = pages * facts.drive.page_bytes() as f64 / f64::from(1 << 30);
         Some(Lifetime { mean, least: mean * (given / capacity) / most, erases_per_gib: erases / gib })
     }

@@ -8,7 +8,7 @@ use super::{IfAny, Mark, WearFacts, disk_energy, figures, plain, unit};
 use crate::config::Resolved;
 use crate::device::port::Hits;
 use crate::devices::DeviceStatistics;
-use crate::drive::{Counters, OpKind};
+use crate::drive::{BlockErases, Counters, OpKind};
 use crate::engine::Cause;
 use crate::kernel::{SimTime, Span};
 
@@ -101,16 +101,13 @@ impl MemberActivity<'_> {
     }
 
     /// Erases of each block while requests were counted.
-    pub(super) fn erases(&self) -> impl Iterator<Item = u32> {
-        let before = self.before.erases.iter().copied().chain(std::iter::repeat(0));
-        self.now.erases.iter().zip(before).map(|(&now, before)| now.saturating_sub(before))
+    pub(super) fn erases(&self) -> BlockErases {
+        self.now.erases.clone().since(&self.before.erases)
     }
 
     /// Erases of each block before that.
-    fn erases_before(&self) -> impl Iterator<Item = u32> {
-        let before = self.before.erases.iter().copied().chain(std::iter::repeat(0));
-        let earlier = self.now.erases_before.iter().copied().chain(std::iter::repeat(0));
-        earlier.zip(before).zip(&self.now.erases).map(|((earlier, before), _)| earlier + before)
+    fn erases_before(&self) -> BlockErases {
+        self.now.erases_before.clone().plus(&self.before.erases)
     }
 
     /// Pages that it was given to write.
@@ -123,8 +120,8 @@ impl MemberActivity<'_> {
         let given = given(&counters);
         let wear = &self.drive.spec.ftl.wear;
         let wear = WearFacts {
-            erases: self.erases().collect(),
-            before: self.erases_before().collect(),
+            erases: self.erases(),
+            before: self.erases_before(),
             budget: wear.erase_budget,
             expired: self.now.expired,
             first_death: self.first_death,

@@ -1,6 +1,7 @@
 //! Wear and lifetime of the flash.
 
 use super::{IfAny, figures, plain, unit};
+use crate::drive::BlockErases;
 use crate::kernel::SimTime;
 
 /// An instant, and the bytes that the host had written by then.
@@ -10,9 +11,9 @@ pub type Mark = (SimTime, u64);
 #[derive(Clone, Debug, Default)]
 pub struct WearFacts {
     /// Erases of every block in this run.
-    pub erases: Vec<u32>,
-    /// Erases of every block before the run; none for a new drive.
-    pub before: Vec<u32>,
+    pub erases: BlockErases,
+    /// Erases of every block before the run.
+    pub before: BlockErases,
     /// The erase budget of a block, if there is one.
     pub budget: Option<u32>,
     /// Blocks that have reached the budget.
@@ -83,7 +84,7 @@ impl WearFacts {
         if let [all] = &mut blocks[..] {
             *all = self.erases.len() as u64;
         } else {
-            self.erases.iter().for_each(|erases| blocks[((erases - least) / width) as usize] += 1);
+            self.erases.iter().for_each(|erases: u32| blocks[((erases - least) / width) as usize] += 1);
         }
         let bar = |(at, blocks): (u32, &u64)| {
             let from = least + at * width;
@@ -93,7 +94,9 @@ impl WearFacts {
     }
 
     fn spread(&self) -> WearSpread {
-        WearSpread::of(self.erases.iter().copied())
+        let listed = self.erases.listed();
+        let unlisted = (listed.len() < self.erases.len()).then_some(0);
+        WearSpread::of(listed.iter().copied().chain(unlisted))
     }
 
     /// The section of the summary, without the histogram.
@@ -102,10 +105,9 @@ impl WearFacts {
         let count = self.erases.len() as f64;
         let spread = self.spread();
         let total = spread.total;
-        let (mean, deviation) = spread.mean_and_deviation(self.erases.iter().copied(), count);
+        let (mean, deviation) = spread.mean_and_deviation(self.erases.iter(), count);
         let [least, most] = [spread.least, spread.most].map(|erases| (!spread.is_empty()).then_some(erases));
-        let before = || self.before.iter().copied().chain(std::iter::repeat(0));
-        let blocks = || self.erases.iter().copied().zip(before());
+        let blocks = || self.erases.iter().zip(self.before.iter());
         let life = |budget: u32| blocks().map(move |(now, before)| budget.saturating_sub(now + before));
         let lives =
             self.budget.map(|budget| WearSpread::of(life(budget)).mean_and_deviation(life(budget), count));
@@ -223,7 +225,7 @@ mod tests {
     use super::*;
 
     fn bars(erases: Vec<u32>) -> Vec<[u64; 3]> {
-        let facts = WearFacts { erases, ..WearFacts::default() };
+        let facts = WearFacts { erases: erases.into(), ..WearFacts::default() };
         let bars = facts.histogram().into_iter();
         bars.map(|bar| [u64::from(bar.from), u64::from(bar.to), bar.blocks]).collect()
     }

@@ -81,8 +81,8 @@ figures! {
 fn expected<'a>(members: impl Iterator<Item = &'a MemberActivity<'a>>) -> Option<f64> {
     let times = |member: &MemberActivity<'_>| {
         let budget = f64::from(member.drive.spec.ftl.wear.erase_budget?);
-        let before: f64 = member.before.erases.iter().copied().map(f64::from).sum();
-        let worn: f64 = member.erases().map(f64::from).sum();
+        let before: f64 = member.before.erases.iter().map(f64::from).sum();
+        let worn: f64 = member.erases().iter().map(f64::from).sum();
         (worn > 0.0).then(|| (budget * member.now.erases.len() as f64 - before) / worn)
     };
     let mut times: Vec<f64> = members.map(|member| times(member).unwrap_or(f64::INFINITY)).collect();

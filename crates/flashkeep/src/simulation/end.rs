@@ -4,7 +4,7 @@ use super::{Device, Plot, Simulation, Totals};
 use crate::buffer::HostContext;
 use crate::device::port::Hits;
 use crate::devices::Body;
-use crate::drive::OperationTimes;
+use crate::drive::{BlockErases, OperationTimes};
 use crate::engine::Contents;
 use crate::host::Expected;
 use crate::kernel::Span;
@@ -101,7 +101,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn summary(
         &self,
         totals: &Totals,
-        erases: Vec<u32>,
+        erases: BlockErases,
         tally: &Tally,
         warnings: Vec<String>,
     ) -> serde_json::Value {

@@ -5,7 +5,7 @@
 use super::Simulation;
 use crate::config::Resolved;
 use crate::devices::Body;
-use crate::drive::{Drive, DriveLife};
+use crate::drive::{BlockErases, Drive, DriveLife};
 use crate::engine::Contents;
 use crate::error::{DriveError, Error};
 use crate::metrics::{Mark, WearFacts, called};
@@ -168,7 +168,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Wear, with the erases of each block in this run.
-    pub(super) fn wear(&self, erases: Vec<u32>) -> WearFacts {
+    pub(super) fn wear(&self, erases: BlockErases) -> WearFacts {
         let wear = &self.resolved.spec.ftl.wear;
         WearFacts {
             erases,

@@ -106,8 +106,9 @@ fn new_planes_have_never_been_erased() {
         rig.ask(0, write(n % 8, 1), 0, &tokens(1, 1));
     }
     rig.settle();
-    let erases =
-        |rig: &Rig| -> Vec<u32> { rig.drive.erases().chunks(6).map(|plane| plane.iter().sum()).collect() };
+    let erases = |rig: &Rig| -> Vec<u32> {
+        rig.drive.erases().iter().collect::<Vec<_>>().chunks(6).map(|plane| plane.iter().sum()).collect()
+    };
     let worn = erases(&rig);
     assert!(worn[0] > 0 && worn[1] > 0);
     rig.now = SimTime(1 << 40);

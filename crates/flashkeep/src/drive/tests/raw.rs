@@ -102,7 +102,7 @@ fn an_erase_comes_behind_programs_and_behind_reads_that_are_owed_its_block() {
     assert_eq!(instants(&done), expected);
     assert_eq!(done[1].contents, Token(2), "what the page held when it was asked for");
     assert_eq!(rig.drive.counters().of(OpKind::Erase, Cause::ParityGc), 1);
-    assert_eq!((rig.drive.wear(LeafId(0)), rig.drive.erases()), (1, vec![1, 0, 0]));
+    assert_eq!((rig.drive.wear(LeafId(0)), rig.drive.erases()), (1, vec![1, 0, 0].into()));
     rig.drive.audit();
 }
 

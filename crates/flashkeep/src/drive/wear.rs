@@ -1,0 +1,134 @@
+//! How often each block has been erased, in this run and before it.
+
+use super::{Drive, OpKind};
+use crate::engine::{Cause, Contents};
+use crate::flash::PlaneId;
+
+/// The number of erases of each of some blocks. Blocks behind the last one that is listed were not erased, so that a
+/// large drive without erases takes no memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockErases {
+    blocks: usize,
+    listed: Vec<u32>,
+}
+
+impl BlockErases {
+    /// None of these blocks was erased.
+    #[must_use]
+    pub fn none(blocks: usize) -> BlockErases {
+        BlockErases { blocks, listed: Vec::new() }
+    }
+
+    /// The number of blocks.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.blocks
+    }
+
+    /// Whether there are no blocks.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.blocks == 0
+    }
+
+    /// The erases of each block.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let rest = std::iter::repeat_n(0, self.blocks - self.listed.len());
+        self.listed.iter().copied().chain(rest)
+    }
+
+    /// The erases of the first blocks. All others have none.
+    #[must_use]
+    pub fn listed(&self) -> &[u32] {
+        &self.listed
+    }
+
+    /// The erases since `before`, which lists the same blocks. A block that was replaced since then had none.
+    #[must_use]
+    pub fn since(mut self, before: &BlockErases) -> BlockErases {
+        for (now, before) in self.listed.iter_mut().zip(&before.listed) {
+            *now = now.saturating_sub(*before);
+        }
+        self
+    }
+
+    /// These erases and others of the same blocks.
+    #[must_use]
+    pub fn plus(mut self, others: &BlockErases) -> BlockErases {
+        if self.listed.len() < others.listed.len() {
+            self.listed.resize(others.listed.len(), 0);
+        }
+        self.listed.iter_mut().zip(&others.listed).for_each(|(all, more)| *all += more);
+        self
+    }
+
+    /// Adds further blocks.
+    pub fn append(&mut self, further: &BlockErases) {
+        if !further.listed.is_empty() {
+            self.listed.resize(self.blocks, 0);
+            self.listed.extend_from_slice(&further.listed);
+        }
+        self.blocks += further.blocks;
+    }
+
+    fn of(&mut self, block: usize) -> &mut u32 {
+        if self.listed.len() <= block {
+            self.listed.resize(block + 1, 0);
+        }
+        &mut self.listed[block]
+    }
+}
+
+impl From<Vec<u32>> for BlockErases {
+    fn from(listed: Vec<u32>) -> BlockErases {
+        BlockErases { blocks: listed.len(), listed }
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    /// Erases of every block in this run, since its plane was renewed if ever.
+    #[must_use]
+    pub fn erases(&self) -> BlockErases {
+        self.all_erases().since(&self.accounts.erases_before)
+    }
+
+    /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
+    #[must_use]
+    pub fn erases_before(&self) -> &BlockErases {
+        &self.accounts.erases_before
+    }
+
+    /// Time 0: erases so far are not this run's.
+    pub fn begin_wear(&mut self) {
+        self.accounts.erases_before = self.all_erases();
+    }
+
+    /// An erase of a block without time. If it is not counted, it is not this run's.
+    pub(super) fn count_erase(&mut self, ftl: usize, cause: Cause, plane: PlaneId, block: u32) {
+        self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0));
+        if !self.immediate.counting {
+            *self.erases_before_of(plane, block) += 1;
+        }
+    }
+
+    /// A block is new: it has no erases from before.
+    pub(super) fn begin_wear_of(&mut self, plane: PlaneId, block: u32) {
+        *self.erases_before_of(plane, block) = 0;
+    }
+
+    fn erases_before_of(&mut self, plane: PlaneId, block: u32) -> &mut u32 {
+        let block = (plane.0 * self.flash.geometry.blocks + block) as usize;
+        self.accounts.erases_before.of(block)
+    }
+
+    fn all_erases(&self) -> BlockErases {
+        let blocks = self.flash.geometry.block_count();
+        if self.ftl.leaves.iter().all(|leaf| leaf.erases == 0) {
+            return BlockErases::none(blocks);
+        }
+        let mut all = Vec::with_capacity(blocks);
+        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
+        planes.for_each(|plane| all.extend_from_slice(self.ftl.blocks.erases(plane)));
+        BlockErases::from(all)
+    }
+}
