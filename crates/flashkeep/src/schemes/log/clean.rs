@@ -199,7 +199,8 @@ impl StripeLog {
     }
 
     /// The group with the most obsolete places that can be written, if a write waits and nothing else gives room: even the
-    /// group with the fewest current pages fills what bad places leave of the free group.
+    /// group with the fewest current pages fills what bad places leave of the free group. Its pages are laid over these
+    /// places, too. It then is the free group, and has more places than the one before: so this ends.
     fn most_obsolete(&self) -> Option<u32> {
         if !self.is_starved() || self.health.bad.count() == 0 {
             return None;
@@ -232,10 +233,9 @@ impl StripeLog {
         if current == 0 {
             return true;
         }
-        // The layout that `begin_cleaning` will choose. Rows over all members have more slots than rows that leave out
-        // a failed one, but what they gain does not count where the pages are laid over the others.
-        let roomy = self.room_of_free(0, self.is_roomy());
-        let room = if current <= roomy { roomy } else { self.room_of_free(0, false) };
+        // In the layout that the host's writes will have. Rows over all members have more slots, but the host is not given
+        // those that a failed member or a bad place would take.
+        let room = self.room_of_free(0, self.is_roomy());
         current + self.least_gain() <= room
     }
 

@@ -2,6 +2,7 @@
 //! where an empty member stands in, by writing what it lacks; elsewhere by moving what they hold into new stripes.
 
 use super::clean::Begin;
+use super::front::WriteFrontier;
 use super::groups::SuperblockState;
 use super::places::LogPlace;
 use super::{LogHold, StripeLog};
@@ -308,10 +309,14 @@ impl StripeLog {
         let (lacking, current) = (self.health.lacking_in(victim), self.groups.current(victim));
         let free = |n| self.room_of_free(n, true);
         let few = lacking <= current / 2 || self.groups.state(victim) == SuperblockState::Open;
-        if few && self.rests.iter().any(|rest| self.is_usable(rest, victim, true)) {
+        let rest = self.rests.iter().find(|rest| self.is_usable(rest, victim, true));
+        if few
+            && rest
+                .is_some_and(|rest| self.room(rest.rows(), true) > lacking || self.keeps_room(victim, 1, 0))
+        {
             return begin(true, 1, 0);
         }
-        if few && self.groups.free() >= 2 && free(0) >= lacking {
+        if few && self.groups.free() >= 2 && free(0) >= lacking + u32::from(!self.keeps_room(victim, 0, 1)) {
             return begin(true, 0, 1);
         }
         let usable = self.rests.iter().filter(|rest| self.is_usable(rest, victim, false));
@@ -320,9 +325,23 @@ impl StripeLog {
         let groups = (0..=2).find(|&groups| {
             let room = rest + (0..groups).map(free).sum::<u32>();
             let fits = room >= current + 2 || room >= current && !self.holds_lost(victim);
-            fits && self.groups.free() >= groups && (groups > 0 || !rests.is_empty())
+            let leaves = room > current || groups == 0 || self.keeps_room(victim, rests.len(), groups - 1);
+            fits && leaves && self.groups.free() >= groups && (groups > 0 || !rests.is_empty())
         })?;
         begin(false, rests.len(), groups)
+    }
+
+    /// Whether the host has a slot besides these rests and free groups. Where GC lays pages over bad places to gain a slot, a
+    /// rebuild that takes this slot to move them again would go on with GC forever.
+    fn keeps_room(&self, victim: u32, rests: usize, groups: usize) -> bool {
+        if self.health.bad.count() == 0 || self.groups.free() > self.kept() + groups {
+            return true;
+        }
+        let has_slot = |front: &WriteFrontier| {
+            front.group != victim && (!front.slots.is_empty() || self.room(front.rows(), true) > 0)
+        };
+        let others = self.rests.iter().filter(|rest| rest.has_rows()).skip(rests);
+        self.fronts().any(has_slot) || self.gives_rests() && others.into_iter().any(has_slot)
     }
 
     /// Whether nothing brings back some of what the group holds: that needs stripes of its own.
